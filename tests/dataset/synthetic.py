@@ -1,0 +1,97 @@
+"""A small made-up run: every value follows from the seed and the attempt, as in a real one."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from twinloop.dataset import DatasetWriter, Header, ShardDraft, write_shard
+from twinloop.observe.recording import Feature, Recording
+
+FEATURES = (
+    Feature("observation.state", "float32", (3,), ("x", "y", "z"), "m"),
+    Feature("action", "float32", (2,)),
+    Feature("phase", "int64", (1,)),
+    Feature("next.reward", "float32", (1,)),
+    Feature("next.done", "bool", (1,)),
+)
+CONFIG_TEXT = "robot: panda\n"
+
+
+def header(**changes) -> Header:
+    values = {
+        "name": "demo",
+        "source": "sim",
+        "robot": "panda",
+        "fps": 50,
+        "features": FEATURES,
+        "phases": ("reach", "grasp"),
+        "config_digest": "c0ffee",
+        "run_seed": 7,
+        "shard_episodes": 4,
+        "episodes": 10,
+        "keep_rejected": False,
+        "versions": {"twinloop": "0.1.0", "mujoco": "4.0"},
+    }
+    return Header(**{**values, **changes})
+
+
+def verdict_of(attempt: int) -> str:
+    """Every third attempt fails, alternately in one way and another."""
+    return "accepted" if attempt % 3 else ("dropped" if attempt % 2 else "diverged")
+
+
+def episode_frames(attempt: int, seed: int) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng([seed, attempt])
+    length = int(rng.integers(5, 12))
+    return {
+        "observation.state": rng.normal(size=(length, 3)).astype(np.float32),
+        "action": rng.normal(size=(length, 2)).astype(np.float32),
+        "phase": np.arange(length) // 4,
+        "next.reward": rng.normal(size=length).astype(np.float32),
+        "next.done": np.arange(length) == length - 1,
+    }
+
+
+def recording_of(attempts: Iterable[int], seed: int = 7) -> Recording:
+    attempts = list(attempts)
+    episodes = [episode_frames(attempt, seed) for attempt in attempts]
+    empty = {name: values[:0] for name, values in episode_frames(0, seed).items()}
+    return Recording(
+        attempts=np.array(attempts, np.int64),
+        lengths=np.array([len(episode["phase"]) for episode in episodes], np.int64),
+        tasks=tuple(task_of(attempt) for attempt in attempts),
+        features=FEATURES,
+        frames={name: np.concatenate([empty[name], *(e[name] for e in episodes)]) for name in empty},
+    )
+
+
+def task_of(attempt: int) -> str:
+    return "lift the cube" if attempt % 2 else "place the cube"
+
+
+def draft(folder: Path, first: int, stop: int, head: Header) -> ShardDraft:
+    attempts = range(first, stop)
+    kept = [each for each in attempts if head.keep_rejected or verdict_of(each) == "accepted"]
+    recording = recording_of(kept, head.run_seed)
+    lengths = np.zeros(stop - first, np.int64)
+    lengths[recording.attempts - first] = recording.lengths
+    columns = {
+        "attempt": np.arange(first, stop),
+        "task": [task_of(each) for each in attempts],
+        "length": lengths,
+        "verdict": [verdict_of(each) for each in attempts],
+        "success": np.array([verdict_of(each) == "accepted" for each in attempts]),
+        "draw/mass_kg": np.array([0.1 + each / 100 for each in attempts]),
+        "draw/colour": ["red" if each % 2 else "blue" for each in attempts],
+        "check/drop_m": np.array([each / 10 for each in attempts]),
+    }
+    return write_shard(folder, first, stop, recording, columns, fps=head.fps)
+
+
+def run(path: Path, head: Header, *, reverse: bool = False) -> str:
+    """Make whatever is missing of the dataset, as a driver with one worker would; returns its digest."""
+    with DatasetWriter.open(path, head, CONFIG_TEXT) as writer:
+        for first, stop in sorted(writer.missing(), reverse=reverse):
+            writer.commit(draft(writer.scratch(f"{first}"), first, stop, writer.header))
+        return writer.finish()

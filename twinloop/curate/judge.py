@@ -1,0 +1,26 @@
+"""From Episodes to Verdicts: ask every check of every episode."""
+
+import numpy as np
+
+from twinloop.curate.checks import CHECKS
+from twinloop.curate.limits import CurateConfig
+from twinloop.curate.verdict import ACCEPTED, Verdicts
+from twinloop.simulate.episodes import Episodes
+from twinloop.twin.twin import Twin
+
+
+def judge(episodes: Episodes, twin: Twin, config: CurateConfig) -> Verdicts:
+    count = len(episodes.lengths)
+    reasons = np.full(count, ACCEPTED, dtype=object)
+    storable = np.ones(count, bool)
+    measures = {}
+    for check in CHECKS:
+        with np.errstate(invalid="ignore"):
+            measured = check.measure(episodes, twin, config)
+            # Not "greater than": a NaN compares false with everything and must not pass.
+            failed = ~(measured <= check.limit(config))
+        measures[check.name] = measured
+        reasons[failed & (reasons == ACCEPTED)] = check.name
+        if not check.storable:
+            storable &= ~failed
+    return Verdicts(tuple(reasons), storable & (episodes.lengths > 0), measures)

@@ -1,0 +1,35 @@
+"""Recordings -> Dataset: immutable shards, a manifest of them, and their LeRobot v3.0 export."""
+
+from .describe import describe
+from .durable import FileDigest
+from .header import Header, dataset_digest
+from .lerobot import export
+from .lock import WriterLock
+from .manifest import ShardEntry
+from .merge import merge
+from .query import query
+from .reader import Dataset
+from .shard import ShardDraft, write_shard
+from .transitions import TransitionBatch
+from .verify import Problem, VerifyReport, verify
+from .writer import DatasetWriter
+
+__all__ = [
+    "Dataset",
+    "DatasetWriter",
+    "FileDigest",
+    "Header",
+    "Problem",
+    "ShardDraft",
+    "ShardEntry",
+    "TransitionBatch",
+    "VerifyReport",
+    "WriterLock",
+    "dataset_digest",
+    "describe",
+    "export",
+    "merge",
+    "query",
+    "verify",
+    "write_shard",
+]

@@ -1,0 +1,152 @@
+"""data/ of the LeRobot export: the frames of all shards, numbered through."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .durable import DurableFile, FileDigest
+from .manifest import ShardEntry
+from .parquet import frame_field, frame_options, to_column, to_numpy
+from .reader import Dataset
+from .stats import sampled_rows
+
+# The counters LeRobot keeps with every frame, besides the recorded features.
+COUNTERS: dict[str, Literal["float32", "int64"]] = {
+    "timestamp": "float32",
+    "frame_index": "int64",
+    "episode_index": "int64",
+    "index": "int64",
+    "task_index": "int64",
+}
+CHUNK_FILES = 1000
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file of data/: whole shards, and what comes before them."""
+
+    number: int
+    entries: tuple[ShardEntry, ...]
+    first_episode: int
+    first_frame: int
+
+    @property
+    def chunk_index(self) -> int:
+        return self.number // CHUNK_FILES
+
+    @property
+    def file_index(self) -> int:
+        return self.number % CHUNK_FILES
+
+    @property
+    def path(self) -> str:
+        return f"data/chunk-{self.chunk_index:03d}/file-{self.file_index:03d}.parquet"
+
+
+@dataclass(frozen=True)
+class DataExport:
+    """sample: column -> values of a fixed number of frames spread over the dataset, for quantiles."""
+
+    files: Mapping[str, FileDigest]
+    sample: Mapping[str, np.ndarray]
+
+
+def data_file_plan(entries: Sequence[ShardEntry], file_bytes: int) -> list[DataFile]:
+    """Which shards go into which file, known before any is written: so files can be written side by side."""
+    plan: list[DataFile] = []
+    group: list[ShardEntry] = []
+    episode = frame = 0
+    for entry in [*(entry for entry in entries if entry.frames), None]:
+        size = sum(each.files["frames.parquet"].bytes for each in group)
+        if group and (entry is None or size + entry.files["frames.parquet"].bytes > file_bytes):
+            plan.append(DataFile(len(plan), tuple(group), episode, frame))
+            episode += sum(each.stored for each in group)
+            frame += sum(each.frames for each in group)
+            group = []
+        if entry is not None:
+            group.append(entry)
+    return plan
+
+
+def write_data(dataset: Dataset, out: Path, plan: Sequence[DataFile], tasks: Mapping[str, int]) -> DataExport:
+    (out / "data").mkdir(parents=True, exist_ok=True)
+    for chunk in {file.chunk_index for file in plan}:
+        (out / f"data/chunk-{chunk:03d}").mkdir(exist_ok=True)
+    # Threads, since decoding, encoding and hashing all leave Python; the order of results is the plan's.
+    # Half the processors, because each of these threads has another that reads ahead for it.
+    with ThreadPoolExecutor(max_workers=max(1, min(4, (os.cpu_count() or 1) // 2))) as pool:
+        done = list(pool.map(lambda file: _write_file(dataset, out, file, tasks), plan))
+    samples = [sample for _, parts in done for sample in parts]
+    names = samples[0] if samples else ()
+    return DataExport(
+        files={file.path: digest for file, (digest, _) in zip(plan, done, strict=True)},
+        sample={name: np.concatenate([sample[name] for sample in samples]) for name in names},
+    )
+
+
+def _write_file(
+    dataset: Dataset, out: Path, file: DataFile, tasks: Mapping[str, int]
+) -> tuple[FileDigest, list[dict[str, np.ndarray]]]:
+    fields = [frame_field(feature) for feature in dataset.header.features]
+    fields += [pa.field(name, pa.type_for_alias(alias), nullable=False) for name, alias in COUNTERS.items()]
+    schema = pa.schema(fields)
+    options = frame_options(schema, compression="zstd", ordered=["episode_index", "index"])
+    samples = []
+    frame = file.first_frame
+    with DurableFile(out / file.path) as sink, pq.ParquetWriter(sink, schema, **options) as writer:
+        for table in _read_ahead(dataset, file, schema, tasks):
+            writer.write_table(table, row_group_size=table.num_rows)
+            rows = sampled_rows(frame, frame + table.num_rows, dataset.frame_count) - frame
+            samples.append({name: to_numpy(table[name])[rows] for name in schema.names})
+            frame += table.num_rows
+    return sink.digest, samples
+
+
+def _read_ahead(
+    dataset: Dataset, file: DataFile, schema: pa.Schema, tasks: Mapping[str, int]
+) -> Iterator[pa.Table]:
+    """The tables of a file's shards, the next one being read while the last is written."""
+    episode, frame = file.first_episode, file.first_frame
+    pending: Future[pa.Table] | None = None
+    with ThreadPoolExecutor(max_workers=1) as reader:
+        for entry in file.entries:
+            begun = reader.submit(_numbered, dataset, entry, schema, tasks, episode=episode, frame=frame)
+            if pending is not None:
+                yield pending.result()
+            pending = begun
+            episode += entry.stored
+            frame += entry.frames
+        if pending is not None:
+            yield pending.result()
+
+
+def _numbered(
+    dataset: Dataset,
+    entry: ShardEntry,
+    schema: pa.Schema,
+    tasks: Mapping[str, int],
+    *,
+    episode: int,
+    frame: int,
+) -> pa.Table:
+    table = dataset.frames(entry)
+    episodes = dataset.episodes(entry, ["task", "length"])
+    lengths = to_numpy(episodes["length"])
+    stored = np.flatnonzero(lengths)
+    task_texts = episodes["task"].to_pylist()
+    task_index = np.array([tasks[task_texts[row]] for row in stored], np.int64)
+    counters = {
+        "episode_index": np.repeat(np.arange(episode, episode + entry.stored), lengths[stored]),
+        "index": np.arange(frame, frame + entry.frames),
+        "task_index": np.repeat(task_index, lengths[stored]),
+    }
+    columns = {name: to_column(values, schema.field(name)) for name, values in counters.items()}
+    ordered = [columns[name] if name in columns else table[name] for name in schema.names]
+    return pa.table(ordered, schema=schema)

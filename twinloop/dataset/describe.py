@@ -1,0 +1,68 @@
+"""A dataset in numbers, as plain JSON: what `twinloop status` and the dashboard show."""
+
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+
+from twinloop.curate.verdict import ACCEPTED
+
+from ._install import installed_export
+from .durable import storage_errors
+from .reader import Dataset
+
+DRAW_PREFIX = "draw/"
+
+
+def describe(path: Path | str) -> dict:
+    dataset = Dataset.open(path)
+    header, attempts, digest = dataset.header, dataset.attempts(), dataset.digest()
+    verdicts: Counter[str] = Counter(attempts["verdict"].to_pylist() if dataset.entries else [])
+    accepted = verdicts.pop(ACCEPTED, 0)
+    with storage_errors(dataset.path):
+        files = [file for file in dataset.path.rglob("*") if file.is_file()]
+        size = sum(file.stat().st_size for file in files)
+    return {
+        "path": str(dataset.path),
+        "name": header.name,
+        "source": header.source,
+        "robot": header.robot,
+        "fps": header.fps,
+        "digest": digest,
+        "complete": dataset.complete,
+        "exported": installed_export(dataset.path, digest),
+        "episodes": {
+            "planned": header.episodes,
+            "attempted": attempts.num_rows,
+            "accepted": accepted,
+            "stored": dataset.stored,
+            "rejected": dict(sorted(verdicts.items())),
+        },
+        "frames": dataset.frame_count,
+        "hours": dataset.frame_count / header.fps / 3600,
+        "bytes": size,
+        "features": [
+            {"name": each.name, "dtype": each.dtype, "shape": list(each.shape), "unit": each.unit}
+            for each in header.features
+        ],
+        "phases": list(header.phases),
+        "draws": _draw_ranges(attempts),
+        "config_digest": header.config_digest,
+        "run_seed": header.run_seed,
+        "versions": dict(header.versions),
+    }
+
+
+def _draw_ranges(attempts: pa.Table) -> dict[str, dict]:
+    """name -> {min, max} of a number, {values} of a word."""
+    ranges = {}
+    for column in attempts.column_names:
+        if column.startswith(DRAW_PREFIX):
+            name, values = column.removeprefix(DRAW_PREFIX), attempts[column]
+            if pa.types.is_floating(values.type) or pa.types.is_integer(values.type):
+                known = values.drop_null().to_numpy()
+                if len(known):
+                    ranges[name] = {"min": known.min().item(), "max": known.max().item()}
+            else:
+                ranges[name] = {"values": sorted(map(str, set(values.drop_null().to_pylist())))}
+    return ranges

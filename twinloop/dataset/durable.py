@@ -1,0 +1,142 @@
+"""Files that survive a kill: written whole, hashed on the way, on the disk before anyone is told of them."""
+
+import errno
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from twinloop.errors import StorageError
+
+
+@dataclass(frozen=True)
+class FileDigest:
+    sha256: str
+    bytes: int
+
+    def to_json(self) -> dict[str, str | int]:
+        return {"sha256": self.sha256, "bytes": self.bytes}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, object]) -> "FileDigest":
+        sha256, size = value["sha256"], value["bytes"]
+        if not isinstance(sha256, str) or not isinstance(size, int):
+            raise TypeError(f"a file needs sha256 (text) and bytes (a number), not {dict(value)}")
+        return cls(sha256, size)
+
+
+class DurableFile:
+    """A new file that hashes what is written to it and reaches the disk when it is closed.
+
+    It has the methods PyArrow asks of a sink, so a Parquet file need not be read again to be hashed.
+    """
+
+    def __init__(self, path: Path):
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        self._hash = hashlib.sha256()
+        self._bytes = 0
+        self.closed = False
+
+    def write(self, data) -> int:
+        view = memoryview(data).cast("B")
+        self._hash.update(view)
+        done = 0
+        while done < len(view):  # the kernel may take a part, and takes at most 2 GiB at once
+            done += os.write(self._fd, view[done:])
+        self._bytes += done
+        return done
+
+    def flush(self) -> None:
+        """PyArrow calls this; nothing is held back here."""
+
+    def tell(self) -> int:
+        return self._bytes
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            try:
+                os.fsync(self._fd)
+            finally:
+                os.close(self._fd)
+
+    def __enter__(self) -> "DurableFile":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def digest(self) -> FileDigest:
+        return FileDigest(self._hash.hexdigest(), self._bytes)
+
+
+def write_file(path: Path, data) -> FileDigest:
+    with DurableFile(path) as file:
+        file.write(data)
+    return file.digest
+
+
+def replace_file(path: Path, data: bytes, *, scratch: Path) -> FileDigest:
+    """Put `data` at `path` so that a reader, or the next start after a kill, sees the old file or the new."""
+    new = scratch / f"{path.name}.new"
+    digest = write_file(new, data)
+    os.replace(new, path)
+    sync_folder(path.parent)
+    return digest
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in `folder` durable; without it a rename may be undone by a power cut."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def sync_tree(folder: Path) -> None:
+    for parent, _, _ in os.walk(folder):
+        sync_folder(Path(parent))
+
+
+def digest_file(path: Path) -> FileDigest:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+        return FileDigest(digest.hexdigest(), file.tell())
+
+
+@contextmanager
+def storage_errors(path: Path, *, needed_bytes: int | None = None) -> Iterator[None]:
+    """Say in plain words what the disk refused."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(_in_plain_words(error, path, needed_bytes)) from error
+
+
+def _in_plain_words(error: OSError, path: Path, needed_bytes: int | None) -> str:
+    match error.errno:
+        case errno.EACCES | errno.EPERM:
+            return f"{path}: permission denied; choose a folder you may write to"
+        case errno.EROFS:
+            return f"{path}: the file system is read-only; choose a folder on a disk that can be written"
+        case errno.ENOTDIR | errno.EEXIST:
+            return f"{path}: is a file, or lies below one; a dataset is a folder, choose another path"
+        case errno.ENOSPC | errno.EDQUOT:
+            full = "the disk is full" if error.errno == errno.ENOSPC else "the disk quota is used up"
+            need = f", {needed_bytes:,} bytes are needed" if needed_bytes is not None else ""
+            resume = "free some space and run the same command again: it goes on where it stopped"
+            return f"{path}: {full} ({_free_bytes(path)} bytes free{need}); {resume}"
+        case _:
+            return f"{path}: {error.strerror or error}"
+
+
+def _free_bytes(path: Path) -> str:
+    for place in (path, *path.parents):
+        if place.exists():
+            return f"{shutil.disk_usage(place).free:,}"
+    return "unknown"

@@ -1,0 +1,215 @@
+"""Header: what every shard of a dataset has in common, and what makes it this dataset and no other."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, cast, get_args
+
+from twinloop.errors import DatasetError, nearest
+from twinloop.observe.recording import Feature
+
+from .manifest import ShardEntry
+
+FORMAT_VERSION = 1
+
+# Two headers that differ in one of these describe different data, whatever else they agree on.
+IDENTITY = (
+    "format_version",
+    "source",
+    "robot",
+    "fps",
+    "features",
+    "phases",
+    "config_digest",
+    "run_seed",
+    "shard_episodes",
+    "keep_rejected",
+    "versions",
+)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A thing two headers disagree on, and each one's say."""
+
+    what: str
+    mine: str
+    theirs: str
+
+
+@dataclass(frozen=True)
+class Header:
+    """The content of `dataset.json`.
+
+    phases: names of the values of the integer feature `phase`, in order.
+    episodes: attempts planned; a run may be continued with more of them.
+    shard_episodes: attempts in a shard; the last shard may have fewer.
+    keep_rejected: whether rows of rejected episodes are stored too.
+    versions: of everything that decides the values, `{"twinloop": ..., "mujoco": ...}`.
+    """
+
+    name: str
+    source: Literal["sim", "real", "mixed"]
+    robot: str
+    fps: float
+    features: tuple[Feature, ...]
+    phases: tuple[str, ...]
+    config_digest: str
+    run_seed: int
+    shard_episodes: int
+    episodes: int
+    keep_rejected: bool = False
+    versions: Mapping[str, str] = field(default_factory=dict)
+    format_version: int = FORMAT_VERSION
+
+    def __post_init__(self) -> None:
+        # 50 and 50.0 are one frame rate and must be one digest.
+        if isinstance(self.fps, float) and self.fps.is_integer():
+            object.__setattr__(self, "fps", int(self.fps))
+        problem = _problem(self)
+        if problem:
+            raise DatasetError(f"header of dataset {self.name!r}: {problem}")
+
+    def plan(self) -> list[tuple[int, int]]:
+        """The ranges [first, stop) of attempts that are the shards of the complete dataset."""
+        step = self.shard_episodes
+        return [(first, min(first + step, self.episodes)) for first in range(0, self.episodes, step)]
+
+    def identity(self) -> dict[str, object]:
+        values = dataclasses.asdict(self)
+        return {key: values[key] for key in IDENTITY}
+
+    def differences(self, other: "Header", keys: Iterable[str] = IDENTITY) -> list["Difference"]:
+        """What differs under `keys`, feature by feature where the features do."""
+        found = []
+        for key in keys:
+            mine, theirs = getattr(self, key), getattr(other, key)
+            if key == "features":
+                found += _feature_differences(mine, theirs)
+            elif mine != theirs:
+                found.append(Difference(key, str(mine), str(theirs)))
+        return found
+
+    @property
+    def engine(self) -> str:
+        """What made the values, for people: `mujoco 4.0, twinloop 0.1.0`."""
+        return ", ".join(f"{name} {version}" for name, version in sorted(self.versions.items()))
+
+    def feature(self, name: str) -> Feature:
+        for feature in self.features:
+            if feature.name == name:
+                return feature
+        known = (feature.name for feature in self.features)
+        raise DatasetError(f"dataset {self.name!r} has no feature {name!r}; {nearest(name, known)}")
+
+    def to_json(self) -> str:
+        return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
+
+    @classmethod
+    def read(cls, path: Path) -> "Header":
+        try:
+            values = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise DatasetError(f"{path}: is not JSON ({error}); a dataset header was expected") from None
+        return cls.from_json(values, where=str(path))
+
+    @classmethod
+    def from_json(cls, values: object, *, where: str) -> "Header":
+        if not isinstance(values, dict):
+            raise DatasetError(f"{where}: holds a {type(values).__name__}, a mapping was expected")
+        if values.get("format_version") != FORMAT_VERSION:
+            given = values.get("format_version")
+            valid = f"this twinloop reads version {FORMAT_VERSION}"
+            raise DatasetError(f"{where}: format_version: {given!r} was given, {valid}")
+        known = {known.name for known in dataclasses.fields(cls)}
+        for key in (*sorted(known), *values):
+            if key not in values:
+                raise DatasetError(f"{where}: {key}: is missing")
+            if key not in known:
+                raise DatasetError(f"{where}: {key}: unknown key; {nearest(key, known)}")
+        try:
+            features = tuple(_feature(value) for value in values["features"])
+            phases = tuple(values["phases"])
+        except (TypeError, KeyError, ValueError) as error:
+            raise DatasetError(f"{where}: features or phases: malformed ({error})") from None
+        try:
+            return cls(**{**values, "features": features, "phases": phases})
+        except DatasetError as error:
+            raise DatasetError(f"{where}: {error}") from None
+
+
+def dataset_digest(header: Header, entries: Iterable[ShardEntry]) -> str:
+    """What the dataset is, as one number: the same for the same content, however and wherever it was made."""
+    digest = hashlib.sha256(json.dumps(header.identity(), sort_keys=True, separators=(",", ":")).encode())
+    for entry in sorted(entries, key=lambda entry: entry.first):
+        for name, file in sorted(entry.files.items()):
+            digest.update(f"\n{entry.first} {entry.stop} {name} {file.sha256}".encode())
+    return digest.hexdigest()
+
+
+def _feature_differences(mine: tuple[Feature, ...], theirs: tuple[Feature, ...]) -> list[Difference]:
+    names = dict.fromkeys(feature.name for feature in (*mine, *theirs))
+    pairs = [
+        tuple(next((f for f in side if f.name == name), None) for side in (mine, theirs)) for name in names
+    ]
+    found = [
+        Difference(f"feature {name}", _shown(ours), _shown(others))
+        for name, (ours, others) in zip(names, pairs, strict=True)
+        if ours != others
+    ]
+    if not found and mine != theirs:
+        orders = [", ".join(feature.name for feature in side) for side in (mine, theirs)]
+        found.append(Difference("order of features", *orders))
+    return found
+
+
+def _shown(feature: Feature | None) -> str:
+    if feature is None:
+        return "absent"
+    names = f" [{', '.join(feature.names)}]" if feature.names else ""
+    unit = f" in {feature.unit}" if feature.unit else ""
+    return f"{feature.dtype}{list(feature.shape)}{names}{unit}"
+
+
+def _feature(value: dict) -> Feature:
+    feature = Feature(**{**value, "shape": tuple(value["shape"]), "names": tuple(value.get("names", ()))})
+    if feature.dtype not in ("float32", "int64", "bool"):
+        raise ValueError(f"{feature.name}: dtype {feature.dtype!r}; valid are float32, int64, bool")
+    return feature
+
+
+def _problem(header: Header) -> str | None:
+    kinds: dict[str, type | tuple[type, ...]] = {
+        "name": str,
+        "robot": str,
+        "config_digest": str,
+        "run_seed": int,
+        "shard_episodes": int,
+        "episodes": int,
+        "keep_rejected": bool,
+        "fps": (int, float),
+        "versions": Mapping,
+    }
+    for key, kind in kinds.items():
+        value = getattr(header, key)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            kind_name = " or ".join(each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,)))
+            return f"{key}: {value!r} was given, {kind_name} was expected"
+    sources = cast(tuple[str, ...], get_args(Header.__annotations__["source"]))
+    if header.source not in sources:
+        return f"source: {header.source!r} was given, valid are {', '.join(sources)}"
+    for key, least in (("fps", 0), ("shard_episodes", 0), ("episodes", -1)):
+        if getattr(header, key) <= least:
+            return f"{key}: {getattr(header, key)!r} was given, it must be more than {least}"
+    names = [feature.name for feature in header.features]
+    if len(set(names)) < len(names):
+        return f"features: a name is there twice: {', '.join(sorted(names))}"
+    for feature in header.features:
+        if len(feature.shape) != 1 or feature.shape[0] < 1:
+            return f"features: {feature.name} has shape {feature.shape}; a vector (n,) was expected"
+        if feature.names and len(feature.names) != feature.shape[0]:
+            return f"features: {feature.name} has {feature.shape[0]} elements and {len(feature.names)} names"
+    return None

@@ -1,0 +1,107 @@
+"""The LeRobot v3.0 export: a pure function of the committed shards.
+
+Stored episodes become `episode_index` 0, 1, 2 ... in order of attempts. What twinloop knows of an episode
+beyond LeRobot's columns (its draw, its verdict, what made it) stays with it as `sim/...` in meta/episodes.
+Memory does not grow with the dataset: a shard at a time passes through, and a sample of fixed size remains.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from twinloop.observe.recording import Feature
+
+from ._lerobot_data import COUNTERS, data_file_plan, write_data
+from ._lerobot_episodes import write_episodes
+from .durable import FileDigest, write_file
+from .header import Header
+from .parquet import encode
+from .reader import Dataset
+from .stats import Moments
+
+CODEBASE_VERSION = "v3.0"
+CHUNK_FILES = 1000
+DATA_FILE_MB = 100
+VIDEO_FILE_MB = 200
+
+
+def export(dataset: Dataset, out: Path) -> dict[str, FileDigest]:
+    """Write `meta/` and `data/` into the empty folder `out`; returns each file's path below it and digest."""
+    plan = data_file_plan(dataset.entries, DATA_FILE_MB * 10**6)
+    episodes = write_episodes(dataset, out, plan)
+    data = write_data(dataset, out, plan, episodes.tasks)
+    (out / "meta").mkdir(exist_ok=True)
+    info = _info(dataset, len(episodes.tasks))
+    stats = _stats(episodes.moments, data.sample)
+    meta = {
+        "meta/info.json": write_file(out / "meta/info.json", _json(info)),
+        "meta/stats.json": write_file(out / "meta/stats.json", _json(stats)),
+        "meta/tasks.parquet": write_file(out / "meta/tasks.parquet", _tasks(episodes.tasks)),
+    }
+    return {**meta, **episodes.files, **data.files}
+
+
+def _json(value: object) -> bytes:
+    return (json.dumps(value, indent=2) + "\n").encode()
+
+
+def _info(dataset: Dataset, total_tasks: int) -> dict:
+    header = dataset.header
+    return {
+        "codebase_version": CODEBASE_VERSION,
+        "robot_type": header.robot,
+        "total_episodes": dataset.stored,
+        "total_frames": dataset.frame_count,
+        "total_tasks": total_tasks,
+        "chunks_size": CHUNK_FILES,
+        "data_files_size_in_mb": DATA_FILE_MB,
+        "video_files_size_in_mb": VIDEO_FILE_MB,
+        "fps": header.fps,
+        "splits": {"train": f"0:{dataset.stored}"},
+        "data_path": "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet",
+        "video_path": None,
+        "features": _features(header),
+    }
+
+
+def _features(header: Header) -> dict[str, dict]:
+    every = (*header.features, *(Feature(name, dtype, (1,)) for name, dtype in COUNTERS.items()))
+    return {
+        feature.name: {
+            "dtype": feature.dtype,
+            "shape": list(feature.shape),
+            "names": list(feature.names) or None,
+        }
+        for feature in every
+    }
+
+
+def _stats(moments: Mapping[str, Moments], sample: Mapping[str, np.ndarray]) -> dict[str, dict]:
+    return {name: moment.finish(sample[name]) for name, moment in moments.items() if moment.count}
+
+
+def _tasks(tasks: Mapping[str, int]) -> pa.Buffer:
+    """Task texts as a pandas index, which is where LeRobot looks them up.
+
+    LeRobot reads this file with pandas. Without pandas' own note in the schema of which column is the
+    index, it loads all the same and every task silently reads 0.
+    """
+    table = pa.table(
+        {"task_index": pa.array(tasks.values(), pa.int64()), "task": pa.array(tasks, pa.string())}
+    )
+    columns = [
+        {"name": name, "field_name": name, "pandas_type": kind, "numpy_type": dtype, "metadata": None}
+        for name, kind, dtype in (("task_index", "int64", "int64"), ("task", "unicode", "object"))
+    ]
+    labels = {"name": None, "field_name": None, "pandas_type": "unicode", "numpy_type": "object"}
+    note = {
+        "index_columns": ["task"],
+        "column_indexes": [{**labels, "metadata": {"encoding": "UTF-8"}}],
+        "columns": columns,
+        "creator": {"library": "pyarrow", "version": "1"},
+        "pandas_version": "2.2.0",
+    }
+    return encode(table.replace_schema_metadata({"pandas": json.dumps(note)}), {"compression": "snappy"})

@@ -1,0 +1,177 @@
+"""Merging: datasets of one schema become one dataset, each attempt remembering where it came from."""
+
+import dataclasses
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from twinloop.errors import DatasetError
+from twinloop.observe.recording import Recording
+
+from .header import Header
+from .manifest import ShardEntry
+from .parquet import to_numpy
+from .reader import Dataset
+from .shard import STATS_PREFIX, write_shard
+from .writer import DatasetWriter
+
+SCHEMA = ("robot", "fps", "phases", "features")  # what datasets must agree on to be one
+
+ORIGIN = {
+    "origin": pa.string(),
+    "origin_attempt": pa.int64(),
+    "source": pa.string(),
+    "seed": pa.int64(),
+    "config_digest": pa.string(),
+    "engine": pa.string(),
+}
+
+
+def merge(out: Path | str, inputs: Sequence[Path | str], *, name: str | None = None) -> str:
+    """Join the committed shards of `inputs` into a new dataset at `out`; returns its digest.
+
+    Attempts are numbered anew, in order of inputs. `origin` is the digest of the dataset an attempt comes
+    from and `origin_attempt` its number there; both stay as they are when the result is merged again.
+    A merge that was killed goes on where it stopped.
+    """
+    out = Path(out)
+    if not inputs:
+        raise DatasetError(f"{out}: nothing to merge; name at least one dataset")
+    datasets = [Dataset.open(path) for path in inputs]
+    for other in datasets[1:]:
+        _refuse_mismatch(datasets[0], other)
+    header = _merged_header(datasets, name or out.name)
+    columns = _merged_columns(datasets)
+    config = "".join(f"# merged: {dataset.header.name} {dataset.digest()}\n" for dataset in datasets)
+    with DatasetWriter.open(out, header, config) as writer:
+        missing = set(writer.missing())
+        for (first, stop), parts in _cut(datasets, writer.plan()):
+            if (first, stop) in missing:
+                folder = writer.scratch(f"merge-{first}")
+                recording = _recording(parts, header, first)
+                episodes = _episodes(parts, columns, first)
+                writer.commit(write_shard(folder, first, stop, recording, episodes, fps=header.fps))
+        return writer.finish()
+
+
+@dataclasses.dataclass(frozen=True)
+class _Part:
+    """Attempts of one input shard, `rows` of its episodes.parquet, to become the next ones of the output."""
+
+    dataset: Dataset
+    entry: ShardEntry
+    rows: slice
+
+
+def _refuse_mismatch(one: Dataset, other: Dataset) -> None:
+    different = one.header.differences(other.header, SCHEMA)
+    if different:
+        rows = [("", str(one.path), str(other.path)), *(dataclasses.astuple(each) for each in different)]
+        widths = [max(len(row[column]) for row in rows) for column in range(3)]
+        table = ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        raise DatasetError("\n".join(["these datasets differ and cannot be merged:", *table]))
+
+
+def _merged_header(datasets: Sequence[Dataset], name: str) -> Header:
+    headers = [dataset.header for dataset in datasets]
+    digests = "\n".join(dataset.digest() for dataset in datasets)
+    sources = {header.source for header in headers}
+    versions: dict[str, str] = {}
+    for key in sorted({key for header in headers for key in header.versions}):
+        versions[key] = ", ".join(
+            sorted({header.versions[key] for header in headers if key in header.versions})
+        )
+    return dataclasses.replace(
+        headers[0],
+        name=name,
+        source=sources.pop() if len(sources) == 1 else "mixed",
+        config_digest=hashlib.sha256(digests.encode()).hexdigest(),
+        run_seed=0,
+        shard_episodes=max(header.shard_episodes for header in headers),
+        episodes=sum(entry.stop - entry.first for dataset in datasets for entry in dataset.entries),
+        keep_rejected=any(header.keep_rejected for header in headers),
+        versions=versions,
+    )
+
+
+def _merged_columns(datasets: Sequence[Dataset]) -> pa.Schema:
+    try:
+        schema = pa.unify_schemas([each.columns() for each in datasets], promote_options="permissive")
+    except pa.ArrowException as error:
+        raise DatasetError(f"a column of the attempts has another type in each dataset: {error}") from None
+    own = [field for field in schema if field.name not in ORIGIN]
+    return pa.schema([*own, *(pa.field(name, kind) for name, kind in ORIGIN.items())])
+
+
+def _cut(
+    datasets: Sequence[Dataset], plan: Sequence[tuple[int, int]]
+) -> Iterator[tuple[tuple[int, int], list[_Part]]]:
+    """For each shard of the output the pieces of input shards it is made of, in order."""
+    entries = [(dataset, entry) for dataset in datasets for entry in dataset.entries]
+    begins = np.cumsum([0, *(entry.stop - entry.first for _, entry in entries)])
+    for first, stop in plan:
+        parts = []
+        for index in range(
+            np.searchsorted(begins, first, "right") - 1, np.searchsorted(begins, stop, "left")
+        ):
+            begin, end = int(begins[index]), int(begins[index + 1])
+            parts.append(_Part(*entries[index], slice(max(first, begin) - begin, min(stop, end) - begin)))
+        yield (first, stop), parts
+
+
+def _recording(parts: Sequence[_Part], header: Header, first: int) -> Recording:
+    lengths, tasks, frames = [], [], []
+    for part in parts:
+        table = part.dataset.episodes(part.entry, ["length", "task"])
+        every = to_numpy(table["length"])
+        begin = int(every[: part.rows.start].sum())
+        lengths.append(every[part.rows])
+        tasks += table["task"].to_pylist()[part.rows]
+        frames.append(part.dataset.frames(part.entry).slice(begin, int(lengths[-1].sum())))
+    length = np.concatenate(lengths)
+    stored = length > 0
+    joined = pa.concat_tables(frames)
+    return Recording(
+        attempts=first + np.flatnonzero(stored),
+        lengths=length[stored],
+        tasks=tuple(task for task, kept in zip(tasks, stored, strict=True) if kept),
+        features=header.features,
+        frames={feature.name: to_numpy(joined[feature.name]) for feature in header.features},
+    )
+
+
+def _episodes(parts: Sequence[_Part], schema: pa.Schema, first: int) -> dict[str, pa.Array]:
+    tables = []
+    for part in parts:
+        table = part.dataset.episodes(part.entry)
+        table = table.select([name for name in table.column_names if not name.startswith(STATS_PREFIX)])
+        table = table.slice(part.rows.start, part.rows.stop - part.rows.start)
+        tables.append(_with_origin(table, part.dataset))
+    joined = pa.concat_tables(tables, promote_options="permissive")
+    columns = {}
+    for field in schema:
+        present = field.name in joined.column_names
+        values = joined[field.name].combine_chunks() if present else pa.nulls(joined.num_rows)
+        columns[field.name] = values.cast(field.type)
+    columns["attempt"] = pa.array(np.arange(first, first + joined.num_rows))
+    return columns
+
+
+def _with_origin(table: pa.Table, dataset: Dataset) -> pa.Table:
+    header = dataset.header
+    values = {
+        "origin": dataset.digest(),
+        "source": header.source,
+        "seed": header.run_seed,
+        "config_digest": header.config_digest,
+        "engine": header.engine,
+    }
+    columns = {name: pa.array([value] * table.num_rows, ORIGIN[name]) for name, value in values.items()}
+    columns["origin_attempt"] = table["attempt"]
+    for name, column in columns.items():
+        if name not in table.column_names:
+            table = table.append_column(name, column)
+    return table

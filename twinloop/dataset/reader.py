@@ -1,0 +1,123 @@
+"""Dataset: the committed shards of a folder, read without a lock, also while a writer is at work."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from twinloop.curate.verdict import ACCEPTED
+from twinloop.errors import DatasetError, UsageError
+
+from .durable import storage_errors
+from .header import Header, dataset_digest
+from .layout import CONFIG, HEADER, MANIFEST, SHARDS
+from .manifest import ShardEntry, read_manifest
+from .parquet import read_schema, read_table, to_numpy
+from .shard import EPISODES, FRAMES, STATS_PREFIX
+from .transitions import TransitionBatch, transitions
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """entries: the committed shards at the moment of opening, in order of attempts."""
+
+    path: Path
+    header: Header
+    entries: tuple[ShardEntry, ...]
+
+    @classmethod
+    def open(cls, path: Path | str) -> "Dataset":
+        path = Path(path)
+        if not (path / HEADER).is_file():
+            what = "is not a dataset: it has no dataset.json" if path.is_dir() else "is not a folder"
+            raise DatasetError(f"{path}: {what}")
+        with storage_errors(path):
+            return cls(path, Header.read(path / HEADER), read_manifest(path / MANIFEST).entries)
+
+    @property
+    def stored(self) -> int:
+        """Episodes with rows; `episode_index` counts them from 0 in order of attempts."""
+        return sum(entry.stored for entry in self.entries)
+
+    @property
+    def frame_count(self) -> int:
+        return sum(entry.frames for entry in self.entries)
+
+    @property
+    def complete(self) -> bool:
+        return {(entry.first, entry.stop) for entry in self.entries} == set(self.header.plan())
+
+    def digest(self) -> str:
+        return dataset_digest(self.header, self.entries)
+
+    def config_text(self) -> str:
+        with storage_errors(self.path):
+            return (self.path / CONFIG).read_text(encoding="utf-8")
+
+    def frames(self, entry: ShardEntry, columns: Iterable[str] | None = None) -> pa.Table:
+        return read_table(self.path / SHARDS / entry.name / FRAMES, columns)
+
+    def episodes(self, entry: ShardEntry, columns: Iterable[str] | None = None) -> pa.Table:
+        """The rows of a shard's episodes.parquet: every attempt, with its statistics."""
+        return read_table(self.path / SHARDS / entry.name / EPISODES, columns)
+
+    def columns(self) -> pa.Schema:
+        """The columns every attempt has, over all shards, without the statistics."""
+        schemas = [read_schema(self.path / SHARDS / entry.name / EPISODES) for entry in self.entries]
+        schema = pa.unify_schemas(schemas, promote_options="permissive") if schemas else pa.schema([])
+        return pa.schema([field for field in schema if not field.name.startswith(STATS_PREFIX)])
+
+    def attempts(self) -> pa.Table:
+        """Every attempt, accepted or not, with all its columns but the statistics."""
+        tables = []
+        for entry in self.entries:
+            names = read_schema(self.path / SHARDS / entry.name / EPISODES).names
+            tables.append(self.episodes(entry, [name for name in names if not name.startswith(STATS_PREFIX)]))
+        return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
+
+    def episode(
+        self, episode_index: int | None = None, *, attempt: int | None = None
+    ) -> dict[str, np.ndarray]:
+        """The frames of one stored episode: column -> (frames, d) or (frames,)."""
+        if (episode_index is None) == (attempt is None):
+            raise UsageError("name one episode: either its episode_index or its attempt")
+        entry, attempt = self._find(episode_index, attempt)
+        table = self.frames(entry)
+        rows = np.flatnonzero(to_numpy(table["attempt"]) == attempt)
+        if len(rows) == 0:
+            raise DatasetError(f"{self.path}: attempt {attempt} has no rows; it was rejected")
+        table = table.slice(int(rows[0]), len(rows))
+        return {name: to_numpy(table[name]) for name in table.column_names}
+
+    def _find(self, episode_index: int | None, attempt: int | None) -> tuple[ShardEntry, int]:
+        before = 0
+        for entry in self.entries:
+            if attempt is not None and entry.first <= attempt < entry.stop:
+                return entry, attempt
+            if episode_index is not None and before <= episode_index < before + entry.stored:
+                table = self.episodes(entry, ["attempt", "length"])
+                stored = to_numpy(table["attempt"])[to_numpy(table["length"]) > 0]
+                return entry, int(stored[episode_index - before])
+            before += entry.stored
+        if attempt is not None:
+            raise DatasetError(f"{self.path}: attempt {attempt} is in no committed shard")
+        raise DatasetError(
+            f"{self.path}: no episode {episode_index}; there are {self.stored}, counted from 0"
+        )
+
+    def transitions(
+        self,
+        batch_size: int,
+        *,
+        seed: int,
+        shuffle: bool = True,
+        as_: Literal["numpy", "arrow"] = "numpy",
+        columns: tuple[str, str] = ("observation.state", "action"),
+        verdict: str | None = ACCEPTED,
+    ) -> Iterator[TransitionBatch] | Iterator[pa.RecordBatch]:
+        """One epoch of (state, action, next state, terminal); see `transitions.transitions`."""
+        batches = transitions(self, batch_size, seed=seed, shuffle=shuffle, columns=columns, verdict=verdict)
+        return batches if as_ == "numpy" else (batch.to_arrow(columns) for batch in batches)

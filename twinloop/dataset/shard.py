@@ -1,0 +1,187 @@
+"""A shard: the attempts [first, stop) of a run, written whole into a scratch folder by one worker.
+
+    frames.parquet     a row a frame of every stored episode
+    episodes.parquet   a row an attempt, stored or not: its draw, its verdict, its statistics
+
+Nothing in either depends on when, where or by whom it was written.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from twinloop.curate.verdict import ACCEPTED
+from twinloop.errors import DatasetError
+from twinloop.observe.recording import Feature, Recording
+
+from .durable import FileDigest, storage_errors, sync_folder, write_file
+from .manifest import ShardEntry
+from .parquet import EPISODE_OPTIONS, FRAME_KEYS, encode, frame_field, frame_options, to_column
+from .stats import STATS, episode_stats
+
+FRAMES = "frames.parquet"
+EPISODES = "episodes.parquet"
+STATS_PREFIX = "stats/"
+
+REQUIRED = {
+    "attempt": pa.int64(),
+    "task": pa.string(),
+    "length": pa.int64(),
+    "verdict": pa.string(),
+    "success": pa.bool_(),
+}
+
+Values = np.ndarray | Sequence | pa.Array
+
+
+@dataclass(frozen=True)
+class ShardDraft:
+    """A written shard that nobody has committed yet."""
+
+    folder: Path
+    first: int
+    stop: int
+    accepted: int
+    stored: int
+    frames: int
+    files: Mapping[str, FileDigest]
+
+    def entry(self) -> ShardEntry:
+        return ShardEntry(self.first, self.stop, self.accepted, self.stored, self.frames, self.files)
+
+
+def write_shard(
+    folder: Path,
+    first: int,
+    stop: int,
+    recording: Recording,
+    columns: Mapping[str, Values],
+    *,
+    fps: float,
+    keep: np.ndarray | None = None,
+) -> ShardDraft:
+    """Write the attempts [first, stop) into `folder`, on the disk when this returns.
+
+    recording: the episodes to store as rows, in order of attempt; `keep`, an (n,) mask, picks among them.
+    columns: one value an attempt, `REQUIRED` and any others; `length` is 0 where no rows are stored.
+    """
+    if keep is not None and not keep.all():
+        recording = recording.take(keep)
+    episodes = _episode_columns(first, stop, columns)
+    _check_rows(first, stop, recording, episodes)
+    statistics = _statistics(first, stop, recording)
+    frames = _frame_table(recording, fps)
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        encoded = {
+            FRAMES: encode(frames, frame_options(frames.schema, compression="lz4", ordered=["attempt"])),
+            EPISODES: encode(pa.table({**episodes, **statistics}), EPISODE_OPTIONS),
+        }
+    with storage_errors(folder, needed_bytes=sum(data.size for data in encoded.values())):
+        files = {name: write_file(folder / name, data) for name, data in encoded.items()}
+        sync_folder(folder)
+    return ShardDraft(
+        folder=folder,
+        first=first,
+        stop=stop,
+        accepted=sum(verdict == ACCEPTED for verdict in episodes["verdict"].to_pylist()),
+        stored=int(np.count_nonzero(recording.lengths)),
+        frames=recording.total_frames,
+        files=files,
+    )
+
+
+def _frame_table(recording: Recording, fps: float) -> pa.Table:
+    frame_index = np.arange(recording.total_frames) - np.repeat(recording.starts, recording.lengths)
+    keys = {
+        "attempt": np.repeat(recording.attempts, recording.lengths),
+        "frame_index": frame_index,
+        "timestamp": (frame_index / fps).astype(np.float32),
+    }
+    fields = [*FRAME_KEYS, *(frame_field(feature) for feature in recording.features)]
+    values = {**keys, **recording.frames}
+    return pa.table([to_column(values[field.name], field) for field in fields], schema=pa.schema(fields))
+
+
+def _episode_columns(first: int, stop: int, columns: Mapping[str, Values]) -> dict[str, pa.Array]:
+    missing = sorted(REQUIRED.keys() - columns.keys())
+    if missing:
+        raise DatasetError(f"shard {first}-{stop}: columns {', '.join(missing)} are missing")
+    arrays = {}
+    for name, values in columns.items():
+        if name.startswith(STATS_PREFIX):
+            raise DatasetError(f"shard {first}-{stop}: column {name!r}: names in {STATS_PREFIX} are taken")
+        # NumPy's fixed-width strings are the one dtype Arrow does not take.
+        plain = values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind in "USO" else values
+        try:
+            arrays[name] = pa.array(plain, REQUIRED.get(name))
+        except (pa.ArrowException, ValueError, TypeError) as error:
+            raise DatasetError(f"shard {first}-{stop}: column {name!r}: {error}") from None
+        if len(arrays[name]) != stop - first:
+            counts = f"{len(arrays[name])} values for {stop - first} attempts"
+            raise DatasetError(f"shard {first}-{stop}: column {name!r} has {counts}")
+    if not np.array_equal(arrays["attempt"].to_numpy(), np.arange(first, stop)):
+        raise DatasetError(f"shard {first}-{stop}: column 'attempt' must count from {first} to {stop - 1}")
+    return arrays
+
+
+def _check_rows(first: int, stop: int, recording: Recording, episodes: Mapping[str, pa.Array]) -> None:
+    lengths = np.zeros(stop - first, np.int64)
+    attempts = recording.attempts
+    if len(attempts) and (attempts[0] < first or attempts[-1] >= stop or (np.diff(attempts) <= 0).any()):
+        raise DatasetError(
+            f"shard {first}-{stop}: recorded attempts {attempts} are not in range and in order"
+        )
+    lengths[attempts - first] = recording.lengths
+    wrong = np.flatnonzero(episodes["length"].to_numpy() != lengths)
+    if len(wrong):
+        given, stored = episodes["length"][int(wrong[0])], lengths[wrong[0]]
+        raise DatasetError(
+            f"attempt {first + wrong[0]}: length {given} was given, {stored} frames are recorded"
+        )
+    for feature in recording.features:
+        shape = recording.frames[feature.name].shape
+        valid = [(recording.total_frames, *feature.shape)]
+        valid += [(recording.total_frames,)] if feature.shape == (1,) else []
+        if shape not in valid:
+            raise DatasetError(f"shard {first}-{stop}: {feature.name} has shape {shape}, not {valid[0]}")
+
+
+def _statistics(first: int, stop: int, recording: Recording) -> dict[str, pa.Array]:
+    """One column a feature: its STATS back to back, null for an attempt without rows."""
+    present = recording.lengths > 0
+    lengths, attempts = recording.lengths[present], recording.attempts[present]
+    absent = np.ones(stop - first, bool)
+    absent[attempts - first] = False
+    out = {}
+    for feature, stats in _feature_stats(recording, lengths):
+        finite = np.isfinite(stats).all(axis=(1, 2))
+        if not finite.all():
+            bad = attempts[np.argmin(finite)]
+            raise DatasetError(f"attempt {bad}: {feature.name} is not finite; a diverged episode has no rows")
+        width = len(STATS) * feature.shape[0]
+        offsets = np.concatenate([[0], np.cumsum(np.where(absent, 0, width))]).astype(np.int32)
+        values = pa.array(stats.reshape(-1))
+        out[STATS_PREFIX + feature.name] = pa.ListArray.from_arrays(offsets, values, mask=pa.array(absent))
+    return out
+
+
+def _feature_stats(recording: Recording, lengths: np.ndarray) -> Iterator[tuple[Feature, np.ndarray]]:
+    """Each feature's (episodes, len(STATS), d). Side by side in one array they cost a third of one by one.
+
+    Integers stand apart, as doubles: a float32 would round the large ones.
+    """
+    for dtype in (np.float32, np.float64):
+        features = [each for each in recording.features if (each.dtype == "int64") == (dtype is np.float64)]
+        if not features:
+            continue
+        parts = [recording.frames[each.name].reshape(recording.total_frames, -1) for each in features]
+        block = np.concatenate(parts, axis=1, dtype=dtype)
+        stats = episode_stats(block, lengths) if len(lengths) else np.empty((0, len(STATS), block.shape[1]))
+        stop = 0
+        for feature in features:
+            start, stop = stop, stop + feature.shape[0]
+            yield feature, stats[:, :, start:stop]

@@ -1,0 +1,162 @@
+"""Verification: is every file what was committed, and is nothing there that was not?"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from twinloop.curate.verdict import ACCEPTED
+from twinloop.errors import CorruptError, DatasetError
+
+from ._install import read_export_record
+from .durable import FileDigest, digest_file, storage_errors
+from .layout import CONFIG, EXPORT, EXPORT_FOLDERS, MANIFEST, SHARDS
+from .manifest import ShardEntry, read_manifest
+from .parquet import read_table, to_numpy
+from .reader import Dataset
+from .shard import EPISODES, FRAMES
+
+
+@dataclass(frozen=True)
+class Problem:
+    """file: relative to the dataset. what: is wrong with it."""
+
+    file: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.what}"
+
+
+@dataclass(frozen=True)
+class VerifyReport:
+    """digest: of what the manifest lists. exported: is there an export of exactly that?"""
+
+    path: Path
+    digest: str
+    shards: int
+    frames: int
+    complete: bool
+    exported: bool
+    problems: tuple[Problem, ...]
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+    def require(self) -> "VerifyReport":
+        """This report, or CorruptError with every problem."""
+        if self.problems:
+            advice = "run the command that made it again: what is wrong is dropped and made anew"
+            lines = [f"  {problem}" for problem in self.problems]
+            raise CorruptError("\n".join([f"{self.path}: is damaged; {advice}", *lines]))
+        return self
+
+
+def verify(path: Path | str) -> VerifyReport:
+    """Recompute every digest of the dataset at `path`. Unfinished work in scratch/ is nobody's concern."""
+    path = Path(path)
+    dataset = Dataset.open(path)
+    with storage_errors(path):
+        problems = [*_manifest(dataset), *_shards(dataset), *_strays(dataset)]
+        exported, wrong = _export(dataset)
+    return VerifyReport(
+        path=path,
+        digest=dataset.digest(),
+        shards=len(dataset.entries),
+        frames=dataset.frame_count,
+        complete=dataset.complete,
+        exported=exported,
+        problems=(*problems, *wrong),
+    )
+
+
+def _manifest(dataset: Dataset) -> Iterator[Problem]:
+    if read_manifest(dataset.path / MANIFEST).torn:
+        yield Problem(MANIFEST, "its last line was cut off by a kill; the next run drops it")
+    if not (dataset.path / CONFIG).is_file():
+        yield Problem(CONFIG, "is missing")
+    plan = set(dataset.header.plan())
+    for entry in dataset.entries:
+        if (entry.first, entry.stop) not in plan:
+            yield Problem(MANIFEST, f"shard {entry.name} is not one of the {len(plan)} planned")
+
+
+def _shards(dataset: Dataset) -> Iterator[Problem]:
+    for entry in dataset.entries:
+        wrong = [
+            Problem(f"{SHARDS}/{entry.name}/{name}", what)
+            for name, file in entry.files.items()
+            if (what := _wrong(dataset.path / SHARDS / entry.name / name, file))
+        ]
+        yield from wrong
+        if not wrong:  # counts of a damaged file would only say the same in more words
+            yield from _counts(dataset, entry)
+
+
+def _wrong(path: Path, committed: FileDigest) -> str | None:
+    if not path.is_file():
+        return "is missing"
+    found = digest_file(path)
+    if found.bytes != committed.bytes:
+        return f"has {found.bytes:,} bytes, {committed.bytes:,} were committed"
+    if found != committed:
+        hashes = f"sha256 {found.sha256[:12]}..., not {committed.sha256[:12]}..."
+        return f"has another content than was committed ({hashes})"
+    return None
+
+
+def _counts(dataset: Dataset, entry: ShardEntry) -> Iterator[Problem]:
+    """The files are as committed; does the manifest's line say the same as they do?"""
+    folder = dataset.path / SHARDS / entry.name
+    try:
+        table = read_table(folder / EPISODES, ["attempt", "length", "verdict"])
+        frames = pq.read_metadata(folder / FRAMES).num_rows
+    except (CorruptError, KeyError) as error:
+        yield Problem(f"{SHARDS}/{entry.name}", str(error))
+        return
+    lengths = to_numpy(table["length"])
+    found = {
+        "frames": (frames, entry.frames),
+        "frames, by episode": (int(lengths.sum()), entry.frames),
+        "stored episodes": (int(np.count_nonzero(lengths)), entry.stored),
+        "accepted episodes": (table["verdict"].to_pylist().count(ACCEPTED), entry.accepted),
+        "attempts": (table.num_rows, entry.stop - entry.first),
+    }
+    for what, (counted, listed) in found.items():
+        if counted != listed:
+            yield Problem(f"{SHARDS}/{entry.name}", f"{counted} {what}, the manifest lists {listed}")
+
+
+def _strays(dataset: Dataset) -> Iterator[Problem]:
+    listed = {f"{entry.name}/{name}" for entry in dataset.entries for name in entry.files}
+    for found in _files(dataset.path / SHARDS):
+        if found not in listed:
+            yield Problem(f"{SHARDS}/{found}", "is not in the manifest")
+
+
+def _export(dataset: Dataset) -> tuple[bool, list[Problem]]:
+    """(is this dataset exported, what is wrong with the export). None, or an older one, is not wrong."""
+    try:
+        record = read_export_record(dataset.path)
+    except DatasetError as error:
+        return False, [Problem(EXPORT, str(error))]
+    if record is None:
+        return False, []
+    paths = record.files.items()
+    problems = [Problem(name, what) for name, file in paths if (what := _wrong(dataset.path / name, file))]
+    for folder in EXPORT_FOLDERS:
+        names = (f"{folder}/{name}" for name in _files(dataset.path / folder))
+        problems += [Problem(name, "is not part of the export") for name in names if name not in record.files]
+    current = record.digest == dataset.digest()
+    if not current and dataset.complete:
+        problems.append(Problem(EXPORT, "the export was made from other shards; the next run makes it again"))
+    return current and not problems, problems
+
+
+def _files(folder: Path) -> list[str]:
+    found = (Path(parent) / name for parent, _, names in os.walk(folder) for name in names)
+    return sorted(str(path.relative_to(folder)) for path in found)

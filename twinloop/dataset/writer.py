@@ -1,0 +1,183 @@
+"""DatasetWriter: the one process that commits shards, and resumes where the last one was killed."""
+
+import errno
+import os
+import shutil
+from pathlib import Path
+
+from twinloop.errors import CorruptError, DatasetError
+
+from ._install import install_export, installed_export
+from .durable import digest_file, replace_file, storage_errors, sync_folder
+from .header import Header, dataset_digest
+from .layout import CONFIG, HEADER, LOCK, MANIFEST, SCRATCH, SHARDS
+from .lock import WriterLock
+from .manifest import ShardEntry, append_entry, read_manifest, rewrite_manifest
+from .reader import Dataset
+from .shard import ShardDraft
+
+
+class DatasetWriter:
+    """Made by `DatasetWriter.open`; a context manager that holds the dataset's lock until it ends."""
+
+    def __init__(self, path: Path, header: Header, lock: WriterLock):
+        self.path = path
+        self.header = header
+        self._lock = lock
+        self._committed: dict[tuple[int, int], ShardEntry] = {}
+
+    @classmethod
+    def open(
+        cls, path: Path | str, header: Header, config_text: str, *, verify: bool = False
+    ) -> "DatasetWriter":
+        """Create the dataset at `path`, or resume it; `verify` drops shards whose files are not as committed.
+
+        Whatever is refused is refused before anything is touched.
+        """
+        path = Path(path)
+        with storage_errors(path):
+            _refuse(path, header)
+            path.mkdir(parents=True, exist_ok=True)
+            lock = WriterLock(path / LOCK)
+            lock.acquire()
+            try:
+                _refuse(path, header)  # again, now that nobody else can change it
+                writer = cls(path, header, lock)
+                writer._settle(config_text)
+                writer._recover(verify=verify)
+            except BaseException:
+                lock.release()
+                raise
+        return writer
+
+    def __enter__(self) -> "DatasetWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._lock.release()
+
+    @property
+    def entries(self) -> tuple[ShardEntry, ...]:
+        return tuple(self._committed[key] for key in sorted(self._committed))
+
+    def digest(self) -> str:
+        return dataset_digest(self.header, self.entries)
+
+    def plan(self) -> list[tuple[int, int]]:
+        return self.header.plan()
+
+    def missing(self) -> list[tuple[int, int]]:
+        return [planned for planned in self.plan() if planned not in self._committed]
+
+    def scratch(self, name: str) -> Path:
+        """A folder for unfinished work, on the dataset's own disk; emptied when a writer opens it."""
+        return self.path / SCRATCH / name
+
+    def commit(self, draft: ShardDraft) -> None:
+        """Make a shard part of the dataset: all of it, or after a kill nothing of it."""
+        entry = draft.entry()
+        known = self._committed.get((draft.first, draft.stop))
+        if known is not None:
+            # A retry of work that was done after all. It must have come out the same.
+            if known != entry:
+                raise CorruptError(f"{self.path}: shard {entry.name} was made again and came out different")
+            shutil.rmtree(draft.folder, ignore_errors=True)
+            return
+        if (draft.first, draft.stop) not in set(self.plan()):
+            raise DatasetError(
+                f"{self.path}: attempts {draft.first}-{draft.stop} are no shard of this dataset"
+            )
+        with storage_errors(self.path):
+            if set(os.listdir(draft.folder)) != set(draft.files):
+                raise DatasetError(f"{draft.folder}: holds other files than {', '.join(sorted(draft.files))}")
+            target = self.path / SHARDS / entry.name
+            os.rename(draft.folder, target)
+            try:
+                sync_folder(target.parent)
+                append_entry(self.path / MANIFEST, entry)
+            except OSError:
+                os.rename(target, draft.folder)  # no line, no shard, also while this process lives on
+                raise
+        self._committed[(draft.first, draft.stop)] = entry
+
+    def finish(self) -> str:
+        """Bring the LeRobot export up to the committed shards; returns the dataset's digest."""
+        dataset = Dataset(self.path, self.header, self.entries)
+        digest = dataset.digest()
+        with storage_errors(self.path, needed_bytes=sum(entry.size_bytes for entry in self.entries)):
+            if not installed_export(self.path, digest):
+                install_export(dataset)
+        return digest
+
+    def _settle(self, config_text: str) -> None:
+        """Write what the folder has in common: at creation, and when the run is to have more episodes."""
+        scratch = self.path / SCRATCH
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir()
+        (self.path / SHARDS).mkdir(exist_ok=True)
+        if (self.path / HEADER).exists():
+            stored = Header.read(self.path / HEADER)
+            if stored.episodes == self.header.episodes and (self.path / CONFIG).exists():
+                return
+        # The header first: a folder is a dataset once it has one. A missing config is written on reopening.
+        replace_file(self.path / HEADER, self.header.to_json().encode(), scratch=scratch)
+        replace_file(self.path / CONFIG, config_text.encode(), scratch=scratch)
+
+    def _recover(self, *, verify: bool) -> None:
+        """Make the invariant true again: a shard exists if and only if its line does."""
+        manifest_path, shards = self.path / MANIFEST, self.path / SHARDS
+        manifest, plan = read_manifest(manifest_path), set(self.plan())
+        kept = [entry for entry in manifest.entries if (entry.first, entry.stop) in plan]
+        kept = [entry for entry in kept if _intact(shards / entry.name, entry, verify=verify)]
+        if manifest.torn or len(kept) < len(manifest.entries):
+            rewrite_manifest(manifest_path, kept, scratch=self.path / SCRATCH)
+        names = {entry.name for entry in kept}
+        for folder in shards.iterdir():
+            if folder.name not in names:
+                shutil.rmtree(folder)
+        sync_folder(shards)
+        self._committed = {(entry.first, entry.stop): entry for entry in kept}
+
+
+def _intact(folder: Path, entry: ShardEntry, *, verify: bool) -> bool:
+    """Sizes always, since that costs nothing; contents when asked."""
+    for name, committed in entry.files.items():
+        path = folder / name
+        if not path.is_file() or path.stat().st_size != committed.bytes:
+            return False
+        if verify and digest_file(path) != committed:
+            return False
+    return True
+
+
+def _refuse(path: Path, header: Header) -> None:
+    """Say no to a folder that is not this dataset."""
+    if not path.exists():
+        return
+    if path.is_dir() and not (path / HEADER).exists():
+        # What a writer leaves that was killed before it had written the header.
+        leftovers = {LOCK, SCRATCH, SHARDS}
+        stray = sorted(name for name in os.listdir(path) if name not in leftovers)
+        scratch = path / SCRATCH
+        if not stray and scratch.is_dir():
+            stray = sorted(f"{SCRATCH}/{name}" for name in os.listdir(scratch) if name != f"{HEADER}.new")
+        if stray:
+            some = ", ".join(stray[:5]) + (" ..." if len(stray) > 5 else "")
+            raise DatasetError(
+                f"{path}: is not a dataset and not empty (it holds {some}); choose another --out"
+            )
+        return
+    if not path.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "is a file")
+    stored = Header.read(path / HEADER)
+    different = stored.differences(header)
+    if different:
+        advice = "choose another --out, or remove that folder to make it anew"
+        lines = [f"  {each.what}: {each.mine} there, {each.theirs} given" for each in different]
+        raise DatasetError("\n".join([f"{path}: holds a different dataset; {advice}", *lines]))
+    if header.episodes < stored.episodes:
+        counts = f"{stored.episodes} episodes are planned there, {header.episodes} were given"
+        raise DatasetError(f"{path}: {counts}; a dataset can grow but not shrink, choose another --out")

@@ -1,0 +1,73 @@
+"""From Episodes to a Recording: which channels are recorded, under which names and units."""
+
+import numpy as np
+
+from twinloop.observe.recording import Feature, Recording
+from twinloop.simulate.episodes import Episodes
+from twinloop.twin.twin import Twin
+
+# feature -> the channel of the tape it comes from
+SOURCES = {
+    "observation.state": "position",
+    "observation.velocity": "velocity",
+    "observation.effort": "effort",
+    "observation.environment_state": "environment",
+    "action": "action",
+    "command": "command",
+    "contact": "contact",
+    "phase": "phase",
+    "next.reward": "reward",
+    "next.done": None,
+    "next.success": "success",
+}
+
+POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
+
+
+def features_of(twin: Twin) -> tuple[Feature, ...]:
+    joints = (*twin.robot.arm_joints, "gripper")
+    size = (len(joints),)
+    gripper = twin.robot.gripper.unit
+    return (
+        Feature("observation.state", "float32", size, joints, f"rad; {gripper}"),
+        Feature("observation.velocity", "float32", size, joints, f"rad/s; {gripper}/s"),
+        Feature("observation.effort", "float32", size, joints, "N·m; N"),
+        Feature(
+            "observation.environment_state",
+            "float32",
+            (14,),
+            tuple(f"{thing}.{part}" for thing in ("object", "goal") for part in POSE),
+            "m; quaternion",
+        ),
+        Feature("action", "float32", size, joints, f"rad; {gripper}"),
+        Feature("command", "float32", size, joints, f"rad; {gripper}"),
+        Feature("contact", "float32", (3,), ("left_finger", "right_finger", "support"), "N"),
+        Feature("phase", "int64", (1,)),
+        Feature("next.reward", "float32", (1,)),
+        Feature("next.done", "bool", (1,)),
+        Feature("next.success", "bool", (1,)),
+    )
+
+
+def observe(episodes: Episodes, twin: Twin) -> Recording:
+    features = features_of(twin)
+    frames = {}
+    for feature in features:
+        channel = SOURCES[feature.name]
+        values = _last_frames(episodes) if channel is None else episodes[channel]
+        if feature.shape == (1,):
+            values = values.reshape(-1)
+        frames[feature.name] = np.ascontiguousarray(values, dtype=feature.dtype)
+    return Recording(
+        attempts=episodes.draws.attempts,
+        lengths=episodes.lengths,
+        tasks=(twin.instruction,) * len(episodes.lengths),
+        features=features,
+        frames=frames,
+    )
+
+
+def _last_frames(episodes: Episodes) -> np.ndarray:
+    done = np.zeros(int(episodes.lengths.sum()), bool)
+    done[(episodes.starts + episodes.lengths - 1)[episodes.lengths > 0]] = True
+    return done

@@ -1,0 +1,60 @@
+"""Recording: what was seen of several episodes, one array a feature, episodes back to back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One recorded quantity: a column of every frame.
+
+    `shape` is that of one frame; (1,) is stored as a scalar. `names` labels the elements, `unit` is theirs.
+    """
+
+    name: str
+    dtype: Literal["float32", "int64", "bool"]
+    shape: tuple[int, ...]
+    names: tuple[str, ...] = ()
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Frames of consecutive episodes.
+
+    attempts: (n,) int64, each episode's index in its run: with the config digest and the run seed it is
+        all that is needed to make the episode again.
+    lengths: (n,) int64, frames in each episode; an episode that diverged at once may have none.
+    tasks: the instruction of each episode, in words.
+    frames: feature name -> (lengths.sum(), *shape), or (lengths.sum(),) for a scalar feature.
+    """
+
+    attempts: np.ndarray
+    lengths: np.ndarray
+    tasks: tuple[str, ...]
+    features: tuple[Feature, ...]
+    frames: Mapping[str, np.ndarray]
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """(n,) the row of `frames` at which each episode begins."""
+        return np.concatenate([[0], np.cumsum(self.lengths)[:-1]]).astype(np.int64)
+
+    @property
+    def total_frames(self) -> int:
+        return int(self.lengths.sum())
+
+    def take(self, keep: np.ndarray) -> "Recording":
+        """The episodes where the (n,) mask `keep` is true, in the same order."""
+        rows = np.repeat(keep, self.lengths)
+        return Recording(
+            attempts=self.attempts[keep],
+            lengths=self.lengths[keep],
+            tasks=tuple(task for task, kept in zip(self.tasks, keep, strict=True) if kept),
+            features=self.features,
+            frames={name: values[rows] for name, values in self.frames.items()},
+        )

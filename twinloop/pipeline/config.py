@@ -1,0 +1,233 @@
+"""RunConfig: one run of the factory, resolved: every default filled in, every name looked up."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from twinloop.curate.limits import CurateConfig
+from twinloop.errors import UsageError
+from twinloop.pipeline.ranges import read_randomization, written
+from twinloop.pipeline.section import Section
+from twinloop.pipeline.yaml_file import parse_yaml, read_yaml
+from twinloop.randomize.distribution import Distribution
+from twinloop.randomize.parameter import GROUPS
+from twinloop.randomize.table import BY_NAME
+from twinloop.simulate.expert import ExpertConfig
+from twinloop.twin.objects import OBJECTS, SceneObject
+from twinloop.twin.robot import Robot
+from twinloop.twin.robots import robots
+from twinloop.twin.robots.mjcf import MjcfRobot
+from twinloop.twin.task import Task
+from twinloop.twin.tasks import tasks
+
+MOST_EPISODES = 1 << 30  # points of the Sobol sequence
+MOST_SEED = (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class SceneConfig:
+    robot: Robot
+    task: Task
+    object: SceneObject
+    mjcf: MjcfRobot | None = None
+
+
+@dataclass(frozen=True)
+class RolloutConfig:
+    """parallel_envs: simulations in flight at most. episodes_per_env: times that, the total.
+    control_hz: how often actions change and frames are recorded. timestep_ms: of the physics."""
+
+    parallel_envs: int = 256
+    episodes_per_env: int = 4
+    seed: int = 0
+    control_hz: int = 25
+    timestep_ms: float = 4.0
+
+    @property
+    def episodes(self) -> int:
+        return self.parallel_envs * self.episodes_per_env
+
+
+@dataclass(frozen=True)
+class DatasetConfig:
+    """shard_episodes: episodes in a shard, the unit that is committed, retried and verified."""
+
+    shard_episodes: int = 64
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    scene: SceneConfig
+    randomization: dict[str, Distribution]
+    rollout: RolloutConfig
+    expert: ExpertConfig
+    curate: CurateConfig
+    dataset: DatasetConfig
+
+    def resolved(self) -> dict[str, Any]:
+        """As a config file would say it, with nothing left out."""
+        groups: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
+        for name, distribution in self.randomization.items():
+            parameter = BY_NAME[name]
+            groups[parameter.group][name] = written(distribution, pool=parameter.pool)
+        return {
+            "scene": {
+                "robot": _written_robot(self.scene),
+                "task": self.scene.task.name,
+                "object": self.scene.object.name,
+            },
+            "randomization": {group: rows for group, rows in groups.items() if rows},
+            "rollout": asdict(self.rollout),
+            "expert": asdict(self.expert),
+            "curate": asdict(self.curate),
+            "dataset": asdict(self.dataset),
+        }
+
+    def to_yaml(self) -> str:
+        return yaml.safe_dump(self.resolved(), sort_keys=False, allow_unicode=True)
+
+    @property
+    def digest(self) -> str:
+        """Of all that decides what an episode looks like; not of how many there are, nor of the seed."""
+        content = self.resolved()
+        content["scene"]["robot"] = self.scene.robot.name
+        for key in ("parallel_envs", "episodes_per_env", "seed"):
+            del content["rollout"][key]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def load_config(path: Path) -> RunConfig:
+    value, lines = read_yaml(path)
+    return _read(Section(str(path), "", value, lines), path.parent)
+
+
+def config_from_text(text: str, *, name: str, folder: Path) -> RunConfig:
+    """A config that is not (or no longer) a file; `folder` is what its relative paths are relative to."""
+    value, lines = parse_yaml(text, name)
+    return _read(Section(name, "", value, lines), folder)
+
+
+def _read(root: Section, folder: Path) -> RunConfig:
+    config = RunConfig(
+        scene=_read_scene(root.section("scene"), folder),
+        randomization=read_randomization(root.section("randomization")),
+        rollout=_read_rollout(root.section("rollout")),
+        expert=_read_expert(root.section("expert")),
+        curate=_read_curate(root.section("curate")),
+        dataset=_read_dataset(root.section("dataset")),
+    )
+    root.finish()
+    if config.rollout.episodes > MOST_EPISODES:
+        raise UsageError(f"{root.file}: {config.rollout.episodes:,} episodes; {MOST_EPISODES:,} at most in one run")
+    return config
+
+
+def _read_scene(section: Section, folder: Path) -> SceneConfig:
+    mjcf = None
+    if isinstance(section.raw("robot"), dict):
+        mjcf = _read_mjcf(section.section("robot"), folder)
+        robot = mjcf.load()
+    else:
+        robot = section.one_of("robot", "franka_panda", robots())
+    scene = SceneConfig(
+        robot=robot,
+        task=section.one_of("task", "pick_and_place", tasks()),
+        object=section.one_of("object", "cube", OBJECTS),
+        mjcf=mjcf,
+    )
+    section.finish()
+    return scene
+
+
+def _read_mjcf(section: Section, folder: Path) -> MjcfRobot:
+    gripper = section.section("gripper")
+    fingers = gripper.texts("fingers")
+    if len(fingers) != 2:
+        raise gripper.error("fingers", f"names {len(fingers)} bodies; the two that hold the object were expected")
+    robot = MjcfRobot(
+        path=folder / section.text("mjcf", ""),
+        arm_joints=section.texts("arm_joints"),
+        gripper_joints=gripper.texts("joints"),
+        gripper_actuator=gripper.text("actuator", ""),
+        fingers=fingers,
+        gripper_open=gripper.number("open", 0.08, low=-10, high=10),
+        gripper_closed=gripper.number("closed", 0.0, low=-10, high=10),
+        tool_site=section.text("tool_frame", "tool"),
+        home_rad=section.numbers("home"),
+    )
+    if robot.gripper_open == robot.gripper_closed:
+        raise gripper.error("open", f"and closed are both {robot.gripper_open:g}; they must differ")
+    gripper.finish()
+    section.finish()
+    return robot
+
+
+def _written_robot(scene: SceneConfig) -> Any:
+    robot = scene.mjcf
+    if robot is None:
+        return scene.robot.name
+    return {
+        "mjcf": str(robot.path.resolve()),
+        "arm_joints": list(robot.arm_joints),
+        "gripper": {
+            "joints": list(robot.gripper_joints),
+            "actuator": robot.gripper_actuator,
+            "fingers": list(robot.fingers),
+            "open": robot.gripper_open,
+            "closed": robot.gripper_closed,
+        },
+        "tool_frame": robot.tool_site,
+        "home": list(robot.home_rad),
+    }
+
+
+def _read_rollout(section: Section) -> RolloutConfig:
+    default = RolloutConfig()
+    rollout = RolloutConfig(
+        parallel_envs=section.integer("parallel_envs", default.parallel_envs, low=1, high=1_000_000),
+        episodes_per_env=section.integer("episodes_per_env", default.episodes_per_env, low=1, high=1_000_000),
+        seed=section.integer("seed", default.seed, low=0, high=MOST_SEED),
+        control_hz=section.integer("control_hz", default.control_hz, low=5, high=200),
+        timestep_ms=section.number("timestep_ms", default.timestep_ms, low=0.5, high=10),
+    )
+    steps = 1000 / rollout.control_hz / rollout.timestep_ms
+    if abs(steps - round(steps)) > 1e-6:
+        raise section.error(
+            "timestep_ms", f"is {rollout.timestep_ms:g}; a control period of {1000 / rollout.control_hz:g} ms "
+            f"must hold a whole number of steps"
+        )  # fmt: skip
+    section.finish()
+    return rollout
+
+
+def _read_expert(section: Section) -> ExpertConfig:
+    default = ExpertConfig()
+    expert = ExpertConfig(
+        action_noise_rad=section.number("action_noise_rad", default.action_noise_rad, low=0, high=0.2),
+        noise_memory_s=section.number("noise_memory_s", default.noise_memory_s, low=0.001, high=10),
+        retries=section.integer("retries", default.retries, low=0, high=10),
+    )
+    section.finish()
+    return expert
+
+
+def _read_curate(section: Section) -> CurateConfig:
+    default = CurateConfig()
+    limits = {
+        name: section.number(name, value, low=0, high=1e6)
+        for name, value in asdict(default).items()
+        if name != "require_success"
+    }
+    config = CurateConfig(**limits, require_success=section.flag("require_success", default.require_success))
+    section.finish()
+    return config
+
+
+def _read_dataset(section: Section) -> DatasetConfig:
+    config = DatasetConfig(shard_episodes=section.integer("shard_episodes", 64, low=1, high=4096))
+    section.finish()
+    return config

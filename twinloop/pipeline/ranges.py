@@ -1,0 +1,177 @@
+"""The randomization section: `[low, high]`, a number, or a mapping that names another distribution."""
+
+from typing import Any
+
+from twinloop.errors import nearest
+from twinloop.pipeline.section import Section
+from twinloop.randomize.distribution import (
+    Argument,
+    Choice,
+    Constant,
+    Distribution,
+    LogUniform,
+    Normal,
+    Truncated,
+    Uniform,
+    choice_of,
+)
+from twinloop.randomize.parameter import GROUPS, Parameter
+from twinloop.randomize.table import BY_NAME, TABLE
+
+# name in the file -> (class, its arguments in the order of the short list form)
+FORMS: dict[str, tuple[type[Distribution], tuple[str, ...]]] = {
+    "uniform": (Uniform, ("low", "high")),
+    "log_uniform": (LogUniform, ("low", "high")),
+    "normal": (Normal, ("mean", "std")),
+    "truncated": (Truncated, ("mean", "std", "low", "high")),
+    "choice": (Choice, ("values", "weights")),
+}
+
+# Slips of unit that people make: what was meant, and the factor to the unit of the key.
+SLIPS = {
+    "kg": (("grams", 1e-3),),
+    "cm": (("millimetres", 0.1), ("metres", 100.0)),
+    "mm": (("metres", 1000.0),),
+    "°": (("radians", 57.29578),),
+    "1": (("per cent", 0.01),),
+    "×": (("per cent", 0.01),),
+}
+
+
+def read_randomization(section: Section) -> dict[str, Distribution]:
+    """Parameter name -> distribution, in the order of the table."""
+    given: dict[str, Distribution] = {}
+    for group in GROUPS:
+        rows = section.section(group)
+        for name in rows.keys():
+            parameter = BY_NAME.get(name)
+            if parameter is None or parameter.group != group:
+                raise rows.error(name, _unknown(name, group))
+            given[name] = _read(rows, parameter)
+        for parameter in TABLE:
+            rows.raw(parameter.name)
+        rows.finish()
+    section.finish()
+    return {parameter.name: given[parameter.name] for parameter in TABLE if parameter.name in given}
+
+
+def _unknown(name: str, group: str) -> str:
+    elsewhere = BY_NAME.get(name)
+    if elsewhere is not None:
+        return f"belongs under randomization.{elsewhere.group}"
+    return f"is not a parameter; {nearest(name, (row.name for row in TABLE if row.group == group))}"
+
+
+def _read(section: Section, parameter: Parameter) -> Distribution:
+    value, key = section.raw(parameter.name), parameter.name
+    low, high = parameter.plausible
+    if parameter.pool:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise section.error(key, f"is {value!r}; a number of {parameter.unit} from {low:g} to {high:g} was expected")
+        return choice_of(tuple(range(value)))
+    distribution = _distribution(section, key, value)
+    least, most = distribution.support()
+    if least < low or most > high:
+        outside = least if least < low else most
+        raise section.error(
+            key,
+            f"reaches {outside:g}, but it is {parameter.touches} in {parameter.unit}, "
+            f"plausible from {low:g} to {high:g}{_slip(parameter, least, most)}",
+        )
+    return distribution
+
+
+def _slip(parameter: Parameter, least: float, most: float) -> str:
+    low, high = parameter.plausible
+    for meant, factor in SLIPS.get(parameter.unit, ()):
+        if low <= least * factor and most * factor <= high:
+            return f"; if these are {meant}, write [{least * factor:g}, {most * factor:g}]"
+    return ""
+
+
+def _distribution(section: Section, key: str, value: Any) -> Distribution:
+    if _is_number(value):
+        return Constant(float(value))
+    if isinstance(value, list):
+        if len(value) != 2:
+            raise section.error(key, f"is a list of {len(value)}; [low, high] was expected")
+        return _checked(section, key, Uniform(_argument(section, key, value[0]), _argument(section, key, value[1])))
+    if isinstance(value, dict) and len(value) == 1:
+        (form, arguments), = value.items()
+        if form not in FORMS:
+            raise section.error(key, f"names the distribution {form!r}; {nearest(str(form), FORMS)}")
+        return _checked(section, key, _of_form(section, key, form, arguments))
+    raise section.error(key, f"is {value!r}; a number, [low, high] or e.g. {{normal: {{mean: 0.6, std: 0.1}}}} was expected")
+
+
+def _of_form(section: Section, key: str, form: str, arguments: Any) -> Distribution:
+    kind, names = FORMS[form]
+    if form == "choice":
+        return _choice(section, key, arguments)
+    if isinstance(arguments, list):
+        arguments = dict(zip(names, arguments, strict=False)) if len(arguments) == len(names) else {}
+    if not isinstance(arguments, dict) or set(arguments) != set(names):
+        raise section.error(key, f"{form} takes {', '.join(names)}, got {arguments!r}")
+    return kind(*(_argument(section, key, arguments[name]) for name in names))
+
+
+def _choice(section: Section, key: str, arguments: Any) -> Choice:
+    if isinstance(arguments, list):
+        arguments = {"values": arguments}
+    values = arguments.get("values") if isinstance(arguments, dict) else None
+    if not isinstance(values, list) or not values or not all(_is_number(item) for item in values):
+        raise section.error(key, f"choice takes a list of numbers, got {arguments!r}")
+    weights = arguments.get("weights", [1.0] * len(values))
+    if (
+        not isinstance(weights, list) or len(weights) != len(values)
+        or not all(_is_number(item) and item >= 0 for item in weights) or sum(weights) <= 0
+    ):  # fmt: skip
+        raise section.error(key, f"weights must be {len(values)} numbers of 0 or more, not all 0; got {weights!r}")
+    return Choice(tuple(map(float, values)), tuple(map(float, weights)))
+
+
+def _argument(section: Section, key: str, value: Any) -> Argument:
+    return float(value) if _is_number(value) else _distribution(section, key, value)
+
+
+def _checked(section: Section, key: str, distribution: Distribution) -> Distribution:
+    """Refuse what cannot be drawn: ranges turned round, widths of nothing."""
+
+    def ends(argument: Argument) -> tuple[float, float]:
+        return argument.support() if isinstance(argument, Distribution) else (argument, argument)
+
+    match distribution:
+        case Uniform(low, high) | LogUniform(low, high) | Truncated(_, _, low, high) if ends(low)[1] > ends(high)[0]:
+            raise section.error(
+                key, f"the range is inverted: {ends(low)[1]:g} to {ends(high)[0]:g}; write the smaller number first"
+            )
+        case LogUniform(low, _) if ends(low)[0] <= 0:
+            raise section.error(key, f"log_uniform needs numbers above 0, got {ends(low)[0]:g}")
+        case Normal(_, std) | Truncated(_, std, _, _) if ends(std)[0] <= 0:
+            raise section.error(key, f"std must be above 0, got {ends(std)[0]:g}")
+    return distribution
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def written(distribution: Distribution, *, pool: bool = False) -> Any:
+    """A distribution as a config file says it."""
+
+    def argument(value: Argument) -> Any:
+        return written(value) if isinstance(value, Distribution) else value
+
+    match distribution:
+        case Choice(values, _) if pool:
+            return len(values)
+        case Choice(values, weights):
+            return {"choice": {"values": list(values), "weights": list(weights)}}
+        case Constant(value):
+            return argument(value)
+        case Uniform(low, high):
+            return [argument(low), argument(high)]
+    for form, (kind, names) in FORMS.items():
+        if type(distribution) is kind:
+            return {form: {name: argument(getattr(distribution, name)) for name in names}}
+    raise TypeError(distribution)

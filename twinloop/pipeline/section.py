@@ -1,0 +1,106 @@
+"""Section: a mapping of a config file that is read key by key, and refuses what nobody asked for."""
+
+from typing import Any, TypeVar
+
+from twinloop.errors import ConfigError, nearest
+from twinloop.pipeline.yaml_file import Lines
+
+T = TypeVar("T")
+
+
+class Section:
+    """`path` is where it stands in the file; every error names file, line and key."""
+
+    def __init__(self, file: str, path: str, value: Any, lines: Lines):
+        self.file, self.path, self._lines = file, path, lines
+        if value is None:
+            value = {}
+        if not isinstance(value, dict):
+            raise ConfigError(self.where(), f"is {value!r}; a mapping was expected")
+        self._values: dict[str, Any] = value
+        self._asked: set[str] = set()
+
+    def where(self, key: str = "") -> str:
+        path = ".".join(part for part in (self.path, key) if part)
+        line = self._lines.get(path)
+        return f"{self.file}:{line}: {path}" if line and path else f"{self.file}: {path}".rstrip(": ")
+
+    def error(self, key: str, problem: str) -> ConfigError:
+        return ConfigError(self.where(key), problem)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._values
+
+    def keys(self) -> list[str]:
+        return list(self._values)
+
+    def raw(self, key: str) -> Any:
+        self._asked.add(key)
+        return self._values.get(key)
+
+    def section(self, key: str) -> "Section":
+        return Section(self.file, f"{self.path}.{key}" if self.path else key, self.raw(key), self._lines)
+
+    def number(self, key: str, default: float, *, low: float, high: float) -> float:
+        value = self.raw(key)
+        if key not in self._values:
+            return default
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self.error(key, f"is {value!r}; a number from {low:g} to {high:g} was expected")
+        if not low <= value <= high:
+            raise self.error(key, f"is {value:g}; it must be from {low:g} to {high:g}")
+        return float(value)
+
+    def integer(self, key: str, default: int, *, low: int, high: int) -> int:
+        value = self.raw(key)
+        if key not in self._values:
+            return default
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.error(key, f"is {value!r}; a whole number from {low} to {high} was expected")
+        if not low <= value <= high:
+            raise self.error(key, f"is {value}; it must be from {low} to {high}")
+        return value
+
+    def flag(self, key: str, default: bool) -> bool:
+        value = self.raw(key)
+        if key not in self._values:
+            return default
+        if not isinstance(value, bool):
+            raise self.error(key, f"is {value!r}; true or false was expected")
+        return value
+
+    def text(self, key: str, default: str) -> str:
+        value = self.raw(key)
+        if key not in self._values:
+            return default
+        if not isinstance(value, str):
+            raise self.error(key, f"is {value!r}; a word was expected")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self.raw(key)
+        if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
+            raise self.error(key, f"is {value!r}; a list of names was expected")
+        return tuple(value)
+
+    def numbers(self, key: str) -> tuple[float, ...]:
+        value = self.raw(key)
+        if not isinstance(value, list) or not value or not all(_is_number(item) for item in value):
+            raise self.error(key, f"is {value!r}; a list of numbers was expected")
+        return tuple(float(item) for item in value)
+
+    def one_of(self, key: str, default: str, known: dict[str, T]) -> T:
+        name = self.text(key, default)
+        if name not in known:
+            raise self.error(key, f"is {name!r}; {nearest(name, known)}")
+        return known[name]
+
+    def finish(self) -> None:
+        """Every key must have been asked for by now."""
+        for key in self._values:
+            if key not in self._asked:
+                raise self.error(str(key), f"is not a key of this section; {nearest(str(key), self._asked)}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,0 +1,97 @@
+"""Draws: every value that some episodes vary, and nothing else.
+
+Episode i of a run draws point i of a scrambled Sobol sequence: even coverage at any length, and any episode
+can be drawn alone. Each row of the table owns its dimensions whether or not a config uses them, so switching
+one parameter on leaves every other value of every episode as it was: two configs that differ in one row are
+a paired experiment.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from zlib import crc32
+
+import numpy as np
+from scipy.stats import qmc
+
+from twinloop.randomize.distribution import Distribution
+from twinloop.randomize.parameter import Parameter
+from twinloop.randomize.table import BY_NAME, COLUMNS, TABLE
+
+
+@dataclass(frozen=True)
+class Draws:
+    """attempts: (n,) episode indices. values: column -> (n,), for every column of the table; those a config
+    does not vary hold the nominal value. `varied` names the columns that it does."""
+
+    attempts: np.ndarray
+    values: Mapping[str, np.ndarray]
+    varied: tuple[str, ...]
+
+    def elements(self, parameter: Parameter) -> np.ndarray:
+        """(n,) values of a parameter, or (n, elements)."""
+        arrays = [self.values[column] for column in parameter.columns]
+        return np.column_stack(arrays) if parameter.elements else arrays[0]
+
+
+class Sampler:
+    """Draws episodes of one run. The same (randomization, seed, index) always gives the same values."""
+
+    def __init__(self, randomization: Mapping[str, Distribution], *, seed: int):
+        self.randomization = dict(randomization)
+        self.seed = seed
+        self.varied = tuple(
+            column for parameter in TABLE if parameter.name in randomization for column in parameter.columns
+        )
+        self._sobol = qmc.Sobol(len(COLUMNS), scramble=True, rng=np.random.default_rng([seed, 0x50B0]))
+        self._next = 0
+
+    def draw(self, first: int, stop: int) -> Draws:
+        points = self._points(first, stop)
+        values: dict[str, np.ndarray] = {}
+        for index, column in enumerate(COLUMNS):
+            name = column.partition(".")[0]
+            distribution = self.randomization.get(name)
+            if distribution is None:
+                values[column] = np.full(stop - first, BY_NAME[name].nominal)
+            else:
+                unit = _UnitStream(points[:, index], column, first, self.seed)
+                values[column] = np.asarray(distribution.sample(unit.next), float)
+        return Draws(np.arange(first, stop), values, self.varied)
+
+    def _points(self, first: int, stop: int) -> np.ndarray:
+        if first < self._next:
+            self._sobol.reset()
+            self._next = 0
+        if first > self._next:
+            self._sobol.fast_forward(first - self._next)
+        count = stop - first
+        if first == 0:
+            # SciPy wants the first block to be a power of two; what is too much is drawn again later.
+            count = 1 << (count - 1).bit_length()
+        points = self._sobol.random(count)
+        self._next = first + count
+        # 0 and 1 have no finite image under a normal distribution.
+        return np.clip(points[: stop - first], 2**-33, 1 - 2**-33)
+
+
+class _UnitStream:
+    """The Sobol points of a column first, then, for nested distributions, independent streams."""
+
+    def __init__(self, points: np.ndarray, column: str, first: int, seed: int):
+        self._points, self._column, self._first, self._seed = points, column, first, seed
+        self._depth = 0
+
+    def next(self) -> np.ndarray:
+        depth, self._depth = self._depth, self._depth + 1
+        if depth == 0:
+            return self._points
+        key = np.random.SeedSequence([self._seed, crc32(self._column.encode()), depth]).generate_state(2, np.uint64)
+        # A counter-based generator reaches episode i without drawing those before it: 4 numbers a count.
+        whole, part = divmod(self._first, 4)
+        generator = np.random.Generator(np.random.Philox(key=key).advance(whole))
+        return np.clip(generator.random(part + len(self._points))[part:], 2**-33, 1 - 2**-33)
+
+
+def episode_rng(seed: int, attempt: int, *, stream: str) -> np.random.Generator:
+    """The generator of one episode's noise, e.g. on its commands: a function of these three and no others."""
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, attempt, crc32(stream.encode())])))

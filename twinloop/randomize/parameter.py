@@ -1,0 +1,58 @@
+"""Parameter: one row of the one table. Everything that can vary is declared once, here as a record."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+
+from twinloop.twin.twin import Twin
+
+Gap = Literal["contact", "visual", "sensing", "object", "environment", "human", "actuation", "latency"]
+GAPS: tuple[Gap, ...] = get_args(Gap)
+
+Group = Literal["visual", "physics"]
+GROUPS: tuple[Group, ...] = get_args(Group)
+
+
+class Rows(Protocol):
+    """The per-simulation model fields of a batch: `rows["body_mass"]` is (simulations, bodies)."""
+
+    twin: Twin
+
+    def __getitem__(self, field: str) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A quantity that a config may vary.
+
+    name: the config key; its last word is the unit.
+    gap: which of the eight sim-to-real gaps it belongs to.
+    touches: what it changes, in words.
+    nominal: the value of an episode that does not vary it, for each element.
+    sensible: a range to start from, and `source` says why that range.
+    plausible: beyond this a value is a mistake of unit or scale, and is refused.
+    elements: () for a number; ("x", "y") for one number a direction, drawn independently.
+    pool: the config gives a count N; an episode draws one of 0..N-1.
+    apply: (rows, ids, values) writes (n,) or (n, elements) values into the model fields of simulations
+        `ids`, which hold the twin's own values before. None where the task or the camera reads the draw.
+    """
+
+    name: str
+    group: Group
+    gap: Gap
+    unit: str
+    touches: str
+    nominal: float
+    sensible: tuple[float, float]
+    source: str
+    plausible: tuple[float, float]
+    elements: tuple[str, ...] = ()
+    pool: bool = False
+    apply: Callable[[Rows, np.ndarray, np.ndarray], None] | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its drawn values, as stored with each episode."""
+        return tuple(f"{self.name}.{element}" for element in self.elements) or (self.name,)

@@ -1,0 +1,121 @@
+"""The physical rows of the parameter table, in the order in which they are applied.
+
+Every row writes absolute values computed from what the fields hold, and the fields hold the twin's own
+values before the first row is applied, so a slot that is used again does not drift.
+"""
+
+import mujoco
+import numpy as np
+
+from twinloop.randomize.parameter import Parameter, Rows
+
+
+def _object_size(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
+    geom, body = rows.twin.object_geom, rows.twin.object_body
+    rows["geom_size"][ids, geom] *= scale[:, None]
+    rows["geom_rbound"][ids, geom] *= scale
+    rows["geom_aabb"][ids, geom] *= scale[:, None]
+    # Mass stays; inertia grows with the square of the size.
+    rows["body_inertia"][ids, body] *= scale[:, None] ** 2
+
+
+def _object_mass(rows: Rows, ids: np.ndarray, mass_kg: np.ndarray) -> None:
+    body = rows.twin.object_body
+    # Mass alone would leave a heavy object with a light one's inertia: both scale. After the size, which
+    # has set the inertia of the shape.
+    rows["body_inertia"][ids, body] *= (mass_kg / rows["body_mass"][ids, body])[:, None]
+    rows["body_mass"][ids, body] = mass_kg
+
+
+def _friction(column: int, scale: float):
+    def apply(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
+        rows["geom_friction"][ids, rows.twin.object_geom, column] = values * scale
+
+    return apply
+
+
+def _contact_stiffness(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
+    # solref is (time constant, damping ratio); stiffness goes with 1 / time constant squared. The engine
+    # needs a time constant of two steps at least.
+    geom, shortest = rows.twin.object_geom, 2 * rows.twin.model.opt.timestep
+    rows["geom_solref"][ids, geom, 0] = np.maximum(rows["geom_solref"][ids, geom, 0] / np.sqrt(scale), shortest)
+
+
+def _contact_damping(rows: Rows, ids: np.ndarray, ratio: np.ndarray) -> None:
+    rows["geom_solref"][ids, rows.twin.object_geom, 1] = ratio
+
+
+def _joint_damping(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
+    rows["dof_damping"][np.ix_(ids, rows.twin.arm_dofs)] = values[:, None]
+
+
+def _joint_friction(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
+    rows["dof_frictionloss"][np.ix_(ids, rows.twin.arm_dofs)] = values[:, None]
+
+
+def _servo_stiffness(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
+    cells = np.ix_(ids, rows.twin.arm_controls)
+    gain, bias = rows["actuator_gainprm"], rows["actuator_biasprm"]
+    gain[(*cells, 0)] *= scale[:, None]
+    bias[(*cells, 1)] *= scale[:, None]
+
+
+def _servo_damping(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
+    rows["actuator_biasprm"][(*np.ix_(ids, rows.twin.arm_controls), 2)] *= scale[:, None]
+
+
+def _grip_force(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
+    rows["actuator_forcerange"][ids, rows.twin.gripper_control] *= scale[:, None]
+
+
+def _gravity_tilt(rows: Rows, ids: np.ndarray, tilt_deg: np.ndarray) -> None:
+    tilt = np.deg2rad(tilt_deg)
+    strength = -float(np.linalg.norm(rows.twin.model.opt.gravity))
+    down = np.column_stack([np.sin(tilt[:, 0]), np.sin(tilt[:, 1]), np.cos(np.hypot(tilt[:, 0], tilt[:, 1]))])
+    rows["opt.gravity"][ids] = strength * down / np.linalg.norm(down, axis=1, keepdims=True)
+
+
+def _table_height(rows: Rows, ids: np.ndarray, height_cm: np.ndarray) -> None:
+    rows["body_pos"][ids, rows.twin.table_body, 2] = height_cm / 100
+
+
+PHYSICS = (
+    Parameter("object_size_scale", "physics", "object", "×", "object half extents, bounds and inertia",
+              1.0, (0.85, 1.2), "what an 80 mm stroke still grips with room", (0.3, 2.0), apply=_object_size),
+    Parameter("object_mass_kg", "physics", "object", "kg", "object mass, inertia in proportion, constants recomputed",
+              0.15, (0.05, 0.4), "first seed text", (0.001, 5.0), apply=_object_mass),
+    Parameter("friction_coefficient", "physics", "contact", "1", "sliding friction of every contact of the object",
+              0.8, (0.2, 1.1), "first seed text", (0.01, 5.0), apply=_friction(0, 1.0)),
+    Parameter("torsional_friction_mm", "physics", "contact", "mm", "friction against spinning on a contact",
+              5.0, (1.0, 10.0), "radius of a finger pad's contact patch", (0.0, 100.0), apply=_friction(1, 1e-3)),
+    Parameter("rolling_friction_mm", "physics", "contact", "mm",
+              "friction against rolling (round objects; flat ones rest on edges)",
+              0.2, (0.05, 0.5), "rubber on hard plastic", (0.0, 20.0), apply=_friction(2, 1e-3)),
+    Parameter("contact_stiffness_scale", "physics", "contact", "×", "stiffness of every contact of the object",
+              1.0, (0.3, 2.0), "pad rubber from soft to hard", (0.01, 100.0), apply=_contact_stiffness),
+    Parameter("contact_damping_ratio", "physics", "contact", "1", "damping of every contact of the object",
+              1.0, (0.6, 1.4), "around critical", (0.05, 5.0), apply=_contact_damping),
+    Parameter("joint_damping_nms_rad", "physics", "actuation", "N·m·s/rad", "viscous friction of every arm joint",
+              0.0, (0.0, 5.0), "Panda identification, Gaz et al. 2019", (0.0, 100.0), apply=_joint_damping),
+    Parameter("joint_friction_nm", "physics", "actuation", "N·m", "Coulomb friction of every arm joint",
+              0.0, (0.0, 1.0), "Panda identification, Gaz et al. 2019", (0.0, 20.0), apply=_joint_friction),
+    Parameter("servo_stiffness_scale", "physics", "actuation", "×", "position gain of every arm servo",
+              1.0, (0.7, 1.3), "usual spread of servo gains", (0.05, 10.0), apply=_servo_stiffness),
+    Parameter("servo_damping_scale", "physics", "actuation", "×", "velocity gain of every arm servo",
+              1.0, (0.7, 1.3), "usual spread of servo gains", (0.05, 10.0), apply=_servo_damping),
+    Parameter("grip_force_scale", "physics", "actuation", "×", "largest force of the gripper",
+              1.0, (0.5, 1.5), "20 to 60 N a finger", (0.01, 10.0), apply=_grip_force),
+    Parameter("object_position_noise_cm", "physics", "environment", "cm", "where the object starts on the table",
+              0.0, (-2.0, 2.0), "first seed text", (-25.0, 25.0), ("x", "y")),
+    Parameter("object_yaw_deg", "physics", "environment", "°", "how the object is turned about the vertical",
+              0.0, (-45.0, 45.0), "all that differs for a cube", (-180.0, 180.0)),
+    Parameter("target_position_noise_cm", "physics", "environment", "cm", "where the target zone lies",
+              0.0, (-3.0, 3.0), "hand-placed fixtures", (-25.0, 25.0), ("x", "y")),
+    Parameter("gravity_tilt_deg", "physics", "environment", "°", "direction of gravity: a base that is not level",
+              0.0, (-2.0, 2.0), "an unlevelled bench", (-15.0, 15.0), ("x", "y"), apply=_gravity_tilt),
+    Parameter("table_height_cm", "physics", "environment", "cm", "height of the table against the robot's base",
+              0.0, (-1.0, 1.0), "a bench measured by hand", (-20.0, 20.0), apply=_table_height),
+)  # fmt: skip
+
+RECOMPUTED = frozenset(mujoco.MjModel._setconst_inputs)
+"""Model fields whose change makes derived constants stale."""

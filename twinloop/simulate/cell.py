@@ -1,0 +1,168 @@
+"""Cell: many copies of a twin in flight, each slot one episode, as arrays a demonstrator or policy reads."""
+
+import mujoco
+import numpy as np
+from mujoco.batch import Batch, SimulationError
+
+from twinloop.randomize.draw import Draws
+from twinloop.randomize.physics import RECOMPUTED
+from twinloop.randomize.table import TABLE
+from twinloop.twin.twin import Twin
+
+_SEEN = mujoco.mjtStage.mjSTAGE_VEL.value
+
+
+class Cell:
+    """`width` simulations of one twin.
+
+    Every attribute is an array with one row a slot; they are refreshed by `admit` and `step`. Positions are
+    in the world frame. Rows of slots without an episode hold whatever was there last.
+    """
+
+    def __init__(self, twin: Twin, *, width: int, threads: int = 1):
+        self.twin = twin
+        self.width = width
+        # Persistent: the stages computed to observe a state are those the next step begins with.
+        self.batch = Batch(twin.model, width, threads, persistent=True)
+        self._fields: dict[str, np.ndarray] = {}
+        bind = self.batch.bind
+        self.time_s = bind("time")
+        self._qpos, self._qvel, self._ctrl = bind("qpos"), bind("qvel"), bind("ctrl")
+        self._sensors, self._forces = bind("sensordata"), bind("actuator_force")
+        self._mocap_pos, self._mocap_quat = bind("mocap_pos"), bind("mocap_quat")
+        self._anchors, self._axes = bind("xanchor"), bind("xaxis")
+        self.tool_position = bind("site_xpos")[:, twin.tool_site]
+        self.tool_axes = bind("site_xmat")[:, twin.tool_site].reshape(width, 3, 3)
+        body = twin.object_qpos
+        self.object_position = self._qpos[:, body : body + 3]
+        self.object_quat = self._qpos[:, body + 3 : body + 7]
+        self.object_velocity = self._qvel[:, twin.object_dof : twin.object_dof + 3]
+        self.goal_position = self._mocap_pos[:, twin.target_mocap]
+        self.goal_quat = self._mocap_quat[:, twin.target_mocap]
+        self.table_height_m = np.zeros(width)
+        self.object_half_height_m = np.zeros(width)
+        self.failed = np.zeros(width, bool)
+
+    def __getitem__(self, field: str) -> np.ndarray:
+        """The (width, ...) values of a model field, which differ between slots from now on."""
+        if field not in self._fields:
+            self._fields[field] = self.batch.expand(field)
+        return self._fields[field]
+
+    def admit(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
+        """Begin episodes `rows` of `draws` in slots `ids`."""
+        twin = self.twin
+        self.batch.reset(ids, stage=mujoco.mjtStage.mjSTAGE_NONE.value)
+        self._restore(ids)
+        values = {column: array[rows] for column, array in draws.values.items()}
+        for parameter in TABLE:
+            if parameter.apply is not None and parameter.columns[0] in draws.varied:
+                parameter.apply(self, ids, draws.elements(parameter)[rows])
+        start = twin.task.start(values, len(ids), twin.object)
+        self._qpos[np.ix_(ids, twin.arm_qpos)] = twin.robot.home_rad
+        gripper = twin.robot.gripper
+        self._qpos[np.ix_(ids, twin.gripper_qpos)] = gripper.open / len(gripper.joints)
+        self._qpos[ids, twin.object_qpos : twin.object_qpos + 7] = start.object_pose
+        self._mocap_pos[ids, twin.target_mocap] = start.goal_pose[:, :3]
+        self._mocap_quat[ids, twin.target_mocap] = start.goal_pose[:, 3:]
+        self._ctrl[np.ix_(ids, twin.arm_controls)] = twin.robot.home_rad
+        self._ctrl[ids, twin.gripper_control] = gripper.open_control
+        self.table_height_m[ids] = values["table_height_cm"] / 100
+        self.object_half_height_m[ids] = twin.object.half_extents_m[2] * values["object_size_scale"]
+        self.failed[ids] = False
+        if not RECOMPUTED.isdisjoint(self._fields):
+            self._call(self.batch.set_const, ids)
+        self._call(self.batch.forward, ids)
+        # The stages that the next step starts from must be those an episode alone would start from.
+        self.batch.warning[ids] = 0
+
+    def _restore(self, ids: np.ndarray) -> None:
+        for field, values in self._fields.items():
+            source = self.twin.model.opt if field.startswith("opt.") else self.twin.model
+            values[ids] = getattr(source, field.removeprefix("opt."))
+
+    def step(self, ids: np.ndarray | None, arm_rad: np.ndarray, opening: np.ndarray) -> None:
+        """Hold these commands for one control period in slots `ids` (None: all)."""
+        twin = self.twin
+        self._ctrl[:, twin.arm_controls] = arm_rad
+        self._ctrl[:, twin.gripper_control] = twin.robot.gripper.control(opening)
+        self._call(lambda these: self.batch.step(these, nstep=twin.substeps, stage=_SEEN), ids)
+
+    def _call(self, function, ids: np.ndarray | None) -> None:
+        try:
+            function(ids)
+        except SimulationError as error:
+            # Those simulations keep the state they had; the others ran on. Their episodes end as diverged.
+            self.failed[error.ids] = True
+
+    def diverged(self, expected_time_s: np.ndarray) -> np.ndarray:
+        """Slots whose physics cannot be trusted: the engine warned, raised, or time did not advance."""
+        warned = self.batch.warning[:, :, 1].any(axis=1)
+        stalled = np.abs(self.time_s - expected_time_s) > self.twin.model.opt.timestep / 2
+        return warned | stalled | self.failed
+
+    def jacobian(self) -> np.ndarray:
+        """(width, 6, joints) of the tool: linear rows, then angular, in the world frame."""
+        joints = self.twin.arm_joints
+        axes = self._axes[:, joints]
+        linear = cross(axes, self.tool_position[:, None, :] - self._anchors[:, joints])
+        return np.concatenate([linear, axes], axis=2).transpose(0, 2, 1)
+
+    @property
+    def arm_position_rad(self) -> np.ndarray:
+        return self._qpos[:, self.twin.arm_qpos]
+
+    @property
+    def arm_velocity_rad_s(self) -> np.ndarray:
+        return self._qvel[:, self.twin.arm_dofs]
+
+    @property
+    def arm_effort_nm(self) -> np.ndarray:
+        return self._forces[:, self.twin.arm_controls]
+
+    @property
+    def opening(self) -> np.ndarray:
+        return self._qpos[:, self.twin.gripper_qpos].sum(axis=1)
+
+    @property
+    def opening_velocity(self) -> np.ndarray:
+        return self._qvel[:, self.twin.gripper_dofs].sum(axis=1)
+
+    @property
+    def gripper_effort_n(self) -> np.ndarray:
+        return self._forces[:, self.twin.gripper_control]
+
+    @property
+    def object_yaw_rad(self) -> np.ndarray:
+        w, x, y, z = self.object_quat.T
+        return np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+    @property
+    def object_speed_m_s(self) -> np.ndarray:
+        return np.sqrt(np.square(self.object_velocity).sum(axis=1))
+
+    @property
+    def finger_force_n(self) -> np.ndarray:
+        return np.column_stack([self._force("left_finger"), self._force("right_finger")])
+
+    @property
+    def support_force_n(self) -> np.ndarray:
+        return self._force("support")
+
+    @property
+    def hardest_contact_n(self) -> np.ndarray:
+        return self._force("hardest")
+
+    @property
+    def penetration_m(self) -> np.ndarray:
+        return np.maximum(-self._sensors[:, self.twin.sensors["deepest"]][:, 0], 0)
+
+    def _force(self, sensor: str) -> np.ndarray:
+        return np.sqrt(np.square(self._sensors[:, self.twin.sensors[sensor]]).sum(axis=1))
+
+
+def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    # np.cross spends most of its time on checking arguments at this size.
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)

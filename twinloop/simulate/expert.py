@@ -1,0 +1,228 @@
+"""The scripted expert: follows a task's phases closed-loop, every slot at once.
+
+Each control period it reads the simulated state, takes the point its phase is after, and moves the tool (or
+the object in its grip) there with bounded speed and acceleration. Inverse kinematics is damped least squares
+over the batched Jacobian J of the tool,
+
+    dq = J^T (J J^T + λ² I)^-1 (twist - J dq0) + dq0,
+
+where dq0 pulls the arm gently towards home in the directions that leave the tool alone.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.signal import lfilter
+
+from twinloop.randomize.draw import episode_rng
+from twinloop.simulate.actor import Act
+from twinloop.simulate.cell import Cell, cross
+from twinloop.twin.twin import Twin
+
+DAMPING = 0.02
+HOMING_PER_S = 0.5
+ACCELERATION_M_S2 = 2.5
+APPROACH_PER_S = 7.0
+TURN_PER_S = 6.0
+FASTEST_TURN_RAD_S = 2.0
+YAW_TOLERANCE_RAD = 0.06
+LEAD_RAD = 0.2
+GRIPPED_N = 3.0
+LOST_M = 0.045
+FALLEN_M = 0.05
+FUNNEL = 1.5
+UNTIL = {"arrived": 0, "gripped": 1, "opened": 2}
+
+
+@dataclass(frozen=True)
+class ExpertConfig:
+    action_noise_rad: float = 0.005
+    noise_memory_s: float = 0.3
+    retries: int = 1
+
+
+class Expert:
+    def __init__(self, twin: Twin, config: ExpertConfig, *, width: int, seed: int):
+        self.twin, self.config, self.seed = twin, config, seed
+        phases = twin.task.phases
+        self._height = np.array([phase.height_m for phase in phases])
+        self._speed = np.array([phase.speed_m_s for phase in phases])
+        self._tolerance = np.array([phase.tolerance_m for phase in phases])
+        self._shortest = np.array([round(phase.shortest_s * twin.control_hz) for phase in phases])
+        self._longest = np.array([round(phase.longest_s * twin.control_hz) for phase in phases])
+        self._until = np.array([UNTIL[phase.until] for phase in phases])
+        self._closed = np.array([phase.gripper == "closed" for phase in phases])
+        self._object_moves = np.array([phase.moves == "object" for phase in phases])
+        self._carrying = np.array([phase.carrying for phase in phases])
+        self._noisy = np.array([phase.noise for phase in phases])
+        self._anchor_names = ("here", *dict.fromkeys(p.anchor for p in phases if p.anchor != "here"))
+        self._anchor = np.array([self._anchor_names.index(phase.anchor) for phase in phases])
+        # Only where the tool is to line up with the object does its turn matter.
+        self._aligns = np.array([phase.anchor == "object" for phase in phases])
+        self._retry_from = [phase.name for phase in phases].index(twin.task.retry_from)
+
+        joints = len(twin.arm_joints)
+        self._all = np.arange(width)
+        self._phase = np.zeros(width, int)
+        self._ticks = np.zeros(width, int)
+        self._tick = np.zeros(width, int)
+        self._fresh = np.ones(width, bool)
+        self._retries = np.zeros(width, int)
+        self._here = np.zeros((width, 3))
+        self._yaw = np.zeros(width)
+        self._velocity = np.zeros((width, 3))
+        self._target = np.tile(np.array(twin.robot.home_rad), (width, 1))
+        self._noise = np.zeros((width, twin.longest_ticks + 1, joints))
+
+    def begin(self, ids: np.ndarray, attempts: np.ndarray) -> None:
+        self._phase[ids] = 0
+        self._ticks[ids] = 0
+        self._tick[ids] = 0
+        self._fresh[ids] = True
+        self._retries[ids] = 0
+        self._velocity[ids] = 0
+        self._target[ids] = self.twin.robot.home_rad
+        if self.config.action_noise_rad > 0:
+            # One episode at a time: each has its own generator, whatever slot or batch it lands in.
+            for slot, attempt in zip(ids, attempts, strict=True):
+                self._noise[slot] = self._noise_of(int(attempt))
+
+    def _noise_of(self, attempt: int) -> np.ndarray:
+        """(ticks, joints) noise with a memory: a first-order process of the configured deviation."""
+        white = episode_rng(self.seed, attempt, stream="action noise").standard_normal(self._noise.shape[1:])
+        keep = np.exp(-self.twin.control_period_s / self.config.noise_memory_s)
+        white[1:] *= np.sqrt(1 - keep**2)
+        return self.config.action_noise_rad * lfilter([1.0], [1.0, -keep], white, axis=0)
+
+    def act(self, cell: Cell) -> Act:
+        self._enter(cell)
+        goal, error, yaw_error = self._errors(cell)
+        distance = np.sqrt(np.square(error).sum(axis=1))
+        over, lost = self._advance(cell, distance, yaw_error)
+        if self._fresh.any():
+            # Phases that have just begun are after another point already in this period.
+            self._enter(cell)
+            goal, error, yaw_error = self._errors(cell)
+            distance = np.sqrt(np.square(error).sum(axis=1))
+        self._move(cell, error, distance, yaw_error)
+        gripper = self.twin.robot.gripper
+        opening = np.where(self._closed[self._phase], gripper.closed, gripper.open)
+        noise = self._noise[self._all, self._tick] * self._noisy[self._phase, None]
+        limits = self.twin.arm_limits_rad
+        command = np.clip(self._target + noise, limits[:, 0], limits[:, 1])
+        self._ticks += 1
+        self._tick = np.minimum(self._tick + 1, self._noise.shape[1] - 1)
+        return Act(
+            arm_rad=self._target.copy(),
+            opening=opening,
+            command_rad=command,
+            phase=self._phase.copy(),
+            over=over,
+            lost=lost,
+            retries=self._retries,
+        )
+
+    def _enter(self, cell: Cell) -> None:
+        """Remember where the tool is, in slots whose phase has just begun."""
+        fresh = self._fresh
+        self._here[fresh] = cell.tool_position[fresh]
+        self._yaw[fresh] = _yaw_of(cell.tool_axes[fresh])
+        fresh[:] = False
+
+    def _errors(self, cell: Cell) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The point each phase is after, the way there, and the turn still missing."""
+        phase = self._phase
+        anchors = {"here": self._here, **self.twin.task.anchors(cell)}
+        points = np.stack([anchors[name] for name in self._anchor_names], axis=1)
+        goal = points[self._all, self._anchor[phase]]
+        goal[:, 2] += self._height[phase]
+        moving = np.where(self._object_moves[phase, None], cell.object_position, cell.tool_position)
+        error = goal - moving
+        # Come down a funnel: no lower than the way that is still missing sideways allows.
+        sideways = np.sqrt(np.square(error[:, :2]).sum(axis=1))
+        error[:, 2] += np.where(error[:, 2] < 0, np.minimum(FUNNEL * sideways, -error[:, 2]), 0)
+
+        yaw = _yaw_of(cell.tool_axes)
+        wanted = np.where(self._aligns[phase], self._nearest_grip(cell.object_yaw_rad, yaw), self._yaw)
+        return goal, error, _wrapped(wanted - yaw)
+
+    def _nearest_grip(self, object_yaw: np.ndarray, tool_yaw: np.ndarray) -> np.ndarray:
+        """Of all turns that grip the object alike, the one closest to the tool's."""
+        symmetry = self.twin.object.yaw_symmetry_rad
+        if symmetry == 0:
+            return np.zeros_like(tool_yaw)
+        return object_yaw + symmetry * np.round((tool_yaw - object_yaw) / symmetry)
+
+    def _advance(self, cell: Cell, distance: np.ndarray, yaw_error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Go on to the next phase, or back to the first after a lost grasp; which slots are over, which lost."""
+        phase, ticks = self._phase, self._ticks
+        arrived = (distance < self._tolerance[phase]) & (
+            (np.abs(yaw_error) < YAW_TOLERANCE_RAD) | ~self._aligns[phase]
+        )
+        pressed = cell.finger_force_n
+        # Fingers that close on nothing never press: after a while the phase ends, and the lift finds out.
+        gripped = (pressed.min(axis=1) > GRIPPED_N) | (ticks > self.twin.control_hz)
+        opened = pressed.max(axis=1) < 0.1
+        done = np.stack([arrived, gripped, opened], axis=1)[self._all, self._until[phase]]
+        done &= ticks >= self._shortest[phase]
+
+        apart = np.sqrt(np.square(cell.object_position - cell.tool_position).sum(axis=1))
+        dropped = self._carrying[phase] & (apart > LOST_M)
+        again = dropped & (self._retries < self.config.retries)
+        late = ticks > self._longest[phase]
+        lost = (dropped & ~again) | (late & ~done) | (cell.object_position[:, 2] < cell.table_height_m - FALLEN_M)
+        finished = done & (phase == len(self._height) - 1)
+
+        onward = done & ~finished & ~dropped
+        self._phase = np.where(again, self._retry_from, phase + onward)
+        self._retries += again
+        changed = again | onward
+        self._ticks[changed] = 0
+        self._fresh |= changed
+        return finished | lost, lost
+
+    def _move(self, cell: Cell, error: np.ndarray, distance: np.ndarray, yaw_error: np.ndarray) -> None:
+        """Advance the joint targets by one control period."""
+        period = self.twin.control_period_s
+        speed = np.minimum(self._speed[self._phase], APPROACH_PER_S * distance)
+        speed = np.minimum(speed, np.sqrt(2 * ACCELERATION_M_S2 * distance))
+        wanted = error * (speed / np.maximum(distance, 1e-9))[:, None]
+        change = wanted - self._velocity
+        size = np.sqrt(np.square(change).sum(axis=1))
+        self._velocity += change * np.minimum(1, ACCELERATION_M_S2 * period / np.maximum(size, 1e-9))[:, None]
+
+        twist = np.empty((len(error), 6))
+        twist[:, :3] = self._velocity
+        down = cell.tool_axes[:, :, 2]
+        # Level the hand (its z axis onto straight down) and turn it about the vertical.
+        twist[:, 3] = -TURN_PER_S * down[:, 1]
+        twist[:, 4] = TURN_PER_S * down[:, 0]
+        twist[:, 5] = np.clip(TURN_PER_S * yaw_error, -FASTEST_TURN_RAD_S, FASTEST_TURN_RAD_S)
+
+        position = cell.arm_position_rad
+        homing = HOMING_PER_S * (np.array(self.twin.robot.home_rad) - position)
+        rate = _least_squares(cell.jacobian(), twist, homing)
+        fastest = 0.9 * np.array(self.twin.robot.velocity_limits_rad_s)
+        rate /= np.maximum(1, (np.abs(rate) / fastest).max(axis=1))[:, None]
+        limits = self.twin.arm_limits_rad
+        target = np.clip(self._target + period * rate, position - LEAD_RAD, position + LEAD_RAD)
+        self._target = np.clip(target, limits[:, 0], limits[:, 1])
+
+
+def _least_squares(jacobian: np.ndarray, twist: np.ndarray, homing: np.ndarray) -> np.ndarray:
+    """(n, joints) rates that give the tool its twist and, as far as that leaves room, the homing rates."""
+    transposed = jacobian.transpose(0, 2, 1)
+    gram = jacobian @ transposed
+    diagonal = np.arange(6)
+    gram[:, diagonal, diagonal] += DAMPING**2
+    rest = twist[:, :, None] - jacobian @ homing[:, :, None]
+    return (transposed @ np.linalg.solve(gram, rest))[:, :, 0] + homing
+
+
+def _yaw_of(axes: np.ndarray) -> np.ndarray:
+    """The heading of the tool's x axis."""
+    return np.arctan2(axes[:, 1, 0], axes[:, 0, 0])
+
+
+def _wrapped(angle: np.ndarray) -> np.ndarray:
+    return (angle + np.pi) % (2 * np.pi) - np.pi

@@ -1,0 +1,148 @@
+"""Rollout: keep every slot busy until the draws run out.
+
+A slot whose episode has ended takes the next one in the same control period, so no episode waits for the
+slowest. What happens in a slot depends on its episode alone, never on its neighbours or their number: that is
+what makes the data the same at any width.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from twinloop.randomize.draw import Draws
+from twinloop.simulate.actor import Act, Actor
+from twinloop.simulate.cell import Cell
+from twinloop.simulate.episodes import Episodes, channels_of
+
+
+def rollout(cell: Cell, blocks: Iterator[Draws], actor: Actor) -> Iterator[Episodes]:
+    """Simulate every episode of every block; yield each block when the last of its episodes has ended."""
+    return _Rollout(cell, blocks, actor).run()
+
+
+class _Block:
+    """A block of draws of which some episodes are still running."""
+
+    def __init__(self, draws: Draws):
+        self.draws = draws
+        self.admitted = 0
+        count = len(draws.attempts)
+        self.unfinished = count
+        self.tapes: list[np.ndarray] = [np.empty(0)] * count
+        self.success, self.lost, self.diverged = (np.zeros(count, bool) for _ in range(3))
+        self.retries = np.zeros(count, int)
+
+
+class _Rollout:
+    def __init__(self, cell: Cell, blocks: Iterator[Draws], actor: Actor):
+        self.cell, self.blocks, self.actor = cell, blocks, actor
+        self.channels = channels_of(cell.twin)
+        width = cell.width
+        size = max(part.stop for part in self.channels.values())
+        self.tape = np.zeros((width, cell.twin.longest_ticks, size), np.float32)
+        self.tick = np.zeros(width, int)
+        self.active = np.zeros(width, bool)
+        self.block: list[_Block | None] = [None] * width
+        self.row = np.zeros(width, int)
+        self.filling: _Block | None = None
+
+    def run(self) -> Iterator[Episodes]:
+        self._refill()
+        while self.active.any():
+            # Slots without an episode may hold a diverged state; what is computed for them is not used.
+            with np.errstate(all="ignore"):
+                act = self.actor.act(self.cell)
+                success = self.cell.twin.task.success(self.cell)
+            self._record_outcome(success)
+            over, diverged = self._judge(act)
+            if over.any():
+                yield from self._retire(np.flatnonzero(over), act, success, diverged)
+            self._record(act)
+            if self.active.any():
+                ids = None if self.active.all() else np.flatnonzero(self.active)
+                self.cell.step(ids, act.command_rad, act.opening)
+                self.tick[self.active] += 1
+            # Newcomers first act in the next period; an idle slot is not stepped and costs nothing.
+            self._refill()
+
+    def _judge(self, act: Act) -> tuple[np.ndarray, np.ndarray]:
+        twin = self.cell.twin
+        diverged = self.active & self.cell.diverged(self.tick * twin.control_period_s)
+        late = self.tick >= twin.longest_ticks
+        return self.active & (act.over | late | diverged), diverged
+
+    def _record_outcome(self, success: np.ndarray) -> None:
+        """What the last command led to belongs to the frame in which it was given."""
+        ids = np.flatnonzero(self.active & (self.tick > 0))
+        self.tape[ids, self.tick[ids] - 1, self.channels["success"].start] = success[ids]
+        self.tape[ids, self.tick[ids] - 1, self.channels["reward"].start] = success[ids]
+
+    def _record(self, act: Act) -> None:
+        cell = self.cell
+        ids = np.flatnonzero(self.active)
+        frame = np.column_stack([
+            cell.arm_position_rad, cell.opening,
+            cell.arm_velocity_rad_s, cell.opening_velocity,
+            cell.arm_effort_nm, cell.gripper_effort_n,
+            cell.object_position, cell.object_quat, cell.goal_position, cell.goal_quat,
+            act.arm_rad, act.opening,
+            act.command_rad, act.opening,
+            cell.finger_force_n, cell.support_force_n,
+            act.phase, np.zeros((len(self.active), 2)),
+            cell.penetration_m, cell.hardest_contact_n, cell.object_velocity,
+        ])  # fmt: skip
+        self.tape[ids, self.tick[ids]] = frame[ids]
+
+    def _retire(
+        self, ids: np.ndarray, act: Act, success: np.ndarray, diverged: np.ndarray
+    ) -> Iterator[Episodes]:
+        """Take the finished episodes out of their slots."""
+        for slot in ids:
+            block = self.block[slot]
+            assert block is not None
+            row = self.row[slot]
+            block.tapes[row] = self.tape[slot, : self.tick[slot]].copy()
+            block.success[row] = success[slot] and not diverged[slot]
+            block.lost[row] = act.lost[slot]
+            block.diverged[row] = diverged[slot]
+            block.retries[row] = act.retries[slot]
+            block.unfinished -= 1
+            self.block[slot] = None
+            self.active[slot] = False
+            if block.unfinished == 0:
+                yield self._episodes(block)
+
+    def _episodes(self, block: _Block) -> Episodes:
+        return Episodes(
+            draws=block.draws,
+            channels=self.channels,
+            lengths=np.array([len(tape) for tape in block.tapes]),
+            tape=np.concatenate(block.tapes),
+            success=block.success,
+            lost=block.lost,
+            diverged=block.diverged,
+            retries=block.retries,
+        )
+
+    def _refill(self) -> None:
+        free = np.flatnonzero(~self.active)
+        while len(free):
+            if self.filling is None:
+                draws = next(self.blocks, None)
+                if draws is None:
+                    return
+                self.filling = _Block(draws)
+            block = self.filling
+            ids = free[: len(block.tapes) - block.admitted]
+            free = free[len(ids) :]
+            rows = np.arange(block.admitted, block.admitted + len(ids))
+            block.admitted += len(ids)
+            if block.admitted == len(block.tapes):
+                self.filling = None
+            self.cell.admit(ids, block.draws, rows)
+            self.actor.begin(ids, block.draws.attempts[rows])
+            self.active[ids] = True
+            self.tick[ids] = 0
+            self.row[ids] = rows
+            for slot in ids:
+                self.block[slot] = block

@@ -1,0 +1,130 @@
+"""From robot, task and object to a compiled Twin."""
+
+import mujoco
+import numpy as np
+
+from twinloop.errors import ModelError, nearest
+from twinloop.twin.objects import GEOM_TYPES, SceneObject
+from twinloop.twin.robot import Robot
+from twinloop.twin.task import Task
+from twinloop.twin.twin import Twin
+
+PREFIX = "robot/"
+TABLE_THICKNESS_M = 0.04
+
+# name -> (what one side is, what the other is, how contacts are reduced, what is read of them)
+_FORCE = 1 << mujoco.mjtConDataField.mjCONDATA_FORCE.value
+_DISTANCE = 1 << mujoco.mjtConDataField.mjCONDATA_DIST.value
+_BY_DEPTH, _BY_FORCE, _NET_FORCE = 1, 2, 3
+
+
+def assemble(
+    robot: Robot, task: Task, thing: SceneObject, *, control_hz: int = 25, timestep_s: float = 0.004
+) -> Twin:
+    spec = mujoco.MjSpec()
+    spec.modelname = f"{robot.name}/{task.name}"
+    _set_options(spec, timestep_s)
+    _add_table(spec)
+    robot_spec = robot.build()
+    spec.attach(robot_spec, frame=spec.worldbody.add_frame(), prefix=PREFIX)
+    _add_object(spec, thing)
+    task.furnish(spec)
+    _add_sensors(spec, robot)
+    _add_lights_and_camera(spec)
+    try:
+        model = spec.compile()
+    except ValueError as error:
+        raise ModelError(f"robot {robot.name} does not compile into the {task.name} scene: {error}") from error
+    return _index(model, robot, task, thing, control_hz)
+
+
+def _set_options(spec: mujoco.MjSpec, timestep_s: float) -> None:
+    spec.compiler.degree = False
+    option = spec.option
+    option.timestep = timestep_s
+    option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    # A diverged state must stay visible: by default the engine resets it, and a teleport looks like data.
+    option.disableflags = mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    spec.memory = 1 << 20
+
+
+def _add_table(spec: mujoco.MjSpec) -> None:
+    table = spec.worldbody.add_body(name="table")
+    table.add_geom(
+        name="table", type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.45, 0.6, TABLE_THICKNESS_M / 2],
+        pos=[0.35, 0, -TABLE_THICKNESS_M / 2], rgba=[0.72, 0.6, 0.46, 1], contype=0, conaffinity=3,
+    )  # fmt: skip
+
+
+def _add_object(spec: mujoco.MjSpec, thing: SceneObject) -> None:
+    body = spec.worldbody.add_body(name="object", pos=[0.46, -0.13, thing.half_extents_m[2]])
+    body.add_freejoint(name="object")
+    # Priority: the object's friction and softness decide every contact it is in, so one row of the
+    # parameter table sets the contact and not the larger of two values.
+    body.add_geom(
+        name="object", type=GEOM_TYPES[thing.shape], size=thing.geom_size, mass=thing.mass_kg, rgba=thing.rgba,
+        contype=2, conaffinity=1, priority=1, condim=6 if thing.rolls else 4, friction=[0.8, 0.005, 0.0002],
+        # Stiff enough that 40 N a finger sink in by 2 mm, as a rubber pad would, and no further.
+        solref=[0.01, 1], solimp=[0.95, 0.99, 0.001, 0.5, 2],
+    )  # fmt: skip
+
+
+def _add_sensors(spec: mujoco.MjSpec, robot: Robot) -> None:
+    body, none = mujoco.mjtObj.mjOBJ_XBODY, mujoco.mjtObj.mjOBJ_UNKNOWN
+    left, right = (PREFIX + name for name in robot.gripper.finger_bodies)
+    for name, first, second, reduction, data in (
+        ("left_finger", left, "object", _NET_FORCE, _FORCE),
+        ("right_finger", right, "object", _NET_FORCE, _FORCE),
+        ("support", "table", "object", _NET_FORCE, _FORCE),
+        ("deepest", "", "", _BY_DEPTH, _DISTANCE),
+        ("hardest", "", "", _BY_FORCE, _FORCE),
+    ):
+        sensor = spec.add_sensor(name=name, type=mujoco.mjtSensor.mjSENS_CONTACT)
+        sensor.objtype, sensor.objname = (body, first) if first else (none, "")
+        sensor.reftype, sensor.refname = (body, second) if second else (none, "")
+        sensor.intprm[:3] = [data, reduction, 1]
+
+
+def _add_lights_and_camera(spec: mujoco.MjSpec) -> None:
+    spec.worldbody.add_light(name="key", pos=[0.6, -0.6, 1.6], dir=[-0.1, 0.5, -1], diffuse=[0.7] * 3)
+    spec.worldbody.add_light(name="fill", pos=[-0.4, 0.8, 1.4], dir=[0.5, -0.5, -1], diffuse=[0.3] * 3)
+    spec.worldbody.add_camera(name="front", pos=[1.35, 0, 0.75], xyaxes=[0, 1, 0, -0.55, 0, 0.83], fovy=45)
+
+
+def _index(model: mujoco.MjModel, robot: Robot, task: Task, thing: SceneObject, control_hz: int) -> Twin:
+    joints = _ids(model, mujoco.mjtObj.mjOBJ_JOINT, robot.arm_joints, robot)
+    fingers = _ids(model, mujoco.mjtObj.mjOBJ_JOINT, robot.gripper.joints, robot)
+    actuators = _ids(model, mujoco.mjtObj.mjOBJ_ACTUATOR, (*robot.arm_actuators, robot.gripper.actuator), robot)
+    object_joint = model.joint("object").id
+    sensors = {}
+    for number in range(model.nsensor):
+        start = int(model.sensor_adr[number])
+        sensors[model.sensor(number).name] = slice(start, start + int(model.sensor_dim[number]))
+    return Twin(
+        model=model, robot=robot, task=task, object=thing, control_hz=control_hz,
+        arm_joints=joints, arm_qpos=model.jnt_qposadr[joints], arm_dofs=model.jnt_dofadr[joints],
+        arm_controls=actuators[:-1], gripper_control=int(actuators[-1]),
+        gripper_qpos=model.jnt_qposadr[fingers], gripper_dofs=model.jnt_dofadr[fingers],
+        tool_site=int(_ids(model, mujoco.mjtObj.mjOBJ_SITE, (robot.tool_site,), robot)[0]),
+        object_body=model.body("object").id, object_geom=model.geom("object").id,
+        object_qpos=int(model.jnt_qposadr[object_joint]), object_dof=int(model.jnt_dofadr[object_joint]),
+        table_body=model.body("table").id, target_mocap=int(model.body_mocapid[model.body("target").id]),
+        sensors=sensors,
+    )  # fmt: skip
+
+
+def _ids(model: mujoco.MjModel, kind: mujoco.mjtObj, names: tuple[str, ...], robot: Robot) -> np.ndarray:
+    ids = []
+    for name in names:
+        number = mujoco.mj_name2id(model, kind, PREFIX + name)
+        if number < 0:
+            known = [
+                found.removeprefix(PREFIX)
+                for index in range(model.nbody + model.njnt + model.nu + model.nsite)
+                if (found := mujoco.mj_id2name(model, kind, index) or "").startswith(PREFIX)
+            ]
+            what = kind.name.removeprefix("mjOBJ_").lower()
+            raise ModelError(f"robot {robot.name} has no {what} named {name!r}; {nearest(name, known)}")
+        ids.append(number)
+    return np.array(ids)

@@ -1,0 +1,62 @@
+"""The small family of objects that a cell may handle, each a primitive a parallel gripper can pick."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import mujoco
+import numpy as np
+
+GEOM_TYPES = {
+    "box": mujoco.mjtGeom.mjGEOM_BOX,
+    "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
+    "capsule": mujoco.mjtGeom.mjGEOM_CAPSULE,
+    "ellipsoid": mujoco.mjtGeom.mjGEOM_ELLIPSOID,
+}
+
+
+@dataclass(frozen=True)
+class SceneObject:
+    """A rigid object at rest: `half_extents_m` along x, y, z; the gripper closes along its y axis.
+
+    `yaw_symmetry_rad` is the turn about the vertical after which it can be gripped alike (0: any turn).
+    """
+
+    name: str
+    shape: Literal["box", "cylinder", "capsule", "ellipsoid"]
+    half_extents_m: tuple[float, float, float]
+    yaw_symmetry_rad: float
+    mass_kg: float = 0.15
+    rgba: tuple[float, float, float, float] = (0.86, 0.34, 0.16, 1.0)
+
+    @property
+    def geom_size(self) -> tuple[float, float, float]:
+        """The size as MuJoCo wants it for this shape."""
+        x, _, z = self.half_extents_m
+        if self.shape == "cylinder":
+            return (x, z, 0)
+        if self.shape == "capsule":
+            return (x, z - x, 0)
+        return self.half_extents_m
+
+    @property
+    def bounding_radius_m(self) -> float:
+        return float(np.linalg.norm(self.half_extents_m))
+
+    @property
+    def rolls(self) -> bool:
+        """Round things need rolling friction, or they never come to rest."""
+        return self.shape != "box"
+
+
+QUARTER, HALF = np.pi / 2, np.pi
+
+OBJECTS = {
+    thing.name: thing
+    for thing in (
+        SceneObject("cube", "box", (0.02, 0.02, 0.02), QUARTER),
+        SceneObject("block", "box", (0.03, 0.018, 0.02), HALF, rgba=(0.2, 0.45, 0.75, 1.0)),
+        SceneObject("tower", "box", (0.02, 0.02, 0.035), QUARTER, mass_kg=0.2, rgba=(0.3, 0.6, 0.35, 1.0)),
+        SceneObject("can", "cylinder", (0.024, 0.024, 0.032), 0.0, mass_kg=0.2, rgba=(0.75, 0.2, 0.25, 1.0)),
+        SceneObject("puck", "cylinder", (0.03, 0.03, 0.014), 0.0, mass_kg=0.1, rgba=(0.15, 0.15, 0.18, 1.0)),
+    )
+}

@@ -1,0 +1,78 @@
+"""Task: what is to be done in a cell, as data that a demonstrator can follow and a judge can check."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import mujoco
+import numpy as np
+
+from twinloop.twin.objects import SceneObject
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One step of a task: bring something somewhere, then go on.
+
+    `moves` (the tool, or the object in its grip) is brought to `height_m` above the anchor's point.
+    `until` says what ends the phase: having arrived, both fingers pressing, or the gripper standing open.
+    A phase that takes longer than `longest_s` ends the episode; one that is `carrying` and loses the object
+    goes back to the task's `retry_from`. `noise` scales the demonstrator's injected action noise: none while
+    fingers close on something.
+    """
+
+    name: str
+    anchor: str
+    height_m: float
+    gripper: Literal["open", "closed"]
+    until: Literal["arrived", "gripped", "opened"] = "arrived"
+    moves: Literal["tool", "object"] = "tool"
+    speed_m_s: float = 0.5
+    tolerance_m: float = 0.01
+    shortest_s: float = 0.0
+    longest_s: float = 4.0
+    carrying: bool = False
+    noise: float = 1.0
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where things stand when an episode begins: poses are x, y, z, then a quaternion w, x, y, z."""
+
+    object_pose: np.ndarray
+    goal_pose: np.ndarray
+
+
+class Scene(Protocol):
+    """What a task may read of n running simulations. Positions in the world, metres; one row a simulation."""
+
+    tool_position: np.ndarray
+    object_position: np.ndarray
+    object_yaw_rad: np.ndarray
+    object_speed_m_s: np.ndarray
+    object_half_height_m: np.ndarray
+    goal_position: np.ndarray
+    table_height_m: np.ndarray
+    finger_force_n: np.ndarray
+    support_force_n: np.ndarray
+
+
+@dataclass(frozen=True)
+class Task:
+    """Reset, phases, success: all that a task is. A new task is a new file with one of these.
+
+    start: (values of the draw, how many, the object) -> Start
+    anchors: Scene -> anchor name -> (n, 3) points that phases refer to; "here" is always there: where the
+        tool was when the phase began.
+    success: Scene -> (n,) bool, asked after the last phase.
+    """
+
+    name: str
+    instruction: str
+    phases: tuple[Phase, ...]
+    retry_from: str
+    longest_s: float
+    furnish: Callable[[mujoco.MjSpec], None]
+    start: Callable[[Mapping[str, np.ndarray], int, SceneObject], Start]
+    anchors: Callable[[Scene], Mapping[str, np.ndarray]]
+    success: Callable[[Scene], np.ndarray]

@@ -1,0 +1,81 @@
+"""Pick the object up and put it down in the target zone."""
+
+from collections.abc import Mapping
+
+import mujoco
+import numpy as np
+
+from twinloop.twin.objects import SceneObject
+from twinloop.twin.task import Phase, Scene, Start, Task
+
+OBJECT_XY_M = (0.46, -0.13)
+TARGET_XY_M = (0.52, 0.17)
+TARGET_RADIUS_M = 0.05
+
+PHASES = (
+    Phase("approach", anchor="object", height_m=0.09, gripper="open", speed_m_s=0.45, tolerance_m=0.02),
+    Phase("descend", anchor="object", height_m=0.0, gripper="open", speed_m_s=0.2, tolerance_m=0.006),
+    Phase("grasp", anchor="here", height_m=0.0, gripper="closed", until="gripped", shortest_s=0.2, noise=0.0),
+    Phase("lift", anchor="here", height_m=0.12, gripper="closed", speed_m_s=0.35, tolerance_m=0.03, carrying=True),
+    Phase("transfer", anchor="goal", height_m=0.1, gripper="closed", moves="object", speed_m_s=0.45,
+          tolerance_m=0.025, carrying=True),
+    Phase("place", anchor="goal", height_m=0.002, gripper="closed", moves="object", speed_m_s=0.2,
+          tolerance_m=0.006, carrying=True),
+    Phase("release", anchor="here", height_m=0.0, gripper="open", until="opened", shortest_s=0.12, noise=0.0),
+    Phase("retreat", anchor="here", height_m=0.1, gripper="open", speed_m_s=0.35, tolerance_m=0.03, shortest_s=0.2),
+)  # fmt: skip
+
+
+def furnish(spec: mujoco.MjSpec) -> None:
+    """The target zone: a disc on the table that touches nothing."""
+    target = spec.worldbody.add_body(name="target", mocap=True)
+    target.add_geom(
+        name="target", type=mujoco.mjtGeom.mjGEOM_CYLINDER, size=[TARGET_RADIUS_M, 0.0005, 0],
+        rgba=[0.2, 0.65, 0.35, 0.6], contype=0, conaffinity=0,
+    )  # fmt: skip
+
+
+def start(draw: Mapping[str, np.ndarray], count: int, thing: SceneObject) -> Start:
+    table_m = draw["table_height_cm"] / 100
+    yaw = np.deg2rad(draw["object_yaw_deg"])
+    object_pose = np.zeros((count, 7))
+    object_pose[:, 0] = OBJECT_XY_M[0] + draw["object_position_noise_cm.x"] / 100
+    object_pose[:, 1] = OBJECT_XY_M[1] + draw["object_position_noise_cm.y"] / 100
+    object_pose[:, 2] = table_m + thing.half_extents_m[2] * draw["object_size_scale"]
+    object_pose[:, 3], object_pose[:, 6] = np.cos(yaw / 2), np.sin(yaw / 2)
+    goal_pose = np.zeros((count, 7))
+    goal_pose[:, 0] = TARGET_XY_M[0] + draw["target_position_noise_cm.x"] / 100
+    goal_pose[:, 1] = TARGET_XY_M[1] + draw["target_position_noise_cm.y"] / 100
+    goal_pose[:, 2] = table_m
+    goal_pose[:, 3] = 1
+    return Start(object_pose, goal_pose)
+
+
+def anchors(scene: Scene) -> Mapping[str, np.ndarray]:
+    # An object put down at the goal rests with its centre half a height above it.
+    rest = scene.goal_position.copy()
+    rest[:, 2] += scene.object_half_height_m
+    return {"object": scene.object_position, "goal": rest}
+
+
+def success(scene: Scene) -> np.ndarray:
+    """At rest on the table, inside the zone, and let go."""
+    offset = scene.object_position - scene.goal_position
+    in_zone = np.linalg.norm(offset[:, :2], axis=1) < TARGET_RADIUS_M
+    on_table = np.abs(offset[:, 2] - scene.object_half_height_m) < 0.01
+    at_rest = scene.object_speed_m_s < 0.05
+    let_go = scene.finger_force_n.max(axis=1) < 0.1
+    return in_zone & on_table & at_rest & let_go
+
+
+PICK_AND_PLACE = Task(
+    name="pick_and_place",
+    instruction="pick up the {object} and place it in the target zone",
+    phases=PHASES,
+    retry_from="approach",
+    longest_s=12.0,
+    furnish=furnish,
+    start=start,
+    anchors=anchors,
+    success=success,
+)

@@ -1,0 +1,62 @@
+"""Twin: a compiled cell, and where in its arrays everything is."""
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from twinloop.twin.objects import SceneObject
+from twinloop.twin.robot import Robot
+from twinloop.twin.task import Task
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A robot, a task and an object on a table, compiled once and simulated many times.
+
+    The index arrays are into the model's joints, state and controls; sensor ranges are into `sensordata`.
+    """
+
+    model: mujoco.MjModel
+    robot: Robot
+    task: Task
+    object: SceneObject
+    control_hz: int
+
+    arm_joints: np.ndarray
+    arm_qpos: np.ndarray
+    arm_dofs: np.ndarray
+    arm_controls: np.ndarray
+    gripper_qpos: np.ndarray
+    gripper_dofs: np.ndarray
+    gripper_control: int
+    tool_site: int
+    object_body: int
+    object_geom: int
+    object_qpos: int
+    object_dof: int
+    table_body: int
+    target_mocap: int
+    sensors: dict[str, slice]
+
+    @property
+    def control_period_s(self) -> float:
+        return 1 / self.control_hz
+
+    @property
+    def substeps(self) -> int:
+        """Physics steps in a control period."""
+        return round(self.control_period_s / self.model.opt.timestep)
+
+    @property
+    def arm_limits_rad(self) -> np.ndarray:
+        """(joints, 2) lowest and highest position."""
+        return self.model.jnt_range[self.arm_joints]
+
+    @property
+    def instruction(self) -> str:
+        return self.task.instruction.format(object=self.object.name)
+
+    @property
+    def longest_ticks(self) -> int:
+        return round(self.task.longest_s * self.control_hz)
