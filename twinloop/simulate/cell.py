@@ -20,6 +20,7 @@ class Cell:
     """
 
     def __init__(self, twin: Twin, *, width: int, threads: int = 1):
+        _quieten_engine()
         self.twin = twin
         self.width = width
         # Persistent: the stages computed to observe a state are those the next step begins with.
@@ -159,6 +160,13 @@ class Cell:
 
     def _force(self, sensor: str) -> np.ndarray:
         return np.sqrt(np.square(self._sensors[:, self.twin.sensors[sensor]]).sum(axis=1))
+
+
+def _quieten_engine() -> None:
+    """A diverging simulation warns every step, to the console and into a file. The counters say it all."""
+    config = mujoco.MjLogConfig.get()
+    config.logto_console = config.logto_file = False
+    config.set()
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:

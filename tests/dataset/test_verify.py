@@ -1,0 +1,90 @@
+import json
+
+import pytest
+
+from tests.dataset.synthetic import header, run
+from twinloop.dataset import verify
+from twinloop.errors import CorruptError, DatasetError
+
+
+@pytest.fixture
+def path(tmp_path):
+    run(tmp_path / "d", header())
+    return tmp_path / "d"
+
+
+def flip(file, at=None):
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2 if at is None else at] ^= 0x10
+    file.write_bytes(data)
+
+
+def files_named(path) -> list[str]:
+    return [problem.file for problem in verify(path).problems]
+
+
+def test_an_untouched_dataset_is_verified(path):
+    report = verify(path).require()
+    assert (report.shards, report.complete, report.exported) == (3, True, True)
+
+
+def test_any_flipped_bit_is_found_and_its_file_named(path):
+    for file in [*path.glob("shards/*/*"), *path.glob("meta/**/*"), *path.glob("data/**/*")]:
+        if file.is_file():
+            whole = file.read_bytes()
+            flip(file)
+            assert files_named(path) == [str(file.relative_to(path))]
+            file.write_bytes(whole)
+    assert verify(path).ok
+
+
+@pytest.mark.parametrize("name", ["shards/000000004-000000008/frames.parquet", "meta/tasks.parquet"])
+def test_missing_files_are_named(path, name):
+    (path / name).unlink()
+    report = verify(path)
+    assert [(problem.file, problem.what) for problem in report.problems] == [(name, "is missing")]
+    with pytest.raises(CorruptError, match=name):
+        report.require()
+
+
+@pytest.mark.parametrize(
+    "name", ["shards/000000000-000000004/more.bin", "shards/x/y", "data/chunk-000/z.parquet"]
+)
+def test_stray_files_are_named(path, name):
+    (path / name).parent.mkdir(exist_ok=True)
+    (path / name).write_text("?")
+    assert files_named(path) == [name]
+
+
+def test_a_manifest_that_miscounts_is_found(path):
+    manifest = path / "manifest.jsonl"
+    lines = [json.loads(line) for line in manifest.read_text().splitlines()]
+    lines[1]["frames"] += 1
+    lines[1]["accepted"] -= 1
+    manifest.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    told = [str(problem) for problem in verify(path).problems]
+    assert any("accepted episodes, the manifest lists" in line for line in told)
+    assert any("frames, the manifest lists" in line for line in told)
+
+
+def test_a_torn_manifest_a_lost_config_and_an_old_export_are_told(path):
+    manifest = path / "manifest.jsonl"
+    manifest.write_bytes(manifest.read_bytes()[:-1])
+    (path / "config.yaml").unlink()
+    assert files_named(path)[:2] == ["manifest.jsonl", "config.yaml"]
+    assert not verify(path).exported
+
+
+def test_an_export_of_other_shards_is_told(path):
+    record = json.loads((path / "export.json").read_text())
+    (path / "export.json").write_text(json.dumps({**record, "digest": "0" * 64}))
+    assert files_named(path) == ["export.json"]
+    (path / "export.json").write_text("{}")
+    assert files_named(path) == ["export.json"]
+
+
+def test_what_is_no_dataset_is_refused(tmp_path):
+    with pytest.raises(DatasetError, match="no dataset.json"):
+        verify(tmp_path)
+    with pytest.raises(DatasetError, match="is not a folder"):
+        verify(tmp_path / "nothing")

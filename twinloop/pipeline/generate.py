@@ -1,0 +1,162 @@
+"""Generate: from a config to a curated dataset. The main job."""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from twinloop.dataset import DatasetWriter, Header
+from twinloop.errors import UsageError
+from twinloop.fleet.local import run_local
+from twinloop.observe.features import features_of
+from twinloop.pipeline.config import MOST_EPISODES, RunConfig
+from twinloop.pipeline.produce import Job, produce, twin_of
+from twinloop.pipeline.versions import versions
+
+SLOTS_PER_WORKER = 128
+"""Simulations a worker keeps in flight at most. Beyond this a CPU core steps no faster, the first shard only
+comes later and memory grows; the data is the same at any number."""
+
+RUNS = "runs.jsonl"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is. Counts are of episodes, over the whole dataset, earlier sessions included."""
+
+    planned: int
+    attempted: int
+    accepted: int
+    frames: int
+    fresh: int
+    seconds: float
+
+    @property
+    def rejected(self) -> int:
+        return self.attempted - self.accepted
+
+    @property
+    def trajectories_per_second(self) -> float:
+        """Of this session."""
+        return self.fresh / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A finished run."""
+
+    path: Path
+    digest: str
+    progress: Progress
+    workers: int
+
+
+def generate(
+    config: RunConfig,
+    out: Path,
+    *,
+    episodes: int | None = None,
+    workers: int | None = None,
+    keep_rejected: bool = False,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> Generated:
+    """Simulate, curate and write `episodes` (default: the config's total) into `out`, or continue there.
+
+    Killed at any moment and called again, it goes on from the last committed shard, and the finished dataset
+    is the one an undisturbed run would have made, whatever the number of workers.
+    """
+    total = config.rollout.episodes if episodes is None else episodes
+    if not 1 <= total <= MOST_EPISODES:
+        raise UsageError(f"episodes: {total} was given; a number from 1 to {MOST_EPISODES:,} was expected")
+    workers = workers or os.cpu_count() or 1
+    with DatasetWriter.open(out, header_of(config, out.name, total, keep_rejected), config.to_yaml()) as writer:
+        missing = writer.missing()
+        workers = max(1, min(workers, len(missing)))
+        clock = _Clock(writer, total)
+        on_progress(clock.progress())
+        job = Job(
+            config_yaml=config.to_yaml(),
+            folder=str(Path.cwd()),
+            keep_rejected=keep_rejected,
+            scratch=str(writer.scratch("")),
+            width=width_of(config, workers),
+        )
+        for _, draft in run_local(produce, job, missing, workers=workers):
+            writer.commit(draft)
+            on_progress(clock.tick(draft.stop - draft.first, draft.accepted, draft.frames))
+        clock.write_log(out, workers)
+        digest = writer.finish()
+        return Generated(out, digest, clock.progress(), workers)
+
+
+def width_of(config: RunConfig, workers: int) -> int:
+    """Simulations in flight in each worker."""
+    return max(1, min(SLOTS_PER_WORKER, -(-config.rollout.parallel_envs // workers)))
+
+
+def header_of(config: RunConfig, name: str, episodes: int, keep_rejected: bool) -> Header:
+    twin = twin_of(config)
+    return Header(
+        name=name,
+        source="sim",
+        robot=config.scene.robot.name,
+        fps=twin.control_hz,
+        features=features_of(twin),
+        phases=tuple(phase.name for phase in config.scene.task.phases),
+        config_digest=config.digest,
+        run_seed=config.rollout.seed,
+        shard_episodes=config.dataset.shard_episodes,
+        episodes=episodes,
+        keep_rejected=keep_rejected,
+        versions=versions(),
+    )
+
+
+class _Clock:
+    """Counts and times a session. Its log is for the report; nothing in it enters the dataset's digest."""
+
+    def __init__(self, writer: DatasetWriter, planned: int):
+        entries = writer.entries
+        self._base = Progress(
+            planned=planned,
+            attempted=sum(entry.stop - entry.first for entry in entries),
+            accepted=sum(entry.accepted for entry in entries),
+            frames=sum(entry.frames for entry in entries),
+            fresh=0,
+            seconds=0.0,
+        )
+        self._now = self._base
+        self._began = time.perf_counter()
+        self._started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        self._timeline: list[tuple[float, int]] = []
+
+    def progress(self) -> Progress:
+        return self._now
+
+    def tick(self, attempted: int, accepted: int, frames: int) -> Progress:
+        now = self._now
+        self._now = replace(
+            now,
+            attempted=now.attempted + attempted,
+            accepted=now.accepted + accepted,
+            frames=now.frames + frames,
+            fresh=now.fresh + attempted,
+            seconds=time.perf_counter() - self._began,
+        )
+        self._timeline.append((round(self._now.seconds, 3), self._now.fresh))
+        return self._now
+
+    def write_log(self, out: Path, workers: int) -> None:
+        if not self._timeline:
+            return
+        line = {
+            "started": self._started,
+            "seconds": round(self._now.seconds, 3),
+            "episodes": self._now.fresh,
+            "workers": workers,
+            "timeline": self._timeline,
+        }
+        with (out / RUNS).open("a", encoding="utf-8") as log:
+            log.write(json.dumps(line) + "\n")

@@ -1,0 +1,99 @@
+"""The work of one worker: ranges of episodes in, written shards out.
+
+A pure function of (config, run seed, range): nothing else decides what is in a shard, so it may run anywhere,
+twice, or again after a crash.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from twinloop.curate.judge import judge
+from twinloop.dataset import ShardDraft, write_shard
+from twinloop.observe.features import observe
+from twinloop.pipeline.config import RunConfig, config_from_text
+from twinloop.pipeline.versions import versions
+from twinloop.randomize.draw import Sampler
+from twinloop.simulate.cell import Cell
+from twinloop.simulate.episodes import Episodes
+from twinloop.simulate.expert import Expert
+from twinloop.simulate.rollout import rollout
+from twinloop.twin.assemble import assemble
+from twinloop.twin.twin import Twin
+
+EpisodeRange = tuple[int, int]
+"""[first, stop) of a run's episodes."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker must know of a run, as plain values that travel to other processes."""
+
+    config_yaml: str
+    folder: str
+    keep_rejected: bool
+    scratch: str
+    width: int
+
+
+def twin_of(config: RunConfig) -> Twin:
+    scene, rollout_ = config.scene, config.rollout
+    return assemble(
+        scene.robot,
+        scene.task,
+        scene.object,
+        control_hz=rollout_.control_hz,
+        timestep_s=rollout_.timestep_ms / 1000,
+    )
+
+
+def produce(job: Job, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, ShardDraft]]:
+    """Simulate, judge and write every range. Slots are refilled across ranges, so a shard may finish late."""
+    config = config_from_text(job.config_yaml, name="config.yaml", folder=Path(job.folder))
+    twin, seed = twin_of(config), config.rollout.seed
+    sampler = Sampler(config.randomization, seed=seed)
+    expert = Expert(twin, config.expert, width=job.width, seed=seed)
+    blocks = (sampler.draw(first, stop) for first, stop in ranges)
+    for episodes in rollout(Cell(twin, width=job.width), blocks, expert):
+        attempts = episodes.draws.attempts
+        first, stop = int(attempts[0]), int(attempts[-1]) + 1
+        yield (first, stop), _write(episodes, config, twin, job)
+
+
+def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job) -> ShardDraft:
+    verdicts = judge(episodes, twin, config.curate)
+    recording = observe(episodes, twin)
+    stored = verdicts.storable if job.keep_rejected else verdicts.storable & verdicts.accepted
+    attempts = episodes.draws.attempts
+    count = len(attempts)
+    columns = {
+        "attempt": attempts,
+        "task": recording.tasks,
+        "length": np.where(stored, episodes.lengths, 0),
+        "verdict": verdicts.reasons,
+        "success": episodes.success,
+        "seed": np.full(count, config.rollout.seed),
+        "config_digest": [config.digest] * count,
+        "duration_s": episodes.lengths * twin.control_period_s,
+        "retries": episodes.retries,
+        "last_phase": _last_phases(episodes, twin),
+        **{f"version/{name}": [version] * count for name, version in versions().items()},
+        **{f"draw/{column}": episodes.draws.values[column] for column in episodes.draws.varied},
+        **{f"check/{name}": np.asarray(values, float) for name, values in verdicts.measures.items()},
+    }
+    first, stop = int(attempts[0]), int(attempts[-1]) + 1
+    folder = Path(job.scratch) / f"{first:09d}-{stop:09d}"
+    return write_shard(folder, first, stop, recording, columns, fps=twin.control_hz, keep=stored)
+
+
+def _last_phases(episodes: Episodes, twin: Twin) -> list[str]:
+    """Where each episode ended: for a failure, where it failed."""
+    names = [phase.name for phase in twin.task.phases]
+    phase = episodes["phase"][:, 0]
+    ends = np.maximum(episodes.starts + episodes.lengths - 1, 0)
+    return [
+        names[int(phase[end])] if length and np.isfinite(phase[end]) else ""
+        for end, length in zip(ends, episodes.lengths, strict=True)
+    ]
