@@ -1,6 +1,6 @@
 """How fast frames become a dataset and come back as training batches, next to what the machine allows.
 
-    python benchmarks/writer.py [--json] [--frames 600000] [--batch 256] [--folder DIR]
+    python benchmarks/writer.py [--json] [--frames 600000] [--batch 256] [--workers N] [--folder DIR]
 
 Frames are made beforehand and are not part of any figure. Writing is write_shard, commit and the LeRobot
 export, with every fsync. Reading is one epoch of shuffled transitions from the shards. The limits are
@@ -14,12 +14,13 @@ import os
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from twinloop.dataset import Dataset, DatasetWriter, Header, write_shard
+from twinloop.dataset import Dataset, DatasetWriter, Header, ShardDraft, write_shard
 from twinloop.observe.recording import Feature, Recording
 
 # LeRobot's own writer and loader on such frames without cameras, measured on a 2-core machine.
@@ -83,8 +84,8 @@ def made_up_shard(first: int, rng: np.random.Generator) -> Shard:
     return Shard(first, recording, columns)
 
 
-def write(path: Path, shards: list[Shard]) -> dict[str, float]:
-    """Seconds spent in each part of writing the dataset."""
+def write(path: Path, shards: list[Shard], workers: int) -> dict[str, float]:
+    """Seconds spent in each part of writing the dataset: shards by `workers`, as in a run, then the export."""
     header = Header(
         name="benchmark",
         source="sim",
@@ -97,21 +98,19 @@ def write(path: Path, shards: list[Shard]) -> dict[str, float]:
         shard_episodes=SHARD_EPISODES,
         episodes=SHARD_EPISODES * len(shards),
     )
-    spent = {"shards": 0.0, "commits": 0.0, "export": 0.0}
-    with DatasetWriter.open(path, header, "") as writer:
-        for shard in shards:
-            begin = time.perf_counter()
+    with DatasetWriter.open(path, header, "") as writer, ThreadPoolExecutor(workers) as pool:
+
+        def one(shard: Shard) -> ShardDraft:
             stop = shard.first + SHARD_EPISODES
             folder = writer.scratch(str(shard.first))
-            draft = write_shard(folder, shard.first, stop, shard.recording, shard.columns, fps=FPS)
-            written = time.perf_counter()
-            writer.commit(draft)
-            spent["shards"] += written - begin
-            spent["commits"] += time.perf_counter() - written
+            return write_shard(folder, shard.first, stop, shard.recording, shard.columns, fps=FPS)
+
         begin = time.perf_counter()
+        for draft in pool.map(one, shards):
+            writer.commit(draft)
+        committed = time.perf_counter()
         writer.finish()
-        spent["export"] = time.perf_counter() - begin
-    return spent
+        return {"shards": committed - begin, "export": time.perf_counter() - committed}
 
 
 def read(path: Path, batch: int) -> tuple[int, float]:
@@ -152,7 +151,7 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def measure(folder: Path, frames_wanted: int, batch: int) -> dict[str, float | int]:
+def measure(folder: Path, frames_wanted: int, batch: int, workers: int) -> dict[str, float | int]:
     rng = np.random.default_rng(0)
     shards: list[Shard] = []
     say(f"making up {frames_wanted:,} frames")
@@ -162,7 +161,7 @@ def measure(folder: Path, frames_wanted: int, batch: int) -> dict[str, float | i
 
     say("writing")
     path = folder / "dataset"
-    spent = write(path, shards)
+    spent = write(path, shards, workers)
     say("reading")
     transitions, read_s = read(path, batch)
     say("limits of the machine")
@@ -174,7 +173,7 @@ def measure(folder: Path, frames_wanted: int, batch: int) -> dict[str, float | i
         "frames": frames,
         "write_frames_per_s": round(frames / write_s),
         "write_shard_frames_per_s": round(frames / spent["shards"]),
-        "commit_ms": round(1000 * spent["commits"] / len(shards), 2),
+        "workers": workers,
         "export_frames_per_s": round(frames / spent["export"]),
         "read_frames_per_s": round(transitions / read_s),
         "batch_size": batch,
@@ -194,10 +193,11 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     parser.add_argument("--frames", type=int, default=600_000)
     parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="that write shards")
     parser.add_argument("--folder", type=Path, help="where to write; a temporary folder unless given")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
-        figures = measure(Path(folder), given.frames, given.batch)
+        figures = measure(Path(folder), given.frames, given.batch, given.workers)
     if given.json:
         print(json.dumps(figures))
     else:

@@ -14,8 +14,8 @@ The message is the product: it says what was given, where, what would be valid, 
 The command line prints it without a traceback and exits with the class's code.
 """
 
-from difflib import get_close_matches
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class TwinloopError(Exception):

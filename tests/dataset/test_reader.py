@@ -53,10 +53,7 @@ def test_a_dataset_can_be_read_while_it_is_written(tmp_path):
         half = Dataset.open(tmp_path / "d")
         assert half.attempts()["attempt"].to_pylist() == [4, 5, 6, 7]
         assert not half.complete
-        assert (
-            sum(len(batch.terminal) for batch in half.transitions(4, seed=0))
-            == half.frame_count - half.stored
-        )
+        assert sum(len(batch.terminal) for batch in half.transitions(4, seed=0)) == half.frame_count - half.stored
 
 
 def expected_transitions(verdict):
@@ -81,9 +78,7 @@ def test_an_epoch_has_every_transition_once(dataset, monkeypatch, verdict, windo
     found = [
         (state.tobytes(), action.tobytes(), after.tobytes(), bool(last))
         for batch in batches
-        for state, action, after, last in zip(
-            batch.state, batch.action, batch.next_state, batch.terminal, strict=True
-        )
+        for state, action, after, last in zip(batch.state, batch.action, batch.next_state, batch.terminal, strict=True)
     ]
     assert len(found) == len(set(found))
     assert set(found) == expected_transitions(verdict)
@@ -104,17 +99,9 @@ def test_arrow_batches_hold_the_same(dataset):
     numpy_batch = next(iter(dataset.transitions(16, seed=1, columns=columns)))
     arrow_batch = next(iter(dataset.transitions(16, seed=1, columns=columns, as_="arrow")))
     assert arrow_batch.schema.names == [*columns, "next.observation.state", "terminal"]
-    for name, values in zip(arrow_batch.schema.names, vars(numpy_batch).values(), strict=False):
-        if name != "terminal":
-            order = {
-                "observation.state": "state",
-                "next.reward": "action",
-                "next.observation.state": "next_state",
-            }
-            values = getattr(numpy_batch, order[name])
-        else:
-            values = numpy_batch.terminal
-        assert np.array_equal(np.array(arrow_batch[name].to_pylist(), values.dtype), values)
+    arrays = (numpy_batch.state, numpy_batch.action, numpy_batch.next_state, numpy_batch.terminal)
+    for column, values in zip(arrow_batch.columns, arrays, strict=True):
+        assert np.array_equal(np.array(column.to_pylist(), values.dtype), values)
 
 
 def test_an_unknown_feature_gets_the_nearest_name(dataset):

@@ -114,7 +114,5 @@ def test_a_full_disk_is_said_in_plain_words(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "write", full)
-    with pytest.raises(
-        StorageError, match=r"the disk is full \([\d,]+ bytes free, [\d,]+ bytes are needed\)"
-    ):
+    with pytest.raises(StorageError, match=r"the disk is full \([\d,]+ bytes free, [\d,]+ bytes are needed\)"):
         draft(tmp_path / "s", 0, 4, header())

@@ -47,9 +47,7 @@ def test_missing_files_are_named(path, name):
         report.require()
 
 
-@pytest.mark.parametrize(
-    "name", ["shards/000000000-000000004/more.bin", "shards/x/y", "data/chunk-000/z.parquet"]
-)
+@pytest.mark.parametrize("name", ["shards/000000000-000000004/more.bin", "shards/x/y", "data/chunk-000/z.parquet"])
 def test_stray_files_are_named(path, name):
     (path / name).parent.mkdir(exist_ok=True)
     (path / name).write_text("?")
@@ -84,7 +82,7 @@ def test_an_export_of_other_shards_is_told(path):
 
 
 def test_what_is_no_dataset_is_refused(tmp_path):
-    with pytest.raises(DatasetError, match="no dataset.json"):
+    with pytest.raises(DatasetError, match=r"no dataset\.json"):
         verify(tmp_path)
     with pytest.raises(DatasetError, match="is not a folder"):
         verify(tmp_path / "nothing")

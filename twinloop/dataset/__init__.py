@@ -2,7 +2,8 @@
 
 from .describe import describe
 from .durable import FileDigest
-from .header import Header, dataset_digest
+from .header import Header
+from .identity import dataset_digest
 from .lerobot import export
 from .lock import WriterLock
 from .manifest import ShardEntry

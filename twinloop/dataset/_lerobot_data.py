@@ -109,9 +109,7 @@ def _write_file(
     return sink.digest, samples
 
 
-def _read_ahead(
-    dataset: Dataset, file: DataFile, schema: pa.Schema, tasks: Mapping[str, int]
-) -> Iterator[pa.Table]:
+def _read_ahead(dataset: Dataset, file: DataFile, schema: pa.Schema, tasks: Mapping[str, int]) -> Iterator[pa.Table]:
     """The tables of a file's shards, the next one being read while the last is written."""
     episode, frame = file.first_episode, file.first_frame
     pending: Future[pa.Table] | None = None

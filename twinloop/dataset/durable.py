@@ -11,6 +11,8 @@ from pathlib import Path
 
 from twinloop.errors import StorageError
 
+_BUFFER_BYTES = 1 << 20  # a Parquet file comes in pages of a few kilobytes
+
 
 @dataclass(frozen=True)
 class FileDigest:
@@ -38,19 +40,27 @@ class DurableFile:
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         self._hash = hashlib.sha256()
         self._bytes = 0
+        self._pending = bytearray()
         self.closed = False
 
     def write(self, data) -> int:
         view = memoryview(data).cast("B")
-        self._hash.update(view)
-        done = 0
-        while done < len(view):  # the kernel may take a part, and takes at most 2 GiB at once
-            done += os.write(self._fd, view[done:])
-        self._bytes += done
-        return done
+        if len(self._pending) + len(view) < _BUFFER_BYTES:
+            self._pending += view
+        else:
+            self.flush()
+            self._write_through(view)
+        self._bytes += len(view)
+        return len(view)
 
     def flush(self) -> None:
-        """PyArrow calls this; nothing is held back here."""
+        pending, self._pending = self._pending, bytearray()
+        self._write_through(memoryview(pending))
+
+    def _write_through(self, view: memoryview) -> None:
+        self._hash.update(view)
+        while view:  # the kernel may take a part, and takes at most 2 GiB at once
+            view = view[os.write(self._fd, view) :]
 
     def tell(self) -> int:
         return self._bytes
@@ -59,6 +69,7 @@ class DurableFile:
         if not self.closed:
             self.closed = True
             try:
+                self.flush()
                 os.fsync(self._fd)
             finally:
                 os.close(self._fd)

@@ -1,9 +1,8 @@
 """Header: what every shard of a dataset has in common, and what makes it this dataset and no other."""
 
 import dataclasses
-import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast, get_args
@@ -11,33 +10,7 @@ from typing import Literal, cast, get_args
 from twinloop.errors import DatasetError, nearest
 from twinloop.observe.recording import Feature
 
-from .manifest import ShardEntry
-
 FORMAT_VERSION = 1
-
-# Two headers that differ in one of these describe different data, whatever else they agree on.
-IDENTITY = (
-    "format_version",
-    "source",
-    "robot",
-    "fps",
-    "features",
-    "phases",
-    "config_digest",
-    "run_seed",
-    "shard_episodes",
-    "keep_rejected",
-    "versions",
-)
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A thing two headers disagree on, and each one's say."""
-
-    what: str
-    mine: str
-    theirs: str
 
 
 @dataclass(frozen=True)
@@ -77,21 +50,6 @@ class Header:
         """The ranges [first, stop) of attempts that are the shards of the complete dataset."""
         step = self.shard_episodes
         return [(first, min(first + step, self.episodes)) for first in range(0, self.episodes, step)]
-
-    def identity(self) -> dict[str, object]:
-        values = dataclasses.asdict(self)
-        return {key: values[key] for key in IDENTITY}
-
-    def differences(self, other: "Header", keys: Iterable[str] = IDENTITY) -> list["Difference"]:
-        """What differs under `keys`, feature by feature where the features do."""
-        found = []
-        for key in keys:
-            mine, theirs = getattr(self, key), getattr(other, key)
-            if key == "features":
-                found += _feature_differences(mine, theirs)
-            elif mine != theirs:
-                found.append(Difference(key, str(mine), str(theirs)))
-        return found
 
     @property
     def engine(self) -> str:
@@ -139,39 +97,6 @@ class Header:
             return cls(**{**values, "features": features, "phases": phases})
         except DatasetError as error:
             raise DatasetError(f"{where}: {error}") from None
-
-
-def dataset_digest(header: Header, entries: Iterable[ShardEntry]) -> str:
-    """What the dataset is, as one number: the same for the same content, however and wherever it was made."""
-    digest = hashlib.sha256(json.dumps(header.identity(), sort_keys=True, separators=(",", ":")).encode())
-    for entry in sorted(entries, key=lambda entry: entry.first):
-        for name, file in sorted(entry.files.items()):
-            digest.update(f"\n{entry.first} {entry.stop} {name} {file.sha256}".encode())
-    return digest.hexdigest()
-
-
-def _feature_differences(mine: tuple[Feature, ...], theirs: tuple[Feature, ...]) -> list[Difference]:
-    names = dict.fromkeys(feature.name for feature in (*mine, *theirs))
-    pairs = [
-        tuple(next((f for f in side if f.name == name), None) for side in (mine, theirs)) for name in names
-    ]
-    found = [
-        Difference(f"feature {name}", _shown(ours), _shown(others))
-        for name, (ours, others) in zip(names, pairs, strict=True)
-        if ours != others
-    ]
-    if not found and mine != theirs:
-        orders = [", ".join(feature.name for feature in side) for side in (mine, theirs)]
-        found.append(Difference("order of features", *orders))
-    return found
-
-
-def _shown(feature: Feature | None) -> str:
-    if feature is None:
-        return "absent"
-    names = f" [{', '.join(feature.names)}]" if feature.names else ""
-    unit = f" in {feature.unit}" if feature.unit else ""
-    return f"{feature.dtype}{list(feature.shape)}{names}{unit}"
 
 
 def _feature(value: dict) -> Feature:

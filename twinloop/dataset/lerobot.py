@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from twinloop.observe.recording import Feature
 
-from ._lerobot_data import COUNTERS, data_file_plan, write_data
+from ._lerobot_data import CHUNK_FILES, COUNTERS, data_file_plan, write_data
 from ._lerobot_episodes import write_episodes
 from .durable import FileDigest, write_file
 from .header import Header
@@ -23,7 +23,6 @@ from .reader import Dataset
 from .stats import Moments
 
 CODEBASE_VERSION = "v3.0"
-CHUNK_FILES = 1000
 DATA_FILE_MB = 100
 VIDEO_FILE_MB = 200
 
@@ -89,9 +88,7 @@ def _tasks(tasks: Mapping[str, int]) -> pa.Buffer:
     LeRobot reads this file with pandas. Without pandas' own note in the schema of which column is the
     index, it loads all the same and every task silently reads 0.
     """
-    table = pa.table(
-        {"task_index": pa.array(tasks.values(), pa.int64()), "task": pa.array(tasks, pa.string())}
-    )
+    table = pa.table({"task_index": pa.array(tasks.values(), pa.int64()), "task": pa.array(tasks, pa.string())})
     columns = [
         {"name": name, "field_name": name, "pandas_type": kind, "numpy_type": dtype, "metadata": None}
         for name, kind, dtype in (("task_index", "int64", "int64"), ("task", "unicode", "object"))

@@ -33,9 +33,13 @@ class WriterLock:
             advice = "wait for it to end, or stop it and run this again"
             raise LockedError(f"{self._path.parent}: is being written by {holder}; {advice}") from None
         started = datetime.now(UTC).isoformat(timespec="seconds")
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, f"pid {os.getpid()} on {socket.gethostname()} since {started}\n".encode(), 0)
         self._fd = fd
+        try:
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, f"pid {os.getpid()} on {socket.gethostname()} since {started}\n".encode(), 0)
+        except OSError:
+            self.release()
+            raise
 
     def release(self) -> None:
         if self._fd is not None:

@@ -12,6 +12,7 @@ from twinloop.errors import DatasetError
 from twinloop.observe.recording import Recording
 
 from .header import Header
+from .identity import differences
 from .manifest import ShardEntry
 from .parquet import to_numpy
 from .reader import Dataset
@@ -67,7 +68,7 @@ class _Part:
 
 
 def _refuse_mismatch(one: Dataset, other: Dataset) -> None:
-    different = one.header.differences(other.header, SCHEMA)
+    different = differences(one.header, other.header, SCHEMA)
     if different:
         rows = [("", str(one.path), str(other.path)), *(dataclasses.astuple(each) for each in different)]
         widths = [max(len(row[column]) for row in rows) for column in range(3)]
@@ -81,9 +82,7 @@ def _merged_header(datasets: Sequence[Dataset], name: str) -> Header:
     sources = {header.source for header in headers}
     versions: dict[str, str] = {}
     for key in sorted({key for header in headers for key in header.versions}):
-        versions[key] = ", ".join(
-            sorted({header.versions[key] for header in headers if key in header.versions})
-        )
+        versions[key] = ", ".join(sorted({header.versions[key] for header in headers if key in header.versions}))
     return dataclasses.replace(
         headers[0],
         name=name,
@@ -106,17 +105,13 @@ def _merged_columns(datasets: Sequence[Dataset]) -> pa.Schema:
     return pa.schema([*own, *(pa.field(name, kind) for name, kind in ORIGIN.items())])
 
 
-def _cut(
-    datasets: Sequence[Dataset], plan: Sequence[tuple[int, int]]
-) -> Iterator[tuple[tuple[int, int], list[_Part]]]:
+def _cut(datasets: Sequence[Dataset], plan: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], list[_Part]]]:
     """For each shard of the output the pieces of input shards it is made of, in order."""
     entries = [(dataset, entry) for dataset in datasets for entry in dataset.entries]
     begins = np.cumsum([0, *(entry.stop - entry.first for _, entry in entries)])
     for first, stop in plan:
         parts = []
-        for index in range(
-            np.searchsorted(begins, first, "right") - 1, np.searchsorted(begins, stop, "left")
-        ):
+        for index in range(np.searchsorted(begins, first, "right") - 1, np.searchsorted(begins, stop, "left")):
             begin, end = int(begins[index]), int(begins[index + 1])
             parts.append(_Part(*entries[index], slice(max(first, begin) - begin, min(stop, end) - begin)))
         yield (first, stop), parts

@@ -12,7 +12,8 @@ from twinloop.curate.verdict import ACCEPTED
 from twinloop.errors import DatasetError, UsageError
 
 from .durable import storage_errors
-from .header import Header, dataset_digest
+from .header import Header
+from .identity import dataset_digest
 from .layout import CONFIG, HEADER, MANIFEST, SHARDS
 from .manifest import ShardEntry, read_manifest
 from .parquet import read_schema, read_table, to_numpy
@@ -78,9 +79,7 @@ class Dataset:
             tables.append(self.episodes(entry, [name for name in names if not name.startswith(STATS_PREFIX)]))
         return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
 
-    def episode(
-        self, episode_index: int | None = None, *, attempt: int | None = None
-    ) -> dict[str, np.ndarray]:
+    def episode(self, episode_index: int | None = None, *, attempt: int | None = None) -> dict[str, np.ndarray]:
         """The frames of one stored episode: column -> (frames, d) or (frames,)."""
         if (episode_index is None) == (attempt is None):
             raise UsageError("name one episode: either its episode_index or its attempt")
@@ -104,9 +103,7 @@ class Dataset:
             before += entry.stored
         if attempt is not None:
             raise DatasetError(f"{self.path}: attempt {attempt} is in no committed shard")
-        raise DatasetError(
-            f"{self.path}: no episode {episode_index}; there are {self.stored}, counted from 0"
-        )
+        raise DatasetError(f"{self.path}: no episode {episode_index}; there are {self.stored}, counted from 0")
 
     def transitions(
         self,

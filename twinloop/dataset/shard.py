@@ -95,7 +95,8 @@ def write_shard(
 
 
 def _frame_table(recording: Recording, fps: float) -> pa.Table:
-    frame_index = np.arange(recording.total_frames) - np.repeat(recording.starts, recording.lengths)
+    starts = np.cumsum(recording.lengths) - recording.lengths
+    frame_index = np.arange(recording.total_frames) - np.repeat(starts, recording.lengths)
     keys = {
         "attempt": np.repeat(recording.attempts, recording.lengths),
         "frame_index": frame_index,
@@ -132,16 +133,12 @@ def _check_rows(first: int, stop: int, recording: Recording, episodes: Mapping[s
     lengths = np.zeros(stop - first, np.int64)
     attempts = recording.attempts
     if len(attempts) and (attempts[0] < first or attempts[-1] >= stop or (np.diff(attempts) <= 0).any()):
-        raise DatasetError(
-            f"shard {first}-{stop}: recorded attempts {attempts} are not in range and in order"
-        )
+        raise DatasetError(f"shard {first}-{stop}: recorded attempts {attempts} are not in range and in order")
     lengths[attempts - first] = recording.lengths
     wrong = np.flatnonzero(episodes["length"].to_numpy() != lengths)
     if len(wrong):
         given, stored = episodes["length"][int(wrong[0])], lengths[wrong[0]]
-        raise DatasetError(
-            f"attempt {first + wrong[0]}: length {given} was given, {stored} frames are recorded"
-        )
+        raise DatasetError(f"attempt {first + wrong[0]}: length {given} was given, {stored} frames are recorded")
     for feature in recording.features:
         shape = recording.frames[feature.name].shape
         valid = [(recording.total_frames, *feature.shape)]
@@ -178,7 +175,7 @@ def _feature_stats(recording: Recording, lengths: np.ndarray) -> Iterator[tuple[
         features = [each for each in recording.features if (each.dtype == "int64") == (dtype is np.float64)]
         if not features:
             continue
-        parts = [recording.frames[each.name].reshape(recording.total_frames, -1) for each in features]
+        parts = [recording.frames[each.name].reshape(-1, each.shape[0]) for each in features]
         block = np.concatenate(parts, axis=1, dtype=dtype)
         stats = episode_stats(block, lengths) if len(lengths) else np.empty((0, len(STATS), block.shape[1]))
         stop = 0

@@ -12,7 +12,7 @@ import numpy as np
 QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
 STATS = ("min", "max", "mean", "std", *QUANTILES)
 
-SAMPLE_FRAMES = 1 << 17  # the share of frames below the sample's q01 is within 0.1 % of 1 %
+SAMPLE_FRAMES = 1 << 16  # of all frames 1 % are below the sample's q01, give or take 0.04 %
 
 
 @np.errstate(invalid="ignore")  # what is not finite stays so in the result, where the caller looks for it
@@ -83,14 +83,16 @@ class Moments:
 
     def finish(self, sample: np.ndarray) -> dict[str, list[float] | list[int]]:
         """The statistics of the whole, quantiles from `sample`: (rows, d) or (rows,)."""
-        ordered = np.sort(sample.reshape(len(sample), -1), axis=0).astype(np.float64)
+        ordered = np.ascontiguousarray(sample.reshape(len(sample), -1).T)
+        ordered.sort(axis=1)
         std = np.sqrt(self.squares / self.count)
         out = {"min": self.low, "max": self.high, "mean": self.mean, "std": std}
         for name, share in QUANTILES.items():
-            position = share * (len(ordered) - 1)
+            position = share * (len(sample) - 1)
             below = int(position)
-            above = min(below + 1, len(ordered) - 1)
-            out[name] = ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+            low = ordered[:, below].astype(np.float64)
+            high = ordered[:, min(below + 1, len(sample) - 1)]
+            out[name] = low + (high - low) * (position - below)
         return {**{name: value.tolist() for name, value in out.items()}, "count": [self.count]}
 
 

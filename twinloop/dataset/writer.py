@@ -3,13 +3,15 @@
 import errno
 import os
 import shutil
+from itertools import islice
 from pathlib import Path
 
 from twinloop.errors import CorruptError, DatasetError
 
 from ._install import install_export, installed_export
 from .durable import digest_file, replace_file, storage_errors, sync_folder
-from .header import Header, dataset_digest
+from .header import Header
+from .identity import dataset_digest, differences
 from .layout import CONFIG, HEADER, LOCK, MANIFEST, SCRATCH, SHARDS
 from .lock import WriterLock
 from .manifest import ShardEntry, append_entry, read_manifest, rewrite_manifest
@@ -27,9 +29,7 @@ class DatasetWriter:
         self._committed: dict[tuple[int, int], ShardEntry] = {}
 
     @classmethod
-    def open(
-        cls, path: Path | str, header: Header, config_text: str, *, verify: bool = False
-    ) -> "DatasetWriter":
+    def open(cls, path: Path | str, header: Header, config_text: str, *, verify: bool = False) -> "DatasetWriter":
         """Create the dataset at `path`, or resume it; `verify` drops shards whose files are not as committed.
 
         Whatever is refused is refused before anything is touched.
@@ -87,9 +87,7 @@ class DatasetWriter:
             shutil.rmtree(draft.folder, ignore_errors=True)
             return
         if (draft.first, draft.stop) not in set(self.plan()):
-            raise DatasetError(
-                f"{self.path}: attempts {draft.first}-{draft.stop} are no shard of this dataset"
-            )
+            raise DatasetError(f"{self.path}: attempts {draft.first}-{draft.stop} are no shard of this dataset")
         with storage_errors(self.path):
             if set(os.listdir(draft.folder)) != set(draft.files):
                 raise DatasetError(f"{draft.folder}: holds other files than {', '.join(sorted(draft.files))}")
@@ -159,21 +157,17 @@ def _refuse(path: Path, header: Header) -> None:
         return
     if path.is_dir() and not (path / HEADER).exists():
         # What a writer leaves that was killed before it had written the header.
-        leftovers = {LOCK, SCRATCH, SHARDS}
-        stray = sorted(name for name in os.listdir(path) if name not in leftovers)
-        scratch = path / SCRATCH
-        if not stray and scratch.is_dir():
-            stray = sorted(f"{SCRATCH}/{name}" for name in os.listdir(scratch) if name != f"{HEADER}.new")
+        ours = {LOCK, SCRATCH, SHARDS, f"{SCRATCH}/{HEADER}.new"}
+        found = (file.relative_to(path).as_posix() for file in path.rglob("*"))
+        stray = sorted(name for name in islice(found, 100) if name not in ours)
         if stray:
             some = ", ".join(stray[:5]) + (" ..." if len(stray) > 5 else "")
-            raise DatasetError(
-                f"{path}: is not a dataset and not empty (it holds {some}); choose another --out"
-            )
+            raise DatasetError(f"{path}: is not a dataset and not empty (it holds {some}); choose another --out")
         return
     if not path.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "is a file")
     stored = Header.read(path / HEADER)
-    different = stored.differences(header)
+    different = differences(stored, header)
     if different:
         advice = "choose another --out, or remove that folder to make it anew"
         lines = [f"  {each.what}: {each.mine} there, {each.theirs} given" for each in different]

@@ -42,7 +42,7 @@ class Recording:
     @cached_property
     def starts(self) -> np.ndarray:
         """(n,) the row of `frames` at which each episode begins."""
-        return np.concatenate([[0], np.cumsum(self.lengths)[:-1]]).astype(np.int64)
+        return np.cumsum(self.lengths, dtype=np.int64) - self.lengths
 
     @property
     def total_frames(self) -> int:

@@ -60,7 +60,7 @@ def generate(
     episodes: int | None = None,
     workers: int | None = None,
     keep_rejected: bool = False,
-    on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Generated:
     """Simulate, curate and write `episodes` (default: the config's total) into `out`, or continue there.
 

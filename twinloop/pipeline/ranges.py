@@ -43,7 +43,7 @@ def read_randomization(section: Section) -> dict[str, Distribution]:
     given: dict[str, Distribution] = {}
     for group in GROUPS:
         rows = section.section(group)
-        for name in rows.keys():
+        for name in rows:
             parameter = BY_NAME.get(name)
             if parameter is None or parameter.group != group:
                 raise rows.error(name, _unknown(name, group))
@@ -67,7 +67,9 @@ def _read(section: Section, parameter: Parameter) -> Distribution:
     low, high = parameter.plausible
     if parameter.pool:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise section.error(key, f"is {value!r}; a number of {parameter.unit} from {low:g} to {high:g} was expected")
+            raise section.error(
+                key, f"is {value!r}; a number of {parameter.unit} from {low:g} to {high:g} was expected"
+            )
         return choice_of(tuple(range(value)))
     distribution = _distribution(section, key, value)
     least, most = distribution.support()
@@ -97,11 +99,13 @@ def _distribution(section: Section, key: str, value: Any) -> Distribution:
             raise section.error(key, f"is a list of {len(value)}; [low, high] was expected")
         return _checked(section, key, Uniform(_argument(section, key, value[0]), _argument(section, key, value[1])))
     if isinstance(value, dict) and len(value) == 1:
-        (form, arguments), = value.items()
+        ((form, arguments),) = value.items()
         if form not in FORMS:
             raise section.error(key, f"names the distribution {form!r}; {nearest(str(form), FORMS)}")
         return _checked(section, key, _of_form(section, key, form, arguments))
-    raise section.error(key, f"is {value!r}; a number, [low, high] or e.g. {{normal: {{mean: 0.6, std: 0.1}}}} was expected")
+    raise section.error(
+        key, f"is {value!r}; a number, [low, high] or e.g. {{normal: {{mean: 0.6, std: 0.1}}}} was expected"
+    )
 
 
 def _of_form(section: Section, key: str, form: str, arguments: Any) -> Distribution:
@@ -143,7 +147,8 @@ def _checked(section: Section, key: str, distribution: Distribution) -> Distribu
     match distribution:
         case Uniform(low, high) | LogUniform(low, high) | Truncated(_, _, low, high) if ends(low)[1] > ends(high)[0]:
             raise section.error(
-                key, f"the range is inverted: {ends(low)[1]:g} to {ends(high)[0]:g}; write the smaller number first"
+                key,
+                f"the range is inverted: {ends(low)[1]:g} to {ends(high)[0]:g}; write the smaller number first",
             )
         case LogUniform(low, _) if ends(low)[0] <= 0:
             raise section.error(key, f"log_uniform needs numbers above 0, got {ends(low)[0]:g}")

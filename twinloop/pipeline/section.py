@@ -1,5 +1,6 @@
 """Section: a mapping of a config file that is read key by key, and refuses what nobody asked for."""
 
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from twinloop.errors import ConfigError, nearest
@@ -31,8 +32,8 @@ class Section:
     def __contains__(self, key: str) -> bool:
         return key in self._values
 
-    def keys(self) -> list[str]:
-        return list(self._values)
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
 
     def raw(self, key: str) -> Any:
         self._asked.add(key)

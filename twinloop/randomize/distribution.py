@@ -5,35 +5,31 @@ batch), so they form a small algebra. Sampling is by inverse transform: a point 
 value out. One u per distribution makes episode i's value a function of i alone.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtr, ndtri
 
 Unit = Callable[[], np.ndarray]
 """Gives the next (n,) points of the unit interval: one call for each distribution of a nested one."""
 
 
-@dataclass(frozen=True)
-class Distribution:
+class Distribution(ABC):
+    @abstractmethod
     def sample(self, unit: Unit) -> np.ndarray:
         """(n,) values for the next (n,) points of the unit interval."""
-        u = unit()
-        return self._inverse(u, *(_value(getattr(self, field.name), unit) for field in fields(self)))
 
+    @abstractmethod
     def support(self) -> tuple[float, float]:
         """The lowest and highest value that may be drawn (for unbounded ones: four deviations out)."""
-        raise NotImplementedError
-
-    def _inverse(self, u: np.ndarray, *arguments) -> np.ndarray:
-        raise NotImplementedError
 
 
 Argument = float | Distribution
 
 
-def _value(argument, unit: Unit):
+def _value(argument: Argument, unit: Unit) -> float | np.ndarray:
     return argument.sample(unit) if isinstance(argument, Distribution) else argument
 
 
@@ -45,8 +41,8 @@ def _span(argument: Argument) -> tuple[float, float]:
 class Constant(Distribution):
     value: Argument
 
-    def _inverse(self, u, value):
-        return np.full_like(u, value)
+    def sample(self, unit):
+        return np.zeros_like(unit()) + _value(self.value, unit)
 
     def support(self):
         return _span(self.value)
@@ -57,7 +53,8 @@ class Uniform(Distribution):
     low: Argument
     high: Argument
 
-    def _inverse(self, u, low, high):
+    def sample(self, unit):
+        u, low, high = unit(), _value(self.low, unit), _value(self.high, unit)
         return low + u * (high - low)
 
     def support(self):
@@ -69,7 +66,8 @@ class LogUniform(Distribution):
     low: Argument
     high: Argument
 
-    def _inverse(self, u, low, high):
+    def sample(self, unit):
+        u, low, high = unit(), _value(self.low, unit), _value(self.high, unit)
         return low * (high / low) ** u
 
     def support(self):
@@ -81,8 +79,9 @@ class Normal(Distribution):
     mean: Argument
     std: Argument
 
-    def _inverse(self, u, mean, std):
-        return mean + std * stats.norm.ppf(u)
+    def sample(self, unit):
+        u, mean, std = unit(), _value(self.mean, unit), _value(self.std, unit)
+        return mean + std * ndtri(u)
 
     def support(self):
         reach = 4 * _span(self.std)[1]
@@ -99,9 +98,11 @@ class Truncated(Distribution):
     low: Argument
     high: Argument
 
-    def _inverse(self, u, mean, std, low, high):
-        floor, ceiling = stats.norm.cdf((low - mean) / std), stats.norm.cdf((high - mean) / std)
-        return np.clip(mean + std * stats.norm.ppf(floor + u * (ceiling - floor)), low, high)
+    def sample(self, unit):
+        u, mean, std = unit(), _value(self.mean, unit), _value(self.std, unit)
+        low, high = _value(self.low, unit), _value(self.high, unit)
+        floor, ceiling = ndtr((low - mean) / std), ndtr((high - mean) / std)
+        return np.clip(mean + std * ndtri(floor + u * (ceiling - floor)), low, high)
 
     def support(self):
         return _span(self.low)[0], _span(self.high)[1]
@@ -112,9 +113,10 @@ class Choice(Distribution):
     values: tuple[float, ...]
     weights: tuple[float, ...]
 
-    def _inverse(self, u, values, weights):
-        edges = np.cumsum(weights) / np.sum(weights)
-        return np.asarray(values, float)[np.minimum(np.searchsorted(edges, u, side="right"), len(values) - 1)]
+    def sample(self, unit):
+        edges = np.cumsum(self.weights) / np.sum(self.weights)
+        index = np.searchsorted(edges, unit(), side="right")
+        return np.asarray(self.values, float)[np.minimum(index, len(self.values) - 1)]
 
     def support(self):
         return min(self.values), max(self.values)

@@ -34,7 +34,7 @@ class Episodes:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        return np.concatenate([[0], np.cumsum(self.lengths)[:-1]]).astype(np.int64)
+        return np.cumsum(self.lengths, dtype=np.int64) - self.lengths
 
     def worst(self, values: np.ndarray) -> np.ndarray:
         """(n,) the largest of (frames,) values in each episode; 0 for one without frames."""

@@ -16,7 +16,7 @@ from scipy.signal import lfilter
 
 from twinloop.randomize.draw import episode_rng
 from twinloop.simulate.actor import Act
-from twinloop.simulate.cell import Cell, cross
+from twinloop.simulate.cell import Cell
 from twinloop.twin.twin import Twin
 
 DAMPING = 0.02
@@ -92,17 +92,17 @@ class Expert:
         white = episode_rng(self.seed, attempt, stream="action noise").standard_normal(self._noise.shape[1:])
         keep = np.exp(-self.twin.control_period_s / self.config.noise_memory_s)
         white[1:] *= np.sqrt(1 - keep**2)
-        return self.config.action_noise_rad * lfilter([1.0], [1.0, -keep], white, axis=0)
+        return self.config.action_noise_rad * np.asarray(lfilter([1.0], [1.0, -keep], white, axis=0))
 
     def act(self, cell: Cell) -> Act:
         self._enter(cell)
-        goal, error, yaw_error = self._errors(cell)
+        error, yaw_error = self._errors(cell)
         distance = np.sqrt(np.square(error).sum(axis=1))
         over, lost = self._advance(cell, distance, yaw_error)
         if self._fresh.any():
             # Phases that have just begun are after another point already in this period.
             self._enter(cell)
-            goal, error, yaw_error = self._errors(cell)
+            error, yaw_error = self._errors(cell)
             distance = np.sqrt(np.square(error).sum(axis=1))
         self._move(cell, error, distance, yaw_error)
         gripper = self.twin.robot.gripper
@@ -129,8 +129,8 @@ class Expert:
         self._yaw[fresh] = _yaw_of(cell.tool_axes[fresh])
         fresh[:] = False
 
-    def _errors(self, cell: Cell) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The point each phase is after, the way there, and the turn still missing."""
+    def _errors(self, cell: Cell) -> tuple[np.ndarray, np.ndarray]:
+        """The way to the point each phase is after, and the turn still missing."""
         phase = self._phase
         anchors = {"here": self._here, **self.twin.task.anchors(cell)}
         points = np.stack([anchors[name] for name in self._anchor_names], axis=1)
@@ -144,7 +144,7 @@ class Expert:
 
         yaw = _yaw_of(cell.tool_axes)
         wanted = np.where(self._aligns[phase], self._nearest_grip(cell.object_yaw_rad, yaw), self._yaw)
-        return goal, error, _wrapped(wanted - yaw)
+        return error, _wrapped(wanted - yaw)
 
     def _nearest_grip(self, object_yaw: np.ndarray, tool_yaw: np.ndarray) -> np.ndarray:
         """Of all turns that grip the object alike, the one closest to the tool's."""
@@ -156,9 +156,7 @@ class Expert:
     def _advance(self, cell: Cell, distance: np.ndarray, yaw_error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Go on to the next phase, or back to the first after a lost grasp; which slots are over, which lost."""
         phase, ticks = self._phase, self._ticks
-        arrived = (distance < self._tolerance[phase]) & (
-            (np.abs(yaw_error) < YAW_TOLERANCE_RAD) | ~self._aligns[phase]
-        )
+        arrived = (distance < self._tolerance[phase]) & ((np.abs(yaw_error) < YAW_TOLERANCE_RAD) | ~self._aligns[phase])
         pressed = cell.finger_force_n
         # Fingers that close on nothing never press: after a while the phase ends, and the lift finds out.
         gripped = (pressed.min(axis=1) > GRIPPED_N) | (ticks > self.twin.control_hz)
@@ -211,17 +209,19 @@ class Expert:
 
 def _least_squares(jacobian: np.ndarray, twist: np.ndarray, homing: np.ndarray) -> np.ndarray:
     """(n, joints) rates that give the tool its twist and, as far as that leaves room, the homing rates."""
-    transposed = jacobian.transpose(0, 2, 1)
-    gram = jacobian @ transposed
+    # Products are spelt out: `@` takes another BLAS routine for a batch of one, and the last bit differs.
+    gram = (jacobian[:, :, None, :] * jacobian[:, None, :, :]).sum(axis=3)
     diagonal = np.arange(6)
     gram[:, diagonal, diagonal] += DAMPING**2
-    rest = twist[:, :, None] - jacobian @ homing[:, :, None]
-    return (transposed @ np.linalg.solve(gram, rest))[:, :, 0] + homing
+    rest = twist - (jacobian * homing[:, None, :]).sum(axis=2)
+    weights = np.linalg.solve(gram, rest[:, :, None])
+    return (jacobian * weights).sum(axis=1) + homing
 
 
 def _yaw_of(axes: np.ndarray) -> np.ndarray:
     """The heading of the tool's x axis."""
-    return np.arctan2(axes[:, 1, 0], axes[:, 0, 0])
+    # NumPy has another arctan2 for contiguous arrays, and a batch of one always is: copies make it one.
+    return np.arctan2(axes[:, 1, 0].copy(), axes[:, 0, 0].copy())
 
 
 def _wrapped(angle: np.ndarray) -> np.ndarray:

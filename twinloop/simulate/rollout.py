@@ -93,9 +93,7 @@ class _Rollout:
         ])  # fmt: skip
         self.tape[ids, self.tick[ids]] = frame[ids]
 
-    def _retire(
-        self, ids: np.ndarray, act: Act, success: np.ndarray, diverged: np.ndarray
-    ) -> Iterator[Episodes]:
+    def _retire(self, ids: np.ndarray, act: Act, success: np.ndarray, diverged: np.ndarray) -> Iterator[Episodes]:
         """Take the finished episodes out of their slots."""
         for slot in ids:
             block = self.block[slot]

@@ -18,9 +18,7 @@ _DISTANCE = 1 << mujoco.mjtConDataField.mjCONDATA_DIST.value
 _BY_DEPTH, _BY_FORCE, _NET_FORCE = 1, 2, 3
 
 
-def assemble(
-    robot: Robot, task: Task, thing: SceneObject, *, control_hz: int = 25, timestep_s: float = 0.004
-) -> Twin:
+def assemble(robot: Robot, task: Task, thing: SceneObject, *, control_hz: int = 25, timestep_s: float = 0.004) -> Twin:
     spec = mujoco.MjSpec()
     spec.modelname = f"{robot.name}/{task.name}"
     _set_options(spec, timestep_s)

@@ -46,15 +46,24 @@ class Start:
 class Scene(Protocol):
     """What a task may read of n running simulations. Positions in the world, metres; one row a simulation."""
 
-    tool_position: np.ndarray
-    object_position: np.ndarray
-    object_yaw_rad: np.ndarray
-    object_speed_m_s: np.ndarray
-    object_half_height_m: np.ndarray
-    goal_position: np.ndarray
-    table_height_m: np.ndarray
-    finger_force_n: np.ndarray
-    support_force_n: np.ndarray
+    @property
+    def tool_position(self) -> np.ndarray: ...
+    @property
+    def object_position(self) -> np.ndarray: ...
+    @property
+    def object_yaw_rad(self) -> np.ndarray: ...
+    @property
+    def object_speed_m_s(self) -> np.ndarray: ...
+    @property
+    def object_half_height_m(self) -> np.ndarray: ...
+    @property
+    def goal_position(self) -> np.ndarray: ...
+    @property
+    def table_height_m(self) -> np.ndarray: ...
+    @property
+    def finger_force_n(self) -> np.ndarray: ...
+    @property
+    def support_force_n(self) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)

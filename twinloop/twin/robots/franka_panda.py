@@ -93,14 +93,10 @@ def build() -> mujoco.MjSpec:
 
 def _add_link(spec: mujoco.MjSpec, parent: mujoco.MjsBody, number: int, link: Link, capsules) -> mujoco.MjsBody:
     half = np.deg2rad(link.roll_deg) / 2
-    body = parent.add_body(
-        name=f"link{number}", pos=link.offset_m, quat=[np.cos(half), np.sin(half), 0, 0], gravcomp=1
-    )
+    body = parent.add_body(name=f"link{number}", pos=link.offset_m, quat=[np.cos(half), np.sin(half), 0, 0], gravcomp=1)
     body.explicitinertial = True
     body.mass, body.ipos, body.fullinertia = link.mass_kg, link.com_m, link.inertia
-    body.add_joint(
-        name=f"joint{number}", axis=[0, 0, 1], range=link.range_rad, armature=link.motor_inertia_kgm2
-    )
+    body.add_joint(name=f"joint{number}", axis=[0, 0, 1], range=link.range_rad, armature=link.motor_inertia_kgm2)
     for radius, start, end, colour, touches in capsules:
         body.add_geom(
             type=mujoco.mjtGeom.mjGEOM_CAPSULE, size=[radius, 0, 0], fromto=[*start, *end], rgba=colour,
@@ -115,9 +111,7 @@ def _add_link(spec: mujoco.MjSpec, parent: mujoco.MjsBody, number: int, link: Li
 def _add_hand(spec: mujoco.MjSpec, flange_link: mujoco.MjsBody) -> None:
     # The hand is mounted on the flange, 107 mm out, turned by -45 degrees about its axis.
     turn = np.deg2rad(-45) / 2
-    hand = flange_link.add_body(
-        name="hand", pos=[0, 0, 0.107], quat=[np.cos(turn), 0, 0, np.sin(turn)], gravcomp=1
-    )
+    hand = flange_link.add_body(name="hand", pos=[0, 0, 0.107], quat=[np.cos(turn), 0, 0, np.sin(turn)], gravcomp=1)
     hand.explicitinertial = True
     hand.mass, hand.ipos, hand.inertia = 0.73, (-0.01, 0, 0.03), (0.001, 0.0025, 0.0017)
     box = mujoco.mjtGeom.mjGEOM_BOX
@@ -132,9 +126,7 @@ def _add_hand(spec: mujoco.MjSpec, flange_link: mujoco.MjsBody) -> None:
             name=f"{side}_finger", type=mujoco.mjtJoint.mjJNT_SLIDE, axis=[0, sign, 0],
             range=[0, 0.04], armature=0.5, damping=20,
         )  # fmt: skip
-        finger.add_geom(
-            type=box, size=[0.01, 0.007, 0.014], pos=[0, sign * 0.014, 0.014], rgba=GREY, mass=0, **SHOWN
-        )
+        finger.add_geom(type=box, size=[0.01, 0.007, 0.014], pos=[0, sign * 0.014, 0.014], rgba=GREY, mass=0, **SHOWN)
         finger.add_geom(
             name=f"{side}_pad", type=box, size=[0.009, 0.004, 0.012], pos=[0, sign * 0.004, 0.0415],
             rgba=DARK, mass=0, **COLLIDES,

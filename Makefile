@@ -1,0 +1,51 @@
+# The habits of this project. `make` alone lists them.
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check format type lint bench docs clean
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+PYTHON ?= python3
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+setup: $(STAMP) ## create .venv with every extra
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; try make PYTHON=python3.11"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  if [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -qy python3-venv; \
+	  else echo "The venv module is missing. Run: sudo apt-get install python3-venv"; exit 1; fi; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $(STAMP)
+
+run: setup ## generate 500 episodes of the embedded pick-and-place cell
+	$(BIN)/twinloop generate --episodes 500
+
+test: check ## lint, types and the whole test suite
+	$(BIN)/python -m pytest
+
+check: lint type ## lint and types
+
+lint: setup ## ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+type: setup ## pyright
+	$(BIN)/pyright
+
+format: setup ## let ruff format and fix
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: setup ## write the generated pages of docs/
+	$(BIN)/python docs/build.py
+
+bench: setup ## every benchmark (about half an hour); results go to benchmarks/results/
+	@mkdir -p benchmarks/results
+	for name in throughput writer memory; do $(BIN)/python benchmarks/$$name.py --json | tail -n 1 > benchmarks/results/$$name.json; done
+
+clean: ## remove the environment and caches; datasets stay
+	rm -rf $(VENV) .pytest_cache .ruff_cache build *.egg-info

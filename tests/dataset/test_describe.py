@@ -1,0 +1,35 @@
+import json
+
+import pytest
+
+from tests.dataset.synthetic import CONFIG_TEXT, draft, header, run, verdict_of
+from twinloop.dataset import Dataset, DatasetWriter, describe
+
+
+def test_the_numbers_add_up(tmp_path):
+    digest = run(tmp_path / "d", header())
+    told = json.loads(json.dumps(describe(tmp_path / "d")))
+    verdicts = [verdict_of(attempt) for attempt in range(10)]
+    assert told["digest"] == digest
+    assert told["episodes"] == {
+        "planned": 10,
+        "attempted": 10,
+        "accepted": verdicts.count("accepted"),
+        "stored": verdicts.count("accepted"),
+        "rejected": {"diverged": verdicts.count("diverged"), "dropped": verdicts.count("dropped")},
+    }
+    assert told["frames"] == Dataset.open(tmp_path / "d").frame_count
+    assert told["hours"] * 3600 * 50 == pytest.approx(told["frames"])
+    assert told["draws"] == {"mass_kg": {"min": 0.1, "max": 0.19}, "colour": {"values": ["blue", "red"]}}
+    assert told["bytes"] == sum(file.stat().st_size for file in (tmp_path / "d").rglob("*") if file.is_file())
+    assert told["complete"]
+    assert told["exported"]
+
+
+def test_an_unfinished_dataset_is_described_as_such(tmp_path):
+    with DatasetWriter.open(tmp_path / "d", header(), CONFIG_TEXT) as writer:
+        empty = describe(tmp_path / "d")
+        writer.commit(draft(writer.scratch("0"), 0, 4, header()))
+        half = describe(tmp_path / "d")
+    assert (empty["episodes"]["attempted"], empty["draws"]) == (0, {})
+    assert (half["episodes"]["attempted"], half["complete"], half["exported"]) == (4, False, False)

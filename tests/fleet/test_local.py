@@ -1,0 +1,71 @@
+"""Local workers: everything is done once, a death is made good, an error reaches the driver."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from twinloop.errors import StorageError, WorkerError
+from twinloop.fleet.local import run_local
+
+
+def double(_job: None, items: Iterator[int]) -> Iterator[tuple[int, int]]:
+    for item in items:
+        yield item, 2 * item
+
+
+def die_once(flag: str, items: Iterator[int]) -> Iterator[tuple[int, int]]:
+    for item in items:
+        if item == 5 and not Path(flag).exists():
+            Path(flag).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield item, 2 * item
+
+
+def die_always(_job: None, items: Iterator[int]) -> Iterator[tuple[int, int]]:
+    for item in items:
+        os.kill(os.getpid(), signal.SIGKILL)
+        yield item, item
+
+
+def run_out_of_disk(_job: None, items: Iterator[int]) -> Iterator[tuple[int, int]]:
+    for item in items:
+        raise StorageError(f"no room for {item}")
+        yield item, item
+
+
+def stumble(_job: None, items: Iterator[int]) -> Iterator[tuple[int, int]]:
+    for item in items:
+        yield item, item // 0
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_every_item_is_done_once(workers: int):
+    assert sorted(run_local(double, None, range(20), workers=workers)) == [(item, 2 * item) for item in range(20)]
+
+
+def test_no_items_is_no_work():
+    assert list(run_local(double, None, [], workers=2)) == []
+
+
+def test_a_worker_that_dies_is_replaced_and_its_item_done_again(tmp_path: Path):
+    results = sorted(run_local(die_once, str(tmp_path / "died"), range(12), workers=2))
+    assert (tmp_path / "died").exists()
+    assert results == [(item, 2 * item) for item in range(12)]
+
+
+def test_workers_that_keep_dying_are_not_replaced_for_ever():
+    with pytest.raises(WorkerError, match="signal 9"):
+        list(run_local(die_always, None, range(12), workers=2))
+
+
+def test_an_error_keeps_its_kind_and_words():
+    with pytest.raises(StorageError, match="no room for 0"):
+        list(run_local(run_out_of_disk, None, [0], workers=2))
+
+
+def test_a_bug_arrives_with_its_traceback():
+    with pytest.raises(WorkerError, match="ZeroDivisionError"):
+        list(run_local(stumble, None, [3, 4], workers=2))

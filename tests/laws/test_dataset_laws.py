@@ -1,0 +1,137 @@
+"""The laws of a dataset on disk.
+
+1. A shard exists if and only if its manifest line does, whenever the writer is killed.
+2. A killed run resumes to the dataset it would have been, file for file.
+3. The export is a pure function of the committed shards; a reader sees the old one, the new one or none.
+4. The same content has the same digest, in whatever order it was committed.
+"""
+
+import json
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.dataset.synthetic import header, run
+from twinloop.dataset import Dataset, verify
+from twinloop.dataset.durable import digest_file
+
+# Every call by which a writer changes the disk. A kill is put before each, and in the middle of each write.
+CALLS = ("write", "fsync", "rename", "replace", "mkdir", "unlink", "rmdir", "ftruncate")
+KILLED = 9
+
+
+def files(path: Path) -> dict[str, str]:
+    """All but the lock, which names the process, and the order of the manifest, which is that of commits."""
+    found = (file for file in path.rglob("*") if file.is_file() and file.name not in ("lock", "manifest.jsonl"))
+    lines = sorted((path / "manifest.jsonl").read_bytes().splitlines())
+    return {
+        "manifest.jsonl": repr(lines),
+        **{str(file.relative_to(path)): digest_file(file).sha256 for file in found},
+    }
+
+
+def run_killed_at(count: int, action: Callable[[], object]) -> bool:
+    """Do `action` in a child that dies at its `count`th change of the disk; was it killed before the end?"""
+    child = os.fork()
+    if child == 0:
+        left = count
+
+        def dying(name: str, call: Callable) -> Callable:
+            def wrapped(*args, **kwargs):
+                nonlocal left
+                left -= 1
+                if left == 0:
+                    if name == "write":  # a part of it reaches the disk
+                        call(args[0], bytes(args[1])[: len(args[1]) // 2])
+                    os._exit(KILLED)
+                return call(*args, **kwargs)
+
+            return wrapped
+
+        for name in CALLS:
+            setattr(os, name, dying(name, getattr(os, name)))
+        status = 1
+        try:
+            action()
+            status = 0
+        finally:
+            os._exit(status)  # and not on into pytest
+    for _ in range(2000):
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            code = os.waitstatus_to_exitcode(status)
+            assert code in (0, KILLED), f"the child failed by itself with {code}"
+            return code == KILLED
+        time.sleep(0.005)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    raise AssertionError("the child hung")
+
+
+def committed_shards_are_whole(path: Path) -> None:
+    if (path / "dataset.json").exists():
+        dataset = Dataset.open(path)
+        for entry in dataset.entries:
+            for name, file in entry.files.items():
+                assert digest_file(path / "shards" / entry.name / name) == file
+
+
+def export_is_whole_or_absent(path: Path) -> None:
+    """LeRobot opens by meta/info.json: once that is there, all files of one export must be."""
+    if (path / "meta/info.json").exists():
+        info = json.loads((path / "meta/info.json").read_text())
+        record = path / "export.json"
+        if record.exists():
+            listed = json.loads(record.read_text())["files"]
+            assert all(digest_file(path / name).sha256 == file["sha256"] for name, file in listed.items())
+        assert info["total_episodes"] == 0 or list(path.glob("data/*/*.parquet"))
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("story", ["new run", "grown run"])
+def test_a_run_killed_anywhere_resumes_to_the_same_dataset(tmp_path, story):
+    before, wanted = header(episodes=6), header(episodes=8 if story == "grown run" else 6)
+    digest = run(tmp_path / "whole", wanted)
+    expected = files(tmp_path / "whole")
+    run(tmp_path / "start", before)
+    path, count, killed = tmp_path / "d", 0, True
+    while killed:
+        count += 1
+        shutil.rmtree(path, ignore_errors=True)
+        if story == "grown run":
+            shutil.copytree(tmp_path / "start", path)
+        killed = run_killed_at(count, lambda: run(path, wanted))
+        committed_shards_are_whole(path)
+        export_is_whole_or_absent(path)
+        assert run(path, wanted) == digest, f"killed at change {count}"
+        assert files(path) == expected, f"killed at change {count}"
+        assert verify(path).ok
+    assert count > 30  # it was killed often enough to mean something
+
+
+def test_the_order_of_commits_does_not_show(tmp_path):
+    assert run(tmp_path / "a", header()) == run(tmp_path / "b", header(), reverse=True)
+    assert files(tmp_path / "a") == files(tmp_path / "b")
+
+
+def test_the_export_follows_from_the_shards_alone(tmp_path):
+    """Made in one go, made after growing twice, or made again from nothing: the same bytes."""
+    run(tmp_path / "once", header(episodes=12))
+    for episodes in (3, 7, 12):
+        run(tmp_path / "grown", header(episodes=episodes))
+    assert files(tmp_path / "grown") == files(tmp_path / "once")
+    expected = files(tmp_path / "once")
+    for name in ("meta", "data"):
+        shutil.rmtree(tmp_path / "once" / name)
+        run(tmp_path / "once", header(episodes=12))
+        assert files(tmp_path / "once") == expected
+
+
+def test_other_values_have_another_digest(tmp_path):
+    digests = {run(tmp_path / str(seed), header(run_seed=seed)) for seed in range(3)}
+    assert len(digests) == 3

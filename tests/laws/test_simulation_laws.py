@@ -1,0 +1,89 @@
+"""Laws of simulation: an episode depends on its draw alone; a diverged one is a verdict, never a row."""
+
+import numpy as np
+
+from tests.conftest import SEED_RANGES, Simulate
+from twinloop.curate.judge import judge
+from twinloop.curate.limits import CurateConfig
+from twinloop.randomize.distribution import Uniform
+from twinloop.randomize.draw import Sampler
+from twinloop.randomize.table import TABLE
+from twinloop.simulate.cell import Cell
+from twinloop.simulate.episodes import Episodes
+from twinloop.simulate.expert import Expert, ExpertConfig
+from twinloop.simulate.rollout import rollout
+from twinloop.twin.twin import Twin
+
+
+def test_the_tape_is_the_same_at_any_width_and_in_any_slot(simulate: Simulate, few: Episodes):
+    for width in (1, 5, 16):
+        again = simulate(12, width=width)
+        np.testing.assert_array_equal(again.lengths, few.lengths)
+        np.testing.assert_array_equal(again.tape, few.tape)
+
+
+def test_the_tape_is_the_same_at_any_number_of_threads(twin: Twin, few: Episodes):
+    draws = Sampler(SEED_RANGES, seed=0).draw(0, 12)
+    for threads in (2, 7):
+        expert = Expert(twin, ExpertConfig(), width=12, seed=0)
+        (again,) = rollout(Cell(twin, width=12, threads=threads), iter([draws]), expert)
+        np.testing.assert_array_equal(again.tape, few.tape)
+
+
+def test_a_slot_used_again_does_not_drift(twin: Twin):
+    """Every row of the table applied over and over gives the same model, with mass and inertia in proportion."""
+    ranges = {row.name: Uniform(*row.sensible) for row in TABLE if not row.pool}
+    draws = Sampler(ranges, seed=0).draw(0, 4)
+    cell = Cell(twin, width=4)
+    ids = np.arange(4)
+    cell.admit(ids, draws, ids)
+    fields = ("body_mass", "body_inertia", "geom_size", "geom_solref", "actuator_biasprm", "opt.gravity", "body_pos")
+    first = {field: cell[field].copy() for field in fields}
+    for _ in range(3):
+        cell.admit(ids, draws, ids[::-1].copy())
+        cell.admit(ids, draws, ids)
+    for field in fields:
+        np.testing.assert_array_equal(cell[field], first[field])
+
+
+def test_mass_brings_its_inertia_and_constants_along(twin: Twin):
+    draws = Sampler({"object_mass_kg": Uniform(0.05, 0.4), "object_size_scale": Uniform(0.9, 1.1)}, seed=0).draw(0, 3)
+    cell = Cell(twin, width=3)
+    cell.admit(np.arange(3), draws, np.arange(3))
+    body, mass, scale = twin.object_body, draws.values["object_mass_kg"], draws.values["object_size_scale"]
+    half = 0.02 * scale
+    np.testing.assert_allclose(cell["body_inertia"][:, body, 0], mass * (2 * half) ** 2 / 6, rtol=1e-9)
+    # A free body's inverse weight is 1 / mass: the engine recomputed it from the mass it was given.
+    inverse = cell.batch.expanded("body_invweight0")
+    np.testing.assert_allclose(inverse[:, body, 0], 1 / mass, rtol=1e-6)
+
+
+class _Saboteur:
+    """An expert whose hand is jerked away in one slot: a command that no physics survives."""
+
+    def __init__(self, expert: Expert, cell: Cell, slot: int):
+        self.expert, self.cell, self.slot, self.period = expert, cell, slot, 0
+
+    def begin(self, ids, attempts):
+        self.expert.begin(ids, attempts)
+
+    def act(self, cell: Cell):
+        self.period += 1
+        if self.period == 20:
+            cell.batch.bind("qvel")[self.slot, 0] = np.nan
+        return self.expert.act(cell)
+
+
+def test_a_diverged_simulation_is_a_verdict_and_its_neighbours_do_not_notice(twin: Twin, few: Episodes):
+    draws = Sampler(SEED_RANGES, seed=0).draw(0, 12)
+    cell = Cell(twin, width=12)
+    expert = Expert(twin, ExpertConfig(), width=12, seed=0)
+    (episodes,) = rollout(cell, iter([draws]), _Saboteur(expert, cell, slot=3))
+    verdicts = judge(episodes, twin, CurateConfig())
+    assert verdicts.reasons[3] == "divergence"
+    assert not verdicts.storable[3]
+    assert episodes.lengths[3] < 25
+    for row in (0, 2, 4, 11):
+        ours = episodes.tape[episodes.starts[row] : episodes.starts[row] + episodes.lengths[row]]
+        theirs = few.tape[few.starts[row] : few.starts[row] + few.lengths[row]]
+        np.testing.assert_array_equal(ours, theirs)

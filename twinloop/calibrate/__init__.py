@@ -1,0 +1,1 @@
+"""Runlogs -> TwinPatch: the twin fitted to what the robot logged. Nothing here yet."""

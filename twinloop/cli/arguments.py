@@ -1,0 +1,46 @@
+"""Arguments that several commands share."""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from twinloop.pipeline.config import RunConfig, load_config
+from twinloop.pipeline.embedded import NAME, embedded_config
+
+CONFIG_HELP = "a config file (default: the embedded pick-and-place cell)"
+
+
+def count(least: int = 1, most: int = 1 << 30) -> Callable[[str], int]:
+    """An argument that is a whole number from `least` to `most`."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text!r}: a whole number from {least} to {most} was expected")
+        return value
+
+    return parse
+
+
+def config_of(args: argparse.Namespace) -> tuple[RunConfig, str]:
+    """The config the arguments name, `--seed` applied, and a short name for it."""
+    if args.config is None:
+        config, name = embedded_config(), NAME
+    else:
+        config, name = load_config(args.config), args.config.stem
+    if args.seed is not None:
+        config = replace(config, rollout=replace(config.rollout, seed=args.seed))
+    return config, name
+
+
+def add_config(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("config", nargs="?", type=Path, metavar="FILE", help=CONFIG_HELP)
+    parser.add_argument("--seed", type=count(0, (1 << 63) - 1), metavar="N", help="run seed (default: the config's)")
+
+
+def add_dataset(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dataset", type=Path, metavar="DATASET", help="a dataset folder")

@@ -1,0 +1,68 @@
+"""Print the resolved config, what each randomized value touches, and what the run will cost."""
+
+import argparse
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from twinloop.cli.arguments import add_config, config_of, count
+from twinloop.pipeline.explain import Estimate, estimate, in_flight, varied
+
+HELP = "what a config will do: resolved values, what varies, expected episodes, disk and time"
+EXAMPLES = """\
+examples:
+  twinloop explain cell.yaml
+  twinloop explain cell.yaml --episodes 10000 --no-estimate
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_config(parser)
+    parser.add_argument("--episodes", type=count(), metavar="N", help="for how many episodes")
+    parser.add_argument("--workers", type=count(1, 1024), metavar="N", help="for how many workers")
+    parser.add_argument("--no-estimate", action="store_true", help="skip the probe of a few episodes")
+
+
+def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    config, _ = config_of(args)
+    episodes = args.episodes or config.rollout.episodes
+    rows, flight = varied(config), in_flight(config, args.workers)
+    expected = None if args.no_estimate else estimate(config, episodes, args.workers)
+
+    console.print("[bold]The config, with every default[/]")
+    console.print(config.to_yaml(), markup=False)
+    table = Table(title="What varies from episode to episode", title_justify="left", title_style="bold")
+    for heading in ("parameter", "distribution", "unit", "gap", "touches"):
+        table.add_column(heading)
+    for row in rows:
+        table.add_row(row.name, str(row.distribution), row.unit, row.gap, row.touches)
+    console.print(table if rows else "Nothing varies: every episode is alike but for the demonstrator's noise.")
+    asked = config.rollout.parallel_envs
+    console.print(f"\nepisodes   {episodes:,}")
+    console.print(f"in flight  {flight:,}" + (f" (of at most {asked:,})" if flight < asked else ""))
+    if expected:
+        _print_estimate(console, expected)
+    console.print(f"config     {config.digest}")
+    return {
+        "config": config.resolved(),
+        "config_digest": config.digest,
+        "episodes": episodes,
+        "in_flight": flight,
+        "varied": [asdict(row) for row in rows],
+        "estimate": asdict(expected) if expected else None,
+    }
+
+
+def _print_estimate(console: Console, expected: Estimate) -> None:
+    console.print(f"frames     {expected.frames:,}")
+    console.print(f"disk       {expected.disk_bytes / 1e6:,.1f} MB")
+    console.print(f"time       {_duration(expected.seconds)} (from a probe on this machine)")
+    console.print(f"accepted   {expected.accepted_share:.0%} of the probe's episodes")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,98 @@
+"""Simulate, curate and write a dataset. Run again after a kill, it continues where it was."""
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from twinloop.cli.arguments import add_config, config_of, count
+from twinloop.cli.progress import show_progress
+from twinloop.dashboard.report import write_report
+from twinloop.dataset import describe
+from twinloop.pipeline.generate import Generated, generate
+
+HELP = "from a scene file to a curated LeRobot dataset (the main job)"
+EXAMPLES = """\
+examples:
+  twinloop generate
+  twinloop generate cell.yaml --episodes 500
+  twinloop generate cell.yaml --episodes 500 --seed 7 --out datasets/cell-7 --workers 4
+  twinloop generate cell.yaml --keep-rejected --json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_config(parser)
+    parser.add_argument(
+        "--episodes", type=count(), metavar="N", help="how many (default: parallel_envs × episodes_per_env)"
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="dataset folder (default: datasets/NAME)")
+    parser.add_argument("--workers", type=count(1, 1024), metavar="N", help="processes (default: one a core)")
+    parser.add_argument(
+        "--keep-rejected",
+        action="store_true",
+        help="store the frames of rejected episodes too, marked as such",
+    )
+
+
+def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    config, name = config_of(args)
+    out = args.out or Path("datasets") / name
+    with show_progress(console) as on_progress:
+        generated = generate(
+            config,
+            out,
+            episodes=args.episodes,
+            workers=args.workers,
+            keep_rejected=args.keep_rejected,
+            on_progress=on_progress,
+        )
+    facts = describe(out)
+    report = write_report(out)
+    _summarise(console, generated, facts, report)
+    progress = generated.progress
+    return {
+        "episodes": progress.attempted,
+        "accepted": progress.accepted,
+        "rejected": facts["rejected"],
+        "frames": progress.frames,
+        "seconds": round(progress.seconds, 3),
+        "trajectories_per_second": round(progress.trajectories_per_second, 2),
+        "digest": generated.digest,
+        "path": str(out),
+        "report": str(report),
+        "workers": generated.workers,
+    }
+
+
+def _summarise(console: Console, generated: Generated, facts: dict[str, Any], report: Path) -> None:
+    progress, path = generated.progress, generated.path
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_row("episodes", f"{progress.attempted:,}, {progress.accepted:,} accepted")
+    for reason, number in facts["rejected"].items():
+        table.add_row("", f"{number:,} rejected: {reason}")
+    table.add_row("frames", f"{progress.frames:,} ({facts['hours']:.2f} h of robot time)")
+    if progress.fresh:
+        table.add_row(
+            "speed",
+            f"{progress.trajectories_per_second:.1f} trajectories/s "
+            f"({progress.fresh:,} in {progress.seconds:.1f} s, {generated.workers} workers)",
+        )
+    else:
+        table.add_row("speed", "nothing to do: the dataset was complete")
+    table.add_row("digest", generated.digest)
+    table.add_row("dataset", str(path))
+    table.add_row("report", str(report))
+    console.print()
+    console.print(table)
+    folder = shlex.quote(str(path))
+    console.print("\nNext:")
+    for command in (
+        f"twinloop info {folder}",
+        f'twinloop query {folder} "select verdict, count(*) from attempts group by verdict"',
+        f"twinloop verify {folder}",
+    ):
+        console.print(f"  {command}", markup=False)

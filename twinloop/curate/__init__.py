@@ -1,0 +1,1 @@
+"""Episodes -> Verdicts: plausible? successful? well covered?"""

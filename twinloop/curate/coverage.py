@@ -1,0 +1,165 @@
+"""Coverage: how evenly a run's draws fill the space that its parameters span.
+
+Two questions, since no single number answers both. Discrepancy asks about the whole space at once: do all
+boxes hold their share of the draws? The pair grid asks for holes: of every two parameters, which combinations
+were never drawn?
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy.stats import qmc
+
+BLOCK_ROWS = 512
+BLOCKS = 4
+"""Discrepancy is quadratic in the rows, so it is the mean over a few blocks of consecutive ones. Consecutive,
+because every 4th point of a Sobol sequence lies in one half of the space: a strided sample of a perfectly
+even run measures 24 times worse than chance."""
+
+CELL_ROWS = 4  # expected in a cell of the pair grid: chance leaves 2 % of such cells empty
+MOST_CELLS = 20  # a side; finer holes than a twentieth of a range are not of interest
+FEW_VALUES = 16  # with fewer distinct values a column is a choice, and lies on planes rather than in the space
+WIDE_RATIO = 30.0  # from here on a positive range may have been meant by orders of magnitude
+
+
+@dataclass(frozen=True)
+class PairGrid:
+    """How often each combination of two parameters was drawn.
+
+    counts: (cells of first, cells of second). edges: the ends of those cells, in the parameters' own units.
+    """
+
+    first: str
+    second: str
+    counts: np.ndarray
+    first_edges: np.ndarray
+    second_edges: np.ndarray
+
+    @property
+    def filled(self) -> float:
+        """The share of cells with a draw."""
+        return float((self.counts > 0).mean())
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """columns: those that vary. rows: draws looked at.
+
+    discrepancy: centred L2, squared, as SciPy gives it; expected_discrepancy: its mean for as many
+        independent uniform draws. None where fewer than two draws or no continuous column leave nothing to say.
+    worst_pair: the pair with the smallest filled share; None with fewer than two columns or 16 rows.
+    expected_filled: that share for independent uniform draws.
+    """
+
+    columns: tuple[str, ...]
+    rows: int
+    discrepancy: float | None
+    expected_discrepancy: float | None
+    worst_pair: PairGrid | None
+    expected_filled: float | None
+
+    @property
+    def unevenness(self) -> float | None:
+        """Discrepancy against chance: 1 is as uneven as independent draws, less is more even."""
+        if self.discrepancy is None or not self.expected_discrepancy:
+            return None
+        return float(np.sqrt(self.discrepancy / self.expected_discrepancy))
+
+
+def coverage(columns: Mapping[str, np.ndarray]) -> Coverage:
+    """The coverage of drawn values, column -> (n,). Rows with a missing value and constant columns are left out.
+
+    Columns are rescaled by their smallest and largest value, not by rank: ranks are spread evenly whatever
+    was drawn, so they would hide exactly what is asked for, a stretch of the range without draws. The price
+    is that a bell-shaped column counts as uneven, and its thin tails are thin coverage indeed. A wide positive
+    range goes by its logarithm where that is the more even, and a column of few values by the value's number.
+    """
+    given = {name: np.asarray(values, float) for name, values in columns.items()}
+    if given:
+        complete = np.isfinite(np.column_stack(list(given.values()))).all(axis=1)
+        given = {name: values[complete] for name, values in given.items()}
+    given = {name: values for name, values in given.items() if len(values) and np.ptp(values) > 0}
+    scales = {name: _Scale(values) for name, values in given.items()}
+    rows = len(next(iter(given.values()))) if given else 0
+    discrepancy, expected = _discrepancy([each.unit for each in scales.values() if not each.few])
+    worst = _worst_pair(scales, rows)
+    chance = None if worst is None else 1 - (1 - 1 / worst.counts.size) ** rows
+    return Coverage(tuple(given), rows, discrepancy, expected, worst, chance)
+
+
+class _Scale:
+    """A column on the unit interval, and the way back."""
+
+    def __init__(self, values: np.ndarray):
+        self.levels = np.unique(values)
+        self.few = len(self.levels) < FEW_VALUES
+        self.wide = False
+        if self.few:
+            self.unit = (np.searchsorted(self.levels, values) + 0.5) / len(self.levels)
+            return
+        self.unit = _between(values)
+        if self.levels[0] > 0 and self.levels[-1] > WIDE_RATIO * self.levels[0]:
+            by_magnitude = _between(np.log(values))
+            # A range that begins near zero is as wide as one of decades; which was meant, the draws tell.
+            self.wide = _from_uniform(by_magnitude) < _from_uniform(self.unit)
+            self.unit = by_magnitude if self.wide else self.unit
+
+    def cells(self, most: int) -> int:
+        return min(most, len(self.levels)) if self.few else most
+
+    def edges(self, cells: int) -> np.ndarray:
+        if self.few:
+            first = np.ceil(np.arange(1, cells) * len(self.levels) / cells - 0.5).astype(int)
+            between = (self.levels[first - 1] + self.levels[first]) / 2
+            return np.concatenate([self.levels[:1], between, self.levels[-1:]])
+        if self.wide:
+            return np.geomspace(self.levels[0], self.levels[-1], cells + 1)
+        return np.linspace(self.levels[0], self.levels[-1], cells + 1)
+
+
+def _between(values: np.ndarray) -> np.ndarray:
+    return (values - values.min()) / np.ptp(values)
+
+
+def _from_uniform(unit: np.ndarray) -> float:
+    """The largest distance of the values' distribution from the uniform one (Kolmogorov-Smirnov)."""
+    return float(np.abs(np.sort(unit) - (np.arange(len(unit)) + 0.5) / len(unit)).max())
+
+
+def _discrepancy(units: list[np.ndarray]) -> tuple[float | None, float | None]:
+    if not units or len(units[0]) < 2:
+        return None, None
+    points, dimensions = np.column_stack(units), len(units)
+    rows = len(points)
+    if rows <= BLOCK_ROWS * BLOCKS:
+        blocks = [points]
+    else:
+        # At multiples of a power of two, where a block of a Sobol sequence is as even as its beginning.
+        starts = [rows * each // BLOCKS // BLOCK_ROWS * BLOCK_ROWS for each in range(BLOCKS)]
+        blocks = [points[start : start + BLOCK_ROWS] for start in starts]
+    found = float(np.mean([qmc.discrepancy(block, method="CD") for block in blocks]))
+    # The mean of the kernel on its diagonal less its mean over the square, both products over dimensions.
+    expected = ((5 / 4) ** dimensions - (13 / 12) ** dimensions) / len(blocks[0])
+    return found, expected
+
+
+def _worst_pair(scales: Mapping[str, _Scale], rows: int) -> PairGrid | None:
+    most = min(MOST_CELLS, int(np.sqrt(rows / CELL_ROWS)))
+    if len(scales) < 2 or most < 2:
+        return None
+    cells = {name: scale.cells(most) for name, scale in scales.items()}
+    codes = {
+        name: np.minimum((scale.unit * cells[name]).astype(int), cells[name] - 1) for name, scale in scales.items()
+    }
+    worst: tuple[float, str, str, np.ndarray] | None = None
+    for first, second in combinations(scales, 2):
+        shape = cells[first], cells[second]
+        counts = np.bincount(codes[first] * shape[1] + codes[second], minlength=shape[0] * shape[1])
+        filled = float((counts > 0).mean())
+        if worst is None or filled < worst[0]:
+            worst = filled, first, second, counts.reshape(shape)
+    assert worst is not None
+    _, first, second, counts = worst
+    return PairGrid(first, second, counts, scales[first].edges(cells[first]), scales[second].edges(cells[second]))

@@ -1,0 +1,30 @@
+"""Wilson's interval: how far a rate that was counted may be from the rate itself."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+
+
+def wilson(
+    successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95
+) -> tuple[np.ndarray, np.ndarray]:
+    """(low, high) of the rate behind `successes` of `trials`, element by element.
+
+    With z the normal quantile, n trials and p = successes / n, the ends are
+    (p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n). Unlike p ± z √(p(1-p)/n) it stays within 0..1 and does
+    not collapse to a point when all trials, or none, succeed. No trials: anything is possible, (0, 1).
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence: {confidence} was given, a number between 0 and 1 was expected")
+    hits, n = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
+    if (hits < 0).any() or (hits > n).any():
+        raise ValueError("successes must lie between 0 and the number of trials")
+    tried = np.maximum(n, 1)
+    rate, square = hits / tried, float(ndtri(0.5 + confidence / 2)) ** 2
+    centre = rate + square / (2 * tried)
+    reach = np.sqrt(square * (rate * (1 - rate) / tried + square / (4 * tried**2)))
+    scale = 1 + square / tried
+    # The ends at no and at all successes are exactly 0 and 1; rounding would leave them a hair off.
+    low = np.where(hits == 0, 0.0, (centre - reach) / scale)
+    high = np.where(hits == n, 1.0, (centre + reach) / scale)
+    return low, high

@@ -1,0 +1,1 @@
+"""To look instead of to read: reports. Only presents."""

@@ -1,0 +1,120 @@
+"""Attempts: what is asked of every episode of a dataset, in arrays of bounded size."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from twinloop.curate.verdict import ACCEPTED
+from twinloop.dataset import Dataset, ShardEntry
+
+DRAW_PREFIX = "draw/"
+MOST_ATTEMPTS = 250_000
+"""Arrays hold this many at most; counts are of all. At 30 drawn columns this is 60 MB."""
+
+_PLAIN = ("attempt", "length", "verdict", "success", "duration_s", "last_phase", "task")
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """One row an attempt, in order.
+
+    total: attempts in the dataset; the arrays hold all of them, or those of evenly spaced whole shards.
+    outcomes: (verdict, last phase) -> how many of all attempts.
+    tasks: the instructions, the most common first.
+    number: (n,) the attempt's index in its run. length: (n,) stored frames, 0 where none are.
+    accepted, success: (n,) bool. duration_s: (n,), NaN where unknown.
+    verdict: (n,) what was said of it.
+    draws: column -> (n,) float64, NaN where an attempt did not draw it. words: drawn columns of text.
+    """
+
+    total: int
+    outcomes: Mapping[tuple[str, str], int]
+    tasks: tuple[str, ...]
+    number: np.ndarray
+    length: np.ndarray
+    accepted: np.ndarray
+    success: np.ndarray
+    duration_s: np.ndarray
+    verdict: np.ndarray
+    draws: Mapping[str, np.ndarray]
+    words: tuple[str, ...]
+
+    def verdicts(self) -> dict[str, int]:
+        """verdict -> how many of all attempts, the most common first."""
+        counts: Counter[str] = Counter()
+        for (verdict, _), count in self.outcomes.items():
+            counts[verdict] += count
+        return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
+
+
+def read_attempts(dataset: Dataset, *, most: int = MOST_ATTEMPTS) -> Attempts:
+    schema = dataset.columns()
+    drawn = [field for field in schema if field.name.startswith(DRAW_PREFIX)]
+    numeric = [field.name for field in drawn if _is_number(field.type)]
+    words = tuple(field.name.removeprefix(DRAW_PREFIX) for field in drawn if field.name not in numeric)
+    total = sum(entry.stop - entry.first for entry in dataset.entries)
+    step = _shard_step(total, most)
+    outcomes: Counter[tuple[str, str]] = Counter()
+    tasks: Counter[str] = Counter()
+    parts: list[dict[str, np.ndarray]] = []
+    # A loop over shards, so that only one is in memory with all its strings.
+    for place, entry in enumerate(dataset.entries):
+        sampled = place % step == 0
+        table = dataset.episodes(entry, [*_PLAIN, *(numeric if sampled else [])])
+        verdicts = table["verdict"].to_pylist()
+        phases = table["last_phase"].to_pylist() if "last_phase" in table.column_names else [""] * len(verdicts)
+        outcomes.update((str(verdict), phase or "") for verdict, phase in zip(verdicts, phases, strict=True))
+        tasks.update(table["task"].to_pylist())
+        if sampled:
+            parts.append(_arrays(table, numeric, dataset.header.fps))
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
+    empty = np.empty(0)
+    verdict = joined.get("verdict", np.empty(0, dtype="<U1"))
+    return Attempts(
+        total=total,
+        outcomes=dict(sorted(outcomes.items())),
+        tasks=tuple(sorted(tasks, key=lambda task: (-tasks[task], task))),
+        number=joined.get("attempt", empty).astype(np.int64),
+        length=joined.get("length", empty).astype(np.int64),
+        accepted=verdict == ACCEPTED,
+        success=joined.get("success", empty).astype(bool),
+        duration_s=joined.get("duration_s", empty),
+        verdict=verdict,
+        draws={name.removeprefix(DRAW_PREFIX): joined.get(name, empty) for name in numeric},
+        words=words,
+    )
+
+
+def entry_of(dataset: Dataset, attempt: int) -> ShardEntry:
+    return next(entry for entry in dataset.entries if entry.first <= attempt < entry.stop)
+
+
+def _shard_step(total: int, most: int) -> int:
+    """Whole shards, not every n-th attempt: every 4th point of a Sobol sequence lies in one half of the space."""
+    return max(1, -(-total // most))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_floating(kind) or pa.types.is_integer(kind)
+
+
+def _arrays(table: pa.Table, numeric: list[str], fps: float) -> dict[str, np.ndarray]:
+    rows = table.num_rows
+    length = table["length"].to_numpy()
+    arrays = {
+        "attempt": table["attempt"].to_numpy(),
+        "length": length,
+        "success": table["success"].to_numpy().astype(bool),
+        "verdict": np.array(table["verdict"].to_pylist(), dtype=np.str_),
+        # Robots' logs know only their frames.
+        "duration_s": np.where(length > 0, length / fps, np.nan),
+    }
+    if "duration_s" in table.column_names:
+        arrays["duration_s"] = table["duration_s"].to_numpy().astype(float)
+    for name in numeric:
+        there = name in table.column_names
+        arrays[name] = table[name].to_numpy().astype(float) if there else np.full(rows, np.nan)
+    return arrays

@@ -1,0 +1,70 @@
+"""The pieces of the page: sections, cards, tables, legends. Arguments named `inner` are markup, others text."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from twinloop.dashboard.style import STYLE
+from twinloop.dashboard.svg import safe
+
+
+@dataclass(frozen=True)
+class Section:
+    """anchor: its name in the address. finding: sentences for the top of the page."""
+
+    anchor: str
+    title: str
+    inner: str
+    findings: tuple[str, ...] = ()
+
+    def html(self) -> str:
+        return f'<section id="{self.anchor}"><h2>{safe(self.title)}</h2>{self.inner}</section>'
+
+
+def page(title: str, inner: str) -> str:
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        # Nothing may be loaded or run, whatever a dataset smuggles into a string.
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>{safe(title)}</title><style>{STYLE}</style></head>\n<body><main>{inner}</main></body></html>\n"
+    )
+
+
+def text(sentence: str) -> str:
+    return f"<p>{safe(sentence)}</p>"
+
+
+def card(heading: str, inner: str, *explained: str, called: bool = False) -> str:
+    """A chart with its heading above and, for newcomers, a sentence or two below."""
+    head = f"<h3>{safe(heading)}</h3>" if heading else ""
+    return f'<div class="card{" call" if called else ""}">{head}{inner}{"".join(map(text, explained))}</div>'
+
+
+def cards(inner: Iterable[str], size: str = "") -> str:
+    return f'<div class="{f"cards {size}".strip()}">{"".join(inner)}</div>'
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Sequence[int] = ()) -> str:
+    """numbers: the columns that are set flush right."""
+
+    def cells(tag: str, values: Sequence[object]) -> str:
+        return "".join(
+            f"<{tag}{' class="n"' if place in numbers else ''}>{safe(value)}</{tag}>"
+            for place, value in enumerate(values)
+        )
+
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    return f'<div class="scroll"><table><tr>{cells("th", head)}</tr>{body}</table></div>'
+
+
+def legend(entries: Iterable[tuple[str, str]]) -> str:
+    """(class of the swatch, name) in a row."""
+    return f'<div class="legend">{"".join(f"<span><i class={kind!r}></i>{safe(name)}</span>" for kind, name in entries)}</div>'
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> str:
+    return f"<dl>{''.join(f'<dt>{safe(name)}</dt><dd>{safe(value)}</dd>' for name, value in pairs)}</dl>"
+
+
+def folded(summary: str, content: str) -> str:
+    return f"<details><summary>{safe(summary)}</summary><pre>{safe(content)}</pre></details>"

@@ -1,0 +1,61 @@
+"""Summary: a dataset in the few numbers that come first, for the report and for the terminal."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from twinloop.curate.verdict import ACCEPTED
+from twinloop.dashboard.attempts import Attempts, read_attempts
+from twinloop.dashboard.rates import ParameterRates, Rate, success_by_parameter
+from twinloop.dashboard.sessions import overall_rate, read_sessions
+from twinloop.dataset import Dataset
+
+REPORT = "report.html"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """accepted, success: of all attempts, and of the attempts looked at. rejected: reason -> how many.
+
+    hours: of robot time, stored. trajectories_per_second: of working time; None where no session was logged.
+    size_bytes: of the files, the report apart. by_parameter: the strongest association with success first.
+    """
+
+    planned: int
+    accepted: Rate
+    success: Rate
+    rejected: Mapping[str, int]
+    stored: int
+    frames: int
+    hours: float
+    trajectories_per_second: float | None
+    size_bytes: int
+    digest: str
+    complete: bool
+    by_parameter: tuple[ParameterRates, ...]
+
+
+def summarize(dataset: Dataset, attempts: Attempts | None = None) -> Summary:
+    """`attempts`, where the caller has read them already."""
+    attempts = read_attempts(dataset) if attempts is None else attempts
+    verdicts = attempts.verdicts()
+    return Summary(
+        planned=dataset.header.episodes,
+        accepted=Rate(verdicts.pop(ACCEPTED, 0), attempts.total),
+        success=Rate(int(attempts.success.sum()), len(attempts.success)),
+        rejected=verdicts,
+        stored=dataset.stored,
+        frames=dataset.frame_count,
+        hours=dataset.frame_count / dataset.header.fps / 3600,
+        trajectories_per_second=overall_rate(read_sessions(dataset.path)),
+        size_bytes=_size_bytes(dataset),
+        digest=dataset.digest(),
+        complete=dataset.complete,
+        by_parameter=success_by_parameter(attempts.draws, attempts.success),
+    )
+
+
+def _size_bytes(dataset: Dataset) -> int:
+    """Shards by their manifest, the export by its files. A report that counted itself would never be the same."""
+    export = [dataset.path / name for name in ("data", "meta")]
+    files = (file for folder in export for file in folder.rglob("*") if file.is_file())
+    return sum(entry.size_bytes for entry in dataset.entries) + sum(file.stat().st_size for file in files)

@@ -1,0 +1,81 @@
+"""What makes a dataset this one and no other: its digest, and the differences between two headers."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from twinloop.observe.recording import Feature
+
+from .header import Header
+from .manifest import ShardEntry
+
+# Two headers that differ in one of these describe different data, whatever else they agree on.
+IDENTITY = (
+    "format_version",
+    "source",
+    "robot",
+    "fps",
+    "features",
+    "phases",
+    "config_digest",
+    "run_seed",
+    "shard_episodes",
+    "keep_rejected",
+    "versions",
+)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A thing two headers disagree on, and each one's say."""
+
+    what: str
+    mine: str
+    theirs: str
+
+
+def dataset_digest(header: Header, entries: Iterable[ShardEntry]) -> str:
+    """What the dataset is, as one number: the same for the same content, however and wherever it was made."""
+    values = dataclasses.asdict(header)
+    identity = {key: values[key] for key in IDENTITY}
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True, separators=(",", ":")).encode())
+    for entry in sorted(entries, key=lambda entry: entry.first):
+        for name, file in sorted(entry.files.items()):
+            digest.update(f"\n{entry.first} {entry.stop} {name} {file.sha256}".encode())
+    return digest.hexdigest()
+
+
+def differences(one: Header, other: Header, keys: Iterable[str] = IDENTITY) -> list[Difference]:
+    """What differs under `keys`, feature by feature where the features do."""
+    found = []
+    for key in keys:
+        mine, theirs = getattr(one, key), getattr(other, key)
+        if key == "features":
+            found += _feature_differences(mine, theirs)
+        elif mine != theirs:
+            found.append(Difference(key, str(mine), str(theirs)))
+    return found
+
+
+def _feature_differences(mine: tuple[Feature, ...], theirs: tuple[Feature, ...]) -> list[Difference]:
+    names = dict.fromkeys(feature.name for feature in (*mine, *theirs))
+    pairs = [tuple(next((f for f in side if f.name == name), None) for side in (mine, theirs)) for name in names]
+    found = [
+        Difference(f"feature {name}", _shown(ours), _shown(others))
+        for name, (ours, others) in zip(names, pairs, strict=True)
+        if ours != others
+    ]
+    if not found and mine != theirs:
+        orders = [", ".join(feature.name for feature in side) for side in (mine, theirs)]
+        found.append(Difference("order of features", *orders))
+    return found
+
+
+def _shown(feature: Feature | None) -> str:
+    if feature is None:
+        return "absent"
+    names = f" [{', '.join(feature.names)}]" if feature.names else ""
+    unit = f" in {feature.unit}" if feature.unit else ""
+    return f"{feature.dtype}{list(feature.shape)}{names}{unit}"

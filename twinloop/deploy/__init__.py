@@ -1,0 +1,1 @@
+"""Checkpoint -> Runlog: a safe control loop on a robot. Nothing here yet."""

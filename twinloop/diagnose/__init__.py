@@ -1,0 +1,1 @@
+"""Runlogs -> GapReport: which gap costs how much. Nothing here yet."""

@@ -1,0 +1,1 @@
+"""Checkpoint -> Decision: evidence before promotion, and a way back. Nothing here yet."""

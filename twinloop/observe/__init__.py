@@ -1,0 +1,1 @@
+"""(Episodes, Draws) -> Recording: what is seen of what happened, under which names."""

@@ -1,0 +1,1 @@
+"""Scene file -> Twin: robot, object, task and sensors, compiled."""

@@ -1,0 +1,4 @@
+# MuJoCo's bindings are compiled and ship no stubs.
+from typing import Any
+
+def __getattr__(name: str) -> Any: ...

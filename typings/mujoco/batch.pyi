@@ -1,0 +1,6 @@
+from typing import Any
+
+def __getattr__(name: str) -> Any: ...
+
+class SimulationError(RuntimeError):
+    ids: Any
