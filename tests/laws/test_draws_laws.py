@@ -1,11 +1,14 @@
 """Laws of drawing: any episode alone, any parameter alone, evenly spread."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy.stats import kstest, qmc
 
 from twinloop.randomize.distribution import Choice, Constant, LogUniform, Normal, Truncated, Uniform
 from twinloop.randomize.draw import Sampler, episode_rng
+from twinloop.randomize.sequence import Sequence
 from twinloop.randomize.table import COLUMNS, TABLE
 
 NESTED = {
@@ -50,16 +53,28 @@ def test_what_is_not_varied_is_nominal():
             assert (values[column] == parameter.nominal).all()
 
 
-def test_sobol_covers_more_evenly_than_chance():
-    ranges = {
-        "object_mass_kg": Uniform(0.0, 1.0),
-        "friction_coefficient": Uniform(0.0, 1.0),
-        "lighting_intensity": Uniform(0.0, 1.0),
-    }
-    draws = Sampler(ranges, seed=0).draw(0, 512)
-    ours = qmc.discrepancy(np.column_stack([draws.values[name] for name in ranges]))
-    chance = [qmc.discrepancy(np.random.default_rng(seed).random((512, 3))) for seed in range(5)]
-    assert ours < min(chance) / 3
+def test_draws_cover_more_evenly_than_chance():
+    """All parameters together: below the discrepancy of independent draws, at any length."""
+    for count in (100, 512, 1000):
+        ours = qmc.discrepancy(Sequence(9, seed=0).points(0, count))
+        chance = [qmc.discrepancy(np.random.default_rng(seed).random((count, 9))) for seed in range(5)]
+        assert ours < 0.7 * min(chance)
+
+
+@pytest.mark.parametrize("count", [256, 500, 1024, 3000])
+def test_no_pair_of_parameters_is_left_with_holes(count: int):
+    """Plain Sobol fails this: at 256 points some pairs of its dimensions leave half of their cells empty."""
+    side = int(np.sqrt(count / 4))
+    cells = (Sequence(len(COLUMNS), seed=3).points(0, count) * side).astype(int).T
+    filled = [len(set(zip(a, b, strict=True))) / side**2 for a, b in combinations(cells, 2)]
+    assert min(filled) > 0.85
+
+
+def test_the_first_points_are_those_of_sobol_in_another_order():
+    """Every parameter alone is as even as can be: one value in each of n equal intervals."""
+    points = Sequence(len(COLUMNS), seed=1).points(0, 256)
+    for column in points.T:
+        assert sorted((column * 256).astype(int)) == list(range(256))
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     console.print(config.to_yaml(), markup=False)
     table = Table(title="What varies from episode to episode", title_justify="left", title_style="bold")
     for heading in ("parameter", "distribution", "unit", "gap", "touches"):
-        table.add_column(heading)
+        table.add_column(heading, no_wrap=heading != "touches")
     for row in rows:
         table.add_row(row.name, str(row.distribution), row.unit, row.gap, row.touches)
     console.print(table if rows else "Nothing varies: every episode is alike but for the demonstrator's noise.")

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     return {
         "episodes": progress.attempted,
         "accepted": progress.accepted,
-        "rejected": facts["rejected"],
+        "rejected": facts["episodes"]["rejected"],
         "frames": progress.frames,
         "seconds": round(progress.seconds, 3),
         "trajectories_per_second": round(progress.trajectories_per_second, 2),
@@ -72,7 +72,7 @@ def _summarise(console: Console, generated: Generated, facts: dict[str, Any], re
     progress, path = generated.progress, generated.path
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_row("episodes", f"{progress.attempted:,}, {progress.accepted:,} accepted")
-    for reason, number in facts["rejected"].items():
+    for reason, number in facts["episodes"]["rejected"].items():
         table.add_row("", f"{number:,} rejected: {reason}")
     table.add_row("frames", f"{progress.frames:,} ({facts['hours']:.2f} h of robot time)")
     if progress.fresh:

@@ -1,10 +1,10 @@
 """Print what is inside a dataset."""
 
 import argparse
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from twinloop.cli.arguments import add_dataset
 from twinloop.dataset import describe
@@ -23,25 +23,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     facts = describe(args.dataset)
-    table = Table(show_header=False, box=None, pad_edge=False)
-    for name, value in facts.items():
-        if isinstance(value, dict):
-            for inner, number in value.items():
-                table.add_row(f"{name} {inner}", _shown(number))
-        elif name == "features":
-            for feature in value:
-                table.add_row("feature", f"{feature['name']} {feature['dtype']}{tuple(feature['shape'])}")
-        else:
-            table.add_row(name.replace("_", " "), _shown(value))
-    console.print(table)
+    for name, value in _rows(facts):
+        console.print(f"{name:12} {value}", markup=False)
     return facts
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:,.4g}"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    if isinstance(value, (list, tuple)):
-        return " … ".join(map(_shown, value))
-    return str(value)
+def _rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    episodes = facts["episodes"]
+    yield "dataset", f"{facts['name']} ({facts['source']}, {facts['robot']}, {facts['fps']} Hz)"
+    state = "complete" if facts["complete"] else f"unfinished, {episodes['planned']:,} planned"
+    yield "episodes", f"{episodes['attempted']:,} attempted, {episodes['accepted']:,} accepted ({state})"
+    for reason, number in episodes["rejected"].items():
+        yield "", f"{number:,} rejected: {reason}"
+    yield "frames", f"{facts['frames']:,} ({facts['hours']:.2f} h of robot time, {facts['bytes'] / 1e6:,.1f} MB)"
+    yield "features", ""
+    for feature in facts["features"]:
+        shape = "×".join(map(str, feature["shape"]))
+        yield "", f"{feature['name']:30} {feature['dtype']:8} {shape:4} {feature['unit']}"
+    yield "phases", ", ".join(facts["phases"])
+    yield "drawn", "" if facts["draws"] else "nothing varies"
+    for name, drawn in facts["draws"].items():
+        span = f"{drawn['min']:.4g} … {drawn['max']:.4g}" if "min" in drawn else ", ".join(drawn["values"])
+        yield "", f"{name:30} {span}"
+    yield "run seed", str(facts["run_seed"])
+    yield "made with", ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
+    yield "config", facts["config_digest"]
+    yield "digest", facts["digest"]

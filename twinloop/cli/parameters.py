@@ -37,7 +37,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "refused beyond",
         "touches",
     ):
-        table.add_column(heading)
+        table.add_column(heading, no_wrap=heading == "parameter")
     for row in rows:
         table.add_row(
             row.name, row.group, row.gap, row.unit, f"{row.nominal:g}", _range(row.sensible),

@@ -5,9 +5,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 
-def wilson(
-    successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95
-) -> tuple[np.ndarray, np.ndarray]:
+def wilson(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
     """(low, high) of the rate behind `successes` of `trials`, element by element.
 
     With z the normal quantile, n trials and p = successes / n, the ends are

@@ -1,1 +1,18 @@
-"""To look instead of to read: reports. Only presents."""
+"""Datasets -> pages and summaries to look at. It only presents: nothing here changes a dataset."""
+
+from .attempts import Attempts, read_attempts
+from .rates import Fall, ParameterRates, Rate, success_by_parameter
+from .report import write_report
+from .summary import Summary, summarize
+
+__all__ = [
+    "Attempts",
+    "Fall",
+    "ParameterRates",
+    "Rate",
+    "Summary",
+    "read_attempts",
+    "success_by_parameter",
+    "summarize",
+    "write_report",
+]

@@ -28,7 +28,7 @@ def bars(rows: Sequence[Bar], told: str, *, total: int | None = None, width: flo
     marks = []
     for place, row in enumerate(rows):
         middle, length = (place + 0.5) * BAR_ROW_PX, max(row.value / most * room, 1.5 if row.value else 0)
-        share = f" · {percent(row.value / total)}" if total else ""
+        share = f" · {percent(row.value / total)}" if total and row.value else ""
         marks.append(
             f'<text class="label" x="{left - 8}" y="{px(middle + 4)}" text-anchor="end">{safe(row.label)}</text>'
             f'<rect class="{row.tone}" x="{left}" y="{px(middle - 9)}" width="{px(length)}" height="18" rx="2">'
@@ -61,7 +61,7 @@ def histogram(
     total = np.sum([layer.counts for layer in layers], axis=0)
     small = width < 300
     plot = Plot(
-        Axis(float(edges[0]), float(edges[-1]), across, about=3 if small else 6),
+        Axis(float(edges[0]), float(edges[-1]), across, about=4 if small else 6),
         Axis(0, max(float(total.max()), 1) * 1.06, up, whole=True, about=3 if small else 4),
         told,
         width=width,
@@ -111,7 +111,7 @@ def rates(found: ParameterRates, across: str, told: str, *, width: float = 340, 
     low, high = float(found.edges[0, 0]), float(found.edges[-1, 1])
     room = (high - low) * 0.03
     plot = Plot(
-        Axis(low - room, high + room, across, about=4), Axis(-0.02, 1.02, "success", as_percent=True, about=4),
+        Axis(low - room, high + room, across, about=4), Axis(-0.02, 1.02, "success", as_percent=True),
         told, width=width, height=height,
     )  # fmt: skip
     level = px(plot.y(found.overall.value))
@@ -136,7 +136,7 @@ def rates(found: ParameterRates, across: str, told: str, *, width: float = 340, 
 
 def heat(grid: PairGrid, across: str, up: str, told: str) -> str:
     """How often each combination was drawn: the stronger the more often, and empty cells marked."""
-    plot = Plot(_cell_axis(grid.first_edges, across), _cell_axis(grid.second_edges, up), told, height=380)
+    plot = Plot(_cell_axis(grid.first_edges, across), _cell_axis(grid.second_edges, up), told, height=350, left=72)
     most = max(int(grid.counts.max()), 1)
     wide, tall = plot.x(1) - plot.x(0) - 1, plot.y(0) - plot.y(1) - 1
     marks = []
@@ -155,3 +155,23 @@ def _cell_axis(edges: np.ndarray, label: str) -> Axis:
     cells = len(edges) - 1
     places = range(0, cells + 1, max(1, cells // 5))
     return Axis(0, cells, label, named=tuple((place, number(float(edges[place]))) for place in places))
+
+
+def gauge(value: float, mark: float, mark_name: str, label: str, told: str) -> str:
+    """A number on a scale of its own, against one to compare it with."""
+    most = max(2 * mark, 1.2 * value)
+    plot = Plot(Axis(0, most, label, about=5), Axis(0, 1), told, height=96, left=14, top=24, bottom=48)
+    floor, at, end = plot.height - plot.bottom, plot.x(mark), plot.x(value)
+    tone = "good" if value < 0.95 * mark else "plain" if value < 1.1 * mark else "bad"
+    track = f'<rect class="track" x="{px(plot.x(0))}" y="{plot.top}" width="{px(plot.x(most) - plot.x(0))}"'
+    return canvas(
+        plot.width,
+        plot.height,
+        told,
+        f'{track} height="{px(floor - plot.top)}"/>',
+        f'<rect class="{tone}" x="{px(plot.x(0))}" y="{plot.top}" width="{px(end - plot.x(0))}" '
+        f'height="{px(floor - plot.top)}">{tooltip(number(value))}</rect>',
+        f'<path class="overall" d="M{px(at)} {px(plot.top - 4)}V{px(floor + 4)}"/>',
+        f'<text x="{px(at)}" y="{px(plot.top - 9)}" text-anchor="middle">{safe(mark_name)}</text>',
+        plot.labels_across(),
+    )

@@ -1,5 +1,6 @@
 """The pieces of the page: sections, cards, tables, legends. Arguments named `inner` are markup, others text."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from twinloop.dashboard.svg import safe
 
 @dataclass(frozen=True)
 class Section:
-    """anchor: its name in the address. finding: sentences for the top of the page."""
+    """anchor: its name in the address. findings: sentences for the top of the page."""
 
     anchor: str
     title: str
@@ -31,7 +32,9 @@ def page(title: str, inner: str) -> str:
 
 
 def text(sentence: str) -> str:
-    return f"<p>{safe(sentence)}</p>"
+    """A paragraph; what stands between `backticks` is set as code."""
+    marked = re.sub("`([^`]+)`", "<code>\\1</code>", safe(sentence))
+    return f"<p>{marked}</p>"
 
 
 def card(heading: str, inner: str, *explained: str, called: bool = False) -> str:
@@ -48,10 +51,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Seq
     """numbers: the columns that are set flush right."""
 
     def cells(tag: str, values: Sequence[object]) -> str:
-        return "".join(
-            f"<{tag}{' class="n"' if place in numbers else ''}>{safe(value)}</{tag}>"
-            for place, value in enumerate(values)
-        )
+        flush = ' class="n"'
+        marks = (flush if place in numbers else "" for place in range(len(values)))
+        return "".join(f"<{tag}{mark}>{safe(value)}</{tag}>" for mark, value in zip(marks, values, strict=True))
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     return f'<div class="scroll"><table><tr>{cells("th", head)}</tr>{body}</table></div>'
@@ -59,7 +61,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Seq
 
 def legend(entries: Iterable[tuple[str, str]]) -> str:
     """(class of the swatch, name) in a row."""
-    return f'<div class="legend">{"".join(f"<span><i class={kind!r}></i>{safe(name)}</span>" for kind, name in entries)}</div>'
+    spans = (f'<span><i class="{kind}"></i>{safe(name)}</span>' for kind, name in entries)
+    return f'<div class="legend">{"".join(spans)}</div>'
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:

@@ -26,27 +26,27 @@ def _numbered() -> str:
     phases = [f"rect.p{n}{{fill:var(--p{n})}}polyline.p{n}{{stroke:var(--p{n})}}" for n in range(8)]
     joints = [f".j{n}{{stroke:var(--j{n})}}i.j{n}{{background:var(--j{n})}}" for n in range(7)]
     signals = ("blue", "orange", "green", "soft")
-    others = [
-        f".s{n}{{stroke:var(--{signals[n % 4]})}}i.s{n}{{background:var(--{signals[n % 4]})}}" for n in range(7)
-    ]
+    others = [f".s{n}{{stroke:var(--{signals[n % 4]})}}i.s{n}{{background:var(--{signals[n % 4]})}}" for n in range(7)]
     return "".join((*phases, *joints, *others))
 
 
 STYLE = (
-    ":root{color-scheme:light dark;" + _variables(_LIGHT) + "}"
-    "@media (prefers-color-scheme: dark){:root{" + _variables(_DARK) + "}}" + _numbered()
-) + """
+    (
+        ":root{color-scheme:light dark;" + _variables(_LIGHT) + "}"
+        "@media (prefers-color-scheme: dark){:root{" + _variables(_DARK) + "}}" + _numbered()
+    )
+    + """
 *{box-sizing:border-box}
 html{scroll-behavior:smooth}
 body{margin:0;background:var(--page);color:var(--text);
  font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
 main{max-width:1160px;margin:0 auto;padding:28px 20px 60px}
 h1{font-size:26px;line-height:1.2;margin:0 0 4px;overflow-wrap:anywhere}
-h2{font-size:19px;margin:44px 0 2px;padding-top:6px}
-h3{font-size:14px;margin:0 0 2px;overflow-wrap:anywhere}
+h2{font-size:19px;margin:40px 0 8px;padding-top:6px}
+h3.sub{margin:18px 0 8px}h3{font-size:14px;margin:0 0 2px;overflow-wrap:anywhere}
 p{margin:4px 0 12px;max-width:82ch}
 .soft,.card p,figcaption{color:var(--soft)}
-.card p{font-size:13px;margin:4px 0 0}
+.card p{font-size:13px;margin:4px 0 0}.below{margin-top:14px}
 .lead{color:var(--soft);margin:0}
 code,pre,.mono{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.92em}
 nav{display:flex;flex-wrap:wrap;gap:4px 18px;margin:16px 0 18px;padding-bottom:12px;
@@ -55,21 +55,24 @@ a{color:var(--blue);text-decoration:none}a:hover{text-decoration:underline}
 .pill{display:inline-block;padding:1px 10px;border-radius:99px;font-size:13px;border:1px solid currentColor;
  vertical-align:middle;margin-left:8px;font-weight:500;white-space:nowrap}
 .pill.done{color:var(--green)}.pill.part{color:var(--orange)}
-.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,165px),1fr));gap:12px}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,140px),1fr));gap:12px}
 .tile,.card,.note{background:var(--card);border:1px solid var(--edge);border-radius:10px}
 .tile{padding:12px 14px}
-.tile b{display:block;font-size:24px;line-height:1.25;font-weight:650;font-variant-numeric:tabular-nums}
+.tile b{display:block;font-size:22px;white-space:nowrap;line-height:1.25;font-weight:650;
+ font-variant-numeric:tabular-nums}
+.tile b.mono{font-size:16px;line-height:1.72}
 .tile span{font-size:13px;color:var(--soft);display:block;overflow-wrap:anywhere}
 .note{padding:12px 18px;margin-top:14px;border-left:4px solid var(--blue)}
 .note ul{margin:4px 0 0;padding-left:18px}.note li{margin:3px 0}
 .cards{display:grid;gap:14px;grid-template-columns:repeat(auto-fill,minmax(min(100%,var(--least,420px)),1fr))}
-.cards.small{--least:235px}.cards.medium{--least:330px}
+.cards.small{--least:235px}.cards.medium{--least:330px}.cards.pair{--least:215px}
 .card{padding:14px 16px;min-width:0}
 .card.call{border-color:var(--orange)}
-.card svg{margin-top:8px}
+.card svg{margin-top:8px}h3.next{margin-top:18px}
 svg{display:block;width:100%;height:auto;max-width:620px;margin-inline:auto}
 svg text{font-size:11.5px;fill:var(--soft);font-variant-numeric:tabular-nums}
-svg .name{font-size:12px}svg .label{fill:var(--text);font-size:12.5px}svg .phase{font-size:10.5px;fill:var(--text)}
+svg .name{font-size:12px}
+svg .label{fill:var(--text);font-size:12.5px}svg .phase{font-size:10.5px;fill:var(--text)}
 .grid{stroke:var(--grid);fill:none}.base{stroke:var(--soft);opacity:.6;fill:none}
 .plain{fill:var(--blue)}.good{fill:var(--green)}.bad{fill:var(--orange)}
 .line{fill:none;stroke:var(--blue);stroke-width:2;stroke-linejoin:round}.area{fill:var(--blue);opacity:.12}
@@ -77,7 +80,7 @@ svg .name{font-size:12px}svg .label{fill:var(--text);font-size:12.5px}svg .phase
 .overall{stroke:var(--soft);stroke-dasharray:5 4;fill:none;stroke-width:1.2}
 .even path{stroke:var(--blue);fill:none;stroke-width:1.6}.even circle{fill:var(--blue)}
 .low path{stroke:var(--orange);fill:none;stroke-width:1.6}.low circle{fill:var(--orange)}
-.cell{fill:var(--blue)}.empty{fill:none;stroke:var(--orange);stroke-width:1.2}
+.track{fill:var(--grid)}.cell{fill:var(--blue)}.empty{fill:none;stroke:var(--orange);stroke-width:1.2}
 .band{opacity:.13}.head{opacity:.45}
 .trace{fill:none;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}polyline[class*=" p"]{stroke-width:3}
 circle.start{fill:var(--card);stroke:var(--text);stroke-width:2}circle.end{fill:var(--text)}
@@ -97,10 +100,12 @@ pre{background:var(--page);border:1px solid var(--edge);border-radius:8px;paddin
  font-size:13px;line-height:1.45}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:4px 18px;margin:0;font-size:14px}
 dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}
-.episode{margin-top:14px}.episode .cards{margin-top:10px}
+.episode{margin-top:14px}.episode>.cards{margin-top:10px}
 .episode .card,.episode .cards .card{background:none;border:0;padding:0}
 footer{margin-top:40px;color:var(--soft);font-size:13px}
 @media (max-width:560px){main{padding:18px 12px 40px}.tile b{font-size:20px}
- .tiles{grid-template-columns:1fr 1fr}dl{grid-template-columns:1fr}dd{margin-bottom:6px}.card{padding:12px}}
+ .tiles{grid-template-columns:1fr 1fr}dl{grid-template-columns:1fr}dd{margin-bottom:6px}.card{padding:12px}
+ svg[viewBox^="0 0 480"] text:not(.phase){font-size:13.5px}}
 @media print{body{background:#fff}.card,.tile,.note{break-inside:avoid}nav{display:none}}
 """
+)

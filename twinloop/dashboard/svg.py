@@ -85,7 +85,9 @@ class Axis:
         step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= raw * 0.999)
         if self.whole:
             step = max(1.0, round(step))
-        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        # The ends of what was drawn miss the round ends of a range by a hair; those may still have their tick.
+        hair = 0.005 * span
+        first, last = math.ceil((self.low - hair) / step), math.floor((self.high + hair) / step)
         return [tick * step for tick in range(first, last + 1)]
 
     def text(self, tick: float) -> str:
@@ -135,22 +137,26 @@ class Plot:
         return f'<path class="grid" d="{"".join(lines)}"/>{base}'
 
     def _labels(self) -> str:
+        floor = self.height - self.bottom
+        texts = [
+            f'<text x="{px(self.left - 6)}" y="{px(self.y(tick) + 4)}" text-anchor="end">{self.up.text(tick)}</text>'
+            for tick in self.up.ticks()
+        ]
+        if self.up.label:
+            centre = (self.top + floor) / 2
+            place = f'transform="translate(11 {px(centre)}) rotate(-90)" text-anchor="middle"'
+            texts.append(f'<text class="name" {place}>{safe(self.up.label)}</text>')
+        return self.labels_across() + "".join(texts)
+
+    def labels_across(self) -> str:
         floor, middle = self.height - self.bottom, (self.left + self.width - self.right) / 2
         texts = [
             f'<text x="{px(self.x(tick))}" y="{px(floor + 15)}" text-anchor="middle">{self.across.text(tick)}</text>'
             for tick in self.across.ticks()
         ]
-        texts += [
-            f'<text x="{px(self.left - 6)}" y="{px(self.y(tick) + 4)}" text-anchor="end">{self.up.text(tick)}</text>'
-            for tick in self.up.ticks()
-        ]
         if self.across.label:
             place = f'x="{px(middle)}" y="{px(self.height - 6)}" text-anchor="middle"'
             texts.append(f'<text class="name" {place}>{safe(self.across.label)}</text>')
-        if self.up.label:
-            centre = (self.top + floor) / 2
-            place = f'transform="translate(11 {px(centre)}) rotate(-90)" text-anchor="middle"'
-            texts.append(f'<text class="name" {place}>{safe(self.up.label)}</text>')
         return "".join(texts)
 
 

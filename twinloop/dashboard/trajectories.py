@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -27,8 +28,8 @@ def bands_of(time_s: np.ndarray, phase: np.ndarray | None, names: Sequence[str])
         return ()
     starts = np.concatenate([[0], np.flatnonzero(np.diff(phase)) + 1, [len(phase) - 1]])
     return tuple(
-        Band(_phase_name(int(phase[first]), names), int(phase[first]) % PHASE_COLOURS, time_s[first], time_s[last])
-        for first, last in zip(starts[:-1], starts[1:], strict=True)
+        Band(_phase_name(number, names), number % PHASE_COLOURS, float(time_s[first]), float(time_s[last]))
+        for (first, last), number in zip(pairwise(starts), phase[starts[:-1]].tolist(), strict=True)
     )
 
 
@@ -102,8 +103,8 @@ def path_plot(
     up: str,
     told: str,
     *,
-    width: float = 340,
-    height: float = 260,
+    width: float = 250,
+    height: float = 270,
 ) -> str:
     """A path seen from one side, both axes to the same scale, coloured by phase."""
     every_x = np.concatenate([x, [spot.x for spot in spots]])
@@ -113,7 +114,7 @@ def path_plot(
     # Metres per pixel of the tighter direction, with a margin; never so small that noise fills the picture.
     scale = max(np.ptp(every_x) / room[0], np.ptp(every_y) / room[1], 0.05 / room[0]) * 1.15
     axes = [
-        Axis(float(centre - scale * pixels / 2), float(centre + scale * pixels / 2), label, about=4)
+        Axis(float(centre - scale * pixels / 2), float(centre + scale * pixels / 2), label, about=3)
         for centre, pixels, label in zip(
             ((every_x.min() + every_x.max()) / 2, (every_y.min() + every_y.max()) / 2), room, (across, up), strict=True
         )
@@ -123,7 +124,7 @@ def path_plot(
     marks = [
         f'<polyline class="trace p{colours[first]}" points="'
         f'{points(plot.x(x[first : last + 1]), plot.y(y[first : last + 1]))}"/>'
-        for first, last in zip(starts[:-1], starts[1:], strict=True)
+        for first, last in pairwise(starts)
     ]
     marks += [_spot(plot, spot) for spot in spots]
     return plot.draw(*marks)

@@ -95,8 +95,7 @@ def write_shard(
 
 
 def _frame_table(recording: Recording, fps: float) -> pa.Table:
-    starts = np.cumsum(recording.lengths) - recording.lengths
-    frame_index = np.arange(recording.total_frames) - np.repeat(starts, recording.lengths)
+    frame_index = np.arange(recording.total_frames) - np.repeat(recording.starts, recording.lengths)
     keys = {
         "attempt": np.repeat(recording.attempts, recording.lengths),
         "frame_index": frame_index,

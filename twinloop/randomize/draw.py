@@ -1,7 +1,7 @@
 """Draws: every value that some episodes vary, and nothing else.
 
-Episode i of a run draws point i of a scrambled Sobol sequence: even coverage at any length, and any episode
-can be drawn alone. Each row of the table owns its dimensions whether or not a config uses them, so switching
+Episode i of a run draws point i of scrambled Sobol sequences: even coverage at any length, and any episode can
+be drawn alone. Each row of the table owns its dimensions whether or not a config uses them, so switching
 one parameter on leaves every other value of every episode as it was: two configs that differ in one row are
 a paired experiment.
 """
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from zlib import crc32
 
 import numpy as np
-from scipy.stats import qmc
 
 from twinloop.randomize.distribution import Distribution
 from twinloop.randomize.parameter import Parameter
+from twinloop.randomize.sequence import Sequence
 from twinloop.randomize.table import BY_NAME, COLUMNS, TABLE
 
 
@@ -42,11 +42,10 @@ class Sampler:
         self.varied = tuple(
             column for parameter in TABLE if parameter.name in randomization for column in parameter.columns
         )
-        self._sobol = qmc.Sobol(len(COLUMNS), scramble=True, rng=np.random.default_rng([seed, 0x50B0]))
-        self._next = 0
+        self._sequence = Sequence(len(COLUMNS), seed=seed)
 
     def draw(self, first: int, stop: int) -> Draws:
-        points = self._points(first, stop)
+        points = self._sequence.points(first, stop)
         values: dict[str, np.ndarray] = {}
         for index, column in enumerate(COLUMNS):
             name = column.partition(".")[0]
@@ -57,21 +56,6 @@ class Sampler:
                 unit = _UnitStream(points[:, index], column, first, self.seed)
                 values[column] = np.asarray(distribution.sample(unit.next), float)
         return Draws(np.arange(first, stop), values, self.varied)
-
-    def _points(self, first: int, stop: int) -> np.ndarray:
-        if first < self._next:
-            self._sobol.reset()
-            self._next = 0
-        if first > self._next:
-            self._sobol.fast_forward(first - self._next)
-        count = stop - first
-        if first == 0:
-            # SciPy wants the first block to be a power of two; what is too much is drawn again later.
-            count = 1 << (count - 1).bit_length()
-        points = self._sobol.random(count)
-        self._next = first + count
-        # 0 and 1 have no finite image under a normal distribution.
-        return np.clip(points[: stop - first], 2**-33, 1 - 2**-33)
 
 
 class _UnitStream:

@@ -1,0 +1,52 @@
+"""Write the generated pages of the docs from the code they describe, so that they cannot rot: `make docs`."""
+
+from pathlib import Path
+
+from twinloop.curate.checks import CHECKS
+from twinloop.pipeline.config import config_from_text
+from twinloop.randomize.table import TABLE
+from twinloop.twin.objects import OBJECTS
+
+DOCS = Path(__file__).parent
+
+
+def parameters_page() -> str:
+    lines = [
+        "# Parameters",
+        "",
+        "Everything that a config may vary. Written by `make docs` from `twinloop/randomize/`; do not edit.",
+        "A parameter that is not named stays nominal. Beyond the plausible range a value is refused.",
+        "",
+        "| parameter | section | gap | unit | touches | nominal | a sensible range | because | plausible |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in TABLE:
+        name = f"`{row.name}`" + (f" ({', '.join(row.elements)})" if row.elements else "")
+        sensible = f"{row.sensible[0]:g}" if row.pool else _range(row.sensible)
+        lines.append(
+            f"| {name} | {row.group} | {row.gap} | {row.unit} | {row.touches} | {row.nominal:g} | {sensible} "
+            f"| {row.source} | {_range(row.plausible)} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def config_page() -> str:
+    checks = "\n".join(f"{number}. `{check.name}`: {check.asks}" for number, check in enumerate(CHECKS, start=1))
+    return (
+        (DOCS / "config.md.in")
+        .read_text(encoding="utf-8")
+        .replace("{DEFAULTS}", config_from_text("scene: {}", name="defaults", folder=DOCS).to_yaml())
+        .replace("{OBJECTS}", ", ".join(f"`{name}`" for name in OBJECTS))
+        .replace("{CHECKS}", checks)
+    )
+
+
+def _range(bounds: tuple[float, float]) -> str:
+    return f"[{bounds[0]:g}, {bounds[1]:g}]"
+
+
+PAGES = {"parameters.md": parameters_page, "config.md": config_page}
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page(), encoding="utf-8")

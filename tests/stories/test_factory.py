@@ -1,0 +1,271 @@
+"""A user's errands with the factory, on the command line, from a scene file to answers."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from twinloop.cli import main
+from twinloop.dataset import Dataset
+
+CONFIG = """
+scene: {robot: franka_panda, task: pick_and_place}
+randomization:
+  visual: {texture_pool: 200, lighting_intensity: [0.3, 1.8], camera_jitter_deg: [-5, 5]}
+  physics:
+    object_mass_kg: [0.05, 0.4]
+    friction_coefficient: [0.2, 1.1]
+    object_position_noise_cm: [-2, 2]
+rollout: {parallel_envs: 64, episodes_per_env: 2}
+dataset: {shard_episodes: 8}
+"""
+
+
+def twinloop(*words: str | Path, code: int = 0, cwd: Path | None = None) -> dict:
+    """Run a command with --json; its last line of output."""
+    command = [sys.executable, "-m", "twinloop", *map(str, words), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict]:
+    folder = tmp_path_factory.mktemp("story")
+    (folder / "cell.yaml").write_text(CONFIG)
+    return folder, twinloop("generate", "cell.yaml", "--episodes", "40", cwd=folder)
+
+
+def test_generate_says_what_it_did(made):
+    folder, said = made
+    assert said["episodes"] == 40
+    assert said["accepted"] + sum(said["rejected"].values()) == 40
+    assert said["accepted"] >= 36
+    assert said["path"] == "datasets/cell"
+    assert len(said["digest"]) == 64
+    assert said["trajectories_per_second"] > 0
+    assert (folder / said["path"] / "report.html").stat().st_size > 10_000
+
+
+def test_the_dataset_holds_what_was_asked(made):
+    folder, said = made
+    dataset = Dataset.open(folder / said["path"])
+    attempts = dataset.attempts()
+    assert attempts["attempt"].to_pylist() == list(range(40))
+    friction = attempts["draw/friction_coefficient"].to_numpy()
+    assert 0.2 <= friction.min() < 0.3 < 1.0 < friction.max() <= 1.1
+    textures = attempts["draw/texture_pool"].to_numpy()
+    assert set(textures) <= set(range(200))
+    assert len(set(textures)) > 25
+    for column in (
+        "seed",
+        "config_digest",
+        "version/mujoco",
+        "verdict",
+        "draw/camera_jitter_deg.yaw",
+        "check/penetration",
+    ):
+        assert column in attempts.column_names
+    episode = dataset.episode(0)
+    assert episode["observation.state"].shape[1] == episode["action"].shape[1] == 8
+    assert episode["observation.environment_state"].shape[1] == 14
+    assert episode["next.done"].tolist() == [False] * (len(episode["next.done"]) - 1) + [True]
+    assert episode["next.success"][-1]
+
+
+def test_it_is_a_lerobot_dataset(made):
+    folder, said = made
+    root = folder / said["path"]
+    info = json.loads((root / "meta" / "info.json").read_text())
+    assert info["codebase_version"] == "v3.0"
+    assert info["total_episodes"] == said["accepted"]
+    assert info["total_frames"] == said["frames"]
+    frames = pq.read_table(root / "data" / "chunk-000" / "file-000.parquet")
+    assert frames["index"].to_pylist() == list(range(said["frames"]))
+    stats = json.loads((root / "meta" / "stats.json").read_text())
+    assert len(stats["action"]["q99"]) == 8
+
+
+def test_state_action_next_state(made):
+    folder, said = made
+    batches = list(Dataset.open(folder / said["path"]).transitions(256, seed=0))
+    assert sum(len(batch.state) for batch in batches) == said["frames"] - said["accepted"]
+    step = np.abs(batches[0].next_state - batches[0].state)
+    assert 0 < step[:, :7].max() < 0.2
+
+
+def test_questions_in_sql(made):
+    folder, said = made
+    data = folder / said["path"]
+    answer = twinloop("query", data, "select count(*) as n from frames")
+    assert answer["rows"] == [{"n": said["frames"]}]
+    answer = twinloop("query", data, "select verdict, count(*) as n from attempts group by verdict")
+    assert {row["verdict"]: row["n"] for row in answer["rows"]}["accepted"] == said["accepted"]
+    refused = twinloop("query", data, "select nothing from frames", code=2)
+    assert "nothing" in refused["error"]
+    twinloop("query", data, "select * from read_text('/etc/hostname')", code=2)
+
+
+def test_info_and_verify(made):
+    folder, said = made
+    data = folder / said["path"]
+    assert twinloop("info", data)["digest"] == said["digest"]
+    assert twinloop("verify", data)["ok"]
+
+
+def test_verify_names_the_file_that_is_wrong(made, tmp_path: Path):
+    folder, said = made
+    data = tmp_path / "copy"
+    subprocess.run(["cp", "-r", folder / said["path"], data], check=True)
+    victim = sorted(data.glob("shards/*/frames.parquet"))[2]
+    content = bytearray(victim.read_bytes())
+    content[len(content) // 2] ^= 1
+    victim.write_bytes(content)
+    said_wrong = twinloop("verify", data, code=1)
+    assert [problem["file"] for problem in said_wrong["problems"]] == [str(victim.relative_to(data))]
+
+
+def test_running_it_again_changes_nothing_and_more_episodes_continue(made, tmp_path: Path):
+    (tmp_path / "cell.yaml").write_text(CONFIG)
+    folder, said = made
+    twinloop("generate", "cell.yaml", "--episodes", "20", cwd=tmp_path)
+    grown = twinloop("generate", "cell.yaml", "--episodes", "40", cwd=tmp_path)
+    assert grown["digest"] == said["digest"]
+    again = twinloop("generate", "cell.yaml", "--episodes", "40", cwd=tmp_path)
+    assert again["digest"] == said["digest"]
+    assert again["trajectories_per_second"] == 0
+
+
+def test_another_config_is_not_mixed_in(made):
+    folder, said = made
+    (folder / "other.yaml").write_text(CONFIG.replace("1.1", "1.2"))
+    refused = twinloop("generate", "other.yaml", "--out", said["path"], cwd=folder, code=1)
+    assert "config" in refused["error"]
+    assert twinloop("verify", folder / said["path"])["digest"] == said["digest"]
+
+
+def test_a_folder_with_something_else_is_left_alone(tmp_path: Path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    refused = twinloop("generate", "--episodes", "1", "--out", tmp_path, code=1)
+    assert str(tmp_path) in refused["error"]
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_merge_joins_runs(made, tmp_path: Path):
+    folder, said = made
+    twinloop("generate", "cell.yaml", "--episodes", "8", "--seed", "9", "--out", tmp_path / "nine", cwd=folder)
+    both = twinloop("merge", folder / said["path"], tmp_path / "nine", "--out", tmp_path / "both")
+    assert twinloop("verify", tmp_path / "both")["digest"] == both["digest"]
+    assert twinloop("info", tmp_path / "both")["episodes"]["attempted"] == 48
+
+
+def test_rejected_episodes_are_counted_and_kept_only_when_asked(tmp_path: Path):
+    (tmp_path / "slippery.yaml").write_text(
+        CONFIG.replace("[0.2, 1.1]", "[0.01, 0.02]").replace("[0.05, 0.4]", "[0.3, 0.4]")
+    )
+    lost = twinloop("generate", "slippery.yaml", "--episodes", "8", "--out", "lost", cwd=tmp_path)
+    assert lost["accepted"] == 0
+    assert lost["frames"] == 0
+    assert sum(lost["rejected"].values()) == 8
+    kept = twinloop("generate", "slippery.yaml", "--episodes", "8", "--out", "kept", "--keep-rejected", cwd=tmp_path)
+    assert kept["accepted"] == 0
+    assert kept["frames"] > 0
+    assert kept["rejected"] == lost["rejected"]
+    dataset = Dataset.open(tmp_path / "kept")
+    assert "accepted" not in dataset.attempts()["verdict"].to_pylist()
+    assert list(dataset.transitions(64, seed=0)) == []
+
+
+def test_killed_and_run_again_it_is_the_same_dataset(made, tmp_path: Path):
+    folder, said = made
+    out = tmp_path / "data"
+    command = [sys.executable, "-m", "twinloop", "generate", "cell.yaml", "--episodes", "40", "--out", str(out)]
+    rng = np.random.default_rng(int(os.environ.get("TWINLOOP_TEST_SEED", "0")))
+    for _ in range(int(os.environ.get("TWINLOOP_KILLS", "3"))):
+        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, start_new_session=True)
+        time.sleep(rng.uniform(0.5, 6.0))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    finished = twinloop("generate", "cell.yaml", "--episodes", "40", "--out", out, cwd=folder)
+    assert finished["digest"] == said["digest"]
+    assert twinloop("verify", out)["ok"]
+
+
+def test_two_writers_at_once_are_one_too_many(made, tmp_path: Path):
+    folder, _ = made
+    out = tmp_path / "data"
+    command = [sys.executable, "-m", "twinloop", "generate", "cell.yaml", "--episodes", "128", "--out", str(out)]
+    first = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 60
+        while not (out / "dataset.json").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        refused = twinloop("generate", "cell.yaml", "--episodes", "128", "--out", out, cwd=folder, code=1)
+        assert str(first.pid) in refused["error"]
+    finally:
+        assert first.wait() == 0
+    assert twinloop("verify", out)["ok"]
+
+
+def test_a_full_disk_stops_cleanly_and_room_lets_it_finish(made, tmp_path: Path):
+    folder, said = made
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    small = ["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(small, capture_output=True, check=False).returncode != 0:
+        pytest.skip("needs the right to mount a small tmpfs")
+    try:
+        refused = twinloop("generate", "cell.yaml", "--episodes", "40", "--out", disk / "data", cwd=folder, code=1)
+        assert "space" in refused["error"] or "full" in refused["error"]
+        subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+        if (disk / "data" / "dataset.json").exists():
+            twinloop("verify", disk / "data")
+        finished = twinloop("generate", "cell.yaml", "--episodes", "40", "--out", disk / "data", cwd=folder)
+        assert finished["digest"] == said["digest"]
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize(
+    "words, code, expected",
+    [
+        (["generate", "gone.yaml"], 2, "gone.yaml: no such file"),
+        (["generate", "--out", "/proc/nowhere", "--episodes", "1"], 1, "/proc/nowhere"),
+        (["info", "gone"], 1, "gone"),
+        (["verify", "."], 1, "dataset.json"),
+        (["explain", "gone.yaml"], 2, "gone.yaml"),
+    ],
+)
+def test_what_cannot_be_done_is_said(words: list[str], code: int, expected: str, tmp_path: Path):
+    assert expected in twinloop(*words, code=code, cwd=tmp_path)["error"]
+
+
+@pytest.mark.parametrize(
+    "words", [["generate", "--episodes", "0"], ["generate", "--episodes", "many"], ["nonsense"], []]
+)
+def test_wrong_words_are_usage_errors(words: list[str], capsys: pytest.CaptureFixture):
+    with pytest.raises(SystemExit) as stopped:
+        main(words)
+    assert stopped.value.code == 2
+    assert "usage" in capsys.readouterr().err
+
+
+def test_explain_says_what_will_happen(made, capsys: pytest.CaptureFixture):
+    folder, _ = made
+    assert main(["explain", str(folder / "cell.yaml"), "--json"]) == 0
+    printed = capsys.readouterr()
+    said = json.loads(printed.out.splitlines()[-1])
+    assert said["episodes"] == 128
+    assert {row["name"]: row["gap"] for row in said["varied"]}["friction_coefficient"] == "contact"
+    assert said["estimate"]["disk_bytes"] > 0
+    assert said["config"]["expert"]["retries"] == 1
+    assert "friction_coefficient" in printed.err
+    assert "in flight" in printed.err

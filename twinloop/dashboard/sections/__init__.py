@@ -1,0 +1,17 @@
+"""The sections of the report, one a file, in the order in which they are read."""
+
+from collections.abc import Callable
+
+from twinloop.dashboard.material import Material
+from twinloop.dashboard.page import Section
+from twinloop.dashboard.sections import ending, episodes, provenance, spread, success, throughput, verdicts
+
+SECTIONS: tuple[Callable[[Material], Section], ...] = (
+    throughput.section,
+    verdicts.section,
+    spread.section,
+    success.section,
+    ending.section,
+    episodes.section,
+    provenance.section,
+)
