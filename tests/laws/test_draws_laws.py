@@ -19,7 +19,7 @@ NESTED = {
 }
 
 
-@pytest.mark.parametrize("first, stop", [(0, 1), (0, 7), (5, 6), (63, 130), (1000, 1064)])
+@pytest.mark.parametrize(("first", "stop"), [(0, 1), (0, 7), (5, 6), (63, 130), (1000, 1064)])
 def test_an_episode_drawn_alone_is_the_one_drawn_among_others(first: int, stop: int):
     everyone = Sampler(NESTED, seed=4).draw(0, 1100)
     alone = Sampler(NESTED, seed=4).draw(first, stop)
@@ -37,7 +37,7 @@ def test_order_of_drawing_does_not_matter():
 
 def test_switching_a_parameter_on_leaves_every_other_value_as_it_was():
     without = Sampler({"object_mass_kg": Uniform(0.1, 0.2)}, seed=0).draw(0, 64)
-    with_it = Sampler({"object_mass_kg": Uniform(0.1, 0.2), **NESTED, "object_mass_kg": Uniform(0.1, 0.2)}, seed=0)
+    with_it = Sampler({**NESTED, "object_mass_kg": Uniform(0.1, 0.2)}, seed=0)
     np.testing.assert_array_equal(with_it.draw(0, 64).values["object_mass_kg"], without.values["object_mass_kg"])
 
 
@@ -78,7 +78,7 @@ def test_the_first_points_are_those_of_sobol_in_another_order():
 
 
 @pytest.mark.parametrize(
-    "distribution, cdf",
+    ("distribution", "cdf"),
     [
         (Uniform(2.0, 5.0), lambda x: (x - 2) / 3),
         (LogUniform(0.1, 10.0), lambda x: np.log(x / 0.1) / np.log(100)),

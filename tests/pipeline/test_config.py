@@ -39,7 +39,7 @@ def test_the_embedded_config_is_the_example():
         EXAMPLE.read_text(),
         "scene: {object: can}",
         "randomization: {physics: {friction_coefficient: {normal: {mean: [0.5, 0.6], std: 0.05}}}}",
-        "randomization: {physics: {object_mass_kg: {choice: [0.1, 0.2]}, object_yaw_deg: {truncated: [0, 9, -30, 30]}}}",
+        "randomization: {physics: {object_mass_kg: {choice: [0.1, 0.2]}, object_yaw_deg: {truncated: [0, 9, -9, 9]}}}",
         "randomization: {physics: {object_mass_kg: {log_uniform: [0.05, 0.4]}, table_height_cm: 0.5}}",
         "curate: {require_success: false, penetration_mm: 3}",
     ],

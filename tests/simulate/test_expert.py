@@ -98,7 +98,7 @@ class _Thief:
         return act
 
 
-@pytest.mark.parametrize("retries, succeeds", [(1, True), (0, False)])
+@pytest.mark.parametrize(("retries", "succeeds"), [(1, True), (0, False)])
 def test_a_lost_grasp_is_tried_once_more(twin: Twin, retries: int, succeeds: bool):
     draws = Sampler({}, seed=0).draw(0, 2)
     expert = Expert(twin, ExpertConfig(action_noise_rad=0.0, retries=retries), width=2, seed=0)

@@ -135,7 +135,7 @@ def test_verify_names_the_file_that_is_wrong(made, tmp_path: Path):
 
 def test_running_it_again_changes_nothing_and_more_episodes_continue(made, tmp_path: Path):
     (tmp_path / "cell.yaml").write_text(CONFIG)
-    folder, said = made
+    _folder, said = made
     twinloop("generate", "cell.yaml", "--episodes", "20", cwd=tmp_path)
     grown = twinloop("generate", "cell.yaml", "--episodes", "40", cwd=tmp_path)
     assert grown["digest"] == said["digest"]
@@ -235,7 +235,7 @@ def test_a_full_disk_stops_cleanly_and_room_lets_it_finish(made, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "words, code, expected",
+    ("words", "code", "expected"),
     [
         (["generate", "gone.yaml"], 2, "gone.yaml: no such file"),
         (["generate", "--out", "/proc/nowhere", "--episodes", "1"], 1, "/proc/nowhere"),

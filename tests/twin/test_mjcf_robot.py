@@ -60,7 +60,7 @@ def test_its_resolved_config_reads_back(folder: Path):
 
 
 @pytest.mark.parametrize(
-    "old, new, words",
+    ("old", "new", "words"),
     [
         ("joint7]", "joint8]", ["joint8", "joint7"]),
         ("actuator: gripper", "actuator: griper", ["griper", "gripper"]),
@@ -76,7 +76,7 @@ def test_a_wrong_name_is_refused_with_the_right_ones(folder: Path, old: str, new
 
 
 @pytest.mark.parametrize(
-    "xml, words",
+    ("xml", "words"),
     [
         ("<mujoco><worldbody><geom size='-1'/></worldbody></mujoco>", ["cannot compile"]),
         ("<mujoco><asset><mesh file='../secret.stl'/></asset></mujoco>", ["../secret.stl", "outside"]),

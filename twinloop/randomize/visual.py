@@ -4,9 +4,9 @@ from twinloop.randomize.parameter import Parameter
 
 VISUAL = (
     Parameter("texture_pool", "visual", "visual", "materials", "which of N procedural materials the episode shows",
-              0.0, (200, 200), "“Simulation Became the Data Pipeline for Robotics”", (1, 10_000), pool=True),
+              0.0, (200, 200), "widely used, e.g. in tutorials", (1, 10_000), pool=True),
     Parameter("lighting_intensity", "visual", "visual", "×", "brightness of the cell's lights",
-              1.0, (0.3, 1.8), "“Simulation Became the Data Pipeline for Robotics”", (0.0, 20.0)),
+              1.0, (0.3, 1.8), "widely used, e.g. in tutorials", (0.0, 20.0)),
     Parameter("camera_jitter_deg", "visual", "visual", "°", "how each camera is turned off its nominal pose",
-              0.0, (-5.0, 5.0), "“Simulation Became the Data Pipeline for Robotics”", (-45.0, 45.0), ("pitch", "yaw", "roll")),
+              0.0, (-5.0, 5.0), "widely used, e.g. in tutorials", (-45.0, 45.0), ("pitch", "yaw", "roll")),
 )  # fmt: skip
