@@ -1,18 +1,34 @@
-"""The command line: parse, call, present. One module a command; nothing is computed here."""
+"""The command line: parse, call, present. One module a command; nothing is computed here.
+
+Only the module of the command that was asked for is imported: the physics engine and the statistics take a second
+or two to load, and nobody should wait for them to read a help page.
+"""
 
 import argparse
 import json
 import os
 import sys
 from collections.abc import Sequence
-
-from rich.console import Console
+from importlib import import_module
 
 from twinloop import __version__
-from twinloop.cli import explain, generate, info, merge, parameters, query, report, verify
 from twinloop.errors import TwinloopError
+from twinloop.fleet.local import prepare
 
-COMMANDS = (generate, explain, info, query, verify, merge, report, parameters)
+COMMANDS = {
+    "generate": "from a scene file to a curated LeRobot dataset (the main job)",
+    "explain": "what a config will do: resolved values, what varies, expected episodes, disk and time",
+    "episode": "make one episode of a run again and look into it",
+    "info": "what is inside a dataset",
+    "query": "SQL over episodes, frames and attempts",
+    "verify": "recompute every digest; name what is wrong",
+    "merge": "join datasets of one schema",
+    "report": "write the HTML report of a dataset",
+    "parameters": "the table of everything a config may vary",
+}
+
+# Commands with workers of their own: these load what they need while this process loads what it needs.
+WORK = {"generate": "twinloop.pipeline.produce"}
 
 EXAMPLES = """\
 examples:
@@ -25,7 +41,10 @@ examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    args = _parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    args = _parser(words).parse_args(words)
+    from rich.console import Console
+
     console = Console(stderr=args.json, highlight=False, soft_wrap=True)
     try:
         result = args.run(args, console)
@@ -46,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return int(result.get("exit_code", 0))
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="twinloop",
         description="A sim-to-real data pipeline for robot learning.",
@@ -55,15 +74,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"twinloop {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in COMMANDS:
-        command = commands.add_parser(
-            module.__name__.rpartition(".")[2],
-            help=module.HELP,
-            description=module.__doc__,
-            epilog=module.EXAMPLES,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        module.add_arguments(command)
-        command.add_argument("--json", action="store_true", help="print one JSON object as the last line")
-        command.set_defaults(run=module.run)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
+        if name in words[:1]:
+            if name in WORK and "--help" not in words:
+                prepare(WORK[name])
+            module = import_module(f"twinloop.cli.{name}")
+            command.description, command.epilog = module.__doc__, module.EXAMPLES
+            module.add_arguments(command)
+            command.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+            command.set_defaults(run=module.run)
     return parser

@@ -10,7 +10,6 @@ from rich.table import Table
 from twinloop.cli.arguments import add_config, config_of, count
 from twinloop.pipeline.explain import Estimate, estimate, in_flight, varied
 
-HELP = "what a config will do: resolved values, what varies, expected episodes, disk and time"
 EXAMPLES = """\
 examples:
   twinloop explain cell.yaml

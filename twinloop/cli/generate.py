@@ -14,7 +14,6 @@ from twinloop.dashboard.report import write_report
 from twinloop.dataset import describe
 from twinloop.pipeline.generate import Generated, generate
 
-HELP = "from a scene file to a curated LeRobot dataset (the main job)"
 EXAMPLES = """\
 examples:
   twinloop generate

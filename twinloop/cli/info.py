@@ -9,7 +9,6 @@ from rich.console import Console
 from twinloop.cli.arguments import add_dataset
 from twinloop.dataset import describe
 
-HELP = "what is inside a dataset"
 EXAMPLES = """\
 examples:
   twinloop info datasets/pick_and_place

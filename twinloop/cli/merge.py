@@ -8,7 +8,6 @@ from rich.console import Console
 
 from twinloop.dataset import merge
 
-HELP = "join datasets of one schema"
 EXAMPLES = """\
 examples:
   twinloop merge datasets/monday datasets/tuesday --out datasets/both

@@ -9,7 +9,6 @@ from rich.table import Table
 from twinloop.randomize.parameter import GAPS, GROUPS
 from twinloop.randomize.table import TABLE
 
-HELP = "the table of everything a config may vary"
 EXAMPLES = """\
 examples:
   twinloop parameters

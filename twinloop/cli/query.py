@@ -9,7 +9,6 @@ from rich.table import Table
 from twinloop.cli.arguments import add_dataset, count
 from twinloop.dataset import query
 
-HELP = "SQL over episodes, frames and attempts"
 EXAMPLES = """\
 examples:
   twinloop query datasets/cell "select verdict, count(*) from attempts group by verdict"

@@ -8,7 +8,6 @@ from rich.console import Console
 from twinloop.cli.arguments import add_dataset
 from twinloop.dashboard.report import write_report
 
-HELP = "write the HTML report of a dataset"
 EXAMPLES = """\
 examples:
   twinloop report datasets/pick_and_place

@@ -8,7 +8,6 @@ from rich.console import Console
 from twinloop.cli.arguments import add_dataset
 from twinloop.dataset import verify
 
-HELP = "recompute every digest; name what is wrong"
 EXAMPLES = """\
 examples:
   twinloop verify datasets/pick_and_place

@@ -13,6 +13,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -42,12 +43,20 @@ def _drain(waiting: deque) -> Iterator:
         yield waiting.popleft()
 
 
+def prepare(module: str) -> None:
+    """Begin to import a module for the workers that will be wanted soon, beside whatever is done meanwhile.
+
+    Workers are forked from a server that has imported their work once: seven start as fast as one.
+    """
+    multiprocessing.set_forkserver_preload([module])
+    forkserver.ensure_running()
+
+
 class _Fleet:
     def __init__(self, work: Work, job: Any, waiting: deque):
         self.work, self.job, self.waiting = work, job, waiting
-        # Workers are forked from a server that has imported the work once: seven start as fast as one.
+        prepare(work.__module__)
         self.context = multiprocessing.get_context("forkserver")
-        self.context.set_forkserver_preload([work.__module__])
         self.processes: dict[Connection, Any] = {}
         self.taken: dict[Connection, list] = {}
         self.deaths = 0

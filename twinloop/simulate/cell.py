@@ -43,6 +43,7 @@ class Cell:
         self.table_height_m = np.zeros(width)
         self.object_half_height_m = np.zeros(width)
         self.failed = np.zeros(width, bool)
+        self._look()
 
     def __getitem__(self, field: str) -> np.ndarray:
         """The (width, ...) values of a model field, which differ between slots from now on."""
@@ -74,8 +75,7 @@ class Cell:
         if not RECOMPUTED.isdisjoint(self._fields):
             self._call(self.batch.set_const, ids)
         self._call(self.batch.forward, ids)
-        # The stages that the next step starts from must be those an episode alone would start from.
-        self.batch.warning[ids] = 0
+        self._look()
 
     def _restore(self, ids: np.ndarray) -> None:
         for field, values in self._fields.items():
@@ -88,6 +88,7 @@ class Cell:
         self._ctrl[:, twin.arm_controls] = arm_rad
         self._ctrl[:, twin.gripper_control] = twin.robot.gripper.control(opening)
         self._call(lambda these: self.batch.step(these, nstep=twin.substeps, stage=_SEEN), ids)
+        self._look()
 
     def _call(self, function, ids: np.ndarray | None) -> None:
         try:
@@ -109,57 +110,26 @@ class Cell:
         linear = cross(axes, self.tool_position[:, None, :] - self._anchors[:, joints])
         return np.concatenate([linear, axes], axis=2).transpose(0, 2, 1)
 
-    @property
-    def arm_position_rad(self) -> np.ndarray:
-        return self._qpos[:, self.twin.arm_qpos]
-
-    @property
-    def arm_velocity_rad_s(self) -> np.ndarray:
-        return self._qvel[:, self.twin.arm_dofs]
-
-    @property
-    def arm_effort_nm(self) -> np.ndarray:
-        return self._forces[:, self.twin.arm_controls]
-
-    @property
-    def opening(self) -> np.ndarray:
-        return self._qpos[:, self.twin.gripper_qpos].sum(axis=1)
-
-    @property
-    def opening_velocity(self) -> np.ndarray:
-        return self._qvel[:, self.twin.gripper_dofs].sum(axis=1)
-
-    @property
-    def gripper_effort_n(self) -> np.ndarray:
-        return self._forces[:, self.twin.gripper_control]
-
-    @property
-    def object_yaw_rad(self) -> np.ndarray:
+    def _look(self) -> None:
+        """Work out what an actor, a judge and a recorder all ask for, once a control period."""
+        twin, sensors = self.twin, self._sensors
+        self.arm_position_rad = self._qpos[:, twin.arm_qpos]
+        self.arm_velocity_rad_s = self._qvel[:, twin.arm_dofs]
+        self.arm_effort_nm = self._forces[:, twin.arm_controls]
+        self.opening = self._qpos[:, twin.gripper_qpos].sum(axis=1)
+        self.opening_velocity = self._qvel[:, twin.gripper_dofs].sum(axis=1)
+        self.gripper_effort_n = self._forces[:, twin.gripper_control]
+        squares = np.square(sensors)
+        force = {
+            name: np.sqrt(squares[:, twin.sensors[name]].sum(axis=1))
+            for name in ("left_finger", "right_finger", "support", "hardest")
+        }
+        self.finger_force_n = np.stack([force["left_finger"], force["right_finger"]], axis=1)
+        self.support_force_n, self.hardest_contact_n = force["support"], force["hardest"]
+        self.penetration_m = np.maximum(-sensors[:, twin.sensors["deepest"].start], 0)
+        self.object_speed_m_s = length(self.object_velocity)
         w, x, y, z = self.object_quat.T
-        return np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
-
-    @property
-    def object_speed_m_s(self) -> np.ndarray:
-        return np.sqrt(np.square(self.object_velocity).sum(axis=1))
-
-    @property
-    def finger_force_n(self) -> np.ndarray:
-        return np.column_stack([self._force("left_finger"), self._force("right_finger")])
-
-    @property
-    def support_force_n(self) -> np.ndarray:
-        return self._force("support")
-
-    @property
-    def hardest_contact_n(self) -> np.ndarray:
-        return self._force("hardest")
-
-    @property
-    def penetration_m(self) -> np.ndarray:
-        return np.maximum(-self._sensors[:, self.twin.sensors["deepest"]][:, 0], 0)
-
-    def _force(self, sensor: str) -> np.ndarray:
-        return np.sqrt(np.square(self._sensors[:, self.twin.sensors[sensor]]).sum(axis=1))
+        self.object_yaw_rad = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
 
 
 def _quieten_engine() -> None:
@@ -169,8 +139,13 @@ def _quieten_engine() -> None:
     config.set()
 
 
+def length(vectors: np.ndarray) -> np.ndarray:
+    """(n,) of (n, 3). np.linalg.norm spends most of its time on checking arguments at this size."""
+    return np.sqrt(np.square(vectors).sum(axis=1))
+
+
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    # np.cross spends most of its time on checking arguments at this size.
+    # np.cross is slow for the same reason.
     ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
     bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
     return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)

@@ -16,7 +16,7 @@ from scipy.signal import lfilter
 
 from twinloop.randomize.draw import episode_rng
 from twinloop.simulate.actor import Act
-from twinloop.simulate.cell import Cell
+from twinloop.simulate.cell import Cell, length
 from twinloop.twin.twin import Twin
 
 DAMPING = 0.02
@@ -61,6 +61,9 @@ class Expert:
         self._aligns = np.array([phase.anchor == "object" for phase in phases])
         self._retry_from = [phase.name for phase in phases].index(twin.task.retry_from)
 
+        self._home = np.array(twin.robot.home_rad)
+        self._lowest, self._highest = twin.arm_limits_rad.T
+        self._fastest = 0.9 * np.array(twin.robot.velocity_limits_rad_s)
         joints = len(twin.arm_joints)
         self._all = np.arange(width)
         self._phase = np.zeros(width, int)
@@ -71,7 +74,7 @@ class Expert:
         self._here = np.zeros((width, 3))
         self._yaw = np.zeros(width)
         self._velocity = np.zeros((width, 3))
-        self._target = np.tile(np.array(twin.robot.home_rad), (width, 1))
+        self._target = np.tile(self._home, (width, 1))
         self._noise = np.zeros((width, twin.longest_ticks + 1, joints))
 
     def begin(self, ids: np.ndarray, attempts: np.ndarray) -> None:
@@ -81,7 +84,7 @@ class Expert:
         self._fresh[ids] = True
         self._retries[ids] = 0
         self._velocity[ids] = 0
-        self._target[ids] = self.twin.robot.home_rad
+        self._target[ids] = self._home
         if self.config.action_noise_rad > 0:
             # One episode at a time: each has its own generator, whatever slot or batch it lands in.
             for slot, attempt in zip(ids, attempts, strict=True):
@@ -95,21 +98,21 @@ class Expert:
         return self.config.action_noise_rad * np.asarray(lfilter([1.0], [1.0, -keep], white, axis=0))
 
     def act(self, cell: Cell) -> Act:
-        self._enter(cell)
-        error, yaw_error = self._errors(cell)
-        distance = np.sqrt(np.square(error).sum(axis=1))
+        points, yaw = self._points(cell), _yaw_of(cell.tool_axes)
+        self._enter(cell, points, yaw)
+        error, yaw_error = self._errors(cell, points, yaw)
+        distance = length(error)
         over, lost = self._advance(cell, distance, yaw_error)
         if self._fresh.any():
             # Phases that have just begun are after another point already in this period.
-            self._enter(cell)
-            error, yaw_error = self._errors(cell)
-            distance = np.sqrt(np.square(error).sum(axis=1))
+            self._enter(cell, points, yaw)
+            error, yaw_error = self._errors(cell, points, yaw)
+            distance = length(error)
         self._move(cell, error, distance, yaw_error)
         gripper = self.twin.robot.gripper
         opening = np.where(self._closed[self._phase], gripper.closed, gripper.open)
         noise = self._noise[self._all, self._tick] * self._noisy[self._phase, None]
-        limits = self.twin.arm_limits_rad
-        command = np.clip(self._target + noise, limits[:, 0], limits[:, 1])
+        command = np.clip(self._target + noise, self._lowest, self._highest)
         self._ticks += 1
         self._tick = np.minimum(self._tick + 1, self._noise.shape[1] - 1)
         return Act(
@@ -122,27 +125,28 @@ class Expert:
             retries=self._retries,
         )
 
-    def _enter(self, cell: Cell) -> None:
+    def _points(self, cell: Cell) -> np.ndarray:
+        """(width, anchors, 3) the points that phases refer to; "here" is the first."""
+        anchors = self.twin.task.anchors(cell)
+        return np.stack([self._here, *(anchors[name] for name in self._anchor_names[1:])], axis=1)
+
+    def _enter(self, cell: Cell, points: np.ndarray, yaw: np.ndarray) -> None:
         """Remember where the tool is, in slots whose phase has just begun."""
         fresh = self._fresh
-        self._here[fresh] = cell.tool_position[fresh]
-        self._yaw[fresh] = _yaw_of(cell.tool_axes[fresh])
+        self._here[fresh] = points[fresh, 0] = cell.tool_position[fresh]
+        self._yaw[fresh] = yaw[fresh]
         fresh[:] = False
 
-    def _errors(self, cell: Cell) -> tuple[np.ndarray, np.ndarray]:
+    def _errors(self, cell: Cell, points: np.ndarray, yaw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The way to the point each phase is after, and the turn still missing."""
         phase = self._phase
-        anchors = {"here": self._here, **self.twin.task.anchors(cell)}
-        points = np.stack([anchors[name] for name in self._anchor_names], axis=1)
         goal = points[self._all, self._anchor[phase]]
         goal[:, 2] += self._height[phase]
-        moving = np.where(self._object_moves[phase, None], cell.object_position, cell.tool_position)
-        error = goal - moving
+        error = goal - np.where(self._object_moves[phase, None], cell.object_position, cell.tool_position)
         # Come down a funnel: no lower than the way that is still missing sideways allows.
+        down = error[:, 2]
         sideways = np.sqrt(np.square(error[:, :2]).sum(axis=1))
-        error[:, 2] += np.where(error[:, 2] < 0, np.minimum(FUNNEL * sideways, -error[:, 2]), 0)
-
-        yaw = _yaw_of(cell.tool_axes)
+        error[:, 2] = np.where(down < 0, np.minimum(down + FUNNEL * sideways, 0), down)
         wanted = np.where(self._aligns[phase], self._nearest_grip(cell.object_yaw_rad, yaw), self._yaw)
         return error, _wrapped(wanted - yaw)
 
@@ -164,7 +168,7 @@ class Expert:
         done = np.stack([arrived, gripped, opened], axis=1)[self._all, self._until[phase]]
         done &= ticks >= self._shortest[phase]
 
-        apart = np.sqrt(np.square(cell.object_position - cell.tool_position).sum(axis=1))
+        apart = length(cell.object_position - cell.tool_position)
         dropped = self._carrying[phase] & (apart > LOST_M)
         again = dropped & (self._retries < self.config.retries)
         late = ticks > self._longest[phase]
@@ -186,7 +190,7 @@ class Expert:
         speed = np.minimum(speed, np.sqrt(2 * ACCELERATION_M_S2 * distance))
         wanted = error * (speed / np.maximum(distance, 1e-9))[:, None]
         change = wanted - self._velocity
-        size = np.sqrt(np.square(change).sum(axis=1))
+        size = length(change)
         self._velocity += change * np.minimum(1, ACCELERATION_M_S2 * period / np.maximum(size, 1e-9))[:, None]
 
         twist = np.empty((len(error), 6))
@@ -198,13 +202,10 @@ class Expert:
         twist[:, 5] = np.clip(TURN_PER_S * yaw_error, -FASTEST_TURN_RAD_S, FASTEST_TURN_RAD_S)
 
         position = cell.arm_position_rad
-        homing = HOMING_PER_S * (np.array(self.twin.robot.home_rad) - position)
-        rate = _least_squares(cell.jacobian(), twist, homing)
-        fastest = 0.9 * np.array(self.twin.robot.velocity_limits_rad_s)
-        rate /= np.maximum(1, (np.abs(rate) / fastest).max(axis=1))[:, None]
-        limits = self.twin.arm_limits_rad
+        rate = _least_squares(cell.jacobian(), twist, HOMING_PER_S * (self._home - position))
+        rate /= np.maximum(1, (np.abs(rate) / self._fastest).max(axis=1))[:, None]
         target = np.clip(self._target + period * rate, position - LEAD_RAD, position + LEAD_RAD)
-        self._target = np.clip(target, limits[:, 0], limits[:, 1])
+        self._target = np.clip(target, self._lowest, self._highest)
 
 
 def _least_squares(jacobian: np.ndarray, twist: np.ndarray, homing: np.ndarray) -> np.ndarray:

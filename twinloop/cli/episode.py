@@ -1,0 +1,68 @@
+"""Make one episode of a run again, from config, seed and index, and look into it: what was drawn, what each check
+measured, how long each phase took."""
+
+import argparse
+from itertools import groupby
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from twinloop.cli.arguments import add_config, config_of, count
+from twinloop.curate.checks import CHECKS
+from twinloop.pipeline.reproduce import Reproduced, reproduce
+
+EXAMPLES = """\
+examples:
+  twinloop episode cell.yaml --attempt 17
+  twinloop episode datasets/cell/config.yaml --attempt 17 --json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_config(parser)
+    parser.add_argument("--attempt", type=count(0), required=True, metavar="I", help="index of the episode in its run")
+
+
+def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    config, _ = config_of(args)
+    made = reproduce(config, args.attempt)
+    episodes, verdict = made.episodes, made.verdicts.reasons[0]
+    drawn = {column: float(episodes.draws.values[column][0]) for column in episodes.draws.varied}
+    phases = _phases(made)
+    measured = {name: float(values[0]) for name, values in made.verdicts.measures.items()}
+
+    console.print(f"episode {args.attempt} of seed {config.rollout.seed}: {made.twin.instruction}")
+    console.print(f"verdict {verdict}, {len(episodes.tape)} frames, {int(episodes.retries[0])} retries\n")
+    for column, value in drawn.items():
+        console.print(f"  {column:32} {value:.6g}")
+    console.print("\n  " + " → ".join(f"{phase['name']} {phase['seconds']:.2f} s" for phase in phases) + "\n")
+    table = Table()
+    for heading in ("check", "asks", "measured", "limit", "unit"):
+        table.add_column(heading)
+    for check in CHECKS:
+        limit = check.limit(config.curate)
+        style = "" if measured[check.name] <= limit else "red"
+        table.add_row(check.name, check.asks, f"{measured[check.name]:.4g}", f"{limit:g}", check.unit, style=style)
+    console.print(table)
+    return {
+        "attempt": args.attempt,
+        "seed": config.rollout.seed,
+        "config_digest": config.digest,
+        "verdict": verdict,
+        "success": bool(episodes.success[0]),
+        "frames": len(episodes.tape),
+        "retries": int(episodes.retries[0]),
+        "drawn": drawn,
+        "phases": phases,
+        "measured": measured,
+    }
+
+
+def _phases(made: Reproduced) -> list[dict[str, Any]]:
+    """The phases in the order in which they came, and how long each took."""
+    names = [phase.name for phase in made.twin.task.phases]
+    return [
+        {"name": names[int(index)], "seconds": round(len(list(frames)) * made.twin.control_period_s, 3)}
+        for index, frames in groupby(made.episodes["phase"][:, 0])
+    ]
