@@ -8,7 +8,7 @@ from scipy.stats import kstest, qmc
 
 from twinloop.randomize.distribution import Choice, Constant, LogUniform, Normal, Truncated, Uniform
 from twinloop.randomize.draw import Sampler, episode_rng
-from twinloop.randomize.sequence import Sequence
+from twinloop.randomize.sequence import BITS, GROUP, Sequence, sobol
 from twinloop.randomize.table import COLUMNS, TABLE
 
 NESTED = {
@@ -70,8 +70,15 @@ def test_no_pair_of_parameters_is_left_with_holes(count: int):
     assert min(filled) > 0.85
 
 
-def test_the_first_points_are_those_of_sobol_in_another_order():
-    """Every parameter alone is as even as can be: one value in each of n equal intervals."""
+def test_it_is_sobols_sequence():
+    theirs = qmc.Sobol(GROUP, scramble=False, bits=BITS).random(1 << 10)
+    # SciPy walks in Gray code: its point i is ours of index i ^ (i >> 1).
+    index = np.arange(1 << 10, dtype=np.uint64)
+    np.testing.assert_array_equal(sobol(index ^ (index >> np.uint64(1))) / 2.0**BITS, theirs)
+
+
+def test_every_parameter_alone_is_as_even_as_can_be():
+    """One value in each of n equal intervals."""
     points = Sequence(len(COLUMNS), seed=1).points(0, 256)
     for column in points.T:
         assert sorted((column * 256).astype(int)) == list(range(256))

@@ -78,7 +78,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
         if name in words[:1]:
             if name in WORK and "--help" not in words:
-                prepare(WORK[name])
+                prepare(WORK[name], os.cpu_count() or 1)
             module = import_module(f"twinloop.cli.{name}")
             command.description, command.epilog = module.__doc__, module.EXAMPLES
             module.add_arguments(command)

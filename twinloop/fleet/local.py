@@ -3,17 +3,18 @@
 A worker is a generator function `work(job, items)` that pulls items and yields (item, result). Workers pull
 when they have room, so a fast one does more. One that dies is replaced and its unfinished items are done
 again; when the driver dies, its workers notice and end.
+
+Workers are started as programs (`twinloop.fleet.worker`), not by multiprocessing's ways of starting one, all of
+which run the caller's script a second time or copy its threads and locks.
 """
 
-import multiprocessing
 import os
-import signal
-import threading
-import traceback
+import subprocess
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from multiprocessing import forkserver
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -38,123 +39,108 @@ def run_local(work: Work, job: Any, items: Iterable[Any], *, workers: int) -> It
         fleet.stop()
 
 
+def prepare(module: str, workers: int) -> None:
+    """Start workers that will be wanted soon and let them import their work, beside whatever is done meanwhile."""
+    _PREPARED.extend(_Worker(module) for _ in range(workers))
+
+
 def _drain(waiting: deque) -> Iterator:
     while waiting:
         yield waiting.popleft()
 
 
-def prepare(module: str) -> None:
-    """Begin to import a module for the workers that will be wanted soon, beside whatever is done meanwhile.
+class _Worker:
+    """A process that waits for a job, and the two pipes to it: one to talk, one that closes when this end dies."""
 
-    Workers are forked from a server that has imported their work once: seven start as fast as one.
-    """
-    multiprocessing.set_forkserver_preload([module])
-    forkserver.ensure_running()
+    def __init__(self, module: str):
+        self.module = module
+        self.connection, theirs = Pipe()
+        alive, self._alive = os.pipe()
+        command = [sys.executable, "-m", "twinloop.fleet.worker", module, str(theirs.fileno()), str(alive)]
+        # Whatever the driver can import, its workers can.
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        self.process = subprocess.Popen(command, pass_fds=[theirs.fileno(), alive], env=environment)
+        theirs.close()
+        os.close(alive)
+        self.taken: list[Any] = []
+
+    def send(self, message: Any) -> None:
+        # One that has died meanwhile is found when it is listened to.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self.connection.send(message)
+
+    def end(self) -> int:
+        self.connection.close()
+        os.close(self._alive)
+        return self.process.wait()
+
+
+_PREPARED: list[_Worker] = []
 
 
 class _Fleet:
     def __init__(self, work: Work, job: Any, waiting: deque):
         self.work, self.job, self.waiting = work, job, waiting
-        prepare(work.__module__)
-        self.context = multiprocessing.get_context("forkserver")
-        self.processes: dict[Connection, Any] = {}
-        self.taken: dict[Connection, list] = {}
+        self.workers: dict[Connection, _Worker] = {}
         self.deaths = 0
 
     def run(self, workers: int) -> Iterator[tuple[Any, Any]]:
         for _ in range(workers):
             self.start()
-        while self.processes:
-            for connection in wait(list(self.processes)):
+        while self.workers:
+            for connection in wait(list(self.workers)):
                 assert isinstance(connection, Connection)
+                worker = self.workers[connection]
                 try:
                     kind, *content = connection.recv()
                 except (EOFError, ConnectionResetError):
-                    self.bury(connection)
+                    self.bury(worker)
                     continue
                 if kind == "next":
                     item = self.waiting.popleft() if self.waiting else None
                     if item is not None:
-                        self.taken[connection].append(item)
-                    self._send(connection, item)
+                        worker.taken.append(item)
+                    worker.send(item)
                 elif kind == "done":
                     item, result = content
-                    self.taken[connection].remove(item)
+                    worker.taken.remove(item)
                     self.deaths = 0
                     yield item, result
                 elif kind == "failed":
                     name, message = content
                     raise _rebuilt(name, message)
                 elif kind == "ended":
-                    self.processes.pop(connection).join()
-            if self.waiting and not self.processes:
-                self.start()
+                    del self.workers[connection]
+                    worker.end()
 
     def start(self) -> None:
-        ours, theirs = self.context.Pipe()
-        process = self.context.Process(target=_serve, args=(theirs, self.work, self.job), daemon=True)
-        process.start()
-        theirs.close()
-        self.processes[ours] = process
-        self.taken[ours] = []
+        module = self.work.__module__
+        ready = next((worker for worker in _PREPARED if worker.module == module), None)
+        if ready is not None:
+            _PREPARED.remove(ready)
+        worker = ready or _Worker(module)
+        worker.send((self.work.__name__, self.job))
+        self.workers[worker.connection] = worker
 
-    def bury(self, connection: Connection) -> None:
+    def bury(self, worker: _Worker) -> None:
         """A worker died: do its items again, in another one."""
-        process = self.processes.pop(connection)
-        process.join()
-        unfinished = self.taken.pop(connection)
-        self.waiting.extendleft(reversed(unfinished))
+        del self.workers[worker.connection]
+        code = worker.end()
+        self.waiting.extendleft(reversed(worker.taken))
         self.deaths += 1
         if self.deaths >= MOST_DEATHS:
-            how = f"signal {-process.exitcode}" if process.exitcode < 0 else f"exit code {process.exitcode}"
+            how = f"signal {-code}" if code < 0 else f"exit code {code}"
             raise WorkerError(
-                f"{self.deaths} workers died one after another (the last by {how}) with {unfinished} unfinished; "
-                "is there enough memory? Fewer --workers or a smaller parallel_envs need less"
+                f"{self.deaths} workers died one after another (the last by {how}); is there enough memory? "
+                "Fewer --workers or a smaller parallel_envs need less"
             )
         if self.waiting:
             self.start()
 
     def stop(self) -> None:
-        for process in self.processes.values():
-            process.terminate()
-        for process in self.processes.values():
-            process.join()
-
-    @staticmethod
-    def _send(connection: Connection, item: Any) -> None:
-        # One that has died meanwhile is found by the next wait().
-        with suppress(BrokenPipeError, ConnectionResetError):
-            connection.send(item)
-
-
-def _serve(connection: Connection, work: Work, job: Any) -> None:
-    """A worker's life, in its own process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's to handle
-    threading.Thread(target=_end_with_driver, daemon=True).start()
-
-    def items() -> Iterator:
-        while True:
-            connection.send(("next",))
-            item = connection.recv()
-            if item is None:
-                return
-            yield item
-
-    try:
-        for item, result in work(job, items()):
-            connection.send(("done", item, result))
-        connection.send(("ended",))
-    except TwinloopError as error:
-        connection.send(("failed", type(error).__name__, str(error)))
-    except Exception:
-        connection.send(("failed", "WorkerError", f"a worker failed:\n{traceback.format_exc()}"))
-
-
-def _end_with_driver() -> None:
-    driver = multiprocessing.parent_process()
-    assert driver is not None
-    wait([driver.sentinel])
-    os._exit(1)
+        for worker in self.workers.values():
+            worker.process.terminate()
+            worker.end()
 
 
 def _rebuilt(name: str, message: str) -> TwinloopError:

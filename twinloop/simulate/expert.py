@@ -12,7 +12,6 @@ where dq0 pulls the arm gently towards home in the directions that leave the too
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import lfilter
 
 from twinloop.randomize.draw import episode_rng
 from twinloop.simulate.actor import Act
@@ -75,7 +74,8 @@ class Expert:
         self._yaw = np.zeros(width)
         self._velocity = np.zeros((width, 3))
         self._target = np.tile(self._home, (width, 1))
-        self._noise = np.zeros((width, twin.longest_ticks + 1, joints))
+        self._white = np.zeros((width, twin.longest_ticks + 1, joints))
+        self._noise = np.zeros((width, joints))
 
     def begin(self, ids: np.ndarray, attempts: np.ndarray) -> None:
         self._phase[ids] = 0
@@ -88,14 +88,9 @@ class Expert:
         if self.config.action_noise_rad > 0:
             # One episode at a time: each has its own generator, whatever slot or batch it lands in.
             for slot, attempt in zip(ids, attempts, strict=True):
-                self._noise[slot] = self._noise_of(int(attempt))
-
-    def _noise_of(self, attempt: int) -> np.ndarray:
-        """(ticks, joints) noise with a memory: a first-order process of the configured deviation."""
-        white = episode_rng(self.seed, attempt, stream="action noise").standard_normal(self._noise.shape[1:])
-        keep = np.exp(-self.twin.control_period_s / self.config.noise_memory_s)
-        white[1:] *= np.sqrt(1 - keep**2)
-        return self.config.action_noise_rad * np.asarray(lfilter([1.0], [1.0, -keep], white, axis=0))
+                rng = episode_rng(self.seed, int(attempt), stream="action noise")
+                rng.standard_normal(out=self._white[slot])
+            self._noise[ids] = self.config.action_noise_rad * self._white[ids, 0]
 
     def act(self, cell: Cell) -> Act:
         points, yaw = self._points(cell), _yaw_of(cell.tool_axes)
@@ -111,10 +106,11 @@ class Expert:
         self._move(cell, error, distance, yaw_error)
         gripper = self.twin.robot.gripper
         opening = np.where(self._closed[self._phase], gripper.closed, gripper.open)
-        noise = self._noise[self._all, self._tick] * self._noisy[self._phase, None]
+        noise = self._noise * self._noisy[self._phase, None]
         command = np.clip(self._target + noise, self._lowest, self._highest)
         self._ticks += 1
-        self._tick = np.minimum(self._tick + 1, self._noise.shape[1] - 1)
+        self._tick = np.minimum(self._tick + 1, self._white.shape[1] - 1)
+        self._drift_on()
         return Act(
             arm_rad=self._target.copy(),
             opening=opening,
@@ -124,6 +120,12 @@ class Expert:
             lost=lost,
             retries=self._retries,
         )
+
+    def _drift_on(self) -> None:
+        """Noise with a memory: a first-order process that keeps the configured deviation."""
+        keep = np.exp(-self.twin.control_period_s / self.config.noise_memory_s)
+        fresh = self.config.action_noise_rad * np.sqrt(1 - keep**2)
+        self._noise = keep * self._noise + fresh * self._white[self._all, self._tick]
 
     def _points(self, cell: Cell) -> np.ndarray:
         """(width, anchors, 3) the points that phases refer to; "here" is the first."""
