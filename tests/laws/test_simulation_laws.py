@@ -5,13 +5,14 @@ import numpy as np
 from tests.conftest import SEED_RANGES, Simulate
 from twinloop.curate.judge import judge
 from twinloop.curate.limits import CurateConfig
-from twinloop.randomize.distribution import Uniform
+from twinloop.randomize.distribution import Constant, Uniform
 from twinloop.randomize.draw import Sampler
 from twinloop.randomize.table import TABLE
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert, ExpertConfig
 from twinloop.simulate.rollout import rollout
+from twinloop.twin.assemble import assemble
 from twinloop.twin.twin import Twin
 
 
@@ -87,3 +88,15 @@ def test_a_diverged_simulation_is_a_verdict_and_its_neighbours_do_not_notice(twi
         ours = episodes.tape[episodes.starts[row] : episodes.starts[row] + episodes.lengths[row]]
         theirs = few.tape[few.starts[row] : few.starts[row] + few.lengths[row]]
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_every_physical_row_changes_the_physics(twin: Twin, simulate: Simulate):
+    """A row that no trajectory notices would be a promise not kept."""
+    noiseless = ExpertConfig(action_noise_rad=0.0)
+    rolling = assemble(twin.robot, twin.task, twin.object, rolling_friction=True)
+    for row in TABLE:
+        if row.group == "physics":
+            low, high = (
+                simulate(1, ranges={row.name: Constant(bound)}, expert=noiseless, of=rolling) for bound in row.sensible
+            )
+            assert low.tape.shape != high.tape.shape or not np.array_equal(low.tape, high.tape), row.name

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.stats import qmc
 
 BLOCK_ROWS = 512
 BLOCKS = 4
@@ -131,6 +130,8 @@ def _from_uniform(unit: np.ndarray) -> float:
 def _discrepancy(units: list[np.ndarray]) -> tuple[float | None, float | None]:
     if not units or len(units[0]) < 2:
         return None, None
+    from scipy.stats import qmc  # here, since it takes a second to load and a run should not wait for it to begin
+
     points, dimensions = np.column_stack(units), len(units)
     rows = len(points)
     if rows <= BLOCK_ROWS * BLOCKS:

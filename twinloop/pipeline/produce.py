@@ -46,6 +46,7 @@ def twin_of(config: RunConfig) -> Twin:
         scene.object,
         control_hz=rollout_.control_hz,
         timestep_s=rollout_.timestep_ms / 1000,
+        rolling_friction="rolling_friction_mm" in config.randomization,
     )
 
 

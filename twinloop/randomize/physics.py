@@ -89,7 +89,7 @@ PHYSICS = (
     Parameter("torsional_friction_mm", "physics", "contact", "mm", "friction against spinning on a contact",
               5.0, (1.0, 10.0), "radius of a finger pad's contact patch", (0.0, 100.0), apply=_friction(1, 1e-3)),
     Parameter("rolling_friction_mm", "physics", "contact", "mm",
-              "friction against rolling (round objects; flat ones rest on edges)",
+              "friction against rolling of every contact of the object",
               0.2, (0.05, 0.5), "rubber on hard plastic", (0.0, 20.0), apply=_friction(2, 1e-3)),
     Parameter("contact_stiffness_scale", "physics", "contact", "×", "stiffness of every contact of the object",
               1.0, (0.3, 2.0), "pad rubber from soft to hard", (0.01, 100.0), apply=_contact_stiffness),

@@ -18,14 +18,23 @@ _DISTANCE = 1 << mujoco.mjtConDataField.mjCONDATA_DIST.value
 _BY_DEPTH, _BY_FORCE, _NET_FORCE = 1, 2, 3
 
 
-def assemble(robot: Robot, task: Task, thing: SceneObject, *, control_hz: int = 25, timestep_s: float = 0.004) -> Twin:
+def assemble(
+    robot: Robot,
+    task: Task,
+    thing: SceneObject,
+    *,
+    control_hz: int = 25,
+    timestep_s: float = 0.004,
+    rolling_friction: bool = False,
+) -> Twin:
+    """Compile a cell. Rolling friction makes contacts dearer and is left out where nothing rolls, unless asked for."""
     spec = mujoco.MjSpec()
     spec.modelname = f"{robot.name}/{task.name}"
     _set_options(spec, timestep_s)
     _add_table(spec)
     robot_spec = robot.build()
     spec.attach(robot_spec, frame=spec.worldbody.add_frame(), prefix=PREFIX)
-    _add_object(spec, thing)
+    _add_object(spec, thing, rolls=thing.rolls or rolling_friction)
     task.furnish(spec)
     _add_sensors(spec, robot)
     _add_lights_and_camera(spec)
@@ -58,14 +67,14 @@ def _add_table(spec: mujoco.MjSpec) -> None:
     )  # fmt: skip
 
 
-def _add_object(spec: mujoco.MjSpec, thing: SceneObject) -> None:
+def _add_object(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool) -> None:
     body = spec.worldbody.add_body(name="object", pos=[0.46, -0.13, thing.half_extents_m[2]])
     body.add_freejoint(name="object")
     # Priority: the object's friction and softness decide every contact it is in, so one row of the
     # parameter table sets the contact and not the larger of two values.
     body.add_geom(
         name="object", type=GEOM_TYPES[thing.shape], size=thing.geom_size, mass=thing.mass_kg, rgba=thing.rgba,
-        contype=2, conaffinity=1, priority=1, condim=6 if thing.rolls else 4, friction=[0.8, 0.005, 0.0002],
+        contype=2, conaffinity=1, priority=1, condim=6 if rolls else 4, friction=[0.8, 0.005, 0.0002],
         # Stiff enough that 40 N a finger sink in by 2 mm, as a rubber pad would, and no further.
         solref=[0.01, 1], solimp=[0.95, 0.99, 0.001, 0.5, 2],
     )  # fmt: skip

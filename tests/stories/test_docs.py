@@ -1,0 +1,81 @@
+"""What README and docs say can be done, can be done; what is generated from the code is up to date."""
+
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+from twinloop.cli import COMMANDS
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the examples in it, where the README's commands have been run."""
+    folder = tmp_path_factory.mktemp("readme")
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    (commands,) = blocks(README, "sh")
+    # A hundred episodes show the same as five hundred.
+    script = commands.replace("--episodes 500", "--episodes 100").replace("twinloop ", f"{sys.executable} -m twinloop ")
+    subprocess.run(["bash", "-euc", script], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+def test_the_commands_of_the_readme_run(place: Path):
+    assert (place / "datasets" / "demo" / "meta" / "info.json").exists()
+
+
+def test_the_python_of_the_readme_runs_as_a_script_without_ceremony(place: Path):
+    (script,) = blocks(README, "python")
+    (place / "script.py").write_text(script)
+    done = subprocess.run([sys.executable, "script.py"], cwd=place, check=True, capture_output=True, text=True)
+    assert "(256, 8) (256, 8) (256, 8)" in done.stdout
+
+
+def test_the_sql_and_python_of_the_dataset_page_run(place: Path):
+    page = (ROOT / "docs" / "dataset.md").read_text()
+    for commands in blocks(page, "sh"):
+        script = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
+        subprocess.run(["bash", "-euc", script], cwd=place, check=True, capture_output=True)
+    for script in blocks(page, "python"):
+        subprocess.run([sys.executable, "-c", script], cwd=place, check=True, capture_output=True)
+
+
+def test_the_config_of_the_readme_is_the_example():
+    (config,) = blocks(README, "yaml")
+    assert config.split("\n", 1)[1] == (ROOT / "examples" / "pick_and_place.yaml").read_text()
+
+
+def test_generated_pages_are_up_to_date():
+    spec = spec_from_file_location("build", ROOT / "docs" / "build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    build = module_from_spec(spec)
+    spec.loader.exec_module(build)
+    for name, page in build.PAGES.items():
+        assert (ROOT / "docs" / name).read_text() == page(), f"run `make docs`: {name} is out of date"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_examples(command: str):
+    done = subprocess.run(
+        [sys.executable, "-m", "twinloop", command, "--help"], check=True, capture_output=True, text=True
+    )
+    assert f"twinloop {command}" in done.stdout
+    assert "examples:" in done.stdout
+    assert "--json" in done.stdout
+
+
+def test_links_of_the_readme_lead_somewhere():
+    for link in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (ROOT / link).exists(), link
