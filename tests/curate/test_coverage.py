@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import qmc
 
-from twinloop.curate.coverage import coverage
+from twinloop.curate.coverage import centred_discrepancy, coverage
 
 
 def columns_of(points: np.ndarray) -> dict[str, np.ndarray]:
@@ -98,3 +98,8 @@ def test_nothing_varied_is_nothing_to_say(columns):
     assert told.columns == ()
     assert told.unevenness is None
     assert told.worst_pair is None
+
+
+def test_the_discrepancy_is_scipys(rng: np.random.Generator):
+    for points in (rng.random((100, 3)), qmc.Sobol(5, rng=1).random(64)):
+        assert centred_discrepancy(points) == pytest.approx(qmc.discrepancy(points, method="CD"), rel=1e-9)

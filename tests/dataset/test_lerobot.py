@@ -21,7 +21,7 @@ def path(tmp_path_factory) -> Path:
 
 
 def small_files(monkeypatch):
-    monkeypatch.setattr(lerobot, "DATA_FILE_MB", 0.01)
+    monkeypatch.setattr(lerobot, "WRITTEN_FILE_MB", 0.01)
     monkeypatch.setattr(_lerobot_episodes, "FILE_EPISODES", 7)
     monkeypatch.setattr(_lerobot_episodes, "GROUP_EPISODES", 3)
 

@@ -80,8 +80,7 @@ def write_data(dataset: Dataset, out: Path, plan: Sequence[DataFile], tasks: Map
     for chunk in {file.chunk_index for file in plan}:
         (out / f"data/chunk-{chunk:03d}").mkdir(exist_ok=True)
     # Threads, since decoding, encoding and hashing all leave Python; the order of results is the plan's.
-    # Half the processors, because each of these threads has another that reads ahead for it.
-    with ThreadPoolExecutor(max_workers=max(1, min(4, (os.cpu_count() or 1) // 2))) as pool:
+    with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool:
         done = list(pool.map(lambda file: _write_file(dataset, out, file, tasks), plan))
     samples = [sample for _, parts in done for sample in parts]
     names = samples[0] if samples else ()

@@ -24,12 +24,13 @@ from .stats import Moments
 
 CODEBASE_VERSION = "v3.0"
 DATA_FILE_MB = 100
+WRITTEN_FILE_MB = 32  # well below LeRobot's most, so that several are written side by side
 VIDEO_FILE_MB = 200
 
 
 def export(dataset: Dataset, out: Path) -> dict[str, FileDigest]:
     """Write `meta/` and `data/` into the empty folder `out`; returns each file's path below it and digest."""
-    plan = data_file_plan(dataset.entries, DATA_FILE_MB * 10**6)
+    plan = data_file_plan(dataset.entries, WRITTEN_FILE_MB * 10**6)
     episodes = write_episodes(dataset, out, plan)
     data = write_data(dataset, out, plan, episodes.tasks)
     (out / "meta").mkdir(exist_ok=True)

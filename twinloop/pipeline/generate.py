@@ -15,7 +15,7 @@ from twinloop.pipeline.config import MOST_EPISODES, RunConfig
 from twinloop.pipeline.produce import Job, produce, twin_of
 from twinloop.pipeline.versions import versions
 
-SLOTS_PER_WORKER = 128
+SLOTS_PER_WORKER = 256
 """Simulations a worker keeps in flight at most. Beyond this a CPU core steps no faster, the first shard only
 comes later and memory grows; the data is the same at any number."""
 
