@@ -75,7 +75,7 @@ class Limit:
         self.draws: Draws = Sampler(config.randomization, seed=0).draw(0, width)
         expert = Expert(self.twin, config.expert, width=width, seed=0)
         cell = Cell(self.twin, width=width, threads=0)
-        (episodes,) = rollout(cell, iter([self.draws]), expert)
+        (episodes,) = rollout(cell, iter([self.draws]), expert, seed=0)
         self.lengths = episodes.lengths
         self.commands = _padded(episodes)
         self.cell = cell

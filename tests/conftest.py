@@ -48,7 +48,7 @@ def simulate(twin: Twin) -> Simulate:
         width = width or stop - first
         draws = Sampler(ranges, seed=seed).draw(first, stop)
         actor = Expert(of, expert, width=width, seed=seed)
-        (episodes,) = rollout(Cell(of, width=width), iter([draws]), actor)
+        (episodes,) = rollout(Cell(of, width=width), iter([draws]), actor, seed=seed)
         return episodes
 
     return run

@@ -27,7 +27,7 @@ def test_the_tape_is_the_same_at_any_number_of_threads(twin: Twin, few: Episodes
     draws = Sampler(SEED_RANGES, seed=0).draw(0, 12)
     for threads in (2, 7):
         expert = Expert(twin, ExpertConfig(), width=12, seed=0)
-        (again,) = rollout(Cell(twin, width=12, threads=threads), iter([draws]), expert)
+        (again,) = rollout(Cell(twin, width=12, threads=threads), iter([draws]), expert, seed=0)
         np.testing.assert_array_equal(again.tape, few.tape)
 
 
@@ -79,7 +79,7 @@ def test_a_diverged_simulation_is_a_verdict_and_its_neighbours_do_not_notice(twi
     draws = Sampler(SEED_RANGES, seed=0).draw(0, 12)
     cell = Cell(twin, width=12)
     expert = Expert(twin, ExpertConfig(), width=12, seed=0)
-    (episodes,) = rollout(cell, iter([draws]), _Saboteur(expert, cell, slot=3))
+    (episodes,) = rollout(cell, iter([draws]), _Saboteur(expert, cell, slot=3), seed=0)
     verdicts = judge(episodes, twin, CurateConfig())
     assert verdicts.reasons[3] == "divergence"
     assert not verdicts.storable[3]

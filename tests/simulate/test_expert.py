@@ -102,7 +102,7 @@ class _Thief:
 def test_a_lost_grasp_is_tried_once_more(twin: Twin, retries: int, succeeds: bool):
     draws = Sampler({}, seed=0).draw(0, 2)
     expert = Expert(twin, ExpertConfig(action_noise_rad=0.0, retries=retries), width=2, seed=0)
-    (episodes,) = rollout(Cell(twin, width=2), iter([draws]), _Thief(expert))
+    (episodes,) = rollout(Cell(twin, width=2), iter([draws]), _Thief(expert), seed=0)
     assert episodes.success.tolist() == [succeeds] * 2
     assert episodes.lost.tolist() == [not succeeds] * 2
     assert episodes.retries.tolist() == [retries] * 2

@@ -1,8 +1,11 @@
 """From Episodes to a Recording: which channels are recorded, under which names and units."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from twinloop.observe.recording import Feature, Recording
+from twinloop.observe.sensors import SEEN, ObserveConfig, sense
 from twinloop.simulate.episodes import Episodes
 from twinloop.twin.twin import Twin
 
@@ -21,10 +24,23 @@ SOURCES = {
     "next.success": "success",
 }
 
+CLEAN = "clean."  # what was really there, where a sensor stands before it
+
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 
 
-def features_of(twin: Twin) -> tuple[Feature, ...]:
+def features_of(twin: Twin, config: ObserveConfig) -> tuple[Feature, ...]:
+    seen = _seen_features(twin)
+    if not config.keep_clean:
+        return seen
+    return seen + tuple(replace(feature, name=CLEAN + feature.name) for feature in seen if _sensed(feature))
+
+
+def _sensed(feature: Feature) -> bool:
+    return SOURCES[feature.name] in SEEN
+
+
+def _seen_features(twin: Twin) -> tuple[Feature, ...]:
     joints = (*twin.robot.arm_joints, "gripper")
     size = (len(joints),)
     gripper = twin.robot.gripper.unit
@@ -49,12 +65,18 @@ def features_of(twin: Twin) -> tuple[Feature, ...]:
     )
 
 
-def observe(episodes: Episodes, twin: Twin) -> Recording:
-    features = features_of(twin)
+def observe(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int) -> Recording:
+    features = features_of(twin, config)
+    seen = sense(episodes, twin, config, seed=seed)
     frames = {}
     for feature in features:
-        channel = SOURCES[feature.name]
-        values = _last_frames(episodes) if channel is None else episodes[channel]
+        channel = SOURCES[feature.name.removeprefix(CLEAN)]
+        if channel is None:
+            values = _last_frames(episodes)
+        elif channel in seen and not feature.name.startswith(CLEAN):
+            values = seen[channel]
+        else:
+            values = episodes[channel]
         if feature.shape == (1,):
             values = values.reshape(-1)
         frames[feature.name] = np.ascontiguousarray(values, dtype=feature.dtype)

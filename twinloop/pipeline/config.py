@@ -4,12 +4,13 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 
 from twinloop.curate.limits import CurateConfig
 from twinloop.errors import UsageError
+from twinloop.observe.sensors import ObserveConfig, Velocity
 from twinloop.pipeline.ranges import read_randomization, written
 from twinloop.pipeline.section import Section
 from twinloop.pipeline.yaml_file import parse_yaml, read_yaml
@@ -65,6 +66,7 @@ class RunConfig:
     randomization: dict[str, Distribution]
     rollout: RolloutConfig
     expert: ExpertConfig
+    observe: ObserveConfig
     curate: CurateConfig
     dataset: DatasetConfig
 
@@ -83,6 +85,7 @@ class RunConfig:
             "randomization": {group: rows for group, rows in groups.items() if rows},
             "rollout": asdict(self.rollout),
             "expert": asdict(self.expert),
+            "observe": asdict(self.observe),
             "curate": asdict(self.curate),
             "dataset": asdict(self.dataset),
         }
@@ -117,6 +120,7 @@ def _read(root: Section, folder: Path) -> RunConfig:
         randomization=read_randomization(root.section("randomization")),
         rollout=_read_rollout(root.section("rollout")),
         expert=_read_expert(root.section("expert")),
+        observe=_read_observe(root.section("observe")),
         curate=_read_curate(root.section("curate")),
         dataset=_read_dataset(root.section("dataset")),
     )
@@ -213,6 +217,16 @@ def _read_expert(section: Section) -> ExpertConfig:
     )
     section.finish()
     return expert
+
+
+def _read_observe(section: Section) -> ObserveConfig:
+    default = ObserveConfig()
+    config = ObserveConfig(
+        velocity=section.one_of("velocity", default.velocity, {word: word for word in get_args(Velocity)}),
+        keep_clean=section.flag("keep_clean", default.keep_clean),
+    )
+    section.finish()
+    return config
 
 
 def _read_curate(section: Section) -> CurateConfig:

@@ -103,7 +103,7 @@ def header_of(config: RunConfig, name: str, episodes: int, keep_rejected: bool) 
         source="sim",
         robot=config.scene.robot.name,
         fps=twin.control_hz,
-        features=features_of(twin),
+        features=features_of(twin, config.observe),
         phases=tuple(phase.name for phase in config.scene.task.phases),
         config_digest=config.digest,
         run_seed=config.rollout.seed,

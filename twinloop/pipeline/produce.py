@@ -47,7 +47,16 @@ def twin_of(config: RunConfig) -> Twin:
         control_hz=rollout_.control_hz,
         timestep_s=rollout_.timestep_ms / 1000,
         rolling_friction="rolling_friction_mm" in config.randomization,
+        longest_delay_s=_longest_delay_s(config),
     )
+
+
+def _longest_delay_s(config: RunConfig) -> float:
+    """What the delay lines must hold: the longest drawn delay, and four deviations of its jitter."""
+    rows = config.randomization
+    longest_ms = rows["action_delay_ms"].support()[1] if "action_delay_ms" in rows else 0.0
+    jitter_ms = rows["action_jitter_ms"].support()[1] if "action_jitter_ms" in rows else 0.0
+    return (longest_ms + 4 * jitter_ms) / 1000
 
 
 def produce(job: Job, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, ShardDraft]]:
@@ -57,7 +66,7 @@ def produce(job: Job, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeR
     sampler = Sampler(config.randomization, seed=seed)
     expert = Expert(twin, config.expert, width=job.width, seed=seed)
     blocks = (sampler.draw(first, stop) for first, stop in ranges)
-    for episodes in rollout(Cell(twin, width=job.width), blocks, expert):
+    for episodes in rollout(Cell(twin, width=job.width), blocks, expert, seed=seed):
         attempts = episodes.draws.attempts
         first, stop = int(attempts[0]), int(attempts[-1]) + 1
         yield (first, stop), _write(episodes, config, twin, job)
@@ -65,7 +74,7 @@ def produce(job: Job, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeR
 
 def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job) -> ShardDraft:
     verdicts = judge(episodes, twin, config.curate)
-    recording = observe(episodes, twin)
+    recording = observe(episodes, twin, config.observe, seed=config.rollout.seed)
     stored = verdicts.storable if job.keep_rejected else verdicts.storable & verdicts.accepted
     attempts = episodes.draws.attempts
     count = len(attempts)

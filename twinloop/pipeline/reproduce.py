@@ -27,5 +27,5 @@ def reproduce(config: RunConfig, attempt: int) -> Reproduced:
     twin, seed = twin_of(config), config.rollout.seed
     draws = Sampler(config.randomization, seed=seed).draw(attempt, attempt + 1)
     expert = Expert(twin, config.expert, width=1, seed=seed)
-    (episodes,) = rollout(Cell(twin, width=1), iter([draws]), expert)
+    (episodes,) = rollout(Cell(twin, width=1), iter([draws]), expert, seed=seed)
     return Reproduced(twin, episodes, judge(episodes, twin, config.curate))

@@ -43,6 +43,7 @@ class Cell:
         self.table_height_m = np.zeros(width)
         self.object_half_height_m = np.zeros(width)
         self.failed = np.zeros(width, bool)
+        self._history = _history_at_home(twin)
         self._look()
 
     def __getitem__(self, field: str) -> np.ndarray:
@@ -69,6 +70,8 @@ class Cell:
         self._mocap_quat[ids, twin.target_mocap] = start.goal_pose[:, 3:]
         self._ctrl[np.ix_(ids, twin.arm_controls)] = twin.robot.home_rad
         self._ctrl[ids, twin.gripper_control] = gripper.open_control
+        if len(self._history):
+            self.batch.bind("history")[ids] = self._history
         self.table_height_m[ids] = values["table_height_cm"] / 100
         self.object_half_height_m[ids] = twin.object.half_extents_m[2] * values["object_size_scale"]
         self.failed[ids] = False
@@ -130,6 +133,21 @@ class Cell:
         self.object_speed_m_s = length(self.object_velocity)
         w, x, y, z = self.object_quat.T
         self.object_yaw_rad = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+
+def _history_at_home(twin: Twin) -> np.ndarray:
+    """Delay lines filled with the commands that hold the arm at home; the engine fills them with zeros."""
+    data = mujoco.MjData(twin.model)
+    gripper = twin.robot.gripper
+    home = {
+        **dict(zip(twin.arm_controls, twin.robot.home_rad, strict=True)),
+        twin.gripper_control: gripper.open_control,
+    }
+    for actuator, control in home.items():
+        samples = int(twin.model.actuator_history[actuator, 0])
+        if samples:
+            mujoco.mj_initCtrlHistory(twin.model, data, int(actuator), None, np.full(samples, control))
+    return data.history.copy()
 
 
 def _quieten_engine() -> None:

@@ -12,12 +12,13 @@ import numpy as np
 from twinloop.randomize.draw import Draws
 from twinloop.simulate.actor import Act, Actor
 from twinloop.simulate.cell import Cell
+from twinloop.simulate.drive import Drive
 from twinloop.simulate.episodes import Episodes, channels_of
 
 
-def rollout(cell: Cell, blocks: Iterator[Draws], actor: Actor) -> Iterator[Episodes]:
+def rollout(cell: Cell, blocks: Iterator[Draws], actor: Actor, *, seed: int) -> Iterator[Episodes]:
     """Simulate every episode of every block; yield each block when the last of its episodes has ended."""
-    return _Rollout(cell, blocks, actor).run()
+    return _Rollout(cell, blocks, actor, Drive(cell, seed=seed)).run()
 
 
 class _Block:
@@ -34,8 +35,8 @@ class _Block:
 
 
 class _Rollout:
-    def __init__(self, cell: Cell, blocks: Iterator[Draws], actor: Actor):
-        self.cell, self.blocks, self.actor = cell, blocks, actor
+    def __init__(self, cell: Cell, blocks: Iterator[Draws], actor: Actor, drive: Drive):
+        self.cell, self.blocks, self.actor, self.drive = cell, blocks, actor, drive
         self.channels = channels_of(cell.twin)
         width = cell.width
         size = max(part.stop for part in self.channels.values())
@@ -60,7 +61,7 @@ class _Rollout:
             self._record(act)
             if self.active.any():
                 ids = None if self.active.all() else np.flatnonzero(self.active)
-                self.cell.step(ids, act.command_rad, act.opening)
+                self.cell.step(ids, self.drive.carry(act.command_rad), act.opening)
                 self.tick[self.active] += 1
             # Newcomers first act in the next period; an idle slot is not stepped and costs nothing.
             self._refill()
@@ -138,6 +139,7 @@ class _Rollout:
             if block.admitted == len(block.tapes):
                 self.filling = None
             self.cell.admit(ids, block.draws, rows)
+            self.drive.begin(ids, block.draws, rows)
             self.actor.begin(ids, block.draws.attempts[rows])
             self.active[ids] = True
             self.tick[ids] = 0

@@ -1,5 +1,7 @@
 """From robot, task and object to a compiled Twin."""
 
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 
@@ -26,8 +28,13 @@ def assemble(
     control_hz: int = 25,
     timestep_s: float = 0.004,
     rolling_friction: bool = False,
+    longest_delay_s: float = 0.0,
 ) -> Twin:
-    """Compile a cell. Rolling friction makes contacts dearer and is left out where nothing rolls, unless asked for."""
+    """Compile a cell.
+
+    Rolling friction makes contacts dearer and is left out where nothing rolls, unless asked for. Commands can be
+    delayed by up to `longest_delay_s`: the engine keeps that much of their history.
+    """
     spec = mujoco.MjSpec()
     spec.modelname = f"{robot.name}/{task.name}"
     _set_options(spec, timestep_s)
@@ -37,12 +44,15 @@ def assemble(
     _add_object(spec, thing, rolls=thing.rolls or rolling_friction)
     task.furnish(spec)
     _add_sensors(spec, robot)
+    if longest_delay_s > 0:
+        for actuator in spec.actuators:
+            actuator.nsample = int(np.ceil(longest_delay_s / timestep_s)) + 1
     _add_lights_and_camera(spec)
     try:
         model = spec.compile()
     except ValueError as error:
         raise ModelError(f"robot {robot.name} does not compile into the {task.name} scene: {error}") from error
-    return _index(model, robot, task, thing, control_hz)
+    return replace(_index(model, robot, task, thing, control_hz), longest_delay_s=longest_delay_s)
 
 
 def _set_options(spec: mujoco.MjSpec, timestep_s: float) -> None:

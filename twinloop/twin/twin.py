@@ -38,6 +38,7 @@ class Twin:
     table_body: int
     target_mocap: int
     sensors: dict[str, slice]
+    longest_delay_s: float = 0.0
 
     @property
     def control_period_s(self) -> float:

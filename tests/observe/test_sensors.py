@@ -1,0 +1,117 @@
+"""Sensors change what is seen, never what is: each error is what its row says, and off means off."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.conftest import Simulate
+from twinloop.observe.features import features_of, observe
+from twinloop.observe.sensors import ObserveConfig, sense
+from twinloop.randomize.distribution import Constant
+from twinloop.randomize.draw import Sampler
+from twinloop.randomize.sensing import SENSING
+from twinloop.simulate.episodes import Episodes
+from twinloop.twin.twin import Twin
+
+
+def through(few: Episodes, **drawn: float) -> Episodes:
+    """The same episodes, seen through other sensors."""
+    draws = Sampler({name: Constant(value) for name, value in drawn.items()}, seed=0).draw(0, len(few.lengths))
+    return replace(few, draws=draws)
+
+
+def seen(few: Episodes, twin: Twin, config: ObserveConfig = ObserveConfig(), **drawn: float) -> dict[str, np.ndarray]:  # noqa: B008
+    return sense(through(few, **drawn), twin, config, seed=0)
+
+
+def test_with_every_sensor_perfect_the_tape_is_what_is_seen(few: Episodes, twin: Twin):
+    for channel, values in seen(few, twin).items():
+        np.testing.assert_array_equal(values, few[channel])
+    for channel, values in seen(few, twin, encoder_noise_mrad=0.0).items():
+        np.testing.assert_allclose(values, few[channel], atol=1e-6)
+
+
+@pytest.mark.parametrize("row", SENSING, ids=lambda row: row.name)
+def test_every_row_changes_what_is_seen_and_nothing_else(simulate: Simulate, twin: Twin, few: Episodes, row):
+    changed = seen(few, twin, **{row.name: row.sensible[1]})
+    assert any(not np.allclose(values, few[channel], atol=1e-6) for channel, values in changed.items())
+    calm, noisy = (simulate(1, ranges={row.name: Constant(value)}) for value in row.sensible)
+    np.testing.assert_array_equal(calm.tape, noisy.tape)
+
+
+def test_encoder_noise_has_the_deviation_it_says(few: Episodes, twin: Twin):
+    error = seen(few, twin, encoder_noise_mrad=1.0)["position"] - few["position"]
+    assert error[:, :7].std() == pytest.approx(1e-3, rel=0.05)
+    assert (np.abs(error[:, 7]) < 1e-6).all()
+
+
+def test_a_bias_stays_for_an_episode_and_is_another_in_the_next(few: Episodes, twin: Twin):
+    error = seen(few, twin, encoder_bias_mrad=5.0)["position"] - few["position"]
+    first, second = error[: few.lengths[0], :7], error[few.starts[1] : few.starts[1] + few.lengths[1], :7]
+    np.testing.assert_allclose(first, np.broadcast_to(first[0], first.shape), atol=1e-6)
+    assert not np.allclose(first[0], second[0], atol=1e-4)
+    assert np.abs(error).max() <= 5e-3 + 1e-6
+
+
+def test_an_encoder_tells_whole_steps(few: Episodes, twin: Twin):
+    steps = seen(few, twin, encoder_step_mrad=1.6)["position"][:, :7] / 1.6e-3
+    np.testing.assert_allclose(steps, np.round(steps), atol=1e-6)
+
+
+def test_a_delay_shows_what_was_there_before(few: Episodes, twin: Twin):
+    late = seen(few, twin, observation_delay_ms=80.0)["position"][: few.lengths[0]]
+    np.testing.assert_allclose(late[2:], few["position"][: few.lengths[0] - 2], atol=1e-6)
+    np.testing.assert_allclose(late[:2], few["position"][[0, 0]], atol=1e-6)
+
+
+def test_a_lost_observation_repeats_the_one_before(few: Episodes, twin: Twin):
+    told = seen(few, twin, observation_loss_share=0.5)["position"][: few.lengths[0]]
+    moving = np.flatnonzero((np.diff(few["position"][: few.lengths[0]], axis=0) != 0).any(axis=1))
+    repeated = (np.diff(told, axis=0) == 0).all(axis=1)[moving]
+    assert 0.3 < repeated.mean() < 0.7
+
+
+def test_a_tracker_is_lost_for_its_share_of_the_time(few: Episodes, twin: Twin):
+    long = np.linspace(0, 1, few.lengths.sum())[:, None]
+    tape = few.tape.copy()
+    tape[:, few.channels["environment"].start] = long[:, 0]
+    told = sense(replace(through(few, tracker_loss_share=0.3), tape=tape), twin, ObserveConfig(), seed=0)
+    stuck = np.diff(told["environment"][:, 0]) == 0
+    assert 0.15 < stuck.mean() < 0.45
+
+
+def test_tracked_orientations_stay_orientations(few: Episodes, twin: Twin):
+    quaternions = seen(few, twin, tracker_turn_noise_deg=3.0)["environment"][:, 3:7]
+    np.testing.assert_allclose(np.linalg.norm(quaternions, axis=1), 1, atol=1e-6)
+    cosine = np.abs((quaternions * few["environment"][:, 3:7]).sum(axis=1)).clip(0, 1)
+    angle_deg = np.rad2deg(2 * np.arccos(cosine))
+    assert np.sqrt(np.mean(angle_deg**2) / 3) == pytest.approx(3.0, rel=0.1)
+
+
+def test_the_goal_is_known_not_tracked(few: Episodes, twin: Twin):
+    told = seen(few, twin, tracker_noise_mm=3.0, tracker_delay_ms=100.0)["environment"]
+    np.testing.assert_array_equal(told[:, 7:], few["environment"][:, 7:])
+
+
+def test_differentiated_velocity_is_the_change_of_what_is_seen(few: Episodes, twin: Twin):
+    told = seen(few, twin, ObserveConfig(velocity="differentiated"), encoder_step_mrad=1.6)
+    change = np.diff(told["position"][: few.lengths[0]], axis=0) / twin.control_period_s
+    np.testing.assert_allclose(told["velocity"][1 : few.lengths[0]], change)
+    assert (told["velocity"][few.starts] == 0).all()
+
+
+def test_clean_recordings_are_kept_beside_noisy_ones(few: Episodes, twin: Twin):
+    config = ObserveConfig(keep_clean=True)
+    recording = observe(through(few, encoder_noise_mrad=1.0), twin, config, seed=0)
+    assert {feature.name for feature in features_of(twin, config)} == set(recording.frames)
+    np.testing.assert_array_equal(recording.frames["clean.observation.state"], few["position"])
+    assert not np.array_equal(recording.frames["observation.state"], few["position"])
+    assert "clean.action" not in recording.frames
+
+
+def test_what_is_seen_does_not_depend_on_the_company(few: Episodes, twin: Twin):
+    together = seen(few, twin, encoder_noise_mrad=1.0, tracker_loss_share=0.2)["position"]
+    first = replace(few, lengths=few.lengths[:1], tape=few.tape[: few.lengths[0]])
+    alone = seen(first, twin, encoder_noise_mrad=1.0, tracker_loss_share=0.2)["position"]
+    np.testing.assert_array_equal(alone, together[: few.lengths[0]])

@@ -1,0 +1,24 @@
+"""Rows of the latency gap: how late, how unevenly and how completely commands and observations arrive."""
+
+import numpy as np
+
+from twinloop.randomize.parameter import Parameter, Rows
+
+
+def _action_delay(rows: Rows, ids: np.ndarray, delay_ms: np.ndarray) -> None:
+    # The engine's own delay line; `assemble` has given it the length that the longest draw needs.
+    rows["actuator_delay"][ids] = (delay_ms / 1000)[:, None]
+
+
+LATENCY = (
+    Parameter("action_delay_ms", "latency", "latency", "ms", "how late a command reaches the motors",
+              0.0, (0.0, 60.0), "bus, driver and network of a desk-top arm", (0.0, 500.0), apply=_action_delay),
+    Parameter("action_jitter_ms", "latency", "latency", "ms", "deviation of that delay from period to period",
+              0.0, (0.0, 10.0), "schedulers without real-time priority", (0.0, 200.0)),
+    Parameter("command_loss_share", "latency", "latency", "1", "share of commands that are lost; the last one holds",
+              0.0, (0.0, 0.05), "wireless and USB under load", (0.0, 0.9)),
+    Parameter("observation_delay_ms", "latency", "latency", "ms", "how old an observation is when it is recorded",
+              0.0, (0.0, 60.0), "exposure, transfer and decoding", (0.0, 500.0)),
+    Parameter("observation_loss_share", "latency", "latency", "1", "share of observations that repeat the one before",
+              0.0, (0.0, 0.05), "wireless and USB under load", (0.0, 0.9)),
+)  # fmt: skip
