@@ -35,9 +35,13 @@ def test_a_slot_used_again_does_not_drift(twin: Twin):
     """Every row of the table applied over and over gives the same model, with mass and inertia in proportion."""
     ranges = {row.name: Uniform(*row.sensible) for row in TABLE if not row.pool}
     draws = Sampler(ranges, seed=0).draw(0, 4)
-    cell = Cell(twin, width=4)
+    able = assemble(
+        twin.robot, twin.task, twin.object, rolling_friction=True, off_centre_mass=True, longest_delay_s=0.1
+    )
+    cell = Cell(able, width=4)
     ids = np.arange(4)
     cell.admit(ids, draws, ids)
+    assert not cell.failed.any()
     fields = ("body_mass", "body_inertia", "geom_size", "geom_solref", "actuator_biasprm", "opt.gravity", "body_pos")
     first = {field: cell[field].copy() for field in fields}
     for _ in range(3):
@@ -57,6 +61,15 @@ def test_mass_brings_its_inertia_and_constants_along(twin: Twin):
     # A free body's inverse weight is 1 / mass: the engine recomputed it from the mass it was given.
     inverse = cell.batch.expanded("body_invweight0")
     np.testing.assert_allclose(inverse[:, body, 0], 1 / mass, rtol=1e-6)
+
+
+def test_an_off_centre_mass_is_where_it_was_put(twin: Twin):
+    able = assemble(twin.robot, twin.task, twin.object, off_centre_mass=True)
+    cell = Cell(able, width=1)
+    where = cell.batch.bind("xipos")
+    draws = Sampler({"object_com_offset_mm": Constant(3.0)}, seed=0).draw(0, 1)
+    cell.admit(np.array([0]), draws, np.array([0]))
+    np.testing.assert_allclose(where[0, able.object_body] - cell.object_position[0], 0.003, atol=1e-9)
 
 
 class _Saboteur:
@@ -93,10 +106,12 @@ def test_a_diverged_simulation_is_a_verdict_and_its_neighbours_do_not_notice(twi
 def test_every_physical_row_changes_the_physics(twin: Twin, simulate: Simulate):
     """A row that no trajectory notices would be a promise not kept."""
     noiseless = ExpertConfig(action_noise_rad=0.0)
-    rolling = assemble(twin.robot, twin.task, twin.object, rolling_friction=True)
+    able = assemble(twin.robot, twin.task, twin.object, rolling_friction=True, off_centre_mass=True)
     for row in TABLE:
         if row.group == "physics":
             low, high = (
-                simulate(1, ranges={row.name: Constant(bound)}, expert=noiseless, of=rolling) for bound in row.sensible
+                simulate(1, ranges={row.name: Constant(bound)}, expert=noiseless, of=able) for bound in row.sensible
             )
+            assert low.success.all(), row.name
+            assert high.success.all(), row.name
             assert low.tape.shape != high.tape.shape or not np.array_equal(low.tape, high.tape), row.name

@@ -7,7 +7,8 @@ import pytest
 from twinloop.errors import UsageError
 from twinloop.pipeline.config import RunConfig, config_from_text, load_config
 from twinloop.pipeline.embedded import embedded_config
-from twinloop.randomize.distribution import Choice, Normal, Uniform
+from twinloop.randomize.distribution import Choice, Constant, Normal, Uniform
+from twinloop.randomize.table import BY_NAME
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "pick_and_place.yaml"
@@ -63,6 +64,13 @@ def test_an_argument_may_be_a_distribution():
     assert config.randomization["friction_coefficient"] == Normal(Uniform(0.5, 0.6), 0.05)
 
 
+def test_realistic_varies_everything_and_what_is_named_wins():
+    assert set(read("randomization: realistic").randomization) == set(BY_NAME)
+    config = read("randomization: {preset: realistic, physics: {object_mass_kg: 0.2}}")
+    assert config.randomization["object_mass_kg"] == Constant(0.2)
+    assert config.randomization["action_delay_ms"] == Uniform(0.0, 60.0)
+
+
 def physics(row: str) -> str:
     return f"randomization:\n  physics:\n    {row}\n"
 
@@ -96,6 +104,8 @@ BAD = {
         ["cell.yaml:3", "randomization.physics.friction_coeficient", "did you mean friction_coefficient"],
     ),
     "the wrong group": (physics("lighting_intensity: [1, 2]"), ["belongs under randomization.visual"]),
+    "an unknown preset": ("randomization: realstic\n", ["randomization", "realstic", "did you mean realistic"]),
+    "an unknown preset inside": ("randomization: {preset: wild}\n", ["randomization.preset", "wild", "realistic"]),
     "an unknown group": ("randomization: {optics: {}}\n", ["optics", "visual"]),
     "an inverted range": (physics("object_mass_kg: [0.4, 0.05]"), ["inverted", "0.4", "0.05"]),
     "a NaN": (physics("object_mass_kg: [.nan, 0.4]"), ["nan", "finite"]),

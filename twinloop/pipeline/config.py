@@ -117,7 +117,7 @@ def config_from_text(text: str, *, name: str, folder: Path) -> RunConfig:
 def _read(root: Section, folder: Path) -> RunConfig:
     config = RunConfig(
         scene=_read_scene(root.section("scene"), folder),
-        randomization=read_randomization(root.section("randomization")),
+        randomization=read_randomization(root),
         rollout=_read_rollout(root.section("rollout")),
         expert=_read_expert(root.section("expert")),
         observe=_read_observe(root.section("observe")),

@@ -38,9 +38,22 @@ SLIPS = {
 }
 
 
-def read_randomization(section: Section) -> dict[str, Distribution]:
-    """Parameter name -> distribution, in the order of the table."""
+PRESETS = ("realistic",)
+
+
+def read_randomization(root: Section) -> dict[str, Distribution]:
+    """Parameter name -> distribution, in the order of the table.
+
+    `randomization: realistic` varies every parameter over its sensible range; in a section, `preset: realistic` does
+    so for all that the section does not name.
+    """
+    word = root.raw("randomization")
+    if isinstance(word, str):
+        return _preset(root, "randomization", word)
+    section = root.section("randomization")
     given: dict[str, Distribution] = {}
+    if "preset" in section:
+        given = _preset(section, "preset", section.text("preset", ""))
     for group in GROUPS:
         rows = section.section(group)
         for name in rows:
@@ -53,6 +66,17 @@ def read_randomization(section: Section) -> dict[str, Distribution]:
         rows.finish()
     section.finish()
     return {parameter.name: given[parameter.name] for parameter in TABLE if parameter.name in given}
+
+
+def _preset(section: Section, key: str, name: str) -> dict[str, Distribution]:
+    if name not in PRESETS:
+        raise section.error(key, f"is {name!r}; a mapping of parameters was expected, or {nearest(name, PRESETS)}")
+    return {row.name: _sensible(row) for row in TABLE}
+
+
+def _sensible(row: Parameter) -> Distribution:
+    low, high = row.sensible
+    return choice_of(tuple(range(int(high)))) if row.pool else Uniform(low, high)
 
 
 def _unknown(name: str, group: str) -> str:

@@ -27,6 +27,15 @@ def _object_mass(rows: Rows, ids: np.ndarray, mass_kg: np.ndarray) -> None:
     rows["body_mass"][ids, body] = mass_kg
 
 
+def _object_com(rows: Rows, ids: np.ndarray, offset_mm: np.ndarray) -> None:
+    rows["body_ipos"][ids, rows.twin.object_body] += offset_mm / 1000
+
+
+def _object_inertia(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
+    # Mass further out or further in than in a solid of one material; after the mass, which sets what is scaled.
+    rows["body_inertia"][ids, rows.twin.object_body] *= scale[:, None]
+
+
 def _friction(column: int, scale: float):
     def apply(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
         rows["geom_friction"][ids, rows.twin.object_geom, column] = values * scale
@@ -115,6 +124,10 @@ PHYSICS = (
               0.0, (-2.0, 2.0), "an unlevelled bench", (-15.0, 15.0), ("x", "y"), apply=_gravity_tilt),
     Parameter("table_height_cm", "physics", "environment", "cm", "height of the table against the robot's base",
               0.0, (-1.0, 1.0), "a bench measured by hand", (-20.0, 20.0), apply=_table_height),
+    Parameter("object_com_offset_mm", "physics", "object", "mm", "where the object's mass is centred",
+              0.0, (-4.0, 4.0), "a bottle is lighter near the cap", (-50.0, 50.0), ("x", "y", "z"), apply=_object_com),
+    Parameter("object_inertia_scale", "physics", "object", "×", "how far out the object's mass lies",
+              1.0, (0.7, 1.5), "hollow to weighted", (0.1, 5.0), apply=_object_inertia),
 )  # fmt: skip
 
 RECOMPUTED = frozenset(mujoco.MjModel._setconst_inputs)

@@ -28,12 +28,13 @@ def assemble(
     control_hz: int = 25,
     timestep_s: float = 0.004,
     rolling_friction: bool = False,
+    off_centre_mass: bool = False,
     longest_delay_s: float = 0.0,
 ) -> Twin:
     """Compile a cell.
 
-    Rolling friction makes contacts dearer and is left out where nothing rolls, unless asked for. Commands can be
-    delayed by up to `longest_delay_s`: the engine keeps that much of their history.
+    What makes the physics dearer is left out unless it is asked for: rolling friction where nothing rolls, an object
+    whose centre of mass may be moved, and a history of commands as long as the longest delay they may have.
     """
     spec = mujoco.MjSpec()
     spec.modelname = f"{robot.name}/{task.name}"
@@ -41,7 +42,7 @@ def assemble(
     _add_table(spec)
     robot_spec = robot.build()
     spec.attach(robot_spec, frame=spec.worldbody.add_frame(), prefix=PREFIX)
-    _add_object(spec, thing, rolls=thing.rolls or rolling_friction)
+    _add_object(spec, thing, rolls=thing.rolls or rolling_friction, simple=not off_centre_mass)
     task.furnish(spec)
     _add_sensors(spec, robot)
     if longest_delay_s > 0:
@@ -77,8 +78,9 @@ def _add_table(spec: mujoco.MjSpec) -> None:
     )  # fmt: skip
 
 
-def _add_object(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool) -> None:
+def _add_object(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool, simple: bool) -> None:
     body = spec.worldbody.add_body(name="object", pos=[0.46, -0.13, thing.half_extents_m[2]])
+    body.simple = simple
     body.add_freejoint(name="object")
     # Priority: the object's friction and softness decide every contact it is in, so one row of the
     # parameter table sets the contact and not the larger of two values.
