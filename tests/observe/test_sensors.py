@@ -12,6 +12,8 @@ from twinloop.randomize.distribution import Constant
 from twinloop.randomize.draw import Sampler
 from twinloop.randomize.sensing import SENSING
 from twinloop.simulate.episodes import Episodes
+from twinloop.simulate.expert import ExpertConfig
+from twinloop.twin.assemble import assemble
 from twinloop.twin.twin import Twin
 
 
@@ -21,8 +23,8 @@ def through(few: Episodes, **drawn: float) -> Episodes:
     return replace(few, draws=draws)
 
 
-def seen(few: Episodes, twin: Twin, config: ObserveConfig = ObserveConfig(), **drawn: float) -> dict[str, np.ndarray]:  # noqa: B008
-    return sense(through(few, **drawn), twin, config, seed=0)
+def seen(few: Episodes, twin: Twin, config: ObserveConfig | None = None, /, **drawn: float) -> dict[str, np.ndarray]:
+    return sense(through(few, **drawn), twin, config or ObserveConfig(), seed=0)
 
 
 def test_with_every_sensor_perfect_the_tape_is_what_is_seen(few: Episodes, twin: Twin):
@@ -32,11 +34,25 @@ def test_with_every_sensor_perfect_the_tape_is_what_is_seen(few: Episodes, twin:
         np.testing.assert_allclose(values, few[channel], atol=1e-6)
 
 
+@pytest.fixture(scope="module")
+def wrist_twin(twin: Twin) -> Twin:
+    return assemble(twin.robot, twin.task, twin.object, wrist_sensors=True)
+
+
+@pytest.fixture(scope="module")
+def felt(simulate: Simulate, wrist_twin: Twin) -> Episodes:
+    """Episodes with a force-torque sensor and an IMU at the hand."""
+    return simulate(3, of=wrist_twin)
+
+
 @pytest.mark.parametrize("row", SENSING, ids=lambda row: row.name)
-def test_every_row_changes_what_is_seen_and_nothing_else(simulate: Simulate, twin: Twin, few: Episodes, row):
-    changed = seen(few, twin, **{row.name: row.sensible[1]})
-    assert any(not np.allclose(values, few[channel], atol=1e-6) for channel, values in changed.items())
-    calm, noisy = (simulate(1, ranges={row.name: Constant(value)}) for value in row.sensible)
+def test_every_row_changes_what_is_seen_and_nothing_else(simulate: Simulate, wrist_twin: Twin, felt: Episodes, row):
+    # A walk is of the noise, so there has to be some.
+    besides = {"gyro_noise_mrad_s": 1.0} if row.name == "imu_walk_per_s" else {}
+    plain = seen(felt, wrist_twin, **besides, encoder_noise_mrad=0.0)
+    changed = seen(felt, wrist_twin, **besides, **{row.name: row.sensible[1]})
+    assert any(not np.allclose(values, plain[channel], atol=1e-6) for channel, values in changed.items())
+    calm, noisy = (simulate(1, ranges={row.name: Constant(value)}, of=wrist_twin) for value in row.sensible)
     np.testing.assert_array_equal(calm.tape, noisy.tape)
 
 
@@ -99,6 +115,30 @@ def test_differentiated_velocity_is_the_change_of_what_is_seen(few: Episodes, tw
     change = np.diff(told["position"][: few.lengths[0]], axis=0) / twin.control_period_s
     np.testing.assert_allclose(told["velocity"][1 : few.lengths[0]], change)
     assert (told["velocity"][few.starts] == 0).all()
+
+
+def test_the_wrist_feels_the_weight_of_the_hand(felt: Episodes):
+    """At rest before anything moves: what hangs from the wrist, along the tool's axis, which points down."""
+    hand_kg = 0.73 + 2 * 0.015
+    np.testing.assert_allclose(felt["wrench"][felt.starts, :3], [[0, 0, -hand_kg * 9.81]] * 3, atol=0.05)
+
+
+def test_what_is_carried_weighs_on_the_wrist(simulate: Simulate, wrist_twin: Twin):
+    light, heavy = (
+        simulate(1, of=wrist_twin, ranges={"object_mass_kg": Constant(mass)}, expert=ExpertConfig(action_noise_rad=0))
+        for mass in (0.1, 0.4)
+    )
+    pull = [np.median(-episodes["wrench"][episodes["phase"][:, 0] == 4, 2]) for episodes in (light, heavy)]
+    assert pull[1] - pull[0] == pytest.approx(0.3 * 9.81, rel=0.25)
+
+
+def test_an_imu_at_rest_feels_gravity(felt: Episodes):
+    assert np.linalg.norm(felt["inertial"][felt.starts, :3], axis=1) == pytest.approx(9.81, abs=0.3)
+
+
+def test_wrist_features_are_recorded_when_asked_for(felt: Episodes, wrist_twin: Twin, few: Episodes, twin: Twin):
+    assert observe(felt, wrist_twin, ObserveConfig(), seed=0).frames["observation.force_torque"].shape[1] == 6
+    assert "observation.imu" not in observe(few, twin, ObserveConfig(), seed=0).frames
 
 
 def test_clean_recordings_are_kept_beside_noisy_ones(few: Episodes, twin: Twin):

@@ -15,6 +15,8 @@ SOURCES = {
     "observation.velocity": "velocity",
     "observation.effort": "effort",
     "observation.environment_state": "environment",
+    "observation.force_torque": "wrench",
+    "observation.imu": "inertial",
     "action": "action",
     "command": "command",
     "contact": "contact",
@@ -52,9 +54,10 @@ def _seen_features(twin: Twin) -> tuple[Feature, ...]:
             "observation.environment_state",
             "float32",
             (14,),
-            tuple(f"{thing}.{part}" for thing in ("object", "goal") for part in POSE),
+            _named(("object", "goal"), POSE),
             "m; quaternion",
         ),
+        *(_wrist_features() if twin.has_wrist_sensors else ()),
         Feature("action", "float32", size, joints, f"rad; {gripper}"),
         Feature("command", "float32", size, joints, f"rad; {gripper}"),
         Feature("contact", "float32", (3,), ("left_finger", "right_finger", "support"), "N"),
@@ -63,6 +66,20 @@ def _seen_features(twin: Twin) -> tuple[Feature, ...]:
         Feature("next.done", "bool", (1,)),
         Feature("next.success", "bool", (1,)),
     )
+
+
+def _wrist_features() -> tuple[Feature, ...]:
+    axes = ("x", "y", "z")
+    return (
+        Feature("observation.force_torque", "float32", (6,), _named(("force", "torque"), axes), "N; N·m; tool frame"),
+        Feature(
+            "observation.imu", "float32", (6,), _named(("acceleration", "turn_rate"), axes), "m/s²; rad/s; tool frame"
+        ),
+    )
+
+
+def _named(things: tuple[str, ...], parts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{thing}.{part}" for thing in things for part in parts)
 
 
 def observe(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int) -> Recording:

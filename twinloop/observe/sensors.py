@@ -19,7 +19,8 @@ from twinloop.twin.twin import Twin
 OUTAGE_S = 0.2  # a tracker that has lost the object finds it again after about this long
 
 READ = (*(row.name for row in SENSING), "observation_delay_ms", "observation_loss_share")
-SEEN = ("position", "velocity", "effort", "environment")
+SEEN = ("position", "velocity", "effort", "environment", "wrench", "inertial")
+DRIFT_S = 10.0
 
 
 Velocity = Literal["measured", "differentiated"]
@@ -27,16 +28,17 @@ Velocity = Literal["measured", "differentiated"]
 
 @dataclass(frozen=True)
 class ObserveConfig:
-    """velocity: as the engine has it, or differentiated from sensed positions. keep_clean: record what was really
-    there beside what the sensors said."""
+    """velocity: as the engine has it, or differentiated from sensed positions. wrist: record a force-torque sensor
+    and an IMU at the hand. keep_clean: record what was really there beside what the sensors said."""
 
     velocity: Velocity = "measured"
+    wrist: bool = False
     keep_clean: bool = False
 
 
 def sense(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int) -> dict[str, np.ndarray]:
     """Channel -> what is seen of it, for the channels that sensors stand before."""
-    seen = {channel: episodes[channel] for channel in SEEN}
+    seen = {channel: episodes[channel] for channel in SEEN if channel in episodes.channels}
     if config.velocity == "measured" and not any(name in episodes.draws.varied for name in READ):
         return seen
     seen = {channel: values.astype(float) for channel, values in seen.items()}
@@ -69,12 +71,18 @@ class _Sensors:
             velocity = np.diff(position, axis=0, prepend=position[:1]) / self.period_s
         effort = _at(true["effort"], when)
         effort[:, :-1] += self.drawn["effort_noise_nm"] * self.rng.standard_normal(effort[:, :-1].shape)
-        return {
+        told = {
             "position": position,
             "velocity": velocity,
             "effort": effort,
             "environment": self._tracker(true["environment"]),
         }
+        if "wrench" in true:
+            told |= {
+                "wrench": self._wrench(_at(true["wrench"], when)),
+                "inertial": self._imu(_at(true["inertial"], when)),
+            }
+        return told
 
     def _when(self, count: int, delay_ms: float, lost: np.ndarray) -> np.ndarray:
         """(count,) the moment each frame shows, in frames: late, and standing still while lost."""
@@ -105,6 +113,24 @@ class _Sensors:
         # Orientations do not average; the one of the frame before is shown.
         seen[:, 3:7] = _turned(environment[np.floor(when).astype(int), 3:7], turn)
         return seen
+
+    def _wrench(self, wrench: np.ndarray) -> np.ndarray:
+        """An offset that was not zeroed, and that wanders as the sensor warms up."""
+        count = len(wrench)
+        start, slope = self.rng.standard_normal((2, 3))
+        seconds = np.arange(count)[:, None] * self.period_s
+        offset = self.drawn["force_drift_n"] * (start + slope * seconds / DRIFT_S)
+        noise = self.rng.standard_normal((count, 6)) * np.repeat(
+            [self.drawn["force_noise_n"], self.drawn["torque_noise_nm"]], 3
+        )
+        return wrench + noise + np.column_stack([offset, np.zeros((count, 3))])
+
+    def _imu(self, inertial: np.ndarray) -> np.ndarray:
+        """Accelerations, then turn rates, each with white noise and a bias that walks."""
+        noise = np.repeat([self.drawn["accelerometer_noise_m_s2"], 1e-3 * self.drawn["gyro_noise_mrad_s"]], 3)
+        white, steps = self.rng.standard_normal((2, len(inertial), 6))
+        walk = self.drawn["imu_walk_per_s"] * np.sqrt(self.period_s) * np.cumsum(steps, axis=0)
+        return inertial + noise * (white + walk)
 
     def _outages(self, count: int) -> np.ndarray:
         """A tracker loses the object for a while, not for single frames: two states, left at random."""

@@ -223,6 +223,7 @@ def _read_observe(section: Section) -> ObserveConfig:
     default = ObserveConfig()
     config = ObserveConfig(
         velocity=section.one_of("velocity", default.velocity, {word: word for word in get_args(Velocity)}),
+        wrist=section.flag("wrist", default.wrist),
         keep_clean=section.flag("keep_clean", default.keep_clean),
     )
     section.finish()

@@ -48,6 +48,7 @@ def twin_of(config: RunConfig) -> Twin:
         timestep_s=rollout_.timestep_ms / 1000,
         rolling_friction="rolling_friction_mm" in config.randomization,
         off_centre_mass="object_com_offset_mm" in config.randomization,
+        wrist_sensors=config.observe.wrist,
         longest_delay_s=_longest_delay_s(config),
     )
 

@@ -131,8 +131,15 @@ class Cell:
         self.support_force_n, self.hardest_contact_n = force["support"], force["hardest"]
         self.penetration_m = np.maximum(-sensors[:, twin.sensors["deepest"].start], 0)
         self.object_speed_m_s = length(self.object_velocity)
+        if twin.has_wrist_sensors:
+            self.wrench = _columns(sensors, twin, ("force", "torque"))
+            self.inertial = _columns(sensors, twin, ("acceleration", "turn_rate"))
         w, x, y, z = self.object_quat.T
         self.object_yaw_rad = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+
+def _columns(sensors: np.ndarray, twin: Twin, names: tuple[str, ...]) -> np.ndarray:
+    return np.concatenate([sensors[:, twin.sensors[name]] for name in names], axis=1)
 
 
 def _history_at_home(twin: Twin) -> np.ndarray:

@@ -62,5 +62,7 @@ def channels_of(twin: Twin) -> dict[str, slice]:
         "hardest_contact": 1,
         "object_velocity": 3,
     }
+    if twin.has_wrist_sensors:
+        widths |= {"wrench": 6, "inertial": 6}
     edges = np.cumsum([0, *widths.values()])
     return {name: slice(int(a), int(b)) for name, a, b in zip(widths, edges, edges[1:], strict=False)}

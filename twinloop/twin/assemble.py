@@ -29,12 +29,13 @@ def assemble(
     timestep_s: float = 0.004,
     rolling_friction: bool = False,
     off_centre_mass: bool = False,
+    wrist_sensors: bool = False,
     longest_delay_s: float = 0.0,
 ) -> Twin:
     """Compile a cell.
 
     What makes the physics dearer is left out unless it is asked for: rolling friction where nothing rolls, an object
-    whose centre of mass may be moved, and a history of commands as long as the longest delay they may have.
+    whose centre of mass may be moved, sensors at the wrist, and a history of commands as long as the longest delay.
     """
     spec = mujoco.MjSpec()
     spec.modelname = f"{robot.name}/{task.name}"
@@ -45,6 +46,8 @@ def assemble(
     _add_object(spec, thing, rolls=thing.rolls or rolling_friction, simple=not off_centre_mass)
     task.furnish(spec)
     _add_sensors(spec, robot)
+    if wrist_sensors:
+        _add_wrist_sensors(spec, robot)
     if longest_delay_s > 0:
         for actuator in spec.actuators:
             actuator.nsample = int(np.ceil(longest_delay_s / timestep_s)) + 1
@@ -106,6 +109,19 @@ def _add_sensors(spec: mujoco.MjSpec, robot: Robot) -> None:
         sensor.objtype, sensor.objname = (body, first) if first else (none, "")
         sensor.reftype, sensor.refname = (body, second) if second else (none, "")
         sensor.intprm[:3] = [data, reduction, 1]
+
+
+def _add_wrist_sensors(spec: mujoco.MjSpec, robot: Robot) -> None:
+    """Force and torque between hand and arm, acceleration and turn rate of the hand, all in the tool's frame."""
+    kinds = mujoco.mjtSensor
+    for name, kind in (
+        ("force", kinds.mjSENS_FORCE),
+        ("torque", kinds.mjSENS_TORQUE),
+        ("acceleration", kinds.mjSENS_ACCELEROMETER),
+        ("turn_rate", kinds.mjSENS_GYRO),
+    ):
+        sensor = spec.add_sensor(name=name, type=kind)
+        sensor.objtype, sensor.objname = mujoco.mjtObj.mjOBJ_SITE, PREFIX + robot.tool_site
 
 
 def _add_lights_and_camera(spec: mujoco.MjSpec) -> None:

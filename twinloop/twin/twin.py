@@ -55,6 +55,10 @@ class Twin:
         return self.model.jnt_range[self.arm_joints]
 
     @property
+    def has_wrist_sensors(self) -> bool:
+        return "force" in self.sensors
+
+    @property
     def instruction(self) -> str:
         return self.task.instruction.format(object=self.object.name)
 
