@@ -29,6 +29,7 @@ class Cell:
         bind = self.batch.bind
         self.time_s = bind("time")
         self._qpos, self._qvel, self._ctrl = bind("qpos"), bind("qvel"), bind("ctrl")
+        self._act = bind("act")
         self._sensors, self._forces = bind("sensordata"), bind("actuator_force")
         self._mocap_pos, self._mocap_quat = bind("mocap_pos"), bind("mocap_quat")
         self._anchors, self._axes = bind("xanchor"), bind("xaxis")
@@ -69,6 +70,8 @@ class Cell:
         self._mocap_pos[ids, twin.target_mocap] = start.goal_pose[:, :3]
         self._mocap_quat[ids, twin.target_mocap] = start.goal_pose[:, 3:]
         self._ctrl[np.ix_(ids, twin.arm_controls)] = twin.robot.home_rad
+        filtered = twin.arm_filters >= 0
+        self._act[np.ix_(ids, twin.arm_filters[filtered])] = np.array(twin.robot.home_rad)[filtered]
         self._ctrl[ids, twin.gripper_control] = gripper.open_control
         if len(self._history):
             self.batch.bind("history")[ids] = self._history

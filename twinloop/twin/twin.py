@@ -15,6 +15,7 @@ class Twin:
     """A robot, a task and an object on a table, compiled once and simulated many times.
 
     The index arrays are into the model's joints, state and controls; sensor ranges are into `sensordata`.
+    `arm_filters` are the activations of actuators that filter their commands, -1 for those that do not.
     """
 
     model: mujoco.MjModel
@@ -27,6 +28,7 @@ class Twin:
     arm_qpos: np.ndarray
     arm_dofs: np.ndarray
     arm_controls: np.ndarray
+    arm_filters: np.ndarray
     gripper_qpos: np.ndarray
     gripper_dofs: np.ndarray
     gripper_control: int
