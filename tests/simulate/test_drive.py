@@ -33,7 +33,8 @@ def test_every_row_changes_the_physics(simulate: Simulate, delayed_twin: Twin, r
     besides: dict[str, Distribution] = {}
     value = row.sensible[1]
     if row.name in ("motor_strength_scale", "heat_fade_share"):
-        besides, value = {"motor_strength_scale": Constant(0.35)}, 0.3
+        besides["motor_strength_scale"] = Constant(0.35)
+        value = 0.3
     plain = simulate(1, ranges=besides, expert=CALM, of=delayed_twin)
     bent = simulate(1, ranges={**besides, row.name: Constant(value)}, expert=CALM, of=delayed_twin)
     assert bent.tape.shape != plain.tape.shape or not np.array_equal(bent.tape, plain.tape)
