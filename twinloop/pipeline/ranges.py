@@ -3,7 +3,7 @@
 from typing import Any
 
 from twinloop.errors import nearest
-from twinloop.pipeline.section import Section
+from twinloop.pipeline.section import Section, is_number
 from twinloop.randomize.distribution import (
     Argument,
     Choice,
@@ -116,7 +116,7 @@ def _slip(parameter: Parameter, least: float, most: float) -> str:
 
 
 def _distribution(section: Section, key: str, value: Any) -> Distribution:
-    if _is_number(value):
+    if is_number(value):
         return Constant(float(value))
     if isinstance(value, list):
         if len(value) != 2:
@@ -147,19 +147,19 @@ def _choice(section: Section, key: str, arguments: Any) -> Choice:
     if isinstance(arguments, list):
         arguments = {"values": arguments}
     values = arguments.get("values") if isinstance(arguments, dict) else None
-    if not isinstance(values, list) or not values or not all(_is_number(item) for item in values):
+    if not isinstance(values, list) or not values or not all(is_number(item) for item in values):
         raise section.error(key, f"choice takes a list of numbers, got {arguments!r}")
     weights = arguments.get("weights", [1.0] * len(values))
     if (
         not isinstance(weights, list) or len(weights) != len(values)
-        or not all(_is_number(item) and item >= 0 for item in weights) or sum(weights) <= 0
+        or not all(is_number(item) and item >= 0 for item in weights) or sum(weights) <= 0
     ):  # fmt: skip
         raise section.error(key, f"weights must be {len(values)} numbers of 0 or more, not all 0; got {weights!r}")
     return Choice(tuple(map(float, values)), tuple(map(float, weights)))
 
 
 def _argument(section: Section, key: str, value: Any) -> Argument:
-    return float(value) if _is_number(value) else _distribution(section, key, value)
+    return float(value) if is_number(value) else _distribution(section, key, value)
 
 
 def _checked(section: Section, key: str, distribution: Distribution) -> Distribution:
@@ -179,10 +179,6 @@ def _checked(section: Section, key: str, distribution: Distribution) -> Distribu
         case Normal(_, std) | Truncated(_, std, _, _) if ends(std)[0] <= 0:
             raise section.error(key, f"std must be above 0, got {ends(std)[0]:g}")
     return distribution
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def written(distribution: Distribution, *, pool: bool = False) -> Any:

@@ -86,7 +86,7 @@ class Section:
 
     def numbers(self, key: str) -> tuple[float, ...]:
         value = self.raw(key)
-        if not isinstance(value, list) or not value or not all(_is_number(item) for item in value):
+        if not isinstance(value, list) or not value or not all(is_number(item) for item in value):
             raise self.error(key, f"is {value!r}; a list of numbers was expected")
         return tuple(float(item) for item in value)
 
@@ -103,5 +103,5 @@ class Section:
                 raise self.error(str(key), f"is not a key of this section; {nearest(str(key), self._asked)}")
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
