@@ -68,7 +68,8 @@ def test_what_is_not_physics_is_never_storable(few: Episodes, twin: Twin, name: 
 
 
 def test_every_check_is_tested_here():
-    assert {check.name for check in CHECKS} == {*FAULTS, "divergence", "success", "duration"}
+    # Pressing on a person needs one: tests/twin/test_handover.py.
+    assert {check.name for check in CHECKS} == {*FAULTS, "divergence", "success", "duration", "person_force"}
 
 
 def test_an_episode_without_frames_is_judged(few: Episodes, twin: Twin):

@@ -6,12 +6,13 @@ new rows go at the end: then the draws of every config that does not name them s
 """
 
 from twinloop.randomize.actuation import ACTUATION
+from twinloop.randomize.human import HUMAN
 from twinloop.randomize.latency import LATENCY
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.physics import PHYSICS
 from twinloop.randomize.sensing import SENSING
 from twinloop.randomize.visual import VISUAL
 
-TABLE: tuple[Parameter, ...] = VISUAL + PHYSICS + ACTUATION + LATENCY + SENSING
+TABLE: tuple[Parameter, ...] = VISUAL + PHYSICS + ACTUATION + LATENCY + SENSING + HUMAN
 BY_NAME: dict[str, Parameter] = {parameter.name: parameter for parameter in TABLE}
 COLUMNS: tuple[str, ...] = tuple(column for parameter in TABLE for column in parameter.columns)

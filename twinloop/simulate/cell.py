@@ -44,6 +44,7 @@ class Cell:
         self.table_height_m = np.zeros(width)
         self.object_half_height_m = np.zeros(width)
         self.failed = np.zeros(width, bool)
+        self._drawn: dict[str, np.ndarray] = {}
         self._history = _history_at_home(twin)
         self._look()
 
@@ -62,6 +63,9 @@ class Cell:
         for parameter in TABLE:
             if parameter.apply is not None and parameter.columns[0] in draws.varied:
                 parameter.apply(self, ids, draws.elements(parameter)[rows])
+        if twin.task.goal_poses is not None:
+            for column, array in values.items():
+                self._drawn.setdefault(column, np.zeros(self.width))[ids] = array
         start = twin.task.start(values, len(ids), twin.object)
         self._qpos[np.ix_(ids, twin.arm_qpos)] = twin.robot.home_rad
         gripper = twin.robot.gripper
@@ -93,6 +97,9 @@ class Cell:
         twin = self.twin
         self._ctrl[:, twin.arm_controls] = arm_rad
         self._ctrl[:, twin.gripper_control] = twin.robot.gripper.control(opening)
+        if twin.task.goal_poses is not None:
+            poses = twin.task.goal_poses(self._drawn, self.time_s)
+            self._mocap_pos[:, twin.target_mocap], self._mocap_quat[:, twin.target_mocap] = poses[:, :3], poses[:, 3:]
         self._call(lambda these: self.batch.step(these, nstep=twin.substeps, stage=_SEEN), ids)
         self._look()
 
@@ -134,6 +141,8 @@ class Cell:
         self.support_force_n, self.hardest_contact_n = force["support"], force["hardest"]
         self.penetration_m = np.maximum(-sensors[:, twin.sensors["deepest"].start], 0)
         self.object_speed_m_s = length(self.object_velocity)
+        if twin.task.person:
+            self.person_force_n = np.sqrt(squares[:, twin.sensors["person"]].sum(axis=1))
         if twin.has_wrist_sensors:
             self.wrench = _columns(sensors, twin, ("force", "torque"))
             self.inertial = _columns(sensors, twin, ("acceleration", "turn_rate"))

@@ -62,6 +62,8 @@ def channels_of(twin: Twin) -> dict[str, slice]:
         "hardest_contact": 1,
         "object_velocity": 3,
     }
+    if twin.task.person:
+        widths |= {"person_force": 1}
     if twin.has_wrist_sensors:
         widths |= {"wrench": 6, "inertial": 6}
     edges = np.cumsum([0, *widths.values()])

@@ -45,7 +45,7 @@ def assemble(
     spec.attach(robot_spec, frame=spec.worldbody.add_frame(), prefix=PREFIX)
     _add_object(spec, thing, rolls=thing.rolls or rolling_friction, simple=not off_centre_mass)
     task.furnish(spec)
-    _add_sensors(spec, robot)
+    _add_sensors(spec, robot, task)
     if wrist_sensors:
         _add_wrist_sensors(spec, robot)
     if longest_delay_s > 0:
@@ -95,8 +95,9 @@ def _add_object(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool, simple:
     )  # fmt: skip
 
 
-def _add_sensors(spec: mujoco.MjSpec, robot: Robot) -> None:
+def _add_sensors(spec: mujoco.MjSpec, robot: Robot, task: Task) -> None:
     body, none = mujoco.mjtObj.mjOBJ_XBODY, mujoco.mjtObj.mjOBJ_UNKNOWN
+    root = next(each.name for each in spec.worldbody.bodies if each.name.startswith(PREFIX))
     left, right = (PREFIX + name for name in robot.gripper.finger_bodies)
     for name, first, second, reduction, data in (
         ("left_finger", left, "object", _NET_FORCE, _FORCE),
@@ -104,6 +105,7 @@ def _add_sensors(spec: mujoco.MjSpec, robot: Robot) -> None:
         ("support", "table", "object", _NET_FORCE, _FORCE),
         ("deepest", "", "", _BY_DEPTH, _DISTANCE),
         ("hardest", "", "", _BY_FORCE, _FORCE),
+        *((("person", task.person, root, _NET_FORCE, _FORCE),) if task.person else ()),
     ):
         sensor = spec.add_sensor(name=name, type=mujoco.mjtSensor.mjSENS_CONTACT)
         sensor.objtype, sensor.objname = (body, first) if first else (none, "")

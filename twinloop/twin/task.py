@@ -74,6 +74,8 @@ class Task:
     anchors: Scene -> anchor name -> (n, 3) points that phases refer to; "here" is always there: where the
         tool was when the phase began.
     success: Scene -> (n,) bool, asked after the last phase.
+    goal_poses: (values of the draw, seconds since the start) -> (n, 7), for a goal that moves by itself.
+    person: the body that is somebody, where there is a person: how hard the robot touches it is watched.
     """
 
     name: str
@@ -85,3 +87,5 @@ class Task:
     start: Callable[[Mapping[str, np.ndarray], int, SceneObject], Start]
     anchors: Callable[[Scene], Mapping[str, np.ndarray]]
     success: Callable[[Scene], np.ndarray]
+    goal_poses: Callable[[Mapping[str, np.ndarray], np.ndarray], np.ndarray] | None = None
+    person: str = ""

@@ -14,6 +14,7 @@ from twinloop.curate.checks.joint_velocity import JOINT_VELOCITY
 from twinloop.curate.checks.non_finite import NON_FINITE
 from twinloop.curate.checks.object_jump import OBJECT_JUMP
 from twinloop.curate.checks.penetration import PENETRATION
+from twinloop.curate.checks.person_force import PERSON_FORCE
 from twinloop.curate.checks.success import SUCCESS
 from twinloop.curate.checks.workspace import WORKSPACE
 
@@ -24,6 +25,7 @@ CHECKS: tuple[Check, ...] = (
     OBJECT_JUMP,
     PENETRATION,
     CONTACT_FORCE,
+    PERSON_FORCE,
     JOINT_POSITION,
     JOINT_VELOCITY,
     JOINT_TORQUE,

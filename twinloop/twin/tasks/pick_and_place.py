@@ -35,20 +35,26 @@ def furnish(spec: mujoco.MjSpec) -> None:
     )  # fmt: skip
 
 
-def start(draw: Mapping[str, np.ndarray], count: int, thing: SceneObject) -> Start:
-    table_m = draw["table_height_cm"] / 100
+def object_poses(
+    draw: Mapping[str, np.ndarray], count: int, thing: SceneObject, xy_m: tuple[float, float]
+) -> np.ndarray:
+    """(n, 7) the object, on the table near a place."""
     yaw = np.deg2rad(draw["object_yaw_deg"])
-    object_pose = np.zeros((count, 7))
-    object_pose[:, 0] = OBJECT_XY_M[0] + draw["object_position_noise_cm.x"] / 100
-    object_pose[:, 1] = OBJECT_XY_M[1] + draw["object_position_noise_cm.y"] / 100
-    object_pose[:, 2] = table_m + thing.half_extents_m[2] * draw["object_size_scale"]
-    object_pose[:, 3], object_pose[:, 6] = np.cos(yaw / 2), np.sin(yaw / 2)
-    goal_pose = np.zeros((count, 7))
-    goal_pose[:, 0] = TARGET_XY_M[0] + draw["target_position_noise_cm.x"] / 100
-    goal_pose[:, 1] = TARGET_XY_M[1] + draw["target_position_noise_cm.y"] / 100
-    goal_pose[:, 2] = table_m
-    goal_pose[:, 3] = 1
-    return Start(object_pose, goal_pose)
+    poses = np.zeros((count, 7))
+    poses[:, 0] = xy_m[0] + draw["object_position_noise_cm.x"] / 100
+    poses[:, 1] = xy_m[1] + draw["object_position_noise_cm.y"] / 100
+    poses[:, 2] = draw["table_height_cm"] / 100 + thing.half_extents_m[2] * draw["object_size_scale"]
+    poses[:, 3], poses[:, 6] = np.cos(yaw / 2), np.sin(yaw / 2)
+    return poses
+
+
+def start(draw: Mapping[str, np.ndarray], count: int, thing: SceneObject) -> Start:
+    goal = np.zeros((count, 7))
+    goal[:, 0] = TARGET_XY_M[0] + draw["target_position_noise_cm.x"] / 100
+    goal[:, 1] = TARGET_XY_M[1] + draw["target_position_noise_cm.y"] / 100
+    goal[:, 2] = draw["table_height_cm"] / 100
+    goal[:, 3] = 1
+    return Start(object_poses(draw, count, thing, OBJECT_XY_M), goal)
 
 
 def anchors(scene: Scene) -> Mapping[str, np.ndarray]:

@@ -1,0 +1,89 @@
+"""Hand the object to a person: pick it up, bring it to an open palm that comes, waits and goes, and let go."""
+
+from collections.abc import Mapping
+
+import mujoco
+import numpy as np
+
+from twinloop.twin.objects import SceneObject
+from twinloop.twin.task import Phase, Scene, Start, Task
+from twinloop.twin.tasks.pick_and_place import OBJECT_XY_M, PICK_AND_PLACE, object_poses
+
+PALM_AT_M = np.array([0.5, 0.24, 0.16])
+PALM_HALF_M = (0.05, 0.045, 0.01)
+FOREARM_M = 0.26
+FROM_M = np.array([0.0, 0.45, 0.0])  # the hand comes from here, seen from where it waits
+ON_PALM_M = 0.05
+SKIN = (0.85, 0.66, 0.55, 1.0)
+
+PHASES = (
+    *PICK_AND_PLACE.phases[:4],
+    Phase("transfer", anchor="goal", height_m=0.08, gripper="closed", moves="object", speed_m_s=0.4,
+          tolerance_m=0.025, longest_s=8.0, carrying=True),
+    Phase("offer", anchor="goal", height_m=0.003, gripper="closed", moves="object", speed_m_s=0.15,
+          tolerance_m=0.007, longest_s=6.0, carrying=True),
+    Phase("release", anchor="here", height_m=0.0, gripper="open", until="opened", shortest_s=0.12, noise=0.0),
+    Phase("retreat", anchor="here", height_m=0.1, gripper="open", speed_m_s=0.3, tolerance_m=0.03, shortest_s=0.2),
+)  # fmt: skip
+
+
+def furnish(spec: mujoco.MjSpec) -> None:
+    """An open palm and a forearm. They touch the object and the robot, and move as the person wants."""
+    hand = spec.worldbody.add_body(name="target", mocap=True)
+    touches = {"contype": 0, "conaffinity": 3, "rgba": SKIN}
+    # The palm's surface is the body's origin: what lies at the goal lies on the palm.
+    hand.add_geom(
+        name="target", type=mujoco.mjtGeom.mjGEOM_BOX, size=PALM_HALF_M, pos=[0, 0, -PALM_HALF_M[2]], **touches
+    )
+    hand.add_geom(
+        name="forearm", type=mujoco.mjtGeom.mjGEOM_CAPSULE, size=[0.035, 0, 0],
+        fromto=[0, 0.08, -0.03, 0, 0.08 + FOREARM_M, -0.05], **touches,
+    )  # fmt: skip
+
+
+def start(draw: Mapping[str, np.ndarray], count: int, thing: SceneObject) -> Start:
+    return Start(object_poses(draw, count, thing, OBJECT_XY_M), hand_poses(draw, np.zeros(count)))
+
+
+def hand_poses(draw: Mapping[str, np.ndarray], time_s: np.ndarray) -> np.ndarray:
+    """(n, 7) where the palm is: on its way in (with a stop half-way), waiting, or on its way out."""
+    way_m = np.linalg.norm(FROM_M)
+    travel_s = way_m / draw["hand_speed_m_s"]
+    pause_s = draw["hand_hesitation_s"]
+    since = time_s - draw["hand_arrival_s"]
+    # In, as a share of the way: half, a pause, the other half.
+    arrived = np.clip(since / travel_s, 0, 0.5) + np.clip((since - travel_s / 2 - pause_s) / travel_s, 0, 0.5)
+    left = np.clip((since - travel_s - pause_s - draw["hand_patience_s"]) / travel_s, 0, 1)
+    away = 1 - arrived + left
+    reach = np.column_stack([draw[f"hand_reach_cm.{axis}"] for axis in "xyz"]) / 100
+    yaw = np.deg2rad(draw["hand_turn_deg"])
+    poses = np.zeros((len(time_s), 7))
+    poses[:, :3] = PALM_AT_M + reach + away[:, None] * FROM_M
+    poses[:, 2] += draw["table_height_cm"] / 100
+    poses[:, 3], poses[:, 6] = np.cos(yaw / 2), np.sin(yaw / 2)
+    return poses
+
+
+def success(scene: Scene) -> np.ndarray:
+    """At rest on the palm, and let go."""
+    offset = scene.object_position - scene.goal_position
+    on_palm = np.sqrt(np.square(offset[:, :2]).sum(axis=1)) < ON_PALM_M
+    at_height = np.abs(offset[:, 2] - scene.object_half_height_m) < 0.012
+    at_rest = scene.object_speed_m_s < 0.05
+    let_go = scene.finger_force_n.max(axis=1) < 0.1
+    return on_palm & at_height & at_rest & let_go
+
+
+HANDOVER = Task(
+    name="handover",
+    instruction="hand the {object} to the person",
+    phases=PHASES,
+    retry_from="approach",
+    longest_s=18.0,
+    furnish=furnish,
+    start=start,
+    anchors=PICK_AND_PLACE.anchors,
+    success=success,
+    goal_poses=hand_poses,
+    person="target",
+)
