@@ -49,6 +49,7 @@ def twin_of(config: RunConfig) -> Twin:
         rolling_friction="rolling_friction_mm" in config.randomization,
         off_centre_mass="object_com_offset_mm" in config.randomization,
         wrist_sensors=config.observe.wrist,
+        clutter="clutter_count" in config.randomization,
         longest_delay_s=_longest_delay_s(config),
     )
 

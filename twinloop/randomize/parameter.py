@@ -11,7 +11,7 @@ from twinloop.twin.twin import Twin
 Gap = Literal["contact", "visual", "sensing", "object", "environment", "human", "actuation", "latency"]
 GAPS: tuple[Gap, ...] = get_args(Gap)
 
-Group = Literal["visual", "physics", "actuation", "latency", "sensing", "human"]
+Group = Literal["visual", "physics", "actuation", "latency", "sensing", "human", "environment"]
 GROUPS: tuple[Group, ...] = get_args(Group)
 
 

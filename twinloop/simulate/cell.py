@@ -7,6 +7,7 @@ from mujoco.batch import Batch, SimulationError
 from twinloop.randomize.draw import Draws
 from twinloop.randomize.physics import RECOMPUTED
 from twinloop.randomize.table import TABLE
+from twinloop.twin.clutter import poses as clutter_poses
 from twinloop.twin.twin import Twin
 
 _SEEN = mujoco.mjtStage.mjSTAGE_VEL.value
@@ -73,6 +74,9 @@ class Cell:
         self._qpos[ids, twin.object_qpos : twin.object_qpos + 7] = start.object_pose
         self._mocap_pos[ids, twin.target_mocap] = start.goal_pose[:, :3]
         self._mocap_quat[ids, twin.target_mocap] = start.goal_pose[:, 3:]
+        if len(twin.clutter_mocaps):
+            places = clutter_poses(values, start.object_pose, start.goal_pose)
+            self._mocap_pos[np.ix_(ids, twin.clutter_mocaps)] = places
         self._ctrl[np.ix_(ids, twin.arm_controls)] = twin.robot.home_rad
         filtered = twin.arm_filters >= 0
         self._act[np.ix_(ids, twin.arm_filters[filtered])] = np.array(twin.robot.home_rad)[filtered]

@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 
 from twinloop.errors import ModelError, nearest
+from twinloop.twin.clutter import furnish as furnish_clutter
 from twinloop.twin.objects import GEOM_TYPES, SceneObject
 from twinloop.twin.robot import Robot
 from twinloop.twin.task import Task
@@ -30,12 +31,14 @@ def assemble(
     rolling_friction: bool = False,
     off_centre_mass: bool = False,
     wrist_sensors: bool = False,
+    clutter: bool = False,
     longest_delay_s: float = 0.0,
 ) -> Twin:
     """Compile a cell.
 
     What makes the physics dearer is left out unless it is asked for: rolling friction where nothing rolls, an object
-    whose centre of mass may be moved, sensors at the wrist, and a history of commands as long as the longest delay.
+    whose centre of mass may be moved, sensors at the wrist, things that stand about, and a history of
+    commands as long as the longest delay.
     """
     spec = mujoco.MjSpec()
     spec.modelname = f"{robot.name}/{task.name}"
@@ -45,6 +48,8 @@ def assemble(
     spec.attach(robot_spec, frame=spec.worldbody.add_frame(), prefix=PREFIX)
     _add_object(spec, thing, rolls=thing.rolls or rolling_friction, simple=not off_centre_mass)
     task.furnish(spec)
+    if clutter:
+        furnish_clutter(spec)
     _add_sensors(spec, robot, task)
     if wrist_sensors:
         _add_wrist_sensors(spec, robot)
@@ -137,6 +142,7 @@ def _index(model: mujoco.MjModel, robot: Robot, task: Task, thing: SceneObject, 
     fingers = _ids(model, mujoco.mjtObj.mjOBJ_JOINT, robot.gripper.joints, robot)
     actuators = _ids(model, mujoco.mjtObj.mjOBJ_ACTUATOR, (*robot.arm_actuators, robot.gripper.actuator), robot)
     object_joint = model.joint("object").id
+    clutter = [index for index in range(model.nbody) if model.body(index).name.startswith("clutter/")]
     sensors = {}
     for number in range(model.nsensor):
         start = int(model.sensor_adr[number])
@@ -151,7 +157,7 @@ def _index(model: mujoco.MjModel, robot: Robot, task: Task, thing: SceneObject, 
         object_body=model.body("object").id, object_geom=model.geom("object").id,
         object_qpos=int(model.jnt_qposadr[object_joint]), object_dof=int(model.jnt_dofadr[object_joint]),
         table_body=model.body("table").id, target_mocap=int(model.body_mocapid[model.body("target").id]),
-        sensors=sensors,
+        clutter_mocaps=model.body_mocapid[clutter], sensors=sensors,
     )  # fmt: skip
 
 

@@ -39,6 +39,7 @@ class Twin:
     object_dof: int
     table_body: int
     target_mocap: int
+    clutter_mocaps: np.ndarray
     sensors: dict[str, slice]
     longest_delay_s: float = 0.0
 

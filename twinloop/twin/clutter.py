@@ -1,0 +1,49 @@
+"""Clutter: things that stand about on the table and are nobody's task. Fixed, solid, in the way of the careless."""
+
+from collections.abc import Mapping
+
+import mujoco
+import numpy as np
+
+from twinloop.twin.objects import GEOM_TYPES
+
+# name -> shape, half extents (m), where it usually stands (m), colour. Lower than the hand passes over them.
+THINGS = {
+    "mug": ("cylinder", (0.035, 0.035, 0.028), (0.34, 0.03), (0.25, 0.45, 0.5, 1)),
+    "book": ("box", (0.06, 0.045, 0.012), (0.64, -0.2), (0.55, 0.2, 0.3, 1)),
+    "tin": ("cylinder", (0.025, 0.025, 0.03), (0.66, 0.06), (0.7, 0.7, 0.72, 1)),
+    "sponge": ("box", (0.045, 0.03, 0.015), (0.38, 0.3), (0.85, 0.75, 0.25, 1)),
+}
+CLEARANCE_M = 0.11  # from the object and the goal, centre to centre: room for the open hand
+PARKED_M = -0.5
+
+
+def furnish(spec: mujoco.MjSpec) -> None:
+    for name, (shape, half, (x, y), rgba) in THINGS.items():
+        body = spec.worldbody.add_body(name=f"clutter/{name}", mocap=True, pos=[x, y, PARKED_M])
+        size = (half[0], half[2], 0) if shape == "cylinder" else half
+        body.add_geom(
+            name=f"clutter/{name}", type=GEOM_TYPES[shape], size=size, rgba=rgba, contype=0, conaffinity=3
+        )  # fmt: skip
+
+
+def poses(draw: Mapping[str, np.ndarray], object_pose: np.ndarray, goal_pose: np.ndarray) -> np.ndarray:
+    """(n, things, 3) where each stands: off its usual place as drawn, clear of object and goal, or below the table."""
+    count = len(object_pose)
+    out = np.empty((count, len(THINGS), 3))
+    for number, (name, (_, half, usual, _)) in enumerate(THINGS.items()):
+        place = np.array(usual) + np.column_stack([draw[f"clutter_place_cm.{name}_{axis}"] for axis in "xy"]) / 100
+        for keep_clear in (object_pose[:, :2], goal_pose[:, :2]):
+            place = _pushed_away(place, keep_clear)
+        stands = number < np.round(draw["clutter_count"])
+        out[:, number, :2] = place
+        out[:, number, 2] = np.where(stands, draw["table_height_cm"] / 100 + half[2], PARKED_M)
+    return out
+
+
+def _pushed_away(place: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Straight away from the point, as far as the clearance asks."""
+    offset = place - point
+    distance = np.sqrt(np.square(offset).sum(axis=1))
+    missing = np.maximum(CLEARANCE_M - distance, 0)
+    return place + offset / np.maximum(distance, 1e-6)[:, None] * missing[:, None]
