@@ -1,5 +1,6 @@
 """Write the generated pages of the docs from the code they describe, so that they cannot rot: `make docs`."""
 
+import json
 from pathlib import Path
 
 from twinloop.curate.checks import CHECKS
@@ -41,11 +42,22 @@ def config_page() -> str:
     )
 
 
+def benchmarks_page() -> str:
+    page = (DOCS / "benchmarks.md.in").read_text(encoding="utf-8")
+    results = DOCS.parent / "benchmarks" / "results"
+    page = page.replace("{machine}", (results / "machine.txt").read_text(encoding="utf-8").strip())
+    for file in sorted(results.glob("*.json")):
+        for key, value in json.loads(file.read_text(encoding="utf-8")).items():
+            shown = f"{value:,}" if isinstance(value, (int, float)) else str(value)
+            page = page.replace(f"{{{file.stem}.{key}}}", shown)
+    return page
+
+
 def _range(bounds: tuple[float, float]) -> str:
     return f"[{bounds[0]:g}, {bounds[1]:g}]"
 
 
-PAGES = {"parameters.md": parameters_page, "config.md": config_page}
+PAGES = {"parameters.md": parameters_page, "config.md": config_page, "benchmarks.md": benchmarks_page}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
