@@ -28,6 +28,14 @@ def assemble(
     rolling_friction: bool = False,
 ) -> Twin:
     """Compile a cell. Rolling friction makes contacts dearer and is left out where nothing rolls, unless asked for."""
+    spec = compose(robot, task, thing, timestep_s=timestep_s, rolling_friction=rolling_friction)
+    return _index(compiled(spec, robot, task), robot, task, thing, control_hz)
+
+
+def compose(
+    robot: Robot, task: Task, thing: SceneObject, *, timestep_s: float = 0.004, rolling_friction: bool = False
+) -> mujoco.MjSpec:
+    """The cell before it is compiled: what the physics needs. Lights and cameras are for those who look."""
     spec = mujoco.MjSpec()
     spec.modelname = f"{robot.name}/{task.name}"
     _set_options(spec, timestep_s)
@@ -37,12 +45,14 @@ def assemble(
     _add_object(spec, thing, rolls=thing.rolls or rolling_friction)
     task.furnish(spec)
     _add_sensors(spec, robot)
-    _add_lights_and_camera(spec)
+    return spec
+
+
+def compiled(spec: mujoco.MjSpec, robot: Robot, task: Task) -> mujoco.MjModel:
     try:
-        model = spec.compile()
+        return spec.compile()
     except ValueError as error:
         raise ModelError(f"robot {robot.name} does not compile into the {task.name} scene: {error}") from error
-    return _index(model, robot, task, thing, control_hz)
 
 
 def _set_options(spec: mujoco.MjSpec, timestep_s: float) -> None:
@@ -94,12 +104,6 @@ def _add_sensors(spec: mujoco.MjSpec, robot: Robot) -> None:
         sensor.objtype, sensor.objname = (body, first) if first else (none, "")
         sensor.reftype, sensor.refname = (body, second) if second else (none, "")
         sensor.intprm[:3] = [data, reduction, 1]
-
-
-def _add_lights_and_camera(spec: mujoco.MjSpec) -> None:
-    spec.worldbody.add_light(name="key", pos=[0.6, -0.6, 1.6], dir=[-0.1, 0.5, -1], diffuse=[0.7] * 3)
-    spec.worldbody.add_light(name="fill", pos=[-0.4, 0.8, 1.4], dir=[0.5, -0.5, -1], diffuse=[0.3] * 3)
-    spec.worldbody.add_camera(name="front", pos=[1.35, 0, 0.75], xyaxes=[0, 1, 0, -0.55, 0, 0.83], fovy=45)
 
 
 def _index(model: mujoco.MjModel, robot: Robot, task: Task, thing: SceneObject, control_hz: int) -> Twin:
