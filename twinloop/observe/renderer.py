@@ -69,7 +69,9 @@ class Renderer:
             name: np.arange(0, length, self.twin.control_hz // camera.rate_hz) if ticks is None else np.asarray(ticks)
             for name, camera in self.cameras.items()
         }
-        buffers = {name: _Buffers(self.cameras[name], len(when), masks or moves) for name, when in pictured.items()}
+        # Blur follows bodies and a mirror has holes in its depth: both need masks even if nobody asked for them.
+        masks = masks or moves or (values["depth_hole_share"] > 0 and values["reflectance"] > 0)
+        buffers = {name: _Buffers(self.cameras[name], len(when), masks) for name, when in pictured.items()}
         everything = np.unique(np.concatenate(list(pictured.values())))
         # One picture after the other: that is how a graphics context draws.
         filmed = self._pass(states, everything, pictured, buffers)

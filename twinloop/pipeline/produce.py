@@ -12,6 +12,7 @@ import numpy as np
 
 from twinloop.curate.judge import judge
 from twinloop.dataset import ShardDraft, write_shard
+from twinloop.observe.clearance import refuse_blocked
 from twinloop.observe.features import observe
 from twinloop.pipeline.config import RunConfig, config_from_text
 from twinloop.pipeline.versions import versions
@@ -40,7 +41,7 @@ class Job:
 
 def twin_of(config: RunConfig) -> Twin:
     scene, rollout_ = config.scene, config.rollout
-    return assemble(
+    twin = assemble(
         scene.robot,
         scene.task,
         scene.object,
@@ -48,6 +49,8 @@ def twin_of(config: RunConfig) -> Twin:
         timestep_s=rollout_.timestep_ms / 1000,
         rolling_friction="rolling_friction_mm" in config.randomization,
     )
+    refuse_blocked(twin, config.cameras)
+    return twin
 
 
 def produce(job: Job, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, ShardDraft]]:
