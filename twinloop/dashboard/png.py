@@ -27,14 +27,16 @@ def png_bytes(image: np.ndarray) -> bytes:
     left[:, 1:] -= image[:, :-1]
     up = image.copy()
     up[1:] -= image[:-1]
-    packed = min((_packed(rows, kind) for kind, rows in enumerate((image, left, up))), key=len)
+    variants = list(enumerate((image, left, up)))
+    kind, rows = min(variants, key=lambda variant: len(_packed(*variant, level=1)))
+    packed = _packed(kind, rows, level=9)
     header = struct.pack(">IIBBBBB", width, height, EIGHT_BIT, RGB, 0, 0, 0)
     return SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", packed) + _chunk(b"IEND", b"")
 
 
-def _packed(rows: np.ndarray, kind: int) -> bytes:
+def _packed(kind: int, rows: np.ndarray, *, level: int) -> bytes:
     flat = rows.reshape(len(rows), -1)
-    return zlib.compress(np.insert(flat, 0, kind, axis=1).tobytes(), 9)
+    return zlib.compress(np.insert(flat, 0, kind, axis=1).tobytes(), level)
 
 
 def _chunk(kind: bytes, content: bytes) -> bytes:

@@ -16,7 +16,7 @@ Values = Mapping[str, float]
 KEY_AZIMUTH_DEG, KEY_ELEVATION_DEG = -60.0, 52.0
 NEXT_LIGHT_DEG = 137.5  # the golden angle: any number of lights stands well spread
 SHARES = ((1.0,), (0.68, 0.32), (0.56, 0.24, 0.2), (0.46, 0.2, 0.18, 0.16))
-AMBIENT, DIFFUSE = 0.3, 0.75
+AMBIENT, DIFFUSE = 0.38, 0.68
 SOFTEST = 0.75  # share of the direct light that the softest lamp spreads into every corner
 WARM, COOL = np.array([1.0, 0.78, 0.52]), np.array([0.78, 0.9, 1.0])
 

@@ -69,6 +69,6 @@ def intrinsics_of(camera: CameraConfig, fov_deg: float, distortion: float) -> In
 def default_cameras(*, rate_hz: int, width: int = 128, height: int = 128) -> dict[str, CameraConfig]:
     """What a config without cameras is looked at with: one in front of the table, one on the wrist."""
     return {
-        "front": CameraConfig("fixed", (1.25, -0.35, 0.62), (0.42, 0.0, 0.1), 42.0, width, height, rate_hz),
+        "front": CameraConfig("fixed", (1.2, -0.3, 0.65), (0.42, -0.03, 0.12), 46.0, width, height, rate_hz),
         "wrist": CameraConfig("wrist", (0.085, 0.0, -0.05), (0.0, 0.0, 0.035), 75.0, width, height, rate_hz),
     }

@@ -46,7 +46,6 @@ class Renderer:
         self._option = mujoco.MjvOption()
         self._option.sitegroup[:] = 0
         self._gl = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
-        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._gl)
         self._gl.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
         self._views = {}
         for name in cameras:
@@ -61,6 +60,8 @@ class Renderer:
     ) -> dict[str, Clip]:
         """What every camera sees of one episode: at its own rate, or at these control periods."""
         values = {column: float(array[row]) for column, array in episodes.draws.values.items()}
+        # Another renderer of this process may have drawn into its own buffer since.
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._gl)
         self._dress(values)
         start, length = episodes.starts[row], episodes.lengths[row]
         states = episodes["position"][start : start + length], episodes["environment"][start : start + length]

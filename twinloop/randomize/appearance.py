@@ -26,7 +26,7 @@ APPEARANCE = (
     Parameter("background_shade", "visual", "visual", "×", "brightness of floor and walls",
               1.0, (0.4, 1.3), "dark hall to white room", (0.0, 3.0)),
     Parameter("reflectance", "visual", "visual", "1", "how much the table mirrors",
-              0.0, (0.0, 0.3), "matt to polished table", (0.0, 0.9)),
+              0.0, (0.0, 0.15), "matt to polished table", (0.0, 0.9)),
     Parameter("lens_distortion", "visual", "visual", "1", "share by which a corner of the image moves outwards",
               0.0, (-0.08, 0.04), "webcam lenses, barrel to pincushion", (-0.3, 0.3)),
     Parameter("lens_flare", "visual", "visual", "1", "veil and ghosts of the brightest lamp, share of white",
