@@ -60,7 +60,8 @@ class Renderer:
     ) -> dict[str, Clip]:
         """What every camera sees of one episode: at its own rate, or at these control periods."""
         values = {column: float(array[row]) for column, array in episodes.draws.values.items()}
-        # Another renderer of this process may have drawn into its own buffer since.
+        # Another renderer of this process may have drawn into its own buffer since, from another thread even.
+        context().make_current()
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._gl)
         self._dress(values)
         start, length = episodes.starts[row], episodes.lengths[row]
