@@ -74,7 +74,19 @@ def test_labels_and_one_camera(cell: Path, tmp_path: Path, capsys: pytest.Captur
 )
 def test_a_sweep_goes_from_end_to_end(cell: Path, tmp_path: Path, capsys, parameter: str, low: float, high: float):
     out = tmp_path / "sweep.png"
-    words = ["gallery", str(cell), "--out", str(out), "--count", "3", "--camera", "side", "--sweep", parameter, "--json"]
+    words = [
+        "gallery",
+        str(cell),
+        "--out",
+        str(out),
+        "--count",
+        "3",
+        "--camera",
+        "side",
+        "--sweep",
+        parameter,
+        "--json",
+    ]
     assert main(words) == 0
     pictures = said(capsys)["pictures"]
     drawn = [each["drawn"][parameter] for each in pictures]

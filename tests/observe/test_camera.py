@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from twinloop.errors import ConfigError
-from twinloop.observe.camera import CameraConfig, default_cameras, intrinsics_of
+from twinloop.observe.camera import CameraConfig, Mount, default_cameras, intrinsics_of
 from twinloop.observe.clearance import refuse_blocked
 from twinloop.twin.twin import Twin
 
 
-def camera(mount="fixed", position=(1.0, 0.2, 0.5), look_at=(0.4, 0.0, 0.0)) -> CameraConfig:
+def camera(mount: Mount = "fixed", position=(1.0, 0.2, 0.5), look_at=(0.4, 0.0, 0.0)) -> CameraConfig:
     return CameraConfig(mount, position, look_at, 45.0, 64, 48, 25)
 
 

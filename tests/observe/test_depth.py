@@ -31,7 +31,11 @@ def test_steps_are_as_large_as_they_say_and_grow_with_the_square(clips: dict[str
 
 @pytest.mark.parametrize(
     ("column", "values"),
-    [("depth_quantisation_mm", (1, 5, 20)), ("depth_edge_noise_px", (0.3, 1, 3)), ("depth_hole_share", (0.02, 0.1, 0.3))],
+    [
+        ("depth_quantisation_mm", (1, 5, 20)),
+        ("depth_edge_noise_px", (0.3, 1, 3)),
+        ("depth_hole_share", (0.02, 0.1, 0.3)),
+    ],
 )
 def test_more_of_it_changes_more(clips: dict[str, Clip], sense, column: str, values: tuple[float, ...]):
     truth = clips["front"].depth_m

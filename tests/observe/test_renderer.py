@@ -11,7 +11,9 @@ from twinloop.simulate.episodes import Episodes
 from twinloop.twin.twin import Twin
 
 
-def test_pictures_are_the_same_whatever_was_filmed_before(renderer: Renderer, few: Episodes, varied: Varied, twin: Twin):
+def test_pictures_are_the_same_whatever_was_filmed_before(
+    renderer: Renderer, few: Episodes, varied: Varied, twin: Twin
+):
     first = renderer.film(few, 2, ticks=np.array([40]))
     strange = varied(texture_pool=17, light_count=4, light_warmth=1, camera_jitter_deg=4, reflectance=0.5,
                      background_shade=0.2, object_size_scale=1.2, table_height_cm=1, lighting_intensity=2)  # fmt: skip

@@ -49,4 +49,4 @@ def _line(image: np.ndarray, start: np.ndarray, end: np.ndarray, colour: tuple[i
 def _dot(image: np.ndarray, point: np.ndarray, colour: tuple[int, int, int]) -> None:
     if np.isfinite(point).all():
         for shift in (-1, 0, 1):
-            _line(image, point + (shift, -1), point + (shift, 1), colour)
+            _line(image, np.add(point, (shift, -1)), np.add(point, (shift, 1)), colour)

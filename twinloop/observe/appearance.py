@@ -57,10 +57,8 @@ def _set_lights(model: mujoco.MjModel, values: Values) -> None:
     count = int(np.clip(round(values["light_count"]), 1, LIGHTS))
     softness = SOFTEST * values["light_softness"]
     intensity, colour = values["lighting_intensity"], _colour(values["light_warmth"])
-    elevation = np.clip(KEY_ELEVATION_DEG + values["light_direction_deg.elevation"], 12, 88)
     for light in range(LIGHTS):
-        azimuth = KEY_AZIMUTH_DEG + values["light_direction_deg.azimuth"] + light * NEXT_LIGHT_DEG
-        towards = light_direction(azimuth, elevation)
+        towards = towards_light(light, values)
         model.light_dir[light] = -towards
         model.light_pos[light] = np.array(CENTRE_M) + 1.5 * towards
         model.light_active[light] = light < count
@@ -71,9 +69,11 @@ def _set_lights(model: mujoco.MjModel, values: Values) -> None:
         model.light_ambient[light] = (AMBIENT + 0.6 * DIFFUSE * softness) * intensity * share * colour
 
 
-def light_direction(azimuth_deg: float, elevation_deg: float) -> np.ndarray:
-    """Unit vector from the cell towards a light."""
-    azimuth, elevation = np.deg2rad(azimuth_deg), np.deg2rad(elevation_deg)
+def towards_light(light: int, values: Values) -> np.ndarray:
+    """Unit vector in the world from the cell towards a light; number 0 is the brightest."""
+    azimuth = np.deg2rad(KEY_AZIMUTH_DEG + values["light_direction_deg.azimuth"] + light * NEXT_LIGHT_DEG)
+    # Never below the table's edge, nor straight above, where the shadow hides under the arm.
+    elevation = np.deg2rad(np.clip(KEY_ELEVATION_DEG + values["light_direction_deg.elevation"], 12, 88))
     flat = np.cos(elevation)
     return np.array([flat * np.cos(azimuth), flat * np.sin(azimuth), np.sin(elevation)])
 

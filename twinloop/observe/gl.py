@@ -32,7 +32,7 @@ def _backend() -> str:
     if asked in BACKENDS:
         return asked
     if asked in ("disable", "disabled", "off", "false", "0"):
-        raise RenderError(f"pictures need OpenGL, and MUJOCO_GL={asked} switches it off; unset it, and if that fails run: {FIX}")
+        raise RenderError(f"pictures need OpenGL, and MUJOCO_GL={asked} switches it off; unset it, or run: {FIX}")
     # Found by name only: once PyOpenGL has loaded one library it cannot be talked into the other.
     for backend, library in BACKENDS.items():
         if ctypes.util.find_library(library):

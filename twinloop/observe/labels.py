@@ -51,7 +51,7 @@ def label(clip: Clip) -> Labels:
     pixels = project(points, clip.intrinsics)
     classes = clip.class_ids
     return Labels(
-        boxes_px=np.stack([boxes(classes == CLASSES.index(name)) for name in BOXED], axis=1),
+        boxes_px=np.stack([boxes(np.equal(classes, CLASSES.index(name))) for name in BOXED], axis=1),
         object_to_camera=object_to_camera,
         tool_to_camera=tool_to_camera,
         object_corners_in_camera=corners_in_camera,
@@ -62,11 +62,11 @@ def label(clip: Clip) -> Labels:
 
 def boxes(masks: np.ndarray) -> np.ndarray:
     """(f, 4) left, top, right, bottom of (f, h, w) masks; NaN for an empty one."""
-    columns, rows = masks.any(axis=1), masks.any(axis=2)
+    columns, rows = np.asarray(masks.any(axis=1)), np.asarray(masks.any(axis=2))
     left, top = columns.argmax(axis=1), rows.argmax(axis=1)
     right = columns.shape[1] - columns[:, ::-1].argmax(axis=1)
     bottom = rows.shape[1] - rows[:, ::-1].argmax(axis=1)
-    return np.where(columns.any(axis=1)[:, None], np.column_stack([left, top, right, bottom]), np.nan)
+    return np.where(columns.any(axis=1, keepdims=True), np.column_stack([left, top, right, bottom]), np.nan)
 
 
 def _visible(clip: Clip, classes: np.ndarray, points: np.ndarray, pixels: np.ndarray) -> np.ndarray:

@@ -28,7 +28,7 @@ def material(index: int, surface: str, size: int, plain_rgb: tuple[float, float,
 
 def _palette(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Two colours that differ mostly in lightness, as those of real materials do."""
-    hue, saturation, light = rng.random(), 0.75 * rng.random(), 0.3 + 0.6 * rng.random()
+    hue, saturation, light = rng.random(), 0.75 * rng.random(), 0.36 + 0.56 * rng.random()
     other = np.clip(light + rng.choice([-1, 1]) * (0.15 + 0.35 * rng.random()), 0.06, 0.97)
     return _rgb(hue, saturation, light), _rgb(hue + 0.12 * rng.standard_normal(), saturation, other)
 

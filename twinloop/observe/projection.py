@@ -10,7 +10,7 @@ def project(points_in_camera: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
     x, y, z = np.moveaxis(points_in_camera, -1, 0)
     z = np.where(z > 1e-6, z, np.nan)
     centred = np.stack([intrinsics.fx * x / z, intrinsics.fy * y / z], axis=-1)
-    return distorted(centred, intrinsics) + (intrinsics.cx, intrinsics.cy)
+    return np.add(distorted(centred, intrinsics), (intrinsics.cx, intrinsics.cy))
 
 
 def distorted(centred_px: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from twinloop.observe.appearance import KEY_AZIMUTH_DEG, KEY_ELEVATION_DEG, Values, dress, fov_deg, light_direction
-from twinloop.observe.camera import CameraConfig, intrinsics_of
+from twinloop.observe.appearance import Values, dress, fov_deg, towards_light
+from twinloop.observe.buffers import Buffers
+from twinloop.observe.camera import CameraConfig, Intrinsics, intrinsics_of
 from twinloop.observe.clip import CLASSES, Clip
 from twinloop.observe.flow import pixel_velocity
 from twinloop.observe.gl import context
 from twinloop.observe.projection import inverse
-from twinloop.observe.stage import FAR_M, NEAR_M, build_stage
+from twinloop.observe.stage import build_stage
 from twinloop.simulate.episodes import Episodes
 from twinloop.twin.assemble import PREFIX
 from twinloop.twin.twin import Twin
@@ -53,6 +54,7 @@ class Renderer:
             view.type, view.fixedcamid = mujoco.mjtCamera.mjCAMERA_FIXED.value, model.camera(name).id
             self._views[name] = view
         self._instances, self._classes = _meanings(model)
+        self._names = tuple(model.body(number).name for number in range(model.nbody))
         self._material: float | None = None
 
     def film(
@@ -73,7 +75,7 @@ class Renderer:
         }
         # Blur follows bodies and a mirror has holes in its depth: both need masks even if nobody asked for them.
         masks = masks or moves or (values["depth_hole_share"] > 0 and values["reflectance"] > 0)
-        buffers = {name: _Buffers(self.cameras[name], len(when), masks) for name, when in pictured.items()}
+        buffers = {name: Buffers(self.cameras[name], len(when), masks) for name, when in pictured.items()}
         everything = np.unique(np.concatenate(list(pictured.values())))
         # One picture after the other: that is how a graphics context draws.
         filmed = self._pass(states, everything, pictured, buffers)
@@ -96,7 +98,7 @@ class Renderer:
         states: tuple[np.ndarray, np.ndarray],
         ticks: np.ndarray,
         pictured: dict[str, np.ndarray],
-        buffers: dict[str, "_Buffers"],
+        buffers: dict[str, Buffers],
     ) -> Filmed:
         """Go through the ticks once, note where everything is, and draw for the cameras that picture them."""
         model, data, twin = self.stage.model, self._data, self.twin
@@ -131,7 +133,7 @@ class Renderer:
         mujoco.mj_kinematics(self.stage.model, data)
         mujoco.mj_camlight(self.stage.model, data)
 
-    def _draw(self, view: mujoco.MjvCamera, buffers: "_Buffers", place: int, *, fresh: bool) -> None:
+    def _draw(self, view: mujoco.MjvCamera, buffers: Buffers, place: int, *, fresh: bool) -> None:
         model, scene = self.stage.model, self._scene
         if fresh:
             # The bodies of this tick are in the scene already: only the point of view is another.
@@ -157,7 +159,7 @@ class Renderer:
         buffers.ids[place] = lookup[coded]
 
     def _clip(
-        self, name: str, values: Values, ticks: np.ndarray, rows: np.ndarray, buffers: "_Buffers",
+        self, name: str, values: Values, ticks: np.ndarray, rows: np.ndarray, buffers: Buffers,
         filmed: Filmed, later: Filmed | None,
     ) -> Clip:  # fmt: skip
         camera = self.cameras[name]
@@ -169,44 +171,27 @@ class Renderer:
             geoms = filmed.geoms[rows], later.geoms[rows]
             pair = pose, later.cameras[name][rows]
             velocity = pixel_velocity(depth_m, ids, geoms, pair, intrinsics, self.twin.control_period_s)
-        elevation = np.clip(KEY_ELEVATION_DEG + values["light_direction_deg.elevation"], 12, 88)
-        towards = light_direction(KEY_AZIMUTH_DEG + values["light_direction_deg.azimuth"], elevation)
-        seen = inverse(pose)[:, :3, :3] @ towards
-        forward = np.maximum(np.abs(seen[:, 2]), 0.05)
-        focal, centre = intrinsics.fx, (intrinsics.cx, intrinsics.cy)
-        light_px = np.column_stack([focal * seen[:, :2] / forward[:, None] + centre, seen[:, 2] > 0])
+        light_px = _towards_px(inverse(pose)[:, :3, :3] @ towards_light(0, values), intrinsics)
         return Clip(
             camera=camera, intrinsics=intrinsics, ticks=ticks, rgb=rgb, depth_m=depth_m, geom_ids=ids,
             camera_to_world=pose, object_to_world=filmed.object[rows], tool_to_world=filmed.tool[rows],
             pixel_velocity=velocity, light_px=light_px,
             object_half_extents_m=np.array(self.twin.object.half_extents_m) * values["object_size_scale"],
-            instances=self._instances, names=tuple(self.stage.model.body(i).name for i in range(self.stage.model.nbody)),
-            classes=self._classes,
+            instances=self._instances, names=self._names, classes=self._classes,
         )  # fmt: skip
-
-
-class _Buffers:
-    """The pictures of one camera, as the graphics library hands them over: bottom row first."""
-
-    def __init__(self, camera: CameraConfig, count: int, masks: bool):
-        shape = (count, camera.height, camera.width)
-        self.viewport = mujoco.MjrRect(0, 0, camera.width, camera.height)
-        self.rgb = np.zeros((*shape, 3), np.uint8)
-        self.depth = np.zeros(shape, np.float32)
-        self.ids = np.zeros(shape, np.int16) if masks else None
-        self.colours = np.zeros((*shape[1:], 3), np.uint8)
-
-    def images(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        # The buffer holds 1 at the near plane and 0 at the far one, in proportion to 1/z.
-        metres = NEAR_M * FAR_M / (NEAR_M + self.depth[:, ::-1].astype(np.float64) * (FAR_M - NEAR_M))
-        ids = None if self.ids is None else np.ascontiguousarray(self.ids[:, ::-1])
-        return np.ascontiguousarray(self.rgb[:, ::-1]), metres.astype(np.float32), ids
 
 
 def _fill(pose: np.ndarray, position: np.ndarray, axes: np.ndarray) -> None:
     pose[..., :3, 3] = position
     pose[..., :3, :3] = axes.reshape(*position.shape[:-1], 3, 3)
     pose[..., 3, 3] = 1
+
+
+def _towards_px(directions_in_camera: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
+    """(f, 3) the pixel in which something infinitely far is, and whether it is before the camera."""
+    forward = directions_in_camera[:, 2]
+    centred = intrinsics.fx * directions_in_camera[:, :2] / np.maximum(np.abs(forward), 0.05)[:, None]
+    return np.column_stack([np.add(centred, (intrinsics.cx, intrinsics.cy)), forward > 0])
 
 
 def _meanings(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:

@@ -111,9 +111,13 @@ def _add_lights(spec: mujoco.MjSpec) -> None:
 def _set_quality(spec: mujoco.MjSpec, cameras: Mapping[str, CameraConfig]) -> None:
     visual = spec.visual
     visual.quality.shadowsize, visual.quality.offsamples = SHADOW_PIXELS, 0
+    # A light with a shadow takes every vertex through three passes. Round things of 16 sides instead of 28, and flat
+    # ones of one piece (the lights are far away: nothing is lost), draw half as fast again.
+    visual.quality.numslices, visual.quality.numstacks, visual.quality.numquads = 16, 10, 1
     visual.global_.offwidth = max((camera.width for camera in cameras.values()), default=128)
     visual.global_.offheight = max((camera.height for camera in cameras.values()), default=128)
     visual.headlight.active = 0
     spec.stat.extent, spec.stat.center = 1.0, CENTRE_M
     visual.map.znear, visual.map.zfar = NEAR_M, FAR_M
-    visual.map.shadowclip = 0.9
+    # Half the width of what the shadow map covers: the table, and no more, so that its pixels are small.
+    visual.map.shadowclip = 0.68

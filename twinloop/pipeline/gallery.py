@@ -58,7 +58,7 @@ def gallery(
     actor = Expert(twin, config.expert, width=count, seed=seed)
     (episodes,) = rollout(Cell(twin, width=count), iter([draws]), actor)
     shown = []
-    for row in np.flatnonzero(episodes.lengths > 0):
+    for row in map(int, np.flatnonzero(episodes.lengths > 0)):
         middle = np.array([episodes.lengths[row] // 2])
         values = {column: float(array[row]) for column, array in draws.values.items()}
         attempt = int(draws.attempts[row])

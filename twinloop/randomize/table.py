@@ -1,8 +1,8 @@
 """The one table of parameters.
 
 Validation, sampling, application, the columns stored with each episode, coverage and the reference page of
-the docs all come from it. A row's place fixes its dimension of the Sobol sequence: new rows go to the very end, so that the
-draws of the rows before them stay as they were.
+the docs all come from it. A row's place fixes its dimension of the Sobol sequence: new rows go to the very
+end, so that the draws of the rows before them stay as they were.
 """
 
 from twinloop.randomize.appearance import APPEARANCE
