@@ -57,6 +57,9 @@ def _set_lights(model: mujoco.MjModel, values: Values) -> None:
     count = int(np.clip(round(values["light_count"]), 1, LIGHTS))
     softness = SOFTEST * values["light_softness"]
     intensity, colour = values["lighting_intensity"], _colour(values["light_warmth"])
+    # What a soft light takes from its beam it gives to everything, a little less for what is lost on the way. Light
+    # from everywhere is the head light's: a lamp's own would be missing in its shadow, and that would be black.
+    model.vis.headlight.ambient[:] = (AMBIENT + 0.6 * DIFFUSE * softness) * intensity * colour
     for light in range(LIGHTS):
         towards = towards_light(light, values)
         model.light_dir[light] = -towards
@@ -65,8 +68,6 @@ def _set_lights(model: mujoco.MjModel, values: Values) -> None:
         share = SHARES[count - 1][light] if light < count else 0.0
         model.light_diffuse[light] = DIFFUSE * (1 - softness) * intensity * share * colour
         model.light_specular[light] = 0.3 * (1 - softness) * intensity * share
-        # What a soft light takes from its beam it gives to everything, a little less for what is lost on the way.
-        model.light_ambient[light] = (AMBIENT + 0.6 * DIFFUSE * softness) * intensity * share * colour
 
 
 def towards_light(light: int, values: Values) -> np.ndarray:

@@ -104,7 +104,10 @@ def _add_lights(spec: mujoco.MjSpec) -> None:
     for number in range(LIGHTS):
         # A shadow is a whole pass of its own: the brightest light casts one, the others fill.
         spec.worldbody.add_light(
-            name=f"light{number}", type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, castshadow=number == 0
+            name=f"light{number}",
+            type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
+            castshadow=number == 0,
+            ambient=[0, 0, 0],
         )
 
 
@@ -116,7 +119,7 @@ def _set_quality(spec: mujoco.MjSpec, cameras: Mapping[str, CameraConfig]) -> No
     visual.quality.numslices, visual.quality.numstacks, visual.quality.numquads = 16, 10, 1
     visual.global_.offwidth = max((camera.width for camera in cameras.values()), default=128)
     visual.global_.offheight = max((camera.height for camera in cameras.values()), default=128)
-    visual.headlight.active = 0
+    visual.headlight.diffuse, visual.headlight.specular = [0, 0, 0], [0, 0, 0]
     spec.stat.extent, spec.stat.center = 1.0, CENTRE_M
     visual.map.znear, visual.map.zfar = NEAR_M, FAR_M
     # Half the width of what the shadow map covers: the table, and no more, so that its pixels are small.
