@@ -27,7 +27,7 @@ def dress(stage: Stage, values: Values) -> tuple[int, ...]:
     model.geom_size[stage.object_geom] = np.array(twin.object.geom_size) * values["object_size_scale"]
     model.geom_rbound[stage.object_geom] = twin.object.bounding_radius_m * values["object_size_scale"]
     model.body_pos[stage.table_body, 2] = values["table_height_cm"] / 100
-    _set_lights(model, values)
+    _set_lights(stage, values)
     for name, camera in stage.cameras.items():
         _set_camera(stage, model.camera(name).id, camera, values)
     shade = values["background_shade"]
@@ -53,26 +53,26 @@ def _set_textures(stage: Stage, index: int) -> tuple[int, ...]:
     return tuple(stage.textures.values())
 
 
-def _set_lights(model: mujoco.MjModel, values: Values) -> None:
-    count = int(np.clip(round(values["light_count"]), 1, LIGHTS))
+def _set_lights(stage: Stage, values: Values) -> None:
+    model, count = stage.model, int(np.clip(round(values["light_count"]), 1, LIGHTS))
     softness = SOFTEST * values["light_softness"]
     intensity, colour = values["lighting_intensity"], _colour(values["light_warmth"])
     # What a soft light takes from its beam it gives to everything, a little less for what is lost on the way. Light
     # from everywhere is the head light's: a lamp's own would be missing in its shadow, and that would be black.
     model.vis.headlight.ambient[:] = (AMBIENT + 0.6 * DIFFUSE * softness) * intensity * colour
-    for light in range(LIGHTS):
-        towards = towards_light(light, values)
+    for number, light in enumerate(stage.lights):
+        towards = towards_light(number, values)
         model.light_dir[light] = -towards
         model.light_pos[light] = np.array(CENTRE_M) + 1.5 * towards
-        model.light_active[light] = light < count
-        share = SHARES[count - 1][light] if light < count else 0.0
+        model.light_active[light] = number < count
+        share = SHARES[count - 1][number] if number < count else 0.0
         model.light_diffuse[light] = DIFFUSE * (1 - softness) * intensity * share * colour
         model.light_specular[light] = 0.3 * (1 - softness) * intensity * share
 
 
-def towards_light(light: int, values: Values) -> np.ndarray:
+def towards_light(number: int, values: Values) -> np.ndarray:
     """Unit vector in the world from the cell towards a light; number 0 is the brightest."""
-    azimuth = np.deg2rad(KEY_AZIMUTH_DEG + values["light_direction_deg.azimuth"] + light * NEXT_LIGHT_DEG)
+    azimuth = np.deg2rad(KEY_AZIMUTH_DEG + values["light_direction_deg.azimuth"] + number * NEXT_LIGHT_DEG)
     # Never below the table's edge, nor straight above, where the shadow hides under the arm.
     elevation = np.deg2rad(np.clip(KEY_ELEVATION_DEG + values["light_direction_deg.elevation"], 12, 88))
     flat = np.cos(elevation)

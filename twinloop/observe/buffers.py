@@ -20,6 +20,7 @@ class Buffers:
 
     def images(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         # The buffer holds 1 at the near plane and 0 at the far one, in proportion to 1/z.
-        metres = NEAR_M * FAR_M / (NEAR_M + self.depth[:, ::-1].astype(np.float64) * (FAR_M - NEAR_M))
+        near, far = np.float32(NEAR_M), np.float32(FAR_M)
+        metres = near * far / (near + self.depth[:, ::-1] * (far - near))
         ids = None if self.ids is None else np.ascontiguousarray(self.ids[:, ::-1])
-        return np.ascontiguousarray(self.rgb[:, ::-1]), metres.astype(np.float32), ids
+        return np.ascontiguousarray(self.rgb[:, ::-1]), metres, ids

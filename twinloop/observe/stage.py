@@ -39,6 +39,7 @@ class Stage:
     cameras: Mapping[str, CameraConfig]
     textures: Mapping[str, int]
     materials: Mapping[str, int]
+    lights: tuple[int, ...]
     object_geom: int
     table_body: int
 
@@ -60,6 +61,8 @@ def build_stage(twin: Twin, cameras: Mapping[str, CameraConfig]) -> Stage:
         cameras=dict(cameras),
         textures={name: model.texture(name).id for name in SURFACES},
         materials={name: model.material(name).id for name in SURFACES},
+        # A robot's own model may bring lamps: ours are not always the first.
+        lights=tuple(model.light(f"light{number}").id for number in range(LIGHTS)),
         object_geom=model.geom("object").id,
         table_body=model.body("table").id,
     )
