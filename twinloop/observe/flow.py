@@ -25,13 +25,18 @@ def pixel_velocity(
     moved = np.concatenate([later @ inverse(now), still], axis=1)
     carried = inverse(camera_to_world[1])[:, None] @ moved @ camera_to_world[0][:, None]
     height, width = depth_m.shape[1:]
-    centres, looked_at = pixel_centres(height, width), rays(intrinsics, height, width)
+    centres = pixel_centres(height, width).reshape(-1, 2)
+    looked_at = rays(intrinsics, height, width).reshape(-1, 3)
     velocity = np.zeros((*depth_m.shape, 2), np.float32)
-    # Frame by frame: a matrix a pixel for a whole episode at once would fill the memory.
     for frame, (depth, ids) in enumerate(zip(depth_m, geom_ids, strict=True)):
-        matrix = carried[frame][ids]
-        points = looked_at * depth[..., None]
-        there = np.einsum("hwij,hwj->hwi", matrix[..., :3, :3], points) + matrix[..., :3, 3]
-        step = project(there, intrinsics) - centres
-        velocity[frame] = np.nan_to_num(step, nan=0.0) / period_s
+        out, depth, ids = velocity[frame].reshape(-1, 2), depth.reshape(-1), ids.reshape(-1)
+        # Body by body: one matrix for all pixels of a geom, and none for those that stand still.
+        for geom in np.flatnonzero(np.bincount(ids + 1)) - 1:
+            matrix = carried[frame, geom]
+            if np.abs(matrix - np.eye(4)).max() < 1e-9:
+                continue
+            pixels = np.flatnonzero(ids == geom)
+            there = (looked_at[pixels] * depth[pixels, None]) @ matrix[:3, :3].T + matrix[:3, 3]
+            step = project(there, intrinsics) - centres[pixels]
+            out[pixels] = np.nan_to_num(step, nan=0.0) / period_s
     return velocity

@@ -1,6 +1,7 @@
 """The one OpenGL context of this process. MuJoCo picks a backend from MUJOCO_GL while it is imported, long before
 anybody knows whether pictures will be wanted; here the backend's own context is made, when the first picture is."""
 
+import atexit
 import ctypes.util
 import os
 from functools import cache
@@ -20,6 +21,8 @@ def context() -> Any:
     try:
         made = import_module(f"mujoco.{backend}").GLContext(16, 16)
         made.make_current()
+        # Not left to the interpreter's own end, when the library it needs is half gone.
+        atexit.register(made.free)
     except Exception as error:
         # A missing or broken driver shows as ImportError, AttributeError, GLError or RuntimeError, whatever the layer.
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]

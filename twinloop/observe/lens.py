@@ -7,7 +7,14 @@ import numpy as np
 from twinloop.observe.camera import Intrinsics
 from twinloop.observe.clip import Clip
 from twinloop.observe.projection import pixel_centres, undistorted
-from twinloop.observe.sampling import bilinear, nearest
+from twinloop.observe.sampling import between, nearest
+
+# Where on the line from the lamp through the centre, how large, how bright, which colour.
+GHOSTS = (
+    (-0.35, 0.10, 0.35, (0.6, 1.0, 0.7)),
+    (-0.62, 0.17, 0.25, (0.7, 0.8, 1.0)),
+    (0.42, 0.06, 0.4, (1.0, 0.8, 0.5)),
+)
 
 
 def through_lens(clip: Clip, distortion: float) -> Clip:
@@ -21,10 +28,12 @@ def through_lens(clip: Clip, distortion: float) -> Clip:
     centre = (bent.cx, bent.cy)
     source = undistorted(pixel_centres(clip.camera.height, clip.camera.width) - centre, bent) + centre
     u, v = source[None, ..., 0], source[None, ..., 1]
+    places = between(u.ravel(), v.ravel(), clip.camera.height, clip.camera.width)
+    rgb = np.stack([np.round(places.read(picture.astype(np.float32))).astype(np.uint8) for picture in clip.rgb])
     return replace(
         clip,
         intrinsics=bent,
-        rgb=np.round(bilinear(clip.rgb.astype(np.float32), u, v)).astype(np.uint8),
+        rgb=rgb.reshape(clip.rgb.shape),
         depth_m=nearest(clip.depth_m, u, v),
         geom_ids=None if clip.geom_ids is None else nearest(clip.geom_ids, u, v),
         pixel_velocity=None if clip.pixel_velocity is None else nearest(clip.pixel_velocity, u, v),
@@ -39,27 +48,30 @@ def flare(light: np.ndarray, light_px: np.ndarray, strength: float, intrinsics: 
     """
     if strength == 0:
         return light
-    height, width = light.shape[1:3]
-    size = intrinsics.half_diagonal_px
-    centre = np.array([intrinsics.cx, intrinsics.cy])
-    offset = (light_px[:, :2] - centre) / size
+    centre, size = np.array([intrinsics.cx, intrinsics.cy]), intrinsics.half_diagonal_px
+    grid = ((pixel_centres(*light.shape[1:3]) - centre) / size).astype(np.float32)
+    # A fixed camera sees the lamp where it is in every picture: worked out once.
+    lamps, which = np.unique(light_px, axis=0, return_inverse=True)
+    glare = [_glare(grid, (lamp[:2] - centre) / size, bool(lamp[2])) for lamp in lamps]
+    out = light.copy()
+    for frame, lamp in enumerate(which.ravel()):
+        out[frame] += np.float32(strength) * glare[lamp]
+    return out
+
+
+def _glare(grid: np.ndarray, offset: np.ndarray, before: bool) -> np.ndarray:
+    """(h, w, 3) veil and ghosts; grid and lamp in half diagonals from the centre."""
     # A lamp far outside the view still veils it, from the edge.
-    offset = offset * np.minimum(1, 1.15 / np.maximum(np.linalg.norm(offset, axis=1, keepdims=True), 1e-9))
-    grid = (pixel_centres(height, width) - centre) / size
+    offset = offset * min(1.0, 1.15 / max(float(np.linalg.norm(offset)), 1e-9))
 
-    def glow(place: np.ndarray, radius: float, power: float) -> np.ndarray:
-        distance = np.linalg.norm(grid[None] - place[:, None, None, :], axis=-1)
-        return np.exp(-((distance / radius) ** power))[..., None]
+    def square(place: np.ndarray, radius: float) -> np.ndarray:
+        return np.square((grid - place.astype(np.float32)) / np.float32(radius)).sum(axis=-1)[..., None]
 
-    before = light_px[:, 2][:, None, None, None]
-    added = (0.35 + 0.65 * before) * glow(offset, 0.9, 1.2) * np.array([1.0, 0.96, 0.88])
-    for along, radius, share, colour in (
-        (-0.35, 0.10, 0.35, (0.6, 1.0, 0.7)),
-        (-0.62, 0.17, 0.25, (0.7, 0.8, 1.0)),
-        (0.42, 0.06, 0.4, (1.0, 0.8, 0.5)),
-    ):
-        added = added + before * share * glow(along * offset, radius, 4.0) * np.array(colour)
-    return light + (strength * added).astype(np.float32)
+    veil = (1.0 if before else 0.35) / (1 + square(offset, 0.5)) * np.array([1.0, 0.96, 0.88], np.float32)
+    for along, radius, share, colour in GHOSTS if before else ():
+        ghost = np.exp(-np.square(square(along * offset, radius)))
+        veil = veil + share * ghost * np.array(colour, np.float32)
+    return veil.astype(np.float32)
 
 
 def vignette(light: np.ndarray, strength: float) -> np.ndarray:
