@@ -9,6 +9,7 @@ from tests.observe.conftest import Varied, values_of
 from twinloop.observe.clip import Clip
 from twinloop.observe.compression import compressed
 from twinloop.observe.image import IN_THE_LIGHT, sensed
+from twinloop.observe.labels import KEYPOINTS, label
 from twinloop.observe.lens import through_lens
 from twinloop.observe.renderer import Renderer
 from twinloop.observe.shutter import exposed
@@ -110,6 +111,15 @@ def test_compression_of_a_flat_picture_loses_next_to_nothing():
     assert compressed(flat, 100) is flat
 
 
+def test_a_clip_of_no_pictures_goes_through_everything(renderer: Renderer, varied: Varied):
+    """An episode that diverged at once has no frames."""
+    rows = {name: row.sensible[1] for name, row in BY_NAME.items() if row.group == "visual" and not row.pool}
+    episodes = varied(**rows)
+    clip = renderer.film(episodes, 0, masks=True, ticks=np.array([], int))["front"]
+    assert sensed(clip, values_of(episodes, 0), seed=0, attempt=0, name="front").rgb.shape == (0, 80, 96, 3)
+    assert label(clip).boxes_px.shape == (0, 4, 4)
+
+
 def bar(velocity_px_s: float) -> tuple[np.ndarray, np.ndarray]:
     light = np.zeros((1, 20, 40, 1), np.float32)
     light[:, :, 18:22] = 1
@@ -149,8 +159,6 @@ def test_motion_blur_of_an_episode_follows_its_motion(renderer: Renderer, varied
 
 def test_velocities_of_pixels_lead_to_the_next_picture(renderer: Renderer, varied: Varied, twin):
     """The object's keypoint moves by what the flow at its pixel says."""
-    from twinloop.observe.labels import KEYPOINTS, label
-
     episodes = varied(shutter_ms=10)
     clip = renderer.film(episodes, 0, masks=True)["front"]
     labels = label(clip)

@@ -29,11 +29,13 @@ def through_lens(clip: Clip, distortion: float) -> Clip:
     source = undistorted(pixel_centres(clip.camera.height, clip.camera.width) - centre, bent) + centre
     u, v = source[None, ..., 0], source[None, ..., 1]
     places = between(u.ravel(), v.ravel(), clip.camera.height, clip.camera.width)
-    rgb = np.stack([np.round(places.read(picture.astype(np.float32))).astype(np.uint8) for picture in clip.rgb])
+    rgb = np.empty_like(clip.rgb)
+    for frame, picture in enumerate(clip.rgb):
+        rgb[frame] = np.round(places.read(picture.astype(np.float32))).reshape(picture.shape)
     return replace(
         clip,
         intrinsics=bent,
-        rgb=rgb.reshape(clip.rgb.shape),
+        rgb=rgb,
         depth_m=nearest(clip.depth_m, u, v),
         geom_ids=None if clip.geom_ids is None else nearest(clip.geom_ids, u, v),
         pixel_velocity=None if clip.pixel_velocity is None else nearest(clip.pixel_velocity, u, v),
