@@ -62,7 +62,7 @@ def grazing(clip: Clip) -> np.ndarray:
 
 def holed(depth_m: np.ndarray, share: float, score: np.ndarray) -> np.ndarray:
     """Take the depth of the `share` of each picture's pixels that score highest."""
-    if share == 0:
+    if share == 0 or len(depth_m) == 0:
         return depth_m
     highest = np.quantile(score, 1 - share, axis=(1, 2), keepdims=True)
     return np.where(score > highest, np.float32(0), depth_m)
