@@ -1,11 +1,12 @@
 # The habits of this project. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format type lint bench docs clean
+.PHONY: help setup opengl run test check format type lint bench docs clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PYTHON ?= python3
+OPENGL := libegl1 libosmesa6 libgl1-mesa-dri
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -19,7 +20,16 @@ $(STAMP): pyproject.toml constraints.txt
 	  else echo "The venv module is missing. Run: sudo apt-get install python3-venv"; exit 1; fi; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@$(MAKE) --no-print-directory opengl
 	@touch $(STAMP)
+
+# For pictures only, so a failure here is no failure of the setup.
+opengl:
+	@$(BIN)/python -c 'from twinloop.observe.gl import context; context()' 2>/dev/null || { \
+	  if [ "$$(id -u)" = 0 ]; then \
+	    { apt-get update -q && apt-get install -qy $(OPENGL); } >/dev/null 2>&1 \
+	    || echo "OpenGL could not be installed; pictures need: apt-get install -y $(OPENGL)"; \
+	  else echo "For pictures (twinloop gallery) run: sudo apt-get install -y $(OPENGL)"; fi; }
 
 run: setup ## generate 500 episodes of the embedded pick-and-place cell
 	$(BIN)/twinloop generate --episodes 500
@@ -45,7 +55,7 @@ docs: setup ## write the generated pages of docs/
 
 bench: setup ## every benchmark (about half an hour); results go to benchmarks/results/
 	@mkdir -p benchmarks/results
-	for name in throughput writer memory; do $(BIN)/python benchmarks/$$name.py --json | tail -n 1 > benchmarks/results/$$name.json; done
+	for name in throughput writer memory cameras; do $(BIN)/python benchmarks/$$name.py --json | tail -n 1 > benchmarks/results/$$name.json; done
 
 clean: ## remove the environment and caches; datasets stay
 	rm -rf $(VENV) .pytest_cache .ruff_cache build *.egg-info

@@ -7,6 +7,7 @@
     ├── DatasetError              a folder that is not the dataset it should be
     │   ├── CorruptError          a file whose content is not what was committed
     │   └── LockedError           another process is writing here
+    ├── RenderError               no OpenGL to draw pictures with
     ├── StorageError              no room, no permission, a read-only disk
     └── WorkerError               a worker process died and its work could not be repeated
 
@@ -48,6 +49,10 @@ class CorruptError(DatasetError):
 
 
 class LockedError(DatasetError):
+    pass
+
+
+class RenderError(TwinloopError):
     pass
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from twinloop.cli import COMMANDS
+from twinloop.errors import RenderError
+from twinloop.observe.gl import context
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -51,6 +53,20 @@ def test_the_sql_and_python_of_the_dataset_page_run(place: Path):
         subprocess.run([sys.executable, "-c", script], cwd=place, check=True, capture_output=True)
 
 
+def test_the_commands_and_python_of_the_cameras_page_run(place: Path):
+    try:
+        context()
+    except RenderError as error:
+        pytest.skip(f"no pictures here: {error}")
+    page = (ROOT / "docs" / "cameras.md").read_text()
+    (commands,), (script,), (config,) = (blocks(page, language) for language in ("sh", "python", "yaml"))
+    commands = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
+    subprocess.run(["bash", "-euc", commands], cwd=place, check=True, capture_output=True)
+    assert (place / "draws.png").stat().st_size > 50_000
+    subprocess.run([sys.executable, "-c", script], cwd=place, check=True, capture_output=True)
+    assert config in (ROOT / "examples" / "cameras.yaml").read_text()
+
+
 def test_the_config_of_the_readme_is_the_example():
     (config,) = blocks(README, "yaml")
     assert config.split("\n", 1)[1] == (ROOT / "examples" / "pick_and_place.yaml").read_text()
@@ -76,6 +92,8 @@ def test_every_command_has_help_with_examples(command: str):
     assert "--json" in done.stdout
 
 
-def test_links_of_the_readme_lead_somewhere():
-    for link in re.findall(r"\]\(([^)#]+)\)", README):
-        assert (ROOT / link).exists(), link
+@pytest.mark.parametrize("page", ["README.md", "docs/cameras.md"])
+def test_links_and_pictures_lead_somewhere(page: str):
+    file = ROOT / page
+    for link in re.findall(r"\]\(([^)#]+)\)", file.read_text()):
+        assert (file.parent / link).exists(), link

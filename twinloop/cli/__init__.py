@@ -19,6 +19,7 @@ COMMANDS = {
     "generate": "from a scene file to a curated LeRobot dataset (the main job)",
     "explain": "what a config will do: resolved values, what varies, expected episodes, disk and time",
     "episode": "make one episode of a run again and look into it",
+    "gallery": "a contact sheet of what the cameras see: draws, labels, or one parameter swept",
     "info": "what is inside a dataset",
     "query": "SQL over episodes, frames and attempts",
     "verify": "recompute every digest; name what is wrong",

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
@@ -10,7 +10,9 @@ import yaml
 
 from twinloop.curate.limits import CurateConfig
 from twinloop.errors import UsageError
+from twinloop.observe.camera import CameraConfig
 from twinloop.observe.sensors import ObserveConfig, Velocity
+from twinloop.pipeline.cameras import read_cameras, written_cameras
 from twinloop.pipeline.ranges import read_randomization, written
 from twinloop.pipeline.section import Section
 from twinloop.pipeline.yaml_file import parse_yaml, read_yaml
@@ -69,6 +71,7 @@ class RunConfig:
     observe: ObserveConfig
     curate: CurateConfig
     dataset: DatasetConfig
+    cameras: dict[str, CameraConfig] = field(default_factory=dict)
 
     def resolved(self) -> dict[str, Any]:
         """As a config file would say it, with nothing left out."""
@@ -76,6 +79,8 @@ class RunConfig:
         for name, distribution in self.randomization.items():
             parameter = BY_NAME[name]
             groups[parameter.group][name] = written(distribution, pool=parameter.pool)
+        # A config without cameras says nothing of them: its digest is the one it had before there were any.
+        cameras = {"cameras": written_cameras(self.cameras)} if self.cameras else {}
         return {
             "scene": {
                 "robot": _written_robot(self.scene),
@@ -88,6 +93,7 @@ class RunConfig:
             "observe": asdict(self.observe),
             "curate": asdict(self.curate),
             "dataset": asdict(self.dataset),
+            **cameras,
         }
 
     def to_yaml(self) -> str:
@@ -115,14 +121,16 @@ def config_from_text(text: str, *, name: str, folder: Path) -> RunConfig:
 
 
 def _read(root: Section, folder: Path) -> RunConfig:
+    rollout = _read_rollout(root.section("rollout"))
     config = RunConfig(
         scene=_read_scene(root.section("scene"), folder),
         randomization=read_randomization(root),
-        rollout=_read_rollout(root.section("rollout")),
+        rollout=rollout,
         expert=_read_expert(root.section("expert")),
         observe=_read_observe(root.section("observe")),
         curate=_read_curate(root.section("curate")),
         dataset=_read_dataset(root.section("dataset")),
+        cameras=read_cameras(root.section("cameras"), control_hz=rollout.control_hz),
     )
     root.finish()
     if config.rollout.episodes > MOST_EPISODES:

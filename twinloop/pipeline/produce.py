@@ -12,6 +12,7 @@ import numpy as np
 
 from twinloop.curate.judge import judge
 from twinloop.dataset import ShardDraft, write_shard
+from twinloop.observe.clearance import refuse_blocked
 from twinloop.observe.features import observe
 from twinloop.pipeline.config import RunConfig, config_from_text
 from twinloop.pipeline.versions import versions
@@ -40,7 +41,7 @@ class Job:
 
 def twin_of(config: RunConfig) -> Twin:
     scene, rollout_ = config.scene, config.rollout
-    return assemble(
+    twin = assemble(
         scene.robot,
         scene.task,
         scene.object,
@@ -52,6 +53,8 @@ def twin_of(config: RunConfig) -> Twin:
         clutter="clutter_count" in config.randomization,
         longest_delay_s=_longest_delay_s(config),
     )
+    refuse_blocked(twin, config.cameras)
+    return twin
 
 
 def _longest_delay_s(config: RunConfig) -> float:

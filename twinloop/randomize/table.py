@@ -6,6 +6,7 @@ new rows go at the end: then the draws of every config that does not name them s
 """
 
 from twinloop.randomize.actuation import ACTUATION
+from twinloop.randomize.appearance import APPEARANCE
 from twinloop.randomize.environment import ENVIRONMENT
 from twinloop.randomize.human import HUMAN
 from twinloop.randomize.latency import LATENCY
@@ -14,6 +15,6 @@ from twinloop.randomize.physics import PHYSICS
 from twinloop.randomize.sensing import SENSING
 from twinloop.randomize.visual import VISUAL
 
-TABLE: tuple[Parameter, ...] = VISUAL + PHYSICS + ACTUATION + LATENCY + SENSING + HUMAN + ENVIRONMENT
+TABLE: tuple[Parameter, ...] = VISUAL + PHYSICS + ACTUATION + LATENCY + SENSING + HUMAN + ENVIRONMENT + APPEARANCE
 BY_NAME: dict[str, Parameter] = {parameter.name: parameter for parameter in TABLE}
 COLUMNS: tuple[str, ...] = tuple(column for parameter in TABLE for column in parameter.columns)

@@ -34,11 +34,39 @@ def assemble(
     clutter: bool = False,
     longest_delay_s: float = 0.0,
 ) -> Twin:
-    """Compile a cell.
+    """Compile a cell, with what is said to `compose`."""
+    spec = compose(
+        robot,
+        task,
+        thing,
+        timestep_s=timestep_s,
+        rolling_friction=rolling_friction,
+        off_centre_mass=off_centre_mass,
+        wrist_sensors=wrist_sensors,
+        clutter=clutter,
+        longest_delay_s=longest_delay_s,
+    )
+    twin = _index(compiled(spec, robot, task), robot, task, thing, control_hz)
+    return replace(twin, longest_delay_s=longest_delay_s)
+
+
+def compose(
+    robot: Robot,
+    task: Task,
+    thing: SceneObject,
+    *,
+    timestep_s: float = 0.004,
+    rolling_friction: bool = False,
+    off_centre_mass: bool = False,
+    wrist_sensors: bool = False,
+    clutter: bool = False,
+    longest_delay_s: float = 0.0,
+) -> mujoco.MjSpec:
+    """The cell before it is compiled: what the physics needs. Lights and cameras are for those who look.
 
     What makes the physics dearer is left out unless it is asked for: rolling friction where nothing rolls, an object
-    whose centre of mass may be moved, sensors at the wrist, things that stand about, and a history of
-    commands as long as the longest delay.
+    whose centre of mass may be moved, sensors at the wrist, things that stand about, and a history of commands as
+    long as the longest delay.
     """
     spec = mujoco.MjSpec()
     spec.modelname = f"{robot.name}/{task.name}"
@@ -56,12 +84,14 @@ def assemble(
     if longest_delay_s > 0:
         for actuator in spec.actuators:
             actuator.nsample = int(np.ceil(longest_delay_s / timestep_s)) + 1
-    _add_lights_and_camera(spec)
+    return spec
+
+
+def compiled(spec: mujoco.MjSpec, robot: Robot, task: Task) -> mujoco.MjModel:
     try:
-        model = spec.compile()
+        return spec.compile()
     except ValueError as error:
         raise ModelError(f"robot {robot.name} does not compile into the {task.name} scene: {error}") from error
-    return replace(_index(model, robot, task, thing, control_hz), longest_delay_s=longest_delay_s)
 
 
 def _set_options(spec: mujoco.MjSpec, timestep_s: float) -> None:
@@ -129,12 +159,6 @@ def _add_wrist_sensors(spec: mujoco.MjSpec, robot: Robot) -> None:
     ):
         sensor = spec.add_sensor(name=name, type=kind)
         sensor.objtype, sensor.objname = mujoco.mjtObj.mjOBJ_SITE, PREFIX + robot.tool_site
-
-
-def _add_lights_and_camera(spec: mujoco.MjSpec) -> None:
-    spec.worldbody.add_light(name="key", pos=[0.6, -0.6, 1.6], dir=[-0.1, 0.5, -1], diffuse=[0.7] * 3)
-    spec.worldbody.add_light(name="fill", pos=[-0.4, 0.8, 1.4], dir=[0.5, -0.5, -1], diffuse=[0.3] * 3)
-    spec.worldbody.add_camera(name="front", pos=[1.35, 0, 0.75], xyaxes=[0, 1, 0, -0.55, 0, 0.83], fovy=45)
 
 
 def _index(model: mujoco.MjModel, robot: Robot, task: Task, thing: SceneObject, control_hz: int) -> Twin:

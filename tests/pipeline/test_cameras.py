@@ -1,0 +1,104 @@
+"""The cameras section: round trip, digest, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from twinloop.errors import ConfigError, UsageError
+from twinloop.observe.camera import CameraConfig
+from twinloop.pipeline.config import RunConfig, config_from_text
+from twinloop.pipeline.embedded import embedded_config
+from twinloop.pipeline.produce import twin_of
+
+TWO = """\
+cameras:
+  top:
+    position_m: [0.4, 0, 1.2]
+    look_at_m: [0.4, 0, 0]
+  hand:
+    mount: wrist
+    position_m: [0.08, 0, -0.05]
+    look_at_m: [0, 0, 0.03]
+    fov_deg: 70
+    width: 160
+    height: 120
+    rate_hz: 5
+"""
+
+
+def read(text: str) -> RunConfig:
+    return config_from_text(text, name="cell.yaml", folder=Path())
+
+
+def camera(row: str) -> str:
+    lines = {"position_m": "[1, 0, 1]", "look_at_m": "[0, 0, 0]"}
+    key, _, value = row.partition(": ")
+    lines[key] = value
+    return "cameras:\n  top:\n" + "".join(f"    {key}: {value}\n" for key, value in lines.items() if value != "none")
+
+
+def test_cameras_are_read_with_their_defaults():
+    cameras = read(TWO).cameras
+    assert cameras["top"] == CameraConfig("fixed", (0.4, 0, 1.2), (0.4, 0, 0), 45.0, 128, 128, 25)
+    assert cameras["hand"] == CameraConfig("wrist", (0.08, 0, -0.05), (0, 0, 0.03), 70.0, 160, 120, 5)
+
+
+def test_the_rate_follows_the_control_rate():
+    assert read(TWO.replace("rate_hz: 5", "rate_hz: 10") + "rollout: {control_hz: 50}\n").cameras["top"].rate_hz == 50
+
+
+def test_cameras_read_back_as_themselves():
+    config = read(TWO)
+    again = read(config.to_yaml())
+    assert again.cameras == config.cameras
+    assert again.resolved() == config.resolved()
+    assert again.digest == config.digest
+
+
+def test_cameras_are_part_of_the_digest_only_where_there_are_any():
+    bare = read("scene: {}")
+    assert "cameras" not in bare.resolved()
+    assert bare.digest == read("cameras: {}").digest
+    assert bare.digest != read(TWO).digest
+    assert read(TWO).digest != read(TWO.replace("70", "71")).digest
+
+
+def test_a_config_without_cameras_says_nothing_of_them():
+    """So that its digest is what it was before there were any."""
+    assert "cameras" not in embedded_config().resolved()
+
+
+BAD = {
+    "an unknown mount": (camera("mount: ceiling"), ["cell.yaml:5", "cameras.top.mount", "ceiling", "fixed, wrist"]),
+    "an unknown key": (camera("fov: 40"), ["cameras.top.fov", "did you mean fov_deg"]),
+    "a list": ("cameras: [front]\n", ["cameras", "mapping"]),
+    "a name with a dot": ("cameras: {a.b: {}}\n", ["a.b", "small letters"]),
+    "no position": (camera("position_m: none"), ["cameras.top.position_m", "missing", "metres"]),
+    "two numbers": (camera("look_at_m: [0, 1]"), ["cameras.top.look_at_m", "2 numbers"]),
+    "millimetres": (camera("position_m: [400, 0, 1200]"), ["position_m", "metres from -3 to 3"]),
+    "a look at itself": (camera("look_at_m: [1, 0, 1]"), ["look_at_m", "own position"]),
+    "a zero size": (camera("width: 0"), ["cameras.top.width", "0", "from 2 to 2048"]),
+    "an odd size": (camera("height: 127"), ["cameras.top.height", "127", "even", "128"]),
+    "a huge size": (camera("width: 4096"), ["cameras.top.width", "2048"]),
+    "half a pixel": (camera("width: 64.5"), ["cameras.top.width", "whole number"]),
+    "a narrow view": (camera("fov_deg: 2"), ["cameras.top.fov_deg", "from 5 to 150"]),
+    "a wide view": (camera("fov_deg: 170"), ["cameras.top.fov_deg", "from 5 to 150"]),
+    "too fast": (camera("rate_hz: 60"), ["cameras.top.rate_hz", "25"]),
+    "an uneven rate": (camera("rate_hz: 10"), ["cameras.top.rate_hz", "1, 5, 25"]),
+    "too many": ("cameras:\n" + "".join(f"  c{i}: {{}}\n" for i in range(17)), ["cell.yaml:18", "c16", "16 at most"]),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_cameras_are_refused_by_name(name: str):
+    text, words = BAD[name]
+    with pytest.raises(UsageError) as error:
+        read(text)
+    assert str(error.value).startswith("cell.yaml")
+    assert all(word in str(error.value) for word in words), error.value
+
+
+def test_a_camera_inside_a_body_is_refused_when_the_twin_is_made():
+    config = read(camera("position_m: [0.4, 0, -0.02]"))
+    with pytest.raises(ConfigError, match=r"cameras\.top\.position_m.*geom 'table'"):
+        twin_of(config)

@@ -1,0 +1,73 @@
+"""Draw a contact sheet: what the cameras see in the middle of N simulated episodes, or one parameter swept from end to
+end of its range. A config without cameras is looked at with two: front and wrist."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from twinloop.cli.arguments import add_config, config_of, count
+from twinloop.dashboard.overlay import overlaid
+from twinloop.dashboard.png import write_png
+from twinloop.dashboard.sheet import contact_sheet, side_by_side
+from twinloop.pipeline.gallery import Picture, gallery
+from twinloop.randomize.table import BY_NAME
+
+EXAMPLES = """\
+examples:
+  twinloop gallery cell.yaml --out sheet.png
+  twinloop gallery cell.yaml --out labels.png --labels --count 6
+  twinloop gallery cell.yaml --out light.png --sweep lighting_intensity --camera front
+  twinloop gallery cell.yaml --out yaw.png --sweep camera_jitter_deg.yaw --count 5
+"""
+
+WIDEST_PX = 1700
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_config(parser)
+    parser.add_argument("--out", type=Path, required=True, metavar="PNG", help="the picture to write")
+    parser.add_argument("--count", type=count(1, 256), default=12, metavar="N", help="how many draws (default 12)")
+    parser.add_argument("--labels", action="store_true", help="draw masks, boxes and keypoints over the pictures")
+    parser.add_argument("--sweep", metavar="PARAMETER", help="vary this alone, from end to end of its range")
+    parser.add_argument("--camera", metavar="NAME", help="only this camera (default: all, side by side)")
+
+
+def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    config, name = config_of(args)
+    shown = gallery(config, count=args.count, camera=args.camera, sweep=args.sweep, labels=args.labels)
+    tiles = [side_by_side([_image(picture) for picture in pictures]) for pictures in shown]
+    captions = [_caption(pictures[0], args.sweep) for pictures in shown]
+    cameras = ", ".join(picture.camera for picture in shown[0])
+    title = f"{name} · {args.sweep or f'{len(shown)} draws'} · {cameras} · seed {config.rollout.seed}"
+    columns = max(1, min(len(tiles), WIDEST_PX // tiles[0].shape[1], 4 if len(tiles) > 6 else 3))
+    sheet = contact_sheet(tiles, captions, title=title, columns=columns)
+    write_png(args.out, sheet)
+    console.print(f"{args.out}: {len(tiles)} pictures of {cameras}, {sheet.shape[1]} × {sheet.shape[0]} pixels")
+    if len(tiles) < args.count:
+        console.print(f"{args.count - len(tiles)} episodes diverged before their first frame and are not shown")
+    return {
+        "path": str(args.out),
+        "width": sheet.shape[1],
+        "height": sheet.shape[0],
+        "config_digest": config.digest,
+        "seed": config.rollout.seed,
+        "pictures": [
+            {"attempt": each.attempt, "camera": each.camera, "time_s": round(each.time_s, 3), "drawn": each.drawn}
+            for pictures in shown
+            for each in pictures
+        ],
+    }
+
+
+def _image(picture: Picture) -> Any:
+    return picture.rgb if picture.labels is None else overlaid(picture.rgb, picture.truth, picture.labels, 0)
+
+
+def _caption(picture: Picture, sweep: str | None) -> str:
+    if sweep is None:
+        return f"episode {picture.attempt} at {picture.time_s:.2f} s"
+    row = BY_NAME[sweep.partition(".")[0]]
+    column = sweep if sweep in picture.drawn else row.columns[0]
+    return f"{picture.drawn[column]:.4g} {row.unit if row.unit != '1' else ''}"

@@ -1,0 +1,52 @@
+"""Labels drawn over a picture: masks tinted, boxes, the object's box in space, keypoints."""
+
+import numpy as np
+
+from twinloop.observe.clip import CLASSES, Clip
+from twinloop.observe.labels import BOXED, CORNERS, KEYPOINTS, Labels
+
+COLOURS = {"robot": (70, 130, 220), "object": (240, 90, 40), "table": (150, 120, 90), "target": (40, 170, 90)}
+SEEN, HIDDEN = (255, 230, 60), (150, 60, 150)
+TINT = 0.25
+# Corners of a box that share an edge differ in one coordinate.
+EDGES = [(a, b) for a in range(8) for b in range(a) if (CORNERS[a] != CORNERS[b]).sum() == 1]
+
+
+def overlaid(rgb: np.ndarray, clip: Clip, labels: Labels, frame: int) -> np.ndarray:
+    """(h, w, 3) uint8: one picture with its labels. The table is labelled but not boxed: it fills the view."""
+    image = rgb.astype(float)
+    classes = clip.class_ids[frame]
+    for name, colour in COLOURS.items():
+        if name != "table":
+            where = classes == CLASSES.index(name)
+            image[where] = (1 - TINT) * image[where] + TINT * np.array(colour)
+    drawn = np.round(image).astype(np.uint8)
+    for name, box in zip(BOXED, labels.boxes_px[frame], strict=True):
+        if name != "table" and np.isfinite(box).all():
+            left, top, right, bottom = box - (0, 0, 1, 1)
+            corners = [(left, top), (right, top), (right, bottom), (left, bottom)]
+            for start, end in zip(corners, corners[1:] + corners[:1], strict=True):
+                _line(drawn, np.array(start), np.array(end), COLOURS[name])
+    points, visible = labels.keypoints_px[frame], labels.keypoints_visible[frame]
+    first = KEYPOINTS.index("object.corner0")
+    for a, b in EDGES:
+        seen = visible[first + a] and visible[first + b]
+        _line(drawn, points[first + a], points[first + b], SEEN if seen else HIDDEN)
+    for name, point, seen in zip(KEYPOINTS[:first], points[:first], visible[:first], strict=True):
+        _dot(drawn, point, COLOURS.get(name, SEEN) if seen else HIDDEN)
+    return drawn
+
+
+def _line(image: np.ndarray, start: np.ndarray, end: np.ndarray, colour: tuple[int, int, int]) -> None:
+    if not (np.isfinite(start).all() and np.isfinite(end).all()):
+        return
+    steps = int(min(np.abs(end - start).max(), 4096)) + 1
+    points = np.floor(start + np.linspace(0, 1, steps + 1)[:, None] * (end - start)).astype(int)
+    inside = ((points >= 0) & (points < (image.shape[1], image.shape[0]))).all(axis=1)
+    image[points[inside, 1], points[inside, 0]] = colour
+
+
+def _dot(image: np.ndarray, point: np.ndarray, colour: tuple[int, int, int]) -> None:
+    if np.isfinite(point).all():
+        for shift in (-1, 0, 1):
+            _line(image, np.add(point, (shift, -1)), np.add(point, (shift, 1)), colour)

@@ -1,0 +1,117 @@
+"""What a draw does to the stage: materials, lights and cameras. Every value is written from the twin's own, never from
+what an earlier episode left, so a stage that is used again does not drift."""
+
+from collections.abc import Mapping
+
+import mujoco
+import numpy as np
+
+from twinloop.observe.camera import FOV_DEG, CameraConfig
+from twinloop.observe.materials import material
+from twinloop.observe.stage import CENTRE_M, LIGHTS, SURFACES, Stage
+
+Values = Mapping[str, float]
+"""Column of the table -> this episode's value."""
+
+KEY_AZIMUTH_DEG, KEY_ELEVATION_DEG = -60.0, 52.0
+NEXT_LIGHT_DEG = 137.5  # the golden angle: any number of lights stands well spread
+SHARES = ((1.0,), (0.68, 0.32), (0.56, 0.24, 0.2), (0.46, 0.2, 0.18, 0.16))
+AMBIENT, DIFFUSE = 0.38, 0.68
+SOFTEST = 0.75  # share of the direct light that the softest lamp spreads into every corner
+WARM, COOL = np.array([1.0, 0.78, 0.52]), np.array([0.78, 0.9, 1.0])
+
+
+def dress(stage: Stage, values: Values) -> tuple[int, ...]:
+    """Write a draw's looks into the stage's model; returns the textures that have to be uploaded again."""
+    model, twin = stage.model, stage.twin
+    model.geom_size[stage.object_geom] = np.array(twin.object.geom_size) * values["object_size_scale"]
+    model.geom_rbound[stage.object_geom] = twin.object.bounding_radius_m * values["object_size_scale"]
+    model.body_pos[stage.table_body, 2] = values["table_height_cm"] / 100
+    _set_lights(stage, values)
+    for name, camera in stage.cameras.items():
+        _set_camera(stage, model.camera(name).id, camera, values)
+    shade = values["background_shade"]
+    for name in ("floor", "wall"):
+        model.mat_rgba[stage.materials[name], :3] = min(shade, 1.0)
+        # Colours end at 1; beyond it a surface shines a little by itself.
+        model.mat_emission[stage.materials[name]] = max(shade - 1, 0.0) * 0.5
+    model.mat_reflectance[stage.materials["table"]] = values["reflectance"]
+    return _set_textures(stage, round(values["texture_pool"]))
+
+
+def _set_textures(stage: Stage, index: int) -> tuple[int, ...]:
+    model = stage.model
+    for name, (size, plain_rgb, _, cube) in SURFACES.items():
+        texture = stage.textures[name]
+        pixels = material(index, name, size, plain_rgb)
+        start = model.tex_adr[texture]
+        sides = 6 if cube else 1
+        model.tex_data[start : start + sides * pixels.size] = np.tile(pixels.ravel(), sides)
+    # An object of a drawn material has that material's colours; a plain one has its own.
+    rgba = stage.twin.object.rgba if index == 0 else (1.0, 1.0, 1.0, 1.0)
+    model.mat_rgba[stage.materials["object"]] = rgba
+    return tuple(stage.textures.values())
+
+
+def _set_lights(stage: Stage, values: Values) -> None:
+    model, count = stage.model, int(np.clip(round(values["light_count"]), 1, LIGHTS))
+    softness = SOFTEST * values["light_softness"]
+    intensity, colour = values["lighting_intensity"], _colour(values["light_warmth"])
+    # What a soft light takes from its beam it gives to everything, a little less for what is lost on the way. Light
+    # from everywhere is the head light's: a lamp's own would be missing in its shadow, and that would be black.
+    model.vis.headlight.ambient[:] = (AMBIENT + 0.6 * DIFFUSE * softness) * intensity * colour
+    for number, light in enumerate(stage.lights):
+        towards = towards_light(number, values)
+        model.light_dir[light] = -towards
+        model.light_pos[light] = np.array(CENTRE_M) + 1.5 * towards
+        model.light_active[light] = number < count
+        share = SHARES[count - 1][number] if number < count else 0.0
+        model.light_diffuse[light] = DIFFUSE * (1 - softness) * intensity * share * colour
+        model.light_specular[light] = 0.3 * (1 - softness) * intensity * share
+
+
+def towards_light(number: int, values: Values) -> np.ndarray:
+    """Unit vector in the world from the cell towards a light; number 0 is the brightest."""
+    azimuth = np.deg2rad(KEY_AZIMUTH_DEG + values["light_direction_deg.azimuth"] + number * NEXT_LIGHT_DEG)
+    # Never below the table's edge, nor straight above, where the shadow hides under the arm.
+    elevation = np.deg2rad(np.clip(KEY_ELEVATION_DEG + values["light_direction_deg.elevation"], 12, 88))
+    flat = np.cos(elevation)
+    return np.array([flat * np.cos(azimuth), flat * np.sin(azimuth), np.sin(elevation)])
+
+
+def _colour(warmth: float) -> np.ndarray:
+    tint = WARM if warmth > 0 else COOL
+    mixed = 1 - abs(warmth) + abs(warmth) * tint
+    return mixed / mixed.mean()
+
+
+def _set_camera(stage: Stage, number: int, camera: CameraConfig, values: Values) -> None:
+    model = stage.model
+    noise = np.array([values[f"camera_position_noise_cm.{axis}"] for axis in "xyz"]) / 100
+    position = np.array(camera.position_m) + noise
+    pitch, yaw, roll = (np.deg2rad(values[f"camera_jitter_deg.{part}"]) for part in ("pitch", "yaw", "roll"))
+    axes = camera.axes @ _turn(0, pitch) @ _turn(1, yaw) @ _turn(2, roll)
+    # The engine's cameras look along -z with y up: the same right, the other two turned round.
+    axes = axes * np.array([1, -1, -1])
+    if camera.mount == "wrist":
+        site = stage.twin.tool_site
+        tool_to_body = np.zeros(9)
+        mujoco.mju_quat2Mat(tool_to_body, model.site_quat[site])
+        tool_to_body = tool_to_body.reshape(3, 3)
+        position, axes = model.site_pos[site] + tool_to_body @ position, tool_to_body @ axes
+    model.cam_pos[number] = position
+    mujoco.mju_mat2Quat(model.cam_quat[number], np.ascontiguousarray(axes).ravel())
+    model.cam_fovy[number] = fov_deg(camera, values)
+
+
+def fov_deg(camera: CameraConfig, values: Values) -> float:
+    return float(np.clip(camera.fov_deg + values["camera_fov_noise_deg"], *FOV_DEG))
+
+
+def _turn(axis: int, angle_rad: float) -> np.ndarray:
+    cos, sin = np.cos(angle_rad), np.sin(angle_rad)
+    matrix = np.eye(3)
+    first, second = (axis + 1) % 3, (axis + 2) % 3
+    matrix[first, first] = matrix[second, second] = cos
+    matrix[first, second], matrix[second, first] = -sin, sin
+    return matrix

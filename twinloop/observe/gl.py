@@ -1,0 +1,43 @@
+"""The one OpenGL context of this process. MuJoCo picks a backend from MUJOCO_GL while it is imported, long before
+anybody knows whether pictures will be wanted; here the backend's own context is made, when the first picture is."""
+
+import atexit
+import ctypes.util
+import os
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from twinloop.errors import RenderError
+
+FIX = "apt-get install -y libegl1 libosmesa6 libgl1-mesa-dri"
+BACKENDS = {"egl": "EGL", "osmesa": "OSMesa"}  # name -> its library, best first
+
+
+@cache
+def context() -> Any:
+    """The context, made current. It lives as long as the process: making one costs more than many pictures."""
+    backend = _backend()
+    try:
+        made = import_module(f"mujoco.{backend}").GLContext(16, 16)
+        made.make_current()
+        # Not left to the interpreter's own end, when the library it needs is half gone.
+        atexit.register(made.free)
+    except Exception as error:
+        # A missing or broken driver shows as ImportError, AttributeError, GLError or RuntimeError, whatever the layer.
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise RenderError(f"no OpenGL context could be made with {backend} ({reason}); run: {FIX}") from error
+    return made
+
+
+def _backend() -> str:
+    asked = os.environ.get("MUJOCO_GL", "").lower()
+    if asked in BACKENDS:
+        return asked
+    if asked in ("disable", "disabled", "off", "false", "0"):
+        raise RenderError(f"pictures need OpenGL, and MUJOCO_GL={asked} switches it off; unset it, or run: {FIX}")
+    # Found by name only: once PyOpenGL has loaded one library it cannot be talked into the other.
+    for backend, library in BACKENDS.items():
+        if ctypes.util.find_library(library):
+            return backend
+    raise RenderError(f"pictures need OpenGL, and this machine has none; run: {FIX}")

@@ -1,0 +1,55 @@
+"""From camera frames to pixels and back: u = fx x/z + cx, v = fy y/z + cy, then the lens."""
+
+import numpy as np
+
+from twinloop.observe.camera import Intrinsics
+
+
+def project(points_in_camera: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
+    """(..., 2) pixels of (..., 3) points; NaN for those that are not before the camera."""
+    x, y, z = np.moveaxis(points_in_camera, -1, 0)
+    z = np.where(z > 1e-6, z, np.nan)
+    centred = np.stack([intrinsics.fx * x / z, intrinsics.fy * y / z], axis=-1)
+    return np.add(distorted(centred, intrinsics), (intrinsics.cx, intrinsics.cy))
+
+
+def distorted(centred_px: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
+    """Where the lens puts pixels of a pinhole; both are relative to the centre of the image."""
+    square = np.square(centred_px).sum(axis=-1, keepdims=True) / intrinsics.half_diagonal_px**2
+    return centred_px * (1 + intrinsics.distortion * square)
+
+
+def undistorted(centred_px: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
+    """The inverse of `distorted`, by Newton's method on the radius r (1 + k r²) = s."""
+    k = intrinsics.distortion
+    seen = np.sqrt(np.square(centred_px).sum(axis=-1, keepdims=True)) / intrinsics.half_diagonal_px
+    # A barrel's curve turns back at 1 / √(-3k): what it shows beyond is not in any image, and is held there.
+    furthest = 0.98 / np.sqrt(-3 * k) if k < 0 else np.inf
+    radius = np.minimum(seen, furthest)
+    for _ in range(8):
+        radius = radius - (radius * (1 + k * radius**2) - seen) / (1 + 3 * k * radius**2)
+        radius = np.clip(radius, 0, furthest)
+    return centred_px * np.where(seen > 0, radius / np.where(seen > 0, seen, 1), 1)
+
+
+def pixel_centres(height: int, width: int) -> np.ndarray:
+    """(height, width, 2) u and v."""
+    return np.stack(np.meshgrid(np.arange(width) + 0.5, np.arange(height) + 0.5), axis=-1)
+
+
+def rays(intrinsics: Intrinsics, height: int, width: int) -> np.ndarray:
+    """(height, width, 3) points at depth 1 that the pixels' centres look at: times depth, the point that is seen."""
+    centred = pixel_centres(height, width) - (intrinsics.cx, intrinsics.cy)
+    if intrinsics.distortion:
+        centred = undistorted(centred, intrinsics)
+    flat = centred / (intrinsics.fx, intrinsics.fy)
+    return np.concatenate([flat, np.ones((height, width, 1))], axis=-1)
+
+
+def inverse(poses: np.ndarray) -> np.ndarray:
+    """(..., 4, 4) of rigid poses: b_to_a of a_to_b."""
+    turned = np.swapaxes(poses[..., :3, :3], -1, -2)
+    out = np.zeros_like(poses)
+    out[..., :3, :3], out[..., 3, 3] = turned, 1
+    out[..., :3, 3] = -(turned @ poses[..., :3, 3:])[..., 0]
+    return out

@@ -1,0 +1,215 @@
+"""Renderer: from the tape and the draw to pictures, and nothing else goes in.
+
+Pixels are a function of (twin, draw, tape). The context and the stage are made once a process and serve every episode;
+a new episode uploads its textures and writes a few numbers.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from twinloop.observe.appearance import Values, dress, fov_deg, towards_light
+from twinloop.observe.buffers import Buffers
+from twinloop.observe.camera import CameraConfig, Intrinsics, intrinsics_of
+from twinloop.observe.clip import CLASSES, Clip
+from twinloop.observe.flow import pixel_velocity
+from twinloop.observe.gl import context
+from twinloop.observe.projection import inverse
+from twinloop.observe.stage import build_stage
+from twinloop.simulate.episodes import Episodes
+from twinloop.twin.assemble import PREFIX
+from twinloop.twin.clutter import poses as clutter_poses
+from twinloop.twin.twin import Twin
+
+ENGINE_TO_VISION = np.diag([1.0, -1.0, -1.0, 1.0])
+"""The engine's camera frame has y up and looks along -z."""
+
+
+@dataclass(frozen=True)
+class Filmed:
+    """Where everything was in each picture: (f, ..., 4, 4) to the world."""
+
+    cameras: dict[str, np.ndarray]
+    geoms: np.ndarray
+    object: np.ndarray
+    tool: np.ndarray
+
+
+class Renderer:
+    def __init__(self, twin: Twin, cameras: Mapping[str, CameraConfig]):
+        context()
+        self.twin, self.stage = twin, build_stage(twin, cameras)
+        self.cameras = dict(cameras)
+        model = self.stage.model
+        self._data = mujoco.MjData(model)
+        self._scene = mujoco.MjvScene(model, maxgeom=2 * model.ngeom + 100)
+        self._option = mujoco.MjvOption()
+        self._option.sitegroup[:] = 0
+        self._gl = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
+        self._gl.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
+        self._views = {}
+        for name in cameras:
+            view = mujoco.MjvCamera()
+            view.type, view.fixedcamid = mujoco.mjtCamera.mjCAMERA_FIXED.value, model.camera(name).id
+            self._views[name] = view
+        self._instances, self._classes = _meanings(model)
+        self._names = tuple(model.body(number).name for number in range(model.nbody))
+        self._material: float | None = None
+
+    def film(
+        self, episodes: Episodes, row: int, *, masks: bool = False, ticks: np.ndarray | None = None
+    ) -> dict[str, Clip]:
+        """What every camera sees of one episode: at its own rate, or at these control periods."""
+        values = {column: float(array[row]) for column, array in episodes.draws.values.items()}
+        # Another renderer of this process may have drawn into its own buffer since, from another thread even.
+        context().make_current()
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._gl)
+        self._dress(values)
+        self._furnish(values)
+        start, length = episodes.starts[row], episodes.lengths[row]
+        states = episodes["position"][start : start + length], episodes["environment"][start : start + length]
+        moves = values["shutter_ms"] > 0 or values["rolling_shutter_ms"] > 0
+        pictured = {
+            name: np.arange(0, length, self.twin.control_hz // camera.rate_hz) if ticks is None else np.asarray(ticks)
+            for name, camera in self.cameras.items()
+        }
+        # Blur follows bodies and a mirror has holes in its depth: both need masks even if nobody asked for them.
+        masks = masks or moves or (values["depth_hole_share"] > 0 and values["reflectance"] > 0)
+        buffers = {name: Buffers(self.cameras[name], len(when), masks) for name, when in pictured.items()}
+        everything = np.unique(np.concatenate(list(pictured.values())))
+        # One picture after the other: that is how a graphics context draws.
+        filmed = self._pass(states, everything, pictured, buffers)
+        later = self._pass(states, np.minimum(everything + 1, length - 1), {}, {}) if moves else filmed
+        return {
+            name: self._clip(name, values, pictured[name], np.searchsorted(everything, pictured[name]), buffers[name],
+                             filmed, later if moves else None)
+            for name in self.cameras
+        }  # fmt: skip
+
+    def _dress(self, values: Values) -> None:
+        textures = dress(self.stage, values)
+        if values["texture_pool"] != self._material:
+            for texture in textures:
+                mujoco.mjr_uploadTexture(self.stage.model, self._gl, texture)
+            self._material = values["texture_pool"]
+
+    def _furnish(self, values: Values) -> None:
+        """Put the clutter where the draw has it: it stands still, so the tape need not say."""
+        twin = self.twin
+        if len(twin.clutter_mocaps):
+            draw = {column: np.array([value]) for column, value in values.items()}
+            begin = twin.task.start(draw, 1, twin.object)
+            self._data.mocap_pos[twin.clutter_mocaps] = clutter_poses(draw, begin.object_pose, begin.goal_pose)[0]
+
+    def _pass(
+        self,
+        states: tuple[np.ndarray, np.ndarray],
+        ticks: np.ndarray,
+        pictured: dict[str, np.ndarray],
+        buffers: dict[str, Buffers],
+    ) -> Filmed:
+        """Go through the ticks once, note where everything is, and draw for the cameras that picture them."""
+        model, data, twin = self.stage.model, self._data, self.twin
+        poses = {name: np.zeros((len(ticks), 4, 4)) for name in self.cameras}
+        geoms = np.zeros((len(ticks), model.ngeom, 4, 4))
+        thing, tool = np.zeros((len(ticks), 4, 4)), np.zeros((len(ticks), 4, 4))
+        for number, tick in enumerate(ticks):
+            self._pose(states[0][tick], states[1][tick])
+            _fill(geoms[number], data.geom_xpos, data.geom_xmat)
+            _fill(thing[number], data.xpos[twin.object_body], data.xmat[twin.object_body])
+            _fill(tool[number], data.site_xpos[twin.tool_site], data.site_xmat[twin.tool_site])
+            fresh = False
+            for name, view in self._views.items():
+                camera = view.fixedcamid
+                _fill(poses[name][number], data.cam_xpos[camera], data.cam_xmat[camera])
+                if name not in pictured:
+                    continue
+                place = int(np.searchsorted(pictured[name], tick))
+                if place < len(pictured[name]) and pictured[name][place] == tick:
+                    self._draw(view, buffers[name], place, fresh=fresh)
+                    fresh = True
+        return Filmed({name: pose @ ENGINE_TO_VISION for name, pose in poses.items()}, geoms, thing, tool)
+
+    def _pose(self, position: np.ndarray, environment: np.ndarray) -> None:
+        """The stage's bodies as one row of the tape says."""
+        data, twin = self._data, self.twin
+        data.qpos[twin.arm_qpos] = position[:-1]
+        data.qpos[twin.gripper_qpos] = position[-1] / len(twin.gripper_qpos)
+        data.qpos[twin.object_qpos : twin.object_qpos + 7] = environment[:7]
+        data.mocap_pos[twin.target_mocap] = environment[7:10]
+        data.mocap_quat[twin.target_mocap] = environment[10:14]
+        mujoco.mj_kinematics(self.stage.model, data)
+        mujoco.mj_camlight(self.stage.model, data)
+
+    def _draw(self, view: mujoco.MjvCamera, buffers: Buffers, place: int, *, fresh: bool) -> None:
+        model, scene = self.stage.model, self._scene
+        if fresh:
+            # The bodies of this tick are in the scene already: only the point of view is another.
+            mujoco.mjv_updateCamera(model, self._data, view, scene)
+        else:
+            everything = mujoco.mjtCatBit.mjCAT_ALL.value
+            mujoco.mjv_updateScene(model, self._data, self._option, None, view, everything, scene)
+        flags = scene.flags
+        flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = model.mat_reflectance.any()
+        mujoco.mjr_render(buffers.viewport, scene, self._gl)
+        mujoco.mjr_readPixels(buffers.rgb[place], buffers.depth[place], buffers.viewport, self._gl)
+        if buffers.ids is None:
+            return
+        flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 1
+        mujoco.mjr_render(buffers.viewport, scene, self._gl)
+        flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 0
+        mujoco.mjr_readPixels(buffers.colours, None, buffers.viewport, self._gl)
+        lookup = np.full(scene.ngeom + 1, -1, np.int16)
+        for geom in scene.geoms[: scene.ngeom]:
+            if geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
+                lookup[geom.segid + 1] = geom.objid
+        coded = buffers.colours[..., 0].astype(np.int32) + 256 * buffers.colours[..., 1].astype(np.int32)
+        buffers.ids[place] = lookup[coded]
+
+    def _clip(
+        self, name: str, values: Values, ticks: np.ndarray, rows: np.ndarray, buffers: Buffers,
+        filmed: Filmed, later: Filmed | None,
+    ) -> Clip:  # fmt: skip
+        camera = self.cameras[name]
+        intrinsics = intrinsics_of(camera, fov_deg(camera, values), 0.0)
+        rgb, depth_m, ids = buffers.images()
+        pose = filmed.cameras[name][rows]
+        velocity = None
+        if later is not None and ids is not None:
+            geoms = filmed.geoms[rows], later.geoms[rows]
+            pair = pose, later.cameras[name][rows]
+            velocity = pixel_velocity(depth_m, ids, geoms, pair, intrinsics, self.twin.control_period_s)
+        light_px = _towards_px(inverse(pose)[:, :3, :3] @ towards_light(0, values), intrinsics)
+        return Clip(
+            camera=camera, intrinsics=intrinsics, ticks=ticks, rgb=rgb, depth_m=depth_m, geom_ids=ids,
+            camera_to_world=pose, object_to_world=filmed.object[rows], tool_to_world=filmed.tool[rows],
+            pixel_velocity=velocity, light_px=light_px,
+            object_half_extents_m=np.array(self.twin.object.half_extents_m) * values["object_size_scale"],
+            instances=self._instances, names=self._names, classes=self._classes,
+        )  # fmt: skip
+
+
+def _fill(pose: np.ndarray, position: np.ndarray, axes: np.ndarray) -> None:
+    pose[..., :3, 3] = position
+    pose[..., :3, :3] = axes.reshape(*position.shape[:-1], 3, 3)
+    pose[..., 3, 3] = 1
+
+
+def _towards_px(directions_in_camera: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
+    """(f, 3) the pixel in which something infinitely far is, and whether it is before the camera."""
+    forward = directions_in_camera[:, 2]
+    centred = intrinsics.fx * directions_in_camera[:, :2] / np.maximum(np.abs(forward), 0.05)[:, None]
+    return np.column_stack([np.add(centred, (intrinsics.cx, intrinsics.cy)), forward > 0])
+
+
+def _meanings(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
+    """The body and the class of every geom; the last entry is for pixels of none."""
+    bodies = np.append(model.geom_bodyid, 0).astype(np.uint16)
+    of_body = np.zeros(model.nbody, np.uint8)
+    for number in range(1, model.nbody):
+        name = model.body(number).name
+        kind = "robot" if name.startswith(PREFIX) else name
+        of_body[number] = CLASSES.index(kind) if kind in CLASSES else 0
+    return bodies, of_body[bodies]

@@ -1,0 +1,129 @@
+"""Stage: the cell dressed to be looked at. A room, lights, materials and cameras around the same bodies.
+
+It is a model of its own: what the physics steps stays as lean as it was, and nothing a picture needs can change a
+trajectory. Its joints, and so its state, are those of the twin.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import mujoco
+
+from twinloop.observe.camera import CameraConfig
+from twinloop.twin.assemble import compiled, compose
+from twinloop.twin.twin import Twin
+
+FLOOR_M = -0.75
+WALL_M = 4.0
+CENTRE_M = (0.4, 0.0, 0.0)  # of what lights are aimed at
+NEAR_M, FAR_M = 0.01, 30.0
+LIGHTS = 4
+SHADOW_PIXELS = 512
+"""The engine's default of 4096 costs a software renderer a factor of seven."""
+
+# surface -> (texture pixels, its plain colour, repeats, whether it is a cube that wraps all sides)
+SURFACES: dict[str, tuple[int, tuple[float, float, float], float, bool]] = {
+    "floor": (128, (0.5, 0.5, 0.52), 6, False),
+    "wall": (128, (0.78, 0.78, 0.76), 3, False),
+    "table": (128, (0.72, 0.6, 0.46), 2, False),
+    "object": (64, (1, 1, 1), 1, True),
+}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The compiled stage, and where in its arrays the things are that a draw changes."""
+
+    model: mujoco.MjModel
+    twin: Twin
+    cameras: Mapping[str, CameraConfig]
+    textures: Mapping[str, int]
+    materials: Mapping[str, int]
+    lights: tuple[int, ...]
+    object_geom: int
+    table_body: int
+
+
+def build_stage(twin: Twin, cameras: Mapping[str, CameraConfig]) -> Stage:
+    spec = compose(twin.robot, twin.task, twin.object, clutter=bool(len(twin.clutter_mocaps)))
+    _add_materials(spec, twin)
+    _add_room(spec)
+    _add_lights(spec)
+    tool = spec.site(f"robot/{twin.robot.tool_site}")
+    for name, camera in cameras.items():
+        # Where it stands in its mount is set with every draw.
+        (spec.worldbody if camera.mount == "fixed" else tool.parent).add_camera(name=name)
+    _set_quality(spec, cameras)
+    model = compiled(spec, twin.robot, twin.task)
+    return Stage(
+        model=model,
+        twin=twin,
+        cameras=dict(cameras),
+        textures={name: model.texture(name).id for name in SURFACES},
+        materials={name: model.material(name).id for name in SURFACES},
+        # A robot's own model may bring lamps: ours are not always the first.
+        lights=tuple(model.light(f"light{number}").id for number in range(LIGHTS)),
+        object_geom=model.geom("object").id,
+        table_body=model.body("table").id,
+    )
+
+
+def _add_materials(spec: mujoco.MjSpec, twin: Twin) -> None:
+    for name, (size, plain_rgb, repeats, cube) in SURFACES.items():
+        kind = mujoco.mjtTexture.mjTEXTURE_CUBE if cube else mujoco.mjtTexture.mjTEXTURE_2D
+        spec.add_texture(
+            name=name, type=kind, builtin=mujoco.mjtBuiltin.mjBUILTIN_FLAT, width=size, height=size, rgb1=plain_rgb
+        )
+        material = spec.add_material(name=name, texrepeat=[repeats, repeats], specular=0.2, shininess=0.3)
+        material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB.value] = name
+    for name in ("table", "object"):
+        geom = spec.geom(name)
+        geom.material = name
+        # A geom's own colour would tint the texture; the object's is put into the texture instead.
+        geom.rgba = [1, 1, 1, 1]
+    spec.material("object").rgba = twin.object.rgba
+
+
+def _add_room(spec: mujoco.MjSpec) -> None:
+    plane, shown = mujoco.mjtGeom.mjGEOM_PLANE, {"contype": 0, "conaffinity": 0}
+    spec.worldbody.add_geom(
+        name="floor", type=plane, size=[WALL_M, WALL_M, 0.1], pos=[0, 0, FLOOR_M], material="floor", **shown
+    )
+    for name, x, y in (("front", 1, 0), ("back", -1, 0), ("left", 0, 1), ("right", 0, -1)):
+        # The plane's normal (its z) looks into the room, its y is up.
+        spec.worldbody.add_geom(
+            name=f"{name}_wall", type=plane, size=[WALL_M, 2, 0.1], pos=[x * WALL_M, y * WALL_M, FLOOR_M + 2],
+            xyaxes=[y, -x, 0, 0, 0, 1],
+            material="wall", **shown,
+        )  # fmt: skip
+    depth = -FLOOR_M / 2 - 0.02
+    spec.body("table").add_geom(
+        name="table_base", type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.38, 0.52, depth], pos=[0.35, 0, -0.04 - depth],
+        rgba=[0.32, 0.33, 0.35, 1], **shown,
+    )  # fmt: skip
+
+
+def _add_lights(spec: mujoco.MjSpec) -> None:
+    for number in range(LIGHTS):
+        # A shadow is a whole pass of its own: the brightest light casts one, the others fill.
+        spec.worldbody.add_light(
+            name=f"light{number}",
+            type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
+            castshadow=number == 0,
+            ambient=[0, 0, 0],
+        )
+
+
+def _set_quality(spec: mujoco.MjSpec, cameras: Mapping[str, CameraConfig]) -> None:
+    visual = spec.visual
+    visual.quality.shadowsize, visual.quality.offsamples = SHADOW_PIXELS, 0
+    # A light with a shadow takes every vertex through three passes. Round things of 16 sides instead of 28, and flat
+    # ones of one piece (the lights are far away: nothing is lost), draw half as fast again.
+    visual.quality.numslices, visual.quality.numstacks, visual.quality.numquads = 16, 10, 1
+    visual.global_.offwidth = max((camera.width for camera in cameras.values()), default=128)
+    visual.global_.offheight = max((camera.height for camera in cameras.values()), default=128)
+    visual.headlight.diffuse, visual.headlight.specular = [0, 0, 0], [0, 0, 0]
+    spec.stat.extent, spec.stat.center = 1.0, CENTRE_M
+    visual.map.znear, visual.map.zfar = NEAR_M, FAR_M
+    # Half the width of what the shadow map covers: the table, and no more, so that its pixels are small.
+    visual.map.shadowclip = 0.68

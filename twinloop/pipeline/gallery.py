@@ -1,0 +1,100 @@
+"""Gallery: what the cameras see of some draws, from episodes that are really simulated."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from twinloop.errors import UsageError, nearest
+from twinloop.observe.camera import CameraConfig, default_cameras
+from twinloop.observe.clip import Clip
+from twinloop.observe.image import sensed
+from twinloop.observe.labels import Labels, label
+from twinloop.observe.lens import through_lens
+from twinloop.observe.renderer import Renderer
+from twinloop.pipeline.config import RunConfig
+from twinloop.pipeline.produce import twin_of
+from twinloop.randomize.draw import Draws, Sampler
+from twinloop.randomize.table import BY_NAME, COLUMNS
+from twinloop.simulate.cell import Cell
+from twinloop.simulate.expert import Expert
+from twinloop.simulate.rollout import rollout
+
+PIXELS = 192
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One camera's picture of the middle of one episode. `truth` is before the sensor; labels are of it."""
+
+    attempt: int
+    camera: str
+    time_s: float
+    rgb: np.ndarray
+    truth: Clip
+    labels: Labels | None
+    drawn: dict[str, float]
+
+
+def cameras_of(config: RunConfig) -> dict[str, CameraConfig]:
+    """The config's cameras, or a sensible pair for one that has none."""
+    hz = config.rollout.control_hz
+    return config.cameras or default_cameras(rate_hz=hz, width=PIXELS, height=PIXELS)
+
+
+def gallery(
+    config: RunConfig, *, count: int, camera: str | None = None, sweep: str | None = None, labels: bool = False
+) -> list[list[Picture]]:
+    """For each draw, or each value of the swept parameter, a picture from each camera (or from the one named)."""
+    cameras = cameras_of(config)
+    if camera is not None:
+        if camera not in cameras:
+            raise UsageError(f"camera {camera!r} is not in this config; {nearest(camera, cameras)}")
+        cameras = {camera: cameras[camera]}
+    seed = config.rollout.seed
+    sampler = Sampler(config.randomization, seed=seed)
+    draws = sampler.draw(0, count) if sweep is None else swept(config, sampler.draw(0, 1), sweep, count)
+    twin = twin_of(config)
+    renderer = Renderer(twin, cameras)
+    actor = Expert(twin, config.expert, width=count, seed=seed)
+    (episodes,) = rollout(Cell(twin, width=count), iter([draws]), actor, seed=seed)
+    shown = []
+    for row in map(int, np.flatnonzero(episodes.lengths > 0)):
+        middle = np.array([episodes.lengths[row] // 2])
+        values = {column: float(array[row]) for column, array in draws.values.items()}
+        attempt = int(draws.attempts[row])
+        pictures = []
+        for name, clip in renderer.film(episodes, row, masks=labels, ticks=middle).items():
+            truth = through_lens(clip, values["lens_distortion"])
+            pictures.append(
+                Picture(
+                    attempt=attempt,
+                    camera=name,
+                    time_s=float(middle[0] * twin.control_period_s),
+                    rgb=sensed(clip, values, seed=seed, attempt=attempt, name=name).rgb[0],
+                    truth=truth,
+                    labels=label(truth) if labels else None,
+                    drawn={column: values[column] for column in draws.varied},
+                )
+            )
+        shown.append(pictures)
+    if not shown:
+        raise UsageError("every episode diverged before its first frame; `twinloop episode FILE --attempt 0` shows why")
+    return shown
+
+
+def swept(config: RunConfig, base: Draws, parameter: str, count: int) -> Draws:
+    """The first episode again and again, with one parameter (or one of its elements) from end to end of its range:
+    the config's, or the sensible one where the config does not vary it."""
+    name = parameter.partition(".")[0]
+    if name not in BY_NAME or (parameter != name and parameter not in COLUMNS):
+        raise UsageError(f"--sweep {parameter}: no such parameter; {nearest(parameter, BY_NAME)}")
+    row, given = BY_NAME[name], config.randomization.get(name)
+    low, high = given.support() if given is not None else row.sensible
+    if row.pool and given is None:
+        low, high = 0, row.sensible[1] - 1
+    steps = np.linspace(low, high, count)
+    columns = [parameter] if parameter != name else row.columns
+    values = {column: np.repeat(array, count) for column, array in base.values.items()}
+    values |= {column: np.floor(steps) if row.pool else steps for column in columns}
+    varied = tuple(column for column in COLUMNS if column in base.varied or column in row.columns)
+    return replace(base, attempts=np.repeat(base.attempts, count), values=values, varied=varied)

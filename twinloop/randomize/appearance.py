@@ -1,0 +1,52 @@
+"""The rows of light, camera, image and depth. They touch the pixels and never the physics: cameras read the draw.
+
+Nominal means off: with every row nominal a picture is what the renderer drew, to the bit. Rows of the sensor itself
+belong to the gap "sensing", those of what stands before it to "visual".
+"""
+
+from twinloop.randomize.parameter import Parameter
+
+APPEARANCE = (
+    Parameter("light_count", "visual", "visual", "lights", "how many lights share the cell's brightness",
+              2.0, (1, 4), "one window to a row of lamps", (1, 4)),
+    Parameter("light_direction_deg", "visual", "visual", "°", "how the lights are turned and raised off their places",
+              0.0, (-40.0, 40.0), "lamps of another room", (-180.0, 180.0), ("azimuth", "elevation")),
+    Parameter("light_warmth", "visual", "visual", "1", "colour of the light: -1 overcast sky, 1 tungsten bulb",
+              0.0, (-0.6, 0.8), "7500 K to 3000 K", (-1.0, 1.0)),
+    Parameter("light_softness", "visual", "visual", "1", "share of the light that comes from everywhere: faint shadows",
+              0.0, (0.0, 0.8), "bare lamp to softbox", (0.0, 1.0)),
+    Parameter("camera_position_noise_cm", "visual", "visual", "cm", "how far each camera stands off its place",
+              0.0, (-1.5, 1.5), "a tripod put back by hand", (-20.0, 20.0), ("x", "y", "z")),
+    Parameter("camera_fov_noise_deg", "visual", "visual", "°", "vertical field of view of each camera, against nominal",
+              0.0, (-2.0, 2.0), "spread of cheap lenses", (-20.0, 20.0)),
+    Parameter("exposure_ev", "visual", "visual", "EV", "exposure, in steps that double the light",
+              0.0, (-1.0, 1.0), "how far an auto exposure wanders", (-5.0, 5.0)),
+    Parameter("white_balance_shift", "visual", "visual", "1", "gain of the red and of the blue channel, less 1",
+              0.0, (-0.12, 0.12), "auto white balance under mixed light", (-0.8, 2.0), ("red", "blue")),
+    Parameter("background_shade", "visual", "visual", "×", "brightness of floor and walls",
+              1.0, (0.4, 1.3), "dark hall to white room", (0.0, 3.0)),
+    Parameter("reflectance", "visual", "visual", "1", "how much the table mirrors",
+              0.0, (0.0, 0.15), "matt to polished table", (0.0, 0.9)),
+    Parameter("lens_distortion", "visual", "visual", "1", "share by which a corner of the image moves outwards",
+              0.0, (-0.08, 0.04), "webcam lenses, barrel to pincushion", (-0.3, 0.3)),
+    Parameter("lens_flare", "visual", "visual", "1", "veil and ghosts of the brightest lamp, share of white",
+              0.0, (0.0, 0.25), "a lamp near the edge of the view", (0.0, 2.0)),
+    Parameter("vignette", "visual", "visual", "1", "share of light lost in the corners",
+              0.0, (0.0, 0.4), "cos⁴ of a wide lens", (0.0, 1.0)),
+    Parameter("shutter_ms", "visual", "sensing", "ms", "how long the shutter is open: motion blur",
+              0.0, (2.0, 20.0), "1/500 s to 1/50 s", (0.0, 200.0)),
+    Parameter("rolling_shutter_ms", "visual", "sensing", "ms", "time from the first image row to the last",
+              0.0, (5.0, 30.0), "CMOS sensors at 30 to 60 frames/s", (0.0, 200.0)),
+    Parameter("shot_noise", "visual", "sensing", "1", "photon noise: its deviation at white, share of white",
+              0.0, (0.0, 0.03), "1,000 to 10,000 electrons full well", (0.0, 0.5)),
+    Parameter("read_noise", "visual", "sensing", "levels", "noise of the sensor in the dark, of 255 levels",
+              0.0, (0.0, 4.0), "webcam sensors in room light", (0.0, 64.0)),
+    Parameter("compression_quality", "visual", "sensing", "quality", "JPEG quality of the camera's stream; 100: none",
+              100.0, (50.0, 95.0), "USB cameras that send MJPEG", (5.0, 100.0)),
+    Parameter("depth_quantisation_mm", "visual", "sensing", "mm", "step of the depth at 1 m; grows with its square",
+              0.0, (0.5, 3.0), "stereo disparity of 1/16 px and finer", (0.0, 100.0)),
+    Parameter("depth_edge_noise_px", "visual", "sensing", "px", "jitter of where depth is read, at 1 m: torn edges",
+              0.0, (0.2, 1.0), "structured light, Nguyen et al. 2012", (0.0, 16.0)),
+    Parameter("depth_hole_share", "visual", "sensing", "1", "share of pixels without depth, grazing and shiny first",
+              0.0, (0.0, 0.08), "consumer depth cameras indoors", (0.0, 0.9)),
+)  # fmt: skip
