@@ -75,6 +75,12 @@ def require_av():
     return av
 
 
+def encoder_version() -> str:
+    """Of PyAV and of the FFmpeg in it: another may encode the same pictures to other bytes."""
+    av = require_av()
+    return f"{av.__version__} libavcodec {'.'.join(map(str, av.library_versions['libavcodec']))}"
+
+
 def codec_of(feature: Feature) -> Codec:
     codecs = CODECS[feature.dtype]
     available = require_av().codecs_available

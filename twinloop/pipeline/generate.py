@@ -98,19 +98,20 @@ def width_of(config: RunConfig, workers: int) -> int:
 
 def header_of(config: RunConfig, name: str, episodes: int, keep_rejected: bool) -> Header:
     twin = twin_of(config)
+    features = features_of(twin, config.observe)
     return Header(
         name=name,
         source="sim",
         robot=config.scene.robot.name,
         fps=twin.control_hz,
-        features=features_of(twin, config.observe),
+        features=features,
         phases=tuple(phase.name for phase in config.scene.task.phases),
         config_digest=config.digest,
         run_seed=config.rollout.seed,
         shard_episodes=config.dataset.shard_episodes,
         episodes=episodes,
         keep_rejected=keep_rejected,
-        versions=versions(),
+        versions=versions(features),
     )
 
 

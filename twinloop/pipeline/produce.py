@@ -90,7 +90,7 @@ def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job) -> Shard
         "duration_s": episodes.lengths * twin.control_period_s,
         "retries": episodes.retries,
         "last_phase": _last_phases(episodes, twin),
-        **{f"version/{name}": [version] * count for name, version in versions().items()},
+        **{f"version/{name}": [version] * count for name, version in versions(recording.features).items()},
         **{f"draw/{column}": episodes.draws.values[column] for column in episodes.draws.varied},
         **{f"check/{name}": np.asarray(values, float) for name, values in verdicts.measures.items()},
     }
