@@ -109,7 +109,7 @@ def test_a_flipped_bit_in_a_video_is_found_and_its_file_named(pictured):
         for at in (0, len(whole) // 2, len(whole) - 1):
             changed = bytearray(whole)
             changed[at] ^= 0x10
-            replace(file, changed)
+            replace(file, bytes(changed))
             assert files_named(pictured) == [str(file.relative_to(pictured))]
         replace(file, whole)
     assert verify(pictured).ok
