@@ -148,6 +148,13 @@ def test_what_cannot_be_read_is_named(tmp_path):
         count_frames(path)
 
 
+def test_a_playlist_in_place_of_a_video_is_not_followed(tmp_path):
+    write(tmp_path / "other.mp4", FRONT)
+    (tmp_path / "v.mp4").write_text("ffconcat version 1.0\nfile other.mp4\n")
+    with pytest.raises(CorruptError, match=r"v\.mp4: cannot be read as video"):
+        count_frames(tmp_path / "v.mp4")
+
+
 def test_without_pyav_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "av", None)
     with pytest.raises(UsageError, match=r"pip install 'twinloop\[video\]'"):

@@ -198,7 +198,8 @@ def read_frames(path: Path, feature: Feature, start: int, stop: int, *, fps: flo
 def _reading(path: Path):
     av = require_av()
     try:
-        with av.open(str(path)) as container:
+        # As MP4 whatever it looks like: guessed to be a playlist it could make FFmpeg open other files.
+        with av.open(str(path), format="mp4") as container:
             yield container
     except FileNotFoundError:
         raise CorruptError(f"{path}: is missing, though the manifest lists it") from None
