@@ -87,7 +87,8 @@ def main() -> None:
     config = load_config(CONFIG)
     twin, width = twin_of(config), args.episodes
     draws = Sampler(config.randomization, seed=0).draw(0, width)
-    (episodes,) = rollout(Cell(twin, width=width), iter([draws]), Expert(twin, config.expert, width=width, seed=0))
+    expert = Expert(twin, config.expert, width=width, seed=0)
+    (episodes,) = rollout(Cell(twin, width=width), iter([draws]), expert, seed=0)
     # A shutter has the renderer work out how every pixel moves; drawing alone is measured without.
     still = {**draws.values, "shutter_ms": np.zeros(width), "rolling_shutter_ms": np.zeros(width)}
     drawn_only = replace(episodes, draws=replace(draws, values=still))

@@ -1,6 +1,6 @@
 """A small made-up run: every value follows from the seed and the attempt, as in a real one."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,12 @@ FEATURES = (
     Feature("next.reward", "float32", (1,)),
     Feature("next.done", "bool", (1,)),
 )
+CAMERAS = (
+    Feature("observation.images.front", "video", (32, 48, 3)),
+    Feature("observation.images.wrist", "video", (48, 32, 3)),
+    Feature("observation.images.depth", "depth", (32, 48, 1), unit="m"),
+)
+PICTURED = (*FEATURES, *CAMERAS)
 CONFIG_TEXT = "robot: panda\n"
 
 
@@ -53,16 +59,38 @@ def episode_frames(attempt: int, seed: int) -> dict[str, np.ndarray]:
     }
 
 
-def recording_of(attempts: Iterable[int], seed: int = 7) -> Recording:
+def episode_pictures(attempt: int, seed: int, features: Iterable[Feature] = PICTURED) -> dict[str, np.ndarray]:
+    """Smooth waves that move, another for each attempt and camera; no two frames are the same."""
+    length = len(episode_frames(attempt, seed)["phase"])
+    pictures = {}
+    for camera, feature in enumerate(each for each in features if each.is_picture):
+        height, width, channels = feature.shape
+        time, y, x, channel = np.ogrid[:length, :height, :width, :channels]
+        wave = np.sin((x + 5 * time + 20 * channel + 9 * attempt) / 13) * np.cos((y - 3 * time + 31 * camera) / 17)
+        if feature.dtype == "video":
+            pictures[feature.name] = (127 + 100 * wave).astype(np.uint8)
+        else:
+            pictures[feature.name] = (1.5 + wave[..., 0]).astype(np.float32)
+    return pictures
+
+
+def recording_of(attempts: Iterable[int], seed: int = 7, features: tuple[Feature, ...] = FEATURES) -> Recording:
     attempts = list(attempts)
+    pictured = any(feature.is_picture for feature in features)
+
+    def pictures(episodes: np.ndarray) -> Iterator[Mapping[str, np.ndarray]]:
+        for episode in episodes:
+            yield episode_pictures(attempts[episode], seed, features)
+
     episodes = [episode_frames(attempt, seed) for attempt in attempts]
     empty = {name: values[:0] for name, values in episode_frames(0, seed).items()}
     return Recording(
         attempts=np.array(attempts, np.int64),
         lengths=np.array([len(episode["phase"]) for episode in episodes], np.int64),
         tasks=tuple(task_of(attempt) for attempt in attempts),
-        features=FEATURES,
+        features=features,
         frames={name: np.concatenate([empty[name], *(e[name] for e in episodes)]) for name in empty},
+        pictures=pictures if pictured else None,
     )
 
 
@@ -73,7 +101,8 @@ def task_of(attempt: int) -> str:
 def draft(folder: Path, first: int, stop: int, head: Header) -> ShardDraft:
     attempts = range(first, stop)
     kept = [each for each in attempts if head.keep_rejected or verdict_of(each) == "accepted"]
-    recording = recording_of(kept, head.run_seed)
+    pictures = tuple(feature for feature in head.features if feature.is_picture)
+    recording = recording_of(kept, head.run_seed, (*FEATURES, *pictures))
     lengths = np.zeros(stop - first, np.int64)
     lengths[recording.attempts - first] = recording.lengths
     columns = {

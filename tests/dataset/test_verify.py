@@ -2,8 +2,9 @@ import json
 
 import pytest
 
-from tests.dataset.synthetic import header, run
+from tests.dataset.synthetic import PICTURED, header, run
 from twinloop.dataset import verify
+from twinloop.dataset.durable import digest_file
 from twinloop.errors import CorruptError, DatasetError
 
 
@@ -16,6 +17,18 @@ def path(tmp_path):
 def flip(file, at=None):
     data = bytearray(file.read_bytes())
     data[len(data) // 2 if at is None else at] ^= 0x10
+    file.write_bytes(data)
+
+
+@pytest.fixture
+def pictured(tmp_path):
+    run(tmp_path / "p", header(features=PICTURED))
+    return tmp_path / "p"
+
+
+def replace(file, data: bytes) -> None:
+    """Another file under its name: a link to the old one keeps the old content."""
+    file.unlink()
     file.write_bytes(data)
 
 
@@ -86,3 +99,47 @@ def test_what_is_no_dataset_is_refused(tmp_path):
         verify(tmp_path)
     with pytest.raises(DatasetError, match="is not a folder"):
         verify(tmp_path / "nothing")
+
+
+def test_a_flipped_bit_in_a_video_is_found_and_its_file_named(pictured):
+    videos = [*pictured.glob("shards/*/*.mp4"), *pictured.glob("videos/**/*.mp4")]
+    assert len(videos) == 18
+    for file in videos:
+        whole = file.read_bytes()
+        for at in (0, len(whole) // 2, len(whole) - 1):
+            changed = bytearray(whole)
+            changed[at] ^= 0x10
+            replace(file, bytes(changed))
+            assert files_named(pictured) == [str(file.relative_to(pictured))]
+        replace(file, whole)
+    assert verify(pictured).ok
+
+
+def test_a_video_that_is_changed_through_its_link_is_named_twice(pictured):
+    exported = pictured / "videos/observation.images.front/chunk-000/file-001.mp4"
+    exported.chmod(0o644)
+    flip(exported)
+    shard = "shards/000000004-000000008/observation.images.front.mp4"
+    assert files_named(pictured) == [shard, str(exported.relative_to(pictured))]
+
+
+def test_a_video_with_other_frames_than_rows_is_named(pictured):
+    """As a wrong writer might have committed it: its digest is right and its frames are not."""
+    manifest = pictured / "manifest.jsonl"
+    lines = [json.loads(line) for line in manifest.read_text().splitlines()]
+    name = "observation.images.front.mp4"
+    folders = [pictured / f"shards/{line['first']:09d}-{line['stop']:09d}" for line in lines]
+    assert lines[0]["frames"] != lines[1]["frames"]
+    replace(folders[0] / name, (folders[1] / name).read_bytes())
+    lines[0]["files"][name] = digest_file(folders[0] / name).to_json()
+    del lines[1]["files"]["observation.images.wrist.mp4"]
+    (folders[1] / "observation.images.wrist.mp4").unlink()
+    replace(folders[2] / name, b"no video at all")
+    lines[2]["files"][name] = digest_file(folders[2] / name).to_json()
+    manifest.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    told = [str(problem) for problem in verify(pictured).problems]
+    counts = f"has {lines[1]['frames']} frames for {lines[0]['frames']} rows"
+    assert told[0] == f"shards/000000000-000000004/{name}: {counts}"
+    assert told[1].startswith("shards/000000004-000000008/observation.images.wrist.mp4: is not in the manifest")
+    assert told[2].startswith(f"shards/000000008-000000010/{name}: ")
+    assert "cannot be read as video" in told[2]

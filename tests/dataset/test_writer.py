@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.dataset.synthetic import CONFIG_TEXT, FEATURES, draft, header, run
+from tests.dataset.synthetic import CONFIG_TEXT, FEATURES, PICTURED, draft, header, run
 from twinloop.dataset import Dataset, DatasetWriter, verify
 from twinloop.errors import CorruptError, DatasetError, LockedError, StorageError
 
@@ -148,6 +148,19 @@ def test_verifying_drops_only_what_is_damaged(tmp_path):
         assert writer.missing() == [(4, 8)]
     assert run(tmp_path / "d", header()) == digest
     assert verify(tmp_path / "d").ok
+
+
+def test_verifying_mends_a_video_under_both_its_names(tmp_path):
+    head = header(features=PICTURED)
+    digest = run(tmp_path / "d", head)
+    file = tmp_path / "d/videos/observation.images.front/chunk-000/file-000.mp4"
+    file.chmod(0o644)
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    DatasetWriter.open(tmp_path / "d", head, CONFIG_TEXT, verify=True).close()
+    assert run(tmp_path / "d", head) == digest
+    assert verify(tmp_path / "d").require().exported
 
 
 def test_a_repeated_commit_is_the_same_commit_or_an_error(tmp_path):

@@ -4,6 +4,8 @@
 2. A killed run resumes to the dataset it would have been, file for file.
 3. The export is a pure function of the committed shards; a reader sees the old one, the new one or none.
 4. The same content has the same digest, in whatever order it was committed.
+
+They hold of pictures as of vectors.
 """
 
 import json
@@ -14,14 +16,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tests.dataset.synthetic import header, run
+from tests.dataset.synthetic import CAMERAS, FEATURES, PICTURED, header, run
 from twinloop.dataset import Dataset, verify
 from twinloop.dataset.durable import digest_file
+from twinloop.dataset.video import VideoWriter
 
 # Every call by which a writer changes the disk. A kill is put before each, and in the middle of each write.
-CALLS = ("write", "fsync", "rename", "replace", "mkdir", "unlink", "rmdir", "ftruncate")
+CALLS = ("write", "fsync", "rename", "replace", "mkdir", "unlink", "rmdir", "ftruncate", "link", "fchmod")
 KILLED = 9
 
 
@@ -90,12 +94,17 @@ def export_is_whole_or_absent(path: Path) -> None:
             listed = json.loads(record.read_text())["files"]
             assert all(digest_file(path / name).sha256 == file["sha256"] for name, file in listed.items())
         assert info["total_episodes"] == 0 or list(path.glob("data/*/*.parquet"))
+        pictured = [name for name, feature in info["features"].items() if feature["dtype"] == "video"]
+        assert info["total_episodes"] == 0 or all(list(path.glob(f"videos/{name}/*/*.mp4")) for name in pictured)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-@pytest.mark.parametrize("story", ["new run", "grown run"])
+@pytest.mark.parametrize("story", ["new run", "grown run", "grown run with pictures"])
 def test_a_run_killed_anywhere_resumes_to_the_same_dataset(tmp_path, story):
-    before, wanted = header(episodes=6), header(episodes=8 if story == "grown run" else 6)
+    # With pictures fewer episodes, since each kill costs two runs of an encoder.
+    features, episodes = ((*FEATURES, CAMERAS[0]), (2, 5)) if "pictures" in story else (FEATURES, (6, 8))
+    before = header(episodes=episodes[0], features=features)
+    wanted = header(episodes=episodes["grown" in story], features=features)
     digest = run(tmp_path / "whole", wanted)
     expected = files(tmp_path / "whole")
     run(tmp_path / "start", before)
@@ -103,7 +112,7 @@ def test_a_run_killed_anywhere_resumes_to_the_same_dataset(tmp_path, story):
     while killed:
         count += 1
         shutil.rmtree(path, ignore_errors=True)
-        if story == "grown run":
+        if "grown" in story:
             shutil.copytree(tmp_path / "start", path)
         killed = run_killed_at(count, lambda: run(path, wanted))
         committed_shards_are_whole(path)
@@ -114,21 +123,52 @@ def test_a_run_killed_anywhere_resumes_to_the_same_dataset(tmp_path, story):
     assert count > 30  # it was killed often enough to mean something
 
 
-def test_the_order_of_commits_does_not_show(tmp_path):
-    assert run(tmp_path / "a", header()) == run(tmp_path / "b", header(), reverse=True)
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("delay_s", [0.05, 0.15, 0.3, 0.5])
+def test_a_run_killed_while_it_encodes_resumes_to_the_same_dataset(tmp_path, monkeypatch, delay_s):
+    """From outside, at no call of ours: as the kernel or a user would."""
+    wanted = header(features=PICTURED)
+    digest = run(tmp_path / "whole", wanted)
+    child = os.fork()
+    if child == 0:
+        encode = VideoWriter.write
+
+        def slow(writer: VideoWriter, pictures: np.ndarray) -> None:
+            for picture in pictures:
+                time.sleep(0.002)
+                encode(writer, picture[None])
+
+        monkeypatch.setattr(VideoWriter, "write", slow)
+        try:
+            run(tmp_path / "d", wanted)
+        finally:
+            os._exit(0)
+    time.sleep(delay_s)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    committed_shards_are_whole(tmp_path / "d")
+    assert run(tmp_path / "d", wanted) == digest
+    assert files(tmp_path / "d") == files(tmp_path / "whole")
+    assert verify(tmp_path / "d").ok
+
+
+@pytest.mark.parametrize("features", [FEATURES, PICTURED], ids=["vectors", "pictures"])
+def test_the_order_of_commits_does_not_show(tmp_path, features):
+    head = header(features=features)
+    assert run(tmp_path / "a", head) == run(tmp_path / "b", head, reverse=True)
     assert files(tmp_path / "a") == files(tmp_path / "b")
 
 
 def test_the_export_follows_from_the_shards_alone(tmp_path):
     """Made in one go, made after growing twice, or made again from nothing: the same bytes."""
-    run(tmp_path / "once", header(episodes=12))
+    run(tmp_path / "once", header(episodes=12, features=PICTURED))
     for episodes in (3, 7, 12):
-        run(tmp_path / "grown", header(episodes=episodes))
+        run(tmp_path / "grown", header(episodes=episodes, features=PICTURED))
     assert files(tmp_path / "grown") == files(tmp_path / "once")
     expected = files(tmp_path / "once")
-    for name in ("meta", "data"):
+    for name in ("meta", "data", "videos"):
         shutil.rmtree(tmp_path / "once" / name)
-        run(tmp_path / "once", header(episodes=12))
+        run(tmp_path / "once", header(episodes=12, features=PICTURED))
         assert files(tmp_path / "once") == expected
 
 

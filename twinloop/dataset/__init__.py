@@ -13,6 +13,7 @@ from .reader import Dataset
 from .shard import ShardDraft, write_shard
 from .transitions import TransitionBatch
 from .verify import Problem, VerifyReport, verify
+from .video import encoder_version
 from .writer import DatasetWriter
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "WriterLock",
     "dataset_digest",
     "describe",
+    "encoder_version",
     "export",
     "merge",
     "query",

@@ -71,7 +71,8 @@ def install_export(dataset: Dataset) -> ExportRecord:
         if (path / name).exists():
             os.rename(path / name, old / name)
     for name in EXPORT_FOLDERS:
-        os.rename(new / name, path / name)
+        if (new / name).exists():  # a dataset without pictures has no videos
+            os.rename(new / name, path / name)
     sync_folder(path)
     replace_file(path / EXPORT, record.to_json().encode(), scratch=path / SCRATCH)
     shutil.rmtree(old)

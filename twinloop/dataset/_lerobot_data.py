@@ -93,7 +93,7 @@ def write_data(dataset: Dataset, out: Path, plan: Sequence[DataFile], tasks: Map
 def _write_file(
     dataset: Dataset, out: Path, file: DataFile, tasks: Mapping[str, int]
 ) -> tuple[FileDigest, list[dict[str, np.ndarray]]]:
-    fields = [frame_field(feature) for feature in dataset.header.features]
+    fields = [frame_field(feature) for feature in dataset.header.columns]
     fields += [pa.field(name, pa.type_for_alias(alias), nullable=False) for name, alias in COUNTERS.items()]
     schema = pa.schema(fields)
     options = frame_options(schema, compression="zstd", ordered=["episode_index", "index"])

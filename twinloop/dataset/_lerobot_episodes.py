@@ -1,6 +1,6 @@
 """meta/episodes/ of the LeRobot export: a row an episode, with its statistics and where it came from."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ._lerobot_data import CHUNK_FILES, DataFile
+from ._lerobot_videos import video_columns
 from .durable import DurableFile, FileDigest
 from .header import Header
 from .manifest import ShardEntry
@@ -108,8 +109,9 @@ def _columns(
         "data/file_index": pa.array(np.repeat([file.file_index for file, _ in group], stored)),
         "dataset_from_index": pa.array(starts),
         "dataset_to_index": pa.array(starts + lengths),
+        **video_columns(dataset, [entry for _, entry in group], lengths),
         **_provenance(rows, dataset.header, schema),
-        **_stat_columns(stats, lengths),
+        **_stat_columns(stats, lengths, pictures={feature.name for feature in dataset.header.pictures}),
     }
 
 
@@ -137,7 +139,7 @@ def _provenance(rows: pa.Table, header: Header, schema: pa.Schema) -> dict[str, 
     return out
 
 
-def _stat_columns(stats: Mapping[str, np.ndarray], lengths: np.ndarray) -> dict[str, pa.Array]:
+def _stat_columns(stats: Mapping[str, np.ndarray], lengths: np.ndarray, *, pictures: Set[str]) -> dict[str, pa.Array]:
     out = {}
     ones = pa.array(np.arange(len(lengths) + 1, dtype=np.int32))
     for name, values in stats.items():
@@ -145,6 +147,9 @@ def _stat_columns(stats: Mapping[str, np.ndarray], lengths: np.ndarray) -> dict[
         offsets = pa.array(np.arange(len(lengths) + 1, dtype=np.int32) * width)
         for index, stat in enumerate(STATS):
             column = pa.array(np.ascontiguousarray(values[:, index]).reshape(-1))
+            if name in pictures:  # (channels, 1, 1), as LeRobot has them
+                alone = pa.array(np.arange(len(column) + 1, dtype=np.int32))
+                column = pa.ListArray.from_arrays(alone, pa.ListArray.from_arrays(alone, column))
             out[f"stats/{name}/{stat}"] = pa.ListArray.from_arrays(offsets, column)
         out[f"stats/{name}/count"] = pa.ListArray.from_arrays(ones, pa.array(lengths))
     return out

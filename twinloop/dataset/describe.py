@@ -20,8 +20,9 @@ def describe(path: Path | str) -> dict:
     verdicts: Counter[str] = Counter(attempts["verdict"].to_pylist() if dataset.entries else [])
     accepted = verdicts.pop(ACCEPTED, 0)
     with storage_errors(dataset.path):
-        files = [file for file in dataset.path.rglob("*") if file.is_file()]
-        size = sum(file.stat().st_size for file in files)
+        found = [file.stat() for file in dataset.path.rglob("*") if file.is_file()]
+        # The export's videos are the shards' under a second name, and take their place on the disk once.
+        size = sum({(each.st_dev, each.st_ino): each.st_size for each in found}.values())
     return {
         "path": str(dataset.path),
         "name": header.name,

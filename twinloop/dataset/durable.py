@@ -4,6 +4,7 @@ import errno
 import hashlib
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -83,6 +84,47 @@ class DurableFile:
     @property
     def digest(self) -> FileDigest:
         return FileDigest(self._hash.hexdigest(), self._bytes)
+
+
+class PatchedFile:
+    """A new file whose writer goes back in it, as one of MP4 must: hashed once it is whole.
+
+    Sealed it is read-only, since the export is a second name of the same file: whoever opened the one to
+    write would change the other.
+    """
+
+    def __init__(self, path: Path):
+        path.unlink(missing_ok=True)  # what a killed attempt left may be sealed
+        self._path = path
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        self.error: OSError | None = None  # a muxer in between swallows it and says nothing of its own
+
+    def write(self, data) -> int:
+        view = memoryview(data).cast("B")
+        try:
+            while view:
+                view = view[os.write(self._fd, view) :]
+        except OSError as error:
+            self.error = error
+            raise
+        return len(data)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return os.lseek(self._fd, offset, whence)
+
+    def tell(self) -> int:
+        return os.lseek(self._fd, 0, os.SEEK_CUR)
+
+    def seal(self) -> FileDigest:
+        os.fchmod(self._fd, stat.S_IMODE(os.fstat(self._fd).st_mode) & ~0o222)
+        os.fsync(self._fd)
+        self.close()
+        return digest_file(self._path)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
 
 def write_file(path: Path, data) -> FileDigest:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,9 @@ from twinloop.errors import DatasetError, nearest
 from twinloop.observe.recording import Feature
 
 FORMAT_VERSION = 1
+
+CHANNELS = {"video": 3, "depth": 1}
+PICTURE_SIDE = (16, 8192)  # what every encoder takes
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,15 @@ class Header:
     def engine(self) -> str:
         """What made the values, for people: `mujoco 4.0, twinloop 0.1.0`."""
         return ", ".join(f"{name} {version}" for name, version in sorted(self.versions.items()))
+
+    @property
+    def columns(self) -> tuple[Feature, ...]:
+        """The features that are columns of frames.parquet: all but the pictures."""
+        return tuple(feature for feature in self.features if not feature.is_picture)
+
+    @property
+    def pictures(self) -> tuple[Feature, ...]:
+        return tuple(feature for feature in self.features if feature.is_picture)
 
     def feature(self, name: str) -> Feature:
         for feature in self.features:
@@ -101,8 +114,9 @@ class Header:
 
 def _feature(value: dict) -> Feature:
     feature = Feature(**{**value, "shape": tuple(value["shape"]), "names": tuple(value.get("names", ()))})
-    if feature.dtype not in ("float32", "int64", "bool"):
-        raise ValueError(f"{feature.name}: dtype {feature.dtype!r}; valid are float32, int64, bool")
+    valid = cast(tuple[str, ...], get_args(Feature.__annotations__["dtype"]))
+    if feature.dtype not in valid:
+        raise ValueError(f"{feature.name}: dtype {feature.dtype!r}; valid are {', '.join(valid)}")
     return feature
 
 
@@ -132,9 +146,25 @@ def _problem(header: Header) -> str | None:
     names = [feature.name for feature in header.features]
     if len(set(names)) < len(names):
         return f"features: a name is there twice: {', '.join(sorted(names))}"
-    for feature in header.features:
+    for feature in header.pictures:
+        problem = _picture_problem(feature)
+        if problem:
+            return f"features: {feature.name} {problem}"
+    for feature in header.columns:
         if len(feature.shape) != 1 or feature.shape[0] < 1:
             return f"features: {feature.name} has shape {feature.shape}; a vector (n,) was expected"
         if feature.names and len(feature.names) != feature.shape[0]:
             return f"features: {feature.name} has {feature.shape[0]} elements and {len(feature.names)} names"
+    return None
+
+
+def _picture_problem(feature: Feature) -> str | None:
+    channels, (least, most) = CHANNELS[feature.dtype], PICTURE_SIDE
+    if len(feature.shape) != 3 or feature.shape[2] != channels:
+        return f"has shape {feature.shape}; (height, width, {channels}) was expected of a {feature.dtype}"
+    if not all(least <= side <= most for side in feature.shape[:2]):
+        return f"has shape {feature.shape}; its sides must be from {least} to {most}"
+    # The name becomes that of a file, in the shard and in the export.
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", feature.name):
+        return "is a picture; its name may have letters, digits, dots, dashes and underscores only"
     return None

@@ -2,7 +2,7 @@
 
 dataset.json      the header                     config.yaml   the config the run was made from
 manifest.jsonl    a line a committed shard       shards/       a folder a committed shard
-meta/ data/       the LeRobot v3.0 export        export.json   what the export was made from, its files
+meta/ data/ videos/  the LeRobot v3.0 export     export.json   what the export was made from, its files
 scratch/          unfinished work                lock          held by the writer
 """
 
@@ -15,4 +15,4 @@ LOCK = "lock"
 EXPORT = "export.json"
 
 # Swapped in from the first to the last: LeRobot opens a dataset by its meta, so that comes once all is there.
-EXPORT_FOLDERS = ("data", "meta")
+EXPORT_FOLDERS = ("videos", "data", "meta")

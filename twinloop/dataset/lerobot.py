@@ -16,8 +16,8 @@ from twinloop.observe.recording import Feature
 
 from ._lerobot_data import CHUNK_FILES, COUNTERS, data_file_plan, write_data
 from ._lerobot_episodes import write_episodes
+from ._lerobot_videos import VIDEO_PATH, video_feature, write_videos
 from .durable import FileDigest, write_file
-from .header import Header
 from .parquet import encode
 from .reader import Dataset
 from .stats import Moments
@@ -29,10 +29,14 @@ VIDEO_FILE_MB = 200
 
 
 def export(dataset: Dataset, out: Path) -> dict[str, FileDigest]:
-    """Write `meta/` and `data/` into the empty folder `out`; returns each file's path below it and digest."""
+    """Write `meta/`, `data/` and, of pictures, `videos/` into the empty folder `out`.
+
+    Returns each file's path below it and digest.
+    """
     plan = data_file_plan(dataset.entries, WRITTEN_FILE_MB * 10**6)
     episodes = write_episodes(dataset, out, plan)
     data = write_data(dataset, out, plan, episodes.tasks)
+    videos = write_videos(dataset, out)
     (out / "meta").mkdir(exist_ok=True)
     info = _info(dataset, len(episodes.tasks))
     stats = _stats(episodes.moments, data.sample)
@@ -41,7 +45,7 @@ def export(dataset: Dataset, out: Path) -> dict[str, FileDigest]:
         "meta/stats.json": write_file(out / "meta/stats.json", _json(stats)),
         "meta/tasks.parquet": write_file(out / "meta/tasks.parquet", _tasks(episodes.tasks)),
     }
-    return {**meta, **episodes.files, **data.files}
+    return {**meta, **episodes.files, **data.files, **videos}
 
 
 def _json(value: object) -> bytes:
@@ -62,25 +66,28 @@ def _info(dataset: Dataset, total_tasks: int) -> dict:
         "fps": header.fps,
         "splits": {"train": f"0:{dataset.stored}"},
         "data_path": "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet",
-        "video_path": None,
-        "features": _features(header),
+        "video_path": VIDEO_PATH if header.pictures else None,
+        "features": _features(dataset),
     }
 
 
-def _features(header: Header) -> dict[str, dict]:
-    every = (*header.features, *(Feature(name, dtype, (1,)) for name, dtype in COUNTERS.items()))
-    return {
-        feature.name: {
-            "dtype": feature.dtype,
-            "shape": list(feature.shape),
-            "names": list(feature.names) or None,
-        }
-        for feature in every
-    }
+def _features(dataset: Dataset) -> dict[str, dict]:
+    every = (*dataset.header.features, *(Feature(name, dtype, (1,)) for name, dtype in COUNTERS.items()))
+    return {feature.name: _feature(dataset, feature) for feature in every}
+
+
+def _feature(dataset: Dataset, feature: Feature) -> dict:
+    if feature.is_picture:
+        return video_feature(dataset, feature)
+    return {"dtype": feature.dtype, "shape": list(feature.shape), "names": list(feature.names) or None}
 
 
 def _stats(moments: Mapping[str, Moments], sample: Mapping[str, np.ndarray]) -> dict[str, dict]:
-    return {name: moment.finish(sample[name]) for name, moment in moments.items() if moment.count}
+    return {
+        name: moment.finish(sample[name]) if name in sample else moment.finish_pictures()
+        for name, moment in moments.items()
+        if moment.count
+    }
 
 
 def _tasks(tasks: Mapping[str, int]) -> pa.Buffer:

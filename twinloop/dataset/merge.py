@@ -42,6 +42,8 @@ def merge(out: Path | str, inputs: Sequence[Path | str], *, name: str | None = N
     if not inputs:
         raise DatasetError(f"{out}: nothing to merge; name at least one dataset")
     datasets = [Dataset.open(path) for path in inputs]
+    for dataset in datasets:
+        _refuse_pictures(dataset)
     for other in datasets[1:]:
         _refuse_mismatch(datasets[0], other)
     header = _merged_header(datasets, name or out.name)
@@ -65,6 +67,14 @@ class _Part:
     dataset: Dataset
     entry: ShardEntry
     rows: slice
+
+
+def _refuse_pictures(dataset: Dataset) -> None:
+    """Shards are cut anew here, and a video cannot be cut without encoding it once more, at a loss."""
+    names = ", ".join(feature.name for feature in dataset.header.pictures)
+    if names:
+        advice = "generate one dataset with more episodes, or let lerobot's own tools aggregate the exports"
+        raise DatasetError(f"{dataset.path}: has pictures ({names}), which cannot be merged; {advice}")
 
 
 def _refuse_mismatch(one: Dataset, other: Dataset) -> None:

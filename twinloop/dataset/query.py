@@ -61,7 +61,7 @@ def _attempts(dataset: Dataset) -> pa.Table:
 
 
 def _frames(dataset: Dataset) -> arrow_dataset.Dataset | pa.Table:
-    schema = pa.schema([*FRAME_KEYS, *(frame_field(feature) for feature in dataset.header.features)])
+    schema = pa.schema([*FRAME_KEYS, *(frame_field(feature) for feature in dataset.header.columns)])
     files = [str(dataset.path / SHARDS / entry.name / FRAMES) for entry in dataset.entries if entry.frames]
     return arrow_dataset.dataset(files, schema=schema, format="parquet") if files else schema.empty_table()
 

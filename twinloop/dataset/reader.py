@@ -17,8 +17,10 @@ from .identity import dataset_digest
 from .layout import CONFIG, HEADER, MANIFEST, SHARDS
 from .manifest import ShardEntry, read_manifest
 from .parquet import read_schema, read_table, to_numpy
+from .pictures import video_file
 from .shard import EPISODES, FRAMES, STATS_PREFIX
 from .transitions import TransitionBatch, transitions
+from .video import read_frames
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,21 @@ class Dataset:
             raise DatasetError(f"{self.path}: attempt {attempt} has no rows; it was rejected")
         table = table.slice(int(rows[0]), len(rows))
         return {name: to_numpy(table[name]) for name in table.column_names}
+
+    def pictures(self, episode_index: int, feature: str) -> np.ndarray:
+        """The frames of one picture feature of a stored episode, as many as it has rows.
+
+        (length, height, width, 3) uint8 of a video, (length, height, width) float32 metres of a depth.
+        """
+        wanted = self.header.feature(feature)
+        if not wanted.is_picture:
+            names = ", ".join(each.name for each in self.header.pictures) or "none"
+            raise DatasetError(f"{self.path}: {feature} is not a picture; pictures here: {names}")
+        entry, attempt = self._find(episode_index, None)
+        lengths = to_numpy(self.episodes(entry, ["length"])["length"])
+        start = int(lengths[: attempt - entry.first].sum())
+        path = self.path / SHARDS / entry.name / video_file(wanted)
+        return read_frames(path, wanted, start, start + int(lengths[attempt - entry.first]), fps=self.header.fps)
 
     def _find(self, episode_index: int | None, attempt: int | None) -> tuple[ShardEntry, int]:
         before = 0

@@ -2,8 +2,9 @@
 
     frames.parquet     a row a frame of every stored episode
     episodes.parquet   a row an attempt, stored or not: its draw, its verdict, its statistics
+    FEATURE.mp4        a frame a row of frames.parquet, for every feature that is a picture
 
-Nothing in either depends on when, where or by whom it was written.
+Nothing in them depends on when, where or by whom it was written.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,11 +16,12 @@ import pyarrow as pa
 
 from twinloop.curate.verdict import ACCEPTED
 from twinloop.errors import DatasetError
-from twinloop.observe.recording import Feature, Recording
+from twinloop.observe.recording import Recording
 
 from .durable import FileDigest, storage_errors, sync_folder, write_file
 from .manifest import ShardEntry
 from .parquet import EPISODE_OPTIONS, FRAME_KEYS, encode, frame_field, frame_options, to_column
+from .pictures import write_pictures
 from .stats import STATS, episode_stats
 
 FRAMES = "frames.parquet"
@@ -72,16 +74,18 @@ def write_shard(
         recording = recording.take(keep)
     episodes = _episode_columns(first, stop, columns)
     _check_rows(first, stop, recording, episodes)
-    statistics = _statistics(first, stop, recording)
+    measured = dict(_feature_stats(recording))
     frames = _frame_table(recording, fps)
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
+        pictures = write_pictures(folder, recording, fps=fps)
+        statistics = _statistics(first, stop, recording, {**measured, **pictures.stats})
         encoded = {
             FRAMES: encode(frames, frame_options(frames.schema, compression="lz4", ordered=["attempt"])),
             EPISODES: encode(pa.table({**episodes, **statistics}), EPISODE_OPTIONS),
         }
     with storage_errors(folder, needed_bytes=sum(data.size for data in encoded.values())):
-        files = {name: write_file(folder / name, data) for name, data in encoded.items()}
+        files = {name: write_file(folder / name, data) for name, data in encoded.items()} | dict(pictures.files)
         sync_folder(folder)
     return ShardDraft(
         folder=folder,
@@ -101,7 +105,7 @@ def _frame_table(recording: Recording, fps: float) -> pa.Table:
         "frame_index": frame_index,
         "timestamp": (frame_index / fps).astype(np.float32),
     }
-    fields = [*FRAME_KEYS, *(frame_field(feature) for feature in recording.features)]
+    fields = [*FRAME_KEYS, *(frame_field(feature) for feature in recording.features if not feature.is_picture)]
     values = {**keys, **recording.frames}
     return pa.table([to_column(values[field.name], field) for field in fields], schema=pa.schema(fields))
 
@@ -139,6 +143,8 @@ def _check_rows(first: int, stop: int, recording: Recording, episodes: Mapping[s
         given, stored = episodes["length"][int(wrong[0])], lengths[wrong[0]]
         raise DatasetError(f"attempt {first + wrong[0]}: length {given} was given, {stored} frames are recorded")
     for feature in recording.features:
+        if feature.is_picture:  # those are checked as they come
+            continue
         shape = recording.frames[feature.name].shape
         valid = [(recording.total_frames, *feature.shape)]
         valid += [(recording.total_frames,)] if feature.shape == (1,) else []
@@ -146,32 +152,33 @@ def _check_rows(first: int, stop: int, recording: Recording, episodes: Mapping[s
             raise DatasetError(f"shard {first}-{stop}: {feature.name} has shape {shape}, not {valid[0]}")
 
 
-def _statistics(first: int, stop: int, recording: Recording) -> dict[str, pa.Array]:
+def _statistics(first: int, stop: int, recording: Recording, measured: Mapping[str, np.ndarray]) -> dict[str, pa.Array]:
     """One column a feature: its STATS back to back, null for an attempt without rows."""
-    present = recording.lengths > 0
-    lengths, attempts = recording.lengths[present], recording.attempts[present]
+    attempts = recording.attempts[recording.lengths > 0]
     absent = np.ones(stop - first, bool)
     absent[attempts - first] = False
     out = {}
-    for feature, stats in _feature_stats(recording, lengths):
+    for name, stats in measured.items():
         finite = np.isfinite(stats).all(axis=(1, 2))
         if not finite.all():
             bad = attempts[np.argmin(finite)]
-            raise DatasetError(f"attempt {bad}: {feature.name} is not finite; a diverged episode has no rows")
-        width = len(STATS) * feature.shape[0]
+            raise DatasetError(f"attempt {bad}: {name} is not finite; a diverged episode has no rows")
+        width = len(STATS) * stats.shape[2]
         offsets = np.concatenate([[0], np.cumsum(np.where(absent, 0, width))]).astype(np.int32)
         values = pa.array(stats.reshape(-1))
-        out[STATS_PREFIX + feature.name] = pa.ListArray.from_arrays(offsets, values, mask=pa.array(absent))
+        out[STATS_PREFIX + name] = pa.ListArray.from_arrays(offsets, values, mask=pa.array(absent))
     return out
 
 
-def _feature_stats(recording: Recording, lengths: np.ndarray) -> Iterator[tuple[Feature, np.ndarray]]:
-    """Each feature's (episodes, len(STATS), d). Side by side in one array they cost a third of one by one.
+def _feature_stats(recording: Recording) -> Iterator[tuple[str, np.ndarray]]:
+    """Each column's (episodes, len(STATS), d). Side by side in one array they cost a third of one by one.
 
     Integers stand apart, as doubles: a float32 would round the large ones.
     """
+    lengths = recording.lengths[recording.lengths > 0]
+    columns = [feature for feature in recording.features if not feature.is_picture]
     for dtype in (np.float32, np.float64):
-        features = [each for each in recording.features if (each.dtype == "int64") == (dtype is np.float64)]
+        features = [each for each in columns if (each.dtype == "int64") == (dtype is np.float64)]
         if not features:
             continue
         parts = [recording.frames[each.name].reshape(-1, each.shape[0]) for each in features]
@@ -180,4 +187,4 @@ def _feature_stats(recording: Recording, lengths: np.ndarray) -> Iterator[tuple[
         stop = 0
         for feature in features:
             start, stop = stop, stop + feature.shape[0]
-            yield feature, stats[:, :, start:stop]
+            yield feature.name, stats[:, :, start:stop]

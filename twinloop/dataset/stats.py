@@ -5,6 +5,7 @@ standard deviation of the whole follow from them exactly (n, mean and variance a
 not, and are taken from a sample.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -67,6 +68,7 @@ class Moments:
     squares: np.ndarray = field(default_factory=lambda: np.zeros(1))
     low: np.ndarray = field(default_factory=lambda: np.full(1, np.inf))
     high: np.ndarray = field(default_factory=lambda: np.full(1, -np.inf))
+    quantiles: np.ndarray = field(default_factory=lambda: np.zeros((len(QUANTILES), 1)))
 
     def add(self, stats: np.ndarray, lengths: np.ndarray) -> None:
         """Take in (episodes, len(STATS), d) statistics of at least one episode."""
@@ -79,21 +81,40 @@ class Moments:
         self.mean = self.mean + apart * (count / total)
         self.low = np.minimum(self.low, stats[:, 0].min(axis=0))
         self.high = np.maximum(self.high, stats[:, 1].max(axis=0))
+        apart = (stats[:, 4:] * weights[:, :, None]).sum(axis=0) / count - self.quantiles
+        self.quantiles = self.quantiles + apart * (count / total)
         self.count = total
 
-    def finish(self, sample: np.ndarray) -> dict[str, list[float] | list[int]]:
+    def finish(self, sample: np.ndarray) -> dict[str, list]:
         """The statistics of the whole, quantiles from `sample`: (rows, d) or (rows,)."""
-        ordered = np.ascontiguousarray(sample.reshape(len(sample), -1).T)
-        ordered.sort(axis=1)
+        return self._with(_quantiles(sample))
+
+    def finish_pictures(self) -> dict[str, list]:
+        """The same of pictures, in LeRobot's (channels, 1, 1).
+
+        No sample of them is kept: a quantile is the mean of the episodes', as in LeRobot, where it is the
+        same whenever episodes show the same scene.
+        """
+        found = self._with(dict(zip(QUANTILES, self.quantiles, strict=True)))
+        return {name: value if name == "count" else [[[each]] for each in value] for name, value in found.items()}
+
+    def _with(self, quantiles: Mapping[str, np.ndarray]) -> dict[str, list]:
         std = np.sqrt(self.squares / self.count)
-        out = {"min": self.low, "max": self.high, "mean": self.mean, "std": std}
-        for name, share in QUANTILES.items():
-            position = share * (len(sample) - 1)
-            below = int(position)
-            low = ordered[:, below].astype(np.float64)
-            high = ordered[:, min(below + 1, len(sample) - 1)]
-            out[name] = low + (high - low) * (position - below)
+        out = {"min": self.low, "max": self.high, "mean": self.mean, "std": std, **quantiles}
         return {**{name: value.tolist() for name, value in out.items()}, "count": [self.count]}
+
+
+def _quantiles(sample: np.ndarray) -> dict[str, np.ndarray]:
+    ordered = np.ascontiguousarray(sample.reshape(len(sample), -1).T)
+    ordered.sort(axis=1)
+    out = {}
+    for name, share in QUANTILES.items():
+        position = share * (len(sample) - 1)
+        below = int(position)
+        low = ordered[:, below].astype(np.float64)
+        high = ordered[:, min(below + 1, len(sample) - 1)]
+        out[name] = low + (high - low) * (position - below)
+    return out
 
 
 def sampled_rows(start: int, stop: int, total: int) -> np.ndarray:

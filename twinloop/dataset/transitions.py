@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from twinloop.errors import DatasetError
+
 from .parquet import to_numpy
 
 if TYPE_CHECKING:
@@ -79,7 +81,8 @@ def transitions(
     All batches have `batch_size` transitions, except that the last has what is left.
     """
     for name in columns:
-        dataset.header.feature(name)
+        if dataset.header.feature(name).is_picture:
+            raise DatasetError(f"{dataset.path}: {name} is a picture; transitions have vectors and numbers only")
     rng = np.random.default_rng(seed)
     rest: list[TransitionBatch] = []  # fewer than batch_size transitions, from the windows before
     for window in _windows(dataset, rng if shuffle else None, columns, verdict):

@@ -16,8 +16,10 @@ from .durable import FileDigest, digest_file, storage_errors
 from .layout import CONFIG, EXPORT, EXPORT_FOLDERS, MANIFEST, SHARDS
 from .manifest import ShardEntry, read_manifest
 from .parquet import read_table, to_numpy
+from .pictures import video_file
 from .reader import Dataset
 from .shard import EPISODES, FRAMES
+from .video import count_frames
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,24 @@ def _counts(dataset: Dataset, entry: ShardEntry) -> Iterator[Problem]:
     for what, (counted, listed) in found.items():
         if counted != listed:
             yield Problem(f"{SHARDS}/{entry.name}", f"{counted} {what}, the manifest lists {listed}")
+    yield from _videos(dataset, entry, frames)
+
+
+def _videos(dataset: Dataset, entry: ShardEntry, rows: int) -> Iterator[Problem]:
+    """Is there a picture for every row? A shard without rows has no videos."""
+    for feature in dataset.header.pictures if rows else ():
+        name = video_file(feature)
+        file = f"{SHARDS}/{entry.name}/{name}"
+        if name not in entry.files:
+            yield Problem(file, "is not in the manifest, though the header has this picture")
+            continue
+        try:
+            frames = count_frames(dataset.path / file)
+        except CorruptError as error:
+            yield Problem(file, str(error))
+        else:
+            if frames != rows:
+                yield Problem(file, f"has {frames} frames for {rows} rows")
 
 
 def _strays(dataset: Dataset) -> Iterator[Problem]:

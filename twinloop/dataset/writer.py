@@ -12,7 +12,7 @@ from ._install import install_export, installed_export
 from .durable import digest_file, replace_file, storage_errors, sync_folder
 from .header import Header
 from .identity import dataset_digest, differences
-from .layout import CONFIG, HEADER, LOCK, MANIFEST, SCRATCH, SHARDS
+from .layout import CONFIG, EXPORT, HEADER, LOCK, MANIFEST, SCRATCH, SHARDS
 from .lock import WriterLock
 from .manifest import ShardEntry, append_entry, read_manifest, rewrite_manifest
 from .reader import Dataset
@@ -130,6 +130,9 @@ class DatasetWriter:
         manifest, plan = read_manifest(manifest_path), set(self.plan())
         kept = [entry for entry in manifest.entries if (entry.first, entry.stop) in plan]
         kept = [entry for entry in kept if _intact(shards / entry.name, entry, verify=verify)]
+        if len(kept) < len(manifest.entries):
+            # The export may hold what is dropped: its videos are the shards' files under a second name.
+            (self.path / EXPORT).unlink(missing_ok=True)
         if manifest.torn or len(kept) < len(manifest.entries):
             rewrite_manifest(manifest_path, kept, scratch=self.path / SCRATCH)
         names = {entry.name for entry in kept}

@@ -85,14 +85,21 @@ def _colour(warmth: float) -> np.ndarray:
     return mixed / mixed.mean()
 
 
+def camera_in_mount(camera: CameraConfig, values: Values) -> np.ndarray:
+    """(4, 4) from the camera's frame (x right, y down, z forward) to its mount's, turned and moved as drawn."""
+    noise = np.array([values[f"camera_position_noise_cm.{axis}"] for axis in "xyz"]) / 100
+    pitch, yaw, roll = (np.deg2rad(values[f"camera_jitter_deg.{part}"]) for part in ("pitch", "yaw", "roll"))
+    pose = np.eye(4)
+    pose[:3, :3] = camera.axes @ _turn(0, pitch) @ _turn(1, yaw) @ _turn(2, roll)
+    pose[:3, 3] = np.array(camera.position_m) + noise
+    return pose
+
+
 def _set_camera(stage: Stage, number: int, camera: CameraConfig, values: Values) -> None:
     model = stage.model
-    noise = np.array([values[f"camera_position_noise_cm.{axis}"] for axis in "xyz"]) / 100
-    position = np.array(camera.position_m) + noise
-    pitch, yaw, roll = (np.deg2rad(values[f"camera_jitter_deg.{part}"]) for part in ("pitch", "yaw", "roll"))
-    axes = camera.axes @ _turn(0, pitch) @ _turn(1, yaw) @ _turn(2, roll)
+    pose = camera_in_mount(camera, values)
     # The engine's cameras look along -z with y up: the same right, the other two turned round.
-    axes = axes * np.array([1, -1, -1])
+    position, axes = pose[:3, 3], pose[:3, :3] * np.array([1, -1, -1])
     if camera.mount == "wrist":
         site = stage.twin.tool_site
         tool_to_body = np.zeros(9)

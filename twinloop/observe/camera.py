@@ -20,7 +20,7 @@ FOV_DEG = (5.0, 150.0)
 @dataclass(frozen=True)
 class CameraConfig:
     """position_m, look_at_m: in the world for a fixed camera, in the tool frame for one on the wrist.
-    fov_deg: vertical field of view. width, height: pixels. rate_hz: pictures a second."""
+    fov_deg: vertical field of view. width, height: pixels. rate_hz: pictures a second. depth: store depth too."""
 
     mount: Mount
     position_m: tuple[float, float, float]
@@ -29,6 +29,7 @@ class CameraConfig:
     width: int
     height: int
     rate_hz: int
+    depth: bool = False
 
     @property
     def axes(self) -> np.ndarray:

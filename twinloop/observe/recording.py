@@ -1,11 +1,18 @@
 """Recording: what was seen of several episodes, one array a feature, episodes back to back."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
+
+Pictures = Callable[[np.ndarray], Iterator[Mapping[str, np.ndarray]]]
+"""(k,) indices of episodes that have frames -> for each, in that order, feature name -> its frames:
+(length, height, width, 3) uint8 of a video, (length, height, width) float32 metres of a depth.
+
+Pictures are too large to be kept. They are made when asked for, and only those that are asked for.
+"""
 
 
 @dataclass(frozen=True)
@@ -13,13 +20,18 @@ class Feature:
     """One recorded quantity: a column of every frame.
 
     `shape` is that of one frame; (1,) is stored as a scalar. `names` labels the elements, `unit` is theirs.
+    A picture is `video`, (height, width, 3) in RGB, or `depth`, (height, width, 1) in metres.
     """
 
     name: str
-    dtype: Literal["float32", "int64", "bool"]
+    dtype: Literal["float32", "int64", "bool", "video", "depth"]
     shape: tuple[int, ...]
     names: tuple[str, ...] = ()
     unit: str = ""
+
+    @property
+    def is_picture(self) -> bool:
+        return self.dtype in ("video", "depth")
 
 
 @dataclass(frozen=True)
@@ -30,7 +42,8 @@ class Recording:
         all that is needed to make the episode again.
     lengths: (n,) int64, frames in each episode; an episode that diverged at once may have none.
     tasks: the instruction of each episode, in words.
-    frames: feature name -> (lengths.sum(), *shape), or (lengths.sum(),) for a scalar feature.
+    frames: feature name -> (lengths.sum(), *shape), or (lengths.sum(),) for a scalar feature; no pictures.
+    pictures: makes those of the episodes it is asked for; None where no feature is a picture.
     """
 
     attempts: np.ndarray
@@ -38,6 +51,7 @@ class Recording:
     tasks: tuple[str, ...]
     features: tuple[Feature, ...]
     frames: Mapping[str, np.ndarray]
+    pictures: Pictures | None = None
 
     @cached_property
     def starts(self) -> np.ndarray:
@@ -57,4 +71,10 @@ class Recording:
             tasks=tuple(task for task, kept in zip(self.tasks, keep, strict=True) if kept),
             features=self.features,
             frames={name: values[rows] for name, values in self.frames.items()},
+            pictures=_pictures_of(self.pictures, np.flatnonzero(keep)),
         )
+
+
+def _pictures_of(pictures: Pictures | None, kept: np.ndarray) -> Pictures | None:
+    """The pictures of a selection, of which episode i is episode `kept[i]` of the whole."""
+    return None if pictures is None else lambda episodes: pictures(kept[episodes])

@@ -30,6 +30,7 @@ def _read_camera(section: Section, control_hz: int) -> CameraConfig:
         width=_pixels(section, "width"),
         height=_pixels(section, "height"),
         rate_hz=section.integer("rate_hz", control_hz, low=1, high=control_hz),
+        depth=section.flag("depth", False),
     )
     if camera.position_m == camera.look_at_m:
         raise section.error("look_at_m", f"is the camera's own position {list(camera.position_m)}; a point before it")

@@ -11,6 +11,7 @@ from twinloop.dataset import DatasetWriter, Header
 from twinloop.errors import UsageError
 from twinloop.fleet.local import run_local
 from twinloop.observe.features import features_of
+from twinloop.observe.pictures import picture_features
 from twinloop.pipeline.config import MOST_EPISODES, RunConfig
 from twinloop.pipeline.produce import Job, produce, twin_of
 from twinloop.pipeline.versions import versions
@@ -98,19 +99,20 @@ def width_of(config: RunConfig, workers: int) -> int:
 
 def header_of(config: RunConfig, name: str, episodes: int, keep_rejected: bool) -> Header:
     twin = twin_of(config)
+    features = features_of(twin, config.observe) + picture_features(config.cameras)
     return Header(
         name=name,
         source="sim",
         robot=config.scene.robot.name,
         fps=twin.control_hz,
-        features=features_of(twin, config.observe),
+        features=features,
         phases=tuple(phase.name for phase in config.scene.task.phases),
         config_digest=config.digest,
         run_seed=config.rollout.seed,
         shard_episodes=config.dataset.shard_episodes,
         episodes=episodes,
         keep_rejected=keep_rejected,
-        versions=versions(),
+        versions=versions(features),
     )
 
 

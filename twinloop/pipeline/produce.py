@@ -5,7 +5,7 @@ twice, or again after a crash.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,8 @@ from twinloop.curate.judge import judge
 from twinloop.dataset import ShardDraft, write_shard
 from twinloop.observe.clearance import refuse_blocked
 from twinloop.observe.features import observe
+from twinloop.observe.pictures import calibration_columns, picture_features, pictures_of
+from twinloop.observe.renderer import Renderer
 from twinloop.pipeline.config import RunConfig, config_from_text
 from twinloop.pipeline.versions import versions
 from twinloop.randomize.draw import Sampler
@@ -71,16 +73,24 @@ def produce(job: Job, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeR
     twin, seed = twin_of(config), config.rollout.seed
     sampler = Sampler(config.randomization, seed=seed)
     expert = Expert(twin, config.expert, width=job.width, seed=seed)
+    # Made before the first episode: a machine that cannot draw says so at once.
+    renderer = Renderer(twin, config.cameras) if config.cameras else None
     blocks = (sampler.draw(first, stop) for first, stop in ranges)
     for episodes in rollout(Cell(twin, width=job.width), blocks, expert, seed=seed):
         attempts = episodes.draws.attempts
         first, stop = int(attempts[0]), int(attempts[-1]) + 1
-        yield (first, stop), _write(episodes, config, twin, job)
+        yield (first, stop), _write(episodes, config, twin, job, renderer)
 
 
-def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job) -> ShardDraft:
+def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer: Renderer | None) -> ShardDraft:
     verdicts = judge(episodes, twin, config.curate)
     recording = observe(episodes, twin, config.observe, seed=config.rollout.seed)
+    if renderer is not None:
+        recording = replace(
+            recording,
+            features=recording.features + picture_features(config.cameras),
+            pictures=pictures_of(episodes, renderer, seed=config.rollout.seed),
+        )
     stored = verdicts.storable if job.keep_rejected else verdicts.storable & verdicts.accepted
     attempts = episodes.draws.attempts
     count = len(attempts)
@@ -95,7 +105,8 @@ def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job) -> Shard
         "duration_s": episodes.lengths * twin.control_period_s,
         "retries": episodes.retries,
         "last_phase": _last_phases(episodes, twin),
-        **{f"version/{name}": [version] * count for name, version in versions().items()},
+        **{f"version/{name}": [version] * count for name, version in versions(recording.features).items()},
+        **calibration_columns(config.cameras, episodes.draws),
         **{f"draw/{column}": episodes.draws.values[column] for column in episodes.draws.varied},
         **{f"check/{name}": np.asarray(values, float) for name, values in verdicts.measures.items()},
     }

@@ -66,7 +66,8 @@ class Cell:
                 parameter.apply(self, ids, draws.elements(parameter)[rows])
         if twin.task.goal_poses is not None:
             for column, array in values.items():
-                self._drawn.setdefault(column, np.zeros(self.width))[ids] = array
+                # Slots that never had an episode hold somebody's values, not zeros that nobody would draw.
+                self._drawn.setdefault(column, np.full(self.width, array[0]))[ids] = array
         start = twin.task.start(values, len(ids), twin.object)
         self._qpos[np.ix_(ids, twin.arm_qpos)] = twin.robot.home_rad
         gripper = twin.robot.gripper

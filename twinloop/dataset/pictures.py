@@ -1,0 +1,104 @@
+"""Pictures of a shard: encoded while the next ones are made, never all of them in memory.
+
+The episode that was just made is handed to a thread that encodes it, and the next is made meanwhile. Whoever
+is slower is waited for: nothing is dropped, and at most two episodes of pictures exist.
+"""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from twinloop.errors import DatasetError
+from twinloop.observe.recording import Feature, Recording
+
+from .durable import FileDigest
+from .stats import STATS, episode_stats
+from .video import VideoWriter
+
+SAMPLED_FRAMES = 8  # of an episode, for its statistics; neighbours are nearly the same picture
+SAMPLED_SIDE = 64  # pixels; more of them say the same
+
+
+@dataclass(frozen=True)
+class PictureFiles:
+    """stats: feature name -> (episodes with frames, len(STATS), channels); of RGB in [0, 1], of depth in metres."""
+
+    files: Mapping[str, FileDigest]
+    stats: Mapping[str, np.ndarray]
+
+
+def video_file(feature: Feature) -> str:
+    """Its name in a shard's folder."""
+    return f"{feature.name}.mp4"
+
+
+def write_pictures(folder: Path, recording: Recording, *, fps: float) -> PictureFiles:
+    """One file a picture feature, on the disk when this returns; none at all where there are no frames."""
+    features = [feature for feature in recording.features if feature.is_picture]
+    episodes = np.flatnonzero(recording.lengths)
+    stats = {each.name: np.empty((len(episodes), len(STATS), each.shape[2])) for each in features}
+    if not features or len(episodes) == 0:
+        return PictureFiles({}, stats)
+    if recording.pictures is None:
+        names = ", ".join(feature.name for feature in features)
+        raise DatasetError(f"{folder}: {names} are pictures, and the recording has none")
+    pending: Future[None] | None = None
+    with ExitStack() as closing:
+        writers = [closing.enter_context(VideoWriter(folder / video_file(each), each, fps)) for each in features]
+        thread = closing.enter_context(ThreadPoolExecutor(max_workers=1, thread_name_prefix="encoder"))
+        for index, pictures in enumerate(recording.pictures(episodes)):
+            if index == len(episodes):
+                raise DatasetError(f"{folder}: pictures of more than the {len(episodes)} episodes came")
+            _check(recording, int(episodes[index]), features, pictures)
+            if pending is not None:
+                pending.result()
+            pending = thread.submit(_encode, index, features, pictures, writers, stats)
+        if pending is not None:
+            pending.result()
+        files = {
+            video_file(feature): writer.finish(recording.total_frames)
+            for feature, writer in zip(features, writers, strict=True)
+        }
+    return PictureFiles(files, stats)
+
+
+def _encode(
+    index: int,
+    features: Sequence[Feature],
+    pictures: Mapping[str, np.ndarray],
+    writers: Sequence[VideoWriter],
+    stats: Mapping[str, np.ndarray],
+) -> None:
+    for feature, writer in zip(features, writers, strict=True):
+        writer.write(pictures[feature.name])
+        stats[feature.name][index] = picture_stats(pictures[feature.name], feature)
+
+
+def picture_stats(pictures: np.ndarray, feature: Feature) -> np.ndarray:
+    """(len(STATS), channels) over the pixels of a few frames, spread over the episode."""
+    rows = np.unique(np.linspace(0, len(pictures) - 1, SAMPLED_FRAMES).round().astype(np.int64))
+    stride = max(1, max(feature.shape[:2]) // SAMPLED_SIDE)
+    pixels = pictures[rows, ::stride, ::stride].reshape(-1, feature.shape[2]).astype(np.float32)
+    if feature.dtype == "video":
+        pixels /= 255
+    return episode_stats(pixels, np.array([len(pixels)]))[0]
+
+
+def _check(recording: Recording, episode: int, features: Sequence[Feature], pictures: Mapping[str, np.ndarray]) -> None:
+    attempt, length = recording.attempts[episode], int(recording.lengths[episode])
+    for feature in features:
+        if feature.name not in pictures:
+            raise DatasetError(f"attempt {attempt}: {feature.name} has no pictures")
+        given = pictures[feature.name]
+        is_depth = feature.dtype == "depth"
+        shape = (length, *(feature.shape[:2] if is_depth else feature.shape))
+        dtype = np.dtype(np.float32 if is_depth else np.uint8)
+        if given.shape != shape or given.dtype != dtype:
+            what = f"{given.dtype} of shape {given.shape} was given, {dtype} of shape {shape} was expected"
+            raise DatasetError(f"attempt {attempt}: {feature.name}: {what}")
+        if is_depth and not np.isfinite(given).all():
+            raise DatasetError(f"attempt {attempt}: {feature.name} is not finite; beyond sight is the farthest depth")

@@ -1,0 +1,58 @@
+"""Pictures: what the cameras of a config add to a recording, and where those cameras truly were."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from twinloop.observe.appearance import camera_in_mount, fov_deg
+from twinloop.observe.camera import CameraConfig, intrinsics_of
+from twinloop.observe.image import sensed
+from twinloop.observe.recording import Feature, Pictures
+from twinloop.observe.renderer import Renderer
+from twinloop.randomize.draw import Draws
+from twinloop.simulate.episodes import Episodes
+
+PREFIX = "observation.images."
+DEPTH = "_depth"
+
+
+def picture_features(cameras: Mapping[str, CameraConfig]) -> tuple[Feature, ...]:
+    features = []
+    for name, camera in cameras.items():
+        size = (camera.height, camera.width)
+        axes = ("height", "width", "channels")
+        features.append(Feature(PREFIX + name, "video", (*size, 3), axes, "RGB"))
+        if camera.depth:
+            features.append(Feature(PREFIX + name + DEPTH, "depth", (*size, 1), axes, "m"))
+    return tuple(features)
+
+
+def pictures_of(episodes: Episodes, renderer: Renderer, *, seed: int) -> Pictures:
+    def film(rows: np.ndarray) -> Iterator[Mapping[str, np.ndarray]]:
+        for row in map(int, rows):
+            values = {column: float(array[row]) for column, array in episodes.draws.values.items()}
+            attempt, length = int(episodes.draws.attempts[row]), int(episodes.lengths[row])
+            told = {}
+            for name, clip in renderer.film(episodes, row).items():
+                seen = sensed(clip, values, seed=seed, attempt=attempt, name=name)
+                # A camera slower than the control rate shows its last picture until it has the next.
+                shown = np.searchsorted(seen.ticks, np.arange(length), side="right") - 1
+                told[PREFIX + name] = seen.rgb[shown]
+                if clip.camera.depth:
+                    told[PREFIX + name + DEPTH] = seen.depth_m[shown]
+            yield told
+
+    return film
+
+
+def calibration_columns(cameras: Mapping[str, CameraConfig], draws: Draws) -> dict[str, list[list[float]]]:
+    """Per episode and camera: fx, fy, cx, cy and distortion, and the camera's pose in its mount (4 × 4, by rows)."""
+    columns: dict[str, list[list[float]]] = {}
+    for name, camera in cameras.items():
+        lens, pose = columns.setdefault(f"camera/{name}/lens", []), columns.setdefault(f"camera/{name}/to_mount", [])
+        for row in range(len(draws.attempts)):
+            values = {column: float(array[row]) for column, array in draws.values.items()}
+            pinhole = intrinsics_of(camera, fov_deg(camera, values), values["lens_distortion"])
+            lens.append([pinhole.fx, pinhole.fy, pinhole.cx, pinhole.cy, pinhole.distortion])
+            pose.append(camera_in_mount(camera, values).ravel().tolist())
+    return columns
