@@ -2,6 +2,8 @@
 
 import argparse
 import shlex
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -88,10 +90,12 @@ def _summarise(console: Console, generated: Generated, facts: dict[str, Any], re
     console.print()
     console.print(table)
     folder = shlex.quote(str(path))
+    # As it was called, where it is not on the path: an environment that nobody has activated.
+    program = "twinloop" if shutil.which("twinloop") else shlex.quote(sys.argv[0])
     console.print("\nNext:")
     for command in (
-        f"twinloop info {folder}",
-        f'twinloop query {folder} "select verdict, count(*) from attempts group by verdict"',
-        f"twinloop verify {folder}",
+        f"{program} info {folder}",
+        f'{program} query {folder} "select verdict, count(*) from attempts group by verdict"',
+        f"{program} verify {folder}",
     ):
         console.print(f"  {command}", markup=False)
