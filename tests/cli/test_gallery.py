@@ -124,7 +124,9 @@ def test_without_opengl_one_sentence_says_what_to_run(cell: Path, tmp_path: Path
     message = capsys.readouterr().err
     assert message.count("\n") == 1
     assert "apt-get install -y libegl1 libosmesa6 libgl1-mesa-dri" in message
-    # What needs no picture goes on working, with the same config.
+    # So does a run that is to film; one that is not goes on working.
+    assert main(["generate", str(cell), "--episodes", "2", "--out", str(tmp_path / "film"), "--workers", "1"]) == 1
+    assert "apt-get install" in capsys.readouterr().err
     out = tmp_path / "dataset"
-    assert main(["generate", str(cell), "--episodes", "2", "--out", str(out), "--workers", "1"]) == 0
+    assert main(["generate", "--episodes", "2", "--out", str(out), "--workers", "1"]) == 0
     assert main(["verify", str(out)]) == 0
