@@ -1,5 +1,6 @@
 """What README and docs say can be done, can be done; what is generated from the code is up to date."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -97,3 +98,15 @@ def test_links_and_pictures_lead_somewhere(page: str):
     file = ROOT / page
     for link in re.findall(r"\]\(([^)#]+)\)", file.read_text()):
         assert (file.parent / link).exists(), link
+
+
+def test_the_figures_of_the_readme_are_those_that_were_measured():
+    measured = json.loads((ROOT / "benchmarks" / "results" / "throughput.json").read_text())
+    text = " ".join(README.split())
+    assert f"{measured['ours']:.0f} curated trajectories a second on {measured['cores']} CPU cores" in text
+    assert f"{measured['ratio']:.2f} of what the physics engine alone does" in text
+    assert f"{measured['times_published']:.1f} times the published rate" in text
+
+
+def test_no_figure_of_the_docs_is_left_open():
+    assert not re.search(r"\{[a-z]+\.[a-z_]+\}", (ROOT / "docs" / "benchmarks.md").read_text())

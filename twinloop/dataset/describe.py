@@ -1,4 +1,4 @@
-"""A dataset in numbers, as plain JSON: what `twinloop status` and the dashboard show."""
+"""A dataset in numbers, as plain JSON: what `twinloop info` shows."""
 
 from collections import Counter
 from pathlib import Path

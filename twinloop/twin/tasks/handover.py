@@ -7,7 +7,7 @@ import numpy as np
 
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.task import Phase, Scene, Start, Task
-from twinloop.twin.tasks.pick_and_place import OBJECT_XY_M, PICK_AND_PLACE, object_poses
+from twinloop.twin.tasks.pick_and_place import OBJECT_XY_M, PICK_AND_PLACE, left_at_goal, object_poses
 
 PALM_AT_M = np.array([0.5, 0.24, 0.16])
 PALM_HALF_M = (0.05, 0.045, 0.01)
@@ -65,13 +65,8 @@ def hand_poses(draw: Mapping[str, np.ndarray], time_s: np.ndarray) -> np.ndarray
 
 
 def success(scene: Scene) -> np.ndarray:
-    """At rest on the palm, and let go."""
-    offset = scene.object_position - scene.goal_position
-    on_palm = np.sqrt(np.square(offset[:, :2]).sum(axis=1)) < ON_PALM_M
-    at_height = np.abs(offset[:, 2] - scene.object_half_height_m) < 0.012
-    at_rest = scene.object_speed_m_s < 0.05
-    let_go = scene.finger_force_n.max(axis=1) < 0.1
-    return on_palm & at_height & at_rest & let_go
+    """On the palm, which gives a little."""
+    return left_at_goal(scene, within_m=ON_PALM_M, height_tolerance_m=0.012)
 
 
 HANDOVER = Task(

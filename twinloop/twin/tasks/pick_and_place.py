@@ -64,14 +64,19 @@ def anchors(scene: Scene) -> Mapping[str, np.ndarray]:
     return {"object": scene.object_position, "goal": rest}
 
 
-def success(scene: Scene) -> np.ndarray:
-    """At rest on the table, inside the zone, and let go."""
+def left_at_goal(scene: Scene, *, within_m: float, height_tolerance_m: float) -> np.ndarray:
+    """At rest at the goal's height, near enough to it, and let go."""
     offset = scene.object_position - scene.goal_position
-    in_zone = np.linalg.norm(offset[:, :2], axis=1) < TARGET_RADIUS_M
-    on_table = np.abs(offset[:, 2] - scene.object_half_height_m) < 0.01
+    near = np.sqrt(np.square(offset[:, :2]).sum(axis=1)) < within_m
+    at_height = np.abs(offset[:, 2] - scene.object_half_height_m) < height_tolerance_m
     at_rest = scene.object_speed_m_s < 0.05
     let_go = scene.finger_force_n.max(axis=1) < 0.1
-    return in_zone & on_table & at_rest & let_go
+    return near & at_height & at_rest & let_go
+
+
+def success(scene: Scene) -> np.ndarray:
+    """On the table, inside the zone."""
+    return left_at_goal(scene, within_m=TARGET_RADIUS_M, height_tolerance_m=0.01)
 
 
 PICK_AND_PLACE = Task(
