@@ -23,11 +23,13 @@ class Brain(Protocol):
         ...
 
     def chunks(
-        self, observation: Mapping[str, np.ndarray], *, instructions: Sequence[str], real: bool, rng: np.random.Generator
+        self, observation: Mapping[str, np.ndarray], *, instructions: Sequence[str], real: bool, noise: np.ndarray
     ) -> np.ndarray:
         """(n, horizon, actions) what to do next in n situations, in the units of `space.action`.
 
         observation: input name -> (n, elements), or (n, height, width, 3) uint8 of a picture.
-        instructions: the task of each, in words. real: on a robot, not in a twin. rng: for policies that draw.
+        instructions: the task of each, in words. real: on a robot, not in a twin.
+        noise: (n, horizon, actions) standard normals, for policies that draw: from each episode's own generator, so
+        that what one does depends on no neighbour.
         """
         ...
