@@ -1,11 +1,11 @@
-"""How good policies get, from how many demonstrations, and whether what is said about noise and randomization holds here.
+"""How good policies get, from how many demonstrations; and does what is said of noise and randomization hold here?
 
     python benchmarks/learning.py [--json] [--quick] [--out DIR]
 
 Every policy is trained and evaluated by the commands a user has, on draws that no demonstration had (another run seed).
 
 1. The headline: `mlp` from 5,000 demonstrations of the embedded config, 1,000 episodes over its whole randomization.
-2. The curve: 100 to 5,000 demonstrations, with and without noise on the demonstrator's commands, and from twins in which
+2. The curve: 100 to 5,000 demonstrations, with and without noise on the demonstrator's commands, from twins in which
    everything of the config varies, only the object's place, or nothing; each judged on the twin in which all varies.
 3. Speed: episodes a second of evaluation next to those of generation, one after the other in this run.
 
@@ -26,11 +26,12 @@ from twinloop.pipeline.embedded import embedded_config
 SIZES = (100, 200, 500, 1000, 5000)
 STEPS = 1500
 SEEN_SEED, UNSEEN_SEED = 1, 77
+PLACE = "    object_position_noise_cm: [-2, 2]\n"
 VARIES = {
-    "everything": "    object_mass_kg: [0.05, 0.4]\n    friction_coefficient: [0.2, 1.1]\n    object_position_noise_cm: [-2, 2]\n",
-    "the object's place": "    object_position_noise_cm: [-2, 2]\n",
+    "everything": f"    object_mass_kg: [0.05, 0.4]\n    friction_coefficient: [0.2, 1.1]\n{PLACE}",
+    "the object's place": PLACE,
     "nothing": "",
-}  # fmt: skip
+}
 
 
 def twinloop(*words: object) -> dict[str, Any]:
