@@ -10,6 +10,7 @@
     ├── CheckpointError           a folder that is not the policy it should be, or not for this robot
     ├── TrainingError             learning broke off: what it choked on is kept
     ├── RenderError               no OpenGL to draw pictures with
+    ├── RobotError                a robot that cannot be reached, went away, or tells what cannot be
     ├── StorageError              no room, no permission, a read-only disk
     └── WorkerError               a worker process died and its work could not be repeated
 
@@ -63,6 +64,10 @@ class TrainingError(TwinloopError):
 
 
 class RenderError(TwinloopError):
+    pass
+
+
+class RobotError(TwinloopError):
     pass
 
 

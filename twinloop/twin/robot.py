@@ -36,7 +36,7 @@ class Robot:
 
     `build` returns a fresh spec whose root is the robot's mount. Joint, actuator, site and body names are
     those inside that spec. `tool_site` is the frame between the finger tips: z points out of the hand, the
-    fingers move along y. Limits are the maker's, one per arm joint.
+    fingers move along y. Limits are the maker's, one per arm joint; no accelerations where the maker names none.
     """
 
     name: str
@@ -49,3 +49,4 @@ class Robot:
     velocity_limits_rad_s: tuple[float, ...]
     torque_limits_nm: tuple[float, ...]
     reach_m: float
+    acceleration_limits_rad_s2: tuple[float, ...] = ()

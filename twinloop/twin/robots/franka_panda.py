@@ -1,7 +1,7 @@
 """Franka Emika Panda with the Franka Hand, from published figures, in primitive geometry.
 
 Sources
-- Kinematics, joint, velocity and torque limits: Franka Control Interface documentation, "Robot and
+- Kinematics, joint, velocity, acceleration and torque limits: Franka Control Interface documentation, "Robot and
   interface specifications", Denavit-Hartenberg parameters and "Limits for Panda".
 - Masses, centres of mass, inertias: C. Gaz, M. Cognetti, A. Oliva, P. Robuffo Giordano, A. De Luca,
   "Dynamic Identification of the Franka Emika Panda Robot With Retrieval of Feasible Parameters Using
@@ -169,4 +169,5 @@ FRANKA_PANDA = Robot(
     velocity_limits_rad_s=tuple(link.velocity_rad_s for link in LINKS),
     torque_limits_nm=tuple(float(link.torque_nm) for link in LINKS),
     reach_m=0.855,
+    acceleration_limits_rad_s2=(15.0, 7.5, 10.0, 12.5, 15.0, 20.0, 20.0),
 )

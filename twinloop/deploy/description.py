@@ -1,0 +1,43 @@
+"""The Description of the robot in a twin: the maker's limits, under the names of the datasets."""
+
+import numpy as np
+
+from twinloop.deploy.robot import Description, Limits
+from twinloop.observe.features import features_of
+from twinloop.observe.sensors import ObserveConfig
+from twinloop.twin.twin import Twin
+
+WORKSPACE_M = ((0.1, 0.75), (-0.5, 0.5), (0.005, 0.75))
+"""Above the table, in front of the base: the finger tips are 8 mm below the tool."""
+FULL_SPEED_AFTER_S = 0.2
+"""For robots whose maker names no accelerations."""
+
+
+def description_of(twin: Twin, *, id: str, lockstep: bool) -> Description:
+    features = {feature.name: feature for feature in features_of(twin, ObserveConfig())}
+    observed = tuple(feature for name, feature in features.items() if name.startswith("observation."))
+    return Description(
+        robot=twin.robot.name,
+        id=id,
+        rate_hz=float(twin.control_hz),
+        observed=observed,
+        action=features["action"],
+        limits=_limits(twin),
+        home=(*twin.robot.home_rad, twin.robot.gripper.open),
+        lockstep=lockstep,
+    )
+
+
+def _limits(twin: Twin) -> Limits:
+    robot, gripper = twin.robot, twin.robot.gripper
+    velocity = np.array(robot.velocity_limits_rad_s)
+    acceleration = np.array(robot.acceleration_limits_rad_s2 or velocity / FULL_SPEED_AFTER_S)
+    opening = sorted((gripper.closed, gripper.open))
+    grip_n = float(np.abs(twin.model.actuator_forcerange[twin.gripper_control]).max())
+    return Limits(
+        position=np.vstack([twin.arm_limits_rad, opening]),
+        velocity=np.append(velocity, np.inf),
+        acceleration=np.append(acceleration, np.inf),
+        effort=np.append(robot.torque_limits_nm, grip_n or np.inf),
+        workspace_m=np.array(WORKSPACE_M),
+    )
