@@ -1,1 +1,1 @@
-"""Checkpoint -> Runlog: a safe control loop on a robot. Nothing here yet."""
+"""Checkpoint -> Runlog: a policy on a robot: hardware, a rehearsal cell, or the twin."""

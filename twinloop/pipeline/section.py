@@ -42,6 +42,11 @@ class Section:
     def section(self, key: str) -> "Section":
         return Section(self.file, f"{self.path}.{key}" if self.path else key, self.raw(key), self._lines)
 
+    def item(self, key: str, index: int, value: Any) -> "Section":
+        """A mapping that stands in the list under a key."""
+        path = f"{self.path}.{key}[{index}]" if self.path else f"{key}[{index}]"
+        return Section(self.file, path, value, self._lines)
+
     def number(self, key: str, default: float, *, low: float, high: float) -> float:
         value = self.raw(key)
         if key not in self._values:

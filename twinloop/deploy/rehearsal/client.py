@@ -1,0 +1,114 @@
+"""RehearsalRobot: a rehearsal cell as the pipeline has it: a process at the other end of a socket, and nothing else."""
+
+import os
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from twinloop.deploy.rehearsal.wire import (
+    WireError,
+    read_briefing,
+    read_description,
+    read_outcome,
+    read_reading,
+    receive,
+    send,
+)
+from twinloop.deploy.robot import Briefing, Description, Outcome, Reading
+from twinloop.errors import RobotError, UsageError
+
+LONGEST_WAIT_S = 120.0
+SERVER = "twinloop.deploy.rehearsal.server"
+
+
+class RehearsalRobot:
+    """`cell` is what stands after `rehearsal:`. Only the process that is started reads what it names."""
+
+    def __init__(self, cell: str):
+        self.id = f"rehearsal:{cell}"
+        self._cell = cell
+        self._process: subprocess.Popen | None = None
+        self._link: socket.socket | None = None
+        self._description: Description | None = None
+
+    def connect(self) -> Description:
+        if self._link is None:
+            self._start()
+        self._description = read_description(self._call("describe"))
+        return self._description
+
+    def describe(self) -> Description:
+        if self._description is None:
+            raise RobotError(f"{self.id}: not connected")
+        return self._description
+
+    def begin(self, episode: int) -> Briefing:
+        return read_briefing(self._call("begin", episode=int(episode)))
+
+    def observe(self) -> Reading:
+        return read_reading(self._call("observe"))
+
+    def act(self, action: np.ndarray) -> None:
+        self._call("act", action=np.asarray(action, float).tolist())
+
+    def stop(self) -> None:
+        self._call("stop")
+
+    def end(self) -> Outcome:
+        return read_outcome(self._call("end"))
+
+    def close(self) -> None:
+        """The process ends when nobody is at this end of the socket."""
+        if self._link is not None:
+            self._link.close()
+        if self._process is not None:
+            try:
+                self._process.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self._link = self._process = self._description = None
+
+    def __enter__(self) -> "RehearsalRobot":
+        self.connect()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _start(self) -> None:
+        self._link, theirs = socket.socketpair()
+        self._link.settimeout(LONGEST_WAIT_S)
+        # Whatever this process can import, the cell can.
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        command = [sys.executable, "-m", SERVER, str(theirs.fileno()), self._cell]
+        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment)
+        theirs.close()
+
+    def _call(self, name: str, **content: Any) -> Any:
+        if self._link is None:
+            raise RobotError(f"{self.id}: not connected")
+        try:
+            send(self._link, {"call": name, **content})
+            answer = receive(self._link)
+        except WireError as error:
+            raise self._lost(str(error)) from None
+        if "error" in answer:
+            raise (UsageError if answer.get("usage") else RobotError)(str(answer["error"]))
+        return answer.get("ok")
+
+    def _lost(self, problem: str) -> RobotError:
+        """Whatever is left of the process is ended: the next connect starts a new one."""
+        process, code = self._process, None
+        if process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                code = process.wait(timeout=1)
+            if code is None:
+                process.kill()
+        self.close()
+        how = "was stopped" if code is None else f"signal {-code}" if code < 0 else f"exit code {code}"
+        return RobotError(f"{self.id}: {problem}; its process: {how}. Connect again to go on")

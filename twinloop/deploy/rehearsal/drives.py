@@ -1,0 +1,61 @@
+"""Drives: what becomes of commands on their way to the motors of a rehearsal cell.
+
+A command may be lost, arrives late by a delay that jitters (never before the one sent earlier), is smoothed as the
+robot smooths it, carries noise, and meets gears with play: while the error of a joint is inside the play, the motor
+turns and the link does not follow. The twin's `simulate/drive.py` bends the command instead: the two agree on what
+backlash is, not on how it is computed.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+
+import numpy as np
+
+
+class Drives:
+    """Of one episode. The last element of a command is the gripper's opening."""
+
+    def __init__(
+        self,
+        values: Mapping[str, float],
+        *,
+        home: np.ndarray,
+        smoothing_s: np.ndarray,
+        step_s: float,
+        rng: np.random.Generator,
+    ):
+        self._values, self._rng = values, rng
+        self._keep = np.exp(-step_s / np.maximum(smoothing_s, 1e-9))
+        self._due: deque[tuple[float, np.ndarray]] = deque()
+        self._received, self._smoothed = home.copy(), home.copy()
+        self._noise = np.zeros(len(home))
+        self._first = True
+
+    def receive(self, command: np.ndarray, now_s: float) -> None:
+        values = self._values
+        chance, white = self._rng.random(), self._rng.standard_normal(1 + len(command))
+        self._noise = 1e-3 * values["control_noise_mrad"] * white[1:]
+        self._noise[-1] = 0
+        # The first command always arrives: there is nothing to hold yet.
+        if self._first or chance >= values["command_loss_share"]:
+            delay_ms = max(0.0, values["action_delay_ms"] + values["action_jitter_ms"] * float(white[0]))
+            arrival_s = now_s + delay_ms / 1000
+            if self._due:
+                arrival_s = max(arrival_s, self._due[-1][0])
+            self._due.append((arrival_s, command.copy()))
+        self._first = False
+
+    def halt(self, position: np.ndarray) -> None:
+        """A stop is the robot's own reflex: it waits for no network."""
+        self._due.clear()
+        self._received[:-1] = self._smoothed[:-1] = position[:-1]
+
+    def setpoint(self, now_s: float, position: np.ndarray) -> np.ndarray:
+        """What the servos are after in this physics step, joints where they are."""
+        while self._due and self._due[0][0] <= now_s + 1e-9:
+            self._received = self._due.popleft()[1]
+        self._smoothed = self._received + self._keep * (self._smoothed - self._received)
+        error = self._smoothed + self._noise - position
+        half = 0.5e-3 * self._values["backlash_mrad"]
+        error[:-1] -= np.clip(error[:-1], -half, half)
+        return position + error

@@ -1,0 +1,98 @@
+"""The table of truths: everything a cell file may fix about a rehearsal cell, and which gap it opens.
+
+Where the parameter table has a row of the same meaning, the name, unit and plausible range are its own: what a
+diagnosis finds in a cell is what a config can vary.
+"""
+
+from dataclasses import dataclass
+
+from twinloop.randomize.parameter import GAPS, Gap
+from twinloop.randomize.table import BY_NAME
+from twinloop.twin.clutter import THINGS
+
+Range = tuple[float, float]
+"""Drawn anew for each episode, uniformly; a single number is a range without width."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """touches: what it changes. nominal: as the twin believes it. worst: at magnitude 1 of its gap.
+    elements: drawn independently for each."""
+
+    name: str
+    gap: Gap
+    unit: str
+    touches: str
+    nominal: Range
+    worst: Range
+    plausible: Range
+    elements: tuple[str, ...] = ()
+
+    def at(self, magnitude: float) -> Range:
+        """Between nominal (0) and worst (1)."""
+        (low, high), (worst_low, worst_high) = self.nominal, self.worst
+        return low + magnitude * (worst_low - low), high + magnitude * (worst_high - high)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}.{element}" for element in self.elements) or (self.name,)
+
+
+def _row(name: str, worst: float | Range, *, nominal: float | Range | None = None) -> Truth:
+    """Of a row of the parameter table."""
+    row = BY_NAME[name]
+    usual = row.nominal if nominal is None else nominal
+    return Truth(name, row.gap, row.unit, row.touches, _range(usual), _range(worst), row.plausible, row.elements)
+
+
+def _range(value: float | Range) -> Range:
+    return value if isinstance(value, tuple) else (value, value)
+
+
+TRUTHS: tuple[Truth, ...] = (
+    _row("friction_coefficient", 0.3),
+    _row("contact_stiffness_scale", 0.2),
+    Truth("contact_dissipation_s_m", "contact", "s/m", "what every contact of the object swallows of a bounce",
+          (5.0, 5.0), (0.5, 0.5), (0.0, 100.0)),
+    _row("lighting_intensity", (0.2, 0.5), nominal=(0.9, 1.1)),
+    _row("encoder_noise_mrad", 1.5),
+    _row("encoder_bias_mrad", 8.0),
+    _row("effort_noise_nm", 0.5),
+    _row("tracker_noise_mm", 4.0),
+    _row("tracker_turn_noise_deg", 4.0),
+    Truth("tracker_bias_mm", "sensing", "mm", "how far the tracker's frame is off the robot's, sideways",
+          (0.0, 0.0), (8.0, 8.0), (0.0, 200.0)),
+    _row("tracker_delay_ms", 120.0),
+    _row("tracker_loss_share", 0.25),
+    Truth("object_mass_scale", "object", "×", "mass of every object of the pool",
+          (1.0, 1.0), (0.4, 3.0), (0.05, 20.0)),
+    _row("object_size_scale", (0.8, 1.25)),
+    _row("object_com_offset_mm", (-8.0, 8.0)),
+    _row("object_position_noise_cm", (-6.0, 6.0), nominal=(-2.0, 2.0)),
+    _row("object_yaw_deg", (-45.0, 45.0)),
+    _row("target_position_noise_cm", (-4.0, 4.0)),
+    _row("gravity_tilt_deg", 1.5),
+    _row("table_height_cm", (-0.8, 0.8)),
+    _row("clutter_count", float(len(THINGS))),
+    _row("clutter_place_cm", (-6.0, 6.0), nominal=(-6.0, 6.0)),
+    Truth("human_present_share", "human", "1", "share of episodes in which somebody is there",
+          (0.0, 0.0), (0.7, 0.7), (0.0, 1.0)),
+    Truth("human_shift_cm", "human", "cm", "how far somebody moves the object while the arm is coming",
+          (0.0, 0.0), (3.0, 6.0), (0.0, 20.0)),
+    Truth("human_hiding_share", "human", "1", "share of time in which somebody hides the object from the tracker",
+          (0.0, 0.0), (0.2, 0.2), (0.0, 0.9)),
+    _row("servo_stiffness_scale", 0.4),
+    _row("servo_damping_scale", 0.8),
+    _row("motor_strength_scale", 0.5),
+    _row("grip_force_scale", 0.3),
+    _row("joint_friction_nm", 1.5),
+    _row("backlash_mrad", 15.0),
+    _row("control_noise_mrad", 4.0),
+    _row("action_delay_ms", 120.0),
+    _row("action_jitter_ms", 15.0),
+    _row("command_loss_share", 0.1),
+    _row("observation_delay_ms", 80.0),
+    _row("observation_loss_share", 0.1),
+)  # fmt: skip
+
+BY_GAP: dict[Gap, tuple[Truth, ...]] = {gap: tuple(row for row in TRUTHS if row.gap == gap) for gap in GAPS}
