@@ -67,7 +67,9 @@ class Description:
     def space(self, inputs: Iterable[str] = DEFAULT_INPUTS) -> Space:
         """What a policy that reads these inputs must have been trained for."""
         wanted = tuple(inputs)
-        return Space(self.robot, self.rate_hz, tuple(each for each in self.observed if each.name in wanted), self.action)
+        return Space(
+            self.robot, self.rate_hz, tuple(each for each in self.observed if each.name in wanted), self.action
+        )
 
 
 @dataclass(frozen=True)

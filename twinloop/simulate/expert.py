@@ -1,6 +1,6 @@
 """The scripted expert: follows a task's phases closed-loop, every slot at once.
 
-Each control period it reads the simulated state, takes the point its phase is after, and moves the tool (or
+Each control period it reads the state, takes the point its phase is after, and moves the tool (or
 the object in its grip) there with bounded speed and acceleration. Inverse kinematics is damped least squares
 over the batched Jacobian J of the tool,
 
@@ -15,7 +15,8 @@ import numpy as np
 
 from twinloop.randomize.draw import episode_rng
 from twinloop.simulate.actor import Act
-from twinloop.simulate.cell import Cell, length
+from twinloop.simulate.cell import length
+from twinloop.simulate.view import View
 from twinloop.twin.twin import Twin
 
 DAMPING = 0.02
@@ -92,7 +93,7 @@ class Expert:
                 rng.standard_normal(out=self._white[slot])
             self._noise[ids] = self.config.action_noise_rad * self._white[ids, 0]
 
-    def act(self, cell: Cell) -> Act:
+    def act(self, cell: View) -> Act:
         points, yaw = self._points(cell), _yaw_of(cell.tool_axes)
         self._enter(cell, points, yaw)
         error, yaw_error = self._errors(cell, points, yaw)
@@ -127,19 +128,19 @@ class Expert:
         fresh = self.config.action_noise_rad * np.sqrt(1 - keep**2)
         self._noise = keep * self._noise + fresh * self._white[self._all, self._tick]
 
-    def _points(self, cell: Cell) -> np.ndarray:
+    def _points(self, cell: View) -> np.ndarray:
         """(width, anchors, 3) the points that phases refer to; "here" is the first."""
         anchors = self.twin.task.anchors(cell)
         return np.stack([self._here, *(anchors[name] for name in self._anchor_names[1:])], axis=1)
 
-    def _enter(self, cell: Cell, points: np.ndarray, yaw: np.ndarray) -> None:
+    def _enter(self, cell: View, points: np.ndarray, yaw: np.ndarray) -> None:
         """Remember where the tool is, in slots whose phase has just begun."""
         fresh = self._fresh
         self._here[fresh] = points[fresh, 0] = cell.tool_position[fresh]
         self._yaw[fresh] = yaw[fresh]
         fresh[:] = False
 
-    def _errors(self, cell: Cell, points: np.ndarray, yaw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _errors(self, cell: View, points: np.ndarray, yaw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The way to the point each phase is after, and the turn still missing."""
         phase = self._phase
         goal = points[self._all, self._anchor[phase]]
@@ -159,7 +160,7 @@ class Expert:
             return np.zeros_like(tool_yaw)
         return object_yaw + symmetry * np.round((tool_yaw - object_yaw) / symmetry)
 
-    def _advance(self, cell: Cell, distance: np.ndarray, yaw_error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _advance(self, cell: View, distance: np.ndarray, yaw_error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Go on to the next phase, or back to the first after a lost grasp; which slots are over, which lost."""
         phase, ticks = self._phase, self._ticks
         arrived = (distance < self._tolerance[phase]) & ((np.abs(yaw_error) < YAW_TOLERANCE_RAD) | ~self._aligns[phase])
@@ -185,7 +186,7 @@ class Expert:
         self._fresh |= changed
         return finished | lost, lost
 
-    def _move(self, cell: Cell, error: np.ndarray, distance: np.ndarray, yaw_error: np.ndarray) -> None:
+    def _move(self, cell: View, error: np.ndarray, distance: np.ndarray, yaw_error: np.ndarray) -> None:
         """Advance the joint targets by one control period."""
         period = self.twin.control_period_s
         speed = np.minimum(self._speed[self._phase], APPROACH_PER_S * distance)

@@ -85,6 +85,8 @@ class RehearsalRobot:
         self._link.settimeout(LONGEST_WAIT_S)
         # Whatever this process can import, the cell can.
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        # One small system of equations a step: threads would only wait for each other.
+        environment.setdefault("OMP_NUM_THREADS", "1")
         command = [sys.executable, "-m", SERVER, str(theirs.fileno()), self._cell]
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment)
         theirs.close()

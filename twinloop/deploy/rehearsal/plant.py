@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
+from pydrake.common.eigen_geometry import Quaternion
 from pydrake.geometry import (
     AddCompliantHydroelasticProperties,
     AddContactMaterial,
@@ -25,7 +26,6 @@ from pydrake.geometry import (
     Shape,
 )
 from pydrake.math import RigidTransform, RotationMatrix
-from pydrake.common.eigen_geometry import Quaternion
 from pydrake.multibody.plant import (
     AddMultibodyPlantSceneGraph,
     ContactModel,

@@ -1,9 +1,8 @@
 """The process of a rehearsal cell: reads its truth, then answers calls until the other side is gone.
 
-    python -m twinloop.deploy.rehearsal.server SOCKET_FD CELL
+python -m twinloop.deploy.rehearsal.server SOCKET_FD CELL
 """
 
-import os
 import signal
 import socket
 import sys
@@ -79,6 +78,4 @@ def _answer(body: "Body", call: Message) -> Message | None:
 
 
 if __name__ == "__main__":
-    # One small system of equations a step: threads would only wait for each other.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
     main(int(sys.argv[1]), sys.argv[2])

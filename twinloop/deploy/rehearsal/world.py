@@ -13,8 +13,8 @@ from twinloop.deploy.senses import Past, Senses
 from twinloop.randomize.draw import episode_rng
 from twinloop.twin.twin import Twin
 
-STEP_S = 0.002
-CREEP_RAD_S = 0.02  # Coulomb friction of a joint has its full size from this speed on
+STEP_S = 0.004
+CREEP_RAD_S = 0.05  # Coulomb friction of a joint has its full size from this speed on
 CLEAR_M = 0.09  # nobody reaches in while the hand is that close
 STIFFNESS_PA = Material().stiffness_pa
 
@@ -96,11 +96,9 @@ class World:
         return np.concatenate([command[:-1], np.full(self._fingers, command[-1] / self._fingers)])
 
     def _gathered(self, joints: np.ndarray) -> np.ndarray:
-        return np.append(joints[: self._arm], joints[self._arm :].sum())
-
-    @property
-    def position(self) -> np.ndarray:
-        return self._gathered(self._plant.plant.GetPositions(self._state, self._plant.robot))
+        gathered = joints[: self._arm + 1].copy()
+        gathered[-1] += joints[self._arm + 1 :].sum()
+        return gathered
 
     @property
     def object_pose(self) -> np.ndarray:
@@ -109,6 +107,7 @@ class World:
 
     def _remember(self) -> None:
         plant, robot = self._plant.plant, self._plant.robot
+        self.position = self._gathered(plant.GetPositions(self._state, robot))
         self.past.push({
             "position": self.position,
             "velocity": self._gathered(plant.GetVelocities(self._state, robot)),
@@ -172,4 +171,3 @@ class World:
     def object_speed_m_s(self) -> float:
         velocity = self._plant.plant.EvalBodySpatialVelocityInWorld(self._state, self._plant.object)
         return float(np.linalg.norm(velocity.translational()))
-

@@ -1,0 +1,100 @@
+"""Demonstrator: the scripted expert on a robot, which knows of the scene only what the robot tells.
+
+It is the expert that fills the datasets (`simulate/expert.py`), looking through `Sight` instead of into a simulation.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinloop.deploy.reading_check import ReadingCheck
+from twinloop.deploy.robot import Briefing, Description, LiveRobot, Outcome, Reading
+from twinloop.deploy.sight import Sight
+from twinloop.errors import RobotError, nearest
+from twinloop.simulate.expert import Expert, ExpertConfig
+from twinloop.twin.assemble import assemble
+from twinloop.twin.objects import OBJECTS
+from twinloop.twin.robots import robots
+from twinloop.twin.task import Task
+from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
+from twinloop.twin.twin import Twin
+
+ALONE = np.zeros(1, int)
+
+
+@dataclass(frozen=True)
+class Move:
+    """action: what is meant, as it is recorded. command: what is sent, the demonstrator's own noise included."""
+
+    action: np.ndarray
+    command: np.ndarray
+    phase: str
+    over: bool
+    retries: int
+
+
+class Demonstrator:
+    """Of one robot. Between `begin` and a move that is over it follows one episode."""
+
+    def __init__(
+        self,
+        description: Description,
+        config: ExpertConfig = ExpertConfig(),  # noqa: B008
+        *,
+        seed: int,
+        task: Task = PICK_AND_PLACE,
+    ):
+        known = robots()
+        if description.robot not in known:
+            raise RobotError(f"{description.id}: is a {description.robot}; {nearest(description.robot, known)}")
+        self._robot, self._task, self._config, self._seed = known[description.robot], task, config, seed
+        self._rate_hz = round(description.rate_hz)
+        self._hands: dict[str, tuple[Twin, Sight, Expert]] = {}
+
+    def begin(self, briefing: Briefing, episode: int) -> None:
+        """The briefing names the kind of object; of what kinds there are, the size and the grip are known."""
+        kind = briefing.conditions.get("object", "cube")
+        if kind not in OBJECTS:
+            raise RobotError(f"the object is called {kind!r}; {nearest(kind, OBJECTS)}")
+        if kind not in self._hands:
+            twin = assemble(self._robot, self._task, OBJECTS[kind], control_hz=self._rate_hz)
+            self._hands[kind] = twin, Sight(twin), Expert(twin, self._config, width=1, seed=self._seed)
+        self._twin, self._sight, self._expert = self._hands[kind]
+        self._sight.begin()
+        self._expert.begin(ALONE, np.array([episode]))
+        self._ticks = 0
+
+    def act(self, reading: Reading) -> Move:
+        self._sight.take(reading)
+        act = self._expert.act(self._sight)
+        self._ticks += 1
+        return Move(
+            action=np.append(act.arm_rad[0], act.opening[0]),
+            command=np.append(act.command_rad[0], act.opening[0]),
+            phase=self._task.phases[int(act.phase[0])].name,
+            over=bool(act.over[0]) or self._ticks > self._twin.longest_ticks,
+            retries=int(act.retries[0]),
+        )
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One demonstration. periods: how many control periods it took."""
+
+    briefing: Briefing
+    outcome: Outcome
+    last_phase: str
+    periods: int
+
+
+def demonstrate(robot: LiveRobot, demonstrator: Demonstrator, episode: int) -> Shown:
+    """One episode, from the layout of the scene to its judgement. A robot that fails raises."""
+    briefing, check = robot.begin(episode), ReadingCheck(robot.describe())
+    demonstrator.begin(briefing, episode)
+    periods = 0
+    while True:
+        move = demonstrator.act(check.see(robot.observe()))
+        if move.over:
+            return Shown(briefing, robot.end(), move.phase, periods)
+        robot.act(move.command)
+        periods += 1

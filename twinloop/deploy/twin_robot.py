@@ -1,0 +1,140 @@
+"""TwinRobot: the MuJoCo twin behind the interface of a robot, one episode at a time.
+
+Episode i is laid out by draw i of the config. What its motors make of a command is `simulate/drive.py`'s affair, as in
+a dataset; its sensors are live.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from twinloop.deploy.description import description_of
+from twinloop.deploy.robot import Briefing, Description, Outcome, Reading
+from twinloop.deploy.senses import Past, Senses
+from twinloop.errors import RobotError
+from twinloop.pipeline.config import RunConfig, load_config
+from twinloop.pipeline.embedded import embedded_config
+from twinloop.pipeline.produce import twin_of
+from twinloop.randomize.draw import Sampler, episode_rng
+from twinloop.simulate.cell import Cell
+from twinloop.simulate.drive import Drive
+
+ALONE = np.zeros(1, int)
+SETTLE_S = 0.4
+
+
+class TwinRobot:
+    """`config`: a file; the embedded pick-and-place cell without one."""
+
+    def __init__(self, config: str = ""):
+        self.id = f"twin:{config}" if config else "twin"
+        self._config: RunConfig = load_config(Path(config)) if config else embedded_config()
+        self._seed = self._config.rollout.seed
+        self._cell: Cell | None = None
+        self._running = False
+        self._clock_s = 0.0
+
+    def connect(self) -> Description:
+        if self._cell is None:
+            twin = twin_of(self._config)
+            self._cell = Cell(twin, width=1)
+            self._drive = Drive(self._cell, seed=self._seed)
+            self._sampler = Sampler(self._config.randomization, seed=self._seed)
+            self._about = description_of(twin, id=self.id, lockstep=True)
+        return self._about
+
+    def describe(self) -> Description:
+        self._connected()
+        return self._about
+
+    def begin(self, episode: int) -> Briefing:
+        cell = self._connected()
+        twin, draws = cell.twin, self._sampler.draw(episode, episode + 1)
+        cell.admit(ALONE, draws, ALONE)
+        self._drive.begin(ALONE, draws, ALONE)
+        joints = len(twin.arm_joints)
+        self._past = Past(
+            {"position": joints + 1, "velocity": joints + 1, "effort": joints + 1, "object": 7},
+            step_s=twin.control_period_s,
+        )
+        rng = episode_rng(self._seed, episode, stream="live senses")
+        values = {name: float(column[0]) for name, column in draws.values.items()}
+        self._senses = Senses(values, joints=joints, period_s=twin.control_period_s, calibration=rng, rng=rng)
+        self._opening, self._sequence, self._running = twin.robot.gripper.open, -1, True
+        self._look()
+        human = "present" if twin.task.person else "absent"
+        return Briefing(twin.instruction, {"object": twin.object.name, "light": "normal", "human": human})
+
+    def observe(self) -> Reading:
+        self._begun()
+        return self._reading
+
+    def act(self, action: np.ndarray) -> None:
+        action = np.asarray(action, float)
+        if action.shape != self._about.action.shape or not np.isfinite(action).all():
+            raise RobotError(f"{self.id}: act: {self._about.action.shape[0]} finite numbers were expected")
+        self._command(np.clip(action, *self._about.limits.position.T))
+
+    def stop(self) -> None:
+        cell = self._begun()
+        self._command(np.append(cell.arm_position_rad[0], self._opening))
+
+    def end(self) -> Outcome:
+        cell = self._begun()
+        hold = np.append(cell.arm_position_rad[0], self._opening)
+        for _ in range(round(SETTLE_S / cell.twin.control_period_s)):
+            self._command(hold)
+        self._running = False
+        success = bool(cell.twin.task.success(cell)[0])
+        return Outcome(success, "as the task judges it")
+
+    def close(self) -> None:
+        self._cell, self._running = None, False
+
+    def __enter__(self) -> "TwinRobot":
+        self.connect()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _connected(self) -> Cell:
+        if self._cell is None:
+            raise RobotError(f"{self.id}: not connected")
+        return self._cell
+
+    def _begun(self) -> Cell:
+        cell = self._connected()
+        if not self._running:
+            raise RobotError(f"{self.id}: no episode has begun")
+        return cell
+
+    def _command(self, action: np.ndarray) -> None:
+        cell = self._begun()
+        self._opening = float(action[-1])
+        cell.step(None, self._drive.carry(action[None, :-1]), action[-1:])
+        if cell.failed[0] or not np.isfinite(cell.arm_position_rad).all():
+            self._running = False
+            raise RobotError(f"{self.id}: the physics of this episode diverged")
+        self._clock_s += cell.twin.control_period_s
+        self._look()
+
+    def _look(self) -> None:
+        cell = self._connected()
+        self._past.push({
+            "position": np.append(cell.arm_position_rad[0], cell.opening[0]),
+            "velocity": np.append(cell.arm_velocity_rad_s[0], cell.opening_velocity[0]),
+            "effort": np.append(cell.arm_effort_nm[0], cell.gripper_effort_n[0]),
+            "object": np.append(cell.object_position[0], cell.object_quat[0]),
+        })  # fmt: skip
+        told = self._senses.look(self._past)
+        goal = np.append(cell.goal_position[0], cell.goal_quat[0])
+        self._sequence += 1
+        features = {
+            "observation.state": told["position"],
+            "observation.velocity": told["velocity"],
+            "observation.effort": told["effort"],
+            "observation.environment_state": np.append(told["object"], goal),
+        }
+        features = {name: values.astype(np.float32) for name, values in features.items()}
+        self._reading = Reading(self._sequence, self._clock_s, features)

@@ -1,0 +1,21 @@
+"""View: what the scripted expert reads of n scenes. A simulated cell is one; so is a robot's reading."""
+
+from typing import Protocol
+
+import numpy as np
+
+from twinloop.twin.task import Scene
+
+
+class View(Scene, Protocol):
+    @property
+    def tool_axes(self) -> np.ndarray:
+        """(n, 3, 3) columns are the tool's axes in the world."""
+        ...
+
+    @property
+    def arm_position_rad(self) -> np.ndarray: ...
+
+    def jacobian(self) -> np.ndarray:
+        """(n, 6, joints) of the tool: linear rows, then angular, in the world frame."""
+        ...
