@@ -1,0 +1,18 @@
+"""What the tests of robots share: one running cell, which takes seconds to start."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from twinloop.deploy.rehearsal.client import RehearsalRobot
+
+
+def need_drake() -> None:
+    pytest.importorskip("pydrake", reason="Drake is not installed: pip install 'twinloop[rehearsal]'")
+
+
+@pytest.fixture(scope="session")
+def nominal() -> Iterator[RehearsalRobot]:
+    need_drake()
+    with RehearsalRobot("nominal") as robot:
+        yield robot

@@ -1,0 +1,109 @@
+"""Cell files: read strictly, with file, line and key in every error; cells from a name, a seed, a gap."""
+
+from pathlib import Path
+
+import pytest
+
+from twinloop.deploy.rehearsal.cell_file import SHIPPED, cell_of
+from twinloop.deploy.rehearsal.truth import BY_GAP, TRUTHS
+from twinloop.errors import ConfigError, UsageError
+from twinloop.randomize.parameter import GAPS
+
+
+def refused(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "cell.yaml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as error:
+        cell_of(str(path))
+    return str(error.value)
+
+
+def test_every_gap_has_truths_and_every_truth_is_plausible_at_both_ends():
+    for gap in GAPS:
+        assert BY_GAP[gap]
+    for row in TRUTHS:
+        lowest, highest = row.plausible
+        for low, high in (row.at(0), row.at(0.5), row.at(1)):
+            assert lowest <= low <= high <= highest, row.name
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_cells_are_read(name: str):
+    assert cell_of(name).name == name
+
+
+def test_nominal_is_nominal():
+    assert dict(cell_of("nominal").truth) == {row.name: row.nominal for row in TRUTHS}
+
+
+def test_cells_get_worse_from_nominal_to_harsh():
+    delays = [cell_of(name).truth["action_delay_ms"][0] for name in SHIPPED]
+    grips = [cell_of(name).truth["friction_coefficient"][0] for name in SHIPPED]
+    assert delays == sorted(delays)
+    assert grips == sorted(grips, reverse=True)
+    assert len(set(delays)) == len(set(grips)) == 4
+
+
+def test_one_gap_opens_alone_and_in_proportion():
+    half, whole = cell_of("gap=latency:0.5"), cell_of("gap=latency:1")
+    for row in TRUTHS:
+        expected = row.at(0.5) if row.gap == "latency" else row.nominal
+        assert half.truth[row.name] == expected
+    assert whole.truth["action_delay_ms"][0] == 2 * half.truth["action_delay_ms"][0]
+    assert cell_of("gap=object:1").pool != half.pool
+
+
+def test_a_seed_is_a_cell():
+    assert cell_of("seed=17") == cell_of("seed=17")
+    assert cell_of("seed=17").truth != cell_of("seed=18").truth
+
+
+def test_gaps_of_a_file_come_before_its_rows(tmp_path: Path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("gaps: {latency: 0.5}\nlatency:\n  action_delay_ms: [10, 20]\nobject:\n  pool: [{kind: can}]\n")
+    cell = cell_of(str(path))
+    assert cell.truth["action_delay_ms"] == (10, 20)
+    assert cell.truth["observation_delay_ms"] == (40, 40)
+    assert [item.kind for item in cell.pool] == ["can"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("contact:\n  friction: 0.5\n", "cell.yaml:2: contact.friction: is not a key of this section"),
+        ("contact:\n  friction_coefficient: 90\n", "it must be from 0.01 to 5"),
+        ("contact:\n  friction_coefficient: slippery\n", "a number or [low, high]"),
+        ("contact:\n  friction_coefficient: [0.9, 0.1]\n", "must not be larger"),
+        ("latency:\n  friction_coefficient: 0.5\n", "latency.friction_coefficient: is not a key"),
+        ("object:\n  pool: []\n", "object.pool: is []"),
+        ("object:\n  pool: [{kind: cub}]\n", "object.pool[0].kind: is 'cub'; did you mean cube"),
+        ("gaps:\n  latency: 3\n", "cell.yaml:2: gaps.latency: is 3; it must be from 0 to 1"),
+        ("weather: fine\n", "cell.yaml:1: weather: is not a key"),
+        ("fault: {kind: explodes}\n", "fault.kind: is 'explodes'"),
+    ],
+)
+def test_errors_name_file_key_and_what_is_valid(tmp_path: Path, text: str, told: str):
+    assert told in refused(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("hars", "did you mean harsh"),
+        ("seed=x", "a whole number from 0 on"),
+        ("gap=lateny:0.5", "did you mean latency"),
+        ("gap=latency:7", "a number from 0 to 1"),
+        ("size=3", "'size' is not known here"),
+        ("missing.yaml", "missing.yaml: no such file"),
+    ],
+)
+def test_names_of_cells_that_are_none(spec: str, told: str):
+    with pytest.raises(UsageError, match=told):
+        cell_of(spec)
+
+
+def test_config_errors_are_config_errors(tmp_path: Path):
+    path = tmp_path / "cell.yaml"
+    path.write_text("seed: -1\n")
+    with pytest.raises(ConfigError):
+        cell_of(str(path))

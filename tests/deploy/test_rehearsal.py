@@ -1,0 +1,187 @@
+"""Laws of rehearsal cells: one truth, one result; nothing of it leaks; a cell that dies is an error and no more."""
+
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.deploy.conftest import need_drake
+from twinloop.deploy.reading_check import ReadingCheck
+from twinloop.deploy.rehearsal.client import RehearsalRobot
+from twinloop.deploy.rehearsal.truth import TRUTHS
+from twinloop.deploy.rehearsal.wire import MOST_BYTES, WireError, receive, send
+from twinloop.errors import ConfigError, RobotError, UsageError
+
+PERIODS = 12
+
+
+def wandering(robot: RehearsalRobot, episode: int) -> dict[str, np.ndarray]:
+    """Features of a short episode with the same commands each time."""
+    robot.begin(episode)
+    home = np.array(robot.describe().home)
+    readings = []
+    for period in range(PERIODS):
+        readings.append(robot.observe())
+        robot.act(home + 0.05 * np.sin(period / 3))
+    return {name: np.stack([each.features[name] for each in readings]) for name in readings[0].features}
+
+
+@pytest.fixture(scope="module")
+def harsh():
+    need_drake()
+    with RehearsalRobot("harsh") as robot:
+        yield robot
+
+
+def test_the_same_commands_give_the_same_readings_whatever_came_before(harsh: RehearsalRobot):
+    first = wandering(harsh, 3)
+    wandering(harsh, 4)
+    again = wandering(harsh, 3)
+    with RehearsalRobot("harsh") as other:
+        elsewhere = wandering(other, 3)
+    for name, values in first.items():
+        np.testing.assert_array_equal(again[name], values)
+        np.testing.assert_array_equal(elsewhere[name], values)
+
+
+def test_other_episodes_and_other_cells_differ(harsh: RehearsalRobot, nominal: RehearsalRobot):
+    name = "observation.environment_state"
+    assert not np.array_equal(wandering(harsh, 3)[name], wandering(harsh, 4)[name])
+    assert not np.array_equal(wandering(harsh, 3)[name], wandering(nominal, 3)[name])
+
+
+def test_a_late_command_moves_the_arm_late(nominal: RehearsalRobot, tmp_path: Path):
+    path = tmp_path / "late.yaml"
+    path.write_text("seed: 11\nlatency: {action_delay_ms: 120}\n")
+
+    def moved(robot: RehearsalRobot) -> list[bool]:
+        robot.begin(0)
+        target = np.array(robot.describe().home)
+        target[0] += 0.2
+        seen = []
+        for _ in range(6):
+            robot.act(target)
+            seen.append(bool(abs(robot.observe().features["observation.state"][0]) > 1e-3))
+        return seen
+
+    with RehearsalRobot(str(path)) as late:
+        assert moved(late).index(True) - moved(nominal).index(True) == 3
+
+
+def test_the_client_holds_no_truth(nominal: RehearsalRobot):
+    briefing = nominal.begin(0)
+    names = {row.name for row in TRUTHS}
+    held = json.dumps([str(vars(nominal)), str(vars(nominal.describe())), str(nominal.observe()), str(briefing)])
+    assert not [name for name in names if name in held]
+    assert set(briefing.conditions) == {"object", "light", "human"}
+    public = {name for name in dir(nominal) if not name.startswith("_")}
+    assert public == {"act", "begin", "close", "connect", "describe", "end", "id", "observe", "stop"}
+
+
+def test_the_client_does_not_read_the_cell():
+    """Whoever only talks to a cell has neither its physics nor its truth in memory."""
+    script = (
+        "import sys, twinloop.deploy.rehearsal.client\n"
+        "assert not [name for name in sys.modules if name.startswith('pydrake')]\n"
+        "assert 'twinloop.deploy.rehearsal.cell_file' not in sys.modules\n"
+        "assert 'twinloop.deploy.rehearsal.truth' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_killed_cell_is_an_error_and_the_next_connect_a_new_cell():
+    need_drake()
+    robot = RehearsalRobot("nominal")
+    robot.connect()
+    robot.begin(0)
+    assert robot._process is not None
+    os.kill(robot._process.pid, signal.SIGKILL)
+    with pytest.raises(RobotError, match="signal 9"):
+        robot.act(np.array([0.0] * 8))
+    with pytest.raises(RobotError, match="not connected"):
+        robot.observe()
+    robot.connect()
+    robot.begin(0)
+    assert robot.observe().sequence == 0
+    robot.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [("vanishes", "exit code 3"), ("loses_joint", "7 elements; 8"), ("clock_jumps", "clock jumped by")],
+)
+def test_faults_are_errors_and_the_next_episode_runs(tmp_path: Path, kind: str, told: str):
+    need_drake()
+    path = tmp_path / "faulty.yaml"
+    path.write_text(f"fault: {{kind: {kind}, episode: 0, period: 3}}\n")
+    robot = RehearsalRobot(str(path))
+    home = np.array(robot.connect().home)
+
+    def episode(number: int) -> None:
+        robot.begin(number)
+        check = ReadingCheck(robot.describe())
+        for _ in range(6):
+            check.see(robot.observe())
+            robot.act(home)
+
+    with pytest.raises(RobotError, match=told):
+        episode(0)
+    robot.connect()
+    episode(1)
+    robot.close()
+
+
+def test_no_cell_outlives_its_client():
+    need_drake()
+    script = (
+        "from twinloop.deploy.rehearsal.client import RehearsalRobot\n"
+        "import os\n"
+        "robot = RehearsalRobot('nominal'); robot.connect(); robot.begin(0)\n"
+        "print(robot._process.pid, flush=True); os._exit(1)\n"
+    )
+    pid = int(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout)
+    until = time.monotonic() + 30
+    while _alive(pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not _alive(pid)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_a_wrong_cell_is_told_by_whoever_connects(tmp_path: Path):
+    path = tmp_path / "wrong.yaml"
+    path.write_text("contact:\n  friction: 1\n")
+    with pytest.raises(UsageError, match=r"wrong.yaml:2: contact.friction: is not a key") as error:
+        RehearsalRobot(str(path)).connect()
+    assert not isinstance(error.value, ConfigError)
+
+
+def test_messages_are_bounded_and_nothing_but_messages():
+    here, there = socket.socketpair()
+    with pytest.raises(WireError, match="at most are sent"):
+        send(here, {"call": "x" * MOST_BYTES})
+    for content, told in (
+        (struct.pack("!I", MOST_BYTES + 1), "at most are read"),
+        (struct.pack("!I", 4) + b"spam", "not a message"),
+        (struct.pack("!I", 2) + b"[]", "not a message"),
+    ):
+        here.sendall(content)
+        with pytest.raises(WireError, match=told):
+            receive(there)
+    here.close()
+    with pytest.raises(WireError, match="gone"):
+        receive(there)
+    there.close()
