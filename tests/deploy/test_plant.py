@@ -61,7 +61,7 @@ def test_the_inertia_of_the_arm_is_mujocos(twin: Twin, rng: np.random.Generator)
         data.qpos[[*twin.arm_qpos, *twin.gripper_qpos]] = joints
         mujoco.mj_forward(twin.model, data)
         theirs = np.zeros((twin.model.nv, twin.model.nv))
-        mujoco.mj_fullM(twin.model, theirs, data.qM)
+        mujoco.mj_fullM(twin.model, data, theirs)
         plant.plant.SetPositions(context, plant.robot, joints)
         ours = plant.plant.CalcMassMatrix(context)[: len(dofs), : len(dofs)]
         motors = np.diag(twin.model.dof_armature[dofs])

@@ -63,14 +63,16 @@ class Demonstrator:
         self._sight.begin()
         self._expert.begin(ALONE, np.array([episode]))
         self._ticks = 0
+        self._command: np.ndarray | None = None
 
     def act(self, reading: Reading) -> Move:
-        self._sight.take(reading)
+        self._sight.take(reading, self._command)
         act = self._expert.act(self._sight)
         self._ticks += 1
+        self._command = np.append(act.command_rad[0], act.opening[0])
         return Move(
             action=np.append(act.arm_rad[0], act.opening[0]),
-            command=np.append(act.command_rad[0], act.opening[0]),
+            command=self._command,
             phase=self._task.phases[int(act.phase[0])].name,
             over=bool(act.over[0]) or self._ticks > self._twin.longest_ticks,
             retries=int(act.retries[0]),

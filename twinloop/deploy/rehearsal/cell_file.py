@@ -65,7 +65,7 @@ def cell_of(spec: str) -> CellConfig:
 
 
 def _drawn(spec: str) -> CellConfig:
-    words = dict(part.partition("=")[::2] for part in spec.split(","))
+    words = {word: value for word, _, value in (part.partition("=") for part in spec.split(","))}
     for word in words:
         if word not in ("seed", "gap"):
             raise UsageError(f"rehearsal:{spec}: {word!r} is not known here; {nearest(word, ('seed', 'gap'))}")

@@ -57,8 +57,8 @@ class Material:
     dissipation_s_m: Hunt and Crossley's."""
 
     friction: float = 0.8
-    stiffness_pa: float = 2e6
-    dissipation_s_m: float = 5.0
+    stiffness_pa: float = 6e5
+    dissipation_s_m: float = 50.0
 
 
 @dataclass(frozen=True)
