@@ -55,7 +55,7 @@ docs: setup ## write the generated pages of docs/
 
 bench: setup ## every benchmark (about half an hour); results go to benchmarks/results/
 	@mkdir -p benchmarks/results
-	for name in throughput writer memory cameras; do $(BIN)/python benchmarks/$$name.py --json | tail -n 1 > benchmarks/results/$$name.json; done
+	for name in throughput writer memory cameras rehearsal; do $(BIN)/python benchmarks/$$name.py --json | tail -n 1 > benchmarks/results/$$name.json; done
 
 clean: ## remove the environment and caches; datasets stay
 	rm -rf $(VENV) .pytest_cache .ruff_cache build *.egg-info

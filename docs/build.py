@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from twinloop.curate.checks import CHECKS
+from twinloop.deploy.rehearsal.truth import TRUTHS
 from twinloop.pipeline.config import config_from_text
 from twinloop.randomize.table import TABLE
 from twinloop.twin.objects import OBJECTS
@@ -53,11 +54,38 @@ def benchmarks_page() -> str:
     return page
 
 
+def rehearsal_page() -> str:
+    rows = [
+        f"| `{row.name}` | {row.gap} | {row.unit} | {row.touches} | {_fixed(row.nominal)} | {_fixed(row.worst)} "
+        f"| {_range(row.plausible)} |"
+        for row in TRUTHS
+    ]
+    heads = ["| row | gap | unit | touches | nominal | worst | allowed |", "|---|---|---|---|---|---|---|"]
+    measured = json.loads((DOCS.parent / "benchmarks" / "results" / "rehearsal.json").read_text(encoding="utf-8"))
+    cells = [key.removesuffix("_episodes") for key in measured if key.endswith("_episodes")]
+    expert = [
+        f"| `{cell}` | {measured[f'{cell}_episodes']} | {measured[f'{cell}_rate']:.2f} "
+        f"| {measured[f'{cell}_low']:.2f} to {measured[f'{cell}_high']:.2f} | {measured[f'{cell}_failed_in'] or '–'} |"
+        for cell in cells
+    ]
+    page = (DOCS / "rehearsal.md.in").read_text(encoding="utf-8")
+    return page.replace("{TRUTHS}", "\n".join(heads + rows)).replace("{EXPERT}", "\n".join(expert))
+
+
+def _fixed(bounds: tuple[float, float]) -> str:
+    return f"{bounds[0]:g}" if bounds[0] == bounds[1] else _range(bounds)
+
+
 def _range(bounds: tuple[float, float]) -> str:
     return f"[{bounds[0]:g}, {bounds[1]:g}]"
 
 
-PAGES = {"parameters.md": parameters_page, "config.md": config_page, "benchmarks.md": benchmarks_page}
+PAGES = {
+    "parameters.md": parameters_page,
+    "config.md": config_page,
+    "benchmarks.md": benchmarks_page,
+    "rehearsal.md": rehearsal_page,
+}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():

@@ -76,6 +76,20 @@ def test_a_late_command_moves_the_arm_late(nominal: RehearsalRobot, tmp_path: Pa
         assert moved(late).index(True) - moved(nominal).index(True) == 3
 
 
+def test_in_real_time_the_world_goes_on_without_actions(tmp_path: Path):
+    need_drake()
+    path = tmp_path / "live.yaml"
+    path.write_text("realtime: true\n")
+    with RehearsalRobot(str(path)) as robot:
+        assert not robot.describe().lockstep
+        robot.begin(0)
+        before = robot.observe()
+        time.sleep(0.2)
+        after = robot.observe()
+    assert after.sequence - before.sequence >= 5
+    assert after.timestamp_s > before.timestamp_s
+
+
 def test_the_client_holds_no_truth(nominal: RehearsalRobot):
     briefing = nominal.begin(0)
     names = {row.name for row in TRUTHS}

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from twinloop.cli import COMMANDS
+from twinloop.deploy.rehearsal.cell_file import cell_of
 from twinloop.errors import RenderError
 from twinloop.observe.gl import context
 
@@ -68,6 +69,15 @@ def test_the_commands_and_python_of_the_cameras_page_run(place: Path):
     assert config in (ROOT / "examples" / "cameras.yaml").read_text()
 
 
+def test_the_python_and_the_cell_of_the_rehearsal_page_run(tmp_path: Path):
+    pytest.importorskip("pydrake", reason="Drake is not installed: pip install 'twinloop[rehearsal]'")
+    page = (ROOT / "docs" / "rehearsal.md").read_text()
+    (script,), (cell,) = blocks(page, "python"), blocks(page, "yaml")
+    (tmp_path / "mine.yaml").write_text(cell)
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, capture_output=True)
+    assert cell_of(str(tmp_path / "mine.yaml")).truth["friction_coefficient"] == (0.4, 0.4)
+
+
 def test_the_config_of_the_readme_is_the_example():
     (config,) = blocks(README, "yaml")
     assert config.split("\n", 1)[1] == (ROOT / "examples" / "pick_and_place.yaml").read_text()
@@ -93,7 +103,7 @@ def test_every_command_has_help_with_examples(command: str):
     assert "--json" in done.stdout
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/cameras.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/cameras.md", "docs/rehearsal.md"])
 def test_links_and_pictures_lead_somewhere(page: str):
     file = ROOT / page
     for link in re.findall(r"\]\(([^)#]+)\)", file.read_text()):

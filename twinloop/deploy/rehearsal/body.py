@@ -90,7 +90,9 @@ class Body:
     def _catch_up(self) -> None:
         """In real time the world has gone on while nobody asked."""
         if self.cell.realtime and self._world is not None:
-            while (self._sequence + 1) * self._about.period_s <= time.monotonic() - self._began:
+            # Worked out once: a computer that is too slow falls behind, and does not stay here for ever.
+            due = int((time.monotonic() - self._began) / self._about.period_s)
+            while self._sequence < due:
                 self._tick()
 
     def _tick(self) -> None:
