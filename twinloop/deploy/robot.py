@@ -15,12 +15,14 @@ Whatever goes wrong on the way is a RobotError; after it the robot can be connec
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from twinloop.learn.space import DEFAULT_INPUTS, Space
 from twinloop.observe.recording import Feature
+
+if TYPE_CHECKING:
+    from twinloop.learn.space import Space
 
 
 @dataclass(frozen=True)

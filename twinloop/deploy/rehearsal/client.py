@@ -19,7 +19,7 @@ from twinloop.deploy.rehearsal.wire import (
     send,
 )
 from twinloop.deploy.robot import Briefing, Description, Outcome, Reading
-from twinloop.errors import RobotError, UsageError
+from twinloop.errors import RobotError, TwinloopError, UsageError
 
 LONGEST_WAIT_S = 120.0
 SERVER = "twinloop.deploy.rehearsal.server"
@@ -38,7 +38,11 @@ class RehearsalRobot:
     def connect(self) -> Description:
         if self._link is None:
             self._start()
-        self._description = read_description(self._call("describe"))
+        try:
+            self._description = read_description(self._call("describe"))
+        except TwinloopError:
+            self.close()
+            raise
         return self._description
 
     def describe(self) -> Description:
