@@ -111,6 +111,8 @@ def test_the_expert_succeeds_from_readings_alone(robot: LiveRobot):
 
 def test_a_policy_of_the_twin_fits_the_cell(of_twin: TwinRobot, nominal: RehearsalRobot):
     assert not of_twin.describe().space().differences(nominal.describe().space())
+    turned = ("observation.environment_state", "observation.state")
+    assert tuple(each.name for each in nominal.describe().space(turned).inputs) == turned
 
 
 def test_readings_that_cannot_be(of_twin: TwinRobot):

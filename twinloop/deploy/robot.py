@@ -66,12 +66,14 @@ class Description:
     def period_s(self) -> float:
         return 1 / self.rate_hz
 
-    def space(self, inputs: Iterable[str] = DEFAULT_INPUTS) -> Space:
-        """What a policy that reads these inputs must have been trained for."""
-        wanted = tuple(inputs)
-        return Space(
-            self.robot, self.rate_hz, tuple(each for each in self.observed if each.name in wanted), self.action
-        )
+    def space(self, inputs: Iterable[str] | None = None) -> "Space":
+        """What a policy that reads these inputs (the usual ones by default) must have been trained for."""
+        # Here: it comes with all that reads datasets, which a robot need not wait for.
+        from twinloop.learn.space import DEFAULT_INPUTS, Space
+
+        told = {feature.name: feature for feature in self.observed}
+        wanted = tuple(told[name] for name in (DEFAULT_INPUTS if inputs is None else inputs) if name in told)
+        return Space(self.robot, self.rate_hz, wanted, self.action)
 
 
 @dataclass(frozen=True)
