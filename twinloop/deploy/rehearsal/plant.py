@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
-from pydrake.common.eigen_geometry import Quaternion
 from pydrake.geometry import (
     AddCompliantHydroelasticProperties,
     AddContactMaterial,
@@ -155,7 +154,7 @@ class _Builder:
         instance = self.robot if name.startswith("robot/") else self.world
         body = self.bodies[index] = plant.AddRigidBody(name, instance, spatial_inertia(model, index))
         parent = self.bodies[int(model.body_parentid[index])]
-        place = _transform(model.body_pos[index] + [0, 0, raised_m], model.body_quat[index])
+        place = transform(model.body_pos[index] + [0, 0, raised_m], model.body_quat[index])
         first, count = int(model.body_jntadr[index]), int(model.body_jntnum[index])
         if count == 0:
             plant.WeldFrames(parent.body_frame(), body.body_frame(), place)
@@ -163,7 +162,7 @@ class _Builder:
             self._add_joint(first, parent, body, place)
         for geom in range(model.ngeom):
             if model.geom_bodyid[geom] == index and (model.geom_contype[geom] or model.geom_conaffinity[geom]):
-                pose = _transform(model.geom_pos[geom], model.geom_quat[geom])
+                pose = transform(model.geom_pos[geom], model.geom_quat[geom])
                 self._add_shape(body, f"{name}/{geom}", int(model.geom_type[geom]), model.geom_size[geom], pose)
 
     def _add_joint(self, joint: int, parent: RigidBody, body: RigidBody, place: RigidTransform) -> None:
@@ -227,7 +226,7 @@ class _Builder:
     def _add_tool(self, name: str) -> FixedOffsetFrame:
         model = self.model
         site = model.site(name).id
-        pose = _transform(model.site_pos[site], model.site_quat[site])
+        pose = transform(model.site_pos[site], model.site_quat[site])
         body = self.bodies[int(model.site_bodyid[site])]
         return self.plant.AddFrame(FixedOffsetFrame("tool", body.body_frame(), pose, self.robot))
 
@@ -259,9 +258,9 @@ def _rotation(quaternion: np.ndarray) -> np.ndarray:
     return matrix.reshape(3, 3)
 
 
-def _transform(position_m: np.ndarray, quaternion: np.ndarray) -> RigidTransform:
-    unit = Quaternion(np.asarray(quaternion, float) / np.linalg.norm(quaternion))
-    return RigidTransform(RotationMatrix(unit), np.asarray(position_m, float))
+def transform(position_m: np.ndarray, quaternion: np.ndarray) -> RigidTransform:
+    unit = np.asarray(quaternion, float) / np.linalg.norm(quaternion)
+    return RigidTransform(RotationMatrix(_rotation(unit)), np.asarray(position_m, float))
 
 
 def _shape(kind: int, size: np.ndarray) -> Shape:

@@ -1,13 +1,11 @@
 """World: one episode of a rehearsal cell, simulated by Drake."""
 
 import numpy as np
-from pydrake.common.eigen_geometry import Quaternion
-from pydrake.math import RigidTransform, RotationMatrix
 from pydrake.systems.analysis import Simulator
 
 from twinloop.deploy.rehearsal.cell_file import CellConfig
 from twinloop.deploy.rehearsal.drives import Drives
-from twinloop.deploy.rehearsal.plant import Material, Plant, Servos, plant_of
+from twinloop.deploy.rehearsal.plant import Material, Plant, Servos, plant_of, transform
 from twinloop.deploy.rehearsal.situation import Situation
 from twinloop.deploy.senses import Past, Senses
 from twinloop.randomize.draw import episode_rng
@@ -88,8 +86,7 @@ class World:
         self._targets.FixValue(self._state, np.concatenate([joints, np.zeros(len(joints))]))
 
     def _place(self, pose: np.ndarray) -> None:
-        turn = RotationMatrix(Quaternion(pose[3:] / np.linalg.norm(pose[3:])))
-        self._plant.plant.SetFreeBodyPose(self._state, self._plant.object, RigidTransform(turn, pose[:3]))
+        self._plant.plant.SetFreeBodyPose(self._state, self._plant.object, transform(pose[:3], pose[3:]))
 
     def _spread(self, command: np.ndarray) -> np.ndarray:
         """The opening, shared by the fingers."""
