@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from tests.observe.conftest import values_of
+from tests.observe.conftest import CAMERAS, values_of
 from twinloop.observe.camera import LABELS
 from twinloop.observe.clip import CLASSES, Clip
 from twinloop.observe.image import sensed
@@ -112,7 +112,7 @@ def test_seen_hidden_and_behind_are_told_apart(clips: dict[str, Clip]):
 
 
 def test_things_are_known_without_drawing(twin: Twin, clips: dict[str, Clip]):
-    things = things_in(twin)
+    things = things_in(twin, CAMERAS)
     assert things.names == clips["front"].names
     assert things.boxed == ("table", "robot", "object", "target")
     assert [CLASSES[kind] for kind in things.class_of] == ["table", "robot", "object", "target"]
@@ -124,9 +124,9 @@ def test_classes_follow_from_names_and_from_what_a_body_hangs_on():
       <body name="clutter/mug"><geom size=".1"/></body>
       <body name="person"><geom size=".1"/><body name="forearm"><geom size=".1"/></body></body>
       <body><geom size=".1"/></body>
-      <body name="lamp"><geom size=".1"/></body><body name="empty"/></worldbody></mujoco>""")
+      <body name="lamp"><geom size=".1"/></body><body name="distractor/cup"><geom size=".1"/></body><body name="empty"/></worldbody></mujoco>""")
     things = things_of(model)
     kinds = [CLASSES[kind] for kind in things.classes]
-    assert kinds == ["background", "clutter", "person", "person", "robot", "background", "background"]
-    assert things.boxed == ("clutter/mug", "person", "forearm", "robot", "lamp")
+    assert kinds == ["background", "clutter", "person", "person", "robot", "background", "clutter", "background"]
+    assert things.boxed == ("clutter/mug", "person", "forearm", "robot", "lamp", "distractor/cup")
     assert CLASSES[:5] == ("background", "robot", "object", "table", "target")

@@ -4,16 +4,20 @@ An instance is a body of the stage, so that every link of the robot is one. A th
 robot as a whole, and any other body.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
+from twinloop.observe.camera import CameraConfig
 from twinloop.observe.stage import build_stage
 from twinloop.twin.twin import Twin
 
 # Those at the end came later: an id means the same in every dataset.
 CLASSES = ("background", "robot", "object", "table", "target", "clutter", "person")
+CLUTTER = ("distractor", "item", "occluder")
+"""First words of the names of other bodies that are nobody's task."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +57,9 @@ def things_of(model: mujoco.MjModel) -> Things:
     )
 
 
-def things_in(twin: Twin) -> Things:
+def things_in(twin: Twin, cameras: Mapping[str, CameraConfig]) -> Things:
     """Without drawing anything: so a machine that has no OpenGL can say what a dataset will hold."""
-    return things_of(build_stage(twin, {}).model)
+    return things_of(build_stage(twin, cameras).model)
 
 
 def _class(model: mujoco.MjModel, body: int) -> int:
@@ -63,6 +67,7 @@ def _class(model: mujoco.MjModel, body: int) -> int:
     for name in (model.body(body).name, model.body(model.body_rootid[body]).name):
         # Only a robot's own model may leave bodies without a name.
         word = name.split("/")[0] or "robot"
+        word = "clutter" if word in CLUTTER else word
         if body and word in CLASSES:
             return CLASSES.index(word)
     return 0
