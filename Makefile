@@ -1,6 +1,6 @@
 # The habits of this project. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup opengl run test check format type lint bench docs clean
+.PHONY: help setup opengl run test check format type lint bench docs pictures clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -51,6 +51,10 @@ format: setup ## let ruff format and fix
 	$(BIN)/ruff check --fix .
 
 docs: setup ## write the generated pages of docs/
+	$(BIN)/python docs/build.py
+
+pictures: setup ## draw what every parameter does (about a minute), then write the docs
+	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/build.py
 
 bench: setup ## every benchmark (about half an hour); results go to benchmarks/results/

@@ -1,15 +1,14 @@
 """Poses: where every body of a cell was in each frame, from what was drawn and recorded alone. No OpenGL is needed."""
 
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
 from twinloop.randomize.draw import Draws
-from twinloop.randomize.table import BY_NAME, COLUMNS, TABLE
-from twinloop.twin.clutter import poses as clutter_poses
+from twinloop.randomize.table import BY_NAME, COLUMNS
+from twinloop.simulate.cell import Cell
 from twinloop.twin.twin import Twin
 
 
@@ -37,13 +36,14 @@ def draws_of(attempt: int, stored: Mapping[str, float]) -> Draws:
 
 
 def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.ndarray) -> Poses:
-    """`position` (f, joints + 1) and `environment` (f, 14) are an episode's channels of these names."""
-    model = _Drawn(twin, draws).model
+    """`position` (f, joints + 1) and `environment` (f, 14) are an episode's channels of these names; of several draws
+    the first is that of the episode."""
+    # A cell that begins the episode has everything where the draw wants it, and as large.
+    cell, first = Cell(twin, width=1), np.array([0])
+    cell.admit(first, draws, first)
+    model = cell.model_of(0)
     data = mujoco.MjData(model)
-    if len(twin.clutter_mocaps):
-        begin = twin.task.start(draws.values, 1, twin.object)
-        places = clutter_poses(draws.values, begin.object_pose, begin.goal_pose)
-        data.mocap_pos[twin.clutter_mocaps] = places[0]
+    data.mocap_pos[:], data.mocap_quat[:] = (cell.batch.bind(name)[0] for name in ("mocap_pos", "mocap_quat"))
     frames = len(position)
     places, turns = np.zeros((frames, model.nbody, 3)), np.zeros((frames, model.nbody, 4))
     tool = np.tile(np.eye(4), (frames, 1, 1))
@@ -59,18 +59,3 @@ def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.nda
         tool[frame, :3, 3] = data.site_xpos[twin.tool_site]
         tool[frame, :3, :3] = data.site_xmat[twin.tool_site].reshape(3, 3)
     return Poses(model, places, turns, tool)
-
-
-class _Drawn:
-    """One model with a draw written into it: what rows of the table take for a batch of one."""
-
-    def __init__(self, twin: Twin, draws: Draws):
-        self.twin, self.model = twin, copy(twin.model)
-        for parameter in TABLE:
-            if parameter.apply is not None and parameter.columns[0] in draws.varied:
-                parameter.apply(self, np.array([0]), draws.elements(parameter))
-
-    def __getitem__(self, field: str) -> np.ndarray:
-        source = self.model.opt if field.startswith("opt.") else self.model
-        # A view, so that what is written is the model's. Numbers among the options are copies: they move nothing.
-        return np.asarray(getattr(source, field.removeprefix("opt.")))[None]

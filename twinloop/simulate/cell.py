@@ -1,5 +1,7 @@
 """Cell: many copies of a twin in flight, each slot one episode, as arrays a demonstrator or policy reads."""
 
+from copy import copy
+
 import mujoco
 import numpy as np
 from mujoco.batch import Batch, SimulationError
@@ -96,6 +98,16 @@ class Cell:
         for field, values in self._fields.items():
             source = self.twin.model.opt if field.startswith("opt.") else self.twin.model
             values[ids] = getattr(source, field.removeprefix("opt."))
+
+    def model_of(self, slot: int) -> mujoco.MjModel:
+        """The twin's model as the episode in this slot has drawn it."""
+        model = copy(self.twin.model)
+        for field, values in self._fields.items():
+            owner = model.opt if field.startswith("opt.") else model
+            name = field.removeprefix("opt.")
+            # A field may be one number or an array; the model takes either by assignment.
+            setattr(owner, name, values[slot])
+        return model
 
     def step(self, ids: np.ndarray | None, arm_rad: np.ndarray, opening: np.ndarray) -> None:
         """Hold these commands for one control period in slots `ids` (None: all)."""
