@@ -32,8 +32,10 @@ dataset: {shard_episodes: 3}
 """
 CAMERAS = """\
 cameras:
-  side: {position_m: [0.4, -1.0, 0.5], look_at_m: [0.4, 0, 0.1], width: 64, height: 48, depth: true}
-  hand: {mount: wrist, position_m: [0.085, 0, -0.05], look_at_m: [0, 0, 0.035], width: 48, height: 48, rate_hz: 5}
+  side: {position_m: [0.4, -1.0, 0.5], look_at_m: [0.4, 0, 0.1], width: 64, height: 48, depth: true,
+         labels: [instances, classes, boxes, boxes_3d, poses, keypoints]}
+  low_side: {mount: wrist, position_m: [0.085, 0, -0.05], look_at_m: [0, 0, 0.035], width: 48, height: 48, rate_hz: 5,
+             rgb: false, labels: [boxes, keypoints]}
 """
 EPISODES = 6
 
@@ -153,7 +155,7 @@ def test_pictures_are_those_of_the_dataset(filmed: Path, tmp_path: Path):
     assert column(static[f"{SIDE}/lens/depth"], "meter") == [[1000.0]]
 
 
-SIDE, HAND = "world/camera/side", "world/camera/hand"
+SIDE, HAND = "world/camera/side", "world/camera/low_side"
 
 
 def test_cameras_stand_where_they_stood(filmed: Path, tmp_path: Path):
@@ -170,6 +172,54 @@ def test_cameras_stand_where_they_stood(filmed: Path, tmp_path: Path):
     assert np.ptp(hand, axis=0).max() > 0.1
 
 
+def test_masks_are_those_of_the_dataset_with_their_names(filmed: Path, tmp_path: Path):
+    moving, static = recorded(filmed, tmp_path / "a.rrd", "--episode", "1")
+    dataset = Dataset.open(filmed)
+    for kind in ("instances", "classes"):
+        masks = dataset.pictures(1, f"observation.images.side_{kind}")
+        path = f"{SIDE}/lens/{kind}"
+        buffers = [np.frombuffer(bytes(buffer), masks.dtype) for (buffer,) in column(moving[path], "buffer")]
+        np.testing.assert_array_equal(np.stack(buffers).reshape(masks.shape), masks)
+        (context_,) = column(static[path], "context")
+        names = [each["class_description"]["info"]["label"] for each in context_[0]]
+        assert tuple(names) == dataset.header.feature(f"observation.images.side_{kind}").names
+
+
+def test_boxes_and_keypoints_lie_on_the_picture(filmed: Path, tmp_path: Path):
+    moving, _ = recorded(filmed, tmp_path / "a.rrd", "--episode", "1")
+    dataset = Dataset.open(filmed)
+    for camera, path in (("side", SIDE), ("low_side", HAND)):
+        boxes, names = dataset.episode(1)[f"label.{camera}.boxes"], dataset.header.feature(f"label.{camera}.boxes").names
+        chunk = moving[f"{path}/lens/boxes"]
+        expected = boxes[:, [names.index(f"object.{edge}") for edge in ("left", "top", "right", "bottom")]]
+        for frame, (centres, halves, labels) in enumerate(
+            zip(column(chunk, "centers"), column(chunk, "half_sizes"), column(chunk, "labels"), strict=True)
+        ):
+            assert len(centres) == len(halves) == len(labels)
+            seen = expected[frame, 2] > expected[frame, 0]
+            assert ("object" in labels) == seen
+            if seen:
+                place = labels.index("object")
+                corner = np.subtract(centres[place], halves[place])
+                np.testing.assert_allclose(corner, expected[frame, :2], atol=1e-4)
+        points = column(moving[f"{path}/lens/keypoints"], "positions")
+        assert len(points) == len(boxes)
+        assert max(len(each) for each in points) == 10
+
+
+def test_labels_in_space_agree_with_the_cell(filmed: Path, tmp_path: Path):
+    moving, static = recorded(filmed, tmp_path / "a.rrd", "--episode", "1")
+    row = Dataset.open(filmed).attempts().slice(1, 1).to_pylist()[0]
+    to_world = np.reshape(row["camera/side/to_mount"], (4, 4))
+    in_world = np.squeeze(column(moving["world/body/object"], "translation"))
+    for path in (f"{SIDE}/poses/object", f"{SIDE}/boxes_3d/object"):
+        in_camera = np.squeeze(column(moving[path], "translation"))
+        np.testing.assert_allclose(in_camera @ to_world[:3, :3].T + to_world[:3, 3], in_world, atol=1e-5)
+    ((box,),) = column(static[f"{SIDE}/boxes_3d/object"], "half_sizes")
+    ((drawn,),) = column(static["world/box/object"], "half_sizes")
+    np.testing.assert_allclose(box, drawn, rtol=1e-4)
+
+
 def test_a_recording_opens_with_a_layout(filmed: Path, tmp_path: Path):
     recorded(filmed, tmp_path / "a.rrd", "--episode", "0")
     (entry,) = RrdReader(tmp_path / "a.rrd").blueprints()
@@ -180,7 +230,7 @@ def test_a_recording_opens_with_a_layout(filmed: Path, tmp_path: Path):
         if name.endswith(":display_name")
         for value in column(chunk, ":display_name")
     }
-    assert {"['cell']", "['side']", "['side depth']", "['hand']", "['phase']", "['joint1']", "['episode']"} <= texts
+    assert {"['cell']", "['side']", "['side depth']", "['low_side']", "['side classes']", "['phase']", "['joint1']", "['episode']"} <= texts
 
 
 def test_without_the_robots_model_the_rest_is_shown(blind: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -75,9 +75,8 @@ def _curves(effect: Effect, name: str, measure: Measure) -> Picture:
     if nominal in (low, high):
         del lines["low" if nominal == low else "high"]
     told = f"{measure.label} over time, {row.name} from {number(low)} to {number(high)} {row.unit}"
-    return Picture(
-        row, name, clearness, ".svg", chart(lines, effect.twin.control_period_s, measure.label, told).encode()
-    )
+    drawn = chart(lines, effect.twin.control_period_s, measure.label, told)
+    return Picture(row, name, difference(effect, measure), ".svg", drawn.encode())
 
 
 def _strip(effect: Effect, name: str, strip: Strip, studio: Studio) -> Picture:

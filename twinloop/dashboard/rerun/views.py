@@ -9,8 +9,7 @@ import rerun as rr
 from twinloop.dashboard.rerun.log import Log
 from twinloop.dashboard.rerun.space import WORLD, place_matrices
 from twinloop.dashboard.rerun.viewed import LABEL, Viewed
-from twinloop.observe.pictures import DEPTH, PREFIX
-from twinloop.observe.recording import Feature
+from twinloop.observe.recording import PREFIX, Feature
 
 IMAGE_PLANE_M = 0.12
 
@@ -42,8 +41,9 @@ def shown_of(features: Iterable[Feature]) -> tuple[Shown, ...]:
             found.append(Shown(camera, kind, feature))
         elif feature.is_picture:
             name, kind = feature.name.removeprefix(PREFIX), "rgb"
-            if feature.dtype == "depth":
-                name, kind = name.removesuffix(DEPTH), "depth"
+            if feature.dtype != "video":
+                # Depth and masks are called after their camera and what they are.
+                name, _, kind = name.rpartition("_")
             found.append(Shown(name, kind, feature))
     return tuple(found)
 
