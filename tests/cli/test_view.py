@@ -189,7 +189,8 @@ def test_boxes_and_keypoints_lie_on_the_picture(filmed: Path, tmp_path: Path):
     moving, _ = recorded(filmed, tmp_path / "a.rrd", "--episode", "1")
     dataset = Dataset.open(filmed)
     for camera, path in (("side", SIDE), ("low_side", HAND)):
-        boxes, names = dataset.episode(1)[f"label.{camera}.boxes"], dataset.header.feature(f"label.{camera}.boxes").names
+        name = f"label.{camera}.boxes"
+        boxes, names = dataset.episode(1)[name], dataset.header.feature(name).names
         chunk = moving[f"{path}/lens/boxes"]
         expected = boxes[:, [names.index(f"object.{edge}") for edge in ("left", "top", "right", "bottom")]]
         for frame, (centres, halves, labels) in enumerate(
@@ -230,7 +231,8 @@ def test_a_recording_opens_with_a_layout(filmed: Path, tmp_path: Path):
         if name.endswith(":display_name")
         for value in column(chunk, ":display_name")
     }
-    assert {"['cell']", "['side']", "['side depth']", "['low_side']", "['side classes']", "['phase']", "['joint1']", "['episode']"} <= texts
+    for name in ("cell", "side", "side depth", "side classes", "low_side", "phase", "joint1", "episode"):
+        assert f"['{name}']" in texts
 
 
 def test_without_the_robots_model_the_rest_is_shown(blind: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -76,7 +76,11 @@ def _joints(compared: list[Feature]) -> Sequence[rrb.View]:
     for feature in compared:
         for name, path in zip(feature.names, signal_paths(feature), strict=True):
             lines.setdefault(name, []).append(f"+ /{path}")
-    return [rrb.TimeSeriesView(name=name, origin=SIGNALS, contents=paths) for name, paths in lines.items()]
+    return [
+        # One legend is enough: the colours are the same in all, and it would lie on the lines.
+        rrb.TimeSeriesView(name=name, origin=SIGNALS, contents=paths, plot_legend=rrb.PlotLegend(visible=place == 0))
+        for place, (name, paths) in enumerate(lines.items())
+    ]
 
 
 def _feature(feature: Feature) -> rrb.View:
