@@ -39,7 +39,7 @@ def varied(config: RunConfig) -> list[Varied]:
     rows = []
     for name, distribution in config.randomization.items():
         row = BY_NAME[name]
-        rows.append(Varied(name, written(distribution, pool=row.pool), row.unit, row.gap, row.touches))
+        rows.append(Varied(name, written(distribution, pool=row.pool, words=row.words), row.unit, row.gap, row.touches))
     return rows
 
 

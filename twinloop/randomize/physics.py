@@ -11,20 +11,26 @@ from twinloop.randomize.parameter import Parameter, Rows
 
 
 def _object_size(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
-    geom, body = rows.twin.object_geom, rows.twin.object_body
-    rows["geom_size"][ids, geom] *= scale[:, None]
-    rows["geom_rbound"][ids, geom] *= scale
-    rows["geom_aabb"][ids, geom] *= scale[:, None]
+    body, cells = rows.twin.object_body, np.ix_(ids, rows.twin.object_geoms)
+    rows["geom_size"][cells] *= scale[:, None, None]
+    rows["geom_rbound"][cells] *= scale[:, None]
+    rows["geom_aabb"][cells] *= scale[:, None, None]
     # Mass stays; inertia grows with the square of the size.
     rows["body_inertia"][ids, body] *= scale[:, None] ** 2
+    if rows.twin.forms is not None:
+        rows["geom_pos"][cells] *= scale[:, None, None]
+        rows["body_ipos"][ids, body] *= scale[:, None]
 
 
 def _object_mass(rows: Rows, ids: np.ndarray, mass_kg: np.ndarray) -> None:
-    body = rows.twin.object_body
+    soft = rows.twin.soft
+    bodies = np.array([rows.twin.object_body]) if soft is None else soft.bodies
+    cells, mass = np.ix_(ids, bodies), rows["body_mass"]
     # Mass alone would leave a heavy object with a light one's inertia: both scale. After the size, which
     # has set the inertia of the shape.
-    rows["body_inertia"][ids, body] *= (mass_kg / rows["body_mass"][ids, body])[:, None]
-    rows["body_mass"][ids, body] = mass_kg
+    share = (mass_kg / len(bodies))[:, None]
+    rows["body_inertia"][cells] *= (share / mass[cells])[:, :, None]
+    mass[cells] = share
 
 
 def _object_com(rows: Rows, ids: np.ndarray, offset_mm: np.ndarray) -> None:
@@ -36,9 +42,18 @@ def _object_inertia(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
     rows["body_inertia"][ids, rows.twin.object_body] *= scale[:, None]
 
 
+def surface(rows: Rows, field: str) -> tuple[np.ndarray, np.ndarray]:
+    """A field of the object's surface, and where in it: geoms, or the flex of a soft one. E.g. "friction"."""
+    soft = rows.twin.soft
+    if soft is not None:
+        return rows[f"flex_{field}"], np.array([soft.flex])
+    return rows[f"geom_{field}"], rows.twin.object_geoms
+
+
 def _friction(column: int, scale: float):
     def apply(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
-        rows["geom_friction"][ids, rows.twin.object_geom, column] = values * scale
+        friction, where = surface(rows, "friction")
+        friction[(*np.ix_(ids, where), column)] = (values * scale)[:, None]
 
     return apply
 
@@ -46,12 +61,14 @@ def _friction(column: int, scale: float):
 def _contact_stiffness(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
     # solref is (time constant, damping ratio); stiffness goes with 1 / time constant squared. The engine
     # needs a time constant of two steps at least.
-    geom, shortest = rows.twin.object_geom, 2 * rows.twin.model.opt.timestep
-    rows["geom_solref"][ids, geom, 0] = np.maximum(rows["geom_solref"][ids, geom, 0] / np.sqrt(scale), shortest)
+    solref, where = surface(rows, "solref")
+    cells, shortest = (*np.ix_(ids, where), 0), 2 * rows.twin.model.opt.timestep
+    solref[cells] = np.maximum(solref[cells] / np.sqrt(scale)[:, None], shortest)
 
 
 def _contact_damping(rows: Rows, ids: np.ndarray, ratio: np.ndarray) -> None:
-    rows["geom_solref"][ids, rows.twin.object_geom, 1] = ratio
+    solref, where = surface(rows, "solref")
+    solref[(*np.ix_(ids, where), 1)] = ratio[:, None]
 
 
 def _joint_damping(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
