@@ -12,7 +12,7 @@ import numpy as np
 
 from twinloop.twin.objects import SceneObject
 
-NAME = "object"
+PREFIX, NAME = "soft/", "object"
 VERTICES = 4  # along each edge: what touches, and what is drawn
 SKIN_M = 0.0005
 POISSON = 0.1  # foams hardly bulge
@@ -60,7 +60,7 @@ def add_soft(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool) -> None:
                 friction="0.8 0.005 0.0002" solref="0.01 1" solimp="0.95 0.99 0.001 0.5 2"/>
           </flexcomp></worldbody></mujoco>"""
     )
-    spec.attach(block, frame=spec.worldbody.add_frame(), prefix="")
+    spec.attach(block, frame=spec.worldbody.add_frame(), prefix=PREFIX)
     # Its elasticity is integrated together with the contacts, or it would need steps ten times shorter.
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_DISCRETE
     # The frame that fits the corners best. It is shown and recorded, and touches nothing.
@@ -68,7 +68,7 @@ def add_soft(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool) -> None:
 
 
 def soft_index(model: mujoco.MjModel) -> SoftIndex:
-    flex = model.flex(NAME).id
+    flex = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_FLEX, PREFIX + NAME)
     start = int(model.flex_nodeadr[flex])
     bodies = model.flex_nodebodyid[start : start + int(model.flex_nodenum[flex])]
     joints = model.body_jntadr[bodies][:, None] + np.arange(3)
