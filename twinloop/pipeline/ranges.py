@@ -202,17 +202,24 @@ def _checked(section: Section, key: str, distribution: Distribution) -> Distribu
     return distribution
 
 
-def written(distribution: Distribution, *, pool: bool = False, words: tuple[str, ...] = ()) -> Any:
+def written_row(parameter: Parameter, distribution: Distribution) -> Any:
+    """What a config file says of a row."""
+    match distribution:
+        case Choice(values, _) if parameter.pool:
+            return len(values)
+        case Choice(values, weights) if parameter.words:
+            names = [parameter.words[round(value)] for value in values]
+            return {"choice": {"values": names, "weights": list(weights)}}
+    return written(distribution)
+
+
+def written(distribution: Distribution) -> Any:
     """A distribution as a config file says it."""
 
     def argument(value: Argument) -> Any:
         return written(value) if isinstance(value, Distribution) else value
 
     match distribution:
-        case Choice(values, _) if pool:
-            return len(values)
-        case Choice(values, weights) if words:
-            return {"choice": {"values": [words[round(value)] for value in values], "weights": list(weights)}}
         case Choice(values, weights):
             return {"choice": {"values": list(values), "weights": list(weights)}}
         case Constant(value):

@@ -105,8 +105,8 @@ def _young(rows: Rows, ids: np.ndarray, young_kpa: np.ndarray) -> None:
 
 MATTER = (
     Parameter("pad_stiffness_n_mm", "physics", "contact", "N/mm", "stiffness of each finger's pad under a flat face",
-              100.0, (15.0, 80.0), "E·A/h of an 18 × 24 mm pad 5 mm thick: 0.17 MPa (soft silicone) to 0.9 MPa "
-              "(Shore A 25); moduli after Gent 1958, thickness our estimate",
+              120.0, (15.0, 60.0), "E·A/h of an 18 × 24 mm pad 5 mm thick: 0.17 MPa (soft silicone) to 0.7 MPa "
+              "(Shore A 20, by Gent's 1958 relation of hardness and modulus); the thickness is our estimate",
               (1.0, 1000.0), apply=_pad_stiffness),
     Parameter("solver_impratio", "physics", "contact", "×", "how much harder than sinking in the solver resists slip",
               1.0, (1.0, 10.0), "engineering estimate: 1 is the engine's default, 10 what its manual suggests to "

@@ -188,9 +188,9 @@ def _index(model: mujoco.MjModel, robot: Robot, task: Task, thing: SceneObject, 
     if soft is None:
         joint = model.joint("object").id
         object_qpos, object_dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
-        geoms = np.array([model.geom(name).id for name in PARTS[: int(model.body_geomnum[model.body("object").id])]])
     else:
-        object_qpos, object_dof, geoms = int(soft.qpos[0, 0]), int(soft.dofs[0, 0]), np.zeros(0, int)
+        object_qpos, object_dof = int(soft.qpos[0, 0]), int(soft.dofs[0, 0])
+    geoms = np.array([model.geom(name).id for name in PARTS[: int(model.body_geomnum[model.body("object").id])]])
     left, right = (PREFIX + name for name in robot.gripper.finger_bodies)
     tool = int(_ids(model, mujoco.mjtObj.mjOBJ_SITE, (robot.tool_site,), robot)[0])
     clutter = [index for index in range(model.nbody) if model.body(index).name.startswith("clutter/")]
@@ -205,7 +205,7 @@ def _index(model: mujoco.MjModel, robot: Robot, task: Task, thing: SceneObject, 
         gripper_control=int(actuators[-1]),
         gripper_qpos=model.jnt_qposadr[fingers], gripper_dofs=model.jnt_dofadr[fingers],
         tool_site=tool,
-        object_body=model.body("object").id, object_geom=int(geoms[0]) if len(geoms) else -1,
+        object_body=model.body("object").id, object_geom=int(geoms[0]),
         object_qpos=object_qpos, object_dof=object_dof, object_geoms=geoms, soft=soft,
         pad_geoms=np.concatenate([pads_of(model, model.body(name).id) for name in (left, right)]),
         touch=touch_index(model, (left, right), tool, sensors) if "left_touch" in sensors else None,

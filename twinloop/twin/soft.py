@@ -17,6 +17,7 @@ VERTICES = 4  # along each edge: what touches, and what is drawn
 SKIN_M = 0.0005
 POISSON = 0.1  # foams hardly bulge
 DAMPING_S = 0.01
+HIDDEN = 5  # a group of geoms that is not drawn
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,12 @@ def add_soft(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool) -> None:
     spec.attach(block, frame=spec.worldbody.add_frame(), prefix=PREFIX)
     # Its elasticity is integrated together with the contacts, or it would need steps ten times shorter.
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_DISCRETE
-    # The frame that fits the corners best. It is shown and recorded, and touches nothing.
-    spec.worldbody.add_body(name="object", mocap=True)
+    # The frame that fits the corners best, for those who look. Its geom is never drawn and touches nothing: pixels of
+    # the flex count as its.
+    frame = spec.worldbody.add_body(name="object", mocap=True, pos=[0, 0, thing.half_extents_m[2]])
+    frame.add_geom(
+        name="object", type=mujoco.mjtGeom.mjGEOM_BOX, size=thing.half_extents_m, group=HIDDEN, contype=0, conaffinity=0
+    )
 
 
 def soft_index(model: mujoco.MjModel) -> SoftIndex:

@@ -29,7 +29,7 @@ def _touching(rolls: bool) -> dict[str, Any]:
         # Priority: the object's friction and softness decide every contact it is in, so one row of the
         # parameter table sets the contact and not the larger of two values.
         "priority": 1,
-        # Stiff enough that 40 N a finger sink in by 2 mm, as a rubber pad would, and no further.
+        # Stiff enough that 40 N a finger sink in by a third of a millimetre, and by 2 when they first close.
         "solref": [0.01, 1], "solimp": [0.95, 0.99, 0.001, 0.5, 2],
     }  # fmt: skip
 

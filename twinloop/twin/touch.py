@@ -55,8 +55,15 @@ class TouchIndex:
             share = weight / weight.sum(axis=2, keepdims=True)
             # What the list holds acts on the object; a finger is pressed the other way, outwards.
             normal_n = -side * in_tool[..., 1]
-            told += [(normal_n[..., None] * share).sum(axis=1), -in_tool[..., ::2].sum(axis=1)]
+            told += [_pressed((normal_n[..., None] * share).sum(axis=1)), -in_tool[..., ::2].sum(axis=1)]
         return np.concatenate(told, axis=1)
+
+
+def _pressed(taxels: np.ndarray) -> np.ndarray:
+    """Skin is pressed, never pulled: where edges of a soft thing pull, the others feel that much less."""
+    felt = np.maximum(taxels, 0)
+    total = np.maximum(taxels.sum(axis=1, keepdims=True), 0)
+    return felt * (total / np.maximum(felt.sum(axis=1, keepdims=True), 1e-12))
 
 
 def add_touch(spec: mujoco.MjSpec, finger_bodies: tuple[str, str], object_body: str) -> None:
