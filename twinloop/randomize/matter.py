@@ -105,17 +105,17 @@ def _young(rows: Rows, ids: np.ndarray, young_kpa: np.ndarray) -> None:
 
 MATTER = (
     Parameter("pad_stiffness_n_mm", "physics", "contact", "N/mm", "stiffness of each finger's pad under a flat face",
-              120.0, (15.0, 60.0), "E·A/h of an 18 × 24 mm pad 5 mm thick: 0.17 MPa (soft silicone) to 0.7 MPa "
-              "(Shore A 20, by Gent's 1958 relation of hardness and modulus); the thickness is our estimate",
+              120.0, (30.0, 60.0), "E·A/h of an 18 × 24 mm pad 5 mm thick (our estimate) of rubber of Shore A 8 to 20: "
+              "0.35 to 0.7 MPa by Gent's relation of hardness and modulus, 1958",
               (1.0, 1000.0), apply=_pad_stiffness),
     Parameter("solver_impratio", "physics", "contact", "×", "how much harder than sinking in the solver resists slip",
-              1.0, (1.0, 10.0), "engineering estimate: 1 is the engine's default, 10 what its manual suggests to "
-              "prevent slip", (0.1, 100.0), apply=_impratio),
+              1.0, (1.0, 10.0), "1 is MuJoCo's default, 10 what its manual advises for manipulation; left out of "
+              "`realistic`, since it may halve the speed", (0.1, 100.0), apply=_impratio, realistic=False),
     Parameter("solver_iterations", "physics", "contact", "steps", "most steps the solver takes to find contact forces",
-              100.0, (10.0, 100.0), "engineering estimate: grasps hold from about 8 on, the engine's default is 100",
+              100.0, (10.0, 100.0), "engineering estimate: 10 steps lost no grasp of 64; 100 is MuJoCo's default",
               (1.0, 1000.0), apply=_iterations),
     Parameter("solver_noslip_iterations", "physics", "contact", "steps", "steps that remove the creep of held contacts",
-              0.0, (0.0, 3.0), "engineering estimate: off by default in the engine; a few are enough for a grasp",
+              0.0, (0.0, 3.0), "0 is MuJoCo's default, 1 to 3 what its manual advises against slow slippage",
               (0.0, 50.0), apply=_noslip, realistic=False),
     Parameter("contact_margin_mm", "physics", "contact", "mm", "how far apart the object's contacts begin to act",
               0.0, (0.0, 0.5), "engineering estimate: the error of a box fitted to a thing with rounded edges",
@@ -138,8 +138,9 @@ MATTER = (
               "Ashby 1997", (1.0, 20_000.0), apply=_young),
 )  # fmt: skip
 
+# The solver also integrates a soft object's elasticity and diverges with few steps; and it is softer than any pad.
 OF_RIGID = frozenset((
     "object_size_scale", "object_com_offset_mm", "object_inertia_scale", "object_shape", "surface_friction_ratio",
-    "heavy_insert_share", "heavy_insert_place", "pad_stiffness_n_mm",
+    "heavy_insert_share", "heavy_insert_place", "pad_stiffness_n_mm", "solver_iterations",
 ))  # fmt: skip
 OF_SOFT = frozenset(("object_stiffness_kpa",))
