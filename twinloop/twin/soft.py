@@ -13,7 +13,7 @@ import numpy as np
 from twinloop.twin.objects import SceneObject
 
 PREFIX, NAME = "soft/", "object"
-VERTICES = 4  # along each edge: what touches, and what is drawn
+VERTICES = 3  # along each edge: what touches, and what is drawn
 SKIN_M = 0.0005
 POISSON = 0.1  # foams hardly bulge
 DAMPING_S = 0.01
