@@ -126,7 +126,7 @@ def _read(root: Section, folder: Path) -> RunConfig:
     scene = _read_scene(root.section("scene"), folder)
     config = RunConfig(
         scene=scene,
-        randomization=read_randomization(root, idle=_idle(scene.object)),
+        randomization=read_randomization(root, idle=idle_rows(scene.object)),
         rollout=rollout,
         expert=_read_expert(root.section("expert")),
         observe=_read_observe(root.section("observe")),
@@ -246,7 +246,7 @@ def _written_observe(observe: ObserveConfig) -> dict[str, Any]:
     return {key: value for key, value in asdict(observe).items() if key != "touch" or value}
 
 
-def _idle(thing: SceneObject) -> dict[str, str]:
+def idle_rows(thing: SceneObject) -> dict[str, str]:
     """Parameters that mean nothing for an object, and why."""
     if thing.soft:
         return dict.fromkeys(OF_RIGID, f"is of rigid objects; the {thing.name} is soft")

@@ -132,7 +132,8 @@ MATTER = (
               apply=_insert, beside=(*(f"heavy_insert_place.{axis}" for axis in "xyz"), "object_size_scale",
                                      "object_shape")),
     Parameter("heavy_insert_place", "physics", "object", "1", "where that is, in half extents of the object",
-              0.0, (-0.7, 0.7), "engineering estimate: anywhere inside but the walls", (-1.0, 1.0), ("x", "y", "z")),
+              0.0, (-0.7, 0.7), "engineering estimate: anywhere inside but the walls", (-1.0, 1.0), ("x", "y", "z"),
+              needs="heavy_insert_share"),
     Parameter("object_stiffness_kpa", "physics", "object", "kPa", "Young's modulus of a soft object",
               100.0, (50.0, 400.0), "flexible polyurethane foams, 10 to 100 kPa, to soft silicone rubbers; Gibson and "
               "Ashby 1997", (1.0, 20_000.0), apply=_young),

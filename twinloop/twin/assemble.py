@@ -59,6 +59,8 @@ def assemble(
         touch=touch,
     )
     twin = _index(compiled(spec, robot, task), robot, task, thing, control_hz)
+    if soft_pads and not len(twin.pad_geoms):
+        raise ModelError(f"no geom of the fingers of robot {robot.name} touches things: it has no pads to be soft")
     forms = forms_of(thing, cut=two_materials) if shapes or two_materials else None
     if forms is not None:
         free_parts(twin.model, twin.object_geoms, forms.solid[0])
