@@ -10,6 +10,8 @@ from twinloop.pipeline.config import config_from_text
 from twinloop.randomize.parameter import GAPS, Parameter
 from twinloop.randomize.table import TABLE
 from twinloop.twin.objects import OBJECTS
+from twinloop.twin.shapes import SHAPES
+from twinloop.twin.touch import ACROSS, ALONG, TAXELS
 
 DOCS = Path(__file__).parent
 
@@ -26,7 +28,8 @@ def parameters_page() -> str:
     ]
     for row in TABLE:
         name = f"[`{row.name}`](#{row.name})" + (f" ({', '.join(row.elements)})" if row.elements else "")
-        sensible = f"{row.sensible[0]:g}" if row.pool else _range(row.sensible)
+        sensible = f"{row.sensible[0]:g}" if row.pool else ", ".join(row.words) or _range(row.sensible)
+        sensible += "" if row.realistic else " (not in `realistic`)"
         lines.append(
             f"| {name} | {row.group} | {row.gap} | {row.unit} | {row.touches} | {row.nominal:g} | {sensible} "
             f"| {row.source} | {_range(row.plausible)} |"
@@ -64,6 +67,10 @@ def config_page() -> str:
         (DOCS / "config.md.in")
         .read_text(encoding="utf-8")
         .replace("{DEFAULTS}", config_from_text("scene: {}", name="defaults", folder=DOCS).to_yaml())
+        .replace("{SHAPES}", ", ".join(f"`{name}`" for name in SHAPES))
+        .replace("{TAXELS}", str(TAXELS))
+        .replace("{ALONG}", str(ALONG))
+        .replace("{ACROSS}", str(ACROSS))
         .replace("{OBJECTS}", ", ".join(f"`{name}`" for name in OBJECTS))
         .replace("{CHECKS}", checks)
     )

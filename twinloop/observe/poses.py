@@ -36,8 +36,8 @@ def draws_of(attempt: int, stored: Mapping[str, float]) -> Draws:
 
 
 def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.ndarray) -> Poses:
-    """`position` (f, joints + 1) and `environment` (f, 14) are an episode's channels of these names; of several draws
-    the first is that of the episode."""
+    """`position` (f, joints + 1) and `environment` (f, 14) are an episode's channels of these names, with the corners of
+    a soft object behind the second; of several draws the first is that of the episode."""
     # A cell that begins the episode has everything where the draw wants it, and as large.
     cell, first = Cell(twin, width=1), np.array([0])
     cell.admit(first, draws, first)
@@ -51,7 +51,7 @@ def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.nda
     for frame in range(frames):
         data.qpos[twin.arm_qpos] = position[frame, :-1]
         data.qpos[twin.gripper_qpos] = position[frame, -1] / len(twin.gripper_qpos)
-        data.qpos[twin.object_qpos : twin.object_qpos + 7] = environment[frame, :7]
+        twin.pose_object(data, environment[frame])
         data.mocap_pos[twin.target_mocap] = environment[frame, 7:10]
         data.mocap_quat[twin.target_mocap] = environment[frame, 10:14]
         mujoco.mj_kinematics(model, data)

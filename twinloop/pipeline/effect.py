@@ -47,8 +47,11 @@ def effect_of(row: Parameter, values: Sequence[float], *, scene: str = "", given
     """The same episode once for each value of a row, or of all its elements.
 
     scene: a config's scene section where the usual one does not show it. given: rows that have to be on for this one
-    to do anything, and their values.
+    to do anything, and their values; the row it needs, as the table has it, is on anyway.
     """
+    given = dict(given)
+    if row.needs:
+        given.setdefault(row.needs, BY_NAME[row.needs].sensible[1])
     varied: dict[str, Distribution] = {name: Constant(value) for name, value in given.items()}
     varied[row.name] = Uniform(min(values), max(values))
     config = replace(_quiet_config(scene), randomization=varied)
@@ -59,7 +62,8 @@ def effect_of(row: Parameter, values: Sequence[float], *, scene: str = "", given
     (episodes,) = rollout(Cell(twin, width=count), iter([draws]), actor, seed=seed)
     seen = sense(episodes, twin, config.observe, seed=seed)
     # Rows of the table do not change the arm, so one draw's kinematics serve all.
-    tool = poses_of(twin, draws, episodes["position"], episodes["environment"]).tool_to_world[:, :3, 3]
+    places = [episodes[name] for name in ("environment", "nodes") if name in episodes.channels]
+    tool = poses_of(twin, draws, episodes["position"], np.concatenate(places, axis=1)).tool_to_world[:, :3, 3]
     return Effect(config, row, np.asarray(values, float), twin, episodes, seen, tool)
 
 

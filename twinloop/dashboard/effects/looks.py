@@ -51,7 +51,7 @@ SETTINGS: dict[str, Setting] = {
     "friction_coefficient": Setting("hold"),
     "torsional_friction_mm": Setting("tumble", given={"object_com_offset_mm": 4.0, "object_mass_kg": 0.4},
                                      why="What is gripped off its centre of mass swings."),
-    "rolling_friction_mm": Setting(scene="object: can"),
+    "rolling_friction_mm": Setting("tumble", given={"object_shape": 3.0}, why="An ellipsoid rocks on the table."),
     "gravity_tilt_deg": Setting("way", given={"friction_coefficient": 0.03}, why="On a slippery table."),
     "grip_force_scale": Setting("grip"),
     "control_noise_mrad": Setting("shaking"),
@@ -62,6 +62,10 @@ SETTINGS: dict[str, Setting] = {
                               why="In units of the noise, which is therefore on."),
     "hand_patience_s": Setting("goal", scene="task: handover", over=(1.5, 12.0),
                                why="A robot that needs no second try is there within 4 s."),
+    "surface_friction_ratio": Setting("tumble", given={"friction_coefficient": 0.2, "object_mass_kg": 0.4},
+                                      why="Of a heavy and slippery object."),
+    "object_stiffness_kpa": Setting("opening", scene="object: sponge"),
+    "solver_iterations": Setting(over=(1.0, 100.0), why="From a few steps on the forces are found."),
     "hand_turn_deg": Setting("person", scene="task: handover"),
 }  # fmt: skip
 

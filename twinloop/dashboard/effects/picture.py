@@ -58,6 +58,8 @@ def picture_of(row: Parameter, studio: Studio) -> Picture:
 
 
 def _tiles(row: Parameter) -> list[float]:
+    if row.words:
+        return [float(number) for number in range(len(row.words))]
     values = np.linspace(*range_of(row), TILES)
     return np.unique(np.floor(values)).tolist() if row.pool else values.tolist()
 
@@ -91,6 +93,9 @@ def _strip(effect: Effect, name: str, strip: Strip, studio: Studio) -> Picture:
 
 
 def _text(value: float, row: Parameter) -> str:
+    if row.words:
+        place = round(float(value))
+        return row.words[place] if 0 <= place < len(row.words) else "own"
     unit = "" if row.unit in ("1", "materials", "things", "lights") else f" {row.unit}"
     return f"{number(float(value))}{unit}"
 

@@ -9,11 +9,17 @@ G = mujoco.mjtGeom
 
 def shapes_of(model: mujoco.MjModel, body: int) -> dict[str, rr.AsComponents]:
     """Kind -> all geoms of that kind, in the body's frame."""
-    first = int(model.body_geomadr[body])
-    geoms = np.arange(first, first + int(model.body_geomnum[body]))
+    geoms = geoms_of(model, body)
     makers = {"capsules": _capsules, "cylinders": _cylinders, "ellipsoids": _ellipsoids, "boxes": _boxes}
     of_kind = {kind: geoms[[KINDS.get(int(model.geom_type[geom])) == kind for geom in geoms]] for kind in makers}
     return {kind: makers[kind](model, found) for kind, found in of_kind.items() if len(found)}
+
+
+def geoms_of(model: mujoco.MjModel, body: int) -> np.ndarray:
+    """Those that are there: an object of a drawn shape has parts that this shape does not use, and they touch nothing."""
+    geoms = np.flatnonzero(model.geom_bodyid == body)
+    solid = geoms[(model.geom_contype[geoms] | model.geom_conaffinity[geoms]) != 0]
+    return solid if model.body(body).name == "object" and len(solid) else geoms
 
 
 KINDS = {

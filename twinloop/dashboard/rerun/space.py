@@ -5,7 +5,7 @@ import numpy as np
 import rerun as rr
 
 from twinloop.dashboard.rerun.log import Log
-from twinloop.dashboard.rerun.shapes import shapes_of
+from twinloop.dashboard.rerun.shapes import geoms_of, shapes_of
 from twinloop.dashboard.rerun.viewed import Viewed
 from twinloop.observe.poses import Poses
 
@@ -49,16 +49,15 @@ def _object_box(log: Log, poses: Poses) -> None:
     """Around all geoms of the object, in its own frame."""
     model = poses.model
     body = model.body("object").id
-    geoms = np.flatnonzero(model.geom_bodyid == body)
-    if not len(geoms):
-        return
     corners = []
-    for geom in geoms:
+    for geom in geoms_of(model, body):
         axes = np.zeros(9)
         mujoco.mju_quat2Mat(axes, model.geom_quat[geom])
         reach = np.abs(axes.reshape(3, 3)) @ model.geom_aabb[geom, 3:]
         middle = model.geom_pos[geom] + axes.reshape(3, 3) @ model.geom_aabb[geom, :3]
         corners += [middle - reach, middle + reach]
+    if not corners:
+        return
     low, high = np.min(corners, axis=0), np.max(corners, axis=0)
     place(log, f"{WORLD}/box/object", poses.position_m[:, body], poses.quaternion[:, body])
     box = rr.Boxes3D(mins=[low], sizes=[high - low], colors=[COLOURS["object"]], labels=["object"], show_labels=False)

@@ -14,7 +14,7 @@ from twinloop.pipeline.config import RunConfig, config_from_text
 from twinloop.pipeline.produce import twin_of
 
 CLEAN = "clean."
-STATE, ENVIRONMENT = "observation.state", "observation.environment_state"
+STATE, ENVIRONMENT, CORNERS = "observation.state", "observation.environment_state", "object_nodes"
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 DRAW, LABEL = "draw/", "label."
 
@@ -81,6 +81,9 @@ def read_viewed(dataset: Dataset, *, episode_index: int | None = None, attempt: 
     (row,) = table.filter(numbers == attempt).to_pylist()
     viewed = Viewed(dataset, index, attempt, frames, row, None, None)
     state, environment = viewed.truest(STATE), viewed.truest(ENVIRONMENT)
+    corners = viewed.truest(CORNERS)
+    if environment is not None and corners is not None:
+        environment = np.concatenate([environment, corners], axis=1)
     try:
         config = config_from_text(dataset.config_text(), name="config.yaml", folder=dataset.path)
         if state is None or environment is None:
