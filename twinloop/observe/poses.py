@@ -36,8 +36,8 @@ def draws_of(attempt: int, stored: Mapping[str, float]) -> Draws:
 
 
 def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.ndarray) -> Poses:
-    """`position` (f, joints + 1) and `environment` (f, 14) are an episode's channels of these names, with the corners of
-    a soft object behind the second; of several draws the first is that of the episode."""
+    """`position` (f, joints + 1) and `environment` (f, 14) are an episode's channels of these names, with the corners
+    of a soft object behind the second; of several draws the first is that of the episode."""
     # A cell that begins the episode has everything where the draw wants it, and as large.
     cell, first = Cell(twin, width=1), np.array([0])
     cell.admit(first, draws, first)

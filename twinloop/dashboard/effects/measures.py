@@ -117,6 +117,7 @@ SAID: dict[str, Measure] = {
     "force": Measure("error of the wrist's force (N)", 0.05, _error("wrench", slice(0, 3), 1.0)),
     "wrench_torque": Measure("error of the wrist's torque (N·m)", 0.002, _error("wrench", slice(3, 6), 1.0)),
     "acceleration": Measure("error of the hand's acceleration (m/s²)", 0.01, _error("inertial", slice(0, 3), 1.0)),
+    "touch": Measure("error of the fingers' touch (N)", 0.01, _error("touch", slice(None), 1.0)),
     "turn_rate": Measure("error of the hand's turn rate (mrad/s)", 0.5, _error("inertial", slice(3, 6), 1000.0)),
 }  # fmt: skip
 """Of what sensors say against what happened."""
@@ -124,7 +125,7 @@ SAID: dict[str, Measure] = {
 
 def said_by_others(effect: Effect) -> dict[str, Measure]:
     """Sensors that nobody has named above: how far off they are, to a hundredth of what they show."""
-    known = ("position", "velocity", "effort", "environment", "wrench", "inertial")
+    known = ("position", "velocity", "effort", "environment", "wrench", "inertial", "touch")
     return {
         channel: Measure(
             f"error of {channel}", max(0.01 * float(np.ptp(values)), 1e-9), _error(channel, slice(None), 1.0)

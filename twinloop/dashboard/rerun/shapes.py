@@ -16,7 +16,7 @@ def shapes_of(model: mujoco.MjModel, body: int) -> dict[str, rr.AsComponents]:
 
 
 def geoms_of(model: mujoco.MjModel, body: int) -> np.ndarray:
-    """Those that are there: an object of a drawn shape has parts that this shape does not use, and they touch nothing."""
+    """Those that are there: an object has parts that its drawn shape does not use, and they touch nothing."""
     geoms = np.flatnonzero(model.geom_bodyid == body)
     solid = geoms[(model.geom_contype[geoms] | model.geom_conaffinity[geoms]) != 0]
     return solid if model.body(body).name == "object" and len(solid) else geoms
