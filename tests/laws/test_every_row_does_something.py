@@ -2,7 +2,6 @@
 
 import pytest
 
-from twinloop.dashboard.effects.looks import unknown_settings
 from twinloop.dashboard.effects.picture import picture_of
 from twinloop.dashboard.effects.strips import Studio
 from twinloop.errors import RenderError
@@ -26,7 +25,3 @@ def test_low_and_high_differ_measurably(row, studio: Studio):
     picture = picture_of(row, studio)
     assert picture.clearness >= 1, f"{row.name}: the most it changes is {picture.look}, and that by too little to see"
     assert len(picture.content) < 26_000
-
-
-def test_no_setting_is_left_of_a_row_that_is_gone():
-    assert unknown_settings() == set()

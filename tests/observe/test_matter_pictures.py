@@ -6,7 +6,7 @@ import pytest
 from tests.conftest import Simulate
 from tests.observe.conftest import CAMERAS
 from twinloop.observe.clip import CLASSES, Clip
-from twinloop.observe.labels import BOXED, KEYPOINTS, label
+from twinloop.observe.labels import KEYPOINTS, label
 from twinloop.observe.renderer import Renderer
 from twinloop.randomize.distribution import Constant
 from twinloop.twin.assemble import assemble
@@ -61,9 +61,9 @@ def test_the_centre_lands_on_the_mask_and_the_box_holds_it(
 ):
     clip = pictured(shaped, simulate, float(SHAPES.index(name)))
     labels = label(clip)
-    assert labels.keypoints_visible[0, KEYPOINTS.index("object")]
-    corners = labels.keypoints_px[0, KEYPOINTS.index("object.corner0") :]
-    left, top, right, bottom = labels.boxes_px[0, BOXED.index("object")]
+    assert labels.keypoints.visible[0, KEYPOINTS.index("object")]
+    corners = labels.keypoints.px[0, KEYPOINTS.index("object.corner0") :]
+    left, top, right, bottom = labels.boxes_px[0, clip.things.boxed.index("object")]
     low, high = corners.min(axis=0) - 1, corners.max(axis=0) + 1
     assert low[0] <= left < right <= high[0]
     assert low[1] <= top < bottom <= high[1]
@@ -91,9 +91,9 @@ def test_a_squeezed_sponge_is_seen_to_be_narrower(renderer: Renderer, twin: Twin
     half = spongy.object.half_extents_m
     np.testing.assert_allclose(area_m2(clip), 4 * half[0] * half[1], rtol=0.15)
     labels = label(clip)
-    corners = labels.keypoints_px[0, KEYPOINTS.index("object.corner0") :]
+    corners = labels.keypoints.px[0, KEYPOINTS.index("object.corner0") :]
     expected = [*corners.min(axis=0), *corners.max(axis=0)]
-    np.testing.assert_allclose(labels.boxes_px[0, BOXED.index("object")], expected, atol=1.0)
+    np.testing.assert_allclose(labels.boxes_px[0, clip.things.boxed.index("object")], expected, atol=1.0)
 
     def across(tick: int) -> float:
         """Pixels of the block seen from the hand, which turns with it, along the axis on which it closes."""

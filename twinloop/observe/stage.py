@@ -90,8 +90,8 @@ def _add_materials(spec: mujoco.MjSpec, twin: Twin) -> None:
         material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB.value] = name
     for geom in (spec.geom("table"), *spec.body("object").geoms):
         geom.material = "table" if geom.name == "table" else "object"
-        # A geom's own colour would tint the texture; the object's is put into the texture instead.
-        geom.rgba = [1, 1, 1, 1]
+        # The engine takes the material's colour only of a geom that has this one, which says nothing.
+        geom.rgba = [0.5, 0.5, 0.5, 1]
     for flex in spec.flexes:
         flex.material, flex.rgba = "object", [0.5, 0.5, 0.5, 1]
     spec.material("object").rgba = twin.object.rgba

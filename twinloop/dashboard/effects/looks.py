@@ -11,7 +11,7 @@ from twinloop.dashboard.effects.measures import DONE, SAID, Measure, said_by_oth
 from twinloop.dashboard.effects.strips import STRIPS, Strip
 from twinloop.pipeline.effect import Effect
 from twinloop.randomize.parameter import Gap, Group, Parameter
-from twinloop.randomize.table import BY_NAME, TABLE
+from twinloop.randomize.table import TABLE
 
 LOOKS: dict[str, Strip | Measure] = {**STRIPS, **DONE, **SAID}
 
@@ -67,6 +67,9 @@ SETTINGS: dict[str, Setting] = {
     "object_stiffness_kpa": Setting("opening", scene="object: sponge"),
     "solver_iterations": Setting("height", over=(3.0, 100.0),
                                  why="Three steps are too few to hold the object; from six on nothing changes."),
+    "object_gloss": Setting("object"),
+    "hand_withdrawal_s": Setting("goal", scene="task: handover", given={"hand_patience_s": 1.5},
+                                 why="Of a receiver who gives up."),
     "hand_turn_deg": Setting("person", scene="task: handover"),
 }  # fmt: skip
 
@@ -114,8 +117,3 @@ def measures_of(effect: Effect) -> dict[str, Measure]:
     """What is tried when no preferred look shows anything: sensors only for the gaps that are between them and us."""
     seen = SAID | said_by_others(effect)
     return {"sensing": seen, "latency": DONE | seen}.get(effect.row.gap, DONE)
-
-
-def unknown_settings() -> set[str]:
-    """Names in the table above that no row has: a row was renamed."""
-    return set(SETTINGS) - set(BY_NAME)

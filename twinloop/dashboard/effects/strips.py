@@ -59,8 +59,12 @@ class Studio:
         best, most = [], -1.0
         renderer = self._renderer(effect, strip)
         for moment in strip.moments:
-            ends = [self._picture(effect, renderer, strip, number, moment) for number in (0, len(effect.values) - 1)]
-            share = _differing(*ends)
+            # The middle too: what goes round a full circle ends where it began.
+            low, middle, high = (
+                self._picture(effect, renderer, strip, number, moment)
+                for number in (0, (len(effect.values) - 1) // 2, len(effect.values) - 1)
+            )
+            share = max(_differing(low, high), _differing(low, middle))
             if share > most:
                 best, most = [moment], share
         tiles = [self._picture(effect, renderer, strip, number, best[0]) for number in range(len(effect.values))]
