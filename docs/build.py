@@ -4,9 +4,14 @@ import json
 from pathlib import Path
 
 from twinloop.curate.checks import CHECKS
+from twinloop.dashboard.effects.looks import LOOKS, range_of, setting_of
+from twinloop.dashboard.effects.measures import Measure
 from twinloop.pipeline.config import config_from_text
+from twinloop.randomize.parameter import GAPS, Parameter
 from twinloop.randomize.table import TABLE
 from twinloop.twin.objects import OBJECTS
+from twinloop.twin.shapes import SHAPES
+from twinloop.twin.touch import ACROSS, ALONG, TAXELS
 
 DOCS = Path(__file__).parent
 
@@ -22,13 +27,38 @@ def parameters_page() -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in TABLE:
-        name = f"`{row.name}`" + (f" ({', '.join(row.elements)})" if row.elements else "")
-        sensible = f"{row.sensible[0]:g}" if row.pool else _range(row.sensible)
+        name = f"[`{row.name}`](#{row.name})" + (f" ({', '.join(row.elements)})" if row.elements else "")
+        sensible = f"{row.sensible[0]:g}" if row.pool else ", ".join(row.words) or _range(row.sensible)
+        sensible += "" if row.realistic else " (not in `realistic`)"
         lines.append(
             f"| {name} | {row.group} | {row.gap} | {row.unit} | {row.touches} | {row.nominal:g} | {sensible} "
             f"| {row.source} | {_range(row.plausible)} |"
         )
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_effects()]) + "\n"
+
+
+def _effects() -> list[str]:
+    """A section for each gap, with the picture of every row that has one: `make pictures` draws them."""
+    index = json.loads((DOCS / "pictures" / "rows" / "index.json").read_text(encoding="utf-8"))
+    lines = ["", *(DOCS / "effects.md.in").read_text(encoding="utf-8").splitlines()]
+    for gap in GAPS:
+        lines += ["", f"## The {gap} gap"]
+        for row in TABLE:
+            if row.gap == gap and row.name in index:
+                lines += ["", f"### {row.name}", "", _said(row, index[row.name]["look"]), ""]
+                lines.append(f"![What {row.name} does](pictures/rows/{index[row.name]['file']})")
+    return lines
+
+
+def _said(row: Parameter, look: str) -> str:
+    low, high = range_of(row)
+    shown = LOOKS.get(look)
+    what = f" Shown: {shown.label.partition(' (')[0]}." if isinstance(shown, Measure) else ""
+    why = setting_of(row).why
+    touches = (
+        f"{row.touches[0].upper()}{row.touches[1:]}, from {low:g} to {high:g} {row.unit if row.unit != '1' else ''}"
+    )
+    return f"{touches.rstrip()}.{what}" + (f" {why}" if why else "")
 
 
 def config_page() -> str:
@@ -37,6 +67,10 @@ def config_page() -> str:
         (DOCS / "config.md.in")
         .read_text(encoding="utf-8")
         .replace("{DEFAULTS}", config_from_text("scene: {}", name="defaults", folder=DOCS).to_yaml())
+        .replace("{SHAPES}", ", ".join(f"`{name}`" for name in SHAPES))
+        .replace("{TAXELS}", str(TAXELS))
+        .replace("{ALONG}", str(ALONG))
+        .replace("{ACROSS}", str(ACROSS))
         .replace("{OBJECTS}", ", ".join(f"`{name}`" for name in OBJECTS))
         .replace("{CHECKS}", checks)
     )

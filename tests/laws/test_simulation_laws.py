@@ -7,6 +7,7 @@ from twinloop.curate.judge import judge
 from twinloop.curate.limits import CurateConfig
 from twinloop.randomize.distribution import Constant, Uniform
 from twinloop.randomize.draw import Sampler
+from twinloop.randomize.matter import OF_SOFT
 from twinloop.randomize.table import TABLE
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.episodes import Episodes
@@ -33,16 +34,20 @@ def test_the_tape_is_the_same_at_any_number_of_threads(twin: Twin, few: Episodes
 
 def test_a_slot_used_again_does_not_drift(twin: Twin):
     """Every row of the table applied over and over gives the same model, with mass and inertia in proportion."""
-    ranges = {row.name: Uniform(*row.sensible) for row in TABLE if not row.pool}
+    ranges = {row.name: Uniform(*row.sensible) for row in TABLE if not row.pool and row.name not in OF_SOFT}
     draws = Sampler(ranges, seed=0).draw(0, 4)
     able = assemble(
-        twin.robot, twin.task, twin.object, rolling_friction=True, off_centre_mass=True, longest_delay_s=0.1
-    )
+        twin.robot, twin.task, twin.object, rolling_friction=True, off_centre_mass=True, longest_delay_s=0.1,
+        shapes=True, two_materials=True, soft_pads=True,
+    )  # fmt: skip
     cell = Cell(able, width=4)
     ids = np.arange(4)
     cell.admit(ids, draws, ids)
     assert not cell.failed.any()
-    fields = ("body_mass", "body_inertia", "geom_size", "geom_solref", "actuator_biasprm", "opt.gravity", "body_pos")
+    fields = (
+        "body_mass", "body_inertia", "geom_size", "geom_solref", "actuator_biasprm", "opt.gravity", "body_pos",
+        "body_iquat", "body_ipos", "geom_type", "geom_pos", "geom_friction", "geom_margin", "opt.impratio",
+    )  # fmt: skip
     first = {field: cell[field].copy() for field in fields}
     for _ in range(3):
         cell.admit(ids, draws, ids[::-1].copy())

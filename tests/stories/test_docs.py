@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from twinloop.cli import COMMANDS
+from twinloop.dashboard.effects.looks import range_of
 from twinloop.errors import RenderError
 from twinloop.observe.gl import context
+from twinloop.randomize.table import TABLE
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -68,6 +70,19 @@ def test_the_commands_and_python_of_the_cameras_page_run(place: Path):
     assert config in (ROOT / "examples" / "cameras.yaml").read_text()
 
 
+def test_the_commands_of_the_look_page_run(place: Path):
+    pytest.importorskip("rerun", reason="needs twinloop[view]")
+    try:
+        context()
+    except RenderError as error:
+        pytest.skip(f"no pictures here: {error}")
+    (commands,) = blocks((ROOT / "docs" / "look.md").read_text(), "sh")
+    commands = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
+    subprocess.run(["bash", "-euc", commands], cwd=place, check=True, capture_output=True)
+    for name in re.findall(r"--out (\S+\.(?:png|rrd))", commands):
+        assert (place / name).stat().st_size > 20_000
+
+
 def test_the_config_of_the_readme_is_the_example():
     (config,) = blocks(README, "yaml")
     assert config.split("\n", 1)[1] == (ROOT / "examples" / "pick_and_place.yaml").read_text()
@@ -93,7 +108,22 @@ def test_every_command_has_help_with_examples(command: str):
     assert "--json" in done.stdout
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/cameras.md"])
+def test_every_parameter_has_its_picture_and_the_page_shows_it():
+    rows = ROOT / "docs" / "pictures" / "rows"
+    index = json.loads((rows / "index.json").read_text())
+    page = (ROOT / "docs" / "parameters.md").read_text()
+    assert list(index) == [row.name for row in TABLE], "run `make pictures`"
+    for row in TABLE:
+        entry = index[row.name]
+        assert entry["range"] == list(range_of(row)), f"run `make pictures`: {row.name} has another range now"
+        assert entry["clearness"] >= 1, f"{row.name} does nothing that could be seen"
+        assert 500 < (rows / entry["file"]).stat().st_size < 26_000
+        assert f"](pictures/rows/{entry['file']})" in page
+        assert f"](#{row.name})" in page
+    assert {file.name for file in rows.iterdir()} == {entry["file"] for entry in index.values()} | {"index.json"}
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/cameras.md", "docs/look.md", "docs/parameters.md"])
 def test_links_and_pictures_lead_somewhere(page: str):
     file = ROOT / page
     for link in re.findall(r"\]\(([^)#]+)\)", file.read_text()):

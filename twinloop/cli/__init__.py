@@ -20,6 +20,7 @@ COMMANDS = {
     "explain": "what a config will do: resolved values, what varies, expected episodes, disk and time",
     "episode": "make one episode of a run again and look into it",
     "gallery": "a contact sheet of what the cameras see: draws, labels, or one parameter swept",
+    "view": "a Rerun recording of a stored episode: cameras, labels, the cell in space and every signal",
     "info": "what is inside a dataset",
     "query": "SQL over episodes, frames and attempts",
     "verify": "recompute every digest; name what is wrong",

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         table.add_column(heading, no_wrap=heading == "parameter")
     for row in rows:
         table.add_row(
-            row.name, row.group, row.gap, row.unit, f"{row.nominal:g}", _range(row.sensible),
+            row.name, row.group, row.gap, row.unit, f"{row.nominal:g}", ", ".join(row.words) or _range(row.sensible),
             _range(row.plausible), row.touches,
         )  # fmt: skip
     console.print(table)
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             {
                 "name": row.name, "group": row.group, "gap": row.gap, "unit": row.unit, "nominal": row.nominal,
                 "sensible": row.sensible, "plausible": row.plausible, "touches": row.touches,
-                "columns": row.columns, "source": row.source,
+                "columns": row.columns, "source": row.source, "words": row.words, "realistic": row.realistic,
             }
             for row in rows
         ]

@@ -89,7 +89,9 @@ class Dataset:
         table = self.frames(entry)
         rows = np.flatnonzero(to_numpy(table["attempt"]) == attempt)
         if len(rows) == 0:
-            raise DatasetError(f"{self.path}: attempt {attempt} has no rows; it was rejected")
+            raise DatasetError(
+                f"{self.path}: attempt {attempt} has no rows; it was rejected. A run with --keep-rejected stores them"
+            )
         table = table.slice(int(rows[0]), len(rows))
         return {name: to_numpy(table[name]) for name in table.column_names}
 

@@ -9,6 +9,9 @@ import numpy as np
 from twinloop.observe.camera import FOV_DEG, CameraConfig
 from twinloop.observe.materials import material
 from twinloop.observe.stage import CENTRE_M, LIGHTS, SURFACES, Stage
+from twinloop.twin.shapes import form_of, half_extents_m
+from twinloop.twin.soft import HIDDEN
+from twinloop.twin.twin import Twin
 
 Values = Mapping[str, float]
 """Column of the table -> this episode's value."""
@@ -23,9 +26,8 @@ WARM, COOL = np.array([1.0, 0.78, 0.52]), np.array([0.78, 0.9, 1.0])
 
 def dress(stage: Stage, values: Values) -> tuple[int, ...]:
     """Write a draw's looks into the stage's model; returns the textures that have to be uploaded again."""
-    model, twin = stage.model, stage.twin
-    model.geom_size[stage.object_geom] = np.array(twin.object.geom_size) * values["object_size_scale"]
-    model.geom_rbound[stage.object_geom] = twin.object.bounding_radius_m * values["object_size_scale"]
+    model = stage.model
+    _set_object(stage, values)
     model.body_pos[stage.table_body, 2] = values["table_height_cm"] / 100
     _set_lights(stage, values)
     for name, camera in stage.cameras.items():
@@ -39,6 +41,25 @@ def dress(stage: Stage, values: Values) -> tuple[int, ...]:
     return _set_textures(stage, round(values["texture_pool"]))
 
 
+def _set_object(stage: Stage, values: Values) -> None:
+    model, twin, scale = stage.model, stage.twin, values["object_size_scale"]
+    model.geom_size[stage.object_geom] = np.array(twin.object.geom_size) * scale
+    model.geom_rbound[stage.object_geom] = twin.object.bounding_radius_m * scale
+    forms, geoms = twin.forms, stage.object_geoms
+    if forms is None:
+        return
+    form = int(form_of(np.array(values["object_shape"])))
+    model.geom_type[geoms], model.geom_quat[geoms] = forms.kind[form], forms.quat[form]
+    model.geom_size[geoms], model.geom_pos[geoms] = scale * forms.size[form], scale * forms.place[form]
+    model.geom_rbound[geoms] = scale * forms.radius[form]
+    model.geom_group[geoms] = np.where(forms.solid[form], 0, HIDDEN)
+
+
+def drawn_half_extents_m(twin: Twin, values: Values) -> np.ndarray:
+    """(3,) of the box around the object."""
+    return half_extents_m(twin.object, {column: np.array([value]) for column, value in values.items()})[0]
+
+
 def _set_textures(stage: Stage, index: int) -> tuple[int, ...]:
     model = stage.model
     for name, (size, plain_rgb, _, cube) in SURFACES.items():
@@ -49,6 +70,10 @@ def _set_textures(stage: Stage, index: int) -> tuple[int, ...]:
         model.tex_data[start : start + sides * pixels.size] = np.tile(pixels.ravel(), sides)
     # An object of a drawn material has that material's colours; a plain one has its own.
     rgba = stage.twin.object.rgba if index == 0 else (1.0, 1.0, 1.0, 1.0)
+    if stage.twin.soft is not None and index:
+        # A flex bears no texture: it takes the colour that the material has from far away.
+        size, plain_rgb, _, _ = SURFACES["object"]
+        rgba = (*(material(index, "object", size, plain_rgb).reshape(-1, 3).mean(axis=0) / 255), 1.0)
     model.mat_rgba[stage.materials["object"]] = rgba
     return tuple(stage.textures.values())
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from twinloop.observe.appearance import Values, dress, fov_deg, towards_light
+from twinloop.observe.appearance import Values, drawn_half_extents_m, dress, fov_deg, towards_light
 from twinloop.observe.buffers import Buffers
 from twinloop.observe.camera import CameraConfig, Intrinsics, intrinsics_of
 from twinloop.observe.clip import Clip
@@ -70,7 +70,10 @@ class Renderer:
         self._dress(values)
         self._furnish(values)
         start, length = episodes.starts[row], episodes.lengths[row]
-        states = episodes["position"][start : start + length], episodes["environment"][start : start + length]
+        rows = slice(start, start + length)
+        states = episodes["position"][rows], episodes["environment"][rows]
+        if self.twin.soft is not None:
+            states = states[0], np.concatenate([states[1], episodes["nodes"][rows]], axis=1)
         moves = values["shutter_ms"] > 0 or values["rolling_shutter_ms"] > 0
         pictured = {
             name: picture_ticks(length, control_hz=self.twin.control_hz, rate_hz=camera.rate_hz)
@@ -147,11 +150,13 @@ class Renderer:
         data, twin = self._data, self.twin
         data.qpos[twin.arm_qpos] = position[:-1]
         data.qpos[twin.gripper_qpos] = position[-1] / len(twin.gripper_qpos)
-        data.qpos[twin.object_qpos : twin.object_qpos + 7] = environment[:7]
+        twin.pose_object(data, environment)
         data.mocap_pos[twin.target_mocap] = environment[7:10]
         data.mocap_quat[twin.target_mocap] = environment[10:14]
         mujoco.mj_kinematics(self.stage.model, data)
         mujoco.mj_camlight(self.stage.model, data)
+        if twin.soft is not None:
+            mujoco.mj_flex(self.stage.model, data)
 
     def _draw(self, view: mujoco.MjvCamera, buffers: Buffers, place: int, *, fresh: bool) -> None:
         model, scene = self.stage.model, self._scene
@@ -175,6 +180,8 @@ class Renderer:
         for geom in scene.geoms[: scene.ngeom]:
             if geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
                 lookup[geom.segid + 1] = geom.objid
+            elif geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_FLEX:
+                lookup[geom.segid + 1] = self.stage.object_geom
         coded = buffers.colours[..., 0].astype(np.int32) + 256 * buffers.colours[..., 1].astype(np.int32)
         buffers.ids[place] = lookup[coded]
 
@@ -196,7 +203,7 @@ class Renderer:
             camera=camera, intrinsics=intrinsics, ticks=ticks, rgb=rgb, depth_m=depth_m, geom_ids=ids,
             camera_to_world=pose, object_to_world=filmed.object[rows], tool_to_world=filmed.tool[rows],
             pixel_velocity=velocity, light_px=light_px,
-            object_half_extents_m=np.array(self.twin.object.half_extents_m) * values["object_size_scale"],
+            object_half_extents_m=drawn_half_extents_m(self.twin, values),
             things=self._things,
         )  # fmt: skip
 

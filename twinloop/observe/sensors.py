@@ -13,13 +13,14 @@ import numpy as np
 
 from twinloop.randomize.draw import episode_rng
 from twinloop.randomize.sensing import SENSING
+from twinloop.randomize.touch import TOUCH
 from twinloop.simulate.episodes import Episodes
 from twinloop.twin.twin import Twin
 
 OUTAGE_S = 0.2  # a tracker that has lost the object finds it again after about this long
 
-READ = (*(row.name for row in SENSING), "observation_delay_ms", "observation_loss_share")
-SEEN = ("position", "velocity", "effort", "environment", "wrench", "inertial")
+READ = (*(row.name for row in SENSING + TOUCH), "observation_delay_ms", "observation_loss_share")
+SEEN = ("position", "velocity", "effort", "environment", "wrench", "inertial", "touch")
 DRIFT_S = 10.0
 
 
@@ -29,11 +30,13 @@ Velocity = Literal["measured", "differentiated"]
 @dataclass(frozen=True)
 class ObserveConfig:
     """velocity: as the engine has it, or differentiated from sensed positions. wrist: record a force-torque sensor
-    and an IMU at the hand. keep_clean: record what was really there beside what the sensors said."""
+    and an IMU at the hand. keep_clean: record what was really there beside what the sensors said. touch: record the
+    fingers' taxels."""
 
     velocity: Velocity = "measured"
     wrist: bool = False
     keep_clean: bool = False
+    touch: bool = False
 
 
 def sense(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int) -> dict[str, np.ndarray]:
@@ -47,8 +50,13 @@ def sense(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int) -
         if length:
             frames = slice(start, start + length)
             drawn = {name: float(episodes.draws.values[name][row]) for name in READ}
-            rng = episode_rng(seed, int(episodes.draws.attempts[row]), stream="sensors")
-            told = _Sensors(twin, config, drawn, rng).look({name: values[frames] for name, values in seen.items()})
+            attempt = int(episodes.draws.attempts[row])
+            rng = episode_rng(seed, attempt, stream="sensors")
+            # Touch has a stream of its own: the other sensors say the same with and without it.
+            skin = episode_rng(seed, attempt, stream="touch")
+            told = _Sensors(twin, config, drawn, rng, skin).look(
+                {name: values[frames] for name, values in seen.items()}
+            )
             for channel, values in told.items():
                 seen[channel][frames] = values
     return seen
@@ -57,9 +65,12 @@ def sense(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int) -
 class _Sensors:
     """The sensors of one episode."""
 
-    def __init__(self, twin: Twin, config: ObserveConfig, drawn: Mapping[str, float], rng: np.random.Generator):
+    def __init__(
+        self, twin: Twin, config: ObserveConfig, drawn: Mapping[str, float], rng: np.random.Generator,
+        skin: np.random.Generator,
+    ):  # fmt: skip
         self.period_s = twin.control_period_s
-        self.config, self.drawn, self.rng = config, drawn, rng
+        self.config, self.drawn, self.rng, self.skin = config, drawn, rng, skin
 
     def look(self, true: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         count = len(true["position"])
@@ -82,6 +93,8 @@ class _Sensors:
                 "wrench": self._wrench(_at(true["wrench"], when)),
                 "inertial": self._imu(_at(true["inertial"], when)),
             }
+        if "touch" in true:
+            told["touch"] = self._touch(_at(true["touch"], when))
         return told
 
     def _when(self, count: int, delay_ms: float, lost: np.ndarray) -> np.ndarray:
@@ -131,6 +144,20 @@ class _Sensors:
         white, steps = self.rng.standard_normal((2, len(inertial), 6))
         walk = self.drawn["imu_walk_per_s"] * np.sqrt(self.period_s) * np.cumsum(steps, axis=0)
         return inertial + noise * (white + walk)
+
+    def _touch(self, touch: np.ndarray) -> np.ndarray:
+        """Taxels of uneven gain that drift and are noisy; what is below the threshold is not felt, then rounded."""
+        drawn, skin, (count, size) = self.drawn, self.skin, touch.shape
+        gain = 1 + drawn["touch_gain_error"] * skin.standard_normal(size)
+        start, slope = skin.standard_normal((2, size))
+        dead = skin.random(size) < drawn["touch_dead_share"]
+        seconds = np.arange(count)[:, None] * self.period_s
+        felt = gain * touch + drawn["touch_drift_n"] * (start + slope * seconds / DRIFT_S)
+        felt = felt + drawn["touch_noise_n"] * skin.standard_normal((count, size))
+        felt = np.where(np.abs(felt) < drawn["touch_threshold_n"], 0, felt)
+        if drawn["touch_step_n"] > 0:
+            felt = drawn["touch_step_n"] * np.round(felt / drawn["touch_step_n"])
+        return np.where(dead, 0, felt)
 
     def _outages(self, count: int) -> np.ndarray:
         """A tracker loses the object for a while, not for single frames: two states, left at random."""

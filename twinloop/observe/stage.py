@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import mujoco
+import numpy as np
 
 from twinloop.observe.camera import CameraConfig
 from twinloop.twin.assemble import compiled, compose
+from twinloop.twin.solid import free_parts
 from twinloop.twin.twin import Twin
 
 FLOOR_M = -0.75
@@ -42,10 +44,15 @@ class Stage:
     lights: tuple[int, ...]
     object_geom: int
     table_body: int
+    object_geoms: np.ndarray
 
 
 def build_stage(twin: Twin, cameras: Mapping[str, CameraConfig]) -> Stage:
-    spec = compose(twin.robot, twin.task, twin.object, clutter=bool(len(twin.clutter_mocaps)))
+    forms = twin.forms
+    spec = compose(
+        twin.robot, twin.task, twin.object, clutter=bool(len(twin.clutter_mocaps)),
+        shapes=forms is not None, two_materials=forms is not None and forms.cut,
+    )  # fmt: skip
     _add_materials(spec, twin)
     _add_room(spec)
     _add_lights(spec)
@@ -55,6 +62,10 @@ def build_stage(twin: Twin, cameras: Mapping[str, CameraConfig]) -> Stage:
         (spec.worldbody if camera.mount == "fixed" else tool.parent).add_camera(name=name)
     _set_quality(spec, cameras)
     model = compiled(spec, twin.robot, twin.task)
+    # Not the twin's numbers: the room's geoms come before some of its.
+    parts = np.array([model.geom(twin.model.geom(geom).name).id for geom in twin.object_geoms])
+    if forms is not None:
+        free_parts(model, parts, forms.solid[0])
     return Stage(
         model=model,
         twin=twin,
@@ -65,6 +76,7 @@ def build_stage(twin: Twin, cameras: Mapping[str, CameraConfig]) -> Stage:
         lights=tuple(model.light(f"light{number}").id for number in range(LIGHTS)),
         object_geom=model.geom("object").id,
         table_body=model.body("table").id,
+        object_geoms=parts,
     )
 
 
@@ -76,11 +88,12 @@ def _add_materials(spec: mujoco.MjSpec, twin: Twin) -> None:
         )
         material = spec.add_material(name=name, texrepeat=[repeats, repeats], specular=0.2, shininess=0.3)
         material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB.value] = name
-    for name in ("table", "object"):
-        geom = spec.geom(name)
-        geom.material = name
-        # A geom's own colour would tint the texture; the object's is put into the texture instead.
-        geom.rgba = [1, 1, 1, 1]
+    for geom in (spec.geom("table"), *spec.body("object").geoms):
+        geom.material = "table" if geom.name == "table" else "object"
+        # The engine takes the material's colour only of a geom that has this one, which says nothing.
+        geom.rgba = [0.5, 0.5, 0.5, 1]
+    for flex in spec.flexes:
+        flex.material, flex.rgba = "object", [0.5, 0.5, 0.5, 1]
     spec.material("object").rgba = twin.object.rgba
 
 

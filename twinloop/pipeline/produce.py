@@ -50,10 +50,14 @@ def twin_of(config: RunConfig) -> Twin:
         control_hz=rollout_.control_hz,
         timestep_s=rollout_.timestep_ms / 1000,
         rolling_friction="rolling_friction_mm" in config.randomization,
-        off_centre_mass="object_com_offset_mm" in config.randomization,
+        off_centre_mass=any(name in config.randomization for name in ("object_com_offset_mm", "heavy_insert_share")),
         wrist_sensors=config.observe.wrist,
         clutter="clutter_count" in config.randomization,
         longest_delay_s=_longest_delay_s(config),
+        shapes="object_shape" in config.randomization,
+        two_materials="surface_friction_ratio" in config.randomization,
+        soft_pads="pad_stiffness_n_mm" in config.randomization,
+        touch=config.observe.touch,
     )
     refuse_blocked(twin, config.cameras)
     return twin

@@ -10,11 +10,16 @@ from twinloop.randomize.appearance import APPEARANCE
 from twinloop.randomize.environment import ENVIRONMENT
 from twinloop.randomize.human import HUMAN
 from twinloop.randomize.latency import LATENCY
+from twinloop.randomize.matter import MATTER
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.physics import PHYSICS
 from twinloop.randomize.sensing import SENSING
+from twinloop.randomize.touch import TOUCH
 from twinloop.randomize.visual import VISUAL
 
 TABLE: tuple[Parameter, ...] = VISUAL + PHYSICS + ACTUATION + LATENCY + SENSING + HUMAN + ENVIRONMENT + APPEARANCE
+TABLE += MATTER + TOUCH
 BY_NAME: dict[str, Parameter] = {parameter.name: parameter for parameter in TABLE}
 COLUMNS: tuple[str, ...] = tuple(column for parameter in TABLE for column in parameter.columns)
+APPLIED: tuple[Parameter, ...] = tuple(sorted(TABLE, key=lambda parameter: not parameter.early))
+"""In the order in which they are applied to a simulation."""

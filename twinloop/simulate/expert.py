@@ -149,15 +149,8 @@ class Expert:
         down = error[:, 2]
         sideways = np.sqrt(np.square(error[:, :2]).sum(axis=1))
         error[:, 2] = np.where(down < 0, np.minimum(down + FUNNEL * sideways, 0), down)
-        wanted = np.where(self._aligns[phase], self._nearest_grip(cell.object_yaw_rad, yaw), self._yaw)
+        wanted = np.where(self._aligns[phase], _nearest_grip(cell, yaw), self._yaw)
         return error, _wrapped(wanted - yaw)
-
-    def _nearest_grip(self, object_yaw: np.ndarray, tool_yaw: np.ndarray) -> np.ndarray:
-        """Of all turns that grip the object alike, the one closest to the tool's."""
-        symmetry = self.twin.object.yaw_symmetry_rad
-        if symmetry == 0:
-            return np.zeros_like(tool_yaw)
-        return object_yaw + symmetry * np.round((tool_yaw - object_yaw) / symmetry)
 
     def _advance(self, cell: Cell, distance: np.ndarray, yaw_error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Go on to the next phase, or back to the first after a lost grasp; which slots are over, which lost."""
@@ -219,6 +212,13 @@ def _least_squares(jacobian: np.ndarray, twist: np.ndarray, homing: np.ndarray) 
     rest = twist - (jacobian * homing[:, None, :]).sum(axis=2)
     weights = np.linalg.solve(gram, rest[:, :, None])
     return (jacobian * weights).sum(axis=1) + homing
+
+
+def _nearest_grip(cell: Cell, tool_yaw: np.ndarray) -> np.ndarray:
+    """Of all turns that grip the object alike, the one closest to the tool's."""
+    symmetry, object_yaw = cell.object_yaw_symmetry_rad, cell.object_yaw_rad
+    turns = np.where(symmetry > 0, symmetry, 1.0)
+    return np.where(symmetry > 0, object_yaw + turns * np.round((tool_yaw - object_yaw) / turns), 0.0)
 
 
 def _yaw_of(axes: np.ndarray) -> np.ndarray:

@@ -93,6 +93,8 @@ class _Rollout:
             cell.penetration_m, cell.hardest_contact_n, cell.object_velocity,
             *((cell.person_force_n,) if cell.twin.task.person else ()),
             *((cell.wrench, cell.inertial) if cell.twin.has_wrist_sensors else ()),
+            *((cell.touch_n,) if cell.twin.touch is not None else ()),
+            *((cell.object_nodes.reshape(len(self.active), -1),) if cell.twin.soft is not None else ()),
         ])  # fmt: skip
         self.tape[ids, self.tick[ids]] = frame[ids]
 
