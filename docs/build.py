@@ -23,7 +23,9 @@ def parameters_page() -> str:
     ]
     for row in TABLE:
         name = f"`{row.name}`" + (f" ({', '.join(row.elements)})" if row.elements else "")
-        sensible = f"{row.sensible[0]:g}" if row.pool else _range(row.sensible)
+        sensible = _range(row.sensible)
+        if row.pool or row.chance is not None:
+            sensible = f"{row.sensible[0] if row.chance is None else row.chance:g}"
         lines.append(
             f"| {name} | {row.group} | {row.gap} | {row.unit} | {row.touches} | {row.nominal:g} | {sensible} "
             f"| {row.source} | {_range(row.plausible)} |"

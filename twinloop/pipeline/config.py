@@ -13,7 +13,7 @@ from twinloop.errors import UsageError
 from twinloop.observe.camera import CameraConfig
 from twinloop.observe.sensors import ObserveConfig, Velocity
 from twinloop.pipeline.cameras import read_cameras, written_cameras
-from twinloop.pipeline.ranges import read_randomization, written
+from twinloop.pipeline.ranges import read_randomization, written_row
 from twinloop.pipeline.section import Section
 from twinloop.pipeline.yaml_file import parse_yaml, read_yaml
 from twinloop.randomize.distribution import Distribution
@@ -78,7 +78,7 @@ class RunConfig:
         groups: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
         for name, distribution in self.randomization.items():
             parameter = BY_NAME[name]
-            groups[parameter.group][name] = written(distribution, pool=parameter.pool)
+            groups[parameter.group][name] = written_row(parameter, distribution)
         # A config without cameras says nothing of them: its digest is the one it had before there were any.
         cameras = {"cameras": written_cameras(self.cameras)} if self.cameras else {}
         return {

@@ -76,7 +76,13 @@ def _preset(section: Section, key: str, name: str) -> dict[str, Distribution]:
 
 def _sensible(row: Parameter) -> Distribution:
     low, high = row.sensible
+    if row.chance is not None:
+        return _happens(row.chance)
     return choice_of(tuple(range(int(high)))) if row.pool else Uniform(low, high)
+
+
+def _happens(probability: float) -> Choice:
+    return Choice((0.0, 1.0), (1 - probability, probability))
 
 
 def _unknown(name: str, group: str) -> str:
@@ -95,6 +101,10 @@ def _read(section: Section, parameter: Parameter) -> Distribution:
                 key, f"is {value!r}; a number of {parameter.unit} from {low:g} to {high:g} was expected"
             )
         return choice_of(tuple(range(value)))
+    if parameter.chance is not None:
+        if not is_number(value) or not 0 <= value <= 1:
+            raise section.error(key, f"is {value!r}; a probability from 0 to 1 was expected")
+        return _happens(float(value))
     distribution = _distribution(section, key, value)
     least, most = distribution.support()
     if least < low or most > high:
@@ -181,15 +191,23 @@ def _checked(section: Section, key: str, distribution: Distribution) -> Distribu
     return distribution
 
 
-def written(distribution: Distribution, *, pool: bool = False) -> Any:
+def written_row(parameter: Parameter, distribution: Distribution) -> Any:
+    """What a config file says of a row."""
+    match distribution:
+        case Choice(values, _) if parameter.pool:
+            return len(values)
+        case Choice(_, weights) if parameter.chance is not None:
+            return weights[1]
+    return written(distribution)
+
+
+def written(distribution: Distribution) -> Any:
     """A distribution as a config file says it."""
 
     def argument(value: Argument) -> Any:
         return written(value) if isinstance(value, Distribution) else value
 
     match distribution:
-        case Choice(values, _) if pool:
-            return len(values)
         case Choice(values, weights):
             return {"choice": {"values": list(values), "weights": list(weights)}}
         case Constant(value):

@@ -35,6 +35,8 @@ class Parameter:
     plausible: beyond this a value is a mistake of unit or scale, and is refused.
     elements: () for a number; ("x", "y") for one number a direction, drawn independently.
     pool: the config gives a count N; an episode draws one of 0..N-1.
+    chance: the config gives a probability; an episode draws 1 with it, else 0. This one is a sensible probability,
+        and `sensible` and `plausible` are those of what is drawn: 0 to 1.
     apply: (rows, ids, values) writes (n,) or (n, elements) values into the model fields of simulations
         `ids`, which hold the twin's own values before. None where the task or the camera reads the draw.
     """
@@ -50,6 +52,7 @@ class Parameter:
     plausible: tuple[float, float]
     elements: tuple[str, ...] = ()
     pool: bool = False
+    chance: float | None = None
     apply: Callable[[Rows, np.ndarray, np.ndarray], None] | None = None
 
     @property

@@ -7,7 +7,9 @@ from mujoco.batch import Batch, SimulationError
 from twinloop.randomize.draw import Draws
 from twinloop.randomize.physics import RECOMPUTED
 from twinloop.randomize.table import TABLE
+from twinloop.twin import bystander
 from twinloop.twin.clutter import poses as clutter_poses
+from twinloop.twin.surroundings import standing
 from twinloop.twin.twin import Twin
 
 _SEEN = mujoco.mjtStage.mjSTAGE_VEL.value
@@ -47,6 +49,7 @@ class Cell:
         self.failed = np.zeros(width, bool)
         self._drawn: dict[str, np.ndarray] = {}
         self._history = _history_at_home(twin)
+        self._bystander = twin.mocap(bystander.NAME) if "bystander" in twin.surroundings else None
         self._look()
 
     def __getitem__(self, field: str) -> np.ndarray:
@@ -64,7 +67,7 @@ class Cell:
         for parameter in TABLE:
             if parameter.apply is not None and parameter.columns[0] in draws.varied:
                 parameter.apply(self, ids, draws.elements(parameter)[rows])
-        if twin.task.goal_poses is not None:
+        if twin.task.goal_poses is not None or self._bystander is not None:
             for column, array in values.items():
                 # Slots that never had an episode hold somebody's values, not zeros that nobody would draw.
                 self._drawn.setdefault(column, np.full(self.width, array[0]))[ids] = array
@@ -78,6 +81,11 @@ class Cell:
         if len(twin.clutter_mocaps):
             places = clutter_poses(values, start.object_pose, start.goal_pose)
             self._mocap_pos[np.ix_(ids, twin.clutter_mocaps)] = places
+        if twin.surroundings:
+            for body, places in standing(values, start, twin.object, twin.surroundings).items():
+                self._mocap_pos[ids, twin.mocap(body)] = places
+        if self._bystander is not None:
+            self._place_bystander()
         self._ctrl[np.ix_(ids, twin.arm_controls)] = twin.robot.home_rad
         filtered = twin.arm_filters >= 0
         self._act[np.ix_(ids, twin.arm_filters[filtered])] = np.array(twin.robot.home_rad)[filtered]
@@ -105,8 +113,18 @@ class Cell:
         if twin.task.goal_poses is not None:
             poses = twin.task.goal_poses(self._drawn, self.time_s)
             self._mocap_pos[:, twin.target_mocap], self._mocap_quat[:, twin.target_mocap] = poses[:, :3], poses[:, 3:]
-        self._call(lambda these: self.batch.step(these, nstep=twin.substeps, stage=_SEEN), ids)
+        if self._bystander is None:
+            self._call(lambda these: self.batch.step(these, nstep=twin.substeps, stage=_SEEN), ids)
+        else:
+            # A hand that jumped a whole control period's way would land inside the robot and hit it like a hammer.
+            for _ in range(twin.substeps):
+                self._place_bystander()
+                self._call(lambda these: self.batch.step(these, nstep=1, stage=_SEEN), ids)
         self._look()
+
+    def _place_bystander(self) -> None:
+        poses = bystander.poses(self._drawn, self.time_s)
+        self._mocap_pos[:, self._bystander], self._mocap_quat[:, self._bystander] = poses[:, :3], poses[:, 3:]
 
     def _call(self, function, ids: np.ndarray | None) -> None:
         try:
@@ -146,8 +164,11 @@ class Cell:
         self.support_force_n, self.hardest_contact_n = force["support"], force["hardest"]
         self.penetration_m = np.maximum(-sensors[:, twin.sensors["deepest"].start], 0)
         self.object_speed_m_s = length(self.object_velocity)
-        if twin.task.person:
-            self.person_force_n = np.sqrt(squares[:, twin.sensors["person"]].sum(axis=1))
+        if twin.has_person:
+            people = [name for name in ("person", "bystander") if name in twin.sensors]
+            self.person_force_n = np.sqrt(
+                np.max([squares[:, twin.sensors[name]].sum(axis=1) for name in people], axis=0)
+            )
         if twin.has_wrist_sensors:
             self.wrench = _columns(sensors, twin, ("force", "torque"))
             self.inertial = _columns(sensors, twin, ("acceleration", "turn_rate"))

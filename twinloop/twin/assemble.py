@@ -6,9 +6,12 @@ import mujoco
 import numpy as np
 
 from twinloop.errors import ModelError, nearest
+from twinloop.twin.bystander import NAME as BYSTANDER
 from twinloop.twin.clutter import furnish as furnish_clutter
 from twinloop.twin.objects import GEOM_TYPES, SceneObject
 from twinloop.twin.robot import Robot
+from twinloop.twin.surroundings import Kind
+from twinloop.twin.surroundings import furnish as furnish_surroundings
 from twinloop.twin.task import Task
 from twinloop.twin.twin import Twin
 
@@ -33,6 +36,7 @@ def assemble(
     wrist_sensors: bool = False,
     clutter: bool = False,
     longest_delay_s: float = 0.0,
+    surroundings: frozenset[Kind] = frozenset(),
 ) -> Twin:
     """Compile a cell, with what is said to `compose`."""
     spec = compose(
@@ -45,9 +49,10 @@ def assemble(
         wrist_sensors=wrist_sensors,
         clutter=clutter,
         longest_delay_s=longest_delay_s,
+        surroundings=surroundings,
     )
     twin = _index(compiled(spec, robot, task), robot, task, thing, control_hz)
-    return replace(twin, longest_delay_s=longest_delay_s)
+    return replace(twin, longest_delay_s=longest_delay_s, surroundings=surroundings)
 
 
 def compose(
@@ -61,11 +66,12 @@ def compose(
     wrist_sensors: bool = False,
     clutter: bool = False,
     longest_delay_s: float = 0.0,
+    surroundings: frozenset[Kind] = frozenset(),
 ) -> mujoco.MjSpec:
     """The cell before it is compiled: what the physics needs. Lights and cameras are for those who look.
 
     What makes the physics dearer is left out unless it is asked for: rolling friction where nothing rolls, an object
-    whose centre of mass may be moved, sensors at the wrist, things that stand about, and a history of commands as
+    whose centre of mass may be moved, sensors at the wrist, things that stand about, people who reach in, and a history of commands as
     long as the longest delay.
     """
     spec = mujoco.MjSpec()
@@ -78,7 +84,8 @@ def compose(
     task.furnish(spec)
     if clutter:
         furnish_clutter(spec)
-    _add_sensors(spec, robot, task)
+    furnish_surroundings(spec, thing, surroundings)
+    _add_sensors(spec, robot, task, BYSTANDER if "bystander" in surroundings else "")
     if wrist_sensors:
         _add_wrist_sensors(spec, robot)
     if longest_delay_s > 0:
@@ -130,7 +137,7 @@ def _add_object(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool, simple:
     )  # fmt: skip
 
 
-def _add_sensors(spec: mujoco.MjSpec, robot: Robot, task: Task) -> None:
+def _add_sensors(spec: mujoco.MjSpec, robot: Robot, task: Task, bystander: str) -> None:
     body, none = mujoco.mjtObj.mjOBJ_XBODY, mujoco.mjtObj.mjOBJ_UNKNOWN
     root = next(each.name for each in spec.worldbody.bodies if each.name.startswith(PREFIX))
     left, right = (PREFIX + name for name in robot.gripper.finger_bodies)
@@ -141,6 +148,7 @@ def _add_sensors(spec: mujoco.MjSpec, robot: Robot, task: Task) -> None:
         ("deepest", "", "", _BY_DEPTH, _DISTANCE),
         ("hardest", "", "", _BY_FORCE, _FORCE),
         *((("person", task.person, root, _NET_FORCE, _FORCE),) if task.person else ()),
+        *((("bystander", bystander, root, _NET_FORCE, _FORCE),) if bystander else ()),
     ):
         sensor = spec.add_sensor(name=name, type=mujoco.mjtSensor.mjSENS_CONTACT)
         sensor.objtype, sensor.objname = (body, first) if first else (none, "")

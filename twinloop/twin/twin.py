@@ -7,6 +7,7 @@ import numpy as np
 
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.robot import Robot
+from twinloop.twin.surroundings import Kind
 from twinloop.twin.task import Task
 
 
@@ -42,6 +43,7 @@ class Twin:
     clutter_mocaps: np.ndarray
     sensors: dict[str, slice]
     longest_delay_s: float = 0.0
+    surroundings: frozenset[Kind] = frozenset()
 
     @property
     def control_period_s(self) -> float:
@@ -60,6 +62,15 @@ class Twin:
     @property
     def has_wrist_sensors(self) -> bool:
         return "force" in self.sensors
+
+    @property
+    def has_person(self) -> bool:
+        """Is there somebody whom the robot may touch: the task's person, or a bystander?"""
+        return bool(self.task.person) or "bystander" in self.surroundings
+
+    def mocap(self, body: str) -> int:
+        """Where a body that moves by itself is in the engine's array of such bodies."""
+        return int(self.model.body_mocapid[self.model.body(body).id])
 
     @property
     def instruction(self) -> str:
