@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from twinloop.observe.appearance import Values, dress, fov_deg, towards_light
+from twinloop.observe.appearance import Values, dress, fov_deg, towards_brightest
 from twinloop.observe.buffers import Buffers
 from twinloop.observe.camera import CameraConfig, Intrinsics, intrinsics_of
 from twinloop.observe.clip import CLASSES, Clip
@@ -19,8 +19,10 @@ from twinloop.observe.gl import context
 from twinloop.observe.projection import inverse
 from twinloop.observe.stage import build_stage
 from twinloop.simulate.episodes import Episodes
+from twinloop.twin import bystander
 from twinloop.twin.assemble import PREFIX
 from twinloop.twin.clutter import poses as clutter_poses
+from twinloop.twin.surroundings import standing
 from twinloop.twin.twin import Twin
 
 ENGINE_TO_VISION = np.diag([1.0, -1.0, -1.0, 1.0])
@@ -57,6 +59,7 @@ class Renderer:
         self._instances, self._classes = _meanings(model)
         self._names = tuple(model.body(number).name for number in range(model.nbody))
         self._material: float | None = None
+        self._bystander = np.zeros((0, 7))
 
     def film(
         self, episodes: Episodes, row: int, *, masks: bool = False, ticks: np.ndarray | None = None
@@ -67,8 +70,8 @@ class Renderer:
         context().make_current()
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._gl)
         self._dress(values)
-        self._furnish(values)
         start, length = episodes.starts[row], episodes.lengths[row]
+        self._furnish(values, length)
         states = episodes["position"][start : start + length], episodes["environment"][start : start + length]
         moves = values["shutter_ms"] > 0 or values["rolling_shutter_ms"] > 0
         pictured = {
@@ -95,9 +98,18 @@ class Renderer:
                 mujoco.mjr_uploadTexture(self.stage.model, self._gl, texture)
             self._material = values["texture_pool"]
 
-    def _furnish(self, values: Values) -> None:
-        """Put the clutter where the draw has it: it stands still, so the tape need not say."""
+    def _furnish(self, values: Values, length: int) -> None:
+        """Put what stands about where the draw has it: the tape need not say. A bystander's path follows from it too."""
         twin = self.twin
+        if twin.surroundings:
+            draw = {column: np.array([value]) for column, value in values.items()}
+            begin = twin.task.start(draw, 1, twin.object)
+            for body, places in standing(draw, begin, twin.object, twin.surroundings).items():
+                self._data.mocap_pos[twin.mocap(body)] = places[0]
+        if "bystander" in twin.surroundings:
+            # What a frame shows is where the hand was in the last step of the physics.
+            seconds = np.maximum(np.arange(length) * twin.control_period_s - twin.model.opt.timestep, 0)
+            self._bystander = bystander.poses({key: np.full(length, value) for key, value in values.items()}, seconds)
         if len(twin.clutter_mocaps):
             draw = {column: np.array([value]) for column, value in values.items()}
             begin = twin.task.start(draw, 1, twin.object)
@@ -116,6 +128,7 @@ class Renderer:
         geoms = np.zeros((len(ticks), model.ngeom, 4, 4))
         thing, tool = np.zeros((len(ticks), 4, 4)), np.zeros((len(ticks), 4, 4))
         for number, tick in enumerate(ticks):
+            self._place_bystander(tick)
             self._pose(states[0][tick], states[1][tick])
             _fill(geoms[number], data.geom_xpos, data.geom_xmat)
             _fill(thing[number], data.xpos[twin.object_body], data.xmat[twin.object_body])
@@ -131,6 +144,12 @@ class Renderer:
                     self._draw(view, buffers[name], place, fresh=fresh)
                     fresh = True
         return Filmed({name: pose @ ENGINE_TO_VISION for name, pose in poses.items()}, geoms, thing, tool)
+
+    def _place_bystander(self, tick: int) -> None:
+        if "bystander" in self.twin.surroundings:
+            number = self.twin.mocap(bystander.NAME)
+            pose = self._bystander[tick]
+            self._data.mocap_pos[number], self._data.mocap_quat[number] = pose[:3], pose[3:]
 
     def _pose(self, position: np.ndarray, environment: np.ndarray) -> None:
         """The stage's bodies as one row of the tape says."""
@@ -181,7 +200,7 @@ class Renderer:
             geoms = filmed.geoms[rows], later.geoms[rows]
             pair = pose, later.cameras[name][rows]
             velocity = pixel_velocity(depth_m, ids, geoms, pair, intrinsics, self.twin.control_period_s)
-        light_px = _towards_px(inverse(pose)[:, :3, :3] @ towards_light(0, values), intrinsics)
+        light_px = _towards_px(inverse(pose)[:, :3, :3] @ towards_brightest(self.stage, values), intrinsics)
         return Clip(
             camera=camera, intrinsics=intrinsics, ticks=ticks, rgb=rgb, depth_m=depth_m, geom_ids=ids,
             camera_to_world=pose, object_to_world=filmed.object[rows], tool_to_world=filmed.tool[rows],

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import mujoco
 
 from twinloop.observe.camera import CameraConfig
+from twinloop.observe.occluders import add_occluders
 from twinloop.twin.assemble import compiled, compose
 from twinloop.twin.twin import Twin
 
@@ -18,6 +19,7 @@ WALL_M = 4.0
 CENTRE_M = (0.4, 0.0, 0.0)  # of what lights are aimed at
 NEAR_M, FAR_M = 0.01, 30.0
 LIGHTS = 4
+SPECULAR, SHININESS = 0.2, 0.3
 SHADOW_PIXELS = 512
 """The engine's default of 4096 costs a software renderer a factor of seven."""
 
@@ -42,13 +44,18 @@ class Stage:
     lights: tuple[int, ...]
     object_geom: int
     table_body: int
+    sun: int
 
 
 def build_stage(twin: Twin, cameras: Mapping[str, CameraConfig]) -> Stage:
-    spec = compose(twin.robot, twin.task, twin.object, clutter=bool(len(twin.clutter_mocaps)))
+    spec = compose(
+        twin.robot, twin.task, twin.object, clutter=bool(len(twin.clutter_mocaps)), surroundings=twin.surroundings
+    )
     _add_materials(spec, twin)
     _add_room(spec)
     _add_lights(spec)
+    if "occluders" in twin.surroundings:
+        add_occluders(spec, cameras)
     tool = spec.site(f"robot/{twin.robot.tool_site}")
     for name, camera in cameras.items():
         # Where it stands in its mount is set with every draw.
@@ -65,6 +72,7 @@ def build_stage(twin: Twin, cameras: Mapping[str, CameraConfig]) -> Stage:
         lights=tuple(model.light(f"light{number}").id for number in range(LIGHTS)),
         object_geom=model.geom("object").id,
         table_body=model.body("table").id,
+        sun=model.light("sun").id,
     )
 
 
@@ -74,7 +82,7 @@ def _add_materials(spec: mujoco.MjSpec, twin: Twin) -> None:
         spec.add_texture(
             name=name, type=kind, builtin=mujoco.mjtBuiltin.mjBUILTIN_FLAT, width=size, height=size, rgb1=plain_rgb
         )
-        material = spec.add_material(name=name, texrepeat=[repeats, repeats], specular=0.2, shininess=0.3)
+        material = spec.add_material(name=name, texrepeat=[repeats, repeats], specular=SPECULAR, shininess=SHININESS)
         material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB.value] = name
     for name in ("table", "object"):
         geom = spec.geom(name)
@@ -112,6 +120,8 @@ def _add_lights(spec: mujoco.MjSpec) -> None:
             castshadow=number == 0,
             ambient=[0, 0, 0],
         )
+    directional = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL
+    spec.worldbody.add_light(name="sun", type=directional, castshadow=False, active=False, ambient=[0, 0, 0])
 
 
 def _set_quality(spec: mujoco.MjSpec, cameras: Mapping[str, CameraConfig]) -> None:

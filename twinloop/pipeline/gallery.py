@@ -13,6 +13,7 @@ from twinloop.observe.lens import through_lens
 from twinloop.observe.renderer import Renderer
 from twinloop.pipeline.config import RunConfig
 from twinloop.pipeline.produce import twin_of
+from twinloop.randomize.distribution import Uniform
 from twinloop.randomize.draw import Draws, Sampler
 from twinloop.randomize.table import BY_NAME, COLUMNS
 from twinloop.simulate.cell import Cell
@@ -53,7 +54,7 @@ def gallery(
     seed = config.rollout.seed
     sampler = Sampler(config.randomization, seed=seed)
     draws = sampler.draw(0, count) if sweep is None else swept(config, sampler.draw(0, 1), sweep, count)
-    twin = twin_of(config)
+    twin = twin_of(config if sweep is None else _with_row(config, sweep.partition(".")[0]))
     renderer = Renderer(twin, cameras)
     actor = Expert(twin, config.expert, width=count, seed=seed)
     (episodes,) = rollout(Cell(twin, width=count), iter([draws]), actor, seed=seed)
@@ -80,6 +81,11 @@ def gallery(
     if not shown:
         raise UsageError("every episode diverged before its first frame; `twinloop episode FILE --attempt 0` shows why")
     return shown
+
+
+def _with_row(config: RunConfig, name: str) -> RunConfig:
+    """The config with one row named: what the row needs is built into the twin."""
+    return replace(config, randomization={name: Uniform(*BY_NAME[name].sensible), **config.randomization})
 
 
 def swept(config: RunConfig, base: Draws, parameter: str, count: int) -> Draws:

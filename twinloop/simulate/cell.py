@@ -116,11 +116,19 @@ class Cell:
         if self._bystander is None:
             self._call(lambda these: self.batch.step(these, nstep=twin.substeps, stage=_SEEN), ids)
         else:
-            # A hand that jumped a whole control period's way would land inside the robot and hit it like a hammer.
-            for _ in range(twin.substeps):
-                self._place_bystander()
-                self._call(lambda these: self.batch.step(these, nstep=1, stage=_SEEN), ids)
+            self._step_beside_people(np.arange(self.width) if ids is None else ids)
         self._look()
+
+    def _step_beside_people(self, ids: np.ndarray) -> None:
+        """A hand that jumped a control period's way would land inside the robot and hit it like a hammer: where somebody
+        is, it moves with every step of the physics."""
+        visited = self._drawn["bystander_probability"][ids] > 0.5
+        alone, beside = ids[~visited], ids[visited]
+        if len(alone):
+            self._call(lambda these: self.batch.step(these, nstep=self.twin.substeps, stage=_SEEN), alone)
+        for _ in range(self.twin.substeps if len(beside) else 0):
+            self._place_bystander()
+            self._call(lambda these: self.batch.step(these, nstep=1, stage=_SEEN), beside)
 
     def _place_bystander(self) -> None:
         poses = bystander.poses(self._drawn, self.time_s)
@@ -169,6 +177,11 @@ class Cell:
             self.person_force_n = np.sqrt(
                 np.max([squares[:, twin.sensors[name]].sum(axis=1) for name in people], axis=0)
             )
+        if self._bystander is not None:
+            here = np.concatenate(
+                [self._mocap_pos[:, self._bystander], self._mocap_quat[:, self._bystander]], axis=1
+            )
+            self.bystander_distance_m = bystander.distance_m(here, self.tool_position)
         if twin.has_wrist_sensors:
             self.wrench = _columns(sensors, twin, ("force", "torque"))
             self.inertial = _columns(sensors, twin, ("acceleration", "turn_rate"))

@@ -16,6 +16,7 @@ NAME = "person"
 CENTRE_XY_M = np.array([0.49, 0.02])  # of the workspace
 EDGE_M = 0.25  # from there to its edge
 AWAY_M = 0.4  # beyond the edge is where the hand waits
+ARM_M = 0.46  # from the fingertips to the elbow
 PEAK = 15 / 8
 SKIN = (0.85, 0.66, 0.55, 1.0)
 
@@ -29,7 +30,7 @@ def furnish(spec: mujoco.MjSpec) -> None:
     )
     hand.add_geom(
         name="person/forearm", type=mujoco.mjtGeom.mjGEOM_CAPSULE, size=[0.038, 0, 0],
-        fromto=[0.2, 0, 0.005, 0.46, 0, 0.03], **touches,
+        fromto=[0.2, 0, 0.005, ARM_M, 0, 0.03], **touches,
     )  # fmt: skip
 
 
@@ -60,3 +61,14 @@ def smooth(share: np.ndarray) -> np.ndarray:
     """The minimum-jerk movement from 0 to 1, at a share of its time."""
     x = np.clip(share, 0, 1)
     return x * x * x * (10 + x * (6 * x - 15))
+
+
+def distance_m(poses_in_world: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """(n,) from (n, 3) points to the line from the fingertips to the elbow; infinite where nobody is there."""
+    tip = poses_in_world[:, :3]
+    # Twice the half angle, spelt out: the arm stretches along the body's x axis, level with the table.
+    cos, sin = 1 - 2 * poses_in_world[:, 6] ** 2, 2 * poses_in_world[:, 3] * poses_in_world[:, 6]
+    offset = points - tip
+    along = np.clip(offset[:, 0] * cos + offset[:, 1] * sin, 0, ARM_M)
+    beside = offset - np.column_stack([along * cos, along * sin, np.zeros_like(along)])
+    return np.where(tip[:, 2] > PARKED_M / 2, np.sqrt(np.square(beside).sum(axis=1)), np.inf)
