@@ -9,7 +9,7 @@ from twinloop.twin.failure import Ending
 from twinloop.twin.twin import Twin
 
 TOUCHED_N, GRIPPED_N = 0.1, 2.0
-LIFTED_M = 0.02
+LIFTED_M, BELOW_TABLE_M = 0.08, 0.03
 
 DIVERGED, PERSON_PUSHED, TIMEOUT = "diverged", "person_pushed", "timeout"
 """What may happen in any task: the physics cannot be trusted; somebody was pushed harder than the limit; time ran out
@@ -31,35 +31,54 @@ def failures_of(episodes: Episodes, twin: Twin, config: CurateConfig) -> tuple[s
 
 
 def ending_of(episodes: Episodes, twin: Twin) -> Ending:
-    contact, environment = episodes["contact"], episodes["environment"]
-    weaker, stronger = contact[:, :2].min(axis=1), contact[:, :2].max(axis=1)
-    period_s = twin.control_period_s
-    if len(episodes.tape):
-        last = np.maximum(episodes.starts + episodes.lengths - 1, 0)
-        first = np.minimum(episodes.starts, len(episodes.tape) - 1)
-        at_end, held_at_end, start_z = environment[last], weaker[last] > TOUCHED_N, environment[first, 2]
-    else:
-        count = len(episodes.lengths)
-        at_end, held_at_end, start_z = np.zeros((count, 14)), np.zeros(count, bool), np.zeros(count)
-    height = environment[:, 2] - np.repeat(start_z, episodes.lengths)
-    # Where in its episode each frame is: 1 for the first, so that 0 is never.
-    place = np.arange(len(episodes.tape)) - np.repeat(episodes.starts, episodes.lengths) + 1
-    let_go = episodes.worst(np.where(_told_to_open(episodes, twin) & (weaker > TOUCHED_N), place, 0))
+    count, period_s = len(episodes.lengths), twin.control_period_s
+    forces, height_m = episodes["contact"][:, :2], episodes["environment"][:, 2]
+    both_n, either_n = forces.min(axis=1), forces.max(axis=1)
+    place = _places(episodes)
+    closing = _told_to_close(episodes, twin)
+    # Told to open, and still told to close in the frame before: not somebody who presses with open fingers.
+    lets_go = ~closing & np.append(False, closing[:-1]) & (place > 1) & (both_n > TOUCHED_N)
+    released = episodes.worst(np.where(lets_go, place, 0))
+    # The state in which an episode ends is not on the tape: where the object is headed is.
+    next_m = height_m + episodes["object_velocity"][:, 2] * period_s
+    table_m = np.repeat(episodes.draws.values["table_height_cm"] / 100, episodes.lengths)
+    some = episodes.lengths > 0
+    start_m, pressed = np.zeros(count), np.zeros(count, bool)
+    start_m[some] = height_m[episodes.starts[some]]
+    rise_m = height_m - np.repeat(start_m, episodes.lengths)
+    pressed[some] = both_n[(episodes.starts + episodes.lengths - 1)[some]] > TOUCHED_N
     return Ending(
-        touched=episodes.worst(stronger) > TOUCHED_N,
-        gripped=episodes.worst(weaker) > GRIPPED_N,
-        lifted=episodes.worst(height) > LIFTED_M,
-        holding=held_at_end,
-        released_s=np.where(let_go > 0, (let_go - 1) * period_s, np.inf),
+        touched=episodes.worst(either_n) > TOUCHED_N,
+        gripped=episodes.worst(np.where(closing, both_n, 0)) > GRIPPED_N,
+        lifted=episodes.worst(rise_m) > LIFTED_M,
+        fell=episodes.worst(table_m - next_m) > BELOW_TABLE_M,
+        # Who gives up before the time is out has lost the object, whatever the fingers still touch.
+        holding=pressed & ~(episodes.lost & ~_out_of_time(episodes, twin)),
+        released_s=np.where(released > 0, (released - 1) * period_s, np.inf),
         ended_s=episodes.lengths * period_s,
-        object_position=at_end[:, :3],
-        goal_position=at_end[:, 7:10],
-        table_height_m=episodes.draws.values["table_height_cm"] / 100,
         drawn=episodes.draws.values,
     )
 
 
-def _told_to_open(episodes: Episodes, twin: Twin) -> np.ndarray:
-    """(frames,) the action asks for more than half of the gripper's stroke."""
+def _told_to_close(episodes: Episodes, twin: Twin) -> np.ndarray:
+    """(frames,) the action asks for less than half of the gripper's stroke."""
     gripper = twin.robot.gripper
-    return (episodes["action"][:, -1] - gripper.closed) / (gripper.open - gripper.closed) > 0.5
+    return (episodes["action"][:, -1] - gripper.closed) / (gripper.open - gripper.closed) < 0.5
+
+
+def _out_of_time(episodes: Episodes, twin: Twin) -> np.ndarray:
+    """(n,) the last phase, or the whole, took as long as it may."""
+    phase = episodes["phase"][:, 0]
+    place = _places(episodes)
+    entered = episodes.worst(np.where((place == 1) | (phase != np.append(-1, phase[:-1])), place, 0))
+    longest = np.array([round(each.longest_s * twin.control_hz) for each in twin.task.phases])
+    last = np.zeros(len(episodes.lengths), int)
+    some = episodes.lengths > 0
+    # A diverged tape may end in anything.
+    last[some] = np.nan_to_num(phase[(episodes.starts + episodes.lengths - 1)[some]])
+    return (episodes.lengths >= twin.longest_ticks) | (episodes.lengths - entered + 1 >= longest[last])
+
+
+def _places(episodes: Episodes) -> np.ndarray:
+    """(frames,) where in its episode each frame is: 1 for the first, so that 0 is never."""
+    return np.arange(len(episodes.tape)) - np.repeat(episodes.starts, episodes.lengths) + 1

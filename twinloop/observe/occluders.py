@@ -17,6 +17,7 @@ from twinloop.twin.twin import Twin
 PREFIX = "occluder/"
 THICKNESS_M = 0.01
 LENGTH = 3.0  # of its width
+WIDEST = 0.5  # at a distance of one: 28° of the view
 NEAREST_M = 0.12  # to its camera
 ROOM_CENTRE_M, ROOM_M = np.array([0.0, 0.0, 0.33]), 0.8  # what an arm on a table reaches from its shoulder
 RGBA = (0.3, 0.32, 0.36, 1.0)
@@ -47,7 +48,7 @@ def place_occluder(
     hidden = values["occluder_share"] * (high - low)
     # Sizes and places in the picture: metres at a distance of one.
     drawn_at_m = values["occluder_distance_share"] * distance_m
-    width = max(values["occluder_width_cm"] / 100 / drawn_at_m, 1.05 * hidden)
+    width = max(min(values["occluder_width_cm"] / 100 / drawn_at_m, WIDEST), 1.05 * hidden)
     length = max(LENGTH * width, 1.5 * (across_high - across_low))
     along, across = high - hidden + width / 2, (across_low + across_high) / 2
     ray = np.array([*(along * axes[0] + across * axes[1]), 1.0])

@@ -99,7 +99,7 @@ class Renderer:
             self._material = values["texture_pool"]
 
     def _furnish(self, values: Values, length: int) -> None:
-        """Put what stands about where the draw has it: the tape need not say. A bystander's path follows from it too."""
+        """Put what stands about where the draw has it: the tape need not say. So for a bystander's path."""
         twin = self.twin
         if twin.surroundings:
             draw = {column: np.array([value]) for column, value in values.items()}
@@ -109,7 +109,7 @@ class Renderer:
         if "bystander" in twin.surroundings:
             # What a frame shows is where the hand was in the last step of the physics.
             seconds = np.maximum(np.arange(length) * twin.control_period_s - twin.model.opt.timestep, 0)
-            self._bystander = bystander.poses({key: np.full(length, value) for key, value in values.items()}, seconds)
+            self._bystander = bystander.poses({name: np.full(length, values[name]) for name in bystander.READ}, seconds)
         if len(twin.clutter_mocaps):
             draw = {column: np.array([value]) for column, value in values.items()}
             begin = twin.task.start(draw, 1, twin.object)

@@ -1,4 +1,4 @@
-"""Rows of the environment gap beyond clutter: look-alikes, occluders, the unexpected, daylight, a tilted table, mirrors.
+"""Rows of the environment gap beyond clutter: look-alikes, occluders, the unexpected, daylight, tilt, mirrors.
 
 `twin/surroundings.py` reads what stands on the table, `observe/occluders.py` what stands before a camera,
 `observe/daylight.py` the hour.

@@ -85,7 +85,7 @@ class Cell:
             for body, places in standing(values, start, twin.object, twin.surroundings).items():
                 self._mocap_pos[ids, twin.mocap(body)] = places
         if self._bystander is not None:
-            self._place_bystander()
+            self._place_bystander(ids)
         self._ctrl[np.ix_(ids, twin.arm_controls)] = twin.robot.home_rad
         filtered = twin.arm_filters >= 0
         self._act[np.ix_(ids, twin.arm_filters[filtered])] = np.array(twin.robot.home_rad)[filtered]
@@ -120,19 +120,20 @@ class Cell:
         self._look()
 
     def _step_beside_people(self, ids: np.ndarray) -> None:
-        """A hand that jumped a control period's way would land inside the robot and hit it like a hammer: where somebody
-        is, it moves with every step of the physics."""
+        """Where somebody is, the hand moves with every step of the physics: one that jumped a control period's way would
+        land inside the robot and hit it like a hammer."""
         visited = self._drawn["bystander_probability"][ids] > 0.5
         alone, beside = ids[~visited], ids[visited]
         if len(alone):
             self._call(lambda these: self.batch.step(these, nstep=self.twin.substeps, stage=_SEEN), alone)
         for _ in range(self.twin.substeps if len(beside) else 0):
-            self._place_bystander()
+            self._place_bystander(beside)
             self._call(lambda these: self.batch.step(these, nstep=1, stage=_SEEN), beside)
 
-    def _place_bystander(self) -> None:
-        poses = bystander.poses(self._drawn, self.time_s)
-        self._mocap_pos[:, self._bystander], self._mocap_quat[:, self._bystander] = poses[:, :3], poses[:, 3:]
+    def _place_bystander(self, ids: np.ndarray) -> None:
+        # Of these slots alone: to the others their hand stands where it was in their last step.
+        poses = bystander.poses({name: self._drawn[name][ids] for name in bystander.READ}, self.time_s[ids])
+        self._mocap_pos[ids, self._bystander], self._mocap_quat[ids, self._bystander] = poses[:, :3], poses[:, 3:]
 
     def _call(self, function, ids: np.ndarray | None) -> None:
         try:
@@ -178,9 +179,7 @@ class Cell:
                 np.max([squares[:, twin.sensors[name]].sum(axis=1) for name in people], axis=0)
             )
         if self._bystander is not None:
-            here = np.concatenate(
-                [self._mocap_pos[:, self._bystander], self._mocap_quat[:, self._bystander]], axis=1
-            )
+            here = np.concatenate([self._mocap_pos[:, self._bystander], self._mocap_quat[:, self._bystander]], axis=1)
             self.bystander_distance_m = bystander.distance_m(here, self.tool_position)
         if twin.has_wrist_sensors:
             self.wrench = _columns(sensors, twin, ("force", "torque"))

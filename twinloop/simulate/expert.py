@@ -193,7 +193,7 @@ class Expert:
         return finished | lost, lost
 
     def _pace(self, cell: Cell) -> np.ndarray | None:
-        """(width,) share of the usual speed: less the nearer somebody's arm is. None where there is no reason to look."""
+        """(width,) share of the usual speed: less the nearer somebody's arm is. None where nobody looks."""
         if not self.config.yields_to_people or "bystander" not in self.twin.surroundings:
             return None
         return np.clip((cell.bystander_distance_m - STOPS_M) / (SLOWS_M - STOPS_M), 0, 1)

@@ -71,8 +71,8 @@ def compose(
     """The cell before it is compiled: what the physics needs. Lights and cameras are for those who look.
 
     What makes the physics dearer is left out unless it is asked for: rolling friction where nothing rolls, an object
-    whose centre of mass may be moved, sensors at the wrist, things that stand about, people who reach in, and a history of commands as
-    long as the longest delay.
+    whose centre of mass may be moved, sensors at the wrist, things that stand about, people who reach in, and a
+    history of commands as long as the longest delay.
     """
     spec = mujoco.MjSpec()
     spec.modelname = f"{robot.name}/{task.name}"

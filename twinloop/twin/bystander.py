@@ -19,6 +19,12 @@ AWAY_M = 0.4  # beyond the edge is where the hand waits
 ARM_M = 0.46  # from the fingertips to the elbow
 PEAK = 15 / 8
 SKIN = (0.85, 0.66, 0.55, 1.0)
+READ = (
+    "bystander_probability", "bystander_side_deg", "bystander_offset_cm", "bystander_height_cm", "bystander_reach_cm",
+    "bystander_arrival_s", "bystander_speed_m_s", "bystander_hesitation_s", "bystander_stay_s",
+    "bystander_withdrawal_s", "table_height_cm",
+)  # fmt: skip
+"""The columns of a draw that fix where the hand is."""
 
 
 def furnish(spec: mujoco.MjSpec) -> None:

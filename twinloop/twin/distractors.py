@@ -31,9 +31,7 @@ def colours_for(thing: SceneObject) -> list[tuple[float, float, float]]:
     return sorted(COLOURS, key=lambda rgb: -float(np.square(rgb - own).sum()))[: len(USUAL_XY_M)]
 
 
-def poses(
-    draw: Mapping[str, np.ndarray], begin: Start, thing: SceneObject, others: Sequence[np.ndarray]
-) -> np.ndarray:
+def poses(draw: Mapping[str, np.ndarray], begin: Start, thing: SceneObject, others: Sequence[np.ndarray]) -> np.ndarray:
     """(n, distractors, 3) where each stands, clear of the work and of (n, 3) others; below the floor where it is not
     one of those drawn, or finds no room."""
     out = np.empty((len(begin.object_pose), len(USUAL_XY_M), 3))

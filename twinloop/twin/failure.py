@@ -12,23 +12,22 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Ending:
-    """How n episodes went, one row each. Positions in the world at the end, metres.
+    """How n episodes went, one row each.
 
-    touched: a finger has pressed on the object; gripped: both at once, firmly. lifted: it has left the table.
-    holding: both fingers press at the end.
-    released_s: when the gripper was last told to open with the object between its fingers; infinite for never.
+    touched: a finger has pressed on the object; gripped: both at once, closing. lifted: it has left the table.
+    fell: it went over the table's edge.
+    holding: both fingers press at the end, and whoever moved them has not given the object up.
+    released_s: when the gripper was last told to let go of what it held; infinite for never.
     ended_s: how long the episode took. drawn: the draw, column -> (n,).
     """
 
     touched: np.ndarray
     gripped: np.ndarray
     lifted: np.ndarray
+    fell: np.ndarray
     holding: np.ndarray
     released_s: np.ndarray
     ended_s: np.ndarray
-    object_position: np.ndarray
-    goal_position: np.ndarray
-    table_height_m: np.ndarray
     drawn: Mapping[str, np.ndarray]
 
     @property
@@ -47,15 +46,11 @@ class Failure:
 
 NEVER_REACHED = Failure("never_reached", "no finger touched the object", lambda end: ~end.touched)
 NEVER_GRASPED = Failure("never_grasped", "the fingers never held it", lambda end: ~end.gripped)
-FELL_OFF_TABLE = Failure(
-    "fell_off_table", "it lies below the table", lambda end: end.object_position[:, 2] < end.table_height_m - 0.03
-)
+FELL_OFF_TABLE = Failure("fell_off_table", "it went over the edge", lambda end: end.fell)
 DROPPED_IN_LIFT = Failure(
     "dropped_in_lift", "it slipped before it left the table", lambda end: ~end.holding & ~end.released & ~end.lifted
 )
-DROPPED_IN_TRANSFER = Failure(
-    "dropped_in_transfer", "it was lost on the way", lambda end: ~end.holding & ~end.released
-)
+DROPPED_IN_TRANSFER = Failure("dropped_in_transfer", "it was lost on the way", lambda end: ~end.holding & ~end.released)
 MISSED_GOAL = Failure("missed_goal", "it was put down elsewhere", lambda end: end.released)
 
 COMMON = (FELL_OFF_TABLE, NEVER_REACHED, NEVER_GRASPED, DROPPED_IN_LIFT, DROPPED_IN_TRANSFER, MISSED_GOAL)

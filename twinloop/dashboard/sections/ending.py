@@ -73,5 +73,5 @@ def _failures(material: Material) -> list[str]:
     if not failures:
         return []
     rows = [Bar(name.replace("_", " "), count, "bad") for name, count in list(failures.items())[:MOST_FAILURES]]
-    said = "Told from what happened to object and hand. An attempt that failed has one of these names, the first that fits."
+    said = "Told from what happened to object and hand. An attempt that failed has one of these names."
     return [card("What went wrong", bars(rows, "failed attempts by name", total=sum(failures.values())), said)]
