@@ -24,8 +24,9 @@ STEP_S = 0.005
 SOMEBODY: frozenset[Kind] = frozenset({"bystander"})
 LIMITS = CurateConfig(longest_s=20)
 PEOPLE: dict[str, Distribution] = {
-    row.name: Uniform(*row.sensible) for row in BYSTANDER if row.chance is None
-} | {"bystander_probability": Constant(1.0)}  # fmt: skip
+    **{row.name: Uniform(*row.sensible) for row in BYSTANDER if row.chance is None},
+    "bystander_probability": Constant(1.0),
+}
 IN_THE_WAY: dict[str, Distribution] = {
     "bystander_probability": Constant(1.0),
     "bystander_side_deg": Constant(0.0),

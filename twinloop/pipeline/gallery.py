@@ -84,8 +84,11 @@ def gallery(
 
 
 def _with_row(config: RunConfig, name: str) -> RunConfig:
-    """The config with one row named: what the row needs is built into the twin."""
-    return replace(config, randomization={name: Uniform(*BY_NAME[name].sensible), **config.randomization})
+    """The config with one row named, and the row it needs: what they need is built into the twin."""
+    names = (name, BY_NAME[name].needs) if BY_NAME[name].needs else (name,)
+    return replace(
+        config, randomization={each: Uniform(*BY_NAME[each].sensible) for each in names} | config.randomization
+    )
 
 
 def swept(config: RunConfig, base: Draws, parameter: str, count: int) -> Draws:
@@ -102,5 +105,8 @@ def swept(config: RunConfig, base: Draws, parameter: str, count: int) -> Draws:
     columns = [parameter] if parameter != name else row.columns
     values = {column: np.repeat(array, count) for column, array in base.values.items()}
     values |= {column: np.floor(steps) if row.pool else steps for column in columns}
+    if row.needs and row.needs not in config.randomization:
+        # Alone it would do nothing: a hand that does not come has no speed.
+        values[row.needs] = np.full(count, BY_NAME[row.needs].sensible[1])
     varied = tuple(column for column in COLUMNS if column in base.varied or column in row.columns)
     return replace(base, attempts=np.repeat(base.attempts, count), values=values, varied=varied)

@@ -78,7 +78,7 @@ def _sensible(row: Parameter) -> Distribution:
     low, high = row.sensible
     if row.chance is not None:
         return _happens(row.chance)
-    return choice_of(tuple(range(int(high)))) if row.pool else Uniform(low, high)
+    return choice_of(tuple(range(int(high)))) if row.pool else Uniform(float(low), float(high))
 
 
 def _happens(probability: float) -> Choice:

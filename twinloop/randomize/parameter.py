@@ -37,6 +37,7 @@ class Parameter:
     pool: the config gives a count N; an episode draws one of 0..N-1.
     chance: the config gives a probability; an episode draws 1 with it, else 0. This one is a sensible probability,
         and `sensible` and `plausible` are those of what is drawn: 0 to 1.
+    needs: the row without which this one does nothing.
     apply: (rows, ids, values) writes (n,) or (n, elements) values into the model fields of simulations
         `ids`, which hold the twin's own values before. None where the task or the camera reads the draw.
     """
@@ -53,6 +54,7 @@ class Parameter:
     elements: tuple[str, ...] = ()
     pool: bool = False
     chance: float | None = None
+    needs: str = ""
     apply: Callable[[Rows, np.ndarray, np.ndarray], None] | None = None
 
     @property

@@ -120,8 +120,8 @@ class Cell:
         self._look()
 
     def _step_beside_people(self, ids: np.ndarray) -> None:
-        """Where somebody is, the hand moves with every step of the physics: one that jumped a control period's way would
-        land inside the robot and hit it like a hammer."""
+        """Where somebody is, the hand moves with every step of the physics: one that jumped a control period's way
+        would land inside the robot and hit it like a hammer."""
         visited = self._drawn["bystander_probability"][ids] > 0.5
         alone, beside = ids[~visited], ids[visited]
         if len(alone):
