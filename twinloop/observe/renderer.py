@@ -59,7 +59,7 @@ class Renderer:
         self._instances, self._classes = _meanings(model)
         self._names = tuple(model.body(number).name for number in range(model.nbody))
         self._material: float | None = None
-        self._bystander = np.zeros((0, 7))
+        self._bystander: dict[str, np.ndarray] = {}
 
     def film(
         self, episodes: Episodes, row: int, *, masks: bool = False, ticks: np.ndarray | None = None
@@ -70,8 +70,8 @@ class Renderer:
         context().make_current()
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._gl)
         self._dress(values)
+        self._furnish(values)
         start, length = episodes.starts[row], episodes.lengths[row]
-        self._furnish(values, length)
         states = episodes["position"][start : start + length], episodes["environment"][start : start + length]
         moves = values["shutter_ms"] > 0 or values["rolling_shutter_ms"] > 0
         pictured = {
@@ -98,7 +98,7 @@ class Renderer:
                 mujoco.mjr_uploadTexture(self.stage.model, self._gl, texture)
             self._material = values["texture_pool"]
 
-    def _furnish(self, values: Values, length: int) -> None:
+    def _furnish(self, values: Values) -> None:
         """Put what stands about where the draw has it: the tape need not say. So for a bystander's path."""
         twin = self.twin
         if twin.surroundings:
@@ -106,10 +106,7 @@ class Renderer:
             begin = twin.task.start(draw, 1, twin.object)
             for body, places in standing(draw, begin, twin.object, twin.surroundings).items():
                 self._data.mocap_pos[twin.mocap(body)] = places[0]
-        if "bystander" in twin.surroundings:
-            # What a frame shows is where the hand was in the last step of the physics.
-            seconds = np.maximum(np.arange(length) * twin.control_period_s - twin.model.opt.timestep, 0)
-            self._bystander = bystander.poses({name: np.full(length, values[name]) for name in bystander.READ}, seconds)
+        self._bystander = {name: np.array([values[name]]) for name in bystander.READ}
         if len(twin.clutter_mocaps):
             draw = {column: np.array([value]) for column, value in values.items()}
             begin = twin.task.start(draw, 1, twin.object)
@@ -145,10 +142,13 @@ class Renderer:
                     fresh = True
         return Filmed({name: pose @ ENGINE_TO_VISION for name, pose in poses.items()}, geoms, thing, tool)
 
-    def _place_bystander(self, tick: int) -> None:
+    def _place_bystander(self, tick: float) -> None:
         if "bystander" in self.twin.surroundings:
-            number = self.twin.mocap(bystander.NAME)
-            pose = self._bystander[tick]
+            twin = self.twin
+            number = twin.mocap(bystander.NAME)
+            # What a frame shows is where the hand was in the last step of the physics.
+            seconds = max(tick * twin.control_period_s - twin.model.opt.timestep, 0.0)
+            pose = bystander.poses(self._bystander, np.array([seconds]))[0]
             self._data.mocap_pos[number], self._data.mocap_quat[number] = pose[:3], pose[3:]
 
     def _pose(self, position: np.ndarray, environment: np.ndarray) -> None:
