@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from twinloop.curate.checks import CHECKS
+from twinloop.curate.failure import DIVERGED, PERSON_PUSHED, TIMEOUT
 from twinloop.dashboard.effects.looks import LOOKS, range_of, setting_of
 from twinloop.dashboard.effects.measures import Measure
 from twinloop.pipeline.config import config_from_text
@@ -11,6 +12,8 @@ from twinloop.randomize.parameter import GAPS, Parameter
 from twinloop.randomize.table import TABLE
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.shapes import SHAPES
+from twinloop.twin.tasks.handover import HANDOVER
+from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 from twinloop.twin.touch import ACROSS, ALONG, TAXELS
 
 DOCS = Path(__file__).parent
@@ -28,10 +31,13 @@ def parameters_page() -> str:
     ]
     for row in TABLE:
         name = f"[`{row.name}`](#{row.name})" + (f" ({', '.join(row.elements)})" if row.elements else "")
-        sensible = f"{row.sensible[0]:g}" if row.pool else ", ".join(row.words) or _range(row.sensible)
+        sensible = ", ".join(row.words) or _range(row.sensible)
+        if row.pool or row.chance is not None:
+            sensible = f"{row.sensible[0] if row.chance is None else row.chance:g}"
         sensible += "" if row.realistic else " (not in `realistic`)"
+        touches = row.touches + (f"; needs `{row.needs}`" if row.needs else "")
         lines.append(
-            f"| {name} | {row.group} | {row.gap} | {row.unit} | {row.touches} | {row.nominal:g} | {sensible} "
+            f"| {name} | {row.group} | {row.gap} | {row.unit} | {touches} | {row.nominal:g} | {sensible} "
             f"| {row.source} | {_range(row.plausible)} |"
         )
     return "\n".join([*lines, *_effects()]) + "\n"
@@ -73,6 +79,7 @@ def config_page() -> str:
         .replace("{ACROSS}", str(ACROSS))
         .replace("{OBJECTS}", ", ".join(f"`{name}`" for name in OBJECTS))
         .replace("{CHECKS}", checks)
+        .replace("{FAILURES}", _failures())
     )
 
 
@@ -85,6 +92,16 @@ def benchmarks_page() -> str:
             shown = f"{value:,}" if isinstance(value, (int, float)) else str(value)
             page = page.replace(f"{{{file.stem}.{key}}}", shown)
     return page
+
+
+def _failures() -> str:
+    lines = ["| task | failure | what happened |", "|---|---|---|"]
+    lines += [f"| any | `{DIVERGED}` | the physics cannot be trusted |"]
+    lines += [f"| any | `{PERSON_PUSHED}` | the robot pressed on somebody harder than the limit |"]
+    for task in (PICK_AND_PLACE, HANDOVER):
+        lines += [f"| {task.name} | `{failure.name}` | {failure.means} |" for failure in task.failures]
+    lines += [f"| any | `{TIMEOUT}` | time ran out |"]
+    return "\n".join(lines)
 
 
 def _range(bounds: tuple[float, float]) -> str:

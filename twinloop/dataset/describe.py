@@ -39,6 +39,7 @@ def describe(path: Path | str) -> dict:
             "stored": dataset.stored,
             "rejected": dict(sorted(verdicts.items())),
         },
+        "failures": _failures(attempts),
         "frames": dataset.frame_count,
         "hours": dataset.frame_count / header.fps / 3600,
         "bytes": size,
@@ -58,6 +59,12 @@ def describe(path: Path | str) -> dict:
         "run_seed": header.run_seed,
         "versions": dict(header.versions),
     }
+
+
+def _failures(attempts: pa.Table) -> dict[str, int]:
+    """name -> how many attempts failed like that, the most common first."""
+    names = attempts["failure"].to_pylist() if "failure" in attempts.column_names else []
+    return dict(Counter(sorted(name for name in names if name)).most_common())
 
 
 def _draw_ranges(attempts: pa.Table) -> dict[str, dict]:

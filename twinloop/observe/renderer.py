@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from twinloop.observe.appearance import Values, drawn_half_extents_m, dress, fov_deg, towards_light
+from twinloop.observe.appearance import Values, drawn_half_extents_m, dress, fov_deg, towards_brightest
 from twinloop.observe.buffers import Buffers
 from twinloop.observe.camera import CameraConfig, Intrinsics, intrinsics_of
 from twinloop.observe.clip import Clip
@@ -21,7 +21,9 @@ from twinloop.observe.projection import inverse
 from twinloop.observe.stage import build_stage
 from twinloop.observe.things import things_of
 from twinloop.simulate.episodes import Episodes
+from twinloop.twin import bystander
 from twinloop.twin.clutter import poses as clutter_poses
+from twinloop.twin.surroundings import standing
 from twinloop.twin.twin import Twin
 
 ENGINE_TO_VISION = np.diag([1.0, -1.0, -1.0, 1.0])
@@ -57,6 +59,7 @@ class Renderer:
             self._views[name] = view
         self._things = things_of(model)
         self._material: float | None = None
+        self._bystander: dict[str, np.ndarray] = {}
 
     def film(
         self, episodes: Episodes, row: int, *, masks: bool = False, ticks: np.ndarray | None = None
@@ -106,8 +109,14 @@ class Renderer:
             self._material = values["texture_pool"]
 
     def _furnish(self, values: Values) -> None:
-        """Put the clutter where the draw has it: it stands still, so the tape need not say."""
+        """Put what stands about where the draw has it: the tape need not say. So for a bystander's path."""
         twin = self.twin
+        if twin.surroundings:
+            draw = {column: np.array([value]) for column, value in values.items()}
+            begin = twin.task.start(draw, 1, twin.object)
+            for body, places in standing(draw, begin, twin.object, twin.surroundings).items():
+                self._data.mocap_pos[twin.mocap(body)] = places[0]
+        self._bystander = {name: np.array([values[name]]) for name in bystander.READ}
         if len(twin.clutter_mocaps):
             draw = {column: np.array([value]) for column, value in values.items()}
             begin = twin.task.start(draw, 1, twin.object)
@@ -129,6 +138,7 @@ class Renderer:
         geoms = np.zeros((len(ticks), model.ngeom, 4, 4))
         thing, tool = np.zeros((len(ticks), 4, 4)), np.zeros((len(ticks), 4, 4))
         for number, tick in enumerate(ticks):
+            self._place_bystander(tick)
             self._pose(states[0][number], states[1][number])
             _fill(geoms[number], data.geom_xpos, data.geom_xmat)
             _fill(thing[number], data.xpos[twin.object_body], data.xmat[twin.object_body])
@@ -144,6 +154,15 @@ class Renderer:
                     self._draw(view, buffers[name], place, fresh=fresh)
                     fresh = True
         return Filmed({name: pose @ ENGINE_TO_VISION for name, pose in poses.items()}, geoms, thing, tool)
+
+    def _place_bystander(self, tick: float) -> None:
+        if "bystander" in self.twin.surroundings:
+            twin = self.twin
+            number = twin.mocap(bystander.NAME)
+            # What a frame shows is where the hand was in the last step of the physics.
+            seconds = max(tick * twin.control_period_s - twin.model.opt.timestep, 0.0)
+            pose = bystander.poses(self._bystander, np.array([seconds]))[0]
+            self._data.mocap_pos[number], self._data.mocap_quat[number] = pose[:3], pose[3:]
 
     def _pose(self, position: np.ndarray, environment: np.ndarray) -> None:
         """The stage's bodies as one row of the tape says."""
@@ -198,7 +217,7 @@ class Renderer:
             geoms = filmed.geoms[rows], later.geoms[rows]
             pair = pose, later.cameras[name][rows]
             velocity = pixel_velocity(depth_m, ids, geoms, pair, intrinsics, self.twin.control_period_s)
-        light_px = _towards_px(inverse(pose)[:, :3, :3] @ towards_light(0, values), intrinsics)
+        light_px = _towards_px(inverse(pose)[:, :3, :3] @ towards_brightest(self.stage, values), intrinsics)
         return Clip(
             camera=camera, intrinsics=intrinsics, ticks=ticks, rgb=rgb, depth_m=depth_m, geom_ids=ids,
             camera_to_world=pose, object_to_world=filmed.object[rows], tool_to_world=filmed.tool[rows],

@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 
 from twinloop.observe.camera import CameraConfig
+from twinloop.observe.occluders import add_occluders
 from twinloop.twin.assemble import compiled, compose
 from twinloop.twin.solid import free_parts
 from twinloop.twin.twin import Twin
@@ -20,6 +21,7 @@ WALL_M = 4.0
 CENTRE_M = (0.4, 0.0, 0.0)  # of what lights are aimed at
 NEAR_M, FAR_M = 0.01, 30.0
 LIGHTS = 4
+SPECULAR, SHININESS = 0.2, 0.3
 SHADOW_PIXELS = 512
 """The engine's default of 4096 costs a software renderer a factor of seven."""
 
@@ -45,17 +47,20 @@ class Stage:
     object_geom: int
     table_body: int
     object_geoms: np.ndarray
+    sun: int
 
 
 def build_stage(twin: Twin, cameras: Mapping[str, CameraConfig]) -> Stage:
     forms = twin.forms
     spec = compose(
-        twin.robot, twin.task, twin.object, clutter=bool(len(twin.clutter_mocaps)),
+        twin.robot, twin.task, twin.object, clutter=bool(len(twin.clutter_mocaps)), surroundings=twin.surroundings,
         shapes=forms is not None, two_materials=forms is not None and forms.cut,
     )  # fmt: skip
     _add_materials(spec, twin)
     _add_room(spec)
     _add_lights(spec)
+    if "occluders" in twin.surroundings:
+        add_occluders(spec, cameras)
     tool = spec.site(f"robot/{twin.robot.tool_site}")
     for name, camera in cameras.items():
         # Where it stands in its mount is set with every draw.
@@ -77,6 +82,7 @@ def build_stage(twin: Twin, cameras: Mapping[str, CameraConfig]) -> Stage:
         object_geom=model.geom("object").id,
         table_body=model.body("table").id,
         object_geoms=parts,
+        sun=model.light("sun").id,
     )
 
 
@@ -86,7 +92,7 @@ def _add_materials(spec: mujoco.MjSpec, twin: Twin) -> None:
         spec.add_texture(
             name=name, type=kind, builtin=mujoco.mjtBuiltin.mjBUILTIN_FLAT, width=size, height=size, rgb1=plain_rgb
         )
-        material = spec.add_material(name=name, texrepeat=[repeats, repeats], specular=0.2, shininess=0.3)
+        material = spec.add_material(name=name, texrepeat=[repeats, repeats], specular=SPECULAR, shininess=SHININESS)
         material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB.value] = name
     for geom in (spec.geom("table"), *spec.body("object").geoms):
         geom.material = "table" if geom.name == "table" else "object"
@@ -125,6 +131,8 @@ def _add_lights(spec: mujoco.MjSpec) -> None:
             castshadow=number == 0,
             ambient=[0, 0, 0],
         )
+    directional = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL
+    spec.worldbody.add_light(name="sun", type=directional, castshadow=False, active=False, ambient=[0, 0, 0])
 
 
 def _set_quality(spec: mujoco.MjSpec, cameras: Mapping[str, CameraConfig]) -> None:

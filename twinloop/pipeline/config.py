@@ -90,7 +90,7 @@ class RunConfig:
             },
             "randomization": {group: rows for group, rows in groups.items() if rows},
             "rollout": asdict(self.rollout),
-            "expert": asdict(self.expert),
+            "expert": _written_expert(self.expert),
             "observe": _written_observe(self.observe),
             "curate": asdict(self.curate),
             "dataset": asdict(self.dataset),
@@ -224,9 +224,18 @@ def _read_expert(section: Section) -> ExpertConfig:
         action_noise_rad=section.number("action_noise_rad", default.action_noise_rad, low=0, high=0.2),
         noise_memory_s=section.number("noise_memory_s", default.noise_memory_s, low=0.001, high=10),
         retries=section.integer("retries", default.retries, low=0, high=10),
+        yields_to_people=section.flag("yields_to_people", default.yields_to_people),
     )
     section.finish()
     return expert
+
+
+def _written_expert(expert: ExpertConfig) -> dict[str, Any]:
+    values = asdict(expert)
+    # One that does not yield says nothing of it: its digest is the one it had before there was anybody to yield to.
+    if not expert.yields_to_people:
+        del values["yields_to_people"]
+    return values
 
 
 def _read_observe(section: Section) -> ObserveConfig:

@@ -109,7 +109,7 @@ def swept(config: RunConfig, base: Draws, parameter: str, count: int) -> Draws:
     values |= {column: np.floor(steps) if row.pool else steps for column in columns}
     on = set(row.columns)
     if row.needs and row.needs not in config.randomization:
-        # Alone it would do nothing: an insert that weighs nothing is nowhere.
+        # Alone it would do nothing: a hand that does not come has no speed, an insert that weighs nothing is nowhere.
         values[row.needs] = np.full(count, BY_NAME[row.needs].sensible[1])
         on.add(row.needs)
     varied = tuple(column for column in COLUMNS if column in base.varied or column in on)

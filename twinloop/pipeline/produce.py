@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from twinloop.curate.failure import failures_of
 from twinloop.curate.judge import judge
 from twinloop.dataset import ShardDraft, write_shard
 from twinloop.observe.clearance import refuse_blocked
@@ -24,6 +25,7 @@ from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout
 from twinloop.twin.assemble import assemble
+from twinloop.twin.surroundings import asked_for
 from twinloop.twin.twin import Twin
 
 EpisodeRange = tuple[int, int]
@@ -58,6 +60,7 @@ def twin_of(config: RunConfig) -> Twin:
         two_materials="surface_friction_ratio" in config.randomization,
         soft_pads="pad_stiffness_n_mm" in config.randomization,
         touch=config.observe.touch,
+        surroundings=asked_for(config.randomization),
     )
     refuse_blocked(twin, config.cameras)
     return twin
@@ -109,6 +112,7 @@ def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer
         "duration_s": episodes.lengths * twin.control_period_s,
         "retries": episodes.retries,
         "last_phase": _last_phases(episodes, twin),
+        "failure": failures_of(episodes, twin, config.curate),
         **{f"version/{name}": [version] * count for name, version in versions(recording.features).items()},
         **calibration_columns(config.cameras, episodes.draws),
         **{f"draw/{column}": episodes.draws.values[column] for column in episodes.draws.varied},

@@ -80,7 +80,13 @@ def _preset(section: Section, key: str, name: str, idle: Mapping[str, str]) -> d
 
 def _sensible(row: Parameter) -> Distribution:
     low, high = row.sensible
-    return choice_of(tuple(range(int(high)))) if row.pool else Uniform(low, high)
+    if row.chance is not None:
+        return _happens(row.chance)
+    return choice_of(tuple(range(int(high)))) if row.pool else Uniform(float(low), float(high))
+
+
+def _happens(probability: float) -> Choice:
+    return Choice((0.0, 1.0), (1 - probability, probability))
 
 
 def _unknown(name: str, group: str) -> str:
@@ -101,6 +107,10 @@ def _read(section: Section, parameter: Parameter) -> Distribution:
         return choice_of(tuple(range(value)))
     if parameter.words:
         return _of_words(section, parameter, value)
+    if parameter.chance is not None:
+        if not is_number(value) or not 0 <= value <= 1:
+            raise section.error(key, f"is {value!r}; a probability from 0 to 1 was expected")
+        return _happens(float(value))
     distribution = _distribution(section, key, value)
     least, most = distribution.support()
     if least < low or most > high:
@@ -210,6 +220,8 @@ def written_row(parameter: Parameter, distribution: Distribution) -> Any:
         case Choice(values, weights) if parameter.words:
             names = [parameter.words[round(value)] for value in values]
             return {"choice": {"values": names, "weights": list(weights)}}
+        case Choice(_, weights) if parameter.chance is not None:
+            return weights[1]
     return written(distribution)
 
 

@@ -9,9 +9,11 @@ from mujoco.batch import Batch, SimulationError
 from twinloop.randomize.draw import Draws
 from twinloop.randomize.physics import RECOMPUTED
 from twinloop.randomize.table import APPLIED
+from twinloop.twin import bystander
 from twinloop.twin.clutter import poses as clutter_poses
 from twinloop.twin.shapes import form_of, half_extents_m
 from twinloop.twin.soft import SoftIndex, fitted
+from twinloop.twin.surroundings import standing
 from twinloop.twin.twin import Twin
 
 _SEEN = mujoco.mjtStage.mjSTAGE_VEL.value
@@ -53,6 +55,7 @@ class Cell:
         self.failed = np.zeros(width, bool)
         self._drawn: dict[str, np.ndarray] = {}
         self._history = _history_at_home(twin)
+        self._bystander = twin.mocap(bystander.NAME) if "bystander" in twin.surroundings else None
         self._look()
 
     def __getitem__(self, field: str) -> np.ndarray:
@@ -70,7 +73,7 @@ class Cell:
         for parameter in APPLIED:
             if parameter.apply is not None and parameter.columns[0] in draws.varied:
                 parameter.apply(self, ids, draws.elements(parameter)[rows])
-        if twin.task.goal_poses is not None:
+        if twin.task.goal_poses is not None or self._bystander is not None:
             for column, array in values.items():
                 # Slots that never had an episode hold somebody's values, not zeros that nobody would draw.
                 self._drawn.setdefault(column, np.full(self.width, array[0]))[ids] = array
@@ -87,6 +90,11 @@ class Cell:
         if len(twin.clutter_mocaps):
             places = clutter_poses(values, start.object_pose, start.goal_pose)
             self._mocap_pos[np.ix_(ids, twin.clutter_mocaps)] = places
+        if twin.surroundings:
+            for body, places in standing(values, start, twin.object, twin.surroundings).items():
+                self._mocap_pos[ids, twin.mocap(body)] = places
+        if self._bystander is not None:
+            self._place_bystander(ids)
         self._ctrl[np.ix_(ids, twin.arm_controls)] = twin.robot.home_rad
         filtered = twin.arm_filters >= 0
         self._act[np.ix_(ids, twin.arm_filters[filtered])] = np.array(twin.robot.home_rad)[filtered]
@@ -126,8 +134,27 @@ class Cell:
         if twin.task.goal_poses is not None:
             poses = twin.task.goal_poses(self._drawn, self.time_s)
             self._mocap_pos[:, twin.target_mocap], self._mocap_quat[:, twin.target_mocap] = poses[:, :3], poses[:, 3:]
-        self._call(lambda these: self.batch.step(these, nstep=twin.substeps, stage=_SEEN), ids)
+        if self._bystander is None:
+            self._call(lambda these: self.batch.step(these, nstep=twin.substeps, stage=_SEEN), ids)
+        else:
+            self._step_beside_people(np.arange(self.width) if ids is None else ids)
         self._look()
+
+    def _step_beside_people(self, ids: np.ndarray) -> None:
+        """Where somebody is, the hand moves with every step of the physics: one that jumped a control period's way
+        would land inside the robot and hit it like a hammer."""
+        visited = self._drawn["bystander_probability"][ids] > 0.5
+        alone, beside = ids[~visited], ids[visited]
+        if len(alone):
+            self._call(lambda these: self.batch.step(these, nstep=self.twin.substeps, stage=_SEEN), alone)
+        for _ in range(self.twin.substeps if len(beside) else 0):
+            self._place_bystander(beside)
+            self._call(lambda these: self.batch.step(these, nstep=1, stage=_SEEN), beside)
+
+    def _place_bystander(self, ids: np.ndarray) -> None:
+        # Of these slots alone: to the others their hand stands where it was in their last step.
+        poses = bystander.poses({name: self._drawn[name][ids] for name in bystander.READ}, self.time_s[ids])
+        self._mocap_pos[ids, self._bystander], self._mocap_quat[ids, self._bystander] = poses[:, :3], poses[:, 3:]
 
     def _call(self, function, ids: np.ndarray | None) -> None:
         try:
@@ -169,8 +196,14 @@ class Cell:
         if twin.soft is not None:
             self._fit(twin.soft)
         self.object_speed_m_s = length(self.object_velocity)
-        if twin.task.person:
-            self.person_force_n = np.sqrt(squares[:, twin.sensors["person"]].sum(axis=1))
+        if twin.has_person:
+            people = [name for name in ("person", "bystander") if name in twin.sensors]
+            self.person_force_n = np.sqrt(
+                np.max([squares[:, twin.sensors[name]].sum(axis=1) for name in people], axis=0)
+            )
+        if self._bystander is not None:
+            here = np.concatenate([self._mocap_pos[:, self._bystander], self._mocap_quat[:, self._bystander]], axis=1)
+            self.bystander_distance_m = bystander.distance_m(here, self.tool_position)
         if twin.has_wrist_sensors:
             self.wrench = _columns(sensors, twin, ("force", "torque"))
             self.inertial = _columns(sensors, twin, ("acceleration", "turn_rate"))

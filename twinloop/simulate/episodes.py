@@ -63,7 +63,7 @@ def channels_of(twin: Twin) -> dict[str, slice]:
         "hardest_contact": 1,
         "object_velocity": 3,
     }
-    if twin.task.person:
+    if twin.has_person:
         widths |= {"person_force": 1}
     if twin.has_wrist_sensors:
         widths |= {"wrench": 6, "inertial": 6}

@@ -30,14 +30,19 @@ GRIPPED_N = 3.0
 LOST_M = 0.045
 FALLEN_M = 0.05
 FUNNEL = 1.5
+STOPS_M, SLOWS_M = 0.25, 0.4  # from the tool to a bystander's arm, for an expert that yields
+EVADES_M_S = 1.0
 UNTIL = {"arrived": 0, "gripped": 1, "opened": 2}
 
 
 @dataclass(frozen=True)
 class ExpertConfig:
+    """yields_to_people: slow down near a bystander's arm; wait, and make way upwards, while it is too near."""
+
     action_noise_rad: float = 0.005
     noise_memory_s: float = 0.3
     retries: int = 1
+    yields_to_people: bool = False
 
 
 class Expert:
@@ -103,12 +108,14 @@ class Expert:
             self._enter(cell, points, yaw)
             error, yaw_error = self._errors(cell, points, yaw)
             distance = length(error)
-        self._move(cell, error, distance, yaw_error)
+        pace = self._pace(cell)
+        self._move(cell, error, distance, yaw_error, pace)
         gripper = self.twin.robot.gripper
         opening = np.where(self._closed[self._phase], gripper.closed, gripper.open)
         noise = self._noise * self._noisy[self._phase, None]
         command = np.clip(self._target + noise, self._lowest, self._highest)
-        self._ticks += 1
+        # Waiting for somebody is no part of a phase's time.
+        self._ticks += 1 if pace is None else pace > 0
         self._tick = np.minimum(self._tick + 1, self._white.shape[1] - 1)
         self._drift_on()
         return Act(
@@ -178,12 +185,26 @@ class Expert:
         self._fresh |= changed
         return finished | lost, lost
 
-    def _move(self, cell: Cell, error: np.ndarray, distance: np.ndarray, yaw_error: np.ndarray) -> None:
+    def _pace(self, cell: Cell) -> np.ndarray | None:
+        """(width,) share of the usual speed: less the nearer somebody's arm is. None where nobody looks."""
+        if not self.config.yields_to_people or "bystander" not in self.twin.surroundings:
+            return None
+        return np.clip((cell.bystander_distance_m - STOPS_M) / (SLOWS_M - STOPS_M), 0, 1)
+
+    def _move(
+        self, cell: Cell, error: np.ndarray, distance: np.ndarray, yaw_error: np.ndarray, pace: np.ndarray | None
+    ) -> None:
         """Advance the joint targets by one control period."""
         period = self.twin.control_period_s
         speed = np.minimum(self._speed[self._phase], APPROACH_PER_S * distance)
         speed = np.minimum(speed, np.sqrt(2 * ACCELERATION_M_S2 * distance))
+        if pace is not None:
+            speed = speed * pace
         wanted = error * (speed / np.maximum(distance, 1e-9))[:, None]
+        if pace is not None:
+            # Up and out of the way, unless the fingers are just closing or opening.
+            near = np.clip(1 - cell.bystander_distance_m / STOPS_M, 0, 1)
+            wanted[:, 2] += EVADES_M_S * near * (self._noisy[self._phase] > 0)
         change = wanted - self._velocity
         size = length(change)
         self._velocity += change * np.minimum(1, ACCELERATION_M_S2 * period / np.maximum(size, 1e-9))[:, None]

@@ -91,7 +91,7 @@ class _Rollout:
             cell.finger_force_n, cell.support_force_n,
             act.phase, np.zeros((len(self.active), 2)),
             cell.penetration_m, cell.hardest_contact_n, cell.object_velocity,
-            *((cell.person_force_n,) if cell.twin.task.person else ()),
+            *((cell.person_force_n,) if cell.twin.has_person else ()),
             *((cell.wrench, cell.inertial) if cell.twin.has_wrist_sensors else ()),
             *((cell.touch_n,) if cell.twin.touch is not None else ()),
             *((cell.object_nodes.reshape(len(self.active), -1),) if cell.twin.soft is not None else ()),

@@ -6,12 +6,15 @@ import mujoco
 import numpy as np
 
 from twinloop.errors import ModelError, nearest
+from twinloop.twin.bystander import NAME as BYSTANDER
 from twinloop.twin.clutter import furnish as furnish_clutter
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.robot import Robot
 from twinloop.twin.shapes import forms_of
 from twinloop.twin.soft import add_soft, soft_index
 from twinloop.twin.solid import PARTS, add_object, add_parts, free_parts, soften
+from twinloop.twin.surroundings import Kind
+from twinloop.twin.surroundings import furnish as furnish_surroundings
 from twinloop.twin.task import Task
 from twinloop.twin.touch import add_touch, pads_of, touch_index
 from twinloop.twin.twin import Twin
@@ -41,6 +44,7 @@ def assemble(
     two_materials: bool = False,
     soft_pads: bool = False,
     touch: bool = False,
+    surroundings: frozenset[Kind] = frozenset(),
 ) -> Twin:
     """Compile a cell, with what is said to `compose`."""
     spec = compose(
@@ -57,6 +61,7 @@ def assemble(
         two_materials=two_materials,
         soft_pads=soft_pads,
         touch=touch,
+        surroundings=surroundings,
     )
     twin = _index(compiled(spec, robot, task), robot, task, thing, control_hz)
     if soft_pads and not len(twin.pad_geoms):
@@ -64,7 +69,7 @@ def assemble(
     forms = forms_of(thing, cut=two_materials) if shapes or two_materials else None
     if forms is not None:
         free_parts(twin.model, twin.object_geoms, forms.solid[0])
-    return replace(twin, longest_delay_s=longest_delay_s, forms=forms)
+    return replace(twin, longest_delay_s=longest_delay_s, forms=forms, surroundings=surroundings)
 
 
 def compose(
@@ -82,12 +87,14 @@ def compose(
     two_materials: bool = False,
     soft_pads: bool = False,
     touch: bool = False,
+    surroundings: frozenset[Kind] = frozenset(),
 ) -> mujoco.MjSpec:
     """The cell before it is compiled: what the physics needs. Lights and cameras are for those who look.
 
     What makes the physics dearer is left out unless it is asked for: rolling friction where nothing rolls, an object
-    whose centre of mass may be moved, sensors at the wrist, things that stand about, a history of commands as long as
-    the longest delay, an object whose shape is drawn or whose surface is of two materials, pads that give, and touch.
+    whose centre of mass may be moved, sensors at the wrist, things that stand about, people who reach in, a history of
+    commands as long as the longest delay, an object whose shape is drawn or whose surface is of two materials, pads
+    that give, and touch.
     """
     spec = mujoco.MjSpec()
     spec.modelname = f"{robot.name}/{task.name}"
@@ -105,7 +112,9 @@ def compose(
     task.furnish(spec)
     if clutter:
         furnish_clutter(spec)
-    _add_sensors(spec, robot, task, "" if thing.soft else "object")
+    furnish_surroundings(spec, thing, surroundings)
+    bystander = BYSTANDER if "bystander" in surroundings else ""
+    _add_sensors(spec, robot, task, "" if thing.soft else "object", bystander)
     if wrist_sensors:
         _add_wrist_sensors(spec, robot)
     left, right = (PREFIX + name for name in robot.gripper.finger_bodies)
@@ -149,7 +158,7 @@ def _add_table(spec: mujoco.MjSpec) -> None:
     )  # fmt: skip
 
 
-def _add_sensors(spec: mujoco.MjSpec, robot: Robot, task: Task, thing: str) -> None:
+def _add_sensors(spec: mujoco.MjSpec, robot: Robot, task: Task, thing: str, bystander: str) -> None:
     """`thing`: the object's body; none for a soft one, whose contacts belong to no body. Then a finger's, or the
     table's, contacts with anything are counted."""
     body, none = mujoco.mjtObj.mjOBJ_XBODY, mujoco.mjtObj.mjOBJ_UNKNOWN
@@ -162,6 +171,7 @@ def _add_sensors(spec: mujoco.MjSpec, robot: Robot, task: Task, thing: str) -> N
         ("deepest", "", "", _BY_DEPTH, _DISTANCE),
         ("hardest", "", "", _BY_FORCE, _FORCE),
         *((("person", task.person, root, _NET_FORCE, _FORCE),) if task.person else ()),
+        *((("bystander", bystander, root, _NET_FORCE, _FORCE),) if bystander else ()),
     ):
         sensor = spec.add_sensor(name=name, type=mujoco.mjtSensor.mjSENS_CONTACT)
         sensor.objtype, sensor.objname = (body, first) if first else (none, "")

@@ -9,6 +9,7 @@ from twinloop.twin.objects import SceneObject
 from twinloop.twin.robot import Robot
 from twinloop.twin.shapes import Forms, name_of
 from twinloop.twin.soft import SoftIndex
+from twinloop.twin.surroundings import Kind
 from twinloop.twin.task import Task
 from twinloop.twin.touch import TouchIndex
 
@@ -53,6 +54,7 @@ class Twin:
     forms: Forms | None = None
     soft: SoftIndex | None = None
     touch: TouchIndex | None = None
+    surroundings: frozenset[Kind] = frozenset()
 
     @property
     def control_period_s(self) -> float:
@@ -71,6 +73,15 @@ class Twin:
     @property
     def has_wrist_sensors(self) -> bool:
         return "force" in self.sensors
+
+    @property
+    def has_person(self) -> bool:
+        """Is there somebody whom the robot may touch: the task's person, or a bystander?"""
+        return bool(self.task.person) or "bystander" in self.surroundings
+
+    def mocap(self, body: str) -> int:
+        """Where a body that moves by itself is in the engine's array of such bodies."""
+        return int(self.model.body_mocapid[self.model.body(body).id])
 
     @property
     def instruction(self) -> str:
