@@ -67,7 +67,9 @@ def test_no_pair_of_parameters_is_left_with_holes(count: int):
     side = int(np.sqrt(count / 4))
     cells = (Sequence(len(COLUMNS), seed=3).points(0, count) * side).astype(int).T
     filled = [len(set(zip(a, b, strict=True))) / side**2 for a, b in combinations(cells, 2)]
-    assert min(filled) > 0.85
+    # Of some thousand pairs the worst is a little worse with every row of the table.
+    assert min(filled) > 0.75
+    assert np.mean(np.array(filled) < 0.85) < 0.001
 
 
 def test_it_is_sobols_sequence():

@@ -8,7 +8,7 @@ from twinloop.curate.limits import CurateConfig
 from twinloop.randomize.distribution import Constant, Uniform
 from twinloop.randomize.draw import Sampler
 from twinloop.randomize.matter import OF_SOFT
-from twinloop.randomize.table import TABLE
+from twinloop.randomize.table import BY_NAME, TABLE
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert, ExpertConfig
@@ -111,11 +111,16 @@ def test_a_diverged_simulation_is_a_verdict_and_its_neighbours_do_not_notice(twi
 def test_every_physical_row_changes_the_physics(twin: Twin, simulate: Simulate):
     """A row that no trajectory notices would be a promise not kept."""
     noiseless = ExpertConfig(action_noise_rad=0.0)
-    able = assemble(twin.robot, twin.task, twin.object, rolling_friction=True, off_centre_mass=True)
+    able = assemble(
+        twin.robot, twin.task, twin.object, rolling_friction=True, off_centre_mass=True, shapes=True,
+        two_materials=True, soft_pads=True,
+    )  # fmt: skip
     for row in TABLE:
-        if row.group == "physics":
+        if row.group == "physics" and row.name not in OF_SOFT:
+            given = {row.needs: Constant(BY_NAME[row.needs].sensible[1])} if row.needs else {}
             low, high = (
-                simulate(1, ranges={row.name: Constant(bound)}, expert=noiseless, of=able) for bound in row.sensible
+                simulate(1, ranges={row.name: Constant(bound)} | given, expert=noiseless, of=able)
+                for bound in row.sensible
             )
             assert low.success.all(), row.name
             assert high.success.all(), row.name

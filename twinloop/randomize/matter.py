@@ -112,7 +112,8 @@ MATTER = (
               1.0, (1.0, 10.0), "1 is MuJoCo's default, 10 what its manual advises for manipulation; left out of "
               "`realistic`, since it may halve the speed", (0.1, 100.0), apply=_impratio, realistic=False),
     Parameter("solver_iterations", "physics", "contact", "steps", "most steps the solver takes to find contact forces",
-              100.0, (10.0, 100.0), "engineering estimate: 10 steps lost no grasp of 64; 100 is MuJoCo's default",
+              100.0, (4.0, 20.0), "measured here: 4 steps lost no grasp of 64, 3 lost 13 of 32, and from about 10 on "
+              "nothing changes; 100 is MuJoCo's default",
               (1.0, 1000.0), apply=_iterations),
     Parameter("solver_noslip_iterations", "physics", "contact", "steps", "steps that remove the creep of held contacts",
               0.0, (0.0, 3.0), "0 is MuJoCo's default, 1 to 3 what its manual advises against slow slippage",
