@@ -121,16 +121,16 @@ def test_a_clip_of_no_pictures_goes_through_everything(renderer: Renderer, varie
 
 
 def bar(velocity_px_s: float) -> tuple[np.ndarray, np.ndarray]:
-    light = np.zeros((1, 20, 40, 1), np.float32)
-    light[:, :, 18:22] = 1
-    velocity = np.zeros((1, 20, 40, 2), np.float32)
-    velocity[:, :, 18:22, 0] = velocity_px_s
+    light = np.zeros((20, 40, 1), np.float32)
+    light[:, 18:22] = 1
+    velocity = np.zeros((20, 40, 2), np.float32)
+    velocity[:, 18:22, 0] = velocity_px_s
     return light, velocity
 
 
 def test_a_shutter_smears_what_moves_over_the_way_it_goes():
     light, velocity = bar(400.0)
-    out = exposed(light, velocity, shutter_s=0.01, readout_s=0.0)[0, 10, :, 0]
+    out = exposed(light, velocity, shutter_s=0.01, readout_s=0.0)[10, :, 0]
     assert out.sum() == pytest.approx(4, abs=0.3)  # no light is made or lost
     assert (out > 0.05).sum() == pytest.approx(8, abs=1)  # 4 wide and 4 further
     np.testing.assert_allclose(out, out[::-1], atol=0.15)
@@ -143,7 +143,7 @@ def test_what_stands_still_stays_sharp():
 
 def test_a_rolling_shutter_slants_what_moves():
     light, velocity = bar(200.0)
-    out = exposed(light, velocity, shutter_s=0.0, readout_s=0.02)[0, ..., 0]
+    out = exposed(light, velocity, shutter_s=0.0, readout_s=0.02)[..., 0]
     centre = (out * np.arange(40)).sum(axis=1) / out.sum(axis=1)
     np.testing.assert_allclose(np.diff(centre).mean(), 200 * 0.02 / 20, atol=0.05)
 
