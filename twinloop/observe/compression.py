@@ -5,6 +5,8 @@ The entropy coder is left out: it loses nothing.
 
 import numpy as np
 
+from twinloop.observe.sampling import copy_channels
+
 # ITU-T T.81, annex K: the tables for quality 50.
 LUMA = np.array([
     16, 11, 10, 16, 24, 40, 51, 61, 12, 12, 14, 19, 26, 58, 60, 55, 14, 13, 16, 24, 40, 57, 69, 56, 14, 17, 22, 29, 51,
@@ -30,18 +32,21 @@ def compressed(rgb: np.ndarray, quality: float) -> np.ndarray:
     luma_step, chroma_step = (np.maximum(np.round(table * scale), 1) for table in (LUMA, CHROMA))
     # Chroma of half the size still needs whole blocks.
     planes = np.empty((3, height + -height % 16, width + -width % 16), np.float32)
-    out = np.empty_like(rgb)
+    kept, out = np.empty_like(planes), np.empty_like(rgb)
     for frame, picture in enumerate(rgb):
-        planes[:, :height, :width] = picture.transpose(2, 0, 1)
+        copy_channels(picture, planes[:, :height, :width].transpose(1, 2, 0))
         planes[:, height:, :width] = planes[:, height - 1 : height, :width]
         planes[:, :, width:] = planes[:, :, width - 1 : width]
-        back = _back(_mixed(TO_YCC[:1], planes)[0] - 128, luma_step) + 128
-        halves = _mixed(TO_YCC[1:], _halved(planes))
-        blue, red = (_back(half, chroma_step).repeat(2, axis=0).repeat(2, axis=1) for half in halves)
-        colours = _mixed(TO_RGB, np.stack([back, blue, red]))[:, :height, :width]
+        kept[0] = _back(_mixed(TO_YCC[:1], planes)[0] - 128, luma_step)
+        kept[0] += 128
+        for half, whole in zip(_mixed(TO_YCC[1:], _halved(planes)), kept[1:], strict=True):
+            half = _back(half, chroma_step)
+            for row in (0, 1):
+                whole[row::2, ::2] = whole[row::2, 1::2] = half
+        colours = _mixed(TO_RGB, kept)[:, :height, :width]
         np.rint(colours, out=colours)
         np.clip(colours, 0, 255, out=colours)
-        out[frame] = colours.transpose(1, 2, 0)
+        copy_channels(colours.transpose(1, 2, 0), out[frame])
     return out
 
 

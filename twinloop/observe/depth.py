@@ -10,7 +10,7 @@ import numpy as np
 
 from twinloop.observe.appearance import Values
 from twinloop.observe.clip import CLASSES, Clip
-from twinloop.observe.noise import normals
+from twinloop.observe.noise import Noise
 from twinloop.observe.projection import rays
 
 PATCH_PX = 4  # size of the patches in which holes come
@@ -26,9 +26,9 @@ def sensed_depth(clip: Clip, values: Values, *, rng: np.random.Generator) -> np.
     )  # fmt: skip
     if spread_px == 0 and step_mm == 0 and share == 0:
         return clip.depth_m
-    frames, height, width = clip.depth_m.shape
+    height, width = clip.depth_m.shape[1:]
     # Streams of their own, so that each stage's noise is the same whatever the others are set to.
-    jitter_rng, hole_rng = rng.spawn(2)
+    jitter, blots = Noise(rng), Noise(rng)
     slant = Slant(clip) if share > 0 else None
     shine = np.float32(2 * values["reflectance"])
     mirrors = clip.class_ids == CLASSES.index("table") if share > 0 and shine > 0 else None
@@ -36,11 +36,11 @@ def sensed_depth(clip: Clip, values: Values, *, rng: np.random.Generator) -> np.
     for frame, truth in enumerate(clip.depth_m):
         depth = truth
         if spread_px > 0:
-            depth = jittered(depth, spread_px, normals((2, height, width), rng=jitter_rng))
+            depth = jittered(depth, spread_px, jitter.normals(2, height, width))
         depth = quantised(depth, step_mm)
         if slant is not None:
             score = slant.of(truth)
-            score += _patches(height, width, hole_rng)
+            score += _patches(height, width, blots)
             if mirrors is not None:
                 score += shine * mirrors[frame]
             depth = holed(depth, share, score)
@@ -125,11 +125,11 @@ def holed(depth_m: np.ndarray, share: float, score: np.ndarray) -> np.ndarray:
     return np.where(score >= highest, np.float32(0), depth_m)
 
 
-def _patches(height: int, width: int, rng: np.random.Generator) -> np.ndarray:
+def _patches(height: int, width: int, noise: Noise) -> np.ndarray:
     """Noise in patches: holes are blots, not single pixels."""
     rows, columns = -(-height // PATCH_PX), -(-width // PATCH_PX)
-    blots = normals((rows, columns), rng=rng).repeat(PATCH_PX, axis=0).repeat(PATCH_PX, axis=1)[:height, :width]
-    fine = normals((height, width), rng=rng)
+    blots = noise.normals(rows, columns).repeat(PATCH_PX, axis=0).repeat(PATCH_PX, axis=1)[:height, :width]
+    fine = noise.normals(height, width)
     fine *= np.float32(0.3)
     fine += blots
     fine *= np.float32(0.35)

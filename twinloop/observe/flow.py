@@ -7,7 +7,7 @@ the point will be seen then.
 import numpy as np
 
 from twinloop.observe.camera import Intrinsics
-from twinloop.observe.projection import inverse, pixel_centres, rays
+from twinloop.observe.projection import inverse, rays
 
 AT_REST = 1e-9
 
@@ -31,25 +31,24 @@ def pixel_velocity(
     moved = np.concatenate([later @ inverse(now), still], axis=1)[:, first]
     carried = inverse(camera_to_world[1])[:, None] @ moved @ camera_to_world[0][:, None]
     # What stands in the world moves in the picture as the world does: most of it is one motion.
-    motion = np.where(_rests(moved), 0, np.arange(len(first)))
-    resting = _rests(carried)
+    motion = np.where(_rests(moved), 0, np.arange(len(first)))[:, body].astype(np.uint16)
+    resting, carried = _rests(carried), carried.astype(np.float32)
     height, width = depth_m.shape[1:]
-    centres = np.ascontiguousarray(pixel_centres(height, width).reshape(-1, 2).T, np.float32)
-    looked_at = np.ascontiguousarray(rays(intrinsics, height, width).reshape(-1, 3).T, np.float32)
+    ray_x, ray_y, _ = rays(intrinsics, height, width).reshape(-1, 3).T.astype(np.float32)
+    scale = np.float32(intrinsics.fx / period_s)
     velocity = np.zeros((*depth_m.shape, 2), np.float32)
-    for frame, (depth, ids) in enumerate(zip(depth_m, geom_ids, strict=True)):
+    for frame in range(len(depth_m)):
         # A pixel's u and v are written as one number.
-        out = velocity[frame].reshape(-1).view(np.complex64)
-        motions = motion[frame][body].take(ids.reshape(-1), mode="wrap")
+        out, depth = velocity[frame].reshape(-1).view(np.complex64), depth_m[frame].reshape(-1)
+        motions = motion[frame].take(geom_ids[frame].reshape(-1), mode="wrap")
         # Motion by motion: one matrix for all pixels that share it, and none for those that stand still.
-        for number in np.flatnonzero(np.bincount(motions)):
-            if resting[frame, number]:
-                continue
+        for number in np.flatnonzero(~resting[frame]):
             pixels = np.flatnonzero(motions == number)
-            points = looked_at.take(pixels, axis=1) * depth.reshape(-1).take(pixels)
-            step = _step(points, carried[frame, number].astype(np.float32), intrinsics, centres.take(pixels, axis=1))
-            step /= np.float32(period_s)
-            out[pixels] = step.T.copy().view(np.complex64)[:, 0]
+            if len(pixels):
+                sides = ray_x.take(pixels, mode="clip"), ray_y.take(pixels, mode="clip")
+                step = _step(*sides, depth.take(pixels, mode="clip"), carried[frame, number])
+                step *= scale
+                out[pixels] = step
     return velocity
 
 
@@ -57,10 +56,17 @@ def _rests(moved: np.ndarray) -> np.ndarray:
     return np.abs(moved - np.eye(4)).max(axis=(-2, -1)) < AT_REST
 
 
-def _step(points: np.ndarray, matrix: np.ndarray, intrinsics: Intrinsics, from_px: np.ndarray) -> np.ndarray:
-    """(2, n) pixels that (3, n) points go; 0 for those that end behind the camera. As drawn: no lens is in it yet."""
-    x, y, z = matrix[:3, :3] @ points + matrix[:3, 3:]
-    before = z > 1e-6
-    scale = np.float32(intrinsics.fx) / np.where(before, z, 1)
-    step = np.stack([x * scale + np.float32(intrinsics.cx), y * scale + np.float32(intrinsics.cy)]) - from_px
-    return np.where(before, step, 0)
+def _step(x: np.ndarray, y: np.ndarray, z: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """(n,) complex: by how much the rays to points at depths z, through x and y at depth 1, go right and down.
+
+    0 for a point that ends behind the camera. As drawn: there is no lens in it yet.
+    """
+    step = np.zeros(len(x), np.complex64)
+    # (R (x, y, 1) z + t) / z keeps its direction, and saves two products.
+    nearer = 1 / z
+    right, below, ahead = (row[0] * x + row[1] * y + row[2] + row[3] * nearer for row in matrix[:3])
+    before = ahead > 1e-6
+    with np.errstate(divide="ignore", invalid="ignore"):
+        step.real, step.imag = right / ahead - x, below / ahead - y
+    step[~before] = 0
+    return step

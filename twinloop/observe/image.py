@@ -16,8 +16,8 @@ from twinloop.observe.clip import Clip
 from twinloop.observe.compression import compressed
 from twinloop.observe.depth import sensed_depth
 from twinloop.observe.lens import Flare, through_lens, vignette
-from twinloop.observe.noise import normals
-from twinloop.observe.shutter import exposed
+from twinloop.observe.noise import Noise
+from twinloop.observe.shutter import Shutter
 from twinloop.randomize.draw import episode_rng
 
 GAMMA = 2.2
@@ -40,16 +40,16 @@ def sensed(clip: Clip, values: Values, *, seed: int, attempt: int, name: str) ->
     clip = through_lens(clip, values["lens_distortion"])
     rgb = clip.rgb
     if any(values[column] != off for column, off in IN_THE_LIGHT.items()):
-        rgb = _developed(clip, values, episode_rng(seed, attempt, stream=f"image/{name}"))
+        rgb = _developed(clip, values, Noise(episode_rng(seed, attempt, stream=f"image/{name}")))
     rgb = compressed(rgb, values["compression_quality"])
     depth_m = sensed_depth(clip, values, rng=episode_rng(seed, attempt, stream=f"depth/{name}"))
     return replace(clip, rgb=rgb, depth_m=depth_m)
 
 
-def _developed(clip: Clip, values: Values, rng: np.random.Generator) -> np.ndarray:
+def _developed(clip: Clip, values: Values, noise: Noise) -> np.ndarray:
     """(f, h, w, 3) uint8 after the stages that work on light."""
     height, width = clip.rgb.shape[1:3]
-    shutter_s, readout_s = values["shutter_ms"] / 1000, values["rolling_shutter_ms"] / 1000
+    shutter = Shutter(height, width, values["shutter_ms"] / 1000, values["rolling_shutter_ms"] / 1000)
     veil = Flare(clip.light_px, values["lens_flare"], clip.intrinsics, height, width)
     gain = np.float32(2.0 ** values["exposure_ev"]) * vignette(height, width, values["vignette"])
     gain = gain[..., None].repeat(3, axis=2)
@@ -63,10 +63,10 @@ def _developed(clip: Clip, values: Values, rng: np.random.Generator) -> np.ndarr
             light += veil.of(frame)
         light *= gain
         if clip.pixel_velocity is not None:
-            light = exposed(light, clip.pixel_velocity[frame], shutter_s=shutter_s, readout_s=readout_s)
+            light = shutter.exposed(light, clip.pixel_velocity[frame])
         # A sensor saturates before its noise is read out with the signal.
         np.clip(light, 0, 1, out=light)
-        levels = read_out(light, values["shot_noise"], values["read_noise"], rng=rng)
+        levels = read_out(light, values["shot_noise"], values["read_noise"], noise)
         levels *= balance
         np.rint(levels, out=levels)
         np.clip(levels, 0, 255, out=levels)
@@ -74,7 +74,7 @@ def _developed(clip: Clip, values: Values, rng: np.random.Generator) -> np.ndarr
     return out
 
 
-def read_out(light: np.ndarray, shot: float, read_levels: float, *, rng: np.random.Generator) -> np.ndarray:
+def read_out(light: np.ndarray, shot: float, read_levels: float, noise: Noise) -> np.ndarray:
     """Levels, 0 to 255, of light, 0 to 1. Photon noise grows with the root of the light; read noise is the same
     everywhere in the stored picture.
 
@@ -82,7 +82,7 @@ def read_out(light: np.ndarray, shot: float, read_levels: float, *, rng: np.rand
     """
     if shot == 0 and read_levels == 0:
         return _levels(np.sqrt(light))
-    photons, reading = normals(light.shape, rng=rng), normals(light.shape, rng=rng)
+    photons, reading = noise.normals(*light.shape), noise.normals(*light.shape)
     photons *= np.float32(shot)
     photons *= np.sqrt(light)
     photons += light

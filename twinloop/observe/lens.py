@@ -7,7 +7,7 @@ import numpy as np
 from twinloop.observe.camera import Intrinsics
 from twinloop.observe.clip import Clip
 from twinloop.observe.projection import pixel_centres, undistorted
-from twinloop.observe.sampling import between, nearest
+from twinloop.observe.sampling import between, copy_channels, nearest
 
 # Where on the line from the lamp through the centre, how large, how bright, which colour.
 GHOSTS = (
@@ -31,7 +31,7 @@ def through_lens(clip: Clip, distortion: float) -> Clip:
     places = between(u.ravel(), v.ravel(), clip.camera.height, clip.camera.width)
     rgb = np.empty_like(clip.rgb)
     for frame, picture in enumerate(clip.rgb):
-        rgb[frame] = places.read(picture).reshape(picture.shape)
+        copy_channels(places.read(picture).reshape(*picture.shape[:2], 4), rgb[frame])
     return replace(
         clip,
         intrinsics=bent,
@@ -81,7 +81,10 @@ class Flare:
 
     def _square(self, place: np.ndarray, radius: float) -> np.ndarray:
         """(h, w) squared distance from a place, in radii."""
-        x, y = (self._x - np.float32(place[0])) / np.float32(radius), (self._y - np.float32(place[1])) / np.float32(radius)
+        x, y = (
+            (self._x - np.float32(place[0])) / np.float32(radius),
+            (self._y - np.float32(place[1])) / np.float32(radius),
+        )
         return x * x + y * y
 
 

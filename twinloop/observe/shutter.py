@@ -11,66 +11,76 @@ what stands beside it. Paths are read to half a pixel, from a picture of twice t
 
 import numpy as np
 
+from twinloop.observe.sampling import copy_channels
+
 MOST_SAMPLES = 9
 WIDEST_PX = 12
 BLOCK_PX = 4
 STILL_PX = 0.05
 
 
-def exposed(light: np.ndarray, velocity: np.ndarray, *, shutter_s: float, readout_s: float) -> np.ndarray:
-    """(h, w, c) light, of four channels at most, gathered from the (h, w, 2) pixels a second at which all moves."""
-    reach_s = (shutter_s + readout_s) / 2
-    fastest = max(float(velocity.max(initial=0)), -float(velocity.min(initial=0)))
-    if fastest * reach_s < STILL_PX:
-        return light
-    height, width, channels = light.shape
-    blocks = _spread(velocity, fastest * reach_s)
-    rows, columns = np.nonzero(np.abs(blocks).max(axis=-1) * reach_s > STILL_PX)
-    # Twice the pixels a second, a block: places are counted in half pixels from here on.
-    across, down = (2 * blocks[rows, columns]).T[..., None]
-    inside = np.arange(BLOCK_PX, dtype=np.float32)
-    x = 2 * (columns[:, None].astype(np.float32) * BLOCK_PX + inside)
-    y = rows[:, None].astype(np.float32) * BLOCK_PX + inside
-    row_s = ((y + 0.5) / height - 0.5) * np.float32(readout_s)
-    y *= 2
-    doubled = _doubled(light)
-    tall, wide = doubled.shape[:2]
-    # Four numbers are fetched as one of 16 bytes.
-    places = doubled.reshape(-1).view(np.complex128)
-    blur_px = fastest * shutter_s
-    samples = 1 if blur_px < 0.5 else int(np.clip(np.ceil(blur_px) + 1, 3, MOST_SAMPLES))
-    total = np.zeros((len(rows), BLOCK_PX, BLOCK_PX, 4), np.float32)
-    for moment in (np.arange(samples) + 0.5) / samples - 0.5:
-        since = row_s + np.float32(moment * shutter_s)
-        line = np.clip(np.rint(y - down * since), 0, tall - 1)
-        place = np.clip(np.rint(x[:, None] - (across * since)[..., None]), 0, wide - 1)
-        place += wide * line[..., None]
-        total += places.take(place.astype(np.intp), mode="clip").view(np.float32).reshape(total.shape)
-    total /= np.float32(samples)
-    return _pasted(light, rows, columns, total[..., :channels])
+class Shutter:
+    """Of one camera in one episode: pictures of this size, open for so long, the last row read so much later."""
 
+    def __init__(self, height: int, width: int, open_s: float, readout_s: float):
+        self._open_s, self._reach_s = open_s, (open_s + readout_s) / 2
+        self._padded = np.zeros((height, width, 4), np.float32)
+        # Used again for every picture: fresh memory costs more than what is done with it.
+        self._doubled = np.zeros((2 * height - 1, 2 * width - 1, 4), np.float32)
+        self._row_s = ((np.arange(height + -height % BLOCK_PX) + 0.5) / height - 0.5).astype(np.float32) * readout_s
 
-def _doubled(light: np.ndarray) -> np.ndarray:
-    """(2h - 1, 2w - 1, 4): the picture, and between its pixels their means."""
-    height, width, channels = light.shape
-    out = np.zeros((2 * height - 1, 2 * width - 1, 4), np.float32)
-    even = out[::2]
-    even[:, ::2, :channels] = light
-    np.add(even[:, :-2:2], even[:, 2::2], out=even[:, 1::2])
-    even[:, 1::2] *= np.float32(0.5)
-    np.add(even[:-1], even[1:], out=out[1::2])
-    out[1::2] *= np.float32(0.5)
-    return out
+    def exposed(self, light: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+        """(h, w, c) light, of four channels at most, gathered from the (h, w, 2) pixels a second at which all moves."""
+        fastest = max(float(velocity.max(initial=0)), -float(velocity.min(initial=0)))
+        if fastest * self._reach_s < STILL_PX:
+            return light
+        blocks = _spread(velocity, fastest * self._reach_s)
+        rows, columns = np.nonzero(np.abs(blocks).max(axis=-1) * self._reach_s > STILL_PX)
+        # From here on places are counted in half pixels.
+        across, down = 2 * blocks[rows, columns].T[..., None]
+        inside = np.arange(BLOCK_PX)
+        x = 2 * (BLOCK_PX * columns[:, None, None] + inside).astype(np.float32)
+        line = BLOCK_PX * rows[:, None] + inside
+        y, row_s = 2 * line.astype(np.float32), self._row_s[line]
+        self._double(light)
+        tall, wide = self._doubled.shape[:2]
+        # Four numbers are fetched as one of 16 bytes.
+        places = self._doubled.reshape(-1).view(np.complex128)
+        blur_px = fastest * self._open_s
+        samples = 1 if blur_px < 0.5 else int(np.clip(np.ceil(blur_px) + 1, 3, MOST_SAMPLES))
+        total = np.zeros((len(rows), BLOCK_PX, BLOCK_PX), np.complex128)
+        for moment in (np.arange(samples) + 0.5) / samples - 0.5:
+            since = row_s + np.float32(moment * self._open_s)
+            place = x - (across * since)[..., None]
+            np.rint(place, out=place)
+            np.clip(place, 0, wide - 1, out=place)
+            place += (wide * np.clip(np.rint(y - down * since), 0, tall - 1))[..., None]
+            total.view(np.float32)[...] += places.take(place.astype(np.int32), mode="clip").view(np.float32)
+        total.view(np.float32)[...] /= np.float32(samples)
+        return _pasted(light, rows, columns, total.view(np.float32).reshape(*total.shape, 4))
+
+    def _double(self, light: np.ndarray) -> None:
+        """The picture, and between its pixels their means."""
+        copy_channels(light, self._padded)
+        pixels = self._doubled.view(np.complex128)[..., 0]
+        pixels[::2, ::2] = self._padded.view(np.complex128)[..., 0]
+        flat = self._padded.reshape(len(light), -1)
+        means = flat[:, :-4] + flat[:, 4:]
+        means *= np.float32(0.5)
+        pixels[::2, 1::2] = means.view(np.complex128)
+        lines = self._doubled.reshape(len(self._doubled), -1)
+        np.add(lines[:-2:2], lines[2::2], out=lines[1::2])
+        lines[1::2] *= np.float32(0.5)
 
 
 def _pasted(light: np.ndarray, rows: np.ndarray, columns: np.ndarray, blocks: np.ndarray) -> np.ndarray:
-    """A copy of the picture with these (n, BLOCK_PX, BLOCK_PX, c) blocks in it."""
+    """A copy of the picture with these (n, BLOCK_PX, BLOCK_PX, 4) blocks in it."""
     height, width, channels = light.shape
-    below, beside = -height % BLOCK_PX, -width % BLOCK_PX
-    out = np.empty((height + below, width + beside, channels), np.float32)
+    out = np.empty((height + -height % BLOCK_PX, width + -width % BLOCK_PX, channels), np.float32)
     out[:height, :width] = light
     tiled = out.reshape(out.shape[0] // BLOCK_PX, BLOCK_PX, out.shape[1] // BLOCK_PX, BLOCK_PX, channels)
-    tiled[rows, :, columns] = blocks
+    for channel in range(channels):
+        tiled[rows, :, columns, :, channel] = blocks[..., channel]
     return np.ascontiguousarray(out[:height, :width])
 
 
@@ -82,9 +92,11 @@ def _spread(velocity: np.ndarray, reach_px: float) -> np.ndarray:
     # several such numbers says which pixel is fastest.
     packed = (square.view(np.uint32).astype(np.uint64) << np.uint64(32)).reshape(-1)
     packed |= np.arange(height * width, dtype=np.uint64)
-    packed = np.pad(packed.reshape(height, width), ((0, -height % BLOCK_PX), (0, -width % BLOCK_PX)))
+    packed = packed.reshape(height, width)
+    if height % BLOCK_PX or width % BLOCK_PX:
+        packed = np.pad(packed, ((0, -height % BLOCK_PX), (0, -width % BLOCK_PX)))
     packed = packed.reshape(-1, BLOCK_PX, packed.shape[1]).max(axis=1)
-    packed = packed.reshape(len(packed), -1, BLOCK_PX).max(axis=2)
+    packed = np.stack([packed[:, part::BLOCK_PX] for part in range(BLOCK_PX)]).max(axis=0)
     for _ in range(int(np.ceil(min(reach_px, WIDEST_PX) / BLOCK_PX))):
         for turned in (packed, packed.T):
             before = turned.copy()
