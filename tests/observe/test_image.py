@@ -163,8 +163,8 @@ def test_velocities_of_pixels_lead_to_the_next_picture(renderer: Renderer, varie
     clip = renderer.film(episodes, 0, masks=True)["front"]
     labels = label(clip)
     corner = KEYPOINTS.index("object.corner0")
-    moved = np.diff(labels.keypoints_px[:, corner:], axis=0)
-    seen = labels.keypoints_visible[:-1, corner:]
+    moved = np.diff(labels.keypoints.px[:, corner:], axis=0)
+    seen = labels.keypoints.visible[:-1, corner:]
     assert clip.pixel_velocity is not None
     for frame in np.flatnonzero(seen.any(axis=1) & (np.abs(moved).max(axis=(1, 2)) > 0.5)):
         of_object = clip.class_ids[frame] == 2

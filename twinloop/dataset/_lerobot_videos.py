@@ -62,18 +62,23 @@ def video_columns(dataset: Dataset, entries: Sequence[ShardEntry], lengths: np.n
 def video_feature(dataset: Dataset, feature: Feature) -> dict:
     """The entry of info.json; what only a file can tell is left out where there is none."""
     height, width, channels = feature.shape
+    is_depth, is_mask = feature.dtype == "depth", feature.dtype == "mask"
+    if is_mask:
+        channels = 3  # of equal value, the id / 255: lerobot decodes every video that is not depth to RGB
     info: dict[str, object] = {"video.height": height, "video.width": width}
     for entry in _shards(dataset)[:1]:
         facts = facts_of(_source(dataset, entry, feature))
         info |= {"video.codec": facts.codec, "video.pix_fmt": facts.pixels}
-    is_depth = feature.dtype == "depth"
     # lerobot 0.4 writes the name with the prefix, 0.6 reads the one without.
     info |= {"video.is_depth_map": is_depth, "is_depth_map": is_depth}
     info |= {"video.fps": dataset.header.fps, "video.channels": channels, "has_audio": False}
     if is_depth:
         info |= {"video.depth_min": depth.NEAREST_M, "video.depth_max": depth.FARTHEST_M}
         info |= {"video.shift": depth.SHIFT_M, "video.use_log": True, "depth_unit": "m"}
-    return {"dtype": "video", "shape": list(feature.shape), "names": ["height", "width", "channels"], "info": info}
+    if is_mask:
+        info |= {"video.is_mask": True, "mask_names": list(feature.names)}
+    shape = [height, width, channels]
+    return {"dtype": "video", "shape": shape, "names": ["height", "width", "channels"], "info": info}
 
 
 def _shards(dataset: Dataset) -> list[ShardEntry]:

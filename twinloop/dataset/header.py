@@ -13,7 +13,8 @@ from twinloop.observe.recording import Feature
 
 FORMAT_VERSION = 1
 
-CHANNELS = {"video": 3, "depth": 1}
+CHANNELS = {"video": 3, "depth": 1, "mask": 1}
+MOST_IDS = 256  # a mask has 8 bits
 PICTURE_SIDE = (16, 8192)  # what every encoder takes
 
 
@@ -164,6 +165,8 @@ def _picture_problem(feature: Feature) -> str | None:
         return f"has shape {feature.shape}; (height, width, {channels}) was expected of a {feature.dtype}"
     if not all(least <= side <= most for side in feature.shape[:2]):
         return f"has shape {feature.shape}; its sides must be from {least} to {most}"
+    if feature.dtype == "mask" and len(feature.names) > MOST_IDS:
+        return f"has {len(feature.names)} names; a mask tells {MOST_IDS} apart at most"
     # The name becomes that of a file, in the shard and in the export.
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", feature.name):
         return "is a picture; its name may have letters, digits, dots, dashes and underscores only"

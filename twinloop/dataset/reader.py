@@ -96,7 +96,8 @@ class Dataset:
     def pictures(self, episode_index: int, feature: str) -> np.ndarray:
         """The frames of one picture feature of a stored episode, as many as it has rows.
 
-        (length, height, width, 3) uint8 of a video, (length, height, width) float32 metres of a depth.
+        (length, height, width, 3) uint8 of a video, (length, height, width) float32 metres of a depth, and
+        (length, height, width) uint8 ids of a mask; its feature's `names` say what they are.
         """
         wanted = self.header.feature(feature)
         if not wanted.is_picture:

@@ -45,7 +45,7 @@ _X265 = (
 )
 
 # The first that PyAV's FFmpeg has. The second of each is for builds without the first, and as deterministic;
-# those of depth are lossless, since a code that is off by one in a high bit is metres off.
+# those of depth and masks are lossless: a code that is off by one in a high bit is metres off, an id another thing.
 CODECS = {
     "video": (
         Codec("libsvtav1", "yuv420p", {"g": "2", "crf": "30", "preset": "12", "svtav1-params": "lp=1"}),
@@ -55,7 +55,15 @@ CODECS = {
         Codec("libx265", "gray12le", {"preset": "superfast", "x265-params": ":".join(_X265)}),
         Codec("ffv1", "gray12le", {"g": "1", "threads": "1"}),
     ),
+    # x265 takes fourteen times as long for this and half as many bytes again.
+    "mask": (
+        Codec("libx264", "gray", {"g": "2", "bf": "0", "qp": "0", "preset": "superfast", "threads": "1"}),
+        Codec("ffv1", "gray", {"g": "1", "threads": "1"}),
+    ),
 }
+ARRAYS = {"video": "rgb24", "depth": "gray12le", "mask": "gray"}
+"""How PyAV is given the pictures of each kind, and asked for them."""
+FULL_RANGE = 2  # FFmpeg's AVCOL_RANGE_JPEG: 0 to 255, where video usually has 16 to 235
 
 
 @dataclass(frozen=True)
@@ -110,6 +118,9 @@ class VideoWriter:
         self._stream = cast("VideoStream", stream)
         self._stream.height, self._stream.width = feature.shape[:2]
         self._stream.pix_fmt = codec.pixels
+        if feature.dtype == "mask":
+            # Or whoever decodes it to RGB, as lerobot does, would stretch the ids.
+            self._stream.codec_context.color_range = FULL_RANGE
 
     def __enter__(self) -> "VideoWriter":
         return self
@@ -123,12 +134,14 @@ class VideoWriter:
             self._file.close()
 
     def write(self, pictures: np.ndarray) -> None:
-        """(n, height, width, 3) uint8 in RGB, or (n, height, width) metres."""
-        is_depth = self._feature.dtype == "depth"
+        """(n, height, width, 3) uint8 in RGB, (n, height, width) metres or (n, height, width) uint8 ids."""
+        kind = self._feature.dtype
         with self._explained():
             for picture in pictures:  # the encoder takes one at a time
-                pixels = depth.to_codes(picture) if is_depth else np.ascontiguousarray(picture)
-                frame = self._frame(pixels, format="gray12le" if is_depth else "rgb24")
+                pixels = depth.to_codes(picture) if kind == "depth" else np.ascontiguousarray(picture)
+                frame = self._frame(pixels, format=ARRAYS[kind])
+                if kind == "mask":
+                    frame.color_range = FULL_RANGE
                 frame.pts, frame.time_base = self._written, self._time_base
                 self._container.mux(self._stream.encode(frame))
                 self._written += 1
@@ -172,10 +185,10 @@ def facts_of(path: Path) -> VideoFacts:
 
 
 def read_frames(path: Path, feature: Feature, start: int, stop: int, *, fps: float) -> np.ndarray:
-    """Frames [start, stop) of the file: (n, height, width, 3) uint8 in RGB, or (n, height, width) metres."""
-    is_depth = feature.dtype == "depth"
-    shape = feature.shape[:2] if is_depth else feature.shape
-    out = np.empty((stop - start, *shape), np.float32 if is_depth else np.uint8)
+    """Frames [start, stop) of the file: (n, height, width, 3) uint8 in RGB, (n, height, width) metres or uint8 ids."""
+    kind = feature.dtype
+    shape = feature.shape if kind == "video" else feature.shape[:2]
+    out = np.empty((stop - start, *shape), np.float32 if kind == "depth" else np.uint8)
     found = 0
     with _reading(path) as container:
         stream = container.streams.video[0]
@@ -186,8 +199,8 @@ def read_frames(path: Path, feature: Feature, start: int, stop: int, *, fps: flo
             if index >= stop:
                 break
             if index >= start:
-                pixels = frame.to_ndarray(format="gray12le" if is_depth else "rgb24")
-                out[index - start] = depth.to_metres(pixels) if is_depth else pixels
+                pixels = frame.to_ndarray(format=ARRAYS[kind])
+                out[index - start] = depth.to_metres(pixels) if kind == "depth" else pixels
                 found += 1
     if found != stop - start:
         raise CorruptError(f"{path}: has {found} of the frames {start} to {stop - 1}")

@@ -38,12 +38,20 @@ IN_THE_LIGHT = {
 def sensed(clip: Clip, values: Values, *, seed: int, attempt: int, name: str) -> Clip:
     """The clip as camera `name` delivers it: picture and depth."""
     clip = through_lens(clip, values["lens_distortion"])
+    # Of a camera that stores no picture, or no depth, none is made: it stays as it was drawn.
+    rgb, depth_m = clip.rgb, clip.depth_m
+    if clip.camera.rgb:
+        rgb = _delivered(clip, values, seed, attempt, name)
+    if clip.camera.depth:
+        depth_m = sensed_depth(clip, values, rng=episode_rng(seed, attempt, stream=f"depth/{name}"))
+    return replace(clip, rgb=rgb, depth_m=depth_m)
+
+
+def _delivered(clip: Clip, values: Values, seed: int, attempt: int, name: str) -> np.ndarray:
     rgb = clip.rgb
     if any(values[column] != off for column, off in IN_THE_LIGHT.items()):
         rgb = _developed(clip, values, Noise(episode_rng(seed, attempt, stream=f"image/{name}")))
-    rgb = compressed(rgb, values["compression_quality"])
-    depth_m = sensed_depth(clip, values, rng=episode_rng(seed, attempt, stream=f"depth/{name}"))
-    return replace(clip, rgb=rgb, depth_m=depth_m)
+    return compressed(rgb, values["compression_quality"])
 
 
 def _developed(clip: Clip, values: Values, noise: Noise) -> np.ndarray:

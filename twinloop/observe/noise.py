@@ -18,7 +18,7 @@ class Noise:
 
     def __init__(self, rng: np.random.Generator):
         # The fastest of NumPy's generators: bits are most of the work.
-        self._bits = np.random.SFC64(rng.bit_generator.seed_seq.spawn(1)[0])
+        self._bits = np.random.SFC64(rng.spawn(1)[0].bit_generator.random_raw(4))
 
     def normals(self, *shape: int) -> np.ndarray:
         """float32, independent of each other."""

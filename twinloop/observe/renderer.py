@@ -13,13 +13,14 @@ import numpy as np
 from twinloop.observe.appearance import Values, dress, fov_deg, towards_light
 from twinloop.observe.buffers import Buffers
 from twinloop.observe.camera import CameraConfig, Intrinsics, intrinsics_of
-from twinloop.observe.clip import CLASSES, Clip
+from twinloop.observe.clip import Clip
 from twinloop.observe.flow import pixel_velocity
 from twinloop.observe.gl import context
+from twinloop.observe.moments import picture_ticks, states_at
 from twinloop.observe.projection import inverse
 from twinloop.observe.stage import build_stage
+from twinloop.observe.things import things_of
 from twinloop.simulate.episodes import Episodes
-from twinloop.twin.assemble import PREFIX
 from twinloop.twin.clutter import poses as clutter_poses
 from twinloop.twin.twin import Twin
 
@@ -54,15 +55,15 @@ class Renderer:
             view = mujoco.MjvCamera()
             view.type, view.fixedcamid = mujoco.mjtCamera.mjCAMERA_FIXED.value, model.camera(name).id
             self._views[name] = view
-        self._instances, self._classes = _meanings(model)
-        self._names = tuple(model.body(number).name for number in range(model.nbody))
+        self._things = things_of(model)
         self._material: float | None = None
         self._drawn: np.ndarray | None = None
 
     def film(
         self, episodes: Episodes, row: int, *, masks: bool = False, ticks: np.ndarray | None = None
     ) -> dict[str, Clip]:
-        """What every camera sees of one episode: at its own rate, or at these control periods."""
+        """What every camera sees of one episode: at its own rate, or at these control periods. Masks are there if its
+        labels need them, or if they are asked for."""
         values = {column: float(array[row]) for column, array in episodes.draws.values.items()}
         # Another renderer of this process may have drawn into its own buffer since, from another thread even.
         context().make_current()
@@ -74,16 +75,22 @@ class Renderer:
         states = episodes["position"][start : start + length], episodes["environment"][start : start + length]
         moves = values["shutter_ms"] > 0 or values["rolling_shutter_ms"] > 0
         pictured = {
-            name: np.arange(0, length, self.twin.control_hz // camera.rate_hz) if ticks is None else np.asarray(ticks)
+            name: picture_ticks(length, control_hz=self.twin.control_hz, rate_hz=camera.rate_hz)
+            if ticks is None
+            else np.asarray(ticks, float)
             for name, camera in self.cameras.items()
         }
         # Blur follows bodies and a mirror has holes in its depth: both need masks even if nobody asked for them.
         masks = masks or moves or (values["depth_hole_share"] > 0 and values["reflectance"] > 0)
-        buffers = {name: Buffers(self.cameras[name], len(when), masks) for name, when in pictured.items()}
+        buffers = {
+            name: Buffers(self.cameras[name], len(when), masks or self.cameras[name].needs_masks)
+            for name, when in pictured.items()
+        }
         everything = np.unique(np.concatenate(list(pictured.values())))
         # One picture after the other: that is how a graphics context draws.
-        filmed = self._pass(states, everything, pictured, buffers)
-        later = self._pass(states, np.minimum(everything + 1, length - 1), {}, {}) if moves else filmed
+        filmed = self._pass(states_at(*states, everything), everything, pictured, buffers)
+        soon = np.minimum(everything + 1, length - 1)
+        later = self._pass(states_at(*states, soon), soon, {}, {}) if moves else filmed
         return {
             name: self._clip(name, values, pictured[name], np.searchsorted(everything, pictured[name]), buffers[name],
                              filmed, later if moves else None)
@@ -112,13 +119,16 @@ class Renderer:
         pictured: dict[str, np.ndarray],
         buffers: dict[str, Buffers],
     ) -> Filmed:
-        """Go through the ticks once, note where everything is, and draw for the cameras that picture them."""
+        """Go through the ticks once, note where everything is, and draw for the cameras that picture them.
+
+        states: at the ticks.
+        """
         model, data, twin = self.stage.model, self._data, self.twin
         poses = {name: np.zeros((len(ticks), 4, 4)) for name in self.cameras}
         geoms = np.zeros((len(ticks), model.ngeom, 4, 4))
         thing, tool = np.zeros((len(ticks), 4, 4)), np.zeros((len(ticks), 4, 4))
         for number, tick in enumerate(ticks):
-            self._pose(states[0][tick], states[1][tick])
+            self._pose(states[0][number], states[1][number])
             _fill(geoms[number], data.geom_xpos, data.geom_xmat)
             _fill(thing[number], data.xpos[twin.object_body], data.xmat[twin.object_body])
             _fill(tool[number], data.site_xpos[twin.tool_site], data.site_xmat[twin.tool_site])
@@ -171,13 +181,13 @@ class Renderer:
     def _geoms_drawn(self) -> np.ndarray:
         """The geom of each number that is drawn as a colour; number 0 is none. Which are drawn changes only with the
         draw, so it is asked once an episode: asking takes as long as drawing some of them."""
-        scene = self._scene
-        if self._drawn is None or len(self._drawn) != scene.ngeom + 1:
-            self._drawn = np.full(scene.ngeom + 1, -1, np.int16)
+        scene, drawn = self._scene, self._drawn
+        if drawn is None or len(drawn) != scene.ngeom + 1:
+            self._drawn = drawn = np.full(scene.ngeom + 1, -1, np.int16)
             for geom in scene.geoms[: scene.ngeom]:
                 if geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
-                    self._drawn[geom.segid + 1] = geom.objid
-        return self._drawn
+                    drawn[geom.segid + 1] = geom.objid
+        return drawn
 
     def _clip(
         self, name: str, values: Values, ticks: np.ndarray, rows: np.ndarray, buffers: Buffers,
@@ -192,14 +202,14 @@ class Renderer:
             geoms = filmed.geoms[rows], later.geoms[rows]
             pair = pose, later.cameras[name][rows]
             period_s = self.twin.control_period_s
-            velocity = pixel_velocity(depth_m, ids, self._instances, geoms, pair, intrinsics, period_s)
+            velocity = pixel_velocity(depth_m, ids, self._things.instances, geoms, pair, intrinsics, period_s)
         light_px = _towards_px(inverse(pose)[:, :3, :3] @ towards_light(0, values), intrinsics)
         return Clip(
             camera=camera, intrinsics=intrinsics, ticks=ticks, rgb=rgb, depth_m=depth_m, geom_ids=ids,
             camera_to_world=pose, object_to_world=filmed.object[rows], tool_to_world=filmed.tool[rows],
             pixel_velocity=velocity, light_px=light_px,
             object_half_extents_m=np.array(self.twin.object.half_extents_m) * values["object_size_scale"],
-            instances=self._instances, names=self._names, classes=self._classes,
+            things=self._things,
         )  # fmt: skip
 
 
@@ -214,14 +224,3 @@ def _towards_px(directions_in_camera: np.ndarray, intrinsics: Intrinsics) -> np.
     forward = directions_in_camera[:, 2]
     centred = intrinsics.fx * directions_in_camera[:, :2] / np.maximum(np.abs(forward), 0.05)[:, None]
     return np.column_stack([np.add(centred, (intrinsics.cx, intrinsics.cy)), forward > 0])
-
-
-def _meanings(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
-    """The body and the class of every geom; the last entry is for pixels of none."""
-    bodies = np.append(model.geom_bodyid, 0).astype(np.uint16)
-    of_body = np.zeros(model.nbody, np.uint8)
-    for number in range(1, model.nbody):
-        name = model.body(number).name
-        kind = "robot" if name.startswith(PREFIX) else name
-        of_body[number] = CLASSES.index(kind) if kind in CLASSES else 0
-    return bodies, of_body[bodies]

@@ -99,7 +99,7 @@ def width_of(config: RunConfig, workers: int) -> int:
 
 def header_of(config: RunConfig, name: str, episodes: int, keep_rejected: bool) -> Header:
     twin = twin_of(config)
-    features = features_of(twin, config.observe) + picture_features(config.cameras)
+    features = features_of(twin, config.observe) + picture_features(config.cameras, twin)
     return Header(
         name=name,
         source="sim",

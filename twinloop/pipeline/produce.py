@@ -88,7 +88,7 @@ def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer
     if renderer is not None:
         recording = replace(
             recording,
-            features=recording.features + picture_features(config.cameras),
+            features=recording.features + picture_features(config.cameras, twin),
             pictures=pictures_of(episodes, renderer, seed=config.rollout.seed),
         )
     stored = verdicts.storable if job.keep_rejected else verdicts.storable & verdicts.accepted
