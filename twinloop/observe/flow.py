@@ -30,25 +30,22 @@ def pixel_velocity(
     _, first, body = np.unique(bodies, return_index=True, return_inverse=True)
     moved = np.concatenate([later @ inverse(now), still], axis=1)[:, first]
     carried = inverse(camera_to_world[1])[:, None] @ moved @ camera_to_world[0][:, None]
-    # What stands in the world moves in the picture as the world does: most of it is one motion.
-    motion = np.where(_rests(moved), 0, np.arange(len(first)))[:, body].astype(np.uint16)
-    resting, carried = _rests(carried), carried.astype(np.float32)
+    # What stands in the world moves in the picture as the world does. Motion 0 is none.
+    motion = np.where(_rests(moved), 0, np.arange(len(first)))
+    motion = np.where(np.take_along_axis(_rests(carried), motion, axis=1), 0, motion + 1)[:, body].astype(np.uint16)
+    # (f, 12, motions): a motion's numbers are read by pixel, all pixels at once.
+    matrices = np.pad(carried[:, :, :3].reshape(*carried.shape[:2], 12), ((0, 0), (1, 0), (0, 0)))
+    matrices = matrices.swapaxes(1, 2).astype(np.float32)
     height, width = depth_m.shape[1:]
-    ray_x, ray_y, _ = rays(intrinsics, height, width).reshape(-1, 3).T.astype(np.float32)
+    ray_x, ray_y, _ = np.ascontiguousarray(rays(intrinsics, height, width).reshape(-1, 3).T, np.float32)
     scale = np.float32(intrinsics.fx / period_s)
     velocity = np.zeros((*depth_m.shape, 2), np.float32)
     for frame in range(len(depth_m)):
-        # A pixel's u and v are written as one number.
-        out, depth = velocity[frame].reshape(-1).view(np.complex64), depth_m[frame].reshape(-1)
         motions = motion[frame].take(geom_ids[frame].reshape(-1), mode="wrap")
-        # Motion by motion: one matrix for all pixels that share it, and none for those that stand still.
-        for number in np.flatnonzero(~resting[frame]):
-            pixels = np.flatnonzero(motions == number)
-            if len(pixels):
-                sides = ray_x.take(pixels, mode="clip"), ray_y.take(pixels, mode="clip")
-                step = _step(*sides, depth.take(pixels, mode="clip"), carried[frame, number])
-                step *= scale
-                out[pixels] = step
+        pixels = np.flatnonzero(motions)
+        x, y, z, which = (values.take(pixels, mode="clip") for values in (ray_x, ray_y, depth_m[frame], motions))
+        # A pixel's u and v are written as one number.
+        velocity[frame].reshape(-1).view(np.complex64)[pixels] = scale * _step(x, y, z, matrices[frame], which)
     return velocity
 
 
@@ -56,17 +53,27 @@ def _rests(moved: np.ndarray) -> np.ndarray:
     return np.abs(moved - np.eye(4)).max(axis=(-2, -1)) < AT_REST
 
 
-def _step(x: np.ndarray, y: np.ndarray, z: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """(n,) complex: by how much the rays to points at depths z, through x and y at depth 1, go right and down.
+def _step(x: np.ndarray, y: np.ndarray, z: np.ndarray, matrices: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """(n,) complex64: by how much the rays to points at depths z, through x and y at depth 1, go right and down.
 
     0 for a point that ends behind the camera. As drawn: there is no lens in it yet.
     """
-    step = np.zeros(len(x), np.complex64)
-    # (R (x, y, 1) z + t) / z keeps its direction, and saves two products.
+    # (R (x, y, 1) z + t) / z has the same direction, and saves two products.
     nearer = 1 / z
-    right, below, ahead = (row[0] * x + row[1] * y + row[2] + row[3] * nearer for row in matrix[:3])
+    ends = []
+    for row in matrices.reshape(3, 4, -1):
+        a, b, end, d = (part.take(which, mode="clip") for part in row)
+        a *= x
+        b *= y
+        d *= nearer
+        end += a
+        end += b
+        end += d
+        ends.append(end)
+    right, below, ahead = ends
     before = ahead > 1e-6
-    with np.errstate(divide="ignore", invalid="ignore"):
-        step.real, step.imag = right / ahead - x, below / ahead - y
-    step[~before] = 0
+    np.copyto(ahead, 1, where=~before)
+    step = np.empty(len(x), np.complex64)
+    step.real, step.imag = right / ahead - x, below / ahead - y
+    step *= before
     return step

@@ -55,7 +55,7 @@ class Shutter:
             np.rint(place, out=place)
             np.clip(place, 0, wide - 1, out=place)
             place += (wide * np.clip(np.rint(y - down * since), 0, tall - 1))[..., None]
-            total.view(np.float32)[...] += places.take(place.astype(np.int32), mode="clip").view(np.float32)
+            total.view(np.float32)[...] += places.take(place.astype(np.intp), mode="clip").view(np.float32)
         total.view(np.float32)[...] /= np.float32(samples)
         return _pasted(light, rows, columns, total.view(np.float32).reshape(*total.shape, 4))
 
