@@ -16,7 +16,7 @@ from twinloop.observe.recording import Feature
 
 from . import depth
 from ._lerobot_data import CHUNK_FILES
-from .durable import DurableFile, FileDigest
+from .durable import FileDigest, copy_file
 from .layout import SHARDS
 from .manifest import ShardEntry
 from .pictures import video_file
@@ -24,8 +24,6 @@ from .reader import Dataset
 from .video import facts_of
 
 VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
-
-_COPIED_BYTES = 1 << 20
 
 
 def write_videos(dataset: Dataset, out: Path) -> dict[str, FileDigest]:
@@ -96,8 +94,4 @@ def _place(source: Path, target: Path, committed: FileDigest) -> None:
     except FileNotFoundError:
         raise CorruptError(f"{source}: is missing, though the manifest lists it") from None
     except OSError:  # another disk, or one without links
-        with source.open("rb") as original, DurableFile(target) as copy:
-            while part := original.read(_COPIED_BYTES):
-                copy.write(part)
-        if copy.digest != committed:
-            raise CorruptError(f"{source}: has another content than was committed") from None
+        copy_file(source, target, committed)

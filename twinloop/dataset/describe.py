@@ -43,7 +43,13 @@ def describe(path: Path | str) -> dict:
         "hours": dataset.frame_count / header.fps / 3600,
         "bytes": size,
         "features": [
-            {"name": each.name, "dtype": each.dtype, "shape": list(each.shape), "unit": each.unit}
+            {
+                "name": each.name,
+                "dtype": each.dtype,
+                "shape": list(each.shape),
+                "unit": each.unit,
+                "names": list(each.names),
+            }
             for each in header.features
         ],
         "phases": list(header.phases),

@@ -44,15 +44,17 @@ class Clip:
 
     @property
     def instance_ids(self) -> np.ndarray:
-        """(f, h, w) uint8: the body in each pixel, 0 for the background; `names` says which is which."""
-        return self.things.instances[self._geoms()]
+        """(f, h, w) the body in each pixel, 0 for the background; `names` says which is which."""
+        return self.things.instances[self.geoms]
 
     @property
     def class_ids(self) -> np.ndarray:
         """(f, h, w) uint8: index into CLASSES."""
-        return self.things.classes[self._geoms()]
+        return self.things.classes[self.geoms]
 
-    def _geoms(self) -> np.ndarray:
+    @property
+    def geoms(self) -> np.ndarray:
+        """`geom_ids`, where there are any."""
         if self.geom_ids is None:
             raise ValueError("this clip was filmed without masks; film it with masks=True")
         return self.geom_ids

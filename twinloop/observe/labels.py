@@ -68,11 +68,19 @@ def poses(clip: Clip) -> Poses:
     )
 
 
-def keypoints(clip: Clip) -> Keypoints:
-    """Of a clip with masks, whose depth is the true one."""
+def keypoints(clip: Clip, drawn: Clip | None = None) -> Keypoints:
+    """Of a clip with masks. Its depth must be the true one, or `drawn` be the clip before lens and sensor."""
     points = poses(clip).keypoints_in_camera
     pixels = project(points, clip.intrinsics)
-    return Keypoints(pixels, _visible(clip, points, pixels))
+    true = drawn or clip
+    # What lies beyond the edge of what was drawn is in no picture, even where a barrel would pull it in.
+    visible = _unhidden(true, points, project(points, true.intrinsics)) & _inside(clip, pixels)
+    # The centre of a body lies behind its own surface: it is seen where the body is.
+    centre = KEYPOINTS.index("object")
+    u, v = np.nan_to_num(pixels[:, centre].T)[..., None, None]
+    body = clip.things.classes[nearest(clip.geoms, u, v)[:, 0, 0]]
+    visible[:, centre] = _inside(clip, pixels)[:, centre] & (body == CLASSES.index("object"))
+    return Keypoints(pixels, visible)
 
 
 def boxes_px(clip: Clip) -> np.ndarray:
@@ -80,7 +88,7 @@ def boxes_px(clip: Clip) -> np.ndarray:
 
     They are edges: a single pixel is one wide.
     """
-    things = clip.things.thing_of[clip.instance_ids]
+    things = clip.things.thing_of[clip.things.instances][clip.geoms]
     found = [boxes(np.equal(things, number)) for number in range(len(clip.things.boxed))]
     return np.stack(found, axis=1) if found else np.zeros((len(things), 0, 4))
 
@@ -94,15 +102,14 @@ def boxes(masks: np.ndarray) -> np.ndarray:
     return np.where(columns.any(axis=1, keepdims=True), np.column_stack([left, top, right, bottom]), np.nan)
 
 
-def _visible(clip: Clip, points: np.ndarray, pixels: np.ndarray) -> np.ndarray:
-    height, width = clip.depth_m.shape[1:]
-    inside = (
-        (pixels[..., 0] >= 0) & (pixels[..., 0] < width) & (pixels[..., 1] >= 0) & (pixels[..., 1] < height)
-    )  # fmt: skip
+def _inside(clip: Clip, pixels: np.ndarray) -> np.ndarray:
+    """(f, n) whether (f, n, 2) pixels are in the picture; NaN is not."""
+    inside = (pixels >= 0) & (pixels < (clip.camera.width, clip.camera.height))
+    return inside[..., 0] & inside[..., 1]
+
+
+def _unhidden(clip: Clip, points: np.ndarray, pixels: np.ndarray) -> np.ndarray:
+    """(f, n) whether (f, n, 3) points, at these pixels, are in the picture with nothing before them."""
     u, v = np.nan_to_num(pixels[:, None, :, 0]), np.nan_to_num(pixels[:, None, :, 1])
-    seen_m, seen_class = nearest(clip.depth_m, u, v)[:, 0], nearest(clip.class_ids, u, v)[:, 0]
-    visible = inside & (points[..., 2] <= seen_m + SURFACE_M)
-    # The centre of a body lies behind its own surface: it is seen where the body is.
-    centre = KEYPOINTS.index("object")
-    visible[:, centre] = inside[:, centre] & (seen_class[:, centre] == CLASSES.index("object"))
-    return visible
+    seen_m = nearest(clip.depth_m, u, v)[:, 0]
+    return _inside(clip, pixels) & (points[..., 2] <= seen_m + SURFACE_M)

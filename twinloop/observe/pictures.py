@@ -30,7 +30,7 @@ def picture_features(cameras: Mapping[str, CameraConfig], twin: Twin) -> tuple[F
         if camera.depth:
             features.append(Feature(PREFIX + name + DEPTH, "depth", (*size, 1), axes, "m"))
     if any(camera.labels for camera in cameras.values()):
-        things = things_in(twin)
+        things = things_in(twin, cameras)
         for name, camera in cameras.items():
             features += label_features(name, camera, things)
     return tuple(features)

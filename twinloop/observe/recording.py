@@ -24,8 +24,8 @@ class Feature:
     """One recorded quantity: a column of every frame.
 
     `shape` is that of one frame; (1,) is stored as a scalar. `names` labels the elements, `unit` is theirs.
-    A picture is `video`, (height, width, 3) in RGB, `depth`, (height, width, 1) in metres, or `mask`, (height, width, 1)
-    of ids; `names` of a mask are what its ids mean, in order.
+    A picture is `video`, (height, width, 3) in RGB, `depth`, (height, width, 1) in metres, or `mask`, (height, width,
+    1) of ids; `names` of a mask are what its ids mean, in order.
     """
 
     name: str

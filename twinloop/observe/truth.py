@@ -5,16 +5,13 @@ is of the moment in the middle of the exposure. Nothing is NaN, since training c
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import numpy as np
 
 from twinloop.observe.camera import CameraConfig, Label
 from twinloop.observe.clip import CLASSES, Clip
 from twinloop.observe.labels import KEYPOINTS, boxes_px, keypoints, poses
-from twinloop.observe.projection import pixel_centres, undistorted
 from twinloop.observe.recording import PREFIX, Feature
-from twinloop.observe.sampling import nearest
 from twinloop.observe.things import Things
 
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
@@ -56,23 +53,13 @@ def labels_of(clip: Clip, seen: Clip) -> dict[Label, np.ndarray]:
         "boxes": lambda: np.nan_to_num(boxes_px(seen), nan=0.0),
         "boxes_3d": lambda: _boxes_3d(seen),
         "poses": lambda: _poses(seen),
-        "keypoints": lambda: _keypoints(replace(seen, depth_m=bent_depth(clip, seen))),
+        "keypoints": lambda: _keypoints(seen, clip),
     }
     made: dict[Label, np.ndarray] = {}
     for label in clip.camera.labels:
         values = makers[label]()
         made[label] = values if values.dtype == np.uint8 else values.reshape(len(values), -1).astype(np.float32)
     return made
-
-
-def bent_depth(clip: Clip, seen: Clip) -> np.ndarray:
-    """(f, h, w) the true depth where the lens shows it: before the errors of a depth camera."""
-    lens = seen.intrinsics
-    if lens.distortion == 0:
-        return clip.depth_m
-    centre = (lens.cx, lens.cy)
-    source = undistorted(pixel_centres(*clip.depth_m.shape[1:]) - centre, lens) + centre
-    return nearest(clip.depth_m, source[None, ..., 0], source[None, ..., 1])
 
 
 def _poses(clip: Clip) -> np.ndarray:
@@ -86,11 +73,11 @@ def _boxes_3d(clip: Clip) -> np.ndarray:
     return np.concatenate([_position_and_turn(found.object_to_camera), size], axis=1)
 
 
-def _keypoints(clip: Clip) -> np.ndarray:
-    found = keypoints(clip)
+def _keypoints(seen: Clip, drawn: Clip) -> np.ndarray:
+    found = keypoints(seen, drawn)
     behind = np.isnan(found.px[..., 0])
-    seen = np.where(behind, BEHIND, np.where(found.visible, SEEN, HIDDEN))
-    return np.concatenate([np.nan_to_num(found.px, nan=0.0), seen[..., None]], axis=-1)
+    sight = np.where(behind, BEHIND, np.where(found.visible, SEEN, HIDDEN))
+    return np.concatenate([np.nan_to_num(found.px, nan=0.0), sight[..., None]], axis=-1)
 
 
 def _position_and_turn(poses: np.ndarray) -> np.ndarray:
