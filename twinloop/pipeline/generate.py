@@ -112,7 +112,7 @@ def header_of(config: RunConfig, name: str, episodes: int, keep_rejected: bool) 
         shard_episodes=config.dataset.shard_episodes,
         episodes=episodes,
         keep_rejected=keep_rejected,
-        versions=versions(features),
+        versions=versions(features, films=bool(config.cameras)),
     )
 
 

@@ -98,6 +98,7 @@ def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer
     stored = verdicts.storable if job.keep_rejected else verdicts.storable & verdicts.accepted
     attempts = episodes.draws.attempts
     count = len(attempts)
+    made_with = versions(recording.features, films=renderer is not None)
     columns = {
         "attempt": attempts,
         "task": recording.tasks,
@@ -109,7 +110,7 @@ def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer
         "duration_s": episodes.lengths * twin.control_period_s,
         "retries": episodes.retries,
         "last_phase": _last_phases(episodes, twin),
-        **{f"version/{name}": [version] * count for name, version in versions(recording.features).items()},
+        **{f"version/{name}": [version] * count for name, version in made_with.items()},
         **calibration_columns(config.cameras, episodes.draws),
         **{f"draw/{column}": episodes.draws.values[column] for column in episodes.draws.varied},
         **{f"check/{name}": np.asarray(values, float) for name, values in verdicts.measures.items()},
