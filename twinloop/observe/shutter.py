@@ -24,64 +24,56 @@ class Shutter:
 
     def __init__(self, height: int, width: int, open_s: float, readout_s: float):
         self._open_s, self._reach_s = open_s, (open_s + readout_s) / 2
-        self._padded = np.zeros((height, width, 4), np.float32)
         # Used again for every picture: fresh memory costs more than what is done with it.
+        tall, self._wide = height + -height % BLOCK_PX, width + -width % BLOCK_PX
+        self._padded = np.zeros((tall, self._wide, 4), np.float32)
         self._doubled = np.zeros((2 * height - 1, 2 * width - 1, 4), np.float32)
-        self._row_s = ((np.arange(height + -height % BLOCK_PX) + 0.5) / height - 0.5).astype(np.float32) * readout_s
+        self._row_s = ((np.arange(tall) + 0.5) / height - 0.5).astype(np.float32) * np.float32(readout_s)
 
     def exposed(self, light: np.ndarray, velocity: np.ndarray) -> np.ndarray:
         """(h, w, c) light, of four channels at most, gathered from the (h, w, 2) pixels a second at which all moves."""
         fastest = max(float(velocity.max(initial=0)), -float(velocity.min(initial=0)))
         if fastest * self._reach_s < STILL_PX:
             return light
+        height, width = light.shape[:2]
         blocks = _spread(velocity, fastest * self._reach_s)
         rows, columns = np.nonzero(np.abs(blocks).max(axis=-1) * self._reach_s > STILL_PX)
-        # From here on places are counted in half pixels.
-        across, down = 2 * blocks[rows, columns].T[..., None]
-        inside = np.arange(BLOCK_PX)
-        x = 2 * (BLOCK_PX * columns[:, None, None] + inside).astype(np.float32)
-        line = BLOCK_PX * rows[:, None] + inside
-        y, row_s = 2 * line.astype(np.float32), self._row_s[line]
         self._double(light)
-        tall, wide = self._doubled.shape[:2]
-        # Four numbers are fetched as one of 16 bytes.
+        # Four numbers are read and written as one of 16 bytes. Arrays are (row in its block, column in it, block): the
+        # longest axis comes last. Places are counted in half pixels.
         places = self._doubled.reshape(-1).view(np.complex128)
+        lines, pixels = (BLOCK_PX * each + np.arange(BLOCK_PX)[:, None] for each in (rows, columns))
+        across, down = 2 * blocks[rows, columns].T
+        x, y, row_s = 2 * pixels.astype(np.float32), 2 * lines.astype(np.float32), self._row_s[lines]
         blur_px = fastest * self._open_s
         samples = 1 if blur_px < 0.5 else int(np.clip(np.ceil(blur_px) + 1, 3, MOST_SAMPLES))
-        total = np.zeros((len(rows), BLOCK_PX, BLOCK_PX), np.complex128)
+        total = np.zeros((BLOCK_PX, BLOCK_PX, len(rows)), np.complex128)
         for moment in (np.arange(samples) + 0.5) / samples - 0.5:
             since = row_s + np.float32(moment * self._open_s)
-            place = x - (across * since)[..., None]
+            place = x - (across * since)[:, None]
             np.rint(place, out=place)
-            np.clip(place, 0, wide - 1, out=place)
-            place += (wide * np.clip(np.rint(y - down * since), 0, tall - 1))[..., None]
+            np.clip(place, 0, 2 * width - 2, out=place)
+            place += ((2 * width - 1) * np.clip(np.rint(y - down * since), 0, 2 * height - 2))[:, None]
             total.view(np.float32)[...] += places.take(place.astype(np.intp), mode="clip").view(np.float32)
         total.view(np.float32)[...] /= np.float32(samples)
-        return _pasted(light, rows, columns, total.view(np.float32).reshape(*total.shape, 4))
+        self._padded.reshape(-1).view(np.complex128)[lines[:, None] * self._wide + pixels] = total
+        out = np.empty_like(light)
+        copy_channels(self._padded[:height, :width], out)
+        return out
 
     def _double(self, light: np.ndarray) -> None:
         """The picture, and between its pixels their means."""
-        copy_channels(light, self._padded)
+        height, width = light.shape[:2]
+        copy_channels(light, self._padded[:height, :width])
         pixels = self._doubled.view(np.complex128)[..., 0]
-        pixels[::2, ::2] = self._padded.view(np.complex128)[..., 0]
-        flat = self._padded.reshape(len(light), -1)
+        pixels[::2, ::2] = self._padded[:height, :width].view(np.complex128)[..., 0]
+        flat = self._padded.reshape(len(self._padded), -1)[:height, : 4 * width]
         means = flat[:, :-4] + flat[:, 4:]
         means *= np.float32(0.5)
         pixels[::2, 1::2] = means.view(np.complex128)
         lines = self._doubled.reshape(len(self._doubled), -1)
         np.add(lines[:-2:2], lines[2::2], out=lines[1::2])
         lines[1::2] *= np.float32(0.5)
-
-
-def _pasted(light: np.ndarray, rows: np.ndarray, columns: np.ndarray, blocks: np.ndarray) -> np.ndarray:
-    """A copy of the picture with these (n, BLOCK_PX, BLOCK_PX, 4) blocks in it."""
-    height, width, channels = light.shape
-    out = np.empty((height + -height % BLOCK_PX, width + -width % BLOCK_PX, channels), np.float32)
-    out[:height, :width] = light
-    tiled = out.reshape(out.shape[0] // BLOCK_PX, BLOCK_PX, out.shape[1] // BLOCK_PX, BLOCK_PX, channels)
-    for channel in range(channels):
-        tiled[rows, :, columns, :, channel] = blocks[..., channel]
-    return np.ascontiguousarray(out[:height, :width])
 
 
 def _spread(velocity: np.ndarray, reach_px: float) -> np.ndarray:
