@@ -8,6 +8,7 @@ import pytest
 
 from tests.dataset.synthetic import FEATURES, LABELLED, MASK, header, run
 from twinloop.dataset import Dataset, DatasetWriter, merge, verify
+from twinloop.dataset.identity import differences
 from twinloop.dataset.video import CODECS
 from twinloop.errors import CorruptError, DatasetError
 
@@ -86,6 +87,20 @@ def test_another_resolution_is_refused_and_told(tmp_path, parts):
     with pytest.raises(DatasetError, match=r"feature observation\.images\.front .*absent"):
         merge(tmp_path / "c", [parts[0], tmp_path / "blind"])
     assert not (tmp_path / "c").exists()
+
+
+def test_of_many_names_only_those_that_differ_are_told():
+    many = tuple(f"body{number}" for number in range(20))
+    few, more = (dataclasses.replace(MASK, names=names) for names in (many, (*many, "mug")))
+    one, other = (header(features=(*FEATURES, mask)) for mask in (few, more))
+    (found,) = differences(one, other)
+    assert (found.mine, found.theirs) == ("mask[32, 48, 1] [20 names]", "mask[32, 48, 1] [21 names: mug]")
+    turned = header(features=(*FEATURES, dataclasses.replace(MASK, names=(*many[:18], "body19", "body18"))))
+    (found,) = differences(one, turned)
+    assert (found.mine, found.theirs) == (
+        "mask[32, 48, 1] [20 names: body18, body19]",
+        "mask[32, 48, 1] [20 names: body19, body18]",
+    )
 
 
 def test_another_codec_is_refused_and_told(tmp_path, parts, monkeypatch):

@@ -124,7 +124,8 @@ def test_classes_follow_from_names_and_from_what_a_body_hangs_on():
       <body name="clutter/mug"><geom size=".1"/></body>
       <body name="person"><geom size=".1"/><body name="forearm"><geom size=".1"/></body></body>
       <body><geom size=".1"/></body>
-      <body name="lamp"><geom size=".1"/></body><body name="distractor/cup"><geom size=".1"/></body><body name="empty"/></worldbody></mujoco>""")
+      <body name="lamp"><geom size=".1"/></body>
+      <body name="distractor/cup"><geom size=".1"/></body><body name="empty"/></worldbody></mujoco>""")
     things = things_of(model)
     kinds = [CLASSES[kind] for kind in things.classes]
     assert kinds == ["background", "clutter", "person", "person", "robot", "background", "clutter", "background"]
