@@ -188,10 +188,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "cameras.yaml"
         write_config(config)
-        ways = {(1, None), (CORES, None), (CORES, 0)}
-        limits = {
-            way: rate("bare", config, args.seconds, processes=way[0], threads=way[1]) for way in sorted(ways, key=str)
-        }
+        load = os.getloadavg()[0]
+        ways = ((1, None), (CORES, None), (CORES, 0))
+        limits = {way: rate("bare", config, args.seconds, processes=way[0], threads=way[1]) for way in ways}
         best = max(limits, key=lambda way: limits[way][0])
         ours = generated(config, Path(folder) / "dataset", args.episodes)
         again = rate("bare", config, args.seconds, processes=best[0], threads=best[1])
@@ -211,6 +210,8 @@ def main() -> None:
         "drawn_cpu_ms": 1000 * alone[1],
         "generate_cpu_ms": 1000 * ours[1],
         "cpu_ratio": limit_ms / (1000 * ours[1]),
+        "load_before": load,
+        "load_after": os.getloadavg()[0],
     }
     for name, value in results.items():
         print(f"{name:28} {value:8.2f}")
