@@ -21,7 +21,7 @@ from twinloop.twin.twin import Twin
 def pair(request: pytest.FixtureRequest, clips: dict[str, Clip], few: Episodes) -> tuple[Clip, Clip]:
     """As drawn, and as a camera with a bad depth sensor delivers it."""
     clip = clips["front"]
-    drawn = replace(clip, camera=replace(clip.camera, labels=LABELS))
+    drawn = replace(clip, camera=replace(clip.camera, depth=True, labels=LABELS))
     values = values_of(few, 2, lens_distortion=request.param, depth_hole_share=0.5, depth_quantisation_mm=50.0)
     return drawn, sensed(drawn, values, seed=0, attempt=2, name="front")
 

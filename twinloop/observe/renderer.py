@@ -60,6 +60,7 @@ class Renderer:
         self._things = things_of(model)
         self._material: float | None = None
         self._bystander: dict[str, np.ndarray] = {}
+        self._drawn: np.ndarray | None = None
 
     def film(
         self, episodes: Episodes, row: int, *, masks: bool = False, ticks: np.ndarray | None = None
@@ -72,6 +73,7 @@ class Renderer:
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._gl)
         self._dress(values)
         self._furnish(values)
+        self._drawn = None
         start, length = episodes.starts[row], episodes.lengths[row]
         rows = slice(start, start + length)
         states = episodes["position"][rows], episodes["environment"][rows]
@@ -195,14 +197,23 @@ class Renderer:
         mujoco.mjr_render(buffers.viewport, scene, self._gl)
         flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 0
         mujoco.mjr_readPixels(buffers.colours, None, buffers.viewport, self._gl)
-        lookup = np.full(scene.ngeom + 1, -1, np.int16)
-        for geom in scene.geoms[: scene.ngeom]:
-            if geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
-                lookup[geom.segid + 1] = geom.objid
-            elif geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_FLEX:
-                lookup[geom.segid + 1] = self.stage.object_geom
-        coded = buffers.colours[..., 0].astype(np.int32) + 256 * buffers.colours[..., 1].astype(np.int32)
-        buffers.ids[place] = lookup[coded]
+        coded = buffers.colours[..., 0].astype(np.uint16)
+        if scene.ngeom >= 256:
+            coded += 256 * buffers.colours[..., 1].astype(np.uint16)
+        self._geoms_drawn().take(coded, out=buffers.ids[place], mode="clip")
+
+    def _geoms_drawn(self) -> np.ndarray:
+        """The geom of each number that is drawn as a colour; number 0 is none. Which are drawn changes only with the
+        draw, so it is asked once an episode: asking takes as long as drawing some of them."""
+        scene, drawn = self._scene, self._drawn
+        if drawn is None or len(drawn) != scene.ngeom + 1:
+            self._drawn = drawn = np.full(scene.ngeom + 1, -1, np.int16)
+            for geom in scene.geoms[: scene.ngeom]:
+                if geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
+                    drawn[geom.segid + 1] = geom.objid
+                elif geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_FLEX:
+                    drawn[geom.segid + 1] = self.stage.object_geom
+        return drawn
 
     def _clip(
         self, name: str, values: Values, ticks: np.ndarray, rows: np.ndarray, buffers: Buffers,
@@ -216,7 +227,8 @@ class Renderer:
         if later is not None and ids is not None:
             geoms = filmed.geoms[rows], later.geoms[rows]
             pair = pose, later.cameras[name][rows]
-            velocity = pixel_velocity(depth_m, ids, geoms, pair, intrinsics, self.twin.control_period_s)
+            period_s = self.twin.control_period_s
+            velocity = pixel_velocity(depth_m, ids, self._things.instances, geoms, pair, intrinsics, period_s)
         light_px = _towards_px(inverse(pose)[:, :3, :3] @ towards_brightest(self.stage, values), intrinsics)
         return Clip(
             camera=camera, intrinsics=intrinsics, ticks=ticks, rgb=rgb, depth_m=depth_m, geom_ids=ids,

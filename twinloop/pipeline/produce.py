@@ -82,11 +82,15 @@ def produce(job: Job, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeR
     expert = Expert(twin, config.expert, width=job.width, seed=seed)
     # Made before the first episode: a machine that cannot draw says so at once.
     renderer = Renderer(twin, config.cameras) if config.cameras else None
+    cell = Cell(twin, width=job.width)
     blocks = (sampler.draw(first, stop) for first, stop in ranges)
-    for episodes in rollout(Cell(twin, width=job.width), blocks, expert, seed=seed):
-        attempts = episodes.draws.attempts
-        first, stop = int(attempts[0]), int(attempts[-1]) + 1
-        yield (first, stop), _write(episodes, config, twin, job, renderer)
+    # Filming takes a hundred times as long as simulating: a worker that took its next range early, to keep its slots
+    # full, would sit on it while another has nothing to do.
+    for some in (iter([block]) for block in blocks) if renderer else (blocks,):
+        for episodes in rollout(cell, some, expert, seed=seed):
+            attempts = episodes.draws.attempts
+            first, stop = int(attempts[0]), int(attempts[-1]) + 1
+            yield (first, stop), _write(episodes, config, twin, job, renderer)
 
 
 def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer: Renderer | None) -> ShardDraft:
@@ -101,6 +105,7 @@ def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer
     stored = verdicts.storable if job.keep_rejected else verdicts.storable & verdicts.accepted
     attempts = episodes.draws.attempts
     count = len(attempts)
+    made_with = versions(recording.features, films=renderer is not None)
     columns = {
         "attempt": attempts,
         "task": recording.tasks,
@@ -113,7 +118,7 @@ def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer
         "retries": episodes.retries,
         "last_phase": _last_phases(episodes, twin),
         "failure": failures_of(episodes, twin, config.curate),
-        **{f"version/{name}": [version] * count for name, version in versions(recording.features).items()},
+        **{f"version/{name}": [version] * count for name, version in made_with.items()},
         **calibration_columns(config.cameras, episodes.draws),
         **{f"draw/{column}": episodes.draws.values[column] for column in episodes.draws.varied},
         **{f"check/{name}": np.asarray(values, float) for name, values in verdicts.measures.items()},
