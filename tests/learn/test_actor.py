@@ -49,6 +49,7 @@ class Scripted:
     def chunks(
         self, observation: Mapping[str, np.ndarray], *, instructions: Sequence[str], real: bool, noise: np.ndarray
     ) -> np.ndarray:
+        assert not real
         assert len({len(instructions), len(noise), BATCH}) == 1
         self.asked.append(observation["observation.state"].copy())
         self.noises.append(noise.copy())

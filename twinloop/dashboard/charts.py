@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.curate.coverage import PairGrid
-from twinloop.dashboard.rates import ParameterRates
+from twinloop.curate.rates import ParameterRates
 from twinloop.dashboard.svg import Axis, Plot, canvas, number, percent, points, px, safe, tooltip
 
 BAR_ROW_PX = 30

@@ -19,7 +19,7 @@ from twinloop.simulate.progress import Progress
 from twinloop.twin.twin import Twin
 
 BATCH = 16
-"""Situations that a brain is asked about at once. With 256 slots and 8 executed actions a chunk, 32 are due a period."""
+"""Situations that a brain is asked about at once. With 256 slots and chunks of 8 actions, 32 are due a period."""
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ The physics is not touched: the same episode can be seen through any sensors. Ea
 what was there `delay` ago, and while it is lost, what it showed last), then wrong (bias, noise), then rounded to the
 sensor's step. A velocity may be the difference of two such positions, as on most servos.
 
-All that is random is drawn before an episode begins (`sensor_errors.py`). What is left is a function of that and of what was
-there up to now, so `sense`, which looks back on whole episodes, and a policy's `Watch`, which lives through them, see
-the same bits.
+All that is random is drawn before an episode begins (`sensor_errors.py`). What is left is a function of that and of
+what was there up to now, so `sense`, which looks back on whole episodes, and a policy's `Watch`, which lives through
+them, see the same bits.
 """
 
 from collections.abc import Callable, Mapping
@@ -50,7 +50,7 @@ def sense(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int) -
     if is_plain(episodes.draws, config) or not lengths.any():
         return {channel: episodes[channel] for channel in channels}
     # One episode at a time: each has its own generator and its own length.
-    drawn = [errors_of(twin, episodes.draws, row, seed=seed) for row in np.flatnonzero(lengths)]
+    drawn = [errors_of(twin, episodes.draws, row, seed=seed) for row in map(int, np.flatnonzero(lengths))]
     errors = {
         name: np.concatenate([each[name][:length] for each, length in zip(drawn, lengths[lengths > 0], strict=True)])
         for name in drawn[0]

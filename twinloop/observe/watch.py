@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from twinloop.observe.sensor_errors import errors_of
 from twinloop.observe.features import SOURCES
+from twinloop.observe.sensor_errors import errors_of
 from twinloop.observe.sensors import SEEN, ObserveConfig, differentiated, is_plain, tell
 from twinloop.randomize.draw import Draws
 from twinloop.simulate.cell import Cell

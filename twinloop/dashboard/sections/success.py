@@ -1,10 +1,10 @@
 """Where in the parameters' ranges episodes succeed, and where they do not."""
 
+from twinloop.curate.rates import ParameterRates
 from twinloop.dashboard.charts import rates
 from twinloop.dashboard.labels import unit_label, with_unit
 from twinloop.dashboard.material import Material
 from twinloop.dashboard.page import Section, card, cards, text
-from twinloop.dashboard.rates import ParameterRates
 from twinloop.dashboard.svg import number, percent
 
 MOST_COLUMNS = 24
