@@ -1,5 +1,6 @@
 """A brain without training: it does what was done in the most similar moments of some demonstrations."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,9 +59,10 @@ class Neighbours:
 
     def save(self, path: Path) -> None:
         arrays = {"moments": self.moments, "futures": self.futures, "mean": self.mean, "scale": self.scale}
-        np.savez(path, allow_pickle=False, **arrays)
+        np.savez(path, allow_pickle=False, space=json.dumps(self.space.to_json()), **arrays)
 
     @classmethod
-    def load(cls, path: str, twin: Twin) -> "Neighbours":
+    def load(cls, path: Path) -> "Neighbours":
         with np.load(path) as arrays:
-            return cls(space_of(twin), **{name: arrays[name] for name in ("moments", "futures", "mean", "scale")})
+            space = Space.from_json(json.loads(str(arrays["space"])))
+            return cls(space, *(arrays[name] for name in ("moments", "futures", "mean", "scale")))
