@@ -50,7 +50,12 @@ class Outcomes:
         }
         columns |= {DRAW + name: values for name, values in self.draws.items()}
         columns |= {CHECK + name: values for name, values in self.checks.items()}
-        return pa.table(columns)
+        # What is not known is null on disk.
+        known = {
+            name: pa.array(values, from_pandas=True) if isinstance(values, np.ndarray) else values
+            for name, values in columns.items()
+        }
+        return pa.table(known)
 
     @classmethod
     def of_table(cls, table: pa.Table, phases: tuple[str, ...]) -> "Outcomes":
