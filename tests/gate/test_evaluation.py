@@ -1,4 +1,4 @@
-"""An evaluation is a record: it counts what happened, comes back from disk as it was, and notices when it was changed."""
+"""An evaluation is a record: it counts what happened, comes back from disk as it was, and notices any change."""
 
 import json
 from dataclasses import replace

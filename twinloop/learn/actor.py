@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.learn.brain import Brain
+from twinloop.observe.eyes import Eyes
 from twinloop.observe.watch import Watch
 from twinloop.randomize.draw import Draws, episode_rng
 from twinloop.simulate.actor import Act
@@ -31,8 +32,18 @@ class ActingConfig:
 
 
 class PolicyActor:
-    def __init__(self, twin: Twin, brain: Brain, watch: Watch, config: ActingConfig, *, width: int, seed: int):
-        self.twin, self.brain, self.watch, self.seed = twin, brain, watch, seed
+    def __init__(
+        self,
+        twin: Twin,
+        brain: Brain,
+        watch: Watch,
+        config: ActingConfig,
+        *,
+        width: int,
+        seed: int,
+        eyes: Eyes | None = None,
+    ):
+        self.twin, self.brain, self.watch, self.eyes, self.seed = twin, brain, watch, eyes, seed
         self._ending, self._progress = Ending(twin, width=width), Progress(twin, width=width)
         self._keep = 0.0 if config.ensemble is None else float(np.exp(-config.ensemble))
         self._executed = brain.executed if config.ensemble is None else 1
@@ -52,6 +63,8 @@ class PolicyActor:
 
     def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
         self.watch.begin(ids, draws, rows)
+        if self.eyes is not None:
+            self.eyes.begin(ids, draws, rows)
         self._ending.begin(ids)
         self._progress.begin(ids)
         self._running[ids] = True
@@ -63,6 +76,8 @@ class PolicyActor:
 
     def act(self, cell: Cell) -> Act:
         seen = self.watch.look(cell)
+        if self.eyes is not None:
+            self.eyes.note(cell)
         over, lost = self._ending.look(cell)
         self._progress.look(cell)
         self._running &= ~over
@@ -89,7 +104,10 @@ class PolicyActor:
             generator = self._generators[slot]
             assert generator is not None
             generator.standard_normal(out=noise[place], dtype=np.float32)
+        # Pictures are drawn for those who ask, and for nobody else.
+        pictures = {} if self.eyes is None else self.eyes.look(ids)
         observation = {name: _filled(values[ids]) for name, values in seen.items()}
+        observation |= {name: _filled(values) for name, values in pictures.items()}
         chunks = self.brain.chunks(
             observation, instructions=[self.twin.instruction] * BATCH, real=False, noise=noise
         )[: len(ids)]  # fmt: skip

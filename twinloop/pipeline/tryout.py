@@ -13,6 +13,7 @@ from twinloop.curate.judge import judge
 from twinloop.gate.outcomes import Outcomes
 from twinloop.learn.actor import ActingConfig, PolicyActor
 from twinloop.learn.brain import Brain
+from twinloop.observe.eyes import Eyes
 from twinloop.observe.watch import Watch
 from twinloop.pipeline.config import RunConfig, config_from_text
 from twinloop.pipeline.produce import EpisodeRange, twin_of
@@ -51,7 +52,9 @@ def acted(
     seed = config.rollout.seed
     vectors = tuple(feature.name for feature in brain.space.vectors)
     watch = Watch(twin, config.observe, width=width, seed=seed, features=vectors)
-    actor = PolicyActor(twin, brain, watch, acting, width=width, seed=seed)
+    pictures = tuple(feature.name for feature in brain.space.pictures)
+    eyes = Eyes(twin, config.cameras, pictures, width=width, seed=seed) if pictures else None
+    actor = PolicyActor(twin, brain, watch, acting, width=width, seed=seed, eyes=eyes)
     return rollout(Cell(twin, width=width), iter(blocks), actor, seed=seed)
 
 
