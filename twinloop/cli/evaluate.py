@@ -11,10 +11,17 @@ from rich.table import Table
 
 from twinloop.cli.arguments import config_of, count, number
 from twinloop.cli.trial_progress import show_trial
+from twinloop.dashboard.evaluation import difference_text, rate_text, write_evaluation_report
+from twinloop.dashboard.labels import reason_label
+from twinloop.dashboard.sections.success import fall_sentence
 from twinloop.errors import RenderError, UsageError
+from twinloop.gate import Comparison, Evaluation, compare, load_evaluation, write_evaluation
+from twinloop.gate.evaluation import EVALUATION
+from twinloop.learn.actor import ActingConfig
 from twinloop.pipeline.candidate import Candidate, candidate_of, home_config
+from twinloop.pipeline.clips import film
 from twinloop.pipeline.config import RunConfig
-from twinloop.pipeline.evaluate import evaluate, unseen_seed, with_seed
+from twinloop.pipeline.evaluate import TrialProgress, evaluate, unseen_seed, with_seed
 
 EXAMPLES = """\
 examples:
@@ -51,11 +58,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    from twinloop.dashboard.evaluation import write_evaluation_report
-    from twinloop.gate import compare, load_evaluation, write_evaluation
-    from twinloop.gate.evaluation import EVALUATION
-    from twinloop.learn.actor import ActingConfig
-
     candidate = candidate_of(args.checkpoint)
     rival = theirs = None
     if args.against is not None:
@@ -73,22 +75,30 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     out = args.out or Path("evaluations") / candidate.name
     acting = ActingConfig(args.ensemble)
 
-    def judged(who: Candidate):
-        with show_trial(console, who.name) as on_progress:
+    speeds: list[float] = []
+
+    def judged(who: Candidate) -> Evaluation:
+        with show_trial(console, who.name) as show:
+
+            def on_progress(progress: TrialProgress) -> None:
+                speeds.append(progress.episodes_per_second)
+                show(progress)
+
             return evaluate(
                 who, config, config_name=name, episodes=episodes, workers=args.workers, acting=acting,
                 on_progress=on_progress,
             )  # fmt: skip
 
     ours = judged(candidate)
+    speed = speeds[-1]
     write_evaluation(ours, out)
     if rival is not None:
         theirs = judged(rival)
         write_evaluation(theirs, out / "against")
     comparison = compare(ours, theirs) if theirs is not None else None
-    clips = _film(args, candidate, config, ours, out, acting, console)
+    clips = _film(candidate, config, ours, out, console, most=args.clips, acting=acting)
     report = write_evaluation_report(ours, out, comparison=comparison, clips=clips)
-    _summarise(console, ours, comparison, report)
+    _summarise(console, ours, comparison, speed, report)
     return {
         "path": str(out),
         "report": str(report),
@@ -96,6 +106,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "config_digest": ours.subject.config_digest,
         "seed": seed,
         **ours.results(),
+        "episodes_per_second": round(speed, 2),
         "clips": [str(path) for path in clips.values()],
         "comparison": comparison.to_json() if comparison is not None else None,
     }
@@ -108,10 +119,17 @@ def _config(args: argparse.Namespace, candidate: Candidate) -> tuple[RunConfig, 
     return home
 
 
-def _film(args, candidate: Candidate, config: RunConfig, ours, out: Path, acting, console: Console) -> dict[int, Path]:
-    from twinloop.pipeline.clips import film
-
-    failed = ours.outcomes.attempt[~ours.outcomes.success][: args.clips].tolist()
+def _film(
+    candidate: Candidate,
+    config: RunConfig,
+    ours: Evaluation,
+    out: Path,
+    console: Console,
+    *,
+    most: int,
+    acting: ActingConfig,
+) -> dict[int, Path]:
+    failed = ours.outcomes.attempt[~ours.outcomes.success][:most].tolist()
     try:
         return film(candidate, config, failed, out, acting=acting)
     except (RenderError, UsageError) as error:
@@ -119,11 +137,7 @@ def _film(args, candidate: Candidate, config: RunConfig, ours, out: Path, acting
         return {}
 
 
-def _summarise(console: Console, ours, comparison, report: Path) -> None:
-    from twinloop.dashboard.evaluation import difference_text, rate_text
-    from twinloop.dashboard.labels import reason_label
-    from twinloop.dashboard.sections.success import fall_sentence
-
+def _summarise(console: Console, ours: Evaluation, comparison: Comparison | None, speed: float, report: Path) -> None:
     subject, success = ours.subject, ours.success
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_row("policy", f"{subject.checkpoint} ({subject.policy}), {subject.config_name}, seed {subject.seed}")
@@ -144,6 +158,7 @@ def _summarise(console: Console, ours, comparison, report: Path) -> None:
         theirs = comparison.theirs
         table.add_row("against", f"{theirs.checkpoint}: {rate_text(comparison.their_success)} of {comparison.trials:,}")
         table.add_row("difference", difference_text(comparison))
+    table.add_row("speed", f"{speed:.1f} episodes/s")
     table.add_row("report", str(report))
     console.print()
     console.print(table)
