@@ -59,10 +59,11 @@ class Neighbours:
 
     def save(self, path: Path) -> None:
         arrays = {"moments": self.moments, "futures": self.futures, "mean": self.mean, "scale": self.scale}
-        np.savez(path, allow_pickle=False, space=json.dumps(self.space.to_json()), **arrays)
+        np.savez(path, allow_pickle=False, space=json.dumps(self.space.to_json()), executed=self.executed, **arrays)
 
     @classmethod
     def load(cls, path: Path) -> "Neighbours":
         with np.load(path) as arrays:
             space = Space.from_json(json.loads(str(arrays["space"])))
-            return cls(space, *(arrays[name] for name in ("moments", "futures", "mean", "scale")))
+            numbers = (arrays[name] for name in ("moments", "futures", "mean", "scale"))
+            return cls(space, *numbers, executed=int(arrays["executed"]))

@@ -93,7 +93,7 @@ def test_every_command_has_help_with_examples(command: str):
     assert "--json" in done.stdout
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/cameras.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/cameras.md", "docs/evaluating.md"])
 def test_links_and_pictures_lead_somewhere(page: str):
     file = ROOT / page
     for link in re.findall(r"\]\(([^)#]+)\)", file.read_text()):

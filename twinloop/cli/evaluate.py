@@ -65,7 +65,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             theirs = load_evaluation(args.against)
         else:
             rival = candidate_of(args.against)
-    config, name = _config(args, candidate)
+    config, name = _config(args, candidate, console)
     seed = args.seed
     if seed is None:
         both = [candidate] if rival is None else [candidate, rival]
@@ -112,11 +112,14 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     }
 
 
-def _config(args: argparse.Namespace, candidate: Candidate) -> tuple[RunConfig, str]:
+def _config(args: argparse.Namespace, candidate: Candidate, console: Console) -> tuple[RunConfig, str]:
     home = home_config(candidate) if args.config is None else None
-    if home is None:
-        return config_of(args)
-    return home
+    if home is not None:
+        return home
+    config, name = config_of(args)
+    if args.config is None and config.digest not in {digest for _, digest in candidate.runs}:
+        console.print(f"The config it was trained with is not at hand; it acts in the embedded cell, {name}.")
+    return config, name
 
 
 def _film(

@@ -20,7 +20,7 @@ from twinloop.twin.twin import Twin
 class Candidate:
     """name: for people. digest: what it is. policy: its kind. space: what it reads and commands.
     load: makes the brain, in whichever process it is called. seeds: of the simulated runs it was trained on.
-    runs: where those are, and the digests of their configs."""
+    runs: the folders those may be in, and the digests of their configs."""
 
     name: str
     digest: str
@@ -42,12 +42,16 @@ def candidate_of(checkpoint: Path) -> Candidate:
         space=card.space,
         load=partial(_load, str(checkpoint.resolve())),
         seeds=frozenset(int(source["run_seed"]) for source in simulated),
-        runs=tuple((Path(source["path"]), source["config_digest"]) for source in simulated),
+        runs=tuple(
+            (folder / str(source["path"]), str(source["config_digest"]))
+            for source in simulated
+            for folder in (Path(), Path("datasets"), checkpoint.parent, checkpoint.parent.parent / "datasets")
+        ),
     )
 
 
 def home_config(candidate: Candidate) -> tuple[RunConfig, str] | None:
-    """The config of the first simulated dataset it was trained on, where that still is what it was, and its name."""
+    """The config of a simulated dataset it was trained on, where that is found and is what it was, and its name."""
     for folder, digest in candidate.runs:
         path = folder / "config.yaml"
         if path.is_file():

@@ -17,7 +17,8 @@ from twinloop.pipeline.tryout import acted
 from twinloop.randomize.draw import Sampler
 from twinloop.simulate.episodes import Episodes
 
-PIXELS = 224
+PIXELS = 192
+EVERY = 2  # control periods from picture to picture
 FOLDER = "clips"
 
 
@@ -38,12 +39,15 @@ def film(
     for episodes in acted(config, twin, candidate.load(), acting, blocks, width=len(attempts)):
         attempt = int(episodes.draws.attempts[0])
         if episodes.lengths[0]:
-            films[attempt] = _write(episodes, renderer, folder / f"attempt-{attempt:06d}.mp4", fps=twin.control_hz)
+            films[attempt] = _write(
+                episodes, renderer, folder / f"attempt-{attempt:06d}.mp4", fps=twin.control_hz / EVERY
+            )
     return {attempt: films[attempt] for attempt in attempts if attempt in films}
 
 
-def _write(episodes: Episodes, renderer: Renderer, path: Path, *, fps: int) -> Path:
-    views = [clip.rgb for clip in renderer.film(episodes, 0).values()]
+def _write(episodes: Episodes, renderer: Renderer, path: Path, *, fps: float) -> Path:
+    ticks = np.arange(0, episodes.lengths[0], EVERY)
+    views = [clip.rgb for clip in renderer.film(episodes, 0, ticks=ticks).values()]
     pictures = np.concatenate(views, axis=2)
     feature = Feature("clip", "video", pictures.shape[1:])
     with VideoWriter(path, feature, fps) as writer:
