@@ -83,8 +83,8 @@ class _Saboteur:
     def __init__(self, expert: Expert, cell: Cell, slot: int):
         self.expert, self.cell, self.slot, self.period = expert, cell, slot, 0
 
-    def begin(self, ids, attempts):
-        self.expert.begin(ids, attempts)
+    def begin(self, ids, draws, rows):
+        self.expert.begin(ids, draws, rows)
 
     def act(self, cell: Cell):
         self.period += 1

@@ -123,7 +123,9 @@ def test_every_parameter_has_its_picture_and_the_page_shows_it():
     assert {file.name for file in rows.iterdir()} == {entry["file"] for entry in index.values()} | {"index.json"}
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/cameras.md", "docs/look.md", "docs/parameters.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/cameras.md", "docs/look.md", "docs/parameters.md", "docs/evaluating.md"]
+)
 def test_links_and_pictures_lead_somewhere(page: str):
     file = ROOT / page
     for link in re.findall(r"\]\(([^)#]+)\)", file.read_text()):

@@ -26,11 +26,14 @@ COMMANDS = {
     "verify": "recompute every digest; name what is wrong",
     "merge": "join datasets of one schema",
     "report": "write the HTML report of a dataset",
+    "train": "a policy from one or several datasets",
+    "finetune": "go on training a policy on a little real data",
+    "evaluate": "let a policy act in the twin and judge it, with intervals",
     "parameters": "the table of everything a config may vary",
 }
 
 # Commands with workers of their own: these load what they need while this process loads what it needs.
-WORK = {"generate": "twinloop.pipeline.produce"}
+WORK = {"generate": "twinloop.pipeline.produce", "evaluate": "twinloop.pipeline.tryout"}
 
 EXAMPLES = """\
 examples:

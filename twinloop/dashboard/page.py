@@ -1,11 +1,14 @@
 """The pieces of the page: sections, cards, tables, legends. Arguments named `inner` are markup, others text."""
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from twinloop.dashboard.style import STYLE
 from twinloop.dashboard.svg import safe
+from twinloop.errors import StorageError
 
 
 @dataclass(frozen=True)
@@ -21,14 +24,30 @@ class Section:
         return f'<section id="{self.anchor}"><h2>{safe(self.title)}</h2>{self.inner}</section>'
 
 
-def page(title: str, inner: str) -> str:
+def page(title: str, inner: str, *, films: bool = False) -> str:
+    """films: there are some inside the page."""
+    allowed = "default-src 'none'; style-src 'unsafe-inline'" + ("; media-src data:" if films else "")
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         # Nothing may be loaded or run, whatever a dataset smuggles into a string.
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
         f"<title>{safe(title)}</title><style>{STYLE}</style></head>\n<body><main>{inner}</main></body></html>\n"
     )
+
+
+def write_page(target: Path, content: str) -> Path:
+    """A reader finds the old page or the new one, never half of one."""
+    new = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        try:
+            new.write_bytes(content.encode("utf-8", errors="replace"))
+            os.replace(new, target)
+        finally:
+            new.unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageError(f"{target}: cannot be written: {error.strerror}; is the folder writable?") from error
+    return target
 
 
 def text(sentence: str) -> str:

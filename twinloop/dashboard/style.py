@@ -76,10 +76,13 @@ svg .label{fill:var(--text);font-size:12.5px}svg .phase{font-size:10.5px;fill:va
 .grid{stroke:var(--grid);fill:none}.base{stroke:var(--soft);opacity:.6;fill:none}
 .plain{fill:var(--blue)}.good{fill:var(--green)}.bad{fill:var(--orange)}
 .line{fill:none;stroke:var(--blue);stroke-width:2;stroke-linejoin:round}.area{fill:var(--blue);opacity:.12}
+.line.second{stroke:var(--orange)}.dot{fill:transparent}i.line{background:var(--blue)}i.second{background:var(--orange)}
 .rule{stroke:var(--soft);stroke-dasharray:3 3;fill:none}
 .overall{stroke:var(--soft);stroke-dasharray:5 4;fill:none;stroke-width:1.2}
 .even path{stroke:var(--blue);fill:none;stroke-width:1.6}.even circle{fill:var(--blue)}
 .low path{stroke:var(--orange);fill:none;stroke-width:1.6}.low circle{fill:var(--orange)}
+.whisker{stroke:var(--text);stroke-width:2;fill:none}
+video{width:100%;height:auto;border-radius:6px;margin-top:8px;background:var(--grid)}
 .track{fill:var(--grid)}.cell{fill:var(--blue)}.empty{fill:none;stroke:var(--orange);stroke-width:1.2}
 .band{opacity:.13}.head{opacity:.45}
 .trace{fill:none;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}polyline[class*=" p"]{stroke-width:3}

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.randomize.draw import episode_rng
+from twinloop.randomize.draw import Draws, episode_rng
 from twinloop.simulate.actor import Act
 from twinloop.simulate.cell import Cell, length
+from twinloop.simulate.ending import fallen
 from twinloop.twin.twin import Twin
 
 DAMPING = 0.02
@@ -28,7 +29,6 @@ YAW_TOLERANCE_RAD = 0.06
 LEAD_RAD = 0.2
 GRIPPED_N = 3.0
 LOST_M = 0.045
-FALLEN_M = 0.05
 FUNNEL = 1.5
 STOPS_M, SLOWS_M = 0.25, 0.4  # from the tool to a bystander's arm, for an expert that yields
 EVADES_M_S = 1.0
@@ -82,7 +82,7 @@ class Expert:
         self._white = np.zeros((width, twin.longest_ticks + 1, joints))
         self._noise = np.zeros((width, joints))
 
-    def begin(self, ids: np.ndarray, attempts: np.ndarray) -> None:
+    def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
         self._phase[ids] = 0
         self._ticks[ids] = 0
         self._tick[ids] = 0
@@ -92,7 +92,7 @@ class Expert:
         self._target[ids] = self._home
         if self.config.action_noise_rad > 0:
             # One episode at a time: each has its own generator, whatever slot or batch it lands in.
-            for slot, attempt in zip(ids, attempts, strict=True):
+            for slot, attempt in zip(ids, draws.attempts[rows], strict=True):
                 rng = episode_rng(self.seed, int(attempt), stream="action noise")
                 rng.standard_normal(out=self._white[slot])
             self._noise[ids] = self.config.action_noise_rad * self._white[ids, 0]
@@ -174,7 +174,7 @@ class Expert:
         dropped = self._carrying[phase] & (apart > LOST_M)
         again = dropped & (self._retries < self.config.retries)
         late = ticks > self._longest[phase]
-        lost = (dropped & ~again) | (late & ~done) | (cell.object_position[:, 2] < cell.table_height_m - FALLEN_M)
+        lost = (dropped & ~again) | (late & ~done) | fallen(cell)
         finished = done & (phase == len(self._height) - 1)
 
         onward = done & ~finished & ~dropped

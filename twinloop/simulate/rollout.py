@@ -144,7 +144,7 @@ class _Rollout:
                 self.filling = None
             self.cell.admit(ids, block.draws, rows)
             self.drive.begin(ids, block.draws, rows)
-            self.actor.begin(ids, block.draws.attempts[rows])
+            self.actor.begin(ids, block.draws, rows)
             self.active[ids] = True
             self.tick[ids] = 0
             self.row[ids] = rows

@@ -1,0 +1,142 @@
+"""Demonstrations: the accepted episodes of one dataset, in memory, as a policy is to see them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from twinloop.curate.verdict import ACCEPTED
+from twinloop.dataset import Dataset, verify
+from twinloop.dataset.parquet import to_numpy
+from twinloop.errors import DatasetError
+from twinloop.learn.resample import resampled
+from twinloop.learn.space import Space
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where demonstrations came from: enough to find out, years later, what a policy was trained on."""
+
+    path: str
+    name: str
+    kind: str
+    digest: str
+    config_digest: str
+    run_seed: int
+    episodes: int
+    frames: int
+
+
+@dataclass(frozen=True)
+class Demonstrations:
+    """Episodes back to back.
+
+    vectors: input name -> (frames, d) float32. action: (frames, a) float32. lengths: (n,) frames of each episode.
+    attempts, episode_index: (n,) which episodes of the dataset these are. tasks: their instructions.
+    real: recorded on a robot, not in a twin.
+    """
+
+    space: Space
+    source: Source
+    dataset: Dataset
+    vectors: dict[str, np.ndarray]
+    action: np.ndarray
+    lengths: np.ndarray
+    attempts: np.ndarray
+    episode_index: np.ndarray
+    tasks: tuple[str, ...]
+    real: bool
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        return np.cumsum(self.lengths, dtype=np.int64) - self.lengths
+
+    @cached_property
+    def last_frame(self) -> np.ndarray:
+        """(frames,) the last frame of the episode each frame belongs to."""
+        return np.repeat(self.starts + self.lengths - 1, self.lengths)
+
+    @cached_property
+    def episode_of_frame(self) -> np.ndarray:
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
+
+    @property
+    def frames(self) -> int:
+        return len(self.action)
+
+    def chunks(self, frames: np.ndarray, horizon: int) -> np.ndarray:
+        """(n, horizon, a) the actions from each frame on; past an episode's end its last one is held."""
+        rows = np.minimum(frames[:, None] + np.arange(horizon), self.last_frame[frames][:, None])
+        return self.action.take(rows, axis=0)
+
+    def take(self, episodes: np.ndarray) -> "Demonstrations":
+        """Those of the (k,) episodes, in that order."""
+        lengths = self.lengths[episodes]
+        rows = np.arange(lengths.sum()) + np.repeat(self.starts[episodes] - (np.cumsum(lengths) - lengths), lengths)
+        return Demonstrations(
+            space=self.space,
+            source=self.source,
+            dataset=self.dataset,
+            vectors={name: values[rows] for name, values in self.vectors.items()},
+            action=self.action[rows],
+            lengths=lengths,
+            attempts=self.attempts[episodes],
+            episode_index=self.episode_index[episodes],
+            tasks=tuple(self.tasks[one] for one in episodes),
+            real=self.real,
+        )
+
+
+def load_demonstrations(
+    path: Path, inputs: tuple[str, ...], *, rate_hz: float | None = None, most: int | None = None
+) -> Demonstrations:
+    """Verify a dataset and read what was accepted of it, the first `most` episodes, at another rate if asked.
+
+    Damaged data is refused: a policy would learn it without a word.
+    """
+    report = verify(path).require()
+    dataset = Dataset.open(path)
+    space = Space.of(dataset.header, inputs)
+    columns = [feature.name for feature in space.vectors] + ["action"]
+    tables: dict[str, list[np.ndarray]] = {name: [] for name in columns}
+    lengths, attempts, indices, tasks = [], [], [], []
+    stored, wanted = 0, most if most is not None else np.inf
+    for entry in dataset.entries:
+        episodes = dataset.episodes(entry, ["attempt", "length", "verdict", "task"])
+        length = to_numpy(episodes["length"])
+        has_rows = length > 0
+        keep = has_rows & np.array([verdict == ACCEPTED for verdict in episodes["verdict"].to_pylist()], bool)
+        keep &= np.cumsum(keep) <= wanted - sum(map(len, lengths))
+        index = stored + np.cumsum(has_rows) - 1
+        stored += int(has_rows.sum())
+        if not keep.any():
+            continue
+        rows = np.repeat(keep, length)
+        frames = dataset.frames(entry, columns)
+        for name in columns:
+            values = to_numpy(frames[name])[rows].astype(np.float32)
+            tables[name].append(values.reshape(len(values), -1))
+        lengths.append(length[keep])
+        attempts.append(to_numpy(episodes["attempt"])[keep])
+        indices.append(index[keep])
+        tasks += [task for task, kept in zip(episodes["task"].to_pylist(), keep, strict=True) if kept]
+    if not lengths:
+        raise DatasetError(f"{path}: has no accepted episode to learn from; {stored} are stored")
+    header = dataset.header
+    vectors = {name: np.concatenate(parts) for name, parts in tables.items()}
+    for name, values in vectors.items():
+        if not np.isfinite(values).all():
+            bad = int((~np.isfinite(values).all(axis=1)).sum())
+            raise DatasetError(f"{path}: {name}: {bad:,} of {len(values):,} frames hold NaN or infinity")
+    action = vectors.pop("action")
+    count = np.concatenate(lengths)
+    source = Source(
+        path=path.name, name=header.name, kind=header.source, digest=report.digest,
+        config_digest=header.config_digest, run_seed=header.run_seed, episodes=len(count), frames=int(count.sum()),
+    )  # fmt: skip
+    demonstrations = Demonstrations(
+        space, source, dataset, vectors, action, count, np.concatenate(attempts), np.concatenate(indices),
+        tuple(tasks), real=header.source == "real",
+    )  # fmt: skip
+    return demonstrations if rate_hz in (None, space.rate_hz) else resampled(demonstrations, float(rate_hz))

@@ -1,0 +1,139 @@
+"""Mixture: demonstrations of several datasets, drawn from with weights.
+
+A batch is a function of (seed, step): training that was killed goes on with the batches it would have had.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinloop.errors import DatasetError, UsageError
+from twinloop.learn.demonstrations import Demonstrations, Source
+from twinloop.learn.pictures import PictureStore
+from twinloop.learn.space import Space, table_of
+
+
+@dataclass(frozen=True)
+class Batch:
+    """inputs: name -> (n, d) float32, or (n, height, width, 3) uint8. actions: (n, horizon, a) float32.
+    real: (n,) float32, 1 for what a robot recorded. tasks: (n,) instructions."""
+
+    inputs: dict[str, np.ndarray]
+    actions: np.ndarray
+    real: np.ndarray
+    tasks: tuple[str, ...]
+
+
+class Mixture:
+    """weights: the share of each dataset in a batch; they add up to 1."""
+
+    def __init__(self, parts: Sequence[Demonstrations], weights: Sequence[float], pictures: PictureStore | None = None):
+        self.parts, self.pictures = tuple(parts), pictures
+        self.weights = np.asarray(weights, float)
+        self.space = agreed_space(self.parts)
+
+    @property
+    def frames(self) -> int:
+        return sum(part.frames for part in self.parts)
+
+    def batch(self, size: int, horizon: int, *, seed: int, step: int) -> Batch:
+        rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, step])))
+        counts = rng.multinomial(size, self.weights)
+        return self._gather([rng.integers(0, p.frames, n) for p, n in zip(self.parts, counts, strict=True)], horizon)
+
+    def sweep(self, size: int, horizon: int, *, most: int, seed: int) -> list[Batch]:
+        """The same `most` frames every time, in batches: what validation measures on."""
+        rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, 1 << 40])))
+        counts = rng.multinomial(min(most, self.frames), self.weights)
+        rows = [rng.integers(0, part.frames, count) for part, count in zip(self.parts, counts, strict=True)]
+        pieces = max(1, -(-int(counts.sum()) // size))
+        split = [np.array_split(each, pieces) for each in rows]
+        return [self._gather([each[piece] for each in split], horizon) for piece in range(pieces)]
+
+    def _gather(self, frames: list[np.ndarray], horizon: int) -> Batch:
+        inputs = {
+            feature.name: np.concatenate([p.vectors[feature.name].take(f, axis=0) for p, f in self._paired(frames)])
+            for feature in self.space.vectors
+        }
+        if self.pictures is not None:
+            inputs |= self.pictures.gather(self._paired(frames))
+        return Batch(
+            inputs=inputs,
+            actions=np.concatenate([part.chunks(rows, horizon) for part, rows in self._paired(frames)]),
+            real=np.concatenate([np.full(len(rows), part.real, np.float32) for part, rows in self._paired(frames)]),
+            tasks=tuple(part.tasks[e] for part, rows in self._paired(frames) for e in part.episode_of_frame[rows]),
+        )
+
+    def _paired(self, frames: list[np.ndarray]) -> list[tuple[Demonstrations, np.ndarray]]:
+        return list(zip(self.parts, frames, strict=True))
+
+
+def agreed_space(parts: Sequence[Demonstrations]) -> Space:
+    """The space all parts have, or an error with a table of what differs."""
+    first = parts[0]
+    for other in parts[1:]:
+        differences = first.space.differences(other.space)
+        if differences:
+            table = table_of(differences, here=first.source.path, there=other.source.path)
+            advice = ""
+            if [what for what, _, _ in differences] == ["rate"]:
+                slower = min(first.space.rate_hz, other.space.rate_hz)
+                advice = f"\nOnly the rates differ: --rate {slower:g} resamples all to {slower:g} Hz"
+            raise DatasetError(f"{first.source.path} and {other.source.path} do not fit together:\n{table}{advice}")
+    return first.space
+
+
+def weights_of(sources: Sequence[Source], mix: str | None) -> list[float]:
+    """The share of each dataset: by its frames, or as a text like `sim=0.8,real=0.2` says.
+
+    A name is a dataset's folder or a kind of source; datasets of one kind share its weight by their frames.
+    """
+    frames = np.array([source.frames for source in sources], float)
+    if mix is None:
+        return list(frames / frames.sum())
+    weights, unnamed = np.zeros(len(sources)), np.ones(len(sources), bool)
+    for piece in mix.split(","):
+        name, _, text = piece.partition("=")
+        weight = _weight(piece, text)
+        meant = np.array([source.path == name.strip() for source in sources])
+        if not meant.any():
+            meant = np.array([source.kind == name.strip() for source in sources])
+        if not (meant & unnamed).any():
+            valid = dict.fromkeys(word for source in sources for word in (source.path, source.kind))
+            raise UsageError(f"--mix: {name.strip()!r} names no dataset here (or one twice); valid: {', '.join(valid)}")
+        weights[meant] = weight * frames[meant] / frames[meant].sum()
+        unnamed &= ~meant
+    if unnamed.any():
+        missing = ", ".join(source.path for source, without in zip(sources, unnamed, strict=True) if without)
+        raise UsageError(f"--mix: {mix!r} says nothing of {missing}; every dataset needs a weight")
+    if weights.sum() <= 0:
+        raise UsageError("--mix: all weights are 0; one at least must be more")
+    return list(weights / weights.sum())
+
+
+def _weight(piece: str, text: str) -> float:
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = -1.0
+    if not 0 <= weight <= 1e6:
+        raise UsageError(f"--mix: {piece!r} was given; NAME=WEIGHT with a weight of 0 or more was expected")
+    return weight
+
+
+def split(demonstrations: Demonstrations, share: float, *, seed: int) -> tuple[Demonstrations, Demonstrations]:
+    """(to learn from, held out): whole episodes, chosen by their attempt, so adding episodes moves none across."""
+    count = len(demonstrations.lengths)
+    draw = np.array([
+        np.random.default_rng(np.random.SeedSequence([seed, int(attempt)])).random()
+        for attempt in demonstrations.attempts
+    ])  # fmt: skip
+    held = draw < share
+    if count > 1:
+        # At least one on each side, or there is nothing to learn from or to measure on.
+        held[int(draw.argmin())] = share > 0
+        held[int(draw.argmax())] = False
+    elif share > 0:
+        held[:] = False
+    return demonstrations.take(np.flatnonzero(~held)), demonstrations.take(np.flatnonzero(held))

@@ -1,0 +1,54 @@
+"""mlp: the whole chunk by regression from the vectors of one observation. Small, fast, hard to beat on state."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from twinloop.learn.policy import ActionCode, Policy, TensorBatch, VectorInputs
+from twinloop.learn.scales import Scales
+from twinloop.learn.space import Space
+
+
+class Mlp(Policy):
+    name = "mlp"
+
+    def __init__(
+        self, space: Space, scales: Scales, *, horizon: int = 16, executed: int = 8, width: int = 384, depth: int = 3
+    ):
+        super().__init__()
+        self.horizon, self.executed, self._width, self._depth = horizon, executed, width, depth
+        self._actions = space.action.shape[0]
+        self.vectors, self.code = VectorInputs(space, scales), ActionCode(space, scales)
+        self.enter = nn.Linear(self.vectors.width, width)
+        self.blocks = nn.ModuleList(_Block(width) for _ in range(depth))
+        self.leave = nn.Linear(width, horizon * self._actions)
+
+    def loss(self, batch: TensorBatch, *, generator: torch.Generator) -> Tensor:  # noqa: ARG002 - draws nothing
+        wanted = self.code.encode(batch.actions, batch.inputs)
+        # Absolute, not squared: where two demonstrations disagree, one of them is right and their mean is not.
+        return (self._code(batch.inputs, batch.real) - wanted).abs().mean()
+
+    def forward(self, inputs: Mapping[str, Tensor], real: Tensor, noise: Tensor) -> Tensor:  # noqa: ARG002
+        return self.code.decode(self._code(inputs, real), inputs)
+
+    def _code(self, inputs: Mapping[str, Tensor], real: Tensor) -> Tensor:
+        hidden = self.enter(self.vectors(inputs, real))
+        for block in self.blocks:
+            hidden = block(hidden)
+        return self.leave(hidden).unflatten(1, (self.horizon, self._actions))
+
+    def settings(self) -> dict[str, Any]:
+        return {"horizon": self.horizon, "executed": self.executed, "width": self._width, "depth": self._depth}
+
+
+class _Block(nn.Module):
+    """A residual step; the norm keeps deep stacks trainable at high rates."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.norm, self.up, self.down = nn.LayerNorm(width), nn.Linear(width, width), nn.Linear(width, width)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        return hidden + self.down(nn.functional.gelu(self.up(self.norm(hidden))))

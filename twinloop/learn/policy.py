@@ -1,0 +1,129 @@
+"""Policy: a network that turns an observation into a chunk of actions. Three kinds implement it, a file each.
+
+What all have in common is here: inputs are brought to unit size, quaternions become rotations without a sign to get
+wrong, and actions are learnt relative to the joint they move wherever that makes them smaller.
+"""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from twinloop.learn.mixture import Batch
+from twinloop.learn.resample import quaternion_starts
+from twinloop.learn.scales import Scales
+from twinloop.learn.space import STATE, Space
+
+
+@dataclass(frozen=True)
+class TensorBatch:
+    """A `mixture.Batch` on its way through a network; pictures are (n, 3, height, width) float in 0 to 1."""
+
+    inputs: Mapping[str, Tensor]
+    actions: Tensor
+    real: Tensor
+    tasks: Sequence[str]
+
+
+def to_tensor(values: np.ndarray) -> Tensor:
+    """(n, d) numbers as they are; (n, height, width, 3) bytes of a picture as (n, 3, height, width) in 0 to 1."""
+    if values.dtype == np.uint8:
+        return torch.from_numpy(values).permute(0, 3, 1, 2).float() / 255
+    return torch.from_numpy(np.asarray(values, np.float32))
+
+
+def tensors_of(batch: Batch) -> TensorBatch:
+    inputs = {name: to_tensor(values) for name, values in batch.inputs.items()}
+    return TensorBatch(inputs, to_tensor(batch.actions), to_tensor(batch.real), batch.tasks)
+
+
+class VectorInputs(nn.Module):
+    """(n, width) all vectors of an observation, and whether it is real, as one row of numbers of about unit size."""
+
+    def __init__(self, space: Space, scales: Scales):
+        super().__init__()
+        self._names = [feature.name for feature in space.vectors]
+        self._quaternions = {feature.name: quaternion_starts(feature) for feature in space.vectors}
+        self.width = 1
+        for index, feature in enumerate(space.vectors):
+            mean, std = scales.inputs[feature.name]
+            self.register_buffer(f"mean{index}", torch.tensor(mean))
+            self.register_buffer(f"std{index}", torch.tensor(std))
+            self.width += feature.shape[0] + 2 * len(self._quaternions[feature.name])
+
+    def forward(self, inputs: Mapping[str, Tensor], real: Tensor) -> Tensor:
+        columns = [real[:, None]]
+        for index, name in enumerate(self._names):
+            values = inputs[name]
+            plain = (values - self.get_buffer(f"mean{index}")) / self.get_buffer(f"std{index}")
+            done = 0
+            for start in self._quaternions[name]:
+                columns += [plain[:, done:start], _two_axes(values[:, start : start + 4])]
+                done = start + 4
+            columns.append(plain[:, done:])
+        return torch.cat(columns, dim=1)
+
+
+def _two_axes(quaternions: Tensor) -> Tensor:
+    """(n, 6) the x and the y axis of the rotations w, x, y, z: the same for q and -q."""
+    w, x, y, z = quaternions.unbind(dim=1)
+    return torch.stack([
+        1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y),
+        2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x),
+    ], dim=1)  # fmt: skip
+
+
+class ActionCode(nn.Module):
+    """Between actions in their units and what a network is asked for: about unit size, relative where that is small."""
+
+    def __init__(self, space: Space, scales: Scales):
+        super().__init__()
+        state = next((feature.names for feature in space.vectors if feature.name == STATE), ())
+        # A matrix and not an index: elements of the action that have no joint to be relative to get nothing.
+        pick = torch.zeros(len(state), space.action.shape[0])
+        for column, name in enumerate(space.action.names):
+            if scales.relative[column]:
+                pick[state.index(name), column] = 1
+        self.register_buffer("pick", pick)
+        self.register_buffer("mean", torch.tensor(scales.action[0]))
+        self.register_buffer("std", torch.tensor(scales.action[1]))
+
+    def encode(self, actions: Tensor, inputs: Mapping[str, Tensor]) -> Tensor:
+        return (actions - self._origin(inputs) - self.get_buffer("mean")) / self.get_buffer("std")
+
+    def decode(self, code: Tensor, inputs: Mapping[str, Tensor]) -> Tensor:
+        return code * self.get_buffer("std") + self.get_buffer("mean") + self._origin(inputs)
+
+    def _origin(self, inputs: Mapping[str, Tensor]) -> Tensor | float:
+        pick = self.get_buffer("pick")
+        return (inputs[STATE] @ pick)[:, None, :] if pick.shape[0] else 0.0
+
+
+class Policy(nn.Module):
+    """horizon: actions in a chunk. executed: how many of them are carried out before the next is asked for."""
+
+    name: ClassVar[str]
+    horizon: int
+    executed: int
+
+    def loss(self, batch: TensorBatch, *, generator: torch.Generator) -> Tensor:
+        """What training makes small: a mean over the batch."""
+        raise NotImplementedError
+
+    def forward(self, inputs: Mapping[str, Tensor], real: Tensor, noise: Tensor) -> Tensor:
+        """(n, horizon, a) actions in their units. noise: of that shape, for policies that draw."""
+        raise NotImplementedError
+
+    @classmethod
+    def default_settings(cls) -> dict[str, Any]:
+        """Every setting the constructor takes, with its default."""
+        parameters = inspect.signature(cls.__init__).parameters.values()
+        return {each.name: each.default for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY}
+
+    def settings(self) -> dict[str, Any]:
+        """What its constructor was given, for the card: `type(self)(space, scales, **settings)` is alike."""
+        raise NotImplementedError

@@ -1,0 +1,86 @@
+"""Space: what a policy reads and what it commands. Two datasets fit together when theirs agree."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from twinloop.dataset import Header
+from twinloop.errors import DatasetError, nearest
+from twinloop.observe.recording import Feature
+
+ACTION = "action"
+STATE = "observation.state"
+DEFAULT_INPUTS = (STATE, "observation.environment_state")
+
+
+@dataclass(frozen=True)
+class Space:
+    """robot: whose joints these are. rate_hz: how often a policy acts. inputs, action: order, names and units of
+    every element are part of it."""
+
+    robot: str
+    rate_hz: float
+    inputs: tuple[Feature, ...]
+    action: Feature
+
+    @classmethod
+    def of(cls, header: Header, inputs: Iterable[str] = DEFAULT_INPUTS) -> "Space":
+        """Of a dataset, reading these features of it."""
+        named = tuple(inputs)
+        known = [feature.name for feature in header.features if feature.name.startswith("observation.")]
+        for name in named:
+            if name not in known:
+                raise DatasetError(f"dataset {header.name!r} has no input {name!r}; {nearest(name, known, most=99)}")
+        return cls(header.robot, float(header.fps), tuple(map(header.feature, named)), header.feature(ACTION))
+
+    @property
+    def vectors(self) -> tuple[Feature, ...]:
+        return tuple(feature for feature in self.inputs if not feature.is_picture)
+
+    @property
+    def pictures(self) -> tuple[Feature, ...]:
+        return tuple(feature for feature in self.inputs if feature.is_picture)
+
+    def differences(self, other: "Space") -> list[tuple[str, str, str]]:
+        """(what, here, there) for all that keeps data or policies of one from being used with the other."""
+        rows = [("robot", self.robot, other.robot), ("rate", f"{self.rate_hz:g} Hz", f"{other.rate_hz:g} Hz")]
+        theirs = {feature.name: feature for feature in (*other.inputs, other.action)}
+        for ours in (*self.inputs, self.action):
+            feature = theirs.pop(ours.name, None)
+            if feature is None:
+                rows.append((ours.name, _size(ours), "missing"))
+                continue
+            rows += [
+                (f"{ours.name}: kind", ours.dtype, feature.dtype),
+                (f"{ours.name}: size", _size(ours), _size(feature)),
+                (f"{ours.name}: elements", ", ".join(ours.names), ", ".join(feature.names)),
+                (f"{ours.name}: unit", ours.unit, feature.unit),
+            ]
+        rows += [(name, "missing", _size(feature)) for name, feature in theirs.items()]
+        return [row for row in rows if row[1] != row[2]]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "Space":
+        inputs, action = tuple(map(_feature, values["inputs"])), _feature(values["action"])
+        return cls(str(values["robot"]), float(values["rate_hz"]), inputs, action)
+
+
+def table_of(differences: Iterable[tuple[str, str, str]], *, here: str, there: str) -> str:
+    """The differences as lines of text, a column a side."""
+    rows = [("", here, there), *differences]
+    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    return "\n".join(f"  {what:{widths[0]}}  {ours:{widths[1]}}  {theirs}" for what, ours, theirs in rows)
+
+
+def _size(feature: Feature) -> str:
+    return " × ".join(map(str, feature.shape))
+
+
+def _feature(value: Mapping[str, Any]) -> Feature:
+    return Feature(
+        name=str(value["name"]), dtype=value["dtype"], shape=tuple(map(int, value["shape"])),
+        names=tuple(map(str, value["names"])), unit=str(value["unit"]),
+    )  # fmt: skip
