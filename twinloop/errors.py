@@ -7,6 +7,8 @@
     ├── DatasetError              a folder that is not the dataset it should be
     │   ├── CorruptError          a file whose content is not what was committed
     │   └── LockedError           another process is writing here
+    ├── CheckpointError           a folder that is not the policy it should be, or not for this robot
+    ├── TrainingError             learning broke off: what it choked on is kept
     ├── RenderError               no OpenGL to draw pictures with
     ├── StorageError              no room, no permission, a read-only disk
     └── WorkerError               a worker process died and its work could not be repeated
@@ -49,6 +51,14 @@ class CorruptError(DatasetError):
 
 
 class LockedError(DatasetError):
+    pass
+
+
+class CheckpointError(TwinloopError):
+    pass
+
+
+class TrainingError(TwinloopError):
     pass
 
 

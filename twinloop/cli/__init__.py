@@ -25,6 +25,8 @@ COMMANDS = {
     "verify": "recompute every digest; name what is wrong",
     "merge": "join datasets of one schema",
     "report": "write the HTML report of a dataset",
+    "train": "a policy from one or several datasets",
+    "finetune": "go on training a policy on a little real data",
     "parameters": "the table of everything a config may vary",
 }
 

@@ -44,3 +44,18 @@ def add_config(parser: argparse.ArgumentParser) -> None:
 
 def add_dataset(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", type=Path, metavar="DATASET", help="a dataset folder")
+
+
+def number(least: float, most: float) -> Callable[[str], float]:
+    """An argument that is a number from `least` to `most`."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text!r}: a number from {least:g} to {most:g} was expected")
+        return value
+
+    return parse

@@ -1,11 +1,14 @@
 """The pieces of the page: sections, cards, tables, legends. Arguments named `inner` are markup, others text."""
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from twinloop.dashboard.style import STYLE
 from twinloop.dashboard.svg import safe
+from twinloop.errors import StorageError
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,20 @@ def page(title: str, inner: str) -> str:
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         f"<title>{safe(title)}</title><style>{STYLE}</style></head>\n<body><main>{inner}</main></body></html>\n"
     )
+
+
+def write_page(target: Path, content: str) -> Path:
+    """A reader finds the old page or the new one, never half of one."""
+    new = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        try:
+            new.write_bytes(content.encode("utf-8", errors="replace"))
+            os.replace(new, target)
+        finally:
+            new.unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageError(f"{target}: cannot be written: {error.strerror}; is the folder writable?") from error
+    return target
 
 
 def text(sentence: str) -> str:

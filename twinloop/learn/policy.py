@@ -4,13 +4,16 @@ What all have in common is here: inputs are brought to unit size, quaternions be
 wrong, and actions are learnt relative to the joint they move wherever that makes them smaller.
 """
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from twinloop.learn.mixture import Batch
 from twinloop.learn.resample import quaternion_starts
 from twinloop.learn.scales import Scales
 from twinloop.learn.space import STATE, Space
@@ -24,6 +27,18 @@ class TensorBatch:
     actions: Tensor
     real: Tensor
     tasks: Sequence[str]
+
+
+def to_tensor(values: np.ndarray) -> Tensor:
+    """(n, d) numbers as they are; (n, height, width, 3) bytes of a picture as (n, 3, height, width) in 0 to 1."""
+    if values.dtype == np.uint8:
+        return torch.from_numpy(values).permute(0, 3, 1, 2).float() / 255
+    return torch.from_numpy(np.asarray(values, np.float32))
+
+
+def tensors_of(batch: Batch) -> TensorBatch:
+    inputs = {name: to_tensor(values) for name, values in batch.inputs.items()}
+    return TensorBatch(inputs, to_tensor(batch.actions), to_tensor(batch.real), batch.tasks)
 
 
 class VectorInputs(nn.Module):
@@ -102,6 +117,12 @@ class Policy(nn.Module):
     def forward(self, inputs: Mapping[str, Tensor], real: Tensor, noise: Tensor) -> Tensor:
         """(n, horizon, a) actions in their units. noise: of that shape, for policies that draw."""
         raise NotImplementedError
+
+    @classmethod
+    def default_settings(cls) -> dict[str, Any]:
+        """Every setting the constructor takes, with its default."""
+        parameters = inspect.signature(cls.__init__).parameters.values()
+        return {each.name: each.default for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY}
 
     def settings(self) -> dict[str, Any]:
         """What its constructor was given, for the card: `type(self)(space, scales, **settings)` is alike."""

@@ -48,6 +48,16 @@ def scales_of(parts: Sequence[Demonstrations], weights: Sequence[float], horizon
     return Scales(inputs, relative.tolist(), _scale(mean, std))
 
 
+def blank_scales(space: Space, horizon: int) -> Scales:
+    """Of the right sizes, for a network whose numbers are read from a file."""
+    size = space.action.shape[0]
+    return Scales(
+        inputs={feature.name: ([0.0] * feature.shape[0], [1.0] * feature.shape[0]) for feature in space.vectors},
+        relative=[False] * size,
+        action=([[0.0] * size] * horizon, [[1.0] * size] * horizon),
+    )
+
+
 def _joints(space: Space) -> tuple[str, ...]:
     return next((feature.names for feature in space.vectors if feature.name == STATE), ())
 

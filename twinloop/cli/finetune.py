@@ -1,0 +1,58 @@
+"""Go on training a checkpoint on a little data of the real thing, without forgetting what it can."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from twinloop.cli.arguments import number
+from twinloop.cli.lessons import add_optimisation, need_torch, show_training, told
+
+EXAMPLES = """\
+examples:
+  twinloop finetune policies/first --data datasets/real --out policies/second
+  twinloop finetune policies/first --data datasets/real --keep datasets/sim --share 0.5 --out policies/second
+  twinloop finetune policies/first --data datasets/real --freeze enter,blocks --steps 200 --out policies/head
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="folder of the policy to start from")
+    parser.add_argument("--data", type=Path, nargs="+", required=True, metavar="DATASET", help="what to adapt to")
+    parser.add_argument("--keep", type=Path, nargs="+", default=[], metavar="DATASET", help="what not to forget")
+    parser.add_argument(
+        "--share", type=number(0, 1), default=0.5, metavar="S", help="of a batch that is of the kept data (0.5)"
+    )
+    parser.add_argument("--freeze", default="", metavar="NAME,...", help="parts of the network that stay as they are")
+    add_optimisation(parser, steps=500, learning_rate=1e-4)
+
+
+def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    need_torch()
+    from twinloop.dashboard.training import write_training_report
+    from twinloop.learn.finetune import FinetuneConfig, finetuning
+    from twinloop.learn.optimise import TrainConfig
+    from twinloop.learn.train import train
+
+    lesson = finetuning(
+        FinetuneConfig(
+            checkpoint=args.checkpoint,
+            data=tuple(args.data),
+            keep=tuple(args.keep),
+            share=args.share,
+            rate_hz=args.rate,
+            most=args.episodes,
+            train=TrainConfig(
+                steps=args.steps,
+                batch=args.batch,
+                learning_rate=args.learning_rate,
+                held_out=args.held_out,
+                frozen=tuple(name.strip() for name in args.freeze.split(",") if name.strip()),
+            ),
+            seed=args.seed,
+        )
+    )
+    with show_training(console) as on_progress:
+        trained = train(lesson, args.out, on_progress=on_progress)
+    return told(console, trained, write_training_report(trained))

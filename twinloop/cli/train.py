@@ -1,0 +1,61 @@
+"""Train a policy on one or several datasets. Run again after a kill, it continues where it was."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from twinloop.cli.lessons import add_optimisation, need_torch, show_training, told
+
+KINDS = ("mlp", "act", "flow")
+
+EXAMPLES = """\
+examples:
+  twinloop train datasets/pick_and_place --out policies/first
+  twinloop train datasets/cell --policy act --steps 5000 --out policies/act
+  twinloop train datasets/sim datasets/real --mix sim=0.8,real=0.2 --out policies/mixed
+  twinloop train datasets/cell --set horizon=24 --set width=512 --out policies/wide
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("datasets", nargs="+", type=Path, metavar="DATASET", help="dataset folders of one schema")
+    parser.add_argument("--policy", choices=KINDS, default="mlp", help="kind of policy (mlp)")
+    parser.add_argument(
+        "--mix", metavar="NAME=W,...", help="weights of datasets, or of sim and real (default: by size)"
+    )
+    parser.add_argument(
+        "--inputs", metavar="NAME,...", help="observations to read (default: joints, object and goal poses)"
+    )
+    parser.add_argument("--set", action="append", default=[], metavar="K=V", help="a setting of the policy")
+    add_optimisation(parser, steps=2000, learning_rate=1e-3)
+
+
+def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    need_torch()
+    from twinloop.dashboard.training import write_training_report
+    from twinloop.learn.lesson import LessonConfig, parse_settings, prepare
+    from twinloop.learn.optimise import TrainConfig
+    from twinloop.learn.policies import POLICIES
+    from twinloop.learn.space import DEFAULT_INPUTS
+    from twinloop.learn.train import train
+
+    lesson = prepare(
+        LessonConfig(
+            datasets=tuple(args.datasets),
+            policy=args.policy,
+            mix=args.mix,
+            inputs=tuple(name.strip() for name in args.inputs.split(",")) if args.inputs else DEFAULT_INPUTS,
+            rate_hz=args.rate,
+            most=args.episodes,
+            settings=parse_settings(args.set, POLICIES[args.policy].default_settings()),
+            train=TrainConfig(
+                steps=args.steps, batch=args.batch, learning_rate=args.learning_rate, held_out=args.held_out
+            ),
+            seed=args.seed,
+        )
+    )
+    with show_training(console) as on_progress:
+        trained = train(lesson, args.out, on_progress=on_progress)
+    return told(console, trained, write_training_report(trained))

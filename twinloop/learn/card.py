@@ -1,0 +1,106 @@
+"""Card: what a checkpoint is, in JSON: trained on what, how, by which code, for which robot, and how well."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from twinloop.dataset.durable import FileDigest, replace_file, storage_errors
+from twinloop.errors import CheckpointError, nearest
+from twinloop.learn.space import Space
+
+CARD = "card.json"
+FORMAT_VERSION = 1
+LARGEST_CARD_BYTES = 1 << 20
+FILE = re.compile(r"policy-[0-9a-f]{12}\.safetensors")
+
+
+@dataclass(frozen=True)
+class Card:
+    """policy, settings: which network. space: what it reads and commands, of which robot.
+    file, weights: the file of numbers beside the card, and what it must be.
+    data: every dataset, its digest, seed, weight and size.
+    training: how. seed: of weights and batches. versions: of the code. metrics: on held-out episodes.
+    limits: what was ever commanded in the data, an element each: a policy knows nothing beyond.
+    instructions: the tasks it was shown. parent: digest of the checkpoint it was fine-tuned from.
+    steps: done so far; `finished` only after all that were asked for.
+    """
+
+    policy: str
+    settings: dict[str, Any]
+    space: Space
+    file: str
+    weights: FileDigest
+    data: tuple[dict[str, Any], ...]
+    training: dict[str, Any]
+    seed: int
+    versions: dict[str, str]
+    metrics: dict[str, Any]
+    limits: dict[str, list[float]]
+    instructions: tuple[str, ...]
+    steps: int
+    finished: bool
+    parent: str = ""
+    format_version: int = field(default=FORMAT_VERSION)
+
+    @property
+    def digest(self) -> str:
+        """Of everything: the name of this checkpoint, whatever its folder is called."""
+        return hashlib.sha256(json.dumps(self._content(), sort_keys=True).encode()).hexdigest()
+
+    def _content(self) -> dict[str, Any]:
+        return asdict(self) | {"space": self.space.to_json(), "weights": self.weights.to_json()}
+
+    def write(self, folder: Path) -> None:
+        text = json.dumps(self._content() | {"digest": self.digest}, indent=2) + "\n"
+        with storage_errors(folder):
+            replace_file(folder / CARD, text.encode(), scratch=folder)
+
+
+def read_card(folder: Path) -> Card:
+    path = folder / CARD
+    if not path.is_file():
+        what = "has no card.json" if folder.is_dir() else "is not a folder"
+        raise CheckpointError(f"{folder}: {what}; a checkpoint is a folder with a card and a file of weights")
+    with storage_errors(path):
+        if path.stat().st_size > LARGEST_CARD_BYTES:
+            raise CheckpointError(f"{path}: has {path.stat().st_size:,} bytes; {LARGEST_CARD_BYTES:,} at most are read")
+        text = path.read_bytes()
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path}: is not JSON ({error})") from None
+    return _card(path, values)
+
+
+def _card(path: Path, values: object) -> Card:
+    if not isinstance(values, Mapping):
+        raise CheckpointError(f"{path}: holds a {type(values).__name__}; a mapping was expected")
+    known = {each.name for each in fields(Card)}
+    if values.get("format_version") != FORMAT_VERSION:
+        given = values.get("format_version")
+        raise CheckpointError(f"{path}: format_version: {given!r} was given, this twinloop reads {FORMAT_VERSION}")
+    for key in (*sorted(known), "digest"):
+        if key not in values:
+            raise CheckpointError(f"{path}: {key}: is missing")
+    for key in values:
+        if key not in known | {"digest"}:
+            raise CheckpointError(f"{path}: {key}: unknown key; {nearest(str(key), known)}")
+    try:
+        card = Card(**{key: value for key, value in values.items() if key != "digest"} | {
+            "space": Space.from_json(values["space"]),
+            "weights": FileDigest.from_json(values["weights"]),
+            "data": tuple(map(dict, values["data"])),
+            "instructions": tuple(map(str, values["instructions"])),
+        })  # fmt: skip
+        digest = card.digest
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        raise CheckpointError(f"{path}: is malformed: {error!r:.200}") from None
+    if not FILE.fullmatch(str(card.file)):
+        raise CheckpointError(f"{path}: file: {card.file!r} was given; policy-DIGEST.safetensors was expected")
+    if values["digest"] != digest:
+        raise CheckpointError(f"{path}: was changed after it was written: its content has digest {digest[:12]}...")
+    return card

@@ -1,0 +1,82 @@
+"""Checkpoint: a trained policy on disk, a folder of two files: the numbers, and the card that says what they are.
+
+The card names the numbers by their digest. So a new checkpoint takes the place of an old one in one moment, when its
+card does: killed before, the old one is whole; killed after, the new one.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from twinloop.dataset.durable import FileDigest, replace_file, storage_errors
+from twinloop.errors import CheckpointError, nearest
+from twinloop.learn.card import CARD, Card, read_card
+from twinloop.learn.policies import POLICIES
+from twinloop.learn.policy import Policy
+from twinloop.learn.scales import blank_scales
+from twinloop.learn.tensors import read_tensors, to_bytes
+from twinloop.learn.torch_brain import TorchBrain
+
+LARGEST_SETTING = 4096
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    path: Path
+    card: Card
+    policy: Policy
+
+
+def load(path: Path) -> Checkpoint:
+    """Read and check a checkpoint. Nothing in it is run: the network is ours, the file holds numbers."""
+    card = read_card(path)
+    file = path / card.file
+    # First without memory for its numbers: what a card claims is believed once the file has it.
+    with torch.device("meta"):
+        claimed = build(path / CARD, card).state_dict()
+    tensors, _ = read_tensors(file, claimed)
+    with storage_errors(file):
+        found = hashlib.sha256(file.read_bytes()).hexdigest()
+    if found != card.weights.sha256:
+        raise CheckpointError(f"{file}: is not the one its card describes (sha256 {found[:12]}...)")
+    policy = build(path / CARD, card)
+    policy.load_state_dict(tensors)
+    return Checkpoint(path, card, policy.eval())
+
+
+def save(folder: Path, policy: Policy, card: Callable[[str, FileDigest], Card]) -> Card:
+    """Put a policy in the place of whatever checkpoint is in `folder`. card: from the file's name and digest."""
+    content = to_bytes(policy.state_dict())
+    digest = FileDigest(hashlib.sha256(content).hexdigest(), len(content))
+    file = f"policy-{digest.sha256[:12]}.safetensors"
+    written = card(file, digest)
+    with storage_errors(folder):
+        replace_file(folder / file, content, scratch=folder)
+        written.write(folder)
+        for other in folder.glob("policy-*.safetensors"):
+            if other.name != file:
+                other.unlink()
+    return written
+
+
+def build(where: Path, card: Card) -> Policy:
+    """The network a card describes, with numbers yet to come."""
+    kind = POLICIES.get(card.policy)
+    if kind is None:
+        raise CheckpointError(f"{where}: policy: {card.policy!r} is unknown; {nearest(str(card.policy), POLICIES)}")
+    for name, value in card.settings.items():
+        if isinstance(value, int) and not 0 <= value <= LARGEST_SETTING:
+            raise CheckpointError(f"{where}: settings.{name}: {value} was given; 0 to {LARGEST_SETTING} were expected")
+    try:
+        scales = blank_scales(card.space, int(card.settings["horizon"]))
+        return kind(card.space, scales, **card.settings)
+    except (TypeError, KeyError, ValueError, RuntimeError, AttributeError) as error:
+        raise CheckpointError(f"{where}: settings: do not describe a policy of kind {card.policy}: {error}") from None
+
+
+def load_brain(path: Path) -> TorchBrain:
+    checkpoint = load(path)
+    return TorchBrain(checkpoint.card.space, checkpoint.policy)

@@ -1,0 +1,68 @@
+"""Fine-tuning: a lesson that starts from a checkpoint, at a low rate, with some of what it knew kept in the batches."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from twinloop.errors import CheckpointError, UsageError, nearest
+from twinloop.learn.checkpoint import load
+from twinloop.learn.lesson import Lesson, LessonConfig, prepare
+from twinloop.learn.optimise import TrainConfig
+from twinloop.learn.space import table_of
+
+
+@dataclass(frozen=True)
+class FinetuneConfig:
+    """data: to adapt to. keep: not to forget, `share` of every batch."""
+
+    checkpoint: Path
+    data: tuple[Path, ...]
+    keep: tuple[Path, ...] = ()
+    share: float = 0.5
+    rate_hz: float | None = None
+    most: int | None = None
+    train: TrainConfig = field(default_factory=lambda: TrainConfig(steps=500, learning_rate=1e-4))
+    seed: int = 0
+
+
+def finetuning(config: FinetuneConfig) -> Lesson:
+    """The data must be of the space the policy was made for; its scales stay, so it begins as good as it was."""
+    parent = load(config.checkpoint)
+    card = parent.card
+    _refuse_unknown_parts(config, [name for name, _ in parent.policy.named_children()])
+    names = [path.name for path in (*config.data, *config.keep)]
+    if len(set(names)) < len(names):
+        raise UsageError(f"two datasets have the same name ({', '.join(names)}); rename one folder")
+    lesson = prepare(
+        LessonConfig(
+            datasets=(*config.data, *config.keep),
+            policy=card.policy,
+            mix=_mix(config),
+            inputs=tuple(feature.name for feature in card.space.inputs),
+            rate_hz=config.rate_hz,
+            most=config.most,
+            settings=card.settings,
+            train=config.train,
+            seed=config.seed,
+        ),
+        parent,
+    )
+    differences = card.space.differences(lesson.mixture.space)
+    if differences:
+        table = table_of(differences, here=config.checkpoint.name, there=config.data[0].name)
+        raise CheckpointError(f"{config.checkpoint}: was made for other data:\n{table}")
+    return lesson
+
+
+def _mix(config: FinetuneConfig) -> str | None:
+    """Each side's share, its datasets alike within it."""
+    if not config.keep:
+        return None
+    weights = {path.name: (1 - config.share) / len(config.data) for path in config.data}
+    weights |= {path.name: config.share / len(config.keep) for path in config.keep}
+    return ",".join(f"{name}={weight}" for name, weight in weights.items())
+
+
+def _refuse_unknown_parts(config: FinetuneConfig, parts: list[str]) -> None:
+    for name in config.train.frozen:
+        if name.partition(".")[0] not in parts:
+            raise UsageError(f"--freeze: {name!r} is no part of this policy; {nearest(name, parts)}")

@@ -1,0 +1,169 @@
+"""The loop: batches in, a better policy out. Killed at any step, it goes on as if it had not been.
+
+Batches and whatever a policy draws are functions of (seed, step); what else there is (weights, their running average,
+the optimiser's moments) is saved now and then. So a resumed training ends with the same numbers, to the bit.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from twinloop.errors import TrainingError
+from twinloop.learn.mixture import Batch, Mixture
+from twinloop.learn.policy import Policy, tensors_of
+from twinloop.learn.tensors import arrays_to_tensors, read_tensors, write_tensors
+
+VALIDATION_FRAMES = 8192
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """steps: batches. batch: frames in one. learning_rate: the highest, after `warmup` steps; from there it falls along
+    a cosine to 1 % of it. clip: largest norm of a gradient. average: how much of the running average of the weights is
+    kept at a step; the average is the policy. frozen: names that parameters begin with which stay as they are.
+    held_out: share of episodes to validate on, every `look_every` steps."""
+
+    steps: int = 2000
+    batch: int = 512
+    learning_rate: float = 1e-3
+    warmup: int = 100
+    weight_decay: float = 1e-4
+    clip: float = 1.0
+    average: float = 0.995
+    frozen: tuple[str, ...] = ()
+    held_out: float = 0.05
+    look_every: int = 100
+
+    def rate(self, step: int) -> float:
+        rising = min(1.0, (step + 1) / max(1, min(self.warmup, self.steps // 10)))
+        return self.learning_rate * rising * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * step / self.steps)))
+
+
+@dataclass(frozen=True)
+class Look:
+    """A moment of training: losses of the batches since the last look (their mean), and on held-out episodes."""
+
+    step: int
+    loss: float
+    held_out_loss: float
+    rate: float
+
+
+class Optimisation:
+    """A policy being trained, and its running average."""
+
+    def __init__(self, policy: Policy, config: TrainConfig, *, seed: int):
+        self.policy, self.config, self.seed = policy, config, seed
+        self.step = 0
+        for name, parameter in policy.named_parameters():
+            parameter.requires_grad_(not name.startswith(config.frozen) if config.frozen else True)
+        self._trained = [parameter for parameter in policy.parameters() if parameter.requires_grad]
+        self._optimiser = torch.optim.AdamW(
+            self._trained, lr=config.learning_rate, weight_decay=config.weight_decay, foreach=True
+        )
+        self._average = [parameter.detach().clone() for parameter in self._trained]
+
+    def run(
+        self, mixture: Mixture, held_out: Mixture | None, *, trouble: Path, on_step: Callable[[int, float], None]
+    ) -> Iterator[Look]:
+        """Train to the end; yield now and then, when it is worth saving. `trouble`: where a bad batch is kept."""
+        config, losses = self.config, []
+        exam = [] if held_out is None else held_out.sweep(
+            config.batch, self.policy.horizon, most=VALIDATION_FRAMES, seed=self.seed
+        )  # fmt: skip
+        self.policy.train()
+        while self.step < config.steps:
+            batch = mixture.batch(config.batch, self.policy.horizon, seed=self.seed, step=self.step)
+            losses.append(self._learn(batch, trouble))
+            self.step += 1
+            on_step(self.step, losses[-1])
+            if self.step % config.look_every == 0 or self.step == config.steps:
+                yield Look(self.step, float(np.mean(losses)), self.examine(exam), config.rate(self.step - 1))
+                losses = []
+
+    def _learn(self, batch: Batch, trouble: Path) -> float:
+        config = self.config
+        loss = self.policy.loss(tensors_of(batch), generator=_generator(self.seed, self.step))
+        if not torch.isfinite(loss):
+            write_tensors(trouble, arrays_to_tensors({**batch.inputs, "action": batch.actions, "real": batch.real}))
+            raise TrainingError(
+                f"the loss of step {self.step} is {loss.item()}; its batch is kept in {trouble} and the last good "
+                f"checkpoint beside it. A lower --learning-rate than {config.learning_rate:g} often helps"
+            )
+        self._optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self._trained, config.clip)
+        for group in self._optimiser.param_groups:
+            group["lr"] = config.rate(self.step)
+        self._optimiser.step()
+        # Short at first: an average over steps that nobody wants to remember would be a poor policy.
+        kept = min(config.average, (1 + self.step) / (10 + self.step))
+        with torch.no_grad():
+            for average, parameter in zip(self._average, self._trained, strict=True):
+                average.lerp_(parameter, 1 - kept)
+        return loss.item()
+
+    @torch.no_grad()
+    def examine(self, exam: list[Batch]) -> float:
+        """The averaged policy's loss on held-out frames, the same ones every time; NaN if there are none."""
+        if not exam:
+            return math.nan
+        with self.averaged():
+            losses = [self.policy.loss(tensors_of(batch), generator=_generator(self.seed, -1)).item() for batch in exam]
+        return float(np.average(losses, weights=[len(batch.real) for batch in exam]))
+
+    def averaged(self) -> "_Swapped":
+        """Within `with`, the policy has the averaged weights."""
+        return _Swapped(self._trained, self._average)
+
+    def save(self, path: Path, facts: Mapping[str, str]) -> None:
+        write_tensors(path, self._tensors(), {**facts, "step": str(self.step)})
+
+    def restore(self, path: Path) -> dict[str, str]:
+        # A step with zero gradients makes the optimiser's moments, to be filled from the file.
+        for parameter in self._trained:
+            parameter.grad = torch.zeros_like(parameter)
+        kept = [parameter.detach().clone() for parameter in self._trained]
+        self._optimiser.step()
+        tensors, facts = read_tensors(path, self._tensors())
+        with torch.no_grad():
+            for parameter, value in zip(self._trained, kept, strict=True):
+                parameter.copy_(value)
+            for name, tensor in self._tensors().items():
+                tensor.copy_(tensors[name])
+        self.step = int(facts["step"])
+        return facts
+
+    def _tensors(self) -> dict[str, Tensor]:
+        tensors: dict[str, Tensor] = {f"policy.{name}": value for name, value in self.policy.state_dict().items()}
+        for index, (parameter, average) in enumerate(zip(self._trained, self._average, strict=True)):
+            tensors[f"average.{index}"] = average
+            for name, value in self._optimiser.state[parameter].items():
+                tensors[f"optimiser.{index}.{name}"] = value
+        return tensors
+
+
+class _Swapped:
+    def __init__(self, parameters: list[torch.nn.Parameter], others: list[Tensor]):
+        self._parameters, self._others = parameters, others
+
+    def __enter__(self) -> None:
+        self._swap()
+
+    def __exit__(self, *_: Any) -> None:
+        self._swap()
+
+    def _swap(self) -> None:
+        for parameter, other in zip(self._parameters, self._others, strict=True):
+            parameter.data, other.data = other.data, parameter.data
+
+
+def _generator(seed: int, step: int) -> torch.Generator:
+    words = np.random.SeedSequence([seed, step + 1]).generate_state(1, np.uint64)
+    return torch.Generator().manual_seed(int(words[0]) >> 1)

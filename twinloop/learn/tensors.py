@@ -1,0 +1,122 @@
+"""Tensors in files: safetensors, and nothing that could run code. A file is looked over before it is read.
+
+Layout: 8 bytes with the length of a JSON header, the header (name -> dtype, shape, place), the numbers.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load, save
+from torch import Tensor
+
+from twinloop.dataset.durable import FileDigest, replace_file, storage_errors
+from twinloop.errors import CheckpointError
+
+LARGEST_HEADER_BYTES = 1 << 20
+LARGEST_FILE_BYTES = 4 << 30
+ITEM_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "U8": 1, "BOOL": 1}
+DISGUISES = {b"PK\x03\x04": "a zip archive, as torch.save writes", b"\x80": "a Python pickle", b"\x7fELF": "a program"}
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, str] | None = None) -> FileDigest:
+    """Put the tensors at `path`; a reader, or the next start after a kill, finds the old file or the new."""
+    with storage_errors(path):
+        return replace_file(path, to_bytes(tensors, facts), scratch=path.parent)
+
+
+def to_bytes(tensors: Mapping[str, Tensor], facts: Mapping[str, str] | None = None) -> bytes:
+    content = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+    return save(content, dict(facts or {}))
+
+
+def read_tensors(path: Path, expected: Mapping[str, Tensor] | None = None) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors of a file and the facts beside them; with `expected`, of exactly these names, shapes and types."""
+    content = _bytes(path)
+    header = _header(path, content)
+    facts = header.pop("__metadata__", {})
+    _look_over(path, header, len(content) - 8 - int.from_bytes(content[:8], "little"))
+    if expected is not None:
+        _refuse_other(path, header, expected)
+    tensors = load(content)
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
+            raise CheckpointError(f"{path}: {name}: holds NaN or infinity; finite numbers were expected")
+    return tensors, facts
+
+
+def _bytes(path: Path) -> bytes:
+    if not path.is_file():
+        raise CheckpointError(f"{path}: is missing; a safetensors file was expected")
+    with storage_errors(path):
+        size = path.stat().st_size
+        if size > LARGEST_FILE_BYTES:
+            raise CheckpointError(f"{path}: has {size:,} bytes; {LARGEST_FILE_BYTES:,} at most are read")
+        content = path.read_bytes()
+    for start, what in DISGUISES.items():
+        # The first bytes of a real file count its header, so only those of a disguise read like this.
+        if content.startswith(start) and (len(start) > 1 or not _plausible(content)):
+            raise CheckpointError(f"{path}: is {what}; only safetensors are read, since that could run code")
+    return content
+
+
+def _plausible(content: bytes) -> bool:
+    return len(content) > 8 and content[8:9] == b"{" and int.from_bytes(content[:8], "little") <= len(content) - 8
+
+
+def _header(path: Path, content: bytes) -> dict:
+    size = int.from_bytes(content[:8], "little") if len(content) >= 8 else -1
+    if not 2 <= size <= min(len(content) - 8, LARGEST_HEADER_BYTES):
+        raise CheckpointError(
+            f"{path}: says its header has {size:,} bytes, of a file of {len(content):,}; is it a whole safetensors?"
+        )
+    try:
+        header = json.loads(content[8 : 8 + size])
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path}: its header is not JSON ({error}); is it a safetensors file?") from None
+    if not isinstance(header, dict):
+        raise CheckpointError(f"{path}: its header holds a {type(header).__name__}; a mapping was expected")
+    facts = header.get("__metadata__", {})
+    if not isinstance(facts, dict) or not all(isinstance(value, str) for value in facts.values()):
+        raise CheckpointError(f"{path}: __metadata__: a mapping of texts was expected")
+    return header
+
+
+def _look_over(path: Path, header: Mapping[str, object], room: int) -> None:
+    """Every tensor inside the file, of the size its shape says, none on top of another."""
+    places = []
+    for name, entry in header.items():
+        try:
+            dtype, shape, (start, stop) = entry["dtype"], entry["shape"], entry["data_offsets"]  # type: ignore[index]
+            size = math.prod(shape) * ITEM_BYTES[dtype]
+        except (TypeError, KeyError, ValueError):
+            valid = ", ".join(ITEM_BYTES)
+            raise CheckpointError(f"{path}: {name}: its entry {entry!r:.80} is malformed; dtypes are {valid}") from None
+        if not (0 <= start <= stop <= room and stop - start == size):
+            raise CheckpointError(
+                f"{path}: {name}: claims bytes {start} to {stop} of {room}; its shape {shape} takes {size}"
+            )
+        places.append((start, stop, name))
+    places.sort()
+    for (_, end, name), (begin, _, other) in pairwise(places):
+        if begin < end:
+            raise CheckpointError(f"{path}: {name} and {other} claim the same bytes")
+
+
+def _refuse_other(path: Path, header: Mapping[str, object], expected: Mapping[str, Tensor]) -> None:
+    missing, extra = sorted(set(expected) - set(header)), sorted(set(header) - set(expected))
+    if missing or extra:
+        wrong = f"missing {', '.join(missing[:3]) or 'nothing'}; unknown {', '.join(extra[:3]) or 'nothing'}"
+        raise CheckpointError(f"{path}: is not what its card describes: {wrong}")
+    for name, tensor in expected.items():
+        shape = header[name]["shape"]  # type: ignore[index]
+        if tuple(shape) != tuple(tensor.shape):
+            raise CheckpointError(f"{path}: {name}: has shape {shape}, its card describes {list(tensor.shape)}")
+
+
+def arrays_to_tensors(arrays: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
+    return {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}

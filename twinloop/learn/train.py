@@ -1,0 +1,159 @@
+"""Train: a lesson in, a checkpoint out. Run again after a kill, it continues; run again when done, it does nothing.
+
+OUT/policy.safetensors, card.json   the checkpoint: averaged weights of the last look
+OUT/training/state.safetensors      what it takes to continue
+OUT/training/curve.jsonl            losses over the steps
+"""
+
+import json
+import platform
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from twinloop import __version__
+from twinloop.dataset.durable import FileDigest, replace_file, storage_errors
+from twinloop.errors import CheckpointError, UsageError
+from twinloop.learn.card import CARD, Card
+from twinloop.learn.checkpoint import Checkpoint, load, save
+from twinloop.learn.lesson import Lesson
+from twinloop.learn.optimise import Look, Optimisation
+from twinloop.learn.policies import POLICIES
+from twinloop.learn.policy import Policy, tensors_of
+from twinloop.learn.scales import scales_of
+
+TRAINING = "training"
+STATE, CURVE, TROUBLE = "state.safetensors", "curve.jsonl", "bad_batch.safetensors"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """How far a training is. held_out_loss: of the last look; NaN before the first."""
+
+    step: int
+    steps: int
+    loss: float
+    held_out_loss: float
+
+
+@dataclass(frozen=True)
+class Trained:
+    checkpoint: Checkpoint
+    curve: tuple[Look, ...]
+    resumed_from: int
+
+
+def train(lesson: Lesson, out: Path, *, on_progress: Callable[[Moment], None] = lambda _: None) -> Trained:
+    folder = out / TRAINING
+    with storage_errors(out):
+        folder.mkdir(parents=True, exist_ok=True)
+    config = lesson.config
+    optimisation = Optimisation(_policy(lesson), config.train, seed=config.seed)
+    curve = _resume(optimisation, lesson, out)
+    resumed_from = optimisation.step
+    last = curve[-1].held_out_loss if curve else float("nan")
+
+    def told(step: int, loss: float) -> None:
+        on_progress(Moment(step, config.train.steps, loss, last))
+
+    looks = optimisation.run(lesson.mixture, lesson.held_out, trouble=folder / TROUBLE, on_step=told)
+    for look in looks:
+        curve.append(look)
+        last = look.held_out_loss
+        _save(optimisation, lesson, out, curve)
+    return Trained(load(out), tuple(curve), resumed_from)
+
+
+def _policy(lesson: Lesson) -> Policy:
+    config, space = lesson.config, lesson.mixture.space
+    if lesson.parent is not None:
+        return lesson.parent.policy
+    kind = POLICIES[config.policy]
+    horizon = int(config.settings.get("horizon", kind.default_settings()["horizon"]))
+    scales = scales_of(lesson.mixture.parts, lesson.weights, horizon)
+    # Torch initialises layers from its global generator: seeded for this block, and left as it was found.
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.seed)
+        return kind(space, scales, **config.settings)
+
+
+def _resume(optimisation: Optimisation, lesson: Lesson, out: Path) -> list[Look]:
+    """Continue what is in the folder if it is this very lesson."""
+    state = out / TRAINING / STATE
+    if not state.is_file():
+        if (out / CARD).exists():
+            raise UsageError(f"{out}: holds another checkpoint, which would be lost; choose another --out")
+        return []
+    try:
+        facts = optimisation.restore(state)
+    except (CheckpointError, KeyError, ValueError):
+        facts = {}
+    if facts.get("lesson") != lesson.digest:
+        raise UsageError(f"{out}: holds another training (other data, policy or settings); choose another --out")
+    text = (out / TRAINING / CURVE).read_text(encoding="utf-8")
+    looks = [Look(**json.loads(line)) for line in text.splitlines()]
+    return [look for look in looks if look.step <= optimisation.step]
+
+
+def _save(optimisation: Optimisation, lesson: Lesson, out: Path, curve: list[Look]) -> None:
+    """The curve, then the checkpoint, then the state: a kill in between repeats a few steps and loses nothing."""
+    folder = out / TRAINING
+    lines = "".join(json.dumps(asdict(look)) + "\n" for look in curve)
+    with storage_errors(out):
+        replace_file(folder / CURVE, lines.encode(), scratch=folder)
+    with optimisation.averaged():
+        errors = _errors(optimisation.policy, lesson)
+        save(out, optimisation.policy, partial(_card, optimisation, lesson, curve[-1], errors))
+    optimisation.save(folder / STATE, {"lesson": lesson.digest})
+
+
+def _card(
+    optimisation: Optimisation, lesson: Lesson, look: Look, errors: dict[str, float], file: str, weights: FileDigest
+) -> Card:
+    config = lesson.config
+    return Card(
+        policy=optimisation.policy.name,
+        settings=optimisation.policy.settings(),
+        space=lesson.mixture.space,
+        file=file,
+        weights=weights,
+        data=lesson.data,
+        training=asdict(config.train) | {"frozen": list(config.train.frozen)},
+        seed=config.seed,
+        versions={"twinloop": __version__, "torch": torch.__version__, "python": platform.python_version()},
+        metrics={"loss": look.loss, "held_out_loss": _finite(look.held_out_loss), "held_out_error": errors},
+        limits=_limits(lesson),
+        instructions=tuple(dict.fromkeys(task for part in lesson.mixture.parts for task in part.tasks)),
+        steps=optimisation.step,
+        finished=optimisation.step == config.train.steps,
+        parent=lesson.parent.card.digest if lesson.parent else "",
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+@torch.no_grad()
+def _errors(policy: Policy, lesson: Lesson) -> dict[str, float]:
+    """Element of the action -> mean absolute error over a chunk on held-out episodes, in its unit."""
+    if lesson.held_out is None:
+        return {}
+    (batch, *_) = lesson.held_out.sweep(1024, policy.horizon, most=1024, seed=lesson.config.seed)
+    tensors = tensors_of(batch)
+    noise = torch.randn(tensors.actions.shape, generator=torch.Generator().manual_seed(0))
+    wrong = (policy.eval()(tensors.inputs, tensors.real, noise) - tensors.actions).abs().mean(dim=(0, 1))
+    policy.train()
+    return dict(zip(lesson.mixture.space.action.names, map(float, wrong), strict=True))
+
+
+def _limits(lesson: Lesson) -> dict[str, list[float]]:
+    actions = [part.action for part in lesson.mixture.parts]
+    return {
+        "lowest_action": np.min([action.min(axis=0) for action in actions], axis=0).tolist(),
+        "highest_action": np.max([action.max(axis=0) for action in actions], axis=0).tolist(),
+    }
