@@ -27,6 +27,7 @@ COMMANDS = {
     "report": "write the HTML report of a dataset",
     "train": "a policy from one or several datasets",
     "finetune": "go on training a policy on a little real data",
+    "export": "a checkpoint as one ONNX file for a robot, checked against torch",
     "parameters": "the table of everything a config may vary",
 }
 

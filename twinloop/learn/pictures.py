@@ -7,7 +7,7 @@ holds the same shard, finds it there. A file is whole or not there; what a kille
 
 import os
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,6 +150,16 @@ def read_pictures(space: Space) -> tuple[Feature, ...]:
             valid = ", ".join(each.name for each in space.pictures if each.dtype == "video") or "none here"
             raise DatasetError(f"{feature.name}: is depth, which no policy reads yet; pictures it can read: {valid}")
     return space.pictures
+
+
+def as_read(space: Space, observation: Mapping[str, np.ndarray], side_px: int) -> dict[str, np.ndarray]:
+    """What sensors say, as a policy of `space` was shown it: vectors as float32, pictures small."""
+    return {
+        feature.name: shrink(observation[feature.name], side_px)
+        if feature.is_picture
+        else np.asarray(observation[feature.name], np.float32)
+        for feature in space.inputs
+    }
 
 
 def default_cache() -> Path:

@@ -48,9 +48,9 @@ class Act(Policy):
         }  # fmt: skip
         # One for each vector; a policy that reads pictures alone has one that says only whether they are real.
         alone = [replace(space, inputs=(feature,)) for feature in space.vectors] or [replace(space, inputs=())]
-        self.vectors = nn.ModuleList(VectorInputs(each, scales) for each in alone)
-        self.code = ActionCode(space, scales)
-        self.enter = nn.ModuleList(_enter(VectorInputs(each, scales).width, width) for each in alone)
+        vectors = [VectorInputs(each, scales) for each in alone]
+        self.vectors, self.code = nn.ModuleList(vectors), ActionCode(space, scales)
+        self.enter = nn.ModuleList(_enter(each.width, width) for each in vectors)
         self.sight = Sight(space, width=width, image_size=image_size, shift_px=shift_px)
         self.encoder = nn.ModuleList(EncoderLayer(width, heads) for _ in range(encoder_layers))
         self.queries = nn.Parameter(0.5 * torch.randn(horizon, width))
@@ -75,7 +75,7 @@ class Act(Policy):
         for layer in self.encoder:
             memory = layer(memory)
         memory = self.remembered(memory)
-        hidden = self.queries.expand(len(real), -1, -1)
+        hidden = self.queries.expand(real.shape[0], -1, -1)
         for layer in self.decoder:
             hidden = layer(hidden, memory)
         return self.leave(self.norm(hidden))
