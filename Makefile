@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml constraints.txt
 	  if [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -qy python3-venv; \
 	  else echo "The venv module is missing. Run: sudo apt-get install python3-venv"; exit 1; fi; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,video]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,video,learn]'
 	@$(MAKE) --no-print-directory opengl
 	@touch $(STAMP)
 

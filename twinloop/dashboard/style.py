@@ -76,6 +76,7 @@ svg .label{fill:var(--text);font-size:12.5px}svg .phase{font-size:10.5px;fill:va
 .grid{stroke:var(--grid);fill:none}.base{stroke:var(--soft);opacity:.6;fill:none}
 .plain{fill:var(--blue)}.good{fill:var(--green)}.bad{fill:var(--orange)}
 .line{fill:none;stroke:var(--blue);stroke-width:2;stroke-linejoin:round}.area{fill:var(--blue);opacity:.12}
+.line.second{stroke:var(--orange)}.dot{fill:transparent}i.line{background:var(--blue)}i.second{background:var(--orange)}
 .rule{stroke:var(--soft);stroke-dasharray:3 3;fill:none}
 .overall{stroke:var(--soft);stroke-dasharray:5 4;fill:none;stroke-width:1.2}
 .even path{stroke:var(--blue);fill:none;stroke-width:1.6}.even circle{fill:var(--blue)}

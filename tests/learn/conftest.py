@@ -1,0 +1,17 @@
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.learn.demonstrated import reaching
+
+
+@pytest.fixture(scope="session")
+def reached(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return reaching(tmp_path_factory.mktemp("data") / "reach", episodes=160)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    """Networks this small are faster on one, and the cores are shared."""
+    torch.set_num_threads(1)
