@@ -89,14 +89,12 @@ def _graph(policy: Policy, space: Space, card_digest: str) -> "ModelProto":
     made = examples(policy, space, 2, seed=0)
     count = torch.export.Dim("n", min=1, max=1 << 16)
     with _quiet():
+        # In two steps: in one, a number of situations that cannot be left open would be fixed without a word.
+        traced = torch.export.export(
+            _Whole(policy, space), tuple(made.values()), dynamic_shapes=(tuple({0: count} for _ in made),), strict=False
+        )
         program = torch.onnx.export(
-            _Whole(policy, space),
-            tuple(made.values()),
-            dynamo=True,
-            input_names=list(made),
-            output_names=["actions"],
-            dynamic_shapes=(tuple({0: count} for _ in made),),
-            verbose=False,
+            traced, dynamo=True, input_names=list(made), output_names=["actions"], optimize=True, verbose=False
         )
     if program is None:
         raise CheckpointError(f"{policy.name}: torch exported nothing")

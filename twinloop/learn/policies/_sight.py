@@ -37,11 +37,13 @@ class Sight(nn.Module):
         """With a generator, pictures are moved about by some pixels: where exactly they are is not to matter."""
         if not self._names:
             return None
-        pictures = torch.cat([inputs[name] for name in self._names])
-        if generator is not None and self._shift_px:
-            pictures = shifted(pictures, self._shift_px, generator=generator)
-        grid = self.convolve(2 * pictures - 1).flatten(2).transpose(1, 2)
-        return torch.cat(grid.chunk(len(self._names)), dim=1) + self.place
+        seen = []
+        for name in self._names:
+            picture = inputs[name]
+            if generator is not None and self._shift_px:
+                picture = shifted(picture, self._shift_px, generator=generator)
+            seen.append(self.convolve(2 * picture - 1).flatten(2).transpose(1, 2))
+        return torch.cat(seen, dim=1) + self.place
 
 
 def shifted(pictures: Tensor, most_px: int, *, generator: torch.Generator) -> Tensor:
