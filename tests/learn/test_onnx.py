@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -74,7 +75,7 @@ def test_both_brains_do_the_same_with_any_number_of_situations(exported: Exporte
     assert (brain.space, brain.horizon, brain.executed) == (space, 4, 3)
     assert (brain.card_digest, brain.policy) == ("c0ffee", policy.name)
     for count, real in ((1, False), (5, True)):
-        asked = {
+        asked: dict[str, Any] = {
             "instructions": ["go"] * count, "real": real,
             "noise": np.random.default_rng(0).normal(size=(count, 4, 2)),
         }  # fmt: skip
@@ -82,7 +83,8 @@ def test_both_brains_do_the_same_with_any_number_of_situations(exported: Exporte
         found = brain.chunks(seen, **asked)
         assert found.shape == (count, 4, 2)
         np.testing.assert_allclose(found, torch_brain.chunks(seen, **asked), atol=1e-5)
-        assert np.abs(found - brain.chunks(seen, **asked | {"real": not real})).max() > 1e-4
+        asked["real"] = not real
+        assert np.abs(found - brain.chunks(seen, **asked)).max() > 1e-4
 
 
 def test_the_file_says_nothing_of_where_it_was_made(exported: Exported):

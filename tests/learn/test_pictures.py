@@ -93,7 +93,7 @@ def test_what_was_decoded_is_not_decoded_again(seen: Demonstrations, tmp_path: P
     real = pictures.read_frames
     monkeypatch.setattr(
         pictures, "read_frames", lambda path, *rest, **more: decoded.append(path) or real(path, *rest, **more)
-    )  # noqa: E501
+    )
     again = open_pictures([seen], SIDE, cache=tmp_path).gather([(seen, frames)])
     assert len(set(decoded)) == 1
     assert sorted(tmp_path.iterdir()) == files

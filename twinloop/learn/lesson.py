@@ -19,8 +19,8 @@ from twinloop.learn.space import DEFAULT_INPUTS
 @dataclass(frozen=True)
 class LessonConfig:
     """datasets: folders. mix: `sim=0.8,real=0.2`, or by size. inputs: what the policy reads. rate_hz: resample to it.
-    most: episodes of each dataset at most. settings: of the policy, e.g. {"horizon": 16}. cache: where small pictures are
-    kept; what is in it changes no result."""
+    most: episodes of each dataset at most. settings: of the policy, e.g. {"horizon": 16}. cache: where pictures
+    are kept small; what is in it changes no result."""
 
     datasets: tuple[Path, ...]
     policy: str = "mlp"

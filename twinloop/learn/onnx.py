@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -45,7 +45,7 @@ class OnnxParity:
     max_abs_difference: float
     tolerance: float
 
-    def to_json(self) -> dict[str, object]:
+    def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"path": str(self.path)}
 
 
@@ -146,7 +146,7 @@ def _difference(policy: Policy, space: Space, content: bytes, *, seed: int) -> f
         given = {name: values[rows] for name, values in situations.items()}
         with torch.inference_mode():
             wanted = whole(*given.values()).numpy()
-        (found,) = session.run(None, {name: values.numpy() for name, values in given.items()})
+        found = np.asarray(session.run(None, {name: values.numpy() for name, values in given.items()})[0])
         if found.shape != wanted.shape:
             raise CheckpointError(f"ONNX Runtime answers with shape {found.shape}, torch with {wanted.shape}")
         # maximum, not max: NaN stays NaN.

@@ -51,8 +51,7 @@ class OnnxBrain:
         given = as_read(self.space, observation, self._image_size)
         given["real"] = np.full(len(instructions), real, np.float32)
         given["noise"] = np.asarray(noise, np.float32)
-        (actions,) = self._session.run(None, given)
-        return actions
+        return np.asarray(self._session.run(None, given)[0])
 
 
 def session_of(content: bytes, *, threads: int, where: Path | str = "ONNX") -> "InferenceSession":
