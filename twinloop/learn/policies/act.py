@@ -75,7 +75,7 @@ class Act(Policy):
         for layer in self.encoder:
             memory = layer(memory)
         memory = self.remembered(memory)
-        # The first token has looked at all others: queries that know it from the start learn twice as fast.
+        # The first token has looked at all others: queries that know it from the start learn faster.
         hidden = self.queries + memory[:, :1]
         for layer in self.decoder:
             hidden = layer(hidden, memory)
