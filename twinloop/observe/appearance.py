@@ -44,6 +44,8 @@ def dress(stage: Stage, values: Values) -> tuple[int, ...]:
         model.mat_emission[stage.materials[name]] = max(shade - 1, 0.0) * 0.5
     model.mat_reflectance[stage.materials["table"]] = values["reflectance"]
     model.mat_reflectance[stage.materials["floor"]] = values["floor_reflectance"]
+    # The engine mirrors in flat faces only; round ones have highlights.
+    model.mat_reflectance[stage.materials["object"]] = 0.5 * values["object_gloss"]
     model.mat_specular[stage.materials["object"]] = SPECULAR + values["object_gloss"]
     model.mat_shininess[stage.materials["object"]] = SHININESS + 0.7 * values["object_gloss"]
     return _set_textures(stage, round(values["texture_pool"]))

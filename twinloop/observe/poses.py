@@ -9,6 +9,7 @@ import numpy as np
 from twinloop.randomize.draw import Draws
 from twinloop.randomize.table import BY_NAME, COLUMNS
 from twinloop.simulate.cell import Cell
+from twinloop.twin import bystander
 from twinloop.twin.twin import Twin
 
 
@@ -52,6 +53,7 @@ def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.nda
         data.qpos[twin.arm_qpos] = position[frame, :-1]
         data.qpos[twin.gripper_qpos] = position[frame, -1] / len(twin.gripper_qpos)
         twin.pose_object(data, environment[frame])
+        place_bystander(data, twin, draws.values, frame)
         data.mocap_pos[twin.target_mocap] = environment[frame, 7:10]
         data.mocap_quat[twin.target_mocap] = environment[frame, 10:14]
         mujoco.mj_kinematics(model, data)
@@ -59,3 +61,13 @@ def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.nda
         tool[frame, :3, 3] = data.site_xpos[twin.tool_site]
         tool[frame, :3, :3] = data.site_xmat[twin.tool_site].reshape(3, 3)
     return Poses(model, places, turns, tool)
+
+
+def place_bystander(data: mujoco.MjData, twin: Twin, drawn: Mapping[str, np.ndarray], tick: float) -> None:
+    """Put the arm of somebody who reaches in where the first of these draws has it at this control period."""
+    if "bystander" in twin.surroundings:
+        # What a frame shows is where the hand was in the last step of the physics.
+        seconds = max(tick * twin.control_period_s - twin.model.opt.timestep, 0.0)
+        pose = bystander.poses({name: drawn[name][:1] for name in bystander.READ}, np.array([seconds]))[0]
+        number = twin.mocap(bystander.NAME)
+        data.mocap_pos[number], data.mocap_quat[number] = pose[:3], pose[3:]

@@ -17,6 +17,7 @@ from twinloop.observe.clip import Clip
 from twinloop.observe.flow import pixel_velocity
 from twinloop.observe.gl import context
 from twinloop.observe.moments import picture_ticks, states_at
+from twinloop.observe.poses import place_bystander
 from twinloop.observe.projection import inverse
 from twinloop.observe.stage import build_stage
 from twinloop.observe.things import things_of
@@ -140,7 +141,7 @@ class Renderer:
         geoms = np.zeros((len(ticks), model.ngeom, 4, 4))
         thing, tool = np.zeros((len(ticks), 4, 4)), np.zeros((len(ticks), 4, 4))
         for number, tick in enumerate(ticks):
-            self._place_bystander(tick)
+            place_bystander(data, twin, self._bystander, tick)
             self._pose(states[0][number], states[1][number])
             _fill(geoms[number], data.geom_xpos, data.geom_xmat)
             _fill(thing[number], data.xpos[twin.object_body], data.xmat[twin.object_body])
@@ -156,15 +157,6 @@ class Renderer:
                     self._draw(view, buffers[name], place, fresh=fresh)
                     fresh = True
         return Filmed({name: pose @ ENGINE_TO_VISION for name, pose in poses.items()}, geoms, thing, tool)
-
-    def _place_bystander(self, tick: float) -> None:
-        if "bystander" in self.twin.surroundings:
-            twin = self.twin
-            number = twin.mocap(bystander.NAME)
-            # What a frame shows is where the hand was in the last step of the physics.
-            seconds = max(tick * twin.control_period_s - twin.model.opt.timestep, 0.0)
-            pose = bystander.poses(self._bystander, np.array([seconds]))[0]
-            self._data.mocap_pos[number], self._data.mocap_quat[number] = pose[:3], pose[3:]
 
     def _pose(self, position: np.ndarray, environment: np.ndarray) -> None:
         """The stage's bodies as one row of the tape says."""

@@ -17,7 +17,7 @@ HUMAN = (
     Parameter("hand_hesitation_s", "human", "human", "s", "how long the hand stops half-way",
               0.0, (0.0, 1.0), "engineering estimate: a glance before the last half of the way", (0.0, 10.0)),
     Parameter("hand_patience_s", "human", "human", "s", "how long the hand waits before it withdraws",
-              20.0, (4.0, 12.0), "engineering estimate: some give up before they are served", (0.0, 60.0)),
+              20.0, (1.5, 8.0), "engineering estimate: some give up before they are served", (0.0, 60.0)),
     Parameter("hand_turn_deg", "human", "human", "°", "how the hand is turned about the vertical",
               0.0, (-40.0, 40.0), "engineering estimate: from which side the person stands", (-180.0, 180.0)),
 )  # fmt: skip

@@ -31,7 +31,7 @@ class Strip:
 
 
 def _camera(position_m, look_at_m, fov_deg: float, pixels: int) -> CameraConfig:
-    return CameraConfig("fixed", position_m, look_at_m, fov_deg, pixels, pixels, 25)
+    return CameraConfig("fixed", position_m, look_at_m, fov_deg, pixels, pixels, 25, depth=True)
 
 
 FRONT_M, MIDDLE_M = (1.2, -0.3, 0.65), (0.42, -0.03, 0.12)
