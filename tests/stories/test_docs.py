@@ -31,7 +31,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "examples", folder / "examples")
     (commands,) = blocks(README, "sh")
     # A hundred episodes show the same as five hundred.
-    script = commands.replace("--episodes 500", "--episodes 100").replace("twinloop ", f"{sys.executable} -m twinloop ")
+    fewer = {"--episodes 500": "--episodes 100", "--steps 1000": "--steps 20", "--episodes 200": "--episodes 20"}
+    for many, few in fewer.items():
+        assert many in commands
+        commands = commands.replace(many, few)
+    script = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
     subprocess.run(["bash", "-euc", script], cwd=folder, check=True, capture_output=True)
     return folder
 
@@ -83,6 +87,17 @@ def test_the_commands_of_the_look_page_run(place: Path):
         assert (place / name).stat().st_size > 20_000
 
 
+def test_the_commands_and_python_of_the_learning_page_run(place: Path):
+    page = (ROOT / "docs" / "learning.md").read_text()
+    for commands in blocks(page, "sh"):
+        for many, few in {"--episodes 300": "--episodes 40", "--steps 200": "--steps 10"}.items():
+            commands = commands.replace(many, few)
+        script = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
+        subprocess.run(["bash", "-euc", script], cwd=place, check=True, capture_output=True)
+    for script in blocks(page, "python"):
+        subprocess.run([sys.executable, "-c", script], cwd=place, check=True, capture_output=True)
+
+
 def test_the_config_of_the_readme_is_the_example():
     (config,) = blocks(README, "yaml")
     assert config.split("\n", 1)[1] == (ROOT / "examples" / "pick_and_place.yaml").read_text()
@@ -123,9 +138,10 @@ def test_every_parameter_has_its_picture_and_the_page_shows_it():
     assert {file.name for file in rows.iterdir()} == {entry["file"] for entry in index.values()} | {"index.json"}
 
 
-@pytest.mark.parametrize(
-    "page", ["README.md", "docs/cameras.md", "docs/look.md", "docs/parameters.md", "docs/evaluating.md"]
-)
+PAGES = ["README.md", *(f"docs/{name}.md" for name in ("cameras", "look", "parameters", "learning", "evaluating"))]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_links_and_pictures_lead_somewhere(page: str):
     file = ROOT / page
     for link in re.findall(r"\]\(([^)#]+)\)", file.read_text()):

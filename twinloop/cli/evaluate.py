@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from twinloop.cli.arguments import config_of, count, number
+from twinloop.cli.lessons import need_torch
 from twinloop.cli.trial_progress import show_trial
 from twinloop.dashboard.evaluation import difference_text, rate_text, write_evaluation_report
 from twinloop.dashboard.labels import reason_label
@@ -58,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    need_torch()
     candidate = candidate_of(args.checkpoint)
     rival = theirs = None
     if args.against is not None:

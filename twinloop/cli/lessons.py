@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +24,15 @@ LINES = 20  # in a log that is not a terminal
 
 
 def need_torch() -> None:
-    """Learning is an extra; said before anything else is."""
-    try:
-        import torch
-    except ImportError:
-        raise UsageError("learning needs torch: pip install 'twinloop[learn]'") from None
-    torch.set_num_threads(os.cpu_count() or 1)
+    """Learning is an extra; said before anything else is, and without the seconds that importing it takes."""
+    if find_spec("torch") is None:
+        raise UsageError("policies need torch: pip install 'twinloop[learn]'")
+
+
+def use_threads(threads: int | None) -> None:
+    import torch
+
+    torch.set_num_threads(threads or os.cpu_count() or 1)
 
 
 def add_optimisation(parser: argparse.ArgumentParser, *, steps: int, learning_rate: float) -> None:
@@ -41,6 +45,7 @@ def add_optimisation(parser: argparse.ArgumentParser, *, steps: int, learning_ra
     parser.add_argument(
         "--held-out", type=number(0, 0.9), default=0.05, metavar="S", help="share of episodes to validate on (0.05)"
     )
+    parser.add_argument("--threads", type=count(1, 1024), metavar="N", help="of torch (default: one a core)")
     parser.add_argument("--rate", type=number(0.1, 10_000), metavar="HZ", help="resample all data to this rate")
     parser.add_argument("--episodes", type=count(), metavar="N", help="of each dataset, the first N accepted")
     parser.add_argument(
