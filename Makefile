@@ -1,6 +1,6 @@
 # The habits of this project. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup opengl run test check format type lint bench docs clean
+.PHONY: help setup opengl run test check format type lint bench docs pictures clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -19,7 +19,9 @@ $(STAMP): pyproject.toml constraints.txt
 	  if [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -qy python3-venv; \
 	  else echo "The venv module is missing. Run: sudo apt-get install python3-venv"; exit 1; fi; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,video,learn,rehearsal]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,video,view,learn]'
+	@# Without its dependencies: of these a rehearsal needs only NumPy, and Mosek is not free software.
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps drake
 	@$(MAKE) --no-print-directory opengl
 	@touch $(STAMP)
 
@@ -51,6 +53,10 @@ format: setup ## let ruff format and fix
 	$(BIN)/ruff check --fix .
 
 docs: setup ## write the generated pages of docs/
+	$(BIN)/python docs/build.py
+
+pictures: setup ## draw what every parameter does (about a minute), then write the docs
+	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/build.py
 
 bench: setup ## every benchmark (about half an hour); results go to benchmarks/results/

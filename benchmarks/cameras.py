@@ -1,17 +1,31 @@
-"""How fast pictures are drawn, next to what the graphics library allows on this machine.
+"""How fast pictures get from the physics into a dataset, next to what the graphics library allows on this machine.
 
-    python benchmarks/cameras.py [--json] [--episodes 3]
+    python benchmarks/cameras.py [--json] [--episodes 48] [--seconds 8]
 
-Two cameras of 128 × 128, RGB + depth + masks, of simulated episodes with new materials, lights and camera poses in
-each. The limit is a bare `mujoco.Renderer` over the same states and the same stage (shadow map, sides of round things,
-no multisampling): three renderings a picture, since that is what it offers. Both draw on all cores, in one process.
+Two cameras of 128 × 128 at 10 Hz, RGB + depth + segmentation, with new materials, lights and camera poses in each
+episode (benchmarks/cameras.yaml). All figures are pictures a second on all cores, repeats not counted.
+
+- bare: a `mujoco.Renderer` loop over the same states on the same stage (shadow map, sides of round things, no
+  multisampling): three renderings a picture, since that is what it offers. The best of several numbers of processes
+  and of the graphics library's threads is the limit.
+- drawn: our renderer alone.
+- generate: `twinloop generate` from the start of the process to the finished dataset: physics, drawing, lens, sensor
+  and depth errors, encoding, Parquet, fsync, LeRobot export, report. Every video is decoded afterwards: it must have a
+  frame for each row.
+
+Each limit is measured before and after what it limits, since shared machines drift. Processor time is told too: the
+other programs of a shared machine take from all alike, and it counts what is left.
 """
 
 import argparse
 import json
 import os
+import resource
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,12 +34,14 @@ os.environ.setdefault("MUJOCO_GL", "egl")
 
 import mujoco
 import numpy as np
+import yaml
 
-from twinloop.observe.camera import default_cameras
-from twinloop.observe.image import sensed
-from twinloop.observe.labels import label
+from twinloop.dataset import Dataset
+from twinloop.dataset.video import read_frames
+from twinloop.observe.appearance import dress
+from twinloop.observe.moments import picture_ticks
 from twinloop.observe.renderer import Renderer
-from twinloop.pipeline.config import load_config
+from twinloop.pipeline.config import RunConfig, load_config
 from twinloop.pipeline.produce import twin_of
 from twinloop.randomize.draw import Sampler
 from twinloop.simulate.cell import Cell
@@ -33,78 +49,175 @@ from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout
 
-CONFIG = Path(__file__).parents[1] / "examples" / "cameras.yaml"
+HERE = Path(__file__).parent
+DRAWN_EPISODES = 8  # whose looks the loops go through, again and again
+CORES = os.cpu_count() or 1
 
 
-def bare(renderer: Renderer, episodes: Episodes) -> int:
-    """Every state of the tape through mujoco.Renderer, with the stage as the last episode left it."""
+def write_config(path: Path) -> None:
+    config = yaml.safe_load((HERE / "cameras.yaml").read_text())
+    varied = yaml.safe_load((HERE.parent / "examples" / "cameras.yaml").read_text())
+    path.write_text(yaml.safe_dump(config | {"randomization": varied["randomization"]}))
+
+
+def simulated(config: RunConfig, count: int) -> tuple[Renderer, Episodes]:
+    twin = twin_of(config)
+    draws = Sampler(config.randomization, seed=0).draw(0, count)
+    expert = Expert(twin, config.expert, width=count, seed=0)
+    (episodes,) = rollout(Cell(twin, width=count), iter([draws]), expert, seed=0)
+    return Renderer(twin, config.cameras), episodes
+
+
+def bare(renderer: Renderer, episodes: Episodes) -> Iterator[int]:
+    """Film every episode with mujoco.Renderer; yields how many pictures were made since the last."""
     model, twin = renderer.stage.model, renderer.twin
     data, plain = mujoco.MjData(model), mujoco.Renderer(model, 128, 128)
-    count = 0
-    for position, environment in zip(episodes["position"], episodes["environment"], strict=True):
-        data.qpos[twin.arm_qpos], data.qpos[twin.gripper_qpos] = position[:-1], position[-1] / 2
-        data.qpos[twin.object_qpos : twin.object_qpos + 7] = environment[:7]
-        data.mocap_pos[twin.target_mocap] = environment[7:10]
-        mujoco.mj_kinematics(model, data)
-        mujoco.mj_camlight(model, data)
-        for name in renderer.cameras:
-            plain.update_scene(data, name)
-            plain.render()
-            plain.enable_depth_rendering()
-            plain.render()
-            plain.enable_segmentation_rendering()
-            plain.render()
-            plain.disable_segmentation_rendering()
-            count += 1
-    plain.close()
-    return count
-
-
-def filmed(renderer: Renderer, episodes: Episodes, *, finish: bool) -> int:
-    """All episodes; with `finish`, through lens and sensor and labelled."""
-    count = 0
-    for row in range(len(episodes.lengths)):
+    for row, (start, length) in enumerate(zip(episodes.starts, episodes.lengths, strict=True)):
         values = {column: float(array[row]) for column, array in episodes.draws.values.items()}
-        for name, clip in renderer.film(episodes, row, masks=True).items():
-            count += len(clip.ticks)
-            if finish:
-                label(clip)
-                sensed(clip, values, seed=0, attempt=row, name=name)
-    return count
+        dress(renderer.stage, values | {"texture_pool": 0.0})  # making new textures is no part of the limit
+        for tick in picture_ticks(length, control_hz=twin.control_hz, rate_hz=10).astype(int):
+            position, environment = (episodes[name][start + tick] for name in ("position", "environment"))
+            data.qpos[twin.arm_qpos], data.qpos[twin.gripper_qpos] = position[:-1], position[-1] / 2
+            data.qpos[twin.object_qpos : twin.object_qpos + 7] = environment[:7]
+            data.mocap_pos[twin.target_mocap] = environment[7:10]
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_camlight(model, data)
+            for name in renderer.cameras:
+                plain.update_scene(data, name)
+                plain.render()
+                plain.enable_depth_rendering()
+                plain.render()
+                plain.enable_segmentation_rendering()
+                plain.render()
+                plain.disable_segmentation_rendering()
+            yield len(renderer.cameras)
+    plain.close()
 
 
-def rate(work: Callable[[], int]) -> float:
-    began = time.perf_counter()
-    count = work()
-    return count / (time.perf_counter() - began)
+def drawn(renderer: Renderer, episodes: Episodes) -> Iterator[int]:
+    """Film every episode with our renderer and nothing after it."""
+    # A shutter has the renderer work out how every pixel moves: that is part of finishing a picture.
+    still = {column: np.zeros(len(episodes.lengths)) for column in ("shutter_ms", "rolling_shutter_ms")}
+    episodes = replace(episodes, draws=replace(episodes.draws, values={**episodes.draws.values, **still}))
+    for row in range(len(episodes.lengths)):
+        yield sum(len(clip.ticks) for clip in renderer.film(episodes, row, masks=True).values())
+
+
+LOOPS: dict[str, Callable[[Renderer, Episodes], Iterator[int]]] = {"bare": bare, "drawn": drawn}
+
+
+def loop(kind: str, config: Path, seconds: float) -> None:
+    """The life of a process of `rate`: prepare, say so, wait for the others, draw for a while, tell how much."""
+    renderer, episodes = simulated(load_config(config), DRAWN_EPISODES)
+    next(LOOPS[kind](renderer, episodes))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    count, began, used = 0, time.perf_counter(), time.process_time()
+    while time.perf_counter() - began < seconds:
+        for pictures in LOOPS[kind](renderer, episodes):
+            count += pictures
+            if time.perf_counter() - began >= seconds:
+                break
+    print(count / (time.perf_counter() - began), (time.process_time() - used) / count, flush=True)
+
+
+def rate(kind: str, config: Path, seconds: float, *, processes: int, threads: int | None) -> tuple[float, float]:
+    """Pictures a second of several processes together, and processor seconds a picture."""
+    environment = os.environ | ({} if threads is None else {"LP_NUM_THREADS": str(threads)})
+    command = [sys.executable, __file__, "--loop", kind, str(config), "--seconds", str(seconds)]
+    running = [
+        subprocess.Popen(command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for _ in range(processes)
+    ]
+    for process in running:
+        assert process.stdout is not None
+        process.stdout.readline()
+    # All at once, when all are ready.
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    found = np.array([process.communicate()[0].split()[-2:] for process in running], float)
+    return float(found[:, 0].sum()), float(found[:, 1].mean())
+
+
+def generated(config: Path, out: Path, episodes: int) -> tuple[float, float]:
+    """Pictures a second of `twinloop generate`, and processor seconds a picture."""
+    command = [
+        sys.executable,
+        "-m",
+        "twinloop",
+        "generate",
+        str(config),
+        "--episodes",
+        str(episodes),
+        "--out",
+        str(out),
+    ]
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run([*command, "--json"], check=True, capture_output=True)
+    seconds, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    count = checked(Dataset.open(out))
+    return count / seconds, used / count
+
+
+def checked(dataset: Dataset) -> int:
+    """How many pictures were filmed; every video must decode to a frame a row."""
+    header = dataset.header
+    lengths = np.concatenate([dataset.episodes(entry)["length"].to_numpy() for entry in dataset.entries])
+    for entry in dataset.entries:
+        for feature in header.pictures:
+            path = dataset.path / "shards" / entry.name / f"{feature.name}.mp4"
+            frames = read_frames(path, feature, 0, entry.frames, fps=header.fps)
+            assert len(frames) == entry.frames
+    assert lengths.sum() == sum(entry.frames for entry in dataset.entries)
+    return 2 * sum(len(picture_ticks(length, control_hz=header.fps, rate_hz=10)) for length in lengths if length)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--episodes", type=int, default=3)
+    parser.add_argument("--episodes", type=int, default=48, help="of generate")
+    parser.add_argument("--seconds", type=float, default=8.0, help="of each loop")
+    parser.add_argument("--loop", nargs=2, metavar=("KIND", "CONFIG"), help=argparse.SUPPRESS)
     args = parser.parse_args()
-    config = load_config(CONFIG)
-    twin, width = twin_of(config), args.episodes
-    draws = Sampler(config.randomization, seed=0).draw(0, width)
-    expert = Expert(twin, config.expert, width=width, seed=0)
-    (episodes,) = rollout(Cell(twin, width=width), iter([draws]), expert, seed=0)
-    # A shutter has the renderer work out how every pixel moves; drawing alone is measured without.
-    still = {**draws.values, "shutter_ms": np.zeros(width), "rolling_shutter_ms": np.zeros(width)}
-    drawn_only = replace(episodes, draws=replace(draws, values=still))
-    renderer = Renderer(twin, default_cameras(rate_hz=config.rollout.control_hz))
-    renderer.film(episodes, 0, masks=True, ticks=np.arange(4))
-    # Each limit is measured next to what it limits: shared machines drift.
+    if args.loop:
+        loop(args.loop[0], Path(args.loop[1]), args.seconds)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder) / "cameras.yaml"
+        write_config(config)
+        load = os.getloadavg()[0]
+        ways = ((1, None), (CORES, None), (CORES, 0))
+        limits = {way: rate("bare", config, args.seconds, processes=way[0], threads=way[1]) for way in ways}
+        best = max(limits, key=lambda way: limits[way][0])
+        ours = generated(config, Path(folder) / "dataset", args.episodes)
+        again = rate("bare", config, args.seconds, processes=best[0], threads=best[1])
+        alone = rate("drawn", config, args.seconds, processes=best[0], threads=best[1])
+    limit = (limits[best][0] + again[0]) / 2
+    limit_ms = 500 * (limits[best][1] + again[1])
     results = {
-        "bare_frames_per_s": rate(lambda: bare(renderer, episodes)),
-        "drawn_frames_per_s": rate(lambda: filmed(renderer, drawn_only, finish=False)),
-        "bare_again_frames_per_s": rate(lambda: bare(renderer, episodes)),
-        "finished_frames_per_s": rate(lambda: filmed(renderer, episodes, finish=True)),
+        "limit_pictures_per_s": limit,
+        "limit_before": limits[best][0],
+        "limit_after": again[0],
+        "limit_processes": best[0],
+        "one_process_pictures_per_s": limits[(1, None)][0],
+        "drawn_pictures_per_s": alone[0],
+        "generate_pictures_per_s": ours[0],
+        "ratio": ours[0] / limit,
+        "limit_cpu_ms": limit_ms,
+        "drawn_cpu_ms": 1000 * alone[1],
+        "generate_cpu_ms": 1000 * ours[1],
+        "cpu_ratio": limit_ms / (1000 * ours[1]),
+        "load_before": load,
+        "load_after": os.getloadavg()[0],
     }
     for name, value in results.items():
-        print(f"{name:28} {value:8.1f}")
+        print(f"{name:28} {value:8.2f}")
     if args.json:
-        print(json.dumps({name: round(value, 2) for name, value in results.items()} | {"cores": os.cpu_count()}))
+        on = {"episodes": args.episodes, "cores": CORES, "stored": "RGB, depth, instance masks", "rate_hz": 10}
+        print(json.dumps({name: round(value, 2) for name, value in results.items()} | on))
 
 
 if __name__ == "__main__":

@@ -4,10 +4,18 @@ import json
 from pathlib import Path
 
 from twinloop.curate.checks import CHECKS
+from twinloop.curate.failure import DIVERGED, PERSON_PUSHED, TIMEOUT
+from twinloop.dashboard.effects.looks import LOOKS, range_of, setting_of
+from twinloop.dashboard.effects.measures import Measure
 from twinloop.deploy.rehearsal.truth import TRUTHS
 from twinloop.pipeline.config import config_from_text
+from twinloop.randomize.parameter import GAPS, Parameter
 from twinloop.randomize.table import TABLE
 from twinloop.twin.objects import OBJECTS
+from twinloop.twin.shapes import SHAPES
+from twinloop.twin.tasks.handover import HANDOVER
+from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
+from twinloop.twin.touch import ACROSS, ALONG, TAXELS
 
 DOCS = Path(__file__).parent
 
@@ -23,13 +31,41 @@ def parameters_page() -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in TABLE:
-        name = f"`{row.name}`" + (f" ({', '.join(row.elements)})" if row.elements else "")
-        sensible = f"{row.sensible[0]:g}" if row.pool else _range(row.sensible)
+        name = f"[`{row.name}`](#{row.name})" + (f" ({', '.join(row.elements)})" if row.elements else "")
+        sensible = ", ".join(row.words) or _range(row.sensible)
+        if row.pool or row.chance is not None:
+            sensible = f"{row.sensible[0] if row.chance is None else row.chance:g}"
+        sensible += "" if row.realistic else " (not in `realistic`)"
+        touches = row.touches + (f"; needs `{row.needs}`" if row.needs else "")
         lines.append(
-            f"| {name} | {row.group} | {row.gap} | {row.unit} | {row.touches} | {row.nominal:g} | {sensible} "
+            f"| {name} | {row.group} | {row.gap} | {row.unit} | {touches} | {row.nominal:g} | {sensible} "
             f"| {row.source} | {_range(row.plausible)} |"
         )
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_effects()]) + "\n"
+
+
+def _effects() -> list[str]:
+    """A section for each gap, with the picture of every row that has one: `make pictures` draws them."""
+    index = json.loads((DOCS / "pictures" / "rows" / "index.json").read_text(encoding="utf-8"))
+    lines = ["", *(DOCS / "effects.md.in").read_text(encoding="utf-8").splitlines()]
+    for gap in GAPS:
+        lines += ["", f"## The {gap} gap"]
+        for row in TABLE:
+            if row.gap == gap and row.name in index:
+                lines += ["", f"### {row.name}", "", _said(row, index[row.name]["look"]), ""]
+                lines.append(f"![What {row.name} does](pictures/rows/{index[row.name]['file']})")
+    return lines
+
+
+def _said(row: Parameter, look: str) -> str:
+    low, high = range_of(row)
+    shown = LOOKS.get(look)
+    what = f" Shown: {shown.label.partition(' (')[0]}." if isinstance(shown, Measure) else ""
+    why = setting_of(row).why
+    touches = (
+        f"{row.touches[0].upper()}{row.touches[1:]}, from {low:g} to {high:g} {row.unit if row.unit != '1' else ''}"
+    )
+    return f"{touches.rstrip()}.{what}" + (f" {why}" if why else "")
 
 
 def config_page() -> str:
@@ -38,8 +74,13 @@ def config_page() -> str:
         (DOCS / "config.md.in")
         .read_text(encoding="utf-8")
         .replace("{DEFAULTS}", config_from_text("scene: {}", name="defaults", folder=DOCS).to_yaml())
+        .replace("{SHAPES}", ", ".join(f"`{name}`" for name in SHAPES))
+        .replace("{TAXELS}", str(TAXELS))
+        .replace("{ALONG}", str(ALONG))
+        .replace("{ACROSS}", str(ACROSS))
         .replace("{OBJECTS}", ", ".join(f"`{name}`" for name in OBJECTS))
         .replace("{CHECKS}", checks)
+        .replace("{FAILURES}", _failures())
     )
 
 
@@ -52,6 +93,16 @@ def benchmarks_page() -> str:
             shown = f"{value:,}" if isinstance(value, (int, float)) else str(value)
             page = page.replace(f"{{{file.stem}.{key}}}", shown)
     return page
+
+
+def _failures() -> str:
+    lines = ["| task | failure | what happened |", "|---|---|---|"]
+    lines += [f"| any | `{DIVERGED}` | the physics cannot be trusted |"]
+    lines += [f"| any | `{PERSON_PUSHED}` | the robot pressed on somebody harder than the limit |"]
+    for task in (PICK_AND_PLACE, HANDOVER):
+        lines += [f"| {task.name} | `{failure.name}` | {failure.means} |" for failure in task.failures]
+    lines += [f"| any | `{TIMEOUT}` | time ran out |"]
+    return "\n".join(lines)
 
 
 def rehearsal_page() -> str:

@@ -1,6 +1,6 @@
 """A small made-up run: every value follows from the seed and the attempt, as in a real one."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,9 @@ CAMERAS = (
     Feature("observation.images.depth", "depth", (32, 48, 1), unit="m"),
 )
 PICTURED = (*FEATURES, *CAMERAS)
+MASK = Feature("observation.images.front_classes", "mask", (32, 48, 1), ("background", "robot", "object", "table"))
+LABEL = Feature("label.front.boxes", "float32", (4,), ("left", "top", "right", "bottom"), "px")
+LABELLED = (*PICTURED, MASK, LABEL)
 CONFIG_TEXT = "robot: panda\n"
 
 
@@ -59,7 +62,7 @@ def episode_frames(attempt: int, seed: int) -> dict[str, np.ndarray]:
     }
 
 
-def episode_pictures(attempt: int, seed: int, features: Iterable[Feature] = PICTURED) -> dict[str, np.ndarray]:
+def episode_pictures(attempt: int, seed: int, features: Sequence[Feature] = PICTURED) -> dict[str, np.ndarray]:
     """Smooth waves that move, another for each attempt and camera; no two frames are the same."""
     length = len(episode_frames(attempt, seed)["phase"])
     pictures = {}
@@ -69,14 +72,19 @@ def episode_pictures(attempt: int, seed: int, features: Iterable[Feature] = PICT
         wave = np.sin((x + 5 * time + 20 * channel + 9 * attempt) / 13) * np.cos((y - 3 * time + 31 * camera) / 17)
         if feature.dtype == "video":
             pictures[feature.name] = (127 + 100 * wave).astype(np.uint8)
+        elif feature.dtype == "mask":
+            pictures[feature.name] = (2 + 1.99 * wave[..., 0]).astype(np.uint8)
         else:
             pictures[feature.name] = (1.5 + wave[..., 0]).astype(np.float32)
+    if LABEL in features:
+        moved = attempt + np.arange(length)[:, None]
+        pictures[LABEL.name] = (np.array([1, 2, 30, 40]) + moved).astype(np.float32)
     return pictures
 
 
 def recording_of(attempts: Iterable[int], seed: int = 7, features: tuple[Feature, ...] = FEATURES) -> Recording:
     attempts = list(attempts)
-    pictured = any(feature.is_picture for feature in features)
+    pictured = any(feature.is_picture or feature == LABEL for feature in features)
 
     def pictures(episodes: np.ndarray) -> Iterator[Mapping[str, np.ndarray]]:
         for episode in episodes:
@@ -101,8 +109,8 @@ def task_of(attempt: int) -> str:
 def draft(folder: Path, first: int, stop: int, head: Header) -> ShardDraft:
     attempts = range(first, stop)
     kept = [each for each in attempts if head.keep_rejected or verdict_of(each) == "accepted"]
-    pictures = tuple(feature for feature in head.features if feature.is_picture)
-    recording = recording_of(kept, head.run_seed, (*FEATURES, *pictures))
+    filmed = tuple(feature for feature in head.features if feature.is_picture or feature == LABEL)
+    recording = recording_of(kept, head.run_seed, (*FEATURES, *filmed))
     lengths = np.zeros(stop - first, np.int64)
     lengths[recording.attempts - first] = recording.lengths
     columns = {

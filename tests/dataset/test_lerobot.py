@@ -7,8 +7,8 @@ import pytest
 
 from tests.dataset.synthetic import FEATURES, episode_frames, header, run, task_of, verdict_of
 from twinloop.dataset import Dataset, _lerobot_episodes, export, lerobot
-from twinloop.dataset.durable import digest_file
 from twinloop.dataset.parquet import to_numpy
+from twinloop.durable import digest_file
 
 ACCEPTED = [attempt for attempt in range(30) if verdict_of(attempt) == "accepted"]
 

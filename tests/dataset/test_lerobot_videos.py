@@ -10,8 +10,8 @@ import pytest
 
 from tests.dataset.synthetic import CAMERAS, FEATURES, PICTURED, header, run
 from twinloop.dataset import Dataset, _lerobot_videos, export, verify
-from twinloop.dataset.durable import digest_file
 from twinloop.dataset.video import count_frames, read_frames
+from twinloop.durable import digest_file
 from twinloop.errors import CorruptError
 
 FRONT, _, DEPTH = CAMERAS

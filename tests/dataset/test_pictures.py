@@ -16,7 +16,7 @@ from tests.dataset.synthetic import (
     run,
     verdict_of,
 )
-from twinloop.dataset import Dataset, describe, merge, query, video, write_shard
+from twinloop.dataset import Dataset, describe, query, video, write_shard
 from twinloop.dataset.pictures import picture_stats
 from twinloop.dataset.stats import STATS
 from twinloop.errors import DatasetError, StorageError
@@ -180,7 +180,7 @@ def test_episodes_too_few_or_too_many_are_refused(tmp_path):
     many = dataclasses.replace(recording, pictures=lambda episodes: make(np.append(episodes, 0)))
     with pytest.raises(DatasetError, match="more than the 3 episodes"):
         write(tmp_path / "s", many)
-    with pytest.raises(DatasetError, match="are pictures, and the recording has none"):
+    with pytest.raises(DatasetError, match="are to be filmed, and the recording has no pictures"):
         write(tmp_path / "s", dataclasses.replace(recording, pictures=None))
 
 
@@ -211,12 +211,6 @@ def test_statistics_are_of_a_few_frames_in_lerobots_scales():
 def test_a_picture_that_cannot_be_stored_is_refused_in_the_header(feature, message):
     with pytest.raises(DatasetError, match=message):
         header(features=(*FEATURES, feature))
-
-
-def test_datasets_with_pictures_are_not_merged(dataset, tmp_path):
-    with pytest.raises(DatasetError, match=r"has pictures \(observation\.images\.front, .*cannot be merged"):
-        merge(tmp_path / "m", [dataset.path, dataset.path])
-    assert not (tmp_path / "m").exists()
 
 
 def test_pictures_are_no_columns_and_count_once(dataset):

@@ -7,8 +7,8 @@ import pytest
 
 from tests.dataset.synthetic import draft, episode_frames, header, recording_of, verdict_of
 from twinloop.dataset import write_shard
-from twinloop.dataset.durable import digest_file
 from twinloop.dataset.parquet import to_numpy
+from twinloop.durable import digest_file
 from twinloop.errors import DatasetError, StorageError
 
 

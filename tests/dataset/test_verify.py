@@ -4,7 +4,7 @@ import pytest
 
 from tests.dataset.synthetic import PICTURED, header, run
 from twinloop.dataset import verify
-from twinloop.dataset.durable import digest_file
+from twinloop.durable import digest_file
 from twinloop.errors import CorruptError, DatasetError
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.dataset.synthetic import CAMERAS, episode_pictures
 from twinloop.dataset import video
-from twinloop.dataset.durable import digest_file
 from twinloop.dataset.video import VideoWriter, count_frames, facts_of, read_frames
+from twinloop.durable import digest_file
 from twinloop.errors import CorruptError, DatasetError, UsageError
 
 FPS = 50
@@ -93,6 +93,27 @@ def test_the_formats_are_those_of_lerobot(tmp_path):
     write(tmp_path / "depth.mp4", DEPTH)
     assert facts_of(tmp_path / "rgb.mp4") == video.VideoFacts("av1", "yuv420p")
     assert facts_of(tmp_path / "depth.mp4") == video.VideoFacts("hevc", "gray12le")
+
+
+@pytest.mark.usefixtures("encoders")
+@pytest.mark.parametrize("feature", [FRONT, DEPTH], ids=lambda feature: feature.dtype)
+@pytest.mark.parametrize("times", [1, 2.5, 9])
+def test_pictures_of_a_slow_camera_are_near_a_key_frame(tmp_path, feature, times):
+    held = pictures(feature)[(np.arange(24) / times).astype(int)]
+    with VideoWriter(tmp_path / "v.mp4", feature, FPS) as writer:
+        writer.write(held)
+        writer.finish(24)
+    with video.require_av().open(str(tmp_path / "v.mp4")) as container:
+        keys = np.flatnonzero([packet.is_keyframe for packet in container.demux(video=0) if packet.size])
+    assert keys[0] == 0
+    assert np.diff(np.append(keys, 24)).max() <= (video.HELD_FRAMES if times > 2 else 2)
+    found = read_frames(tmp_path / "v.mp4", feature, 0, 24, fps=FPS)
+    for frame in range(24):
+        np.testing.assert_array_equal(
+            read_frames(tmp_path / "v.mp4", feature, frame, frame + 1, fps=FPS)[0], found[frame]
+        )
+    if feature is DEPTH:
+        np.testing.assert_array_equal(found, video.depth.to_metres(video.depth.to_codes(held)))
 
 
 def test_a_finished_file_is_read_only(tmp_path):

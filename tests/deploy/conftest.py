@@ -8,7 +8,7 @@ from twinloop.deploy.rehearsal.client import RehearsalRobot
 
 
 def need_drake() -> None:
-    pytest.importorskip("pydrake", reason="Drake is not installed: pip install 'twinloop[rehearsal]'")
+    pytest.importorskip("pydrake", reason="Drake is not installed: pip install --no-deps drake")
 
 
 @pytest.fixture(scope="session")

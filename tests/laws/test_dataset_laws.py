@@ -21,8 +21,8 @@ import pytest
 
 from tests.dataset.synthetic import CAMERAS, FEATURES, PICTURED, header, run
 from twinloop.dataset import Dataset, verify
-from twinloop.dataset.durable import digest_file
 from twinloop.dataset.video import VideoWriter
+from twinloop.durable import digest_file
 
 # Every call by which a writer changes the disk. A kill is put before each, and in the middle of each write.
 CALLS = ("write", "fsync", "rename", "replace", "mkdir", "unlink", "rmdir", "ftruncate", "link", "fchmod")

@@ -3,7 +3,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.conftest import Simulate
 from tests.learn.demonstrated import reaching
+from tests.learn.neighbours import Neighbours
+from twinloop.twin.twin import Twin
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +18,9 @@ def reached(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def one_thread() -> None:
     """Networks this small are faster on one, and the cores are shared."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def neighbours(simulate: Simulate, twin: Twin) -> Neighbours:
+    """A brain to act with: what was done in some demonstrations."""
+    return Neighbours.of(simulate(60), twin)

@@ -5,8 +5,13 @@ import pytest
 
 from tests.observe.conftest import values_of
 from twinloop.observe.clip import Clip
-from twinloop.observe.depth import grazing, sensed_depth
+from twinloop.observe.depth import Slant, sensed_depth
 from twinloop.simulate.episodes import Episodes
+
+
+def grazing(clip: Clip) -> np.ndarray:
+    slant = Slant(clip)
+    return np.stack([slant.of(depth_m) for depth_m in clip.depth_m])
 
 
 @pytest.fixture(scope="module")

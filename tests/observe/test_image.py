@@ -12,7 +12,7 @@ from twinloop.observe.image import IN_THE_LIGHT, sensed
 from twinloop.observe.labels import KEYPOINTS, label
 from twinloop.observe.lens import through_lens
 from twinloop.observe.renderer import Renderer
-from twinloop.observe.shutter import exposed
+from twinloop.observe.shutter import Shutter
 from twinloop.randomize.table import BY_NAME
 from twinloop.simulate.episodes import Episodes
 
@@ -121,16 +121,16 @@ def test_a_clip_of_no_pictures_goes_through_everything(renderer: Renderer, varie
 
 
 def bar(velocity_px_s: float) -> tuple[np.ndarray, np.ndarray]:
-    light = np.zeros((1, 20, 40, 1), np.float32)
-    light[:, :, 18:22] = 1
-    velocity = np.zeros((1, 20, 40, 2), np.float32)
-    velocity[:, :, 18:22, 0] = velocity_px_s
+    light = np.zeros((20, 40, 1), np.float32)
+    light[:, 18:22] = 1
+    velocity = np.zeros((20, 40, 2), np.float32)
+    velocity[:, 18:22, 0] = velocity_px_s
     return light, velocity
 
 
 def test_a_shutter_smears_what_moves_over_the_way_it_goes():
     light, velocity = bar(400.0)
-    out = exposed(light, velocity, shutter_s=0.01, readout_s=0.0)[0, 10, :, 0]
+    out = Shutter(20, 40, 0.01, 0.0).exposed(light, velocity)[10, :, 0]
     assert out.sum() == pytest.approx(4, abs=0.3)  # no light is made or lost
     assert (out > 0.05).sum() == pytest.approx(8, abs=1)  # 4 wide and 4 further
     np.testing.assert_allclose(out, out[::-1], atol=0.15)
@@ -138,12 +138,12 @@ def test_a_shutter_smears_what_moves_over_the_way_it_goes():
 
 def test_what_stands_still_stays_sharp():
     light, velocity = bar(0.0)
-    np.testing.assert_array_equal(exposed(light, velocity, shutter_s=0.02, readout_s=0.03), light)
+    np.testing.assert_array_equal(Shutter(20, 40, 0.02, 0.03).exposed(light, velocity), light)
 
 
 def test_a_rolling_shutter_slants_what_moves():
     light, velocity = bar(200.0)
-    out = exposed(light, velocity, shutter_s=0.0, readout_s=0.02)[0, ..., 0]
+    out = Shutter(20, 40, 0.0, 0.02).exposed(light, velocity)[..., 0]
     centre = (out * np.arange(40)).sum(axis=1) / out.sum(axis=1)
     np.testing.assert_allclose(np.diff(centre).mean(), 200 * 0.02 / 20, atol=0.05)
 
@@ -163,8 +163,8 @@ def test_velocities_of_pixels_lead_to_the_next_picture(renderer: Renderer, varie
     clip = renderer.film(episodes, 0, masks=True)["front"]
     labels = label(clip)
     corner = KEYPOINTS.index("object.corner0")
-    moved = np.diff(labels.keypoints_px[:, corner:], axis=0)
-    seen = labels.keypoints_visible[:-1, corner:]
+    moved = np.diff(labels.keypoints.px[:, corner:], axis=0)
+    seen = labels.keypoints.visible[:-1, corner:]
     assert clip.pixel_velocity is not None
     for frame in np.flatnonzero(seen.any(axis=1) & (np.abs(moved).max(axis=(1, 2)) > 0.5)):
         of_object = clip.class_ids[frame] == 2

@@ -155,3 +155,12 @@ def test_what_is_seen_does_not_depend_on_the_company(few: Episodes, twin: Twin):
     first = replace(few, lengths=few.lengths[:1], tape=few.tape[: few.lengths[0]])
     alone = seen(first, twin, encoder_noise_mrad=1.0, tracker_loss_share=0.2)["position"]
     np.testing.assert_array_equal(alone, together[: few.lengths[0]])
+
+
+def test_how_long_an_episode_turns_out_to_be_changes_nothing_of_what_is_seen_in_it(few: Episodes, twin: Twin):
+    noisy = through(few, encoder_noise_mrad=1.0, tracker_loss_share=0.2, observation_delay_ms=30.0)
+    short = replace(few, lengths=np.array([40]), tape=few.tape[:40])
+    whole = sense(noisy, twin, ObserveConfig(), seed=0)
+    cut = sense(replace(noisy, lengths=short.lengths, tape=short.tape), twin, ObserveConfig(), seed=0)
+    for channel, values in cut.items():
+        np.testing.assert_array_equal(values, whole[channel][:40])

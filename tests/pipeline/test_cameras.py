@@ -47,8 +47,38 @@ def test_the_rate_follows_the_control_rate():
     assert read(TWO.replace("rate_hz: 5", "rate_hz: 10") + "rollout: {control_hz: 50}\n").cameras["top"].rate_hz == 50
 
 
-def test_cameras_read_back_as_themselves():
-    config = read(TWO)
+def test_labels_are_each_switched_on_alone():
+    (camera_,) = read(camera("labels: [keypoints, instances]")).cameras.values()
+    assert camera_.labels == ("instances", "keypoints")
+    assert camera_.needs_masks
+    (bare,) = read(camera("labels: []")).cameras.values()
+    assert (bare.labels, bare.rgb, bare.needs_masks) == ((), True, False)
+    (posed,) = read(camera("labels: [poses]\n    rgb: false")).cameras.values()
+    assert (posed.labels, posed.rgb, posed.needs_masks) == (("poses",), False, False)
+
+
+def test_what_says_nothing_new_leaves_the_digest():
+    plain = read(camera("rate_hz: 5"))
+    assert "rgb" not in plain.resolved()["cameras"]["top"]
+    assert "labels" not in plain.resolved()["cameras"]["top"]
+    same = read(camera("rate_hz: 5.0\n    rgb: true\n    labels: []"))
+    assert same.digest == plain.digest
+    digests = {plain.digest}
+    for change in ("labels: [poses]", "labels: [boxes]", "depth: true", "rgb: false\n    depth: true"):
+        digests.add(read(camera(f"rate_hz: 5\n    {change}")).digest)
+    assert len(digests) == 5
+
+
+@pytest.mark.parametrize("rate", ["10", "24", "12.5", "0.5", "25"])
+def test_any_rate_up_to_the_control_rate_is_taken(rate: str):
+    config = read(camera(f"rate_hz: {rate}"))
+    assert config.cameras["top"].rate_hz == float(rate)
+    assert read(config.to_yaml()).digest == config.digest
+
+
+@pytest.mark.parametrize("extra", ["", "    labels: [boxes, poses]\n    rgb: false\n"])
+def test_cameras_read_back_as_themselves(extra: str):
+    config = read(TWO + extra)
     again = read(config.to_yaml())
     assert again.cameras == config.cameras
     assert again.resolved() == config.resolved()
@@ -84,7 +114,17 @@ BAD = {
     "a narrow view": (camera("fov_deg: 2"), ["cameras.top.fov_deg", "from 5 to 150"]),
     "a wide view": (camera("fov_deg: 170"), ["cameras.top.fov_deg", "from 5 to 150"]),
     "too fast": (camera("rate_hz: 60"), ["cameras.top.rate_hz", "25"]),
-    "an uneven rate": (camera("rate_hz: 10"), ["cameras.top.rate_hz", "1, 5, 25"]),
+    "too slow": (camera("rate_hz: 0"), ["cameras.top.rate_hz", "from 0.1 to 25"]),
+    "an unknown label": (camera("labels: [boxs]"), ["cell.yaml:5", "cameras.top.labels", "boxs", "did you mean boxes"]),
+    "any other word": (
+        camera("labels: [normals]"),
+        ["normals", "boxes, boxes_3d, classes, instances, keypoints"],
+    ),
+    "depth as a label": (camera("labels: [depth]"), ["cameras.top.labels", "write depth: true"]),
+    "a label twice": (camera("labels: [poses, poses]"), ["cameras.top.labels", "each name once"]),
+    "a word for labels": (camera("labels: boxes"), ["cameras.top.labels", "list of names"]),
+    "nothing to store": (camera("rgb: false"), ["cameras.top.rgb", "stores nothing"]),
+    "a word for rgb": (camera("rgb: no thanks"), ["cameras.top.rgb", "true or false"]),
     "too many": ("cameras:\n" + "".join(f"  c{i}: {{}}\n" for i in range(17)), ["cell.yaml:18", "c16", "16 at most"]),
 }
 

@@ -8,6 +8,7 @@ from twinloop.errors import UsageError
 from twinloop.pipeline.config import RunConfig, config_from_text, load_config
 from twinloop.pipeline.embedded import embedded_config
 from twinloop.randomize.distribution import Choice, Constant, Normal, Uniform
+from twinloop.randomize.matter import OF_SOFT
 from twinloop.randomize.table import BY_NAME
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +44,10 @@ def test_the_embedded_config_is_the_example():
         "randomization: {physics: {object_mass_kg: {choice: [0.1, 0.2]}, object_yaw_deg: {truncated: [0, 9, -9, 9]}}}",
         "randomization: {physics: {object_mass_kg: {log_uniform: [0.05, 0.4]}, table_height_cm: 0.5}}",
         "curate: {require_success: false, penetration_mm: 3}",
+        "randomization: {human: {bystander_probability: 0.25}, environment: {unexpected_item_probability: 0}}",
+        "randomization: realistic",
+        "expert: {yields_to_people: true}",
+        (ROOT / "examples" / "handover.yaml").read_text(),
     ],
 )
 def test_a_resolved_config_reads_back_as_itself(text: str):
@@ -50,6 +55,23 @@ def test_a_resolved_config_reads_back_as_itself(text: str):
     again = read(config.to_yaml())
     assert again.resolved() == config.resolved()
     assert again.digest == config.digest
+
+
+def test_a_probability_is_drawn_as_whether():
+    config = read("randomization: {human: {bystander_probability: 0.25}}")
+    assert config.randomization["bystander_probability"] == Choice((0.0, 1.0), (0.75, 0.25))
+    assert config.resolved()["randomization"] == {"human": {"bystander_probability": 0.25}}
+    for wrong in ("1.5", "-0.1", "[0, 1]", "true"):
+        with pytest.raises(UsageError, match="a probability from 0 to 1 was expected"):
+            read(f"randomization: {{human: {{bystander_probability: {wrong}}}}}")
+    usual = read("randomization: realistic").randomization["bystander_probability"]
+    assert usual == Choice((0.0, 1.0), (0.9, 0.1))
+
+
+def test_an_expert_that_does_not_yield_keeps_its_digest():
+    assert "yields_to_people" not in read("scene: {}").resolved()["expert"]
+    assert read("expert: {yields_to_people: false}").digest == read("scene: {}").digest
+    assert read("expert: {yields_to_people: true}").digest != read("scene: {}").digest
 
 
 def test_the_digest_is_of_the_content_and_not_of_the_amount():
@@ -65,7 +87,9 @@ def test_an_argument_may_be_a_distribution():
 
 
 def test_realistic_varies_everything_and_what_is_named_wins():
-    assert set(read("randomization: realistic").randomization) == set(BY_NAME)
+    sensible = {name for name, row in BY_NAME.items() if row.realistic and name not in OF_SOFT}
+    assert set(read("randomization: realistic").randomization) == sensible
+    assert len(sensible) > 0.9 * len(BY_NAME)
     config = read("randomization: {preset: realistic, physics: {object_mass_kg: 0.2}}")
     assert config.randomization["object_mass_kg"] == Constant(0.2)
     assert config.randomization["action_delay_ms"] == Uniform(0.0, 60.0)

@@ -86,8 +86,8 @@ class _Thief:
     def __init__(self, expert: Expert):
         self.expert, self.taken = expert, False
 
-    def begin(self, ids, attempts):
-        self.expert.begin(ids, attempts)
+    def begin(self, ids, draws, rows):
+        self.expert.begin(ids, draws, rows)
 
     def act(self, cell: Cell):
         act = self.expert.act(cell)

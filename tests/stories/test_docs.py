@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from twinloop.cli import COMMANDS
+from twinloop.dashboard.effects.looks import range_of
 from twinloop.deploy.rehearsal.cell_file import cell_of
 from twinloop.errors import RenderError
 from twinloop.observe.gl import context
+from twinloop.randomize.table import TABLE
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -30,7 +32,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "examples", folder / "examples")
     (commands,) = blocks(README, "sh")
     # A hundred episodes show the same as five hundred.
-    script = commands.replace("--episodes 500", "--episodes 100").replace("twinloop ", f"{sys.executable} -m twinloop ")
+    fewer = {"--episodes 500": "--episodes 100", "--steps 1000": "--steps 20", "--episodes 200": "--episodes 20"}
+    for many, few in fewer.items():
+        assert many in commands
+        commands = commands.replace(many, few)
+    script = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
     subprocess.run(["bash", "-euc", script], cwd=folder, check=True, capture_output=True)
     return folder
 
@@ -70,12 +76,36 @@ def test_the_commands_and_python_of_the_cameras_page_run(place: Path):
 
 
 def test_the_python_and_the_cell_of_the_rehearsal_page_run(tmp_path: Path):
-    pytest.importorskip("pydrake", reason="Drake is not installed: pip install 'twinloop[rehearsal]'")
+    pytest.importorskip("pydrake", reason="Drake is not installed: pip install --no-deps drake")
     page = (ROOT / "docs" / "rehearsal.md").read_text()
     (script,), (cell,) = blocks(page, "python"), blocks(page, "yaml")
     (tmp_path / "mine.yaml").write_text(cell)
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, capture_output=True)
     assert cell_of(str(tmp_path / "mine.yaml")).truth["friction_coefficient"] == (0.4, 0.4)
+
+
+def test_the_commands_of_the_look_page_run(place: Path):
+    pytest.importorskip("rerun", reason="needs twinloop[view]")
+    try:
+        context()
+    except RenderError as error:
+        pytest.skip(f"no pictures here: {error}")
+    (commands,) = blocks((ROOT / "docs" / "look.md").read_text(), "sh")
+    commands = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
+    subprocess.run(["bash", "-euc", commands], cwd=place, check=True, capture_output=True)
+    for name in re.findall(r"--out (\S+\.(?:png|rrd))", commands):
+        assert (place / name).stat().st_size > 20_000
+
+
+def test_the_commands_and_python_of_the_learning_page_run(place: Path):
+    page = (ROOT / "docs" / "learning.md").read_text()
+    for commands in blocks(page, "sh"):
+        for many, few in {"--episodes 300": "--episodes 40", "--steps 200": "--steps 10"}.items():
+            commands = commands.replace(many, few)
+        script = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
+        subprocess.run(["bash", "-euc", script], cwd=place, check=True, capture_output=True)
+    for script in blocks(page, "python"):
+        subprocess.run([sys.executable, "-c", script], cwd=place, check=True, capture_output=True)
 
 
 def test_the_config_of_the_readme_is_the_example():
@@ -103,7 +133,25 @@ def test_every_command_has_help_with_examples(command: str):
     assert "--json" in done.stdout
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/cameras.md", "docs/rehearsal.md"])
+def test_every_parameter_has_its_picture_and_the_page_shows_it():
+    rows = ROOT / "docs" / "pictures" / "rows"
+    index = json.loads((rows / "index.json").read_text())
+    page = (ROOT / "docs" / "parameters.md").read_text()
+    assert list(index) == [row.name for row in TABLE], "run `make pictures`"
+    for row in TABLE:
+        entry = index[row.name]
+        assert entry["range"] == list(range_of(row)), f"run `make pictures`: {row.name} has another range now"
+        assert entry["clearness"] >= 1, f"{row.name} does nothing that could be seen"
+        assert 500 < (rows / entry["file"]).stat().st_size < 26_000
+        assert f"](pictures/rows/{entry['file']})" in page
+        assert f"](#{row.name})" in page
+    assert {file.name for file in rows.iterdir()} == {entry["file"] for entry in index.values()} | {"index.json"}
+
+
+PAGES = ["README.md", *(f"docs/{name}.md" for name in ("cameras", "look", "parameters", "learning", "evaluating"))]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_links_and_pictures_lead_somewhere(page: str):
     file = ROOT / page
     for link in re.findall(r"\]\(([^)#]+)\)", file.read_text()):

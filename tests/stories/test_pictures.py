@@ -1,5 +1,6 @@
 """Cameras end to end: a config with cameras becomes a dataset with video, depth and the truth about each camera."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,9 +8,9 @@ import numpy as np
 import pytest
 
 from twinloop.dataset import Dataset, verify
-from twinloop.observe.gl import context
+from twinloop.observe.gl import context, driver
 from twinloop.pipeline.config import RunConfig, config_from_text
-from twinloop.pipeline.generate import generate
+from twinloop.pipeline.generate import generate, header_of
 
 CONFIG = """
 scene: {task: handover}
@@ -71,6 +72,14 @@ def test_every_episode_says_where_its_cameras_were(filmed):
     poses = np.array(attempts["camera/front/to_mount"].to_pylist()).reshape(-1, 4, 4)
     np.testing.assert_allclose(poses[:, :3, 3], [[1.2, -0.3, 0.65]] * 4)
     assert not np.allclose(poses[0, :3, :3], poses[1, :3, :3], atol=1e-4)
+
+
+def test_it_says_who_drew_the_pictures(filmed, config: RunConfig):
+    path, _ = filmed
+    drawn_by = Dataset.open(path).header.versions["opengl"]
+    assert drawn_by == driver()
+    assert re.search(r", \d+\.\d+", drawn_by)
+    assert "opengl" not in header_of(replace(config, cameras={}), "state", 4, False).versions
 
 
 def test_it_verifies_and_is_the_same_at_two_workers(filmed, config: RunConfig, tmp_path: Path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import SEED_RANGES, Simulate
+from twinloop.curate.failure import failures_of
 from twinloop.curate.judge import judge
 from twinloop.curate.limits import CurateConfig
 from twinloop.randomize.distribution import Constant, Distribution, Uniform
@@ -82,3 +83,36 @@ def test_a_robot_that_touches_the_hand_feels_it(simulate: Simulate, handover_twi
     in_the_way = replace(HANDOVER, goal_poses=lambda _, time_s: np.tile([0.49, 0, 0.355, 1, 0, 0, 0], (len(time_s), 1)))
     touching = simulate(1, of=replace(handover_twin, task=in_the_way), ranges={})
     assert touching["person_force"].max() > 1.0
+
+
+@pytest.mark.parametrize(
+    ("failure", "drawn"),
+    [
+        ("hand_withdrew", {"hand_patience_s": 0.5}),
+        ("hand_withdrew", {"hand_patience_s": 3.0, "hand_withdrawal_s": 0.3}),  # just as it is being served
+        ("no_receiver", {"hand_arrival_s": 20.0}),
+        ("released_too_early", {"hand_hesitation_s": 3.9}),  # served while it pauses, and then it moves on
+        ("dropped_before_release", {"friction_coefficient": 0.05, "object_mass_kg": 0.6}),
+        ("never_grasped", {"grip_force_scale": 0.01}),
+        ("fell_off_table", {"gravity_tilt_deg": 15.0, "friction_coefficient": 0.12}),
+    ],
+)
+def test_what_a_person_does_is_what_the_failure_is_called(
+    simulate: Simulate, handover_twin: Twin, failure: str, drawn: dict[str, float]
+):
+    episodes = simulate(2, of=handover_twin, ranges={name: Constant(value) for name, value in drawn.items()})
+    assert failures_of(episodes, handover_twin, LIMITS) == (failure, failure)
+
+
+def test_what_does_not_stay_on_a_waiting_palm_slipped_off_it(simulate: Simulate, handover_twin: Twin):
+    never = replace(HANDOVER, success=lambda scene: np.zeros(len(scene.goal_position), bool))
+    twin = replace(handover_twin, task=never)
+    assert failures_of(simulate(2, of=twin, ranges={}), twin, LIMITS) == ("slipped_off_palm",) * 2
+
+
+def test_a_hand_withdraws_in_the_time_that_is_drawn():
+    for drawn_s, takes_s in ((0.4, 0.4), (0.0, np.linalg.norm(FROM_M) / 0.5)):
+        seconds, where = path(hand_speed_m_s=0.5, hand_patience_s=5.0, hand_withdrawal_s=drawn_s)
+        out = np.linalg.norm(where - PALM_AT_M, axis=1)
+        moving = seconds[(seconds > 2) & (out > 1e-9) & (out < np.linalg.norm(FROM_M) - 1e-9)]
+        assert np.ptp(moving) == pytest.approx(takes_s, abs=0.03)

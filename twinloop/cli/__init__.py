@@ -20,6 +20,7 @@ COMMANDS = {
     "explain": "what a config will do: resolved values, what varies, expected episodes, disk and time",
     "episode": "make one episode of a run again and look into it",
     "gallery": "a contact sheet of what the cameras see: draws, labels, or one parameter swept",
+    "view": "a Rerun recording of a stored episode: cameras, labels, the cell in space and every signal",
     "info": "what is inside a dataset",
     "query": "SQL over episodes, frames and attempts",
     "verify": "recompute every digest; name what is wrong",
@@ -27,11 +28,13 @@ COMMANDS = {
     "report": "write the HTML report of a dataset",
     "train": "a policy from one or several datasets",
     "finetune": "go on training a policy on a little real data",
+    "evaluate": "let a policy act in the twin and judge it, with intervals",
+    "export": "a checkpoint as one ONNX file for a robot, checked against torch",
     "parameters": "the table of everything a config may vary",
 }
 
 # Commands with workers of their own: these load what they need while this process loads what it needs.
-WORK = {"generate": "twinloop.pipeline.produce"}
+WORK = {"generate": "twinloop.pipeline.produce", "evaluate": "twinloop.pipeline.tryout"}
 
 EXAMPLES = """\
 examples:

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from twinloop.cli.arguments import add_config, config_of, count
 from twinloop.curate.checks import CHECKS
+from twinloop.curate.failure import failures_of
 from twinloop.pipeline.reproduce import Reproduced, reproduce
 
 EXAMPLES = """\
@@ -29,11 +30,13 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     made = reproduce(config, args.attempt)
     episodes, verdict = made.episodes, made.verdicts.reasons[0]
     drawn = {column: float(episodes.draws.values[column][0]) for column in episodes.draws.varied}
+    (failure,) = failures_of(episodes, made.twin, config.curate)
     phases = _phases(made)
     measured = {name: float(values[0]) for name, values in made.verdicts.measures.items()}
 
     console.print(f"episode {args.attempt} of seed {config.rollout.seed}: {made.twin.instruction}")
-    console.print(f"verdict {verdict}, {len(episodes.tape)} frames, {int(episodes.retries[0])} retries\n")
+    how = f" ({failure})" if failure else ""
+    console.print(f"verdict {verdict}{how}, {len(episodes.tape)} frames, {int(episodes.retries[0])} retries\n")
     for column, value in drawn.items():
         console.print(f"  {column:32} {value:.6g}")
     console.print("\n  " + " → ".join(f"{phase['name']} {phase['seconds']:.2f} s" for phase in phases) + "\n")
@@ -51,6 +54,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "config_digest": config.digest,
         "verdict": verdict,
         "success": bool(episodes.success[0]),
+        "failure": failure,
         "frames": len(episodes.tape),
         "retries": int(episodes.retries[0]),
         "drawn": drawn,

@@ -70,4 +70,6 @@ def _caption(picture: Picture, sweep: str | None) -> str:
         return f"episode {picture.attempt} at {picture.time_s:.2f} s"
     row = BY_NAME[sweep.partition(".")[0]]
     column = sweep if sweep in picture.drawn else row.columns[0]
+    if row.words:
+        return row.words[round(picture.drawn[column])]
     return f"{picture.drawn[column]:.4g} {row.unit if row.unit != '1' else ''}"

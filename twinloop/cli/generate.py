@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 from twinloop.cli.arguments import add_config, config_of, count
-from twinloop.cli.progress import show_progress
+from twinloop.cli.progress import Standing, show_progress
 from twinloop.dashboard.report import write_report
 from twinloop.dataset import describe
-from twinloop.pipeline.generate import Generated, generate
+from twinloop.pipeline.generate import Generated, Progress, generate
 
 EXAMPLES = """\
 examples:
@@ -42,14 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     config, name = config_of(args)
     out = args.out or Path("datasets") / name
-    with show_progress(console) as on_progress:
+    with show_progress(console, "generating") as show:
         generated = generate(
             config,
             out,
             episodes=args.episodes,
             workers=args.workers,
             keep_rejected=args.keep_rejected,
-            on_progress=on_progress,
+            on_progress=lambda progress: show(_standing(progress)),
         )
     facts = describe(out)
     report = write_report(out)
@@ -67,6 +67,11 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "report": str(report),
         "workers": generated.workers,
     }
+
+
+def _standing(progress: Progress) -> Standing:
+    told = f"[green]{progress.accepted:,} accepted[/], [red]{progress.rejected:,} rejected[/]"
+    return Standing(progress.attempted, progress.planned, f"{told}, {progress.trajectories_per_second:.1f}/s")
 
 
 def _summarise(console: Console, generated: Generated, facts: dict[str, Any], report: Path) -> None:

@@ -34,6 +34,8 @@ def _rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "episodes", f"{episodes['attempted']:,} attempted, {episodes['accepted']:,} accepted ({state})"
     for reason, number in episodes["rejected"].items():
         yield "", f"{number:,} rejected: {reason}"
+    for number, (failure, count) in enumerate(facts["failures"].items()):
+        yield "" if number else "failed", f"{count:,} {failure}"
     yield "frames", f"{facts['frames']:,} ({facts['hours']:.2f} h of robot time, {facts['bytes'] / 1e6:,.1f} MB)"
     yield "features", ""
     for feature in facts["features"]:

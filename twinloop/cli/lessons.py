@@ -6,29 +6,31 @@ import os
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from twinloop.cli.arguments import count, number
+from twinloop.cli.progress import Standing, show_progress
 from twinloop.errors import UsageError
 
 if TYPE_CHECKING:
     from twinloop.learn.train import Moment, Trained
 
-LINES = 20  # in a log that is not a terminal
-
 
 def need_torch() -> None:
-    """Learning is an extra; said before anything else is."""
-    try:
-        import torch
-    except ImportError:
-        raise UsageError("learning needs torch: pip install 'twinloop[learn]'") from None
-    torch.set_num_threads(os.cpu_count() or 1)
+    """Learning is an extra; said before anything else is, and without the seconds that importing it takes."""
+    if find_spec("torch") is None:
+        raise UsageError("policies need torch: pip install 'twinloop[learn]'")
+
+
+def use_threads(threads: int | None) -> None:
+    import torch
+
+    torch.set_num_threads(threads or os.cpu_count() or 1)
 
 
 def add_optimisation(parser: argparse.ArgumentParser, *, steps: int, learning_rate: float) -> None:
@@ -41,6 +43,7 @@ def add_optimisation(parser: argparse.ArgumentParser, *, steps: int, learning_ra
     parser.add_argument(
         "--held-out", type=number(0, 0.9), default=0.05, metavar="S", help="share of episodes to validate on (0.05)"
     )
+    parser.add_argument("--threads", type=count(1, 1024), metavar="N", help="of torch (default: one a core)")
     parser.add_argument("--rate", type=number(0.1, 10_000), metavar="HZ", help="resample all data to this rate")
     parser.add_argument("--episodes", type=count(), metavar="N", help="of each dataset, the first N accepted")
     parser.add_argument(
@@ -50,33 +53,13 @@ def add_optimisation(parser: argparse.ArgumentParser, *, steps: int, learning_ra
 
 @contextmanager
 def show_training(console: Console) -> Iterator[Callable[["Moment"], None]]:
-    if not console.is_terminal:
-        yield _lines(console)
-        return
-    columns = (
-        TextColumn("learning"), BarColumn(), MofNCompleteColumn(), TextColumn("loss {task.fields[loss]}"),
-        TextColumn("held out {task.fields[held_out]}"), TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=None, loss="", held_out="")
+    with show_progress(console, "learning") as show:
 
         def update(moment: "Moment") -> None:
-            bar.update(
-                task, total=moment.steps, completed=moment.step, loss=_loss(moment.loss),
-                held_out=_loss(moment.held_out_loss),
-            )  # fmt: skip
+            told = f"loss {_loss(moment.loss)}, held out {_loss(moment.held_out_loss)}"
+            show(Standing(moment.step, moment.steps, told))
 
         yield update
-
-
-def _lines(console: Console) -> Callable[["Moment"], None]:
-    def update(moment: "Moment") -> None:
-        every = max(1, moment.steps // LINES)
-        if moment.step % every == 0 or moment.step == moment.steps:
-            held_out = _loss(moment.held_out_loss)
-            console.print(f"{moment.step:,}/{moment.steps:,} loss {_loss(moment.loss)}, held out {held_out}")
-
-    return update
 
 
 def _loss(value: float) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from twinloop.randomize.parameter import GAPS, GROUPS
+from twinloop.randomize.parameter import GAPS, GROUPS, Parameter
 from twinloop.randomize.table import TABLE
 
 EXAMPLES = """\
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         table.add_column(heading, no_wrap=heading == "parameter")
     for row in rows:
         table.add_row(
-            row.name, row.group, row.gap, row.unit, f"{row.nominal:g}", _range(row.sensible),
+            row.name, row.group, row.gap, row.unit, f"{row.nominal:g}", _sensible(row),
             _range(row.plausible), row.touches,
         )  # fmt: skip
     console.print(table)
@@ -47,12 +47,16 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "parameters": [
             {
                 "name": row.name, "group": row.group, "gap": row.gap, "unit": row.unit, "nominal": row.nominal,
-                "sensible": row.sensible, "plausible": row.plausible, "touches": row.touches,
-                "columns": row.columns, "source": row.source,
+                "sensible": row.sensible, "chance": row.chance, "plausible": row.plausible, "touches": row.touches,
+                "columns": row.columns, "source": row.source, "words": row.words, "realistic": row.realistic,
             }
             for row in rows
         ]
     }  # fmt: skip
+
+
+def _sensible(row: Parameter) -> str:
+    return _range(row.sensible) if row.chance is None else f"in {row.chance:.0%} of episodes"
 
 
 def _range(bounds: tuple[float, float]) -> str:

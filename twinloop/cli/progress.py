@@ -1,60 +1,52 @@
-"""The progress of a run: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of long work: a bar on a terminal, a line now and then elsewhere."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
-
-from twinloop.pipeline.generate import Progress
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 LINE_EVERY_S = 10.0
 
 
+@dataclass(frozen=True)
+class Standing:
+    """done of total, and what else there is to say, as rich text."""
+
+    done: int
+    total: int
+    told: str
+
+
 @contextmanager
-def show_progress(console: Console) -> Iterator[Callable[[Progress], None]]:
+def show_progress(console: Console, doing: str) -> Iterator[Callable[[Standing], None]]:
+    """doing: `generating`, in front of the bar."""
     if not console.is_terminal:
-        yield _lines(console)
+        yield _lines(console, doing)
         return
     columns = (
-        TextColumn("generating"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("[green]{task.fields[accepted]:,} accepted[/] [red]{task.fields[rejected]:,} rejected[/]"),
-        TextColumn("{task.fields[rate]:.1f}/s"),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=None, accepted=0, rejected=0, rate=0.0)
-
-        def update(progress: Progress) -> None:
-            bar.update(
-                task,
-                total=progress.planned,
-                completed=progress.attempted,
-                accepted=progress.accepted,
-                rejected=progress.rejected,
-                rate=progress.trajectories_per_second,
-            )
-
-        yield update
+        TextColumn(doing), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=None, told="")
+        yield lambda standing: bar.update(task, total=standing.total, completed=standing.done, told=standing.told)
 
 
-def _lines(console: Console) -> Callable[[Progress], None]:
-    last = time.monotonic()
+def _lines(console: Console, doing: str) -> Callable[[Standing], None]:
+    began = last = time.monotonic()
+    first: int | None = None
 
-    def update(progress: Progress) -> None:
-        nonlocal last
-        if time.monotonic() - last < LINE_EVERY_S:
+    def update(standing: Standing) -> None:
+        nonlocal last, first
+        first = standing.done if first is None else first
+        now = time.monotonic()
+        if now - last < LINE_EVERY_S:
             return
-        last = time.monotonic()
-        rate = progress.trajectories_per_second
-        left = (progress.planned - progress.attempted) / rate if rate else float("inf")
-        console.print(
-            f"{progress.attempted:,}/{progress.planned:,} episodes, {progress.accepted:,} accepted, "
-            f"{progress.rejected:,} rejected, {rate:.1f}/s, {left:.0f} s left"
-        )
+        last = now
+        rate = (standing.done - first) / (now - began)
+        left = f", {(standing.total - standing.done) / rate:.0f} s left" if rate > 0 else ""
+        console.print(f"{doing}: {standing.done:,}/{standing.total:,}, {standing.told}{left}")
 
     return update

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from twinloop.cli.lessons import add_optimisation, need_torch, show_training, told
+from twinloop.cli.lessons import add_optimisation, need_torch, show_training, told, use_threads
 
 KINDS = ("mlp", "act", "flow")
 
@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     need_torch()
+    use_threads(args.threads)
     from twinloop.dashboard.training import write_training_report
     from twinloop.learn.lesson import LessonConfig, parse_settings, prepare
     from twinloop.learn.optimise import TrainConfig

@@ -14,7 +14,7 @@ DRAW_PREFIX = "draw/"
 MOST_ATTEMPTS = 250_000
 """Arrays hold this many at most; counts are of all. At 30 drawn columns this is 60 MB."""
 
-_PLAIN = ("attempt", "length", "verdict", "success", "duration_s", "last_phase", "task")
+_PLAIN = ("attempt", "length", "verdict", "success", "duration_s", "last_phase", "failure", "task")
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class Attempts:
 
     total: attempts in the dataset; the arrays hold all of them, or those of evenly spaced whole shards.
     outcomes: (verdict, last phase) -> how many of all attempts.
+    failures: name -> how many of all attempts failed like that, the most common first.
     tasks: the instructions, the most common first.
     number: (n,) the attempt's index in its run. length: (n,) stored frames, 0 where none are.
     accepted, success: (n,) bool. duration_s: (n,), NaN where unknown.
@@ -32,6 +33,7 @@ class Attempts:
 
     total: int
     outcomes: Mapping[tuple[str, str], int]
+    failures: Mapping[str, int]
     tasks: tuple[str, ...]
     number: np.ndarray
     length: np.ndarray
@@ -58,6 +60,7 @@ def read_attempts(dataset: Dataset, *, most: int = MOST_ATTEMPTS) -> Attempts:
     total = sum(entry.stop - entry.first for entry in dataset.entries)
     step = _shard_step(total, most)
     outcomes: Counter[tuple[str, str]] = Counter()
+    failures: Counter[str] = Counter()
     tasks: Counter[str] = Counter()
     parts: list[dict[str, np.ndarray]] = []
     # A loop over shards, so that only one is in memory with all its strings.
@@ -67,6 +70,8 @@ def read_attempts(dataset: Dataset, *, most: int = MOST_ATTEMPTS) -> Attempts:
         verdicts = table["verdict"].to_pylist()
         phases = table["last_phase"].to_pylist() if "last_phase" in table.column_names else [""] * len(verdicts)
         outcomes.update((str(verdict), phase or "") for verdict, phase in zip(verdicts, phases, strict=True))
+        if "failure" in table.column_names:
+            failures.update(name for name in table["failure"].to_pylist() if name)
         tasks.update(table["task"].to_pylist())
         if sampled:
             parts.append(_arrays(table, numeric, dataset.header.fps))
@@ -76,6 +81,7 @@ def read_attempts(dataset: Dataset, *, most: int = MOST_ATTEMPTS) -> Attempts:
     return Attempts(
         total=total,
         outcomes=dict(sorted(outcomes.items())),
+        failures=dict(sorted(failures.items(), key=lambda each: (-each[1], each[0]))),
         tasks=tuple(sorted(tasks, key=lambda task: (-tasks[task], task))),
         number=joined.get("attempt", empty).astype(np.int64),
         length=joined.get("length", empty).astype(np.int64),

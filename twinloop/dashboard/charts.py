@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.curate.coverage import PairGrid
-from twinloop.dashboard.rates import ParameterRates
+from twinloop.curate.rates import ParameterRates, Rate
 from twinloop.dashboard.svg import Axis, Plot, canvas, number, percent, points, px, safe, tooltip
 
 BAR_ROW_PX = 30
@@ -34,6 +34,27 @@ def bars(rows: Sequence[Bar], told: str, *, total: int | None = None, width: flo
             f'<rect class="{row.tone}" x="{left}" y="{px(middle - 9)}" width="{px(length)}" height="18" rx="2">'
             f"{tooltip(f'{row.label}: {row.value:,}{share}')}</rect>"
             f'<text x="{px(left + length + 6)}" y="{px(middle + 4)}">{row.value:,}{share}</text>'
+        )
+    return canvas(width, max(len(rows), 1) * BAR_ROW_PX, told, *marks)
+
+
+def rate_bars(rows: Sequence[tuple[str, Rate]], told: str, *, width: float = 620) -> str:
+    """Rates from 0 to 100 %, one a row, each with its 95 % whisker and what it was counted from."""
+    left, room = 118, width - 118 - 190
+    marks = []
+    for place, (name, rate) in enumerate(rows):
+        middle, (low, high) = (place + 0.5) * BAR_ROW_PX, rate.interval
+        counted = f"{percent(rate.value)} · {rate.successes:,} of {rate.trials:,}"
+        said = f"{name}: {counted} (95 %: {percent(low)} to {percent(high)})"
+        length = room * rate.value if rate.trials else 0
+        ends = f"M{px(left + room * low)} {px(middle)}H{px(left + room * high)}"
+        marks.append(
+            f'<text class="label" x="{left - 8}" y="{px(middle + 4)}" text-anchor="end">{safe(name)}</text>'
+            f'<rect class="track" x="{left}" y="{px(middle - 9)}" width="{px(room)}" height="18" rx="2"/>'
+            f'<rect class="good" x="{left}" y="{px(middle - 9)}" width="{px(length)}" height="18" rx="2">'
+            f"{tooltip(said)}</rect>"
+            f'<path class="whisker" d="{ends}">{tooltip(said)}</path>'
+            f'<text x="{px(left + room + 8)}" y="{px(middle + 4)}">{counted if rate.trials else "never reached"}</text>'
         )
     return canvas(width, max(len(rows), 1) * BAR_ROW_PX, told, *marks)
 

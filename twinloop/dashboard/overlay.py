@@ -3,9 +3,13 @@
 import numpy as np
 
 from twinloop.observe.clip import CLASSES, Clip
-from twinloop.observe.labels import BOXED, CORNERS, KEYPOINTS, Labels
+from twinloop.observe.labels import CORNERS, KEYPOINTS, Labels
 
-COLOURS = {"robot": (70, 130, 220), "object": (240, 90, 40), "table": (150, 120, 90), "target": (40, 170, 90)}
+COLOURS = {
+    "robot": (70, 130, 220), "object": (240, 90, 40), "table": (150, 120, 90), "target": (40, 170, 90),
+    "clutter": (200, 170, 40), "person": (220, 120, 180), "background": (190, 190, 190),
+}  # fmt: skip
+UNMARKED = ("table", "background")
 SEEN, HIDDEN = (255, 230, 60), (150, 60, 150)
 TINT = 0.25
 # Corners of a box that share an edge differ in one coordinate.
@@ -17,17 +21,18 @@ def overlaid(rgb: np.ndarray, clip: Clip, labels: Labels, frame: int) -> np.ndar
     image = rgb.astype(float)
     classes = clip.class_ids[frame]
     for name, colour in COLOURS.items():
-        if name != "table":
+        if name not in UNMARKED:
             where = classes == CLASSES.index(name)
             image[where] = (1 - TINT) * image[where] + TINT * np.array(colour)
     drawn = np.round(image).astype(np.uint8)
-    for name, box in zip(BOXED, labels.boxes_px[frame], strict=True):
-        if name != "table" and np.isfinite(box).all():
+    for kind, box in zip(clip.things.class_of, labels.boxes_px[frame], strict=True):
+        name = CLASSES[kind]
+        if name not in UNMARKED and np.isfinite(box).all():
             left, top, right, bottom = box - (0, 0, 1, 1)
             corners = [(left, top), (right, top), (right, bottom), (left, bottom)]
             for start, end in zip(corners, corners[1:] + corners[:1], strict=True):
                 _line(drawn, np.array(start), np.array(end), COLOURS[name])
-    points, visible = labels.keypoints_px[frame], labels.keypoints_visible[frame]
+    points, visible = labels.keypoints.px[frame], labels.keypoints.visible[frame]
     first = KEYPOINTS.index("object.corner0")
     for a, b in EDGES:
         seen = visible[first + a] and visible[first + b]

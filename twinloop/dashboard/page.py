@@ -24,12 +24,14 @@ class Section:
         return f'<section id="{self.anchor}"><h2>{safe(self.title)}</h2>{self.inner}</section>'
 
 
-def page(title: str, inner: str) -> str:
+def page(title: str, inner: str, *, films: bool = False) -> str:
+    """films: there are some inside the page."""
+    allowed = "default-src 'none'; style-src 'unsafe-inline'" + ("; media-src data:" if films else "")
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         # Nothing may be loaded or run, whatever a dataset smuggles into a string.
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
         f"<title>{safe(title)}</title><style>{STYLE}</style></head>\n<body><main>{inner}</main></body></html>\n"
     )
 

@@ -81,6 +81,8 @@ svg .label{fill:var(--text);font-size:12.5px}svg .phase{font-size:10.5px;fill:va
 .overall{stroke:var(--soft);stroke-dasharray:5 4;fill:none;stroke-width:1.2}
 .even path{stroke:var(--blue);fill:none;stroke-width:1.6}.even circle{fill:var(--blue)}
 .low path{stroke:var(--orange);fill:none;stroke-width:1.6}.low circle{fill:var(--orange)}
+.whisker{stroke:var(--text);stroke-width:2;fill:none}
+video{width:100%;height:auto;border-radius:6px;margin-top:8px;background:var(--grid)}
 .track{fill:var(--grid)}.cell{fill:var(--blue)}.empty{fill:none;stroke:var(--orange);stroke-width:1.2}
 .band{opacity:.13}.head{opacity:.45}
 .trace{fill:none;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}polyline[class*=" p"]{stroke-width:3}

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from twinloop.curate.rates import ParameterRates, Rate, success_by_parameter
 from twinloop.curate.verdict import ACCEPTED
 from twinloop.dashboard.attempts import Attempts, read_attempts
-from twinloop.dashboard.rates import ParameterRates, Rate, success_by_parameter
 from twinloop.dashboard.sessions import overall_rate, read_sessions
 from twinloop.dataset import Dataset
 

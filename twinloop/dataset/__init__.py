@@ -1,7 +1,8 @@
 """Recordings -> Dataset: immutable shards, a manifest of them, and their LeRobot v3.0 export."""
 
+from twinloop.durable import FileDigest
+
 from .describe import describe
-from .durable import FileDigest
 from .header import Header
 from .identity import dataset_digest
 from .lerobot import export

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from twinloop.durable import FileDigest, replace_file, sync_folder, sync_tree
 from twinloop.errors import CorruptError
 
-from .durable import FileDigest, replace_file, sync_folder, sync_tree
 from .layout import EXPORT, EXPORT_FOLDERS, SCRATCH
 from .lerobot import export
 from .reader import Dataset

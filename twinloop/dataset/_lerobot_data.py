@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .durable import DurableFile, FileDigest
+from twinloop.durable import DurableFile, FileDigest
+
 from .manifest import ShardEntry
 from .parquet import frame_field, frame_options, to_column, to_numpy
 from .reader import Dataset

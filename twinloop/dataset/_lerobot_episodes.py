@@ -9,9 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from twinloop.durable import DurableFile, FileDigest
+from twinloop.observe.recording import Feature
+
 from ._lerobot_data import CHUNK_FILES, DataFile
 from ._lerobot_videos import video_columns
-from .durable import DurableFile, FileDigest
 from .header import Header
 from .manifest import ShardEntry
 from .parquet import EPISODE_OPTIONS, to_numpy
@@ -90,7 +92,7 @@ def _columns(
     starts = frame + np.cumsum(lengths) - lengths
     numbers = np.arange(episode, episode + count)
 
-    stats = {each.name: _stored_stats(rows, each.name, count) for each in dataset.header.features}
+    stats = {each.name: _stored_stats(rows, each, count) for each in dataset.header.features}
     stats["timestamp"] = ramp_stats(np.zeros(count), 1 / dataset.header.fps, lengths)
     stats["frame_index"] = ramp_stats(np.zeros(count), 1.0, lengths)
     stats["episode_index"] = ramp_stats(numbers, 0.0, lengths)
@@ -115,9 +117,11 @@ def _columns(
     }
 
 
-def _stored_stats(rows: pa.Table, name: str, count: int) -> np.ndarray:
-    flat = rows[STATS_PREFIX + name].combine_chunks().flatten()
-    return flat.to_numpy().reshape(count, len(STATS), -1)
+def _stored_stats(rows: pa.Table, feature: Feature, count: int) -> np.ndarray:
+    flat = rows[STATS_PREFIX + feature.name].combine_chunks().flatten()
+    stats = flat.to_numpy().reshape(count, len(STATS), -1)
+    # A mask is exported as what lerobot decodes it to, three channels of the same.
+    return stats.repeat(3, axis=2) if feature.dtype == "mask" else stats
 
 
 def _provenance(rows: pa.Table, header: Header, schema: pa.Schema) -> dict[str, pa.Array]:

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from twinloop.durable import FileDigest, copy_file
 from twinloop.errors import CorruptError
 from twinloop.observe.recording import Feature
 
 from . import depth
 from ._lerobot_data import CHUNK_FILES
-from .durable import DurableFile, FileDigest
 from .layout import SHARDS
 from .manifest import ShardEntry
 from .pictures import video_file
@@ -24,8 +24,6 @@ from .reader import Dataset
 from .video import facts_of
 
 VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
-
-_COPIED_BYTES = 1 << 20
 
 
 def write_videos(dataset: Dataset, out: Path) -> dict[str, FileDigest]:
@@ -62,18 +60,23 @@ def video_columns(dataset: Dataset, entries: Sequence[ShardEntry], lengths: np.n
 def video_feature(dataset: Dataset, feature: Feature) -> dict:
     """The entry of info.json; what only a file can tell is left out where there is none."""
     height, width, channels = feature.shape
+    is_depth, is_mask = feature.dtype == "depth", feature.dtype == "mask"
+    if is_mask:
+        channels = 3  # of equal value, the id / 255: lerobot decodes every video that is not depth to RGB
     info: dict[str, object] = {"video.height": height, "video.width": width}
     for entry in _shards(dataset)[:1]:
         facts = facts_of(_source(dataset, entry, feature))
         info |= {"video.codec": facts.codec, "video.pix_fmt": facts.pixels}
-    is_depth = feature.dtype == "depth"
     # lerobot 0.4 writes the name with the prefix, 0.6 reads the one without.
     info |= {"video.is_depth_map": is_depth, "is_depth_map": is_depth}
     info |= {"video.fps": dataset.header.fps, "video.channels": channels, "has_audio": False}
     if is_depth:
         info |= {"video.depth_min": depth.NEAREST_M, "video.depth_max": depth.FARTHEST_M}
         info |= {"video.shift": depth.SHIFT_M, "video.use_log": True, "depth_unit": "m"}
-    return {"dtype": "video", "shape": list(feature.shape), "names": ["height", "width", "channels"], "info": info}
+    if is_mask:
+        info |= {"video.is_mask": True, "mask_names": list(feature.names)}
+    shape = [height, width, channels]
+    return {"dtype": "video", "shape": shape, "names": ["height", "width", "channels"], "info": info}
 
 
 def _shards(dataset: Dataset) -> list[ShardEntry]:
@@ -91,8 +94,4 @@ def _place(source: Path, target: Path, committed: FileDigest) -> None:
     except FileNotFoundError:
         raise CorruptError(f"{source}: is missing, though the manifest lists it") from None
     except OSError:  # another disk, or one without links
-        with source.open("rb") as original, DurableFile(target) as copy:
-            while part := original.read(_COPIED_BYTES):
-                copy.write(part)
-        if copy.digest != committed:
-            raise CorruptError(f"{source}: has another content than was committed") from None
+        copy_file(source, target, committed)

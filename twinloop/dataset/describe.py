@@ -6,9 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from twinloop.curate.verdict import ACCEPTED
+from twinloop.durable import storage_errors
 
 from ._install import installed_export
-from .durable import storage_errors
 from .reader import Dataset
 
 DRAW_PREFIX = "draw/"
@@ -39,11 +39,18 @@ def describe(path: Path | str) -> dict:
             "stored": dataset.stored,
             "rejected": dict(sorted(verdicts.items())),
         },
+        "failures": _failures(attempts),
         "frames": dataset.frame_count,
         "hours": dataset.frame_count / header.fps / 3600,
         "bytes": size,
         "features": [
-            {"name": each.name, "dtype": each.dtype, "shape": list(each.shape), "unit": each.unit}
+            {
+                "name": each.name,
+                "dtype": each.dtype,
+                "shape": list(each.shape),
+                "unit": each.unit,
+                "names": list(each.names),
+            }
             for each in header.features
         ],
         "phases": list(header.phases),
@@ -52,6 +59,12 @@ def describe(path: Path | str) -> dict:
         "run_seed": header.run_seed,
         "versions": dict(header.versions),
     }
+
+
+def _failures(attempts: pa.Table) -> dict[str, int]:
+    """name -> how many attempts failed like that, the most common first."""
+    names = attempts["failure"].to_pylist() if "failure" in attempts.column_names else []
+    return dict(Counter(sorted(name for name in names if name)).most_common())
 
 
 def _draw_ranges(attempts: pa.Table) -> dict[str, dict]:

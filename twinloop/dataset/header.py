@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, cast, get_args
 
@@ -13,7 +14,8 @@ from twinloop.observe.recording import Feature
 
 FORMAT_VERSION = 1
 
-CHANNELS = {"video": 3, "depth": 1}
+CHANNELS = {"video": 3, "depth": 1, "mask": 1}
+MOST_IDS = 256  # a mask has 8 bits
 PICTURE_SIDE = (16, 8192)  # what every encoder takes
 
 
@@ -24,6 +26,7 @@ class Header:
     phases: names of the values of the integer feature `phase`, in order.
     episodes: attempts planned; a run may be continued with more of them.
     shard_episodes: attempts in a shard; the last shard may have fewer.
+    cuts: the attempts at which shards begin, where they are not all of one size: those of a merge of pictures.
     keep_rejected: whether rows of rejected episodes are stored too.
     versions: of everything that decides the values, `{"twinloop": ..., "mujoco": ...}`.
     """
@@ -41,6 +44,7 @@ class Header:
     keep_rejected: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
     format_version: int = FORMAT_VERSION
+    cuts: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         # 50 and 50.0 are one frame rate and must be one digest.
@@ -52,8 +56,8 @@ class Header:
 
     def plan(self) -> list[tuple[int, int]]:
         """The ranges [first, stop) of attempts that are the shards of the complete dataset."""
-        step = self.shard_episodes
-        return [(first, min(first + step, self.episodes)) for first in range(0, self.episodes, step)]
+        begins = self.cuts or range(0, self.episodes, self.shard_episodes)
+        return list(pairwise((*begins, self.episodes)))
 
     @property
     def engine(self) -> str:
@@ -77,7 +81,10 @@ class Header:
         raise DatasetError(f"dataset {self.name!r} has no feature {name!r}; {nearest(name, known)}")
 
     def to_json(self) -> str:
-        return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
+        values = dataclasses.asdict(self)
+        if not self.cuts:  # most datasets have none, and those written before there were any say nothing of them
+            del values["cuts"]
+        return json.dumps(values, indent=2) + "\n"
 
     @classmethod
     def read(cls, path: Path) -> "Header":
@@ -91,6 +98,7 @@ class Header:
     def from_json(cls, values: object, *, where: str) -> "Header":
         if not isinstance(values, dict):
             raise DatasetError(f"{where}: holds a {type(values).__name__}, a mapping was expected")
+        values = {"cuts": (), **values}
         if values.get("format_version") != FORMAT_VERSION:
             given = values.get("format_version")
             valid = f"this twinloop reads version {FORMAT_VERSION}"
@@ -103,11 +111,11 @@ class Header:
                 raise DatasetError(f"{where}: {key}: unknown key; {nearest(key, known)}")
         try:
             features = tuple(_feature(value) for value in values["features"])
-            phases = tuple(values["phases"])
+            phases, cuts = tuple(values["phases"]), tuple(values["cuts"])
         except (TypeError, KeyError, ValueError) as error:
-            raise DatasetError(f"{where}: features or phases: malformed ({error})") from None
+            raise DatasetError(f"{where}: features, phases or cuts: malformed ({error})") from None
         try:
-            return cls(**{**values, "features": features, "phases": phases})
+            return cls(**{**values, "features": features, "phases": phases, "cuts": cuts})
         except DatasetError as error:
             raise DatasetError(f"{where}: {error}") from None
 
@@ -143,6 +151,8 @@ def _problem(header: Header) -> str | None:
     for key, least in (("fps", 0), ("shard_episodes", 0), ("episodes", -1)):
         if getattr(header, key) <= least:
             return f"{key}: {getattr(header, key)!r} was given, it must be more than {least}"
+    if header.cuts and not _are_cuts(header.cuts, header.episodes):
+        return f"cuts: {list(header.cuts)} was given, attempts in order from 0 to below {header.episodes} were expected"
     names = [feature.name for feature in header.features]
     if len(set(names)) < len(names):
         return f"features: a name is there twice: {', '.join(sorted(names))}"
@@ -158,12 +168,19 @@ def _problem(header: Header) -> str | None:
     return None
 
 
+def _are_cuts(cuts: tuple[int, ...], episodes: int) -> bool:
+    whole = all(isinstance(cut, int) and not isinstance(cut, bool) for cut in cuts)
+    return whole and cuts[0] == 0 and all(before < after for before, after in pairwise((*cuts, episodes)))
+
+
 def _picture_problem(feature: Feature) -> str | None:
     channels, (least, most) = CHANNELS[feature.dtype], PICTURE_SIDE
     if len(feature.shape) != 3 or feature.shape[2] != channels:
         return f"has shape {feature.shape}; (height, width, {channels}) was expected of a {feature.dtype}"
     if not all(least <= side <= most for side in feature.shape[:2]):
         return f"has shape {feature.shape}; its sides must be from {least} to {most}"
+    if feature.dtype == "mask" and len(feature.names) > MOST_IDS:
+        return f"has {len(feature.names)} names; a mask tells {MOST_IDS} apart at most"
     # The name becomes that of a file, in the shard and in the export.
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", feature.name):
         return "is a picture; its name may have letters, digits, dots, dashes and underscores only"

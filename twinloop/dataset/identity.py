@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from twinloop.observe.recording import Feature
 
@@ -25,6 +26,8 @@ IDENTITY = (
     "keep_rejected",
     "versions",
 )
+
+MOST_NAMES = 8  # of a feature's elements that are told one by one
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ def _feature_differences(mine: tuple[Feature, ...], theirs: tuple[Feature, ...])
     names = dict.fromkeys(feature.name for feature in (*mine, *theirs))
     pairs = [tuple(next((f for f in side if f.name == name), None) for side in (mine, theirs)) for name in names]
     found = [
-        Difference(f"feature {name}", _shown(ours), _shown(others))
+        Difference(f"feature {name}", _shown(ours, others), _shown(others, ours))
         for name, (ours, others) in zip(names, pairs, strict=True)
         if ours != others
     ]
@@ -73,9 +76,19 @@ def _feature_differences(mine: tuple[Feature, ...], theirs: tuple[Feature, ...])
     return found
 
 
-def _shown(feature: Feature | None) -> str:
+def _shown(feature: Feature | None, other: Feature | None) -> str:
     if feature is None:
         return "absent"
-    names = f" [{', '.join(feature.names)}]" if feature.names else ""
+    names = f" [{_some(feature.names, other.names if other else ())}]" if feature.names else ""
     unit = f" in {feature.unit}" if feature.unit else ""
     return f"{feature.dtype}{list(feature.shape)}{names}{unit}"
+
+
+def _some(names: tuple[str, ...], others: tuple[str, ...]) -> str:
+    """All of a few names; of many, those that are not among the others, or not at their place."""
+    if len(names) <= MOST_NAMES:
+        return ", ".join(names)
+    own = [name for name in names if name not in others]
+    own = own or [name for name, there in zip_longest(names, others) if name and name != there]
+    more = "" if len(own) <= MOST_NAMES else ", ..."
+    return f"{len(names)} names" + (": " if own else "") + ", ".join(own[:MOST_NAMES]) + more

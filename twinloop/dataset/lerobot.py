@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from twinloop.durable import FileDigest, write_file
 from twinloop.observe.recording import Feature
 
 from ._lerobot_data import CHUNK_FILES, COUNTERS, data_file_plan, write_data
 from ._lerobot_episodes import write_episodes
 from ._lerobot_videos import VIDEO_PATH, video_feature, write_videos
-from .durable import FileDigest, write_file
 from .parquet import encode
 from .reader import Dataset
 from .stats import Moments

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from twinloop.durable import FileDigest, replace_file
 from twinloop.errors import CorruptError
-
-from .durable import FileDigest, replace_file
 
 _COUNTS = ("first", "stop", "accepted", "stored", "frames")
 

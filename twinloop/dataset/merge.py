@@ -8,13 +8,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from twinloop.durable import storage_errors
 from twinloop.errors import DatasetError
 from twinloop.observe.recording import Recording
 
+from ._merge_videos import codec_differences, copied_pictures
 from .header import Header
 from .identity import differences
 from .manifest import ShardEntry
 from .parquet import to_numpy
+from .pictures import PictureFiles
 from .reader import Dataset
 from .shard import STATS_PREFIX, write_shard
 from .writer import DatasetWriter
@@ -42,8 +45,6 @@ def merge(out: Path | str, inputs: Sequence[Path | str], *, name: str | None = N
     if not inputs:
         raise DatasetError(f"{out}: nothing to merge; name at least one dataset")
     datasets = [Dataset.open(path) for path in inputs]
-    for dataset in datasets:
-        _refuse_pictures(dataset)
     for other in datasets[1:]:
         _refuse_mismatch(datasets[0], other)
     header = _merged_header(datasets, name or out.name)
@@ -56,7 +57,10 @@ def merge(out: Path | str, inputs: Sequence[Path | str], *, name: str | None = N
                 folder = writer.scratch(f"merge-{first}")
                 recording = _recording(parts, header, first)
                 episodes = _episodes(parts, columns, first)
-                writer.commit(write_shard(folder, first, stop, recording, episodes, fps=header.fps))
+                with storage_errors(out):
+                    videos = _videos(parts, folder) if header.pictures else None
+                draft = write_shard(folder, first, stop, recording, episodes, fps=header.fps, pictures=videos)
+                writer.commit(draft)
         return writer.finish()
 
 
@@ -69,16 +73,8 @@ class _Part:
     rows: slice
 
 
-def _refuse_pictures(dataset: Dataset) -> None:
-    """Shards are cut anew here, and a video cannot be cut without encoding it once more, at a loss."""
-    names = ", ".join(feature.name for feature in dataset.header.pictures)
-    if names:
-        advice = "generate one dataset with more episodes, or let lerobot's own tools aggregate the exports"
-        raise DatasetError(f"{dataset.path}: has pictures ({names}), which cannot be merged; {advice}")
-
-
 def _refuse_mismatch(one: Dataset, other: Dataset) -> None:
-    different = differences(one.header, other.header, SCHEMA)
+    different = differences(one.header, other.header, SCHEMA) or codec_differences(one, other)
     if different:
         rows = [("", str(one.path), str(other.path)), *(dataclasses.astuple(each) for each in different)]
         widths = [max(len(row[column]) for row in rows) for column in range(3)]
@@ -88,6 +84,8 @@ def _refuse_mismatch(one: Dataset, other: Dataset) -> None:
 
 def _merged_header(datasets: Sequence[Dataset], name: str) -> Header:
     headers = [dataset.header for dataset in datasets]
+    counts = [entry.stop - entry.first for dataset in datasets for entry in dataset.entries]
+    begins = tuple(int(begin) for begin in np.cumsum([0, *counts[:-1]])) if counts else ()
     digests = "\n".join(dataset.digest() for dataset in datasets)
     sources = {header.source for header in headers}
     versions: dict[str, str] = {}
@@ -100,7 +98,8 @@ def _merged_header(datasets: Sequence[Dataset], name: str) -> Header:
         config_digest=hashlib.sha256(digests.encode()).hexdigest(),
         run_seed=0,
         shard_episodes=max(header.shard_episodes for header in headers),
-        episodes=sum(entry.stop - entry.first for dataset in datasets for entry in dataset.entries),
+        episodes=sum(counts),
+        cuts=begins if headers[0].pictures else (),
         keep_rejected=any(header.keep_rejected for header in headers),
         versions=versions,
     )
@@ -127,6 +126,12 @@ def _cut(datasets: Sequence[Dataset], plan: Sequence[tuple[int, int]]) -> Iterat
         yield (first, stop), parts
 
 
+def _videos(parts: Sequence[_Part], folder: Path) -> PictureFiles:
+    """Where there are pictures, shards are cut as the inputs' are: each is one whole shard of one of them."""
+    (part,) = parts
+    return copied_pictures(part.dataset, part.entry, folder)
+
+
 def _recording(parts: Sequence[_Part], header: Header, first: int) -> Recording:
     lengths, tasks, frames = [], [], []
     for part in parts:
@@ -144,7 +149,7 @@ def _recording(parts: Sequence[_Part], header: Header, first: int) -> Recording:
         lengths=length[stored],
         tasks=tuple(task for task, kept in zip(tasks, stored, strict=True) if kept),
         features=header.features,
-        frames={feature.name: to_numpy(joined[feature.name]) for feature in header.features},
+        frames={feature.name: to_numpy(joined[feature.name]) for feature in header.columns},
     )
 
 

@@ -1,4 +1,4 @@
-"""Pictures of a shard: encoded while the next ones are made, never all of them in memory.
+"""Pictures of a shard: encoded while the next ones are made, never all of them in memory. Labels come along as columns.
 
 The episode that was just made is handed to a thread that encodes it, and the next is made meanwhile. Whoever
 is slower is waited for: nothing is dropped, and at most two episodes of pictures exist.
@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from twinloop.durable import FileDigest
 from twinloop.errors import DatasetError
 from twinloop.observe.recording import Feature, Recording
 
-from .durable import FileDigest
 from .stats import STATS, episode_stats
 from .video import VideoWriter
 
@@ -25,10 +25,14 @@ SAMPLED_SIDE = 64  # pixels; more of them say the same
 
 @dataclass(frozen=True)
 class PictureFiles:
-    """stats: feature name -> (episodes with frames, len(STATS), channels); of RGB in [0, 1], of depth in metres."""
+    """stats: feature name -> (episodes with frames, len(STATS), channels); of RGB and masks in [0, 1], of depth in
+        metres.
+    columns: feature name -> (frames, *shape) of what only filming could tell.
+    """
 
     files: Mapping[str, FileDigest]
     stats: Mapping[str, np.ndarray]
+    columns: Mapping[str, np.ndarray]
 
 
 def video_file(feature: Feature) -> str:
@@ -39,13 +43,15 @@ def video_file(feature: Feature) -> str:
 def write_pictures(folder: Path, recording: Recording, *, fps: float) -> PictureFiles:
     """One file a picture feature, on the disk when this returns; none at all where there are no frames."""
     features = [feature for feature in recording.features if feature.is_picture]
+    labels = [feature for feature in recording.filmed if not feature.is_picture]
     episodes = np.flatnonzero(recording.lengths)
     stats = {each.name: np.empty((len(episodes), len(STATS), each.shape[2])) for each in features}
-    if not features or len(episodes) == 0:
-        return PictureFiles({}, stats)
+    columns = {each.name: [np.empty((0, *each.shape), each.dtype)] for each in labels}
+    if not recording.filmed or len(episodes) == 0:
+        return PictureFiles({}, stats, {name: parts[0] for name, parts in columns.items()})
     if recording.pictures is None:
-        names = ", ".join(feature.name for feature in features)
-        raise DatasetError(f"{folder}: {names} are pictures, and the recording has none")
+        names = ", ".join(feature.name for feature in recording.filmed)
+        raise DatasetError(f"{folder}: {names} are to be filmed, and the recording has no pictures")
     pending: Future[None] | None = None
     with ExitStack() as closing:
         writers = [closing.enter_context(VideoWriter(folder / video_file(each), each, fps)) for each in features]
@@ -53,7 +59,9 @@ def write_pictures(folder: Path, recording: Recording, *, fps: float) -> Picture
         for index, pictures in enumerate(recording.pictures(episodes)):
             if index == len(episodes):
                 raise DatasetError(f"{folder}: pictures of more than the {len(episodes)} episodes came")
-            _check(recording, int(episodes[index]), features, pictures)
+            _check(recording, int(episodes[index]), pictures)
+            for name, parts in columns.items():
+                parts.append(pictures[name])
             if pending is not None:
                 pending.result()
             pending = thread.submit(_encode, index, features, pictures, writers, stats)
@@ -63,7 +71,7 @@ def write_pictures(folder: Path, recording: Recording, *, fps: float) -> Picture
             video_file(feature): writer.finish(recording.total_frames)
             for feature, writer in zip(features, writers, strict=True)
         }
-    return PictureFiles(files, stats)
+    return PictureFiles(files, stats, {name: np.concatenate(parts) for name, parts in columns.items()})
 
 
 def _encode(
@@ -83,20 +91,27 @@ def picture_stats(pictures: np.ndarray, feature: Feature) -> np.ndarray:
     rows = np.unique(np.linspace(0, len(pictures) - 1, SAMPLED_FRAMES).round().astype(np.int64))
     stride = max(1, max(feature.shape[:2]) // SAMPLED_SIDE)
     pixels = pictures[rows, ::stride, ::stride].reshape(-1, feature.shape[2]).astype(np.float32)
-    if feature.dtype == "video":
+    if feature.dtype != "depth":
         pixels /= 255
     return episode_stats(pixels, np.array([len(pixels)]))[0]
 
 
-def _check(recording: Recording, episode: int, features: Sequence[Feature], pictures: Mapping[str, np.ndarray]) -> None:
+def expected_frames(feature: Feature, length: int) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and dtype of the frames of an episode: one channel has no axis of its own."""
+    flat = feature.dtype in ("depth", "mask")
+    dtypes = {"video": np.uint8, "mask": np.uint8, "depth": np.float32}
+    return (length, *(feature.shape[:2] if flat else feature.shape)), np.dtype(dtypes.get(feature.dtype, feature.dtype))
+
+
+def _check(recording: Recording, episode: int, pictures: Mapping[str, np.ndarray]) -> None:
     attempt, length = recording.attempts[episode], int(recording.lengths[episode])
-    for feature in features:
+    for feature in recording.filmed:
         if feature.name not in pictures:
-            raise DatasetError(f"attempt {attempt}: {feature.name} has no pictures")
+            what = "pictures" if feature.is_picture else "values"
+            raise DatasetError(f"attempt {attempt}: {feature.name} has no {what}")
         given = pictures[feature.name]
         is_depth = feature.dtype == "depth"
-        shape = (length, *(feature.shape[:2] if is_depth else feature.shape))
-        dtype = np.dtype(np.float32 if is_depth else np.uint8)
+        shape, dtype = expected_frames(feature, length)
         if given.shape != shape or given.dtype != dtype:
             what = f"{given.dtype} of shape {given.shape} was given, {dtype} of shape {shape} was expected"
             raise DatasetError(f"attempt {attempt}: {feature.name}: {what}")

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from twinloop.curate.verdict import ACCEPTED
+from twinloop.durable import storage_errors
 from twinloop.errors import DatasetError, UsageError
 
-from .durable import storage_errors
 from .header import Header
 from .identity import dataset_digest
 from .layout import CONFIG, HEADER, MANIFEST, SHARDS
@@ -89,14 +89,17 @@ class Dataset:
         table = self.frames(entry)
         rows = np.flatnonzero(to_numpy(table["attempt"]) == attempt)
         if len(rows) == 0:
-            raise DatasetError(f"{self.path}: attempt {attempt} has no rows; it was rejected")
+            raise DatasetError(
+                f"{self.path}: attempt {attempt} has no rows; it was rejected. A run with --keep-rejected stores them"
+            )
         table = table.slice(int(rows[0]), len(rows))
         return {name: to_numpy(table[name]) for name in table.column_names}
 
     def pictures(self, episode_index: int, feature: str) -> np.ndarray:
         """The frames of one picture feature of a stored episode, as many as it has rows.
 
-        (length, height, width, 3) uint8 of a video, (length, height, width) float32 metres of a depth.
+        (length, height, width, 3) uint8 of a video, (length, height, width) float32 metres of a depth, and
+        (length, height, width) uint8 ids of a mask; its feature's `names` say what they are.
         """
         wanted = self.header.feature(feature)
         if not wanted.is_picture:

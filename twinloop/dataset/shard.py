@@ -8,20 +8,20 @@ Nothing in them depends on when, where or by whom it was written.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from twinloop.curate.verdict import ACCEPTED
+from twinloop.durable import FileDigest, storage_errors, sync_folder, write_file
 from twinloop.errors import DatasetError
 from twinloop.observe.recording import Recording
 
-from .durable import FileDigest, storage_errors, sync_folder, write_file
 from .manifest import ShardEntry
 from .parquet import EPISODE_OPTIONS, FRAME_KEYS, encode, frame_field, frame_options, to_column
-from .pictures import write_pictures
+from .pictures import PictureFiles, write_pictures
 from .stats import STATS, episode_stats
 
 FRAMES = "frames.parquet"
@@ -64,21 +64,25 @@ def write_shard(
     *,
     fps: float,
     keep: np.ndarray | None = None,
+    pictures: PictureFiles | None = None,
 ) -> ShardDraft:
     """Write the attempts [first, stop) into `folder`, on the disk when this returns.
 
     recording: the episodes to store as rows, in order of attempt; `keep`, an (n,) mask, picks among them.
     columns: one value an attempt, `REQUIRED` and any others; `length` is 0 where no rows are stored.
+    pictures: those that are in `folder` already, so that none are made.
     """
     if keep is not None and not keep.all():
         recording = recording.take(keep)
     episodes = _episode_columns(first, stop, columns)
     _check_rows(first, stop, recording, episodes)
-    measured = dict(_feature_stats(recording))
-    frames = _frame_table(recording, fps)
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        pictures = write_pictures(folder, recording, fps=fps)
+        if pictures is None:
+            pictures = write_pictures(folder, recording, fps=fps)
+        recording = replace(recording, frames={**recording.frames, **pictures.columns})
+        measured = dict(_feature_stats(recording))
+        frames = _frame_table(recording, fps)
         statistics = _statistics(first, stop, recording, {**measured, **pictures.stats})
         encoded = {
             FRAMES: encode(frames, frame_options(frames.schema, compression="lz4", ordered=["attempt"])),
@@ -142,8 +146,9 @@ def _check_rows(first: int, stop: int, recording: Recording, episodes: Mapping[s
     if len(wrong):
         given, stored = episodes["length"][int(wrong[0])], lengths[wrong[0]]
         raise DatasetError(f"attempt {first + wrong[0]}: length {given} was given, {stored} frames are recorded")
+    filmed = recording.filmed  # those are checked as they come
     for feature in recording.features:
-        if feature.is_picture:  # those are checked as they come
+        if feature in filmed:
             continue
         shape = recording.frames[feature.name].shape
         valid = [(recording.total_frames, *feature.shape)]

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from twinloop.curate.verdict import ACCEPTED
+from twinloop.durable import FileDigest, digest_file, storage_errors
 from twinloop.errors import CorruptError, DatasetError
 
 from ._install import read_export_record
-from .durable import FileDigest, digest_file, storage_errors
 from .layout import CONFIG, EXPORT, EXPORT_FOLDERS, MANIFEST, SHARDS
 from .manifest import ShardEntry, read_manifest
 from .parquet import read_table, to_numpy

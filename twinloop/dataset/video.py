@@ -1,8 +1,9 @@
 """Video files: one picture feature of a shard, its episodes back to back, a frame a row.
 
 Every second frame is a key frame, so that any frame is one or two decoded frames away: training reads at
-random. Encoders run on one thread each. Shards are encoded side by side, so more threads would gain nothing,
-and the same pictures must be the same bytes. PyAV is imported here alone, and only when there are pictures.
+random. Depth of a camera slower than its rows has one a picture, and at least every HELD_FRAMES. Encoders run
+on one thread each. Shards are encoded side by side, so more threads would gain nothing, and the same pictures
+must be the same bytes. PyAV is imported here alone, and only when there are pictures.
 """
 
 import os
@@ -15,11 +16,11 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from twinloop.durable import FileDigest, PatchedFile
 from twinloop.errors import CorruptError, DatasetError, UsageError
 from twinloop.observe.recording import Feature
 
 from . import depth
-from .durable import FileDigest, PatchedFile
 
 if TYPE_CHECKING:
     from av import VideoStream
@@ -32,30 +33,49 @@ class Codec:
     options: Mapping[str, str]
 
 
-# Without B frames, whose order in the file is not that of time: seeking is by the former.
+HELD_FRAMES = 5
+
+# Without B frames, whose order in the file is not that of time: seeking is by the former. Without a search for the
+# best blocks: it is a quarter of the time of "superfast" for a quarter more bytes, and depth was the slowest of all.
 _X265 = (
     "lossless=1",
-    "keyint=2",
-    "min-keyint=2",
+    f"keyint={HELD_FRAMES}",
+    "min-keyint=1",
+    "scenecut=0",
     "bframes=0",
+    "b-adapt=0",
+    "rc-lookahead=0",
+    "weightp=0",
     "open-gop=0",
+    "ctu=16",
+    "min-cu-size=16",
+    "fast-intra=1",
+    "rd=1",
     "pools=none",
     "frame-threads=1",
     "log-level=none",
 )
 
 # The first that PyAV's FFmpeg has. The second of each is for builds without the first, and as deterministic;
-# those of depth are lossless, since a code that is off by one in a high bit is metres off.
+# those of depth and masks are lossless: a code that is off by one in a high bit is metres off, an id another thing.
 CODECS = {
     "video": (
         Codec("libsvtav1", "yuv420p", {"g": "2", "crf": "30", "preset": "12", "svtav1-params": "lp=1"}),
         Codec("libx264", "yuv420p", {"g": "2", "crf": "23", "preset": "veryfast", "threads": "1"}),
     ),
     "depth": (
-        Codec("libx265", "gray12le", {"preset": "superfast", "x265-params": ":".join(_X265)}),
+        Codec("libx265", "gray12le", {"preset": "ultrafast", "forced-idr": "1", "x265-params": ":".join(_X265)}),
         Codec("ffv1", "gray12le", {"g": "1", "threads": "1"}),
     ),
+    # x265 takes fourteen times as long for this and half as many bytes again.
+    "mask": (
+        Codec("libx264", "gray", {"g": "2", "bf": "0", "qp": "0", "preset": "superfast", "threads": "1"}),
+        Codec("ffv1", "gray", {"g": "1", "threads": "1"}),
+    ),
 }
+ARRAYS = {"video": "rgb24", "depth": "gray12le", "mask": "gray"}
+"""How PyAV is given the pictures of each kind, and asked for them."""
+FULL_RANGE = 2  # FFmpeg's AVCOL_RANGE_JPEG: 0 to 255, where video usually has 16 to 235
 
 
 @dataclass(frozen=True)
@@ -104,12 +124,16 @@ class VideoWriter:
         self._frame = av.VideoFrame.from_ndarray
         self._time_base = 1 / rate_of(fps)
         self._written = 0
+        self._group = HELD_FRAMES  # frames since the last key frame, itself included
         self._file = PatchedFile(path)
         self._container = av.open(self._file, "w", format="mp4")
         stream = self._container.add_stream(codec.encoder, rate=rate_of(fps), options=dict(codec.options))
         self._stream = cast("VideoStream", stream)
         self._stream.height, self._stream.width = feature.shape[:2]
         self._stream.pix_fmt = codec.pixels
+        if feature.dtype == "mask":
+            # Or whoever decodes it to RGB, as lerobot does, would stretch the ids.
+            self._stream.codec_context.color_range = FULL_RANGE
 
     def __enter__(self) -> "VideoWriter":
         return self
@@ -123,12 +147,21 @@ class VideoWriter:
             self._file.close()
 
     def write(self, pictures: np.ndarray) -> None:
-        """(n, height, width, 3) uint8 in RGB, or (n, height, width) metres."""
-        is_depth = self._feature.dtype == "depth"
+        """(n, height, width, 3) uint8 in RGB, (n, height, width) metres or (n, height, width) uint8 ids."""
+        kind, last = self._feature.dtype, None
         with self._explained():
             for picture in pictures:  # the encoder takes one at a time
-                pixels = depth.to_codes(picture) if is_depth else np.ascontiguousarray(picture)
-                frame = self._frame(pixels, format="gray12le" if is_depth else "rgb24")
+                fresh = last is None or not np.array_equal(picture, last[0])
+                if last is None or fresh:
+                    pixels = depth.to_codes(picture) if kind == "depth" else np.ascontiguousarray(picture)
+                    last = picture, pixels
+                frame = self._frame(last[1], format=ARRAYS[kind])
+                if kind == "mask":
+                    frame.color_range = FULL_RANGE
+                if kind == "depth":
+                    self._group = 1 if self._group >= (2 if fresh else HELD_FRAMES) else self._group + 1
+                    if self._group == 1:
+                        frame.pict_type = 1  # FFmpeg's AV_PICTURE_TYPE_I
                 frame.pts, frame.time_base = self._written, self._time_base
                 self._container.mux(self._stream.encode(frame))
                 self._written += 1
@@ -172,10 +205,10 @@ def facts_of(path: Path) -> VideoFacts:
 
 
 def read_frames(path: Path, feature: Feature, start: int, stop: int, *, fps: float) -> np.ndarray:
-    """Frames [start, stop) of the file: (n, height, width, 3) uint8 in RGB, or (n, height, width) metres."""
-    is_depth = feature.dtype == "depth"
-    shape = feature.shape[:2] if is_depth else feature.shape
-    out = np.empty((stop - start, *shape), np.float32 if is_depth else np.uint8)
+    """Frames [start, stop) of the file: (n, height, width, 3) uint8 in RGB, (n, height, width) metres or uint8 ids."""
+    kind = feature.dtype
+    shape = feature.shape if kind == "video" else feature.shape[:2]
+    out = np.empty((stop - start, *shape), np.float32 if kind == "depth" else np.uint8)
     found = 0
     with _reading(path) as container:
         stream = container.streams.video[0]
@@ -186,8 +219,8 @@ def read_frames(path: Path, feature: Feature, start: int, stop: int, *, fps: flo
             if index >= stop:
                 break
             if index >= start:
-                pixels = frame.to_ndarray(format="gray12le" if is_depth else "rgb24")
-                out[index - start] = depth.to_metres(pixels) if is_depth else pixels
+                pixels = frame.to_ndarray(format=ARRAYS[kind])
+                out[index - start] = depth.to_metres(pixels) if kind == "depth" else pixels
                 found += 1
     if found != stop - start:
         raise CorruptError(f"{path}: has {found} of the frames {start} to {stop - 1}")

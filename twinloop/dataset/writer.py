@@ -6,10 +6,10 @@ import shutil
 from itertools import islice
 from pathlib import Path
 
+from twinloop.durable import digest_file, replace_file, storage_errors, sync_folder
 from twinloop.errors import CorruptError, DatasetError
 
 from ._install import install_export, installed_export
-from .durable import digest_file, replace_file, storage_errors, sync_folder
 from .header import Header
 from .identity import dataset_digest, differences
 from .layout import CONFIG, EXPORT, HEADER, LOCK, MANIFEST, SCRATCH, SHARDS

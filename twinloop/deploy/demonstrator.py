@@ -11,6 +11,7 @@ from twinloop.deploy.reading_check import ReadingCheck
 from twinloop.deploy.robot import Briefing, Description, LiveRobot, Outcome, Reading
 from twinloop.deploy.sight import Sight
 from twinloop.errors import RobotError, nearest
+from twinloop.randomize.draw import Draws
 from twinloop.simulate.expert import Expert, ExpertConfig
 from twinloop.twin.assemble import assemble
 from twinloop.twin.objects import OBJECTS
@@ -61,7 +62,7 @@ class Demonstrator:
             self._hands[kind] = twin, Sight(twin), Expert(twin, self._config, width=1, seed=self._seed)
         self._twin, self._sight, self._expert = self._hands[kind]
         self._sight.begin()
-        self._expert.begin(ALONE, np.array([episode]))
+        self._expert.begin(ALONE, Draws(np.array([episode]), {}, ()), ALONE)
         self._ticks = 0
         self._command: np.ndarray | None = None
 

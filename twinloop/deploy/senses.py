@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from twinloop.observe.sensors import OUTAGE_S
+from twinloop.observe.sensor_errors import OUTAGE_S
 
 FULL_LIGHT = 0.5  # below this share of the usual light a tracker begins to lose the object
 DARK_LOSS = 0.8  # of the time, in the dark

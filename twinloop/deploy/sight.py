@@ -35,7 +35,10 @@ class Sight:
         self._closing = np.sign(gripper.closed_control - gripper.open_control)
         self.table_height_m = np.zeros(1)
         self.object_half_height_m = np.array([twin.object.half_extents_m[2]])
+        self.object_yaw_symmetry_rad = np.array([twin.object.yaw_symmetry_rad])
         self.support_force_n = np.zeros(1)
+        # Nothing here tells where people are.
+        self.bystander_distance_m = np.full(1, np.inf)
         self.begin()
 
     def begin(self) -> None:

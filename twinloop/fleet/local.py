@@ -57,8 +57,9 @@ class _Worker:
         self.connection, theirs = Pipe()
         alive, self._alive = os.pipe()
         command = [sys.executable, "-m", "twinloop.fleet.worker", module, str(theirs.fileno()), str(alive)]
-        # Whatever the driver can import, its workers can.
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        # Whatever the driver can import, its workers can. Mesa's software renderer would give each of them a thread a
+        # core more; with a worker on every core they only wait for one another. Pixels are the same at any number.
+        environment = {"LP_NUM_THREADS": "0", **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         self.process = subprocess.Popen(command, pass_fds=[theirs.fileno(), alive], env=environment)
         theirs.close()
         os.close(alive)

@@ -1,1 +1,1 @@
-"""Datasets -> Checkpoint: policies from simulation, corrected by a little real data. Nothing here yet."""
+"""Datasets -> Checkpoint: policies from simulation, corrected by a little real data."""

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from twinloop.dataset.durable import FileDigest, replace_file, storage_errors
+from twinloop.durable import FileDigest, replace_file, storage_errors
 from twinloop.errors import CheckpointError, nearest
 from twinloop.learn.space import Space
 

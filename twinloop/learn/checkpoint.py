@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from twinloop.dataset.durable import FileDigest, replace_file, storage_errors
+from twinloop.durable import FileDigest, replace_file, storage_errors
 from twinloop.errors import CheckpointError, nearest
 from twinloop.learn.card import CARD, Card, read_card
 from twinloop.learn.policies import POLICIES

@@ -9,15 +9,18 @@ from typing import Any
 from twinloop.errors import UsageError, nearest
 from twinloop.learn.checkpoint import Checkpoint
 from twinloop.learn.demonstrations import Demonstrations, load_demonstrations
-from twinloop.learn.mixture import Mixture, split, weights_of
+from twinloop.learn.mixture import Mixture, agreed_space, split, weights_of
 from twinloop.learn.optimise import TrainConfig
+from twinloop.learn.pictures import PictureStore, default_cache, open_pictures
+from twinloop.learn.policies import POLICIES
 from twinloop.learn.space import DEFAULT_INPUTS
 
 
 @dataclass(frozen=True)
 class LessonConfig:
     """datasets: folders. mix: `sim=0.8,real=0.2`, or by size. inputs: what the policy reads. rate_hz: resample to it.
-    most: episodes of each dataset at most. settings: of the policy, e.g. {"horizon": 16}."""
+    most: episodes of each dataset at most. settings: of the policy, e.g. {"horizon": 16}. cache: where pictures
+    are kept small; what is in it changes no result."""
 
     datasets: tuple[Path, ...]
     policy: str = "mlp"
@@ -28,6 +31,7 @@ class LessonConfig:
     settings: dict[str, Any] = field(default_factory=dict)
     train: TrainConfig = field(default_factory=TrainConfig)
     seed: int = 0
+    cache: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class Lesson:
     @property
     def digest(self) -> str:
         config = asdict(self.config) | {"datasets": [part.source.digest for part in self.parts]}
+        del config["cache"]
         content = {"config": config, "parent": self.parent.card.digest if self.parent else ""}
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
@@ -65,11 +70,24 @@ def prepare(config: LessonConfig, parent: Checkpoint | None = None) -> Lesson:
     )
     weights = tuple(weights_of([part.source for part in parts], config.mix))
     pairs = [split(part, config.train.held_out, seed=config.seed) for part in parts]
-    mixture = Mixture([learnt for learnt, _ in pairs], weights)
+    pictures = _pictures(config, parts)
+    mixture = Mixture([learnt for learnt, _ in pairs], weights, pictures)
     tested = [(held, weight) for (_, held), weight in zip(pairs, weights, strict=True) if len(held.lengths) and weight]
     total = sum(weight for _, weight in tested)
-    held_out = Mixture([held for held, _ in tested], [weight / total for _, weight in tested]) if tested else None
+    shares = [weight / total for _, weight in tested]
+    held_out = Mixture([held for held, _ in tested], shares, pictures) if tested else None
     return Lesson(config, parts, weights, mixture, held_out, parent)
+
+
+def _pictures(config: LessonConfig, parts: tuple[Demonstrations, ...]) -> PictureStore | None:
+    seen = agreed_space(parts).pictures
+    if not seen:
+        return None
+    settings = POLICIES[config.policy].default_settings() | config.settings
+    if "image_size" not in settings:
+        able = ", ".join(name for name, kind in POLICIES.items() if "image_size" in kind.default_settings())
+        raise UsageError(f"{config.policy} reads no pictures ({seen[0].name}); policies that do: {able}")
+    return open_pictures(parts, int(settings["image_size"]), cache=config.cache or default_cache())
 
 
 def parse_settings(words: list[str], valid: dict[str, Any]) -> dict[str, Any]:

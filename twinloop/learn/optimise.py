@@ -114,8 +114,10 @@ class Optimisation:
         """The averaged policy's loss on held-out frames, the same ones every time; NaN if there are none."""
         if not exam:
             return math.nan
+        self.policy.eval()  # pictures are moved about in training alone
         with self.averaged():
             losses = [self.policy.loss(tensors_of(batch), generator=_generator(self.seed, -1)).item() for batch in exam]
+        self.policy.train()
         return float(np.average(losses, weights=[len(batch.real) for batch in exam]))
 
     def averaged(self) -> "_Swapped":

@@ -1,14 +1,215 @@
-"""PictureStore: the camera frames of demonstrations, decoded once, small, and at random access on disk."""
+"""Pictures for learning: camera frames decoded once, shrunk, and kept on disk where any of them is at hand.
 
-from collections.abc import Sequence
+A policy sees small pictures. `shrink` makes them, here and on a robot: the same pixels are the same input in both.
+The cache has a file for each video of a dataset, named by the video's own digest: another run, or another dataset that
+holds the same shard, finds it there. A file is whole or not there; what a killed run decoded is not decoded again.
+"""
+
+import os
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
+from twinloop.dataset import Dataset, ShardEntry
+from twinloop.dataset.layout import SHARDS
+from twinloop.dataset.parquet import to_numpy
+from twinloop.dataset.pictures import video_file
+from twinloop.dataset.video import read_frames
+from twinloop.durable import storage_errors, sync_folder
+from twinloop.errors import DatasetError
 from twinloop.learn.demonstrations import Demonstrations
+from twinloop.learn.space import Space
+from twinloop.observe.recording import Feature
+
+RECIPE = "area1"
+"""How pictures were made small; part of a file's name, so that another recipe does not find them."""
+
+FRAMES_AT_ONCE = 32
 
 
 class PictureStore(Protocol):
     def gather(self, frames: Sequence[tuple[Demonstrations, np.ndarray]]) -> dict[str, np.ndarray]:
         """Input name -> (n, height, width, 3) uint8 of these frames of these demonstrations, back to back."""
         ...
+
+
+def shrink(pictures: np.ndarray, side_px: int) -> np.ndarray:
+    """(n, height, width, 3) bytes -> (n, side_px, side_px, 3): each new pixel is the mean of the area it covers.
+
+    In whole numbers, so that a picture comes out the same alone, in a batch and on every processor.
+    """
+    height, width = pictures.shape[1:3]
+    if (height, width) == (side_px, side_px):
+        return pictures
+    rows = _covered(pictures, axis=1, count=side_px, most=255)
+    sums = _covered(rows, axis=2, count=side_px, most=255 * height)
+    area = height * width
+    return ((sums + area // 2) // area).astype(np.uint8)
+
+
+def _covered(values: np.ndarray, *, axis: int, count: int, most: int) -> np.ndarray:
+    """What `count` equal spans of an axis hold, in units of a `count`-th of an element. most: the largest value."""
+    length = values.shape[axis]
+    kind = np.int32 if most * length * count < 1 << 31 else np.int64
+    edges = np.arange(count + 1) * length
+    whole, rest = edges // count, (edges % count).astype(kind)
+    before = np.zeros((*values.shape[:axis], length + 1, *values.shape[axis + 1 :]), kind)
+    np.cumsum(values, axis=axis, out=before[(slice(None),) * axis + (slice(1, None),)])
+    partial = values.take(np.minimum(whole, length - 1), axis=axis)
+    shape = [1] * values.ndim
+    shape[axis] = count + 1
+    return np.diff(count * before.take(whole, axis=axis) + rest.reshape(shape) * partial, axis=axis)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where the stored episodes of a dataset are. files: input name -> a mapped array for each shard, or None of those
+    that nobody asked for. shard: (stored,) in which. start: (stored,) from which row of it."""
+
+    files: dict[str, list[np.ndarray | None]]
+    shard: np.ndarray
+    start: np.ndarray
+
+
+class CachedPictures:
+    """A `PictureStore` of mapped files; `open_pictures` makes one."""
+
+    def __init__(self, side_px: int, places: dict[str, _Place]):
+        self.side_px, self._places = side_px, places
+
+    def gather(self, frames: Sequence[tuple[Demonstrations, np.ndarray]]) -> dict[str, np.ndarray]:
+        total = sum(len(rows) for _, rows in frames)
+        names = next(iter(self._places.values())).files
+        out = {name: np.empty((total, self.side_px, self.side_px, 3), np.uint8) for name in names}
+        done = 0
+        for part, rows in frames:
+            place, episode = self._places[part.source.digest], part.episode_of_frame[rows]
+            stored = part.episode_index[episode]
+            row = place.start[stored] + rows - part.starts[episode]
+            for shard in np.unique(place.shard[stored]):
+                here = np.flatnonzero(place.shard[stored] == shard)
+                for name, files in place.files.items():
+                    file = files[shard]
+                    if file is None:
+                        raise DatasetError(f"{part.source.path}: {name}: an episode's pictures were not decoded")
+                    out[name][done + here] = file[row[here]]
+            done += len(rows)
+        return out
+
+
+def open_pictures(
+    parts: Sequence[Demonstrations],
+    side_px: int,
+    *,
+    cache: Path,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> CachedPictures:
+    """The pictures all episodes of `parts` need, decoded where the cache has them not yet.
+
+    progress: called with (frames at hand, frames in all).
+    """
+    with storage_errors(cache):
+        cache.mkdir(parents=True, exist_ok=True)
+    needed: dict[str, tuple[Demonstrations, set[int]]] = {}
+    places: dict[str, _Place] = {}
+    for part in parts:
+        features, entries = read_pictures(part.space), part.dataset.entries
+        if part.source.digest not in places:
+            shard, start = _index(part.dataset)
+            files: dict[str, list[np.ndarray | None]] = {each.name: [None] * len(entries) for each in features}
+            places[part.source.digest] = _Place(files, shard, start)
+            needed[part.source.digest] = (part, set())
+        needed[part.source.digest][1].update(places[part.source.digest].shard[part.episode_index].tolist())
+    jobs = [
+        (digest, part.dataset, feature, shard)
+        for digest, (part, shards) in needed.items()
+        for feature in part.space.pictures
+        for shard in sorted(shards)
+    ]
+    total, done = sum(dataset.entries[shard].frames for _, dataset, _, shard in jobs), 0
+    with ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="decoder") as pool:
+        made = pool.map(lambda job: _file(job[1], job[1].entries[job[3]], job[2], side_px, cache), jobs)
+        for (digest, dataset, feature, shard), file in zip(jobs, made, strict=True):
+            places[digest].files[feature.name][shard] = file
+            done += dataset.entries[shard].frames
+            if progress is not None:
+                progress(done, total)
+    return CachedPictures(side_px, places)
+
+
+def read_pictures(space: Space) -> tuple[Feature, ...]:
+    """The pictures a policy of this space reads; depth is refused, since none reads it yet."""
+    for feature in space.pictures:
+        if feature.dtype == "depth":
+            valid = ", ".join(each.name for each in space.pictures if each.dtype == "video") or "none here"
+            raise DatasetError(f"{feature.name}: is depth, which no policy reads yet; pictures it can read: {valid}")
+    return space.pictures
+
+
+def as_read(space: Space, observation: Mapping[str, np.ndarray], side_px: int) -> dict[str, np.ndarray]:
+    """What sensors say, as a policy of `space` was shown it: vectors as float32, pictures small."""
+    return {
+        feature.name: shrink(observation[feature.name], side_px)
+        if feature.is_picture
+        else np.asarray(observation[feature.name], np.float32)
+        for feature in space.inputs
+    }
+
+
+def default_cache() -> Path:
+    """Where pictures are kept unless a folder is named."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "twinloop" / "pictures"
+
+
+def _index(dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    shards, starts = [], []
+    for index, entry in enumerate(dataset.entries):
+        lengths = to_numpy(dataset.episodes(entry, ["length"])["length"])
+        begin = np.cumsum(lengths) - lengths
+        starts.append(begin[lengths > 0])
+        shards.append(np.full(int((lengths > 0).sum()), index))
+    return np.concatenate(shards), np.concatenate(starts)
+
+
+def _file(dataset: Dataset, entry: ShardEntry, feature: Feature, side_px: int, cache: Path) -> np.ndarray:
+    path = cache / f"{entry.files[video_file(feature)].sha256}-{RECIPE}-{side_px}.npy"
+    shape = (entry.frames, side_px, side_px, 3)
+    with storage_errors(path, needed_bytes=int(np.prod(shape))):
+        if not _is_whole(path, shape):
+            _decode(dataset, entry, feature, path, shape)
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+
+
+def _is_whole(path: Path, shape: tuple[int, ...]) -> bool:
+    """Whether a file is there that can be what was written: something else of that name is written anew."""
+    try:
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        return False
+    except (ValueError, EOFError):
+        return False
+    return isinstance(found, np.memmap) and found.shape == shape and found.dtype == np.uint8
+
+
+def _decode(dataset: Dataset, entry: ShardEntry, feature: Feature, path: Path, shape: tuple[int, ...]) -> None:
+    video = dataset.path / SHARDS / entry.name / video_file(feature)
+    # A name of its own: two runs may decode the same video at once, and the last to finish wins with the same bytes.
+    new = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
+    try:
+        small = np.lib.format.open_memmap(new, mode="w+", dtype=np.uint8, shape=shape)
+        for start in range(0, entry.frames, FRAMES_AT_ONCE):
+            stop = min(entry.frames, start + FRAMES_AT_ONCE)
+            small[start:stop] = shrink(read_frames(video, feature, start, stop, fps=dataset.header.fps), shape[1])
+        small.flush()
+        with new.open("rb") as file:
+            os.fsync(file.fileno())
+        os.replace(new, path)
+        sync_folder(path.parent)
+    finally:
+        new.unlink(missing_ok=True)

@@ -32,8 +32,13 @@ class TensorBatch:
 def to_tensor(values: np.ndarray) -> Tensor:
     """(n, d) numbers as they are; (n, height, width, 3) bytes of a picture as (n, 3, height, width) in 0 to 1."""
     if values.dtype == np.uint8:
-        return torch.from_numpy(values).permute(0, 3, 1, 2).float() / 255
+        return picture_tensor(torch.from_numpy(values))
     return torch.from_numpy(np.asarray(values, np.float32))
+
+
+def picture_tensor(pixels: Tensor) -> Tensor:
+    """The one place where bytes become what a network sees: in training, in acting, and in an exported graph."""
+    return pixels.permute(0, 3, 1, 2).float() / 255
 
 
 def tensors_of(batch: Batch) -> TensorBatch:
@@ -66,6 +71,16 @@ class VectorInputs(nn.Module):
                 done = start + 4
             columns.append(plain[:, done:])
         return torch.cat(columns, dim=1)
+
+    def examples(self, count: int, *, generator: torch.Generator) -> dict[str, Tensor]:
+        """Made-up vectors like those of the data: as large and as far spread."""
+        made = {}
+        for index, name in enumerate(self._names):
+            mean, std = self.get_buffer(f"mean{index}"), self.get_buffer(f"std{index}")
+            made[name] = mean + std * torch.randn(count, len(mean), generator=generator)
+            for start in self._quaternions[name]:
+                made[name][:, start : start + 4] = nn.functional.normalize(made[name][:, start : start + 4])
+        return made
 
 
 def _two_axes(quaternions: Tensor) -> Tensor:
@@ -104,11 +119,13 @@ class ActionCode(nn.Module):
 
 
 class Policy(nn.Module):
-    """horizon: actions in a chunk. executed: how many of them are carried out before the next is asked for."""
+    """horizon: actions in a chunk. executed: how many of them are carried out before the next is asked for.
+    image_size: pixels a side of the pictures it reads; 0 if it reads none."""
 
     name: ClassVar[str]
     horizon: int
     executed: int
+    image_size: int = 0
 
     def loss(self, batch: TensorBatch, *, generator: torch.Generator) -> Tensor:
         """What training makes small: a mean over the batch."""

@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor
 
-from twinloop.dataset.durable import FileDigest, replace_file, storage_errors
+from twinloop.durable import FileDigest, replace_file, storage_errors
 from twinloop.errors import CheckpointError
 
 LARGEST_HEADER_BYTES = 1 << 20

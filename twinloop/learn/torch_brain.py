@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
+from twinloop.learn.pictures import as_read
 from twinloop.learn.policy import Policy, to_tensor
 from twinloop.learn.space import Space
 
@@ -23,6 +24,7 @@ class TorchBrain:
         real: bool,
         noise: np.ndarray,
     ) -> np.ndarray:
-        inputs = {feature.name: to_tensor(observation[feature.name]) for feature in self.space.inputs}
+        read = as_read(self.space, observation, self._policy.image_size)
+        inputs = {name: to_tensor(values) for name, values in read.items()}
         domain = torch.full((len(instructions),), float(real))
         return self._policy(inputs, domain, torch.as_tensor(noise, dtype=torch.float32)).numpy()

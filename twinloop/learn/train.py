@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from twinloop import __version__
-from twinloop.dataset.durable import FileDigest, replace_file, storage_errors
+from twinloop.durable import FileDigest, replace_file, storage_errors
 from twinloop.errors import CheckpointError, UsageError
 from twinloop.learn.card import CARD, Card
 from twinloop.learn.checkpoint import Checkpoint, load, save

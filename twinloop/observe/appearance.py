@@ -7,8 +7,14 @@ import mujoco
 import numpy as np
 
 from twinloop.observe.camera import FOV_DEG, CameraConfig
+from twinloop.observe.daylight import Daylight, daylight
 from twinloop.observe.materials import material
-from twinloop.observe.stage import CENTRE_M, LIGHTS, SURFACES, Stage
+from twinloop.observe.occluders import place_occluder
+from twinloop.observe.stage import CENTRE_M, LIGHTS, SHININESS, SPECULAR, SURFACES, Stage
+from twinloop.twin.shapes import form_of, half_extents_m
+from twinloop.twin.soft import HIDDEN
+from twinloop.twin.table import origin_shift_m, tilt_quats
+from twinloop.twin.twin import Twin
 
 Values = Mapping[str, float]
 """Column of the table -> this episode's value."""
@@ -24,19 +30,51 @@ WARM, COOL = np.array([1.0, 0.78, 0.52]), np.array([0.78, 0.9, 1.0])
 def dress(stage: Stage, values: Values) -> tuple[int, ...]:
     """Write a draw's looks into the stage's model; returns the textures that have to be uploaded again."""
     model, twin = stage.model, stage.twin
-    model.geom_size[stage.object_geom] = np.array(twin.object.geom_size) * values["object_size_scale"]
-    model.geom_rbound[stage.object_geom] = twin.object.bounding_radius_m * values["object_size_scale"]
-    model.body_pos[stage.table_body, 2] = values["table_height_cm"] / 100
+    _set_object(stage, values)
+    _set_table(stage, values)
     _set_lights(stage, values)
     for name, camera in stage.cameras.items():
         _set_camera(stage, model.camera(name).id, camera, values)
+        if camera.mount == "fixed" and "occluders" in twin.surroundings:
+            place_occluder(model, name, camera_in_mount(camera, values), twin, values)
     shade = values["background_shade"]
     for name in ("floor", "wall"):
         model.mat_rgba[stage.materials[name], :3] = min(shade, 1.0)
         # Colours end at 1; beyond it a surface shines a little by itself.
         model.mat_emission[stage.materials[name]] = max(shade - 1, 0.0) * 0.5
     model.mat_reflectance[stage.materials["table"]] = values["reflectance"]
+    model.mat_reflectance[stage.materials["floor"]] = values["floor_reflectance"]
+    # The engine mirrors in flat faces only; round ones have highlights.
+    model.mat_reflectance[stage.materials["object"]] = 0.5 * values["object_gloss"]
+    model.mat_specular[stage.materials["object"]] = SPECULAR + values["object_gloss"]
+    model.mat_shininess[stage.materials["object"]] = SHININESS + 0.7 * values["object_gloss"]
     return _set_textures(stage, round(values["texture_pool"]))
+
+
+def _set_object(stage: Stage, values: Values) -> None:
+    model, twin, scale = stage.model, stage.twin, values["object_size_scale"]
+    model.geom_size[stage.object_geom] = np.array(twin.object.geom_size) * scale
+    model.geom_rbound[stage.object_geom] = twin.object.bounding_radius_m * scale
+    forms, geoms = twin.forms, stage.object_geoms
+    if forms is None:
+        return
+    form = int(form_of(np.array(values["object_shape"])))
+    model.geom_type[geoms], model.geom_quat[geoms] = forms.kind[form], forms.quat[form]
+    model.geom_size[geoms], model.geom_pos[geoms] = scale * forms.size[form], scale * forms.place[form]
+    model.geom_rbound[geoms] = scale * forms.radius[form]
+    model.geom_group[geoms] = np.where(forms.solid[form], 0, HIDDEN)
+
+
+def drawn_half_extents_m(twin: Twin, values: Values) -> np.ndarray:
+    """(3,) of the box around the object."""
+    return half_extents_m(twin.object, {column: np.array([value]) for column, value in values.items()})[0]
+
+
+def _set_table(stage: Stage, values: Values) -> None:
+    model, table = stage.model, stage.table_body
+    quats = tilt_quats(np.array([[values["table_tilt_deg.x"], values["table_tilt_deg.y"]]]))
+    model.body_quat[table] = quats[0]
+    model.body_pos[table] = origin_shift_m(quats)[0] + [0, 0, values["table_height_cm"] / 100]
 
 
 def _set_textures(stage: Stage, index: int) -> tuple[int, ...]:
@@ -49,6 +87,10 @@ def _set_textures(stage: Stage, index: int) -> tuple[int, ...]:
         model.tex_data[start : start + sides * pixels.size] = np.tile(pixels.ravel(), sides)
     # An object of a drawn material has that material's colours; a plain one has its own.
     rgba = stage.twin.object.rgba if index == 0 else (1.0, 1.0, 1.0, 1.0)
+    if stage.twin.soft is not None and index:
+        # A flex bears no texture: it takes the colour that the material has from far away.
+        size, plain_rgb, _, _ = SURFACES["object"]
+        rgba = (*(material(index, "object", size, plain_rgb).reshape(-1, 3).mean(axis=0) / 255), 1.0)
     model.mat_rgba[stage.materials["object"]] = rgba
     return tuple(stage.textures.values())
 
@@ -68,6 +110,26 @@ def _set_lights(stage: Stage, values: Values) -> None:
         share = SHARES[count - 1][number] if number < count else 0.0
         model.light_diffuse[light] = DIFFUSE * (1 - softness) * intensity * share * colour
         model.light_specular[light] = 0.3 * (1 - softness) * intensity * share
+    day = _daylight(values)
+    model.vis.headlight.ambient[:] += day.sky_rgb
+    model.light_active[stage.sun] = day.beam_rgb.any()
+    model.light_dir[stage.sun] = -day.towards
+    model.light_pos[stage.sun] = np.array(CENTRE_M) + 1.5 * day.towards
+    model.light_diffuse[stage.sun] = day.beam_rgb
+    model.light_specular[stage.sun] = 0.4 * day.beam_rgb
+    # One shadow is drawn: that of the brighter of the two.
+    sunny = day.beam_rgb.mean() > model.light_diffuse[stage.lights[0]].mean()
+    model.light_castshadow[stage.lights[0]], model.light_castshadow[stage.sun] = not sunny, sunny
+
+
+def towards_brightest(stage: Stage, values: Values) -> np.ndarray:
+    """Unit vector in the world from the cell towards the light whose shadow is seen. After `dress`."""
+    sunny = stage.model.light_castshadow[stage.sun]
+    return _daylight(values).towards if sunny else towards_light(0, values)
+
+
+def _daylight(values: Values) -> Daylight:
+    return daylight(values["time_of_day_h"], values["room_heading_deg"], values["daylight_intensity"])
 
 
 def towards_light(number: int, values: Values) -> np.ndarray:

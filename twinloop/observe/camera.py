@@ -12,6 +12,11 @@ import numpy as np
 Mount = Literal["fixed", "wrist"]
 MOUNTS: tuple[Mount, ...] = get_args(Mount)
 
+Label = Literal["instances", "classes", "boxes", "boxes_3d", "poses", "keypoints"]
+LABELS: tuple[Label, ...] = get_args(Label)
+MASKED: frozenset[Label] = frozenset(("instances", "classes", "boxes", "keypoints"))
+"""The labels that take masks to know."""
+
 MOST_CAMERAS = 16
 MOST_PIXELS = 2048
 FOV_DEG = (5.0, 150.0)
@@ -20,7 +25,8 @@ FOV_DEG = (5.0, 150.0)
 @dataclass(frozen=True)
 class CameraConfig:
     """position_m, look_at_m: in the world for a fixed camera, in the tool frame for one on the wrist.
-    fov_deg: vertical field of view. width, height: pixels. rate_hz: pictures a second. depth: store depth too."""
+    fov_deg: vertical field of view. width, height: pixels. rate_hz: pictures a second. rgb, depth: whether it delivers
+    them. labels: what is stored of the truth about each picture, in the order of LABELS."""
 
     mount: Mount
     position_m: tuple[float, float, float]
@@ -28,8 +34,14 @@ class CameraConfig:
     fov_deg: float
     width: int
     height: int
-    rate_hz: int
+    rate_hz: float
     depth: bool = False
+    rgb: bool = True
+    labels: tuple[Label, ...] = ()
+
+    @property
+    def needs_masks(self) -> bool:
+        return not MASKED.isdisjoint(self.labels)
 
     @property
     def axes(self) -> np.ndarray:

@@ -39,7 +39,8 @@ def _start(stage: Stage) -> mujoco.MjData:
     start = twin.task.start(Sampler({}, seed=0).draw(0, 1).values, 1, twin.object)
     data.qpos[twin.arm_qpos] = twin.robot.home_rad
     data.qpos[twin.gripper_qpos] = twin.robot.gripper.open / len(twin.gripper_qpos)
-    data.qpos[twin.object_qpos : twin.object_qpos + 7] = start.object_pose[0]
+    nodes = () if twin.soft is None else (twin.soft.put(start.object_pose)[0] + twin.soft.home_m).ravel()
+    twin.pose_object(data, np.concatenate([start.object_pose[0], nodes]))
     data.mocap_pos[twin.target_mocap] = start.goal_pose[0, :3]
     data.mocap_quat[twin.target_mocap] = start.goal_pose[0, 3:]
     mujoco.mj_kinematics(stage.model, data)

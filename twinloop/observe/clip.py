@@ -5,23 +5,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.observe.camera import CameraConfig, Intrinsics
+from twinloop.observe.things import CLASSES, Things
 
-CLASSES = ("background", "robot", "object", "table", "target")
+__all__ = ["CLASSES", "Clip"]
 
 
 @dataclass(frozen=True)
 class Clip:
     """f pictures of h × w pixels. Poses are 4 × 4, camera frames x right, y down, z forward.
 
-    ticks: (f,) control periods of the episode that were pictured.
+    ticks: (f,) when they were taken, in control periods of the episode; not whole where the rates do not divide.
     rgb: (f, h, w, 3) uint8. depth_m: (f, h, w) float32, along the camera's z axis.
     geom_ids: (f, h, w) int16 geoms of the stage, -1 for none; None if masks were not asked for.
     camera_to_world, object_to_world, tool_to_world: (f, 4, 4).
     pixel_velocity: (f, h, w, 2) float32 pixels a second, u and v; None unless the draw has a shutter.
     light_px: (f, 3) where the brightest lamp is seen, u and v, and 1 if before the camera, else 0.
     object_half_extents_m: (3,) as drawn.
-    instances: (geoms + 1,) uint16 body of each geom; its last entry, for -1, is the world. `names` are the bodies'.
-    classes: (geoms + 1,) uint8 index into CLASSES, likewise.
+    things: what geoms belong to.
     """
 
     camera: CameraConfig
@@ -36,21 +36,25 @@ class Clip:
     pixel_velocity: np.ndarray | None
     light_px: np.ndarray
     object_half_extents_m: np.ndarray
-    instances: np.ndarray
-    names: tuple[str, ...]
-    classes: np.ndarray
+    things: Things
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.things.names
 
     @property
     def instance_ids(self) -> np.ndarray:
-        """(f, h, w) uint16: the body in each pixel, 0 for the background; `names` says which is which."""
-        return self.instances[self._geoms()]
+        """(f, h, w) the body in each pixel, 0 for the background; `names` says which is which."""
+        return self.things.instances[self.geoms]
 
     @property
     def class_ids(self) -> np.ndarray:
         """(f, h, w) uint8: index into CLASSES."""
-        return self.classes[self._geoms()]
+        return self.things.classes[self.geoms]
 
-    def _geoms(self) -> np.ndarray:
+    @property
+    def geoms(self) -> np.ndarray:
+        """`geom_ids`, where there are any."""
         if self.geom_ids is None:
             raise ValueError("this clip was filmed without masks; film it with masks=True")
         return self.geom_ids

@@ -5,6 +5,8 @@ The entropy coder is left out: it loses nothing.
 
 import numpy as np
 
+from twinloop.observe.sampling import copy_channels
+
 # ITU-T T.81, annex K: the tables for quality 50.
 LUMA = np.array([
     16, 11, 10, 16, 24, 40, 51, 61, 12, 12, 14, 19, 26, 58, 60, 55, 14, 13, 16, 24, 40, 57, 69, 56, 14, 17, 22, 29, 51,
@@ -26,20 +28,47 @@ def compressed(rgb: np.ndarray, quality: float) -> np.ndarray:
     if quality >= 100:
         return rgb
     height, width = rgb.shape[1:3]
-    # Chroma of half the size still needs whole blocks.
-    padded = np.pad(rgb, ((0, 0), (0, -height % 16), (0, -width % 16), (0, 0)), mode="edge")
-    ycc = padded.astype(np.float32) @ TO_YCC.T
     scale = 50 / quality if quality < 50 else 2 - quality / 50
-    luma = _quantised(ycc[..., 0] - 128, LUMA, scale) + 128
-    halves = ycc[..., 1:].reshape(len(ycc), ycc.shape[1] // 2, 2, ycc.shape[2] // 2, 2, 2).mean(axis=(2, 4))
-    chroma = [_quantised(halves[..., part], CHROMA, scale).repeat(2, axis=1).repeat(2, axis=2) for part in (0, 1)]
-    back = np.stack([luma, *chroma], axis=-1) @ TO_RGB.T
-    return np.clip(np.round(back), 0, 255).astype(np.uint8)[:, :height, :width]
+    luma_step, chroma_step = (np.maximum(np.round(table * scale), 1) for table in (LUMA, CHROMA))
+    # Chroma of half the size still needs whole blocks.
+    planes = np.empty((3, height + -height % 16, width + -width % 16), np.float32)
+    kept, out = np.empty_like(planes), np.empty_like(rgb)
+    for frame, picture in enumerate(rgb):
+        copy_channels(picture, planes[:, :height, :width].transpose(1, 2, 0))
+        planes[:, height:, :width] = planes[:, height - 1 : height, :width]
+        planes[:, :, width:] = planes[:, :, width - 1 : width]
+        kept[0] = _back(_mixed(TO_YCC[:1], planes)[0] - 128, luma_step)
+        kept[0] += 128
+        for half, whole in zip(_mixed(TO_YCC[1:], _halved(planes)), kept[1:], strict=True):
+            half = _back(half, chroma_step)
+            for row in (0, 1):
+                whole[row::2, ::2] = whole[row::2, 1::2] = half
+        colours = _mixed(TO_RGB, kept)[:, :height, :width]
+        np.rint(colours, out=colours)
+        np.clip(colours, 0, 255, out=colours)
+        copy_channels(colours.transpose(1, 2, 0), out[frame])
+    return out
 
 
-def _quantised(plane: np.ndarray, table: np.ndarray, scale: float) -> np.ndarray:
-    frames, height, width = plane.shape
-    blocks = plane.reshape(frames, height // 8, 8, width // 8, 8).swapaxes(2, 3)
-    step = np.maximum(np.round(table * scale), 1)
-    kept = np.round(DCT @ blocks @ DCT.T / step) * step
-    return (DCT.T @ kept @ DCT).swapaxes(2, 3).reshape(frames, height, width)
+def _mixed(matrix: np.ndarray, planes: np.ndarray) -> np.ndarray:
+    """Every pixel's channels through a matrix."""
+    return (matrix @ planes.reshape(len(planes), -1)).reshape(len(matrix), *planes.shape[1:])
+
+
+def _halved(planes: np.ndarray) -> np.ndarray:
+    """Means of two by two pixels."""
+    rows = planes[:, ::2] + planes[:, 1::2]
+    return (rows[..., ::2] + rows[..., 1::2]) * np.float32(0.25)
+
+
+def _back(plane: np.ndarray, step: np.ndarray) -> np.ndarray:
+    """What is left of an (h, w) plane, whose 8 × 8 blocks are transformed, rounded to steps, and transformed back."""
+    height, width = plane.shape
+    # Along rows all blocks are one product; along columns a product for each row of blocks.
+    kept = DCT @ (plane.reshape(-1, 8) @ DCT.T).reshape(-1, 8, width)
+    blocks = kept.reshape(-1, 8, width // 8, 8)
+    steps = step[:, None, :]
+    blocks /= steps
+    np.rint(blocks, out=blocks)
+    blocks *= steps
+    return ((DCT.T @ kept).reshape(-1, 8) @ DCT).reshape(height, width)

@@ -10,67 +10,127 @@ import numpy as np
 
 from twinloop.observe.appearance import Values
 from twinloop.observe.clip import CLASSES, Clip
-from twinloop.observe.projection import pixel_centres, rays
-from twinloop.observe.sampling import nearest
+from twinloop.observe.noise import Noise
+from twinloop.observe.projection import rays
 
 PATCH_PX = 4  # size of the patches in which holes come
 
 
+FARTHEST_JITTER_M = 8.0
+
+
 def sensed_depth(clip: Clip, values: Values, *, rng: np.random.Generator) -> np.ndarray:
     """(f, h, w) float32 metres."""
-    truth = clip.depth_m
-    # All noise is drawn first, so that each stage's is the same whatever the others are set to.
-    shift, patches = rng.standard_normal((2, *truth.shape), np.float32), _patches(truth.shape, rng)
-    depth = jittered(truth, values["depth_edge_noise_px"], shift)
-    depth = quantised(depth, values["depth_quantisation_mm"])
-    if values["depth_hole_share"] == 0:
-        return depth
-    score = grazing(clip) + 0.35 * patches
-    if values["reflectance"] > 0:
-        score = score + 2 * values["reflectance"] * (clip.class_ids == CLASSES.index("table"))
-    return holed(depth, values["depth_hole_share"], score)
+    spread_px, step_mm, share = (
+        values[f"depth_{name}"] for name in ("edge_noise_px", "quantisation_mm", "hole_share")
+    )  # fmt: skip
+    if spread_px == 0 and step_mm == 0 and share == 0:
+        return clip.depth_m
+    height, width = clip.depth_m.shape[1:]
+    # Streams of their own, so that each stage's noise is the same whatever the others are set to.
+    jitter, blots = Noise(rng), Noise(rng)
+    slant = Slant(clip) if share > 0 else None
+    shine = np.float32(2 * values["reflectance"])
+    mirrors = clip.class_ids == CLASSES.index("table") if share > 0 and shine > 0 else None
+    out = np.empty_like(clip.depth_m)
+    for frame, truth in enumerate(clip.depth_m):
+        depth = truth
+        if spread_px > 0:
+            depth = jittered(depth, spread_px, jitter.normals(2, height, width))
+        depth = quantised(depth, step_mm)
+        if slant is not None:
+            score = slant.of(truth)
+            score += _patches(height, width, blots)
+            if mirrors is not None:
+                score += shine * mirrors[frame]
+            depth = holed(depth, share, score)
+        out[frame] = depth
+    return out
 
 
 def jittered(depth_m: np.ndarray, spread_px: float, shift: np.ndarray) -> np.ndarray:
-    """Read each depth beside its pixel, by `spread_px` at 1 m and in proportion further away."""
-    if spread_px == 0:
-        return depth_m
-    centres = pixel_centres(*depth_m.shape[1:])
-    reach = spread_px * np.minimum(depth_m, 8.0)
-    return nearest(depth_m, centres[..., 0] + reach * shift[0], centres[..., 1] + reach * shift[1])
+    """Read each depth of an (h, w) picture beside its pixel, by `spread_px` at 1 m and in proportion further away."""
+    height, width = depth_m.shape
+    across, down = shift * (np.float32(spread_px) * np.minimum(depth_m, np.float32(FARTHEST_JITTER_M)))
+    across += np.arange(width, dtype=np.float32)
+    down += np.arange(height, dtype=np.float32)[:, None]
+    for places, last in ((across, width - 1), (down, height - 1)):
+        np.rint(places, out=places)
+        np.clip(places, 0, last, out=places)
+    down *= width
+    down += across
+    return depth_m.reshape(-1).take(down.astype(np.int32), mode="clip")
 
 
 def quantised(depth_m: np.ndarray, step_mm: float) -> np.ndarray:
     """In steps of `step_mm` at 1 m: whole numbers of a disparity that is 1 / (step · z)."""
     if step_mm == 0:
         return depth_m
-    step = step_mm / 1000
-    disparity = np.maximum(np.round(1 / (step * depth_m.astype(np.float64))), 1)
-    return (1 / (step * disparity)).astype(np.float32)
+    step = np.float32(step_mm / 1000)
+    disparity = 1 / (step * depth_m)
+    np.rint(disparity, out=disparity)
+    np.maximum(disparity, 1, out=disparity)
+    disparity *= step
+    return np.divide(1, disparity, out=disparity)
 
 
-def grazing(clip: Clip) -> np.ndarray:
-    """(f, h, w) 0 where the camera looks straight at a surface, 1 where along it or over an edge."""
-    points = rays(clip.intrinsics, *clip.depth_m.shape[1:]).astype(np.float32)[None] * clip.depth_m[..., None]
-    (ax, ay, az), (bx, by, bz) = (np.moveaxis(np.gradient(points, axis=axis), -1, 0) for axis in (2, 1))
-    px, py, pz = np.moveaxis(points, -1, 0)
-    # By components: np.cross and np.linalg.norm over a short last axis take ten times as long.
-    nx, ny, nz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-    lengths = np.sqrt((nx * nx + ny * ny + nz * nz) * (px * px + py * py + pz * pz))
-    return 1 - np.abs(nx * px + ny * py + nz * pz) / np.maximum(lengths, 1e-12)
+class Slant:
+    """How far from straight at a surface the camera looks: 0 straight at it, 1 along it or over an edge.
+
+    A point is z r, with r the pixel's ray, and the surface's normal is the cross product of its steps to the right and
+    down. Divided by z that is zᵤ (r × rᵥ) + zᵥ (rᵤ × r) + z (rᵤ × rᵥ), of which only zᵤ, zᵥ and z differ from picture
+    to picture; along r it is z det(rᵤ, rᵥ, r).
+    """
+
+    def __init__(self, clip: Clip):
+        looked_at = rays(clip.intrinsics, *clip.depth_m.shape[1:])
+        right, below = np.gradient(looked_at, axis=1), np.gradient(looked_at, axis=0)
+        crosses = np.cross(looked_at, below), np.cross(right, looked_at), np.cross(right, below)
+        # By components: sums over a short last axis take ten times as long.
+        self._u, self._v, self._z = (np.moveaxis(cross, -1, 0).astype(np.float32).copy() for cross in crosses)
+        lengths = np.linalg.norm(looked_at, axis=-1)
+        self._along = (np.abs((crosses[2] * looked_at).sum(axis=-1)) / lengths).astype(np.float32)
+
+    def of(self, depth_m: np.ndarray) -> np.ndarray:
+        """(h, w) of one picture."""
+        square = np.zeros_like(depth_m)
+        across, down = _steps(depth_m), _steps(depth_m.T).T
+        for u, v, z in zip(self._u, self._v, self._z, strict=True):
+            part = u * across
+            part += v * down
+            part += z * depth_m
+            part *= part
+            square += part
+        np.sqrt(square, out=square)
+        np.maximum(square, 1e-12, out=square)
+        np.divide(self._along * depth_m, square, out=square)
+        return np.subtract(1, square, out=square)
+
+
+def _steps(depth_m: np.ndarray) -> np.ndarray:
+    """By how much depth grows from each pixel to the next along a row."""
+    out = np.empty_like(depth_m)
+    np.subtract(depth_m[:, 2:], depth_m[:, :-2], out=out[:, 1:-1])
+    out[:, 1:-1] *= 0.5
+    out[:, 0], out[:, -1] = depth_m[:, 1] - depth_m[:, 0], depth_m[:, -1] - depth_m[:, -2]
+    return out
 
 
 def holed(depth_m: np.ndarray, share: float, score: np.ndarray) -> np.ndarray:
-    """Take the depth of the `share` of each picture's pixels that score highest."""
-    if share == 0 or len(depth_m) == 0:
+    """Take the depth of the `share` of an (h, w) picture's pixels that score highest."""
+    kept = score.size - round(share * score.size)
+    if kept == score.size:
         return depth_m
-    highest = np.quantile(score, 1 - share, axis=(1, 2), keepdims=True)
-    return np.where(score > highest, np.float32(0), depth_m)
+    highest = np.partition(score, kept, axis=None)[kept]
+    return np.where(score >= highest, np.float32(0), depth_m)
 
 
-def _patches(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+def _patches(height: int, width: int, noise: Noise) -> np.ndarray:
     """Noise in patches: holes are blots, not single pixels."""
-    frames, height, width = shape
-    coarse = rng.standard_normal((frames, -(-height // PATCH_PX), -(-width // PATCH_PX)), np.float32)
-    blots = coarse.repeat(PATCH_PX, axis=1).repeat(PATCH_PX, axis=2)[:, :height, :width]
-    return blots + 0.3 * rng.standard_normal(shape, np.float32)
+    rows, columns = -(-height // PATCH_PX), -(-width // PATCH_PX)
+    blots = noise.normals(rows, columns).repeat(PATCH_PX, axis=0).repeat(PATCH_PX, axis=1)[:height, :width]
+    fine = noise.normals(height, width)
+    fine *= np.float32(0.3)
+    fine += blots
+    fine *= np.float32(0.35)
+    return fine

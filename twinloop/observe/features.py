@@ -7,6 +7,8 @@ import numpy as np
 from twinloop.observe.recording import Feature, Recording
 from twinloop.observe.sensors import SEEN, ObserveConfig, sense
 from twinloop.simulate.episodes import Episodes
+from twinloop.twin.soft import SoftIndex
+from twinloop.twin.touch import PARTS as TOUCHED
 from twinloop.twin.twin import Twin
 
 # feature -> the channel of the tape it comes from
@@ -17,6 +19,8 @@ SOURCES = {
     "observation.environment_state": "environment",
     "observation.force_torque": "wrench",
     "observation.imu": "inertial",
+    "observation.touch": "touch",
+    "object_nodes": "nodes",
     "action": "action",
     "command": "command",
     "contact": "contact",
@@ -58,9 +62,11 @@ def _seen_features(twin: Twin) -> tuple[Feature, ...]:
             "m; quaternion",
         ),
         *(_wrist_features() if twin.has_wrist_sensors else ()),
+        *((Feature("observation.touch", "float32", (len(TOUCHED),), TOUCHED, "N"),) if twin.touch else ()),
         Feature("action", "float32", size, joints, f"rad; {gripper}"),
         Feature("command", "float32", size, joints, f"rad; {gripper}"),
         Feature("contact", "float32", (3,), ("left_finger", "right_finger", "support"), "N"),
+        *((_nodes_feature(twin.soft),) if twin.soft else ()),
         Feature("phase", "int64", (1,)),
         Feature("next.reward", "float32", (1,)),
         Feature("next.done", "bool", (1,)),
@@ -76,6 +82,12 @@ def _wrist_features() -> tuple[Feature, ...]:
             "observation.imu", "float32", (6,), _named(("acceleration", "turn_rate"), axes), "m/s²; rad/s; tool frame"
         ),
     )
+
+
+def _nodes_feature(soft: SoftIndex) -> Feature:
+    """Where the corners of a soft object are: how it is deformed."""
+    corners = tuple(f"corner{number}" for number in range(len(soft.bodies)))
+    return Feature("object_nodes", "float32", (3 * len(corners),), _named(corners, ("x", "y", "z")), "m; world frame")
 
 
 def _named(things: tuple[str, ...], parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -100,7 +112,7 @@ def observe(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int)
     return Recording(
         attempts=episodes.draws.attempts,
         lengths=episodes.lengths,
-        tasks=(twin.instruction,) * len(episodes.lengths),
+        tasks=tuple(map(twin.instruction_for, episodes.draws.values["object_shape"])),
         features=features,
         frames=frames,
     )

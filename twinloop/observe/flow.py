@@ -7,36 +7,73 @@ the point will be seen then.
 import numpy as np
 
 from twinloop.observe.camera import Intrinsics
-from twinloop.observe.projection import inverse, pixel_centres, project, rays
+from twinloop.observe.projection import inverse, rays
+
+AT_REST = 1e-9
 
 
 def pixel_velocity(
     depth_m: np.ndarray,
     geom_ids: np.ndarray,
+    bodies: np.ndarray,
     geoms_to_world: tuple[np.ndarray, np.ndarray],
     camera_to_world: tuple[np.ndarray, np.ndarray],
     intrinsics: Intrinsics,
     period_s: float,
 ) -> np.ndarray:
-    """(f, h, w, 2) pixels a second. Each pair is (now, one period later): (f, geoms, 4, 4) and (f, 4, 4)."""
+    """(f, h, w, 2) pixels a second. Each pair is (now, one period later): (f, geoms, 4, 4) and (f, 4, 4).
+
+    bodies: (geoms + 1,) the body of every geom; the last entry, for pixels of no geom (-1), is the world, 0.
+    """
     now, later = geoms_to_world
     still = np.broadcast_to(np.eye(4), (len(now), 1, 4, 4))
-    # The last row is for pixels of no geom (-1): they are at rest in the world.
-    moved = np.concatenate([later @ inverse(now), still], axis=1)
+    _, first, body = np.unique(bodies, return_index=True, return_inverse=True)
+    moved = np.concatenate([later @ inverse(now), still], axis=1)[:, first]
     carried = inverse(camera_to_world[1])[:, None] @ moved @ camera_to_world[0][:, None]
+    # What stands in the world moves in the picture as the world does. Motion 0 is none.
+    motion = np.where(_rests(moved), 0, np.arange(len(first)))
+    motion = np.where(np.take_along_axis(_rests(carried), motion, axis=1), 0, motion + 1)[:, body].astype(np.uint16)
+    # (f, 12, motions): a motion's numbers are read by pixel, all pixels at once.
+    matrices = np.pad(carried[:, :, :3].reshape(*carried.shape[:2], 12), ((0, 0), (1, 0), (0, 0)))
+    matrices = matrices.swapaxes(1, 2).astype(np.float32)
     height, width = depth_m.shape[1:]
-    centres = pixel_centres(height, width).reshape(-1, 2)
-    looked_at = rays(intrinsics, height, width).reshape(-1, 3)
+    ray_x, ray_y, _ = np.ascontiguousarray(rays(intrinsics, height, width).reshape(-1, 3).T, np.float32)
+    scale = np.float32(intrinsics.fx / period_s)
     velocity = np.zeros((*depth_m.shape, 2), np.float32)
-    for frame, (depth, ids) in enumerate(zip(depth_m, geom_ids, strict=True)):
-        out, depth, ids = velocity[frame].reshape(-1, 2), depth.reshape(-1), ids.reshape(-1)
-        # Body by body: one matrix for all pixels of a geom, and none for those that stand still.
-        for geom in np.flatnonzero(np.bincount(ids + 1)) - 1:
-            matrix = carried[frame, geom]
-            if np.abs(matrix - np.eye(4)).max() < 1e-9:
-                continue
-            pixels = np.flatnonzero(ids == geom)
-            there = (looked_at[pixels] * depth[pixels, None]) @ matrix[:3, :3].T + matrix[:3, 3]
-            step = project(there, intrinsics) - centres[pixels]
-            out[pixels] = np.nan_to_num(step, nan=0.0) / period_s
+    for frame in range(len(depth_m)):
+        motions = motion[frame].take(geom_ids[frame].reshape(-1), mode="wrap")
+        pixels = np.flatnonzero(motions)
+        x, y, z, which = (values.take(pixels, mode="clip") for values in (ray_x, ray_y, depth_m[frame], motions))
+        # A pixel's u and v are written as one number.
+        velocity[frame].reshape(-1).view(np.complex64)[pixels] = scale * _step(x, y, z, matrices[frame], which)
     return velocity
+
+
+def _rests(moved: np.ndarray) -> np.ndarray:
+    return np.abs(moved - np.eye(4)).max(axis=(-2, -1)) < AT_REST
+
+
+def _step(x: np.ndarray, y: np.ndarray, z: np.ndarray, matrices: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """(n,) complex64: by how much the rays to points at depths z, through x and y at depth 1, go right and down.
+
+    0 for a point that ends behind the camera. As drawn: there is no lens in it yet.
+    """
+    # (R (x, y, 1) z + t) / z has the same direction, and saves two products.
+    nearer = 1 / z
+    ends = []
+    for row in matrices.reshape(3, 4, -1):
+        a, b, end, d = (part.take(which, mode="clip") for part in row)
+        a *= x
+        b *= y
+        d *= nearer
+        end += a
+        end += b
+        end += d
+        ends.append(end)
+    right, below, ahead = ends
+    before = ahead > 1e-6
+    np.copyto(ahead, 1, where=~before)
+    step = np.empty(len(x), np.complex64)
+    step.real, step.imag = right / ahead - x, below / ahead - y
+    step *= before
+    return step

@@ -30,6 +30,15 @@ def context() -> Any:
     return made
 
 
+@cache
+def driver() -> str:
+    """Who draws, e.g. "llvmpipe (LLVM 15.0.6, 256 bits), 4.5 (Compatibility Profile) Mesa 22.3.6"."""
+    context().make_current()
+    # Loaded by the context: it must not be before, since it binds to a backend when it is.
+    gl = import_module("OpenGL.GL")
+    return ", ".join(gl.glGetString(what).decode() for what in (gl.GL_RENDERER, gl.GL_VERSION))
+
+
 def _backend() -> str:
     asked = os.environ.get("MUJOCO_GL", "").lower()
     if asked in BACKENDS:

@@ -3,6 +3,8 @@
 lens distortion -> flare -> vignette -> exposure -> shutter and row readout -> shot and read noise -> white balance ->
 compression. Flare is the lens's and so comes before the sensor. Every stage leaves its input as it is, to the bit, when
 its parameter is nominal. Noise is the episode's own: a function of run seed, episode and camera.
+
+Pictures go through one after the other: one and all that is made of it stay in a core's cache, a whole clip does not.
 """
 
 from dataclasses import replace
@@ -13,12 +15,18 @@ from twinloop.observe.appearance import Values
 from twinloop.observe.clip import Clip
 from twinloop.observe.compression import compressed
 from twinloop.observe.depth import sensed_depth
-from twinloop.observe.lens import flare, through_lens, vignette
-from twinloop.observe.shutter import exposed
+from twinloop.observe.lens import Flare, through_lens, vignette
+from twinloop.observe.noise import Noise
+from twinloop.observe.shutter import Shutter
 from twinloop.randomize.draw import episode_rng
 
 GAMMA = 2.2
 _LINEAR = ((np.arange(256) / 255) ** GAMMA).astype(np.float32)
+
+# The way back is looked up by the root of the light, of which the stored value is almost a straight line: the table is
+# as fine in the dark as in the bright, off by less than a fiftieth of a level.
+_ROOTS = 1 << 14
+_LEVELS = (255 * (np.arange(_ROOTS) / (_ROOTS - 1)) ** (2 / GAMMA)).astype(np.float32)
 
 IN_THE_LIGHT = {
     "lens_flare": 0.0, "vignette": 0.0, "exposure_ev": 0.0, "shutter_ms": 0.0, "rolling_shutter_ms": 0.0,
@@ -30,44 +38,71 @@ IN_THE_LIGHT = {
 def sensed(clip: Clip, values: Values, *, seed: int, attempt: int, name: str) -> Clip:
     """The clip as camera `name` delivers it: picture and depth."""
     clip = through_lens(clip, values["lens_distortion"])
-    rgb = clip.rgb
-    if any(values[column] != off for column, off in IN_THE_LIGHT.items()):
-        rgb = _stored(_light_stages(clip, values, episode_rng(seed, attempt, stream=f"image/{name}")))
-    rgb = compressed(rgb, values["compression_quality"])
-    depth_m = sensed_depth(clip, values, rng=episode_rng(seed, attempt, stream=f"depth/{name}"))
+    # Of a camera that stores no picture, or no depth, none is made: it stays as it was drawn.
+    rgb, depth_m = clip.rgb, clip.depth_m
+    if clip.camera.rgb:
+        rgb = _delivered(clip, values, seed, attempt, name)
+    if clip.camera.depth:
+        depth_m = sensed_depth(clip, values, rng=episode_rng(seed, attempt, stream=f"depth/{name}"))
     return replace(clip, rgb=rgb, depth_m=depth_m)
 
 
-def _light_stages(clip: Clip, values: Values, rng: np.random.Generator) -> np.ndarray:
-    light = _LINEAR[clip.rgb]
-    light = flare(light, clip.light_px, values["lens_flare"], clip.intrinsics)
-    light = vignette(light, values["vignette"])
-    light = light * np.float32(2.0 ** values["exposure_ev"])
-    if clip.pixel_velocity is not None:
-        light = exposed(
-            light, clip.pixel_velocity,
-            shutter_s=values["shutter_ms"] / 1000, readout_s=values["rolling_shutter_ms"] / 1000,
-        )  # fmt: skip
-    # A sensor saturates before its noise is read out with the signal.
-    light = noisy(np.clip(light, 0, 1), values["shot_noise"], values["read_noise"], rng=rng)
-    red, blue = values["white_balance_shift.red"], values["white_balance_shift.blue"]
-    return light * np.array([1 + red, 1, 1 + blue], np.float32)
+def _delivered(clip: Clip, values: Values, seed: int, attempt: int, name: str) -> np.ndarray:
+    rgb = clip.rgb
+    if any(values[column] != off for column, off in IN_THE_LIGHT.items()):
+        rgb = _developed(clip, values, Noise(episode_rng(seed, attempt, stream=f"image/{name}")))
+    return compressed(rgb, values["compression_quality"])
 
 
-def noisy(light: np.ndarray, shot: float, read_levels: float, *, rng: np.random.Generator) -> np.ndarray:
-    """Photon noise grows with the root of the light; read noise is the same everywhere in the stored picture.
+def _developed(clip: Clip, values: Values, noise: Noise) -> np.ndarray:
+    """(f, h, w, 3) uint8 after the stages that work on light."""
+    height, width = clip.rgb.shape[1:3]
+    shutter = Shutter(height, width, values["shutter_ms"] / 1000, values["rolling_shutter_ms"] / 1000)
+    veil = Flare(clip.light_px, values["lens_flare"], clip.intrinsics, height, width)
+    gain = np.float32(2.0 ** values["exposure_ev"]) * vignette(height, width, values["vignette"])
+    gain = gain[..., None].repeat(3, axis=2)
+    # A shift of white balance multiplies light, and so, by its root, what is stored.
+    white = [1 + values["white_balance_shift.red"], 1.0, 1 + values["white_balance_shift.blue"]]
+    balance = np.tile(np.array(white) ** (1 / GAMMA), (height, width, 1)).astype(np.float32)
+    out = np.empty_like(clip.rgb)
+    for frame, picture in enumerate(clip.rgb):
+        light = _LINEAR.take(picture)
+        if values["lens_flare"] > 0:
+            light += veil.of(frame)
+        light *= gain
+        if clip.pixel_velocity is not None:
+            light = shutter.exposed(light, clip.pixel_velocity[frame])
+        # A sensor saturates before its noise is read out with the signal.
+        np.clip(light, 0, 1, out=light)
+        levels = read_out(light, values["shot_noise"], values["read_noise"], noise)
+        levels *= balance
+        np.rint(levels, out=levels)
+        np.clip(levels, 0, 255, out=levels)
+        out[frame] = levels
+    return out
 
-    Both normals are always drawn, so that switching one kind on leaves the other's noise as it was.
+
+def read_out(light: np.ndarray, shot: float, read_levels: float, noise: Noise) -> np.ndarray:
+    """Levels, 0 to 255, of light, 0 to 1. Photon noise grows with the root of the light; read noise is the same
+    everywhere in the stored picture.
+
+    Both are always drawn if one is on, so that switching one kind on leaves the other's noise as it was.
     """
     if shot == 0 and read_levels == 0:
-        return light
-    photons, reading = (rng.standard_normal(light.shape, dtype=np.float32) for _ in range(2))
-    light = np.maximum(light + np.float32(shot) * np.sqrt(light) * photons, 0)
-    if read_levels == 0:
-        return light
-    value = light ** np.float32(1 / GAMMA) + np.float32(read_levels / 255) * reading
-    return np.maximum(value, 0) ** np.float32(GAMMA)
+        return _levels(np.sqrt(light))
+    photons, reading = noise.normals(*light.shape), noise.normals(*light.shape)
+    photons *= np.float32(shot)
+    photons *= np.sqrt(light)
+    photons += light
+    np.clip(photons, 0, 1, out=photons)
+    levels = _levels(np.sqrt(photons, out=photons))
+    reading *= np.float32(read_levels)
+    levels += reading
+    return levels
 
 
-def _stored(light: np.ndarray) -> np.ndarray:
-    return np.round(255 * np.clip(light, 0, 1) ** np.float32(1 / GAMMA)).astype(np.uint8)
+def _levels(root: np.ndarray) -> np.ndarray:
+    """Of the root of light, which it overwrites."""
+    root *= np.float32(_ROOTS - 1)
+    np.rint(root, out=root)
+    return _LEVELS.take(root.astype(np.uint16), mode="clip")

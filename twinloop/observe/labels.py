@@ -12,7 +12,6 @@ from twinloop.observe.clip import CLASSES, Clip
 from twinloop.observe.projection import inverse, project
 from twinloop.observe.sampling import nearest
 
-BOXED = CLASSES[1:]
 CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
 KEYPOINTS = ("tool", "object", *(f"object.corner{number}" for number in range(8)))
 SURFACE_M = 0.004
@@ -20,44 +19,78 @@ SURFACE_M = 0.004
 
 
 @dataclass(frozen=True)
-class Labels:
-    """Of f pictures; pixels as u, v.
+class Poses:
+    """object_to_camera, tool_to_camera: (f, 4, 4). half_extents_m: (3,) of the box around the object."""
 
-    boxes_px: (f, classes, 4) left, top, right, bottom of each of BOXED; NaN for what is not seen. They are edges: a
-        single pixel is one wide.
-    object_to_camera, tool_to_camera: (f, 4, 4) poses.
-    object_corners_in_camera: (f, 8, 3) metres: the box around the object.
-    keypoints_px: (f, keypoints, 2), in the order of KEYPOINTS; NaN behind the camera.
-    keypoints_visible: (f, keypoints) inside the picture and not hidden.
-    """
-
-    boxes_px: np.ndarray
     object_to_camera: np.ndarray
     tool_to_camera: np.ndarray
-    object_corners_in_camera: np.ndarray
-    keypoints_px: np.ndarray
-    keypoints_visible: np.ndarray
+    half_extents_m: np.ndarray
+
+    @property
+    def object_corners_in_camera(self) -> np.ndarray:
+        """(f, 8, 3) metres."""
+        pose = self.object_to_camera
+        return (CORNERS * self.half_extents_m) @ pose[:, :3, :3].swapaxes(1, 2) + pose[:, None, :3, 3]
+
+    @property
+    def keypoints_in_camera(self) -> np.ndarray:
+        """(f, keypoints, 3) metres, in the order of KEYPOINTS."""
+        centres = [pose[:, None, :3, 3] for pose in (self.tool_to_camera, self.object_to_camera)]
+        return np.concatenate([*centres, self.object_corners_in_camera], axis=1)
+
+
+@dataclass(frozen=True)
+class Keypoints:
+    """px: (f, keypoints, 2) u, v; NaN behind the camera. visible: (f, keypoints) inside the picture and not hidden."""
+
+    px: np.ndarray
+    visible: np.ndarray
+
+
+@dataclass(frozen=True)
+class Labels:
+    """All of them. boxes_px: (f, things, 4), as `boxes_px` has them."""
+
+    boxes_px: np.ndarray
+    poses: Poses
+    keypoints: Keypoints
 
 
 def label(clip: Clip) -> Labels:
     """Labels of a clip filmed with masks, as drawn (its depth must be the true one)."""
+    return Labels(boxes_px(clip), poses(clip), keypoints(clip))
+
+
+def poses(clip: Clip) -> Poses:
     world_to_camera = inverse(clip.camera_to_world)
-    object_to_camera, tool_to_camera = world_to_camera @ clip.object_to_world, world_to_camera @ clip.tool_to_world
-    corners = CORNERS * clip.object_half_extents_m
-    corners_in_camera = corners @ object_to_camera[:, :3, :3].swapaxes(1, 2) + object_to_camera[:, None, :3, 3]
-    points = np.concatenate(
-        [tool_to_camera[:, None, :3, 3], object_to_camera[:, None, :3, 3], corners_in_camera], axis=1
+    return Poses(
+        world_to_camera @ clip.object_to_world, world_to_camera @ clip.tool_to_world, clip.object_half_extents_m
     )
+
+
+def keypoints(clip: Clip, drawn: Clip | None = None) -> Keypoints:
+    """Of a clip with masks. Its depth must be the true one, or `drawn` be the clip before lens and sensor."""
+    points = poses(clip).keypoints_in_camera
     pixels = project(points, clip.intrinsics)
-    classes = clip.class_ids
-    return Labels(
-        boxes_px=np.stack([boxes(np.equal(classes, CLASSES.index(name))) for name in BOXED], axis=1),
-        object_to_camera=object_to_camera,
-        tool_to_camera=tool_to_camera,
-        object_corners_in_camera=corners_in_camera,
-        keypoints_px=pixels,
-        keypoints_visible=_visible(clip, classes, points, pixels),
-    )
+    true = drawn or clip
+    # What lies beyond the edge of what was drawn is in no picture, even where a barrel would pull it in.
+    visible = _unhidden(true, points, project(points, true.intrinsics)) & _inside(clip, pixels)
+    # The centre of a body lies behind its own surface: it is seen where the body is.
+    centre = KEYPOINTS.index("object")
+    u, v = np.nan_to_num(pixels[:, centre].T)[..., None, None]
+    body = clip.things.classes[nearest(clip.geoms, u, v)[:, 0, 0]]
+    visible[:, centre] = _inside(clip, pixels)[:, centre] & (body == CLASSES.index("object"))
+    return Keypoints(pixels, visible)
+
+
+def boxes_px(clip: Clip) -> np.ndarray:
+    """(f, things, 4) left, top, right, bottom of what is seen of each of `clip.things.boxed`; NaN for what is not.
+
+    They are edges: a single pixel is one wide.
+    """
+    things = clip.things.thing_of[clip.things.instances][clip.geoms]
+    found = [boxes(np.equal(things, number)) for number in range(len(clip.things.boxed))]
+    return np.stack(found, axis=1) if found else np.zeros((len(things), 0, 4))
 
 
 def boxes(masks: np.ndarray) -> np.ndarray:
@@ -69,15 +102,14 @@ def boxes(masks: np.ndarray) -> np.ndarray:
     return np.where(columns.any(axis=1, keepdims=True), np.column_stack([left, top, right, bottom]), np.nan)
 
 
-def _visible(clip: Clip, classes: np.ndarray, points: np.ndarray, pixels: np.ndarray) -> np.ndarray:
-    height, width = clip.depth_m.shape[1:]
-    inside = (
-        (pixels[..., 0] >= 0) & (pixels[..., 0] < width) & (pixels[..., 1] >= 0) & (pixels[..., 1] < height)
-    )  # fmt: skip
+def _inside(clip: Clip, pixels: np.ndarray) -> np.ndarray:
+    """(f, n) whether (f, n, 2) pixels are in the picture; NaN is not."""
+    inside = (pixels >= 0) & (pixels < (clip.camera.width, clip.camera.height))
+    return inside[..., 0] & inside[..., 1]
+
+
+def _unhidden(clip: Clip, points: np.ndarray, pixels: np.ndarray) -> np.ndarray:
+    """(f, n) whether (f, n, 3) points, at these pixels, are in the picture with nothing before them."""
     u, v = np.nan_to_num(pixels[:, None, :, 0]), np.nan_to_num(pixels[:, None, :, 1])
-    seen_m, seen_class = nearest(clip.depth_m, u, v)[:, 0], nearest(classes, u, v)[:, 0]
-    visible = inside & (points[..., 2] <= seen_m + SURFACE_M)
-    # The centre of a body lies behind its own surface: it is seen where the body is.
-    centre = KEYPOINTS.index("object")
-    visible[:, centre] = inside[:, centre] & (seen_class[:, centre] == CLASSES.index("object"))
-    return visible
+    seen_m = nearest(clip.depth_m, u, v)[:, 0]
+    return _inside(clip, pixels) & (points[..., 2] <= seen_m + SURFACE_M)

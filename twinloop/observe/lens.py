@@ -7,7 +7,7 @@ import numpy as np
 from twinloop.observe.camera import Intrinsics
 from twinloop.observe.clip import Clip
 from twinloop.observe.projection import pixel_centres, undistorted
-from twinloop.observe.sampling import between, nearest
+from twinloop.observe.sampling import between, copy_channels, nearest
 
 # Where on the line from the lamp through the centre, how large, how bright, which colour.
 GHOSTS = (
@@ -31,7 +31,7 @@ def through_lens(clip: Clip, distortion: float) -> Clip:
     places = between(u.ravel(), v.ravel(), clip.camera.height, clip.camera.width)
     rgb = np.empty_like(clip.rgb)
     for frame, picture in enumerate(clip.rgb):
-        rgb[frame] = np.round(places.read(picture.astype(np.float32))).reshape(picture.shape)
+        copy_channels(places.read(picture).reshape(*picture.shape[:2], 4), rgb[frame])
     return replace(
         clip,
         intrinsics=bent,
@@ -42,47 +42,57 @@ def through_lens(clip: Clip, distortion: float) -> Clip:
     )
 
 
-def flare(light: np.ndarray, light_px: np.ndarray, strength: float, intrinsics: Intrinsics) -> np.ndarray:
-    """Add the veil and the ghosts of the brightest lamp.
+class Flare:
+    """The veil and the ghosts of the brightest lamp, frame by frame.
 
     The veil is brightest towards the lamp. Ghosts lie on the line from the lamp through the centre of the image and
     are seen only when the lamp stands before the camera.
     """
-    if strength == 0:
-        return light
-    centre, size = np.array([intrinsics.cx, intrinsics.cy]), intrinsics.half_diagonal_px
-    grid = ((pixel_centres(*light.shape[1:3]) - centre) / size).astype(np.float32)
-    # A fixed camera sees the lamp where it is in every picture: worked out once.
-    lamps, which = np.unique(light_px, axis=0, return_inverse=True)
-    glare = [_glare(grid, (lamp[:2] - centre) / size, bool(lamp[2])) for lamp in lamps]
-    out = light.copy()
-    for frame, lamp in enumerate(which.ravel()):
-        out[frame] += np.float32(strength) * glare[lamp]
-    return out
+
+    def __init__(self, light_px: np.ndarray, strength: float, intrinsics: Intrinsics, height: int, width: int):
+        """light_px: (f, 3) where the lamp is seen, and whether before the camera."""
+        self._light_px, self._strength, self._intrinsics = light_px, strength, intrinsics
+        size = intrinsics.half_diagonal_px
+        self._x = ((np.arange(width) + 0.5 - intrinsics.cx) / size).astype(np.float32)
+        self._y = ((np.arange(height) + 0.5 - intrinsics.cy) / size).astype(np.float32)[:, None]
+        self._glare, self._of = np.zeros((height, width, 3), np.float32), np.full(3, np.nan)
+
+    def of(self, frame: int) -> np.ndarray:
+        """(h, w, 3) light to add."""
+        # A fixed camera sees the lamp where it is in every picture: worked out once.
+        if not np.array_equal(self._light_px[frame], self._of):
+            self._of = self._light_px[frame]
+            self._draw(self._of[:2], bool(self._of[2]))
+        return self._glare
+
+    def _draw(self, lamp_px: np.ndarray, before: bool) -> None:
+        """In half diagonals from the centre."""
+        intrinsics = self._intrinsics
+        offset = (lamp_px - (intrinsics.cx, intrinsics.cy)) / intrinsics.half_diagonal_px
+        # A lamp far outside the view still veils it, from the edge.
+        offset = offset * min(1.0, 1.15 / max(float(np.linalg.norm(offset)), 1e-9))
+        veil = (1.0 if before else 0.35) * self._strength / (1 + self._square(offset, 0.5))
+        for channel, tint in enumerate((1.0, 0.96, 0.88)):
+            np.multiply(veil, np.float32(tint), out=self._glare[..., channel])
+        for along, radius, share, colour in GHOSTS if before else ():
+            ghost = np.exp(-np.square(self._square(along * offset, radius)))
+            for channel, tint in enumerate(colour):
+                self._glare[..., channel] += np.float32(share * tint * self._strength) * ghost
+
+    def _square(self, place: np.ndarray, radius: float) -> np.ndarray:
+        """(h, w) squared distance from a place, in radii."""
+        x, y = (
+            (self._x - np.float32(place[0])) / np.float32(radius),
+            (self._y - np.float32(place[1])) / np.float32(radius),
+        )
+        return x * x + y * y
 
 
-def _glare(grid: np.ndarray, offset: np.ndarray, before: bool) -> np.ndarray:
-    """(h, w, 3) veil and ghosts; grid and lamp in half diagonals from the centre."""
-    # A lamp far outside the view still veils it, from the edge.
-    offset = offset * min(1.0, 1.15 / max(float(np.linalg.norm(offset)), 1e-9))
-
-    def square(place: np.ndarray, radius: float) -> np.ndarray:
-        return np.square((grid - place.astype(np.float32)) / np.float32(radius)).sum(axis=-1)[..., None]
-
-    veil = (1.0 if before else 0.35) / (1 + square(offset, 0.5)) * np.array([1.0, 0.96, 0.88], np.float32)
-    for along, radius, share, colour in GHOSTS if before else ():
-        ghost = np.exp(-np.square(square(along * offset, radius)))
-        veil = veil + share * ghost * np.array(colour, np.float32)
-    return veil.astype(np.float32)
-
-
-def vignette(light: np.ndarray, strength: float) -> np.ndarray:
-    """Lose `strength` of the light in the corners, with the fourth power of the cosine that leads there."""
-    if strength == 0:
-        return light
-    height, width = light.shape[1:3]
+def vignette(height: int, width: int, strength: float) -> np.ndarray:
+    """(h, w) share of the light that is left: `strength` is lost in the corners, with the fourth power of the cosine
+    that leads there."""
     centre = np.array([width, height]) / 2
     square = np.square((pixel_centres(height, width) - centre) / np.linalg.norm(centre)).sum(axis=-1)
     # cos⁴ = 1 / (1 + tan²)²; the corner's tangent is the one that leaves 1 - strength.
     corner = 1 / np.sqrt(max(1 - strength, 1e-4)) - 1
-    return light * (1 / (1 + corner * square) ** 2).astype(np.float32)[None, ..., None]
+    return (1 / (1 + corner * square) ** 2).astype(np.float32)

@@ -7,23 +7,32 @@ import numpy as np
 from twinloop.observe.appearance import camera_in_mount, fov_deg
 from twinloop.observe.camera import CameraConfig, intrinsics_of
 from twinloop.observe.image import sensed
-from twinloop.observe.recording import Feature, Pictures
+from twinloop.observe.moments import shown_in
+from twinloop.observe.recording import PREFIX, Feature, Pictures
 from twinloop.observe.renderer import Renderer
+from twinloop.observe.things import things_in
+from twinloop.observe.truth import label_features, label_name, labels_of
 from twinloop.randomize.draw import Draws
 from twinloop.simulate.episodes import Episodes
+from twinloop.twin.twin import Twin
 
-PREFIX = "observation.images."
 DEPTH = "_depth"
 
 
-def picture_features(cameras: Mapping[str, CameraConfig]) -> tuple[Feature, ...]:
+def picture_features(cameras: Mapping[str, CameraConfig], twin: Twin) -> tuple[Feature, ...]:
+    """What cameras deliver, and their labels."""
     features = []
     for name, camera in cameras.items():
         size = (camera.height, camera.width)
         axes = ("height", "width", "channels")
-        features.append(Feature(PREFIX + name, "video", (*size, 3), axes, "RGB"))
+        if camera.rgb:
+            features.append(Feature(PREFIX + name, "video", (*size, 3), axes, "RGB"))
         if camera.depth:
             features.append(Feature(PREFIX + name + DEPTH, "depth", (*size, 1), axes, "m"))
+    if any(camera.labels for camera in cameras.values()):
+        things = things_in(twin, cameras)
+        for name, camera in cameras.items():
+            features += label_features(name, camera, things)
     return tuple(features)
 
 
@@ -35,11 +44,14 @@ def pictures_of(episodes: Episodes, renderer: Renderer, *, seed: int) -> Picture
             told = {}
             for name, clip in renderer.film(episodes, row).items():
                 seen = sensed(clip, values, seed=seed, attempt=attempt, name=name)
-                # A camera slower than the control rate shows its last picture until it has the next.
-                shown = np.searchsorted(seen.ticks, np.arange(length), side="right") - 1
-                told[PREFIX + name] = seen.rgb[shown]
+                # A camera slower than the control rate shows its last picture until it has the next; so do its labels.
+                shown = shown_in(seen.ticks, length)
+                if clip.camera.rgb:
+                    told[PREFIX + name] = seen.rgb[shown]
                 if clip.camera.depth:
                     told[PREFIX + name + DEPTH] = seen.depth_m[shown]
+                for label, truth in labels_of(clip, seen).items():
+                    told[label_name(name, label)] = truth[shown]
             yield told
 
     return film

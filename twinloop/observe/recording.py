@@ -7,9 +7,13 @@ from typing import Literal
 
 import numpy as np
 
+PREFIX = "observation.images."
+"""Of the names of pictures."""
+
 Pictures = Callable[[np.ndarray], Iterator[Mapping[str, np.ndarray]]]
 """(k,) indices of episodes that have frames -> for each, in that order, feature name -> its frames:
-(length, height, width, 3) uint8 of a video, (length, height, width) float32 metres of a depth.
+(length, height, width, 3) uint8 of a video, (length, height, width) float32 metres of a depth, (length, height, width)
+uint8 ids of a mask, and (length, *shape) of a column that only filming can tell.
 
 Pictures are too large to be kept. They are made when asked for, and only those that are asked for.
 """
@@ -20,18 +24,19 @@ class Feature:
     """One recorded quantity: a column of every frame.
 
     `shape` is that of one frame; (1,) is stored as a scalar. `names` labels the elements, `unit` is theirs.
-    A picture is `video`, (height, width, 3) in RGB, or `depth`, (height, width, 1) in metres.
+    A picture is `video`, (height, width, 3) in RGB, `depth`, (height, width, 1) in metres, or `mask`, (height, width,
+    1) of ids; `names` of a mask are what its ids mean, in order.
     """
 
     name: str
-    dtype: Literal["float32", "int64", "bool", "video", "depth"]
+    dtype: Literal["float32", "int64", "bool", "video", "depth", "mask"]
     shape: tuple[int, ...]
     names: tuple[str, ...] = ()
     unit: str = ""
 
     @property
     def is_picture(self) -> bool:
-        return self.dtype in ("video", "depth")
+        return self.dtype in ("video", "depth", "mask")
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,8 @@ class Recording:
     lengths: (n,) int64, frames in each episode; an episode that diverged at once may have none.
     tasks: the instruction of each episode, in words.
     frames: feature name -> (lengths.sum(), *shape), or (lengths.sum(),) for a scalar feature; no pictures.
-    pictures: makes those of the episodes it is asked for; None where no feature is a picture.
+    pictures: makes those of the episodes it is asked for, and the columns that `frames` has not; None where there is
+        nothing to film.
     """
 
     attempts: np.ndarray
@@ -61,6 +67,11 @@ class Recording:
     @property
     def total_frames(self) -> int:
         return int(self.lengths.sum())
+
+    @property
+    def filmed(self) -> tuple[Feature, ...]:
+        """The features that come with the pictures: those, and the labels of each."""
+        return tuple(feature for feature in self.features if feature.is_picture or feature.name not in self.frames)
 
     def take(self, keep: np.ndarray) -> "Recording":
         """The episodes where the (n,) mask `keep` is true, in the same order."""

@@ -10,17 +10,21 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from twinloop.observe.appearance import Values, dress, fov_deg, towards_light
+from twinloop.observe.appearance import Values, drawn_half_extents_m, dress, fov_deg, towards_brightest
 from twinloop.observe.buffers import Buffers
 from twinloop.observe.camera import CameraConfig, Intrinsics, intrinsics_of
-from twinloop.observe.clip import CLASSES, Clip
+from twinloop.observe.clip import Clip
 from twinloop.observe.flow import pixel_velocity
 from twinloop.observe.gl import context
+from twinloop.observe.moments import picture_ticks, states_at
+from twinloop.observe.poses import place_bystander
 from twinloop.observe.projection import inverse
 from twinloop.observe.stage import build_stage
+from twinloop.observe.things import things_of
 from twinloop.simulate.episodes import Episodes
-from twinloop.twin.assemble import PREFIX
+from twinloop.twin import bystander
 from twinloop.twin.clutter import poses as clutter_poses
+from twinloop.twin.surroundings import standing
 from twinloop.twin.twin import Twin
 
 ENGINE_TO_VISION = np.diag([1.0, -1.0, -1.0, 1.0])
@@ -54,34 +58,46 @@ class Renderer:
             view = mujoco.MjvCamera()
             view.type, view.fixedcamid = mujoco.mjtCamera.mjCAMERA_FIXED.value, model.camera(name).id
             self._views[name] = view
-        self._instances, self._classes = _meanings(model)
-        self._names = tuple(model.body(number).name for number in range(model.nbody))
+        self._things = things_of(model)
         self._material: float | None = None
+        self._bystander: dict[str, np.ndarray] = {}
+        self._drawn: np.ndarray | None = None
 
     def film(
         self, episodes: Episodes, row: int, *, masks: bool = False, ticks: np.ndarray | None = None
     ) -> dict[str, Clip]:
-        """What every camera sees of one episode: at its own rate, or at these control periods."""
+        """What every camera sees of one episode: at its own rate, or at these control periods. Masks are there if its
+        labels need them, or if they are asked for."""
         values = {column: float(array[row]) for column, array in episodes.draws.values.items()}
         # Another renderer of this process may have drawn into its own buffer since, from another thread even.
         context().make_current()
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._gl)
         self._dress(values)
         self._furnish(values)
+        self._drawn = None
         start, length = episodes.starts[row], episodes.lengths[row]
-        states = episodes["position"][start : start + length], episodes["environment"][start : start + length]
+        rows = slice(start, start + length)
+        states = episodes["position"][rows], episodes["environment"][rows]
+        if self.twin.soft is not None:
+            states = states[0], np.concatenate([states[1], episodes["nodes"][rows]], axis=1)
         moves = values["shutter_ms"] > 0 or values["rolling_shutter_ms"] > 0
         pictured = {
-            name: np.arange(0, length, self.twin.control_hz // camera.rate_hz) if ticks is None else np.asarray(ticks)
+            name: picture_ticks(length, control_hz=self.twin.control_hz, rate_hz=camera.rate_hz)
+            if ticks is None
+            else np.asarray(ticks, float)
             for name, camera in self.cameras.items()
         }
         # Blur follows bodies and a mirror has holes in its depth: both need masks even if nobody asked for them.
         masks = masks or moves or (values["depth_hole_share"] > 0 and values["reflectance"] > 0)
-        buffers = {name: Buffers(self.cameras[name], len(when), masks) for name, when in pictured.items()}
+        buffers = {
+            name: Buffers(self.cameras[name], len(when), masks or self.cameras[name].needs_masks)
+            for name, when in pictured.items()
+        }
         everything = np.unique(np.concatenate(list(pictured.values())))
         # One picture after the other: that is how a graphics context draws.
-        filmed = self._pass(states, everything, pictured, buffers)
-        later = self._pass(states, np.minimum(everything + 1, length - 1), {}, {}) if moves else filmed
+        filmed = self._pass(states_at(*states, everything), everything, pictured, buffers)
+        soon = np.minimum(everything + 1, length - 1)
+        later = self._pass(states_at(*states, soon), soon, {}, {}) if moves else filmed
         return {
             name: self._clip(name, values, pictured[name], np.searchsorted(everything, pictured[name]), buffers[name],
                              filmed, later if moves else None)
@@ -96,8 +112,14 @@ class Renderer:
             self._material = values["texture_pool"]
 
     def _furnish(self, values: Values) -> None:
-        """Put the clutter where the draw has it: it stands still, so the tape need not say."""
+        """Put what stands about where the draw has it: the tape need not say. So for a bystander's path."""
         twin = self.twin
+        if twin.surroundings:
+            draw = {column: np.array([value]) for column, value in values.items()}
+            begin = twin.task.start(draw, 1, twin.object)
+            for body, places in standing(draw, begin, twin.object, twin.surroundings).items():
+                self._data.mocap_pos[twin.mocap(body)] = places[0]
+        self._bystander = {name: np.array([values[name]]) for name in bystander.READ}
         if len(twin.clutter_mocaps):
             draw = {column: np.array([value]) for column, value in values.items()}
             begin = twin.task.start(draw, 1, twin.object)
@@ -110,13 +132,17 @@ class Renderer:
         pictured: dict[str, np.ndarray],
         buffers: dict[str, Buffers],
     ) -> Filmed:
-        """Go through the ticks once, note where everything is, and draw for the cameras that picture them."""
+        """Go through the ticks once, note where everything is, and draw for the cameras that picture them.
+
+        states: at the ticks.
+        """
         model, data, twin = self.stage.model, self._data, self.twin
         poses = {name: np.zeros((len(ticks), 4, 4)) for name in self.cameras}
         geoms = np.zeros((len(ticks), model.ngeom, 4, 4))
         thing, tool = np.zeros((len(ticks), 4, 4)), np.zeros((len(ticks), 4, 4))
         for number, tick in enumerate(ticks):
-            self._pose(states[0][tick], states[1][tick])
+            place_bystander(data, twin, self._bystander, tick)
+            self._pose(states[0][number], states[1][number])
             _fill(geoms[number], data.geom_xpos, data.geom_xmat)
             _fill(thing[number], data.xpos[twin.object_body], data.xmat[twin.object_body])
             _fill(tool[number], data.site_xpos[twin.tool_site], data.site_xmat[twin.tool_site])
@@ -137,11 +163,13 @@ class Renderer:
         data, twin = self._data, self.twin
         data.qpos[twin.arm_qpos] = position[:-1]
         data.qpos[twin.gripper_qpos] = position[-1] / len(twin.gripper_qpos)
-        data.qpos[twin.object_qpos : twin.object_qpos + 7] = environment[:7]
+        twin.pose_object(data, environment)
         data.mocap_pos[twin.target_mocap] = environment[7:10]
         data.mocap_quat[twin.target_mocap] = environment[10:14]
         mujoco.mj_kinematics(self.stage.model, data)
         mujoco.mj_camlight(self.stage.model, data)
+        if twin.soft is not None:
+            mujoco.mj_flex(self.stage.model, data)
 
     def _draw(self, view: mujoco.MjvCamera, buffers: Buffers, place: int, *, fresh: bool) -> None:
         model, scene = self.stage.model, self._scene
@@ -161,12 +189,23 @@ class Renderer:
         mujoco.mjr_render(buffers.viewport, scene, self._gl)
         flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 0
         mujoco.mjr_readPixels(buffers.colours, None, buffers.viewport, self._gl)
-        lookup = np.full(scene.ngeom + 1, -1, np.int16)
-        for geom in scene.geoms[: scene.ngeom]:
-            if geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
-                lookup[geom.segid + 1] = geom.objid
-        coded = buffers.colours[..., 0].astype(np.int32) + 256 * buffers.colours[..., 1].astype(np.int32)
-        buffers.ids[place] = lookup[coded]
+        coded = buffers.colours[..., 0].astype(np.uint16)
+        if scene.ngeom >= 256:
+            coded += 256 * buffers.colours[..., 1].astype(np.uint16)
+        self._geoms_drawn().take(coded, out=buffers.ids[place], mode="clip")
+
+    def _geoms_drawn(self) -> np.ndarray:
+        """The geom of each number that is drawn as a colour; number 0 is none. Which are drawn changes only with the
+        draw, so it is asked once an episode: asking takes as long as drawing some of them."""
+        scene, drawn = self._scene, self._drawn
+        if drawn is None or len(drawn) != scene.ngeom + 1:
+            self._drawn = drawn = np.full(scene.ngeom + 1, -1, np.int16)
+            for geom in scene.geoms[: scene.ngeom]:
+                if geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
+                    drawn[geom.segid + 1] = geom.objid
+                elif geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_FLEX:
+                    drawn[geom.segid + 1] = self.stage.object_geom
+        return drawn
 
     def _clip(
         self, name: str, values: Values, ticks: np.ndarray, rows: np.ndarray, buffers: Buffers,
@@ -180,14 +219,15 @@ class Renderer:
         if later is not None and ids is not None:
             geoms = filmed.geoms[rows], later.geoms[rows]
             pair = pose, later.cameras[name][rows]
-            velocity = pixel_velocity(depth_m, ids, geoms, pair, intrinsics, self.twin.control_period_s)
-        light_px = _towards_px(inverse(pose)[:, :3, :3] @ towards_light(0, values), intrinsics)
+            period_s = self.twin.control_period_s
+            velocity = pixel_velocity(depth_m, ids, self._things.instances, geoms, pair, intrinsics, period_s)
+        light_px = _towards_px(inverse(pose)[:, :3, :3] @ towards_brightest(self.stage, values), intrinsics)
         return Clip(
             camera=camera, intrinsics=intrinsics, ticks=ticks, rgb=rgb, depth_m=depth_m, geom_ids=ids,
             camera_to_world=pose, object_to_world=filmed.object[rows], tool_to_world=filmed.tool[rows],
             pixel_velocity=velocity, light_px=light_px,
-            object_half_extents_m=np.array(self.twin.object.half_extents_m) * values["object_size_scale"],
-            instances=self._instances, names=self._names, classes=self._classes,
+            object_half_extents_m=drawn_half_extents_m(self.twin, values),
+            things=self._things,
         )  # fmt: skip
 
 
@@ -202,14 +242,3 @@ def _towards_px(directions_in_camera: np.ndarray, intrinsics: Intrinsics) -> np.
     forward = directions_in_camera[:, 2]
     centred = intrinsics.fx * directions_in_camera[:, :2] / np.maximum(np.abs(forward), 0.05)[:, None]
     return np.column_stack([np.add(centred, (intrinsics.cx, intrinsics.cy)), forward > 0])
-
-
-def _meanings(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
-    """The body and the class of every geom; the last entry is for pixels of none."""
-    bodies = np.append(model.geom_bodyid, 0).astype(np.uint16)
-    of_body = np.zeros(model.nbody, np.uint8)
-    for number in range(1, model.nbody):
-        name = model.body(number).name
-        kind = "robot" if name.startswith(PREFIX) else name
-        of_body[number] = CLASSES.index(kind) if kind in CLASSES else 0
-    return bodies, of_body[bodies]

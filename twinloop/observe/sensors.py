@@ -3,153 +3,135 @@
 The physics is not touched: the same episode can be seen through any sensors. Each signal is first late (it shows
 what was there `delay` ago, and while it is lost, what it showed last), then wrong (bias, noise), then rounded to the
 sensor's step. A velocity may be the difference of two such positions, as on most servos.
+
+All that is random is drawn before an episode begins (`sensor_errors.py`). What is left is a function of that and of
+what was there up to now, so `sense`, which looks back on whole episodes, and a policy's `Watch`, which lives through
+them, see the same bits.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from twinloop.randomize.draw import episode_rng
-from twinloop.randomize.sensing import SENSING
+from twinloop.observe.sensor_errors import READ, errors_of
+from twinloop.randomize.draw import Draws
 from twinloop.simulate.episodes import Episodes
 from twinloop.twin.twin import Twin
 
-OUTAGE_S = 0.2  # a tracker that has lost the object finds it again after about this long
-
-READ = (*(row.name for row in SENSING), "observation_delay_ms", "observation_loss_share")
-SEEN = ("position", "velocity", "effort", "environment", "wrench", "inertial")
-DRIFT_S = 10.0
-
+SEEN = ("position", "velocity", "effort", "environment", "wrench", "inertial", "touch")
 
 Velocity = Literal["measured", "differentiated"]
+
+Recall = Callable[[str, np.ndarray], np.ndarray]
+"""(channel, (n,) frames) -> (n, elements) float64: what was there in those frames of n episodes."""
 
 
 @dataclass(frozen=True)
 class ObserveConfig:
     """velocity: as the engine has it, or differentiated from sensed positions. wrist: record a force-torque sensor
-    and an IMU at the hand. keep_clean: record what was really there beside what the sensors said."""
+    and an IMU at the hand. keep_clean: record what was really there beside what the sensors said. touch: record the
+    fingers' taxels."""
 
     velocity: Velocity = "measured"
     wrist: bool = False
     keep_clean: bool = False
+    touch: bool = False
+
+
+def is_plain(draws: Draws, config: ObserveConfig) -> bool:
+    """Whether sensors say what is there, now: then nothing of this module is needed."""
+    return config.velocity == "measured" and not any(name in draws.varied for name in READ)
 
 
 def sense(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int) -> dict[str, np.ndarray]:
     """Channel -> what is seen of it, for the channels that sensors stand before."""
-    seen = {channel: episodes[channel] for channel in SEEN if channel in episodes.channels}
-    if config.velocity == "measured" and not any(name in episodes.draws.varied for name in READ):
-        return seen
-    seen = {channel: values.astype(float) for channel, values in seen.items()}
+    channels = [channel for channel in SEEN if channel in episodes.channels]
+    lengths = episodes.lengths
+    if is_plain(episodes.draws, config) or not lengths.any():
+        return {channel: episodes[channel] for channel in channels}
     # One episode at a time: each has its own generator and its own length.
-    for row, (start, length) in enumerate(zip(episodes.starts, episodes.lengths, strict=True)):
-        if length:
-            frames = slice(start, start + length)
-            drawn = {name: float(episodes.draws.values[name][row]) for name in READ}
-            rng = episode_rng(seed, int(episodes.draws.attempts[row]), stream="sensors")
-            told = _Sensors(twin, config, drawn, rng).look({name: values[frames] for name, values in seen.items()})
-            for channel, values in told.items():
-                seen[channel][frames] = values
+    drawn = [errors_of(twin, episodes.draws, row, seed=seed) for row in map(int, np.flatnonzero(lengths))]
+    errors = {
+        name: np.concatenate([each[name][:length] for each, length in zip(drawn, lengths[lengths > 0], strict=True)])
+        for name in drawn[0]
+    }
+    first = np.repeat(episodes.starts, lengths)
+    frames = np.arange(len(first)) - first
+    told = tell(errors, frames, lambda channel, when: episodes[channel][first + when].astype(float), channels)
+    if config.velocity == "differentiated":
+        before = np.arange(len(first)) - (frames > 0)
+        told["velocity"] = differentiated(told["position"], told["position"][before], twin)
+    return told
+
+
+def tell(
+    errors: Mapping[str, np.ndarray], frames: np.ndarray, recall: Recall, channels: list[str]
+) -> dict[str, np.ndarray]:
+    """Channel -> (n, elements) what sensors say in these frames of n episodes, whose errors there are given."""
+    return {channel: _TELL.get(channel, _tell_plain)(channel, errors, frames, recall) for channel in channels}
+
+
+def differentiated(position: np.ndarray, before: np.ndarray, twin: Twin) -> np.ndarray:
+    return (position - before) / twin.control_period_s
+
+
+Errors = Mapping[str, np.ndarray]
+
+
+def _tell_plain(channel: str, errors: Errors, _frames: np.ndarray, recall: Recall) -> np.ndarray:
+    values = _at(channel, errors["observed"], recall)
+    return values + errors[channel] if channel in errors else values
+
+
+def _tell_position(channel: str, errors: Errors, _frames: np.ndarray, recall: Recall) -> np.ndarray:
+    """Of the arm; the gripper's opening is told as it is."""
+    position = _at(channel, errors["observed"], recall)
+    arm, step = position[:, :-1] + errors["position"], errors["encoder_step"][:, None]
+    rounded = step * np.round(arm / np.where(step > 0, step, 1))
+    position[:, :-1] = np.where(step > 0, rounded, arm)
+    return position
+
+
+def _tell_effort(channel: str, errors: Errors, _frames: np.ndarray, recall: Recall) -> np.ndarray:
+    effort = _at(channel, errors["observed"], recall)
+    effort[:, :-1] += errors["effort"]
+    return effort
+
+
+def _tell_environment(channel: str, errors: Errors, frames: np.ndarray, recall: Recall) -> np.ndarray:
+    """Of the object; the goal is known, not tracked."""
+    when = errors["tracked"]
+    seen = recall(channel, frames)
+    seen[:, :3] = _at(channel, when, recall)[:, :3] + errors["tracker"]
+    # Orientations do not average; the one of the frame before is shown.
+    seen[:, 3:7] = _turned(recall(channel, np.floor(when).astype(int))[:, 3:7], errors["tracker_turn"])
     return seen
 
 
-class _Sensors:
-    """The sensors of one episode."""
-
-    def __init__(self, twin: Twin, config: ObserveConfig, drawn: Mapping[str, float], rng: np.random.Generator):
-        self.period_s = twin.control_period_s
-        self.config, self.drawn, self.rng = config, drawn, rng
-
-    def look(self, true: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        count = len(true["position"])
-        lost = self.rng.random(count) < self.drawn["observation_loss_share"]
-        when = self._when(count, self.drawn["observation_delay_ms"], lost)
-        position = self._encoders(_at(true["position"], when))
-        velocity = _at(true["velocity"], when)
-        if self.config.velocity == "differentiated":
-            velocity = np.diff(position, axis=0, prepend=position[:1]) / self.period_s
-        effort = _at(true["effort"], when)
-        effort[:, :-1] += self.drawn["effort_noise_nm"] * self.rng.standard_normal(effort[:, :-1].shape)
-        told = {
-            "position": position,
-            "velocity": velocity,
-            "effort": effort,
-            "environment": self._tracker(true["environment"]),
-        }
-        if "wrench" in true:
-            told |= {
-                "wrench": self._wrench(_at(true["wrench"], when)),
-                "inertial": self._imu(_at(true["inertial"], when)),
-            }
-        return told
-
-    def _when(self, count: int, delay_ms: float, lost: np.ndarray) -> np.ndarray:
-        """(count,) the moment each frame shows, in frames: late, and standing still while lost."""
-        when = np.maximum(np.arange(count) - delay_ms / 1000 / self.period_s, 0)
-        # The first frame is always seen, or there would be nothing to show.
-        last_seen = np.maximum.accumulate(np.where(lost & (np.arange(count) > 0), 0, np.arange(count)))
-        return when[last_seen]
-
-    def _encoders(self, position: np.ndarray) -> np.ndarray:
-        """Of the arm; the gripper's opening is told as it is."""
-        arm = position[:, :-1]
-        bias = self.rng.uniform(-1, 1, arm.shape[1]) * self.drawn["encoder_bias_mrad"]
-        noise = self.drawn["encoder_noise_mrad"] * self.rng.standard_normal(arm.shape)
-        arm = arm + 1e-3 * (bias + noise)
-        step = 1e-3 * self.drawn["encoder_step_mrad"]
-        if step > 0:
-            arm = step * np.round(arm / step)
-        return np.column_stack([arm, position[:, -1]])
-
-    def _tracker(self, environment: np.ndarray) -> np.ndarray:
-        """Of the object; the goal is known, not tracked."""
-        count = len(environment)
-        when = self._when(count, self.drawn["tracker_delay_ms"], self._outages(count))
-        seen = environment.copy()
-        seen[:, :3] = _at(environment[:, :3], when)
-        seen[:, :3] += 1e-3 * self.drawn["tracker_noise_mm"] * self.rng.standard_normal((count, 3))
-        turn = np.deg2rad(self.drawn["tracker_turn_noise_deg"]) * self.rng.standard_normal((count, 3))
-        # Orientations do not average; the one of the frame before is shown.
-        seen[:, 3:7] = _turned(environment[np.floor(when).astype(int), 3:7], turn)
-        return seen
-
-    def _wrench(self, wrench: np.ndarray) -> np.ndarray:
-        """An offset that was not zeroed, and that wanders as the sensor warms up."""
-        count = len(wrench)
-        start, slope = self.rng.standard_normal((2, 3))
-        seconds = np.arange(count)[:, None] * self.period_s
-        offset = self.drawn["force_drift_n"] * (start + slope * seconds / DRIFT_S)
-        noise = self.rng.standard_normal((count, 6)) * np.repeat(
-            [self.drawn["force_noise_n"], self.drawn["torque_noise_nm"]], 3
-        )
-        return wrench + noise + np.column_stack([offset, np.zeros((count, 3))])
-
-    def _imu(self, inertial: np.ndarray) -> np.ndarray:
-        """Accelerations, then turn rates, each with white noise and a bias that walks."""
-        noise = np.repeat([self.drawn["accelerometer_noise_m_s2"], 1e-3 * self.drawn["gyro_noise_mrad_s"]], 3)
-        white, steps = self.rng.standard_normal((2, len(inertial), 6))
-        walk = self.drawn["imu_walk_per_s"] * np.sqrt(self.period_s) * np.cumsum(steps, axis=0)
-        return inertial + noise * (white + walk)
-
-    def _outages(self, count: int) -> np.ndarray:
-        """A tracker loses the object for a while, not for single frames: two states, left at random."""
-        share = self.drawn["tracker_loss_share"]
-        chance = self.rng.random(count)
-        found_again = min(1.0, self.period_s / OUTAGE_S)
-        lose = min(1.0, found_again * share / max(1 - share, 1e-9))
-        lost = np.zeros(count, bool)
-        for frame in range(1, count):
-            lost[frame] = chance[frame] > found_again if lost[frame - 1] else chance[frame] < lose
-        return lost
+def _tell_touch(channel: str, errors: Errors, _frames: np.ndarray, recall: Recall) -> np.ndarray:
+    """Taxels of uneven gain that drift and are noisy; what is below the threshold is not felt, then rounded."""
+    felt = errors["touch_gain"] * _at(channel, errors["observed"], recall) + errors["touch"]
+    threshold, step = errors["touch_threshold"][:, None], errors["touch_step"][:, None]
+    felt = np.where(np.abs(felt) < threshold, 0, felt)
+    return np.where(step > 0, step * np.round(felt / np.where(step > 0, step, 1)), felt) * errors["touch_alive"]
 
 
-def _at(values: np.ndarray, when: np.ndarray) -> np.ndarray:
-    """(n, d) values at moments between frames."""
-    before = np.floor(when).astype(int)
-    after = np.minimum(before + 1, len(values) - 1)
+_TELL = {
+    "position": _tell_position,
+    "effort": _tell_effort,
+    "environment": _tell_environment,
+    "touch": _tell_touch,
+}
+"""Channels whose sensors do more than be late and wrong."""
+
+
+def _at(channel: str, when: np.ndarray, recall: Recall) -> np.ndarray:
+    """(n, d) at moments between frames; never of a frame after that moment."""
+    before, after = np.floor(when), np.ceil(when)
     share = (when - before)[:, None]
-    return (1 - share) * values[before] + share * values[after]
+    return (1 - share) * recall(channel, before.astype(int)) + share * recall(channel, after.astype(int))
 
 
 def _turned(quaternions: np.ndarray, turn_rad: np.ndarray) -> np.ndarray:
@@ -162,4 +144,6 @@ def _turned(quaternions: np.ndarray, turn_rad: np.ndarray) -> np.ndarray:
         y + b * w + c * x - a * z,
         z + c * w + a * y - b * x,
     ])  # fmt: skip
-    return turned / np.linalg.norm(turned, axis=1, keepdims=True)
+    # Spelt out: a sum over an axis may add in another order for another number of rows.
+    squares = np.square(turned)
+    return turned / np.sqrt(squares[:, 0] + squares[:, 1] + squares[:, 2] + squares[:, 3])[:, None]

@@ -4,11 +4,14 @@ Each pixel is averaged along its own known path over the opening time. Averaging
 show two or three separate ghosts, since a shutter of a few milliseconds lies inside one control period; and drawing
 many pictures a frame would cost as many times the rendering. The path is straight and taken where the pixel is at
 the middle of the exposure, which holds for the few pixels that things move in one.
+
+Velocities are those of blocks of pixels, each as fast as the fastest thing in it or in reach: what moves smears over
+what stands beside it. Paths are read to half a pixel, from a picture of twice the size that is mixed once.
 """
 
 import numpy as np
 
-from twinloop.observe.sampling import between
+from twinloop.observe.sampling import copy_channels
 
 MOST_SAMPLES = 9
 WIDEST_PX = 12
@@ -16,49 +19,79 @@ BLOCK_PX = 4
 STILL_PX = 0.05
 
 
-def exposed(light: np.ndarray, velocity: np.ndarray, *, shutter_s: float, readout_s: float) -> np.ndarray:
-    """(f, h, w, c) light gathered from the (f, h, w, 2) pixels a second at which everything moves."""
-    if shutter_s == 0 and readout_s == 0:
-        return light
-    out = light.copy()
-    # Frame by frame: each has its own moving pixels, few of all for a camera that stands.
-    for frame in range(len(light)):
-        _expose(light[frame], velocity[frame], out[frame], shutter_s, readout_s)
-    return out
+class Shutter:
+    """Of one camera in one episode: pictures of this size, open for so long, the last row read so much later."""
 
+    def __init__(self, height: int, width: int, open_s: float, readout_s: float):
+        self._open_s, self._reach_s = open_s, (open_s + readout_s) / 2
+        # Used again for every picture: fresh memory costs more than what is done with it.
+        tall, self._wide = height + -height % BLOCK_PX, width + -width % BLOCK_PX
+        self._padded = np.zeros((tall, self._wide, 4), np.float32)
+        self._doubled = np.zeros((2 * height - 1, 2 * width - 1, 4), np.float32)
+        self._row_s = ((np.arange(tall) + 0.5) / height - 0.5).astype(np.float32) * np.float32(readout_s)
 
-def _expose(light: np.ndarray, velocity: np.ndarray, out: np.ndarray, shutter_s: float, readout_s: float) -> None:
-    height, width, channels = light.shape
-    fastest = float(np.abs(velocity).max(initial=0))
-    furthest_px = fastest * (shutter_s + readout_s) / 2
-    if furthest_px < STILL_PX:
-        return
-    moving = _spread(velocity, furthest_px).reshape(-1, 2)
-    pixels = np.flatnonzero(np.abs(moving).max(axis=1) * (shutter_s + readout_s) / 2 > STILL_PX)
-    moving = moving[pixels]
-    v, u = pixels // width + 0.5, pixels % width + 0.5
-    row_s = (v / height - 0.5) * readout_s
-    blur_px = fastest * shutter_s
-    samples = 1 if blur_px < 0.5 else int(np.clip(np.ceil(blur_px) + 1, 3, MOST_SAMPLES))
-    total = np.zeros((len(pixels), channels), np.float32)
-    for moment in (np.arange(samples) + 0.5) / samples - 0.5:
-        since = row_s + moment * shutter_s
-        total += between(u - moving[:, 0] * since, v - moving[:, 1] * since, height, width).read(light)
-    out.reshape(-1, channels)[pixels] = total / np.float32(samples)
+    def exposed(self, light: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+        """(h, w, c) light, of four channels at most, gathered from the (h, w, 2) pixels a second at which all moves."""
+        fastest = max(float(velocity.max(initial=0)), -float(velocity.min(initial=0)))
+        if fastest * self._reach_s < STILL_PX:
+            return light
+        height, width = light.shape[:2]
+        blocks = _spread(velocity, fastest * self._reach_s)
+        rows, columns = np.nonzero(np.abs(blocks).max(axis=-1) * self._reach_s > STILL_PX)
+        self._double(light)
+        # Four numbers are read and written as one of 16 bytes. Arrays are (row in its block, column in it, block): the
+        # longest axis comes last. Places are counted in half pixels.
+        places = self._doubled.reshape(-1).view(np.complex128)
+        lines, pixels = (BLOCK_PX * each + np.arange(BLOCK_PX)[:, None] for each in (rows, columns))
+        across, down = 2 * blocks[rows, columns].T
+        x, y, row_s = 2 * pixels.astype(np.float32), 2 * lines.astype(np.float32), self._row_s[lines]
+        blur_px = fastest * self._open_s
+        samples = 1 if blur_px < 0.5 else int(np.clip(np.ceil(blur_px) + 1, 3, MOST_SAMPLES))
+        total = np.zeros((BLOCK_PX, BLOCK_PX, len(rows)), np.complex128)
+        for moment in (np.arange(samples) + 0.5) / samples - 0.5:
+            since = row_s + np.float32(moment * self._open_s)
+            place = x - (across * since)[:, None]
+            np.rint(place, out=place)
+            np.clip(place, 0, 2 * width - 2, out=place)
+            place += ((2 * width - 1) * np.clip(np.rint(y - down * since), 0, 2 * height - 2))[:, None]
+            total.view(np.float32)[...] += places.take(place.astype(np.intp), mode="clip").view(np.float32)
+        total.view(np.float32)[...] /= np.float32(samples)
+        self._padded.reshape(-1).view(np.complex128)[lines[:, None] * self._wide + pixels] = total
+        out = np.empty_like(light)
+        copy_channels(self._padded[:height, :width], out)
+        return out
+
+    def _double(self, light: np.ndarray) -> None:
+        """The picture, and between its pixels their means."""
+        height, width = light.shape[:2]
+        copy_channels(light, self._padded[:height, :width])
+        pixels = self._doubled.view(np.complex128)[..., 0]
+        pixels[::2, ::2] = self._padded[:height, :width].view(np.complex128)[..., 0]
+        flat = self._padded.reshape(len(self._padded), -1)[:height, : 4 * width]
+        means = flat[:, :-4] + flat[:, 4:]
+        means *= np.float32(0.5)
+        pixels[::2, 1::2] = means.view(np.complex128)
+        lines = self._doubled.reshape(len(self._doubled), -1)
+        np.add(lines[:-2:2], lines[2::2], out=lines[1::2])
+        lines[1::2] *= np.float32(0.5)
 
 
 def _spread(velocity: np.ndarray, reach_px: float) -> np.ndarray:
-    """Let the fastest velocity reach further: what moves smears over what stands beside it. In blocks of pixels, which
-    is as exact as the straight path is."""
+    """(rows, columns, 2) of blocks: the fastest velocity within reach of each."""
     height, width = velocity.shape[:2]
-    padded = np.pad(velocity, ((0, -height % BLOCK_PX), (0, -width % BLOCK_PX), (0, 0)))
-    rows, columns = padded.shape[0] // BLOCK_PX, padded.shape[1] // BLOCK_PX
-    blocks = padded.reshape(rows, BLOCK_PX, columns, BLOCK_PX, 2).swapaxes(1, 2).reshape(rows, columns, -1, 2)
-    fastest = np.take_along_axis(blocks, np.square(blocks).sum(-1).argmax(-1)[..., None, None], axis=2)[:, :, 0]
+    square = velocity[..., 0] * velocity[..., 0] + velocity[..., 1] * velocity[..., 1]
+    # A square is not negative, so its bits sort as it does. With the pixel's number behind them, the largest of
+    # several such numbers says which pixel is fastest.
+    packed = (square.view(np.uint32).astype(np.uint64) << np.uint64(32)).reshape(-1)
+    packed |= np.arange(height * width, dtype=np.uint64)
+    packed = packed.reshape(height, width)
+    if height % BLOCK_PX or width % BLOCK_PX:
+        packed = np.pad(packed, ((0, -height % BLOCK_PX), (0, -width % BLOCK_PX)))
+    packed = packed.reshape(-1, BLOCK_PX, packed.shape[1]).max(axis=1)
+    packed = np.stack([packed[:, part::BLOCK_PX] for part in range(BLOCK_PX)]).max(axis=0)
     for _ in range(int(np.ceil(min(reach_px, WIDEST_PX) / BLOCK_PX))):
-        # Nothing comes in over the edge of the image.
-        framed = np.pad(fastest, ((1, 1), (1, 1), (0, 0)))
-        around = np.stack([framed[i : i + rows, j : j + columns] for i in range(3) for j in range(3)])
-        best = np.square(around).sum(-1).argmax(0)
-        fastest = np.take_along_axis(around, best[None, ..., None], axis=0)[0]
-    return fastest.repeat(BLOCK_PX, axis=0).repeat(BLOCK_PX, axis=1)[:height, :width]
+        for turned in (packed, packed.T):
+            before = turned.copy()
+            np.maximum(turned[1:], before[:-1], out=turned[1:])
+            np.maximum(turned[:-1], before[1:], out=turned[:-1])
+    return velocity.reshape(-1, 2)[(packed & np.uint64(0xFFFFFFFF)).astype(np.intp)]

@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import mujoco
+import numpy as np
 
 from twinloop.observe.camera import CameraConfig
+from twinloop.observe.occluders import add_occluders
 from twinloop.twin.assemble import compiled, compose
+from twinloop.twin.solid import free_parts
 from twinloop.twin.twin import Twin
 
 FLOOR_M = -0.75
@@ -18,6 +21,7 @@ WALL_M = 4.0
 CENTRE_M = (0.4, 0.0, 0.0)  # of what lights are aimed at
 NEAR_M, FAR_M = 0.01, 30.0
 LIGHTS = 4
+SPECULAR, SHININESS = 0.2, 0.3
 SHADOW_PIXELS = 512
 """The engine's default of 4096 costs a software renderer a factor of seven."""
 
@@ -42,19 +46,31 @@ class Stage:
     lights: tuple[int, ...]
     object_geom: int
     table_body: int
+    object_geoms: np.ndarray
+    sun: int
 
 
 def build_stage(twin: Twin, cameras: Mapping[str, CameraConfig]) -> Stage:
-    spec = compose(twin.robot, twin.task, twin.object, clutter=bool(len(twin.clutter_mocaps)))
+    forms = twin.forms
+    spec = compose(
+        twin.robot, twin.task, twin.object, clutter=bool(len(twin.clutter_mocaps)), surroundings=twin.surroundings,
+        shapes=forms is not None, two_materials=forms is not None and forms.cut,
+    )  # fmt: skip
     _add_materials(spec, twin)
     _add_room(spec)
     _add_lights(spec)
+    if "occluders" in twin.surroundings:
+        add_occluders(spec, cameras)
     tool = spec.site(f"robot/{twin.robot.tool_site}")
     for name, camera in cameras.items():
         # Where it stands in its mount is set with every draw.
         (spec.worldbody if camera.mount == "fixed" else tool.parent).add_camera(name=name)
     _set_quality(spec, cameras)
     model = compiled(spec, twin.robot, twin.task)
+    # Not the twin's numbers: the room's geoms come before some of its.
+    parts = np.array([model.geom(twin.model.geom(geom).name).id for geom in twin.object_geoms])
+    if forms is not None:
+        free_parts(model, parts, forms.solid[0])
     return Stage(
         model=model,
         twin=twin,
@@ -65,6 +81,8 @@ def build_stage(twin: Twin, cameras: Mapping[str, CameraConfig]) -> Stage:
         lights=tuple(model.light(f"light{number}").id for number in range(LIGHTS)),
         object_geom=model.geom("object").id,
         table_body=model.body("table").id,
+        object_geoms=parts,
+        sun=model.light("sun").id,
     )
 
 
@@ -74,13 +92,14 @@ def _add_materials(spec: mujoco.MjSpec, twin: Twin) -> None:
         spec.add_texture(
             name=name, type=kind, builtin=mujoco.mjtBuiltin.mjBUILTIN_FLAT, width=size, height=size, rgb1=plain_rgb
         )
-        material = spec.add_material(name=name, texrepeat=[repeats, repeats], specular=0.2, shininess=0.3)
+        material = spec.add_material(name=name, texrepeat=[repeats, repeats], specular=SPECULAR, shininess=SHININESS)
         material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB.value] = name
-    for name in ("table", "object"):
-        geom = spec.geom(name)
-        geom.material = name
-        # A geom's own colour would tint the texture; the object's is put into the texture instead.
-        geom.rgba = [1, 1, 1, 1]
+    for geom in (spec.geom("table"), *spec.body("object").geoms):
+        geom.material = "table" if geom.name == "table" else "object"
+        # The engine takes the material's colour only of a geom that has this one, which says nothing.
+        geom.rgba = [0.5, 0.5, 0.5, 1]
+    for flex in spec.flexes:
+        flex.material, flex.rgba = "object", [0.5, 0.5, 0.5, 1]
     spec.material("object").rgba = twin.object.rgba
 
 
@@ -112,6 +131,8 @@ def _add_lights(spec: mujoco.MjSpec) -> None:
             castshadow=number == 0,
             ambient=[0, 0, 0],
         )
+    directional = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL
+    spec.worldbody.add_light(name="sun", type=directional, castshadow=False, active=False, ambient=[0, 0, 0])
 
 
 def _set_quality(spec: mujoco.MjSpec, cameras: Mapping[str, CameraConfig]) -> None:

@@ -4,11 +4,13 @@ import re
 from dataclasses import asdict
 from typing import Any
 
-from twinloop.observe.camera import FOV_DEG, MOST_CAMERAS, MOST_PIXELS, MOUNTS, CameraConfig
+from twinloop.errors import nearest
+from twinloop.observe.camera import FOV_DEG, LABELS, MOST_CAMERAS, MOST_PIXELS, MOUNTS, CameraConfig, Label
 from twinloop.pipeline.section import Section
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 FARTHEST_M = 3.0  # the room's walls stand 4 m away
+SLOWEST_HZ = 0.1
 
 
 def read_cameras(section: Section, *, control_hz: int) -> dict[str, CameraConfig]:
@@ -29,18 +31,15 @@ def _read_camera(section: Section, control_hz: int) -> CameraConfig:
         fov_deg=section.number("fov_deg", 45.0, low=FOV_DEG[0], high=FOV_DEG[1]),
         width=_pixels(section, "width"),
         height=_pixels(section, "height"),
-        rate_hz=section.integer("rate_hz", control_hz, low=1, high=control_hz),
+        rate_hz=_whole(section.number("rate_hz", control_hz, low=SLOWEST_HZ, high=control_hz)),
         depth=section.flag("depth", False),
+        rgb=section.flag("rgb", True),
+        labels=_labels(section),
     )
     if camera.position_m == camera.look_at_m:
         raise section.error("look_at_m", f"is the camera's own position {list(camera.position_m)}; a point before it")
-    if control_hz % camera.rate_hz:
-        whole = [rate for rate in range(1, control_hz + 1) if control_hz % rate == 0]
-        raise section.error(
-            "rate_hz",
-            f"is {camera.rate_hz}; the control rate of {control_hz} Hz must be a whole multiple of it. "
-            f"Valid here: {', '.join(map(str, whole))}",
-        )
+    if not (camera.rgb or camera.depth or camera.labels):
+        raise section.error("rgb", "is false, and neither depth nor labels are asked for: this camera stores nothing")
     section.finish()
     return camera
 
@@ -56,6 +55,25 @@ def _point(section: Section, key: str) -> tuple[float, float, float]:
     return point[0], point[1], point[2]
 
 
+def _labels(section: Section) -> tuple[Label, ...]:
+    if "labels" not in section or section.raw("labels") == []:
+        return ()
+    given = section.texts("labels")
+    for name in given:
+        if name in ("rgb", "depth"):
+            raise section.error("labels", f"has {name!r}, which is a key of its own: write {name}: true")
+        if name not in LABELS:
+            raise section.error("labels", f"has {name!r}; {nearest(name, LABELS)}")
+    if len(set(given)) < len(given):
+        raise section.error("labels", f"is {list(given)}; each name once was expected")
+    return tuple(label for label in LABELS if label in given)
+
+
+def _whole(rate_hz: float) -> float:
+    """5.0 and 5 are one rate and must be one digest."""
+    return int(rate_hz) if rate_hz == int(rate_hz) else rate_hz
+
+
 def _pixels(section: Section, key: str) -> int:
     value = section.integer(key, 128, low=2, high=MOST_PIXELS)
     if value % 2:
@@ -64,8 +82,11 @@ def _pixels(section: Section, key: str) -> int:
 
 
 def written_cameras(cameras: dict[str, CameraConfig]) -> dict[str, Any]:
-    """As a config file says it."""
-    return {
-        name: asdict(camera) | {"position_m": list(camera.position_m), "look_at_m": list(camera.look_at_m)}
-        for name, camera in cameras.items()
-    }
+    """As a config file says it. What came later is written only where it says something, so that digests stay."""
+    return {name: _written(camera) for name, camera in cameras.items()}
+
+
+def _written(camera: CameraConfig) -> dict[str, Any]:
+    values = asdict(camera) | {"position_m": list(camera.position_m), "look_at_m": list(camera.look_at_m)}
+    rgb, labels = values.pop("rgb"), values.pop("labels")
+    return values | ({} if rgb else {"rgb": False}) | ({"labels": list(labels)} if labels else {})

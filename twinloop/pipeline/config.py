@@ -13,10 +13,11 @@ from twinloop.errors import UsageError
 from twinloop.observe.camera import CameraConfig
 from twinloop.observe.sensors import ObserveConfig, Velocity
 from twinloop.pipeline.cameras import read_cameras, written_cameras
-from twinloop.pipeline.ranges import read_randomization, written
+from twinloop.pipeline.ranges import read_randomization, written_row
 from twinloop.pipeline.section import Section
 from twinloop.pipeline.yaml_file import parse_yaml, read_yaml
 from twinloop.randomize.distribution import Distribution
+from twinloop.randomize.matter import OF_RIGID, OF_SOFT
 from twinloop.randomize.parameter import GROUPS
 from twinloop.randomize.table import BY_NAME
 from twinloop.simulate.expert import ExpertConfig
@@ -78,7 +79,7 @@ class RunConfig:
         groups: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
         for name, distribution in self.randomization.items():
             parameter = BY_NAME[name]
-            groups[parameter.group][name] = written(distribution, pool=parameter.pool)
+            groups[parameter.group][name] = written_row(parameter, distribution)
         # A config without cameras says nothing of them: its digest is the one it had before there were any.
         cameras = {"cameras": written_cameras(self.cameras)} if self.cameras else {}
         return {
@@ -89,8 +90,8 @@ class RunConfig:
             },
             "randomization": {group: rows for group, rows in groups.items() if rows},
             "rollout": asdict(self.rollout),
-            "expert": asdict(self.expert),
-            "observe": asdict(self.observe),
+            "expert": _written_expert(self.expert),
+            "observe": _written_observe(self.observe),
             "curate": asdict(self.curate),
             "dataset": asdict(self.dataset),
             **cameras,
@@ -122,9 +123,10 @@ def config_from_text(text: str, *, name: str, folder: Path) -> RunConfig:
 
 def _read(root: Section, folder: Path) -> RunConfig:
     rollout = _read_rollout(root.section("rollout"))
+    scene = _read_scene(root.section("scene"), folder)
     config = RunConfig(
-        scene=_read_scene(root.section("scene"), folder),
-        randomization=read_randomization(root),
+        scene=scene,
+        randomization=read_randomization(root, idle=idle_rows(scene.object)),
         rollout=rollout,
         expert=_read_expert(root.section("expert")),
         observe=_read_observe(root.section("observe")),
@@ -222,9 +224,18 @@ def _read_expert(section: Section) -> ExpertConfig:
         action_noise_rad=section.number("action_noise_rad", default.action_noise_rad, low=0, high=0.2),
         noise_memory_s=section.number("noise_memory_s", default.noise_memory_s, low=0.001, high=10),
         retries=section.integer("retries", default.retries, low=0, high=10),
+        yields_to_people=section.flag("yields_to_people", default.yields_to_people),
     )
     section.finish()
     return expert
+
+
+def _written_expert(expert: ExpertConfig) -> dict[str, Any]:
+    values = asdict(expert)
+    # One that does not yield says nothing of it: its digest is the one it had before there was anybody to yield to.
+    if not expert.yields_to_people:
+        del values["yields_to_people"]
+    return values
 
 
 def _read_observe(section: Section) -> ObserveConfig:
@@ -232,10 +243,24 @@ def _read_observe(section: Section) -> ObserveConfig:
     config = ObserveConfig(
         velocity=section.one_of("velocity", default.velocity, {word: word for word in get_args(Velocity)}),
         wrist=section.flag("wrist", default.wrist),
+        touch=section.flag("touch", default.touch),
         keep_clean=section.flag("keep_clean", default.keep_clean),
     )
     section.finish()
     return config
+
+
+def _written_observe(observe: ObserveConfig) -> dict[str, Any]:
+    """A config without touch says nothing of it: its digest is the one it had before there was any."""
+    return {key: value for key, value in asdict(observe).items() if key != "touch" or value}
+
+
+def idle_rows(thing: SceneObject) -> dict[str, str]:
+    """Parameters that mean nothing for an object, and why."""
+    if thing.soft:
+        return dict.fromkeys(OF_RIGID, f"is of rigid objects; the {thing.name} is soft")
+    soft = ", ".join(each.name for each in OBJECTS.values() if each.soft)
+    return dict.fromkeys(OF_SOFT, f"is of soft objects; the {thing.name} is rigid. Soft ones: {soft}")
 
 
 def _read_curate(section: Section) -> CurateConfig:

@@ -8,7 +8,7 @@ from typing import Any
 
 from twinloop.pipeline.config import RunConfig
 from twinloop.pipeline.generate import generate, width_of
-from twinloop.pipeline.ranges import written
+from twinloop.pipeline.ranges import written_row
 from twinloop.randomize.table import BY_NAME
 
 PROBE_EPISODES = 32
@@ -39,7 +39,7 @@ def varied(config: RunConfig) -> list[Varied]:
     rows = []
     for name, distribution in config.randomization.items():
         row = BY_NAME[name]
-        rows.append(Varied(name, written(distribution, pool=row.pool), row.unit, row.gap, row.touches))
+        rows.append(Varied(name, written_row(row, distribution), row.unit, row.gap, row.touches))
     return rows
 
 

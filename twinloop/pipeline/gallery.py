@@ -11,8 +11,9 @@ from twinloop.observe.image import sensed
 from twinloop.observe.labels import Labels, label
 from twinloop.observe.lens import through_lens
 from twinloop.observe.renderer import Renderer
-from twinloop.pipeline.config import RunConfig
+from twinloop.pipeline.config import RunConfig, idle_rows
 from twinloop.pipeline.produce import twin_of
+from twinloop.randomize.distribution import Uniform
 from twinloop.randomize.draw import Draws, Sampler
 from twinloop.randomize.table import BY_NAME, COLUMNS
 from twinloop.simulate.cell import Cell
@@ -53,7 +54,7 @@ def gallery(
     seed = config.rollout.seed
     sampler = Sampler(config.randomization, seed=seed)
     draws = sampler.draw(0, count) if sweep is None else swept(config, sampler.draw(0, 1), sweep, count)
-    twin = twin_of(config)
+    twin = twin_of(config if sweep is None else _with_row(config, sweep.partition(".")[0]))
     renderer = Renderer(twin, cameras)
     actor = Expert(twin, config.expert, width=count, seed=seed)
     (episodes,) = rollout(Cell(twin, width=count), iter([draws]), actor, seed=seed)
@@ -82,6 +83,16 @@ def gallery(
     return shown
 
 
+def _with_row(config: RunConfig, name: str) -> RunConfig:
+    """The config with one row named, and the row it needs: what they need is built into the twin."""
+    if name in idle_rows(config.scene.object):
+        raise UsageError(f"--sweep {name}: {idle_rows(config.scene.object)[name]}")
+    names = (name, BY_NAME[name].needs) if BY_NAME[name].needs else (name,)
+    return replace(
+        config, randomization={each: Uniform(*BY_NAME[each].sensible) for each in names} | config.randomization
+    )
+
+
 def swept(config: RunConfig, base: Draws, parameter: str, count: int) -> Draws:
     """The first episode again and again, with one parameter (or one of its elements) from end to end of its range:
     the config's, or the sensible one where the config does not vary it."""
@@ -96,5 +107,10 @@ def swept(config: RunConfig, base: Draws, parameter: str, count: int) -> Draws:
     columns = [parameter] if parameter != name else row.columns
     values = {column: np.repeat(array, count) for column, array in base.values.items()}
     values |= {column: np.floor(steps) if row.pool else steps for column in columns}
-    varied = tuple(column for column in COLUMNS if column in base.varied or column in row.columns)
+    on = set(row.columns)
+    if row.needs and row.needs not in config.randomization:
+        # Alone it would do nothing: a hand that does not come has no speed, an insert that weighs nothing is nowhere.
+        values[row.needs] = np.full(count, BY_NAME[row.needs].sensible[1])
+        on.add(row.needs)
+    varied = tuple(column for column in COLUMNS if column in base.varied or column in on)
     return replace(base, attempts=np.repeat(base.attempts, count), values=values, varied=varied)

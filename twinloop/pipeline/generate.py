@@ -93,13 +93,14 @@ def generate(
 
 
 def width_of(config: RunConfig, workers: int) -> int:
-    """Simulations in flight in each worker."""
-    return max(1, min(SLOTS_PER_WORKER, -(-config.rollout.parallel_envs // workers)))
+    """Simulations in flight in each worker. One that films has a shard in hand at a time, and no use for more slots."""
+    most = min(SLOTS_PER_WORKER, config.dataset.shard_episodes) if config.cameras else SLOTS_PER_WORKER
+    return max(1, min(most, -(-config.rollout.parallel_envs // workers)))
 
 
 def header_of(config: RunConfig, name: str, episodes: int, keep_rejected: bool) -> Header:
     twin = twin_of(config)
-    features = features_of(twin, config.observe) + picture_features(config.cameras)
+    features = features_of(twin, config.observe) + picture_features(config.cameras, twin)
     return Header(
         name=name,
         source="sim",
@@ -112,7 +113,7 @@ def header_of(config: RunConfig, name: str, episodes: int, keep_rejected: bool) 
         shard_episodes=config.dataset.shard_episodes,
         episodes=episodes,
         keep_rejected=keep_rejected,
-        versions=versions(features),
+        versions=versions(features, films=bool(config.cameras)),
     )
 
 

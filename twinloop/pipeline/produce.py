@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from twinloop.curate.failure import failures_of
 from twinloop.curate.judge import judge
 from twinloop.dataset import ShardDraft, write_shard
 from twinloop.observe.clearance import refuse_blocked
@@ -24,6 +25,7 @@ from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout
 from twinloop.twin.assemble import assemble
+from twinloop.twin.surroundings import asked_for
 from twinloop.twin.twin import Twin
 
 EpisodeRange = tuple[int, int]
@@ -50,10 +52,15 @@ def twin_of(config: RunConfig) -> Twin:
         control_hz=rollout_.control_hz,
         timestep_s=rollout_.timestep_ms / 1000,
         rolling_friction="rolling_friction_mm" in config.randomization,
-        off_centre_mass="object_com_offset_mm" in config.randomization,
+        off_centre_mass=any(name in config.randomization for name in ("object_com_offset_mm", "heavy_insert_share")),
         wrist_sensors=config.observe.wrist,
         clutter="clutter_count" in config.randomization,
         longest_delay_s=_longest_delay_s(config),
+        shapes="object_shape" in config.randomization,
+        two_materials="surface_friction_ratio" in config.randomization,
+        soft_pads="pad_stiffness_n_mm" in config.randomization,
+        touch=config.observe.touch,
+        surroundings=asked_for(config.randomization),
     )
     refuse_blocked(twin, config.cameras)
     return twin
@@ -75,11 +82,15 @@ def produce(job: Job, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeR
     expert = Expert(twin, config.expert, width=job.width, seed=seed)
     # Made before the first episode: a machine that cannot draw says so at once.
     renderer = Renderer(twin, config.cameras) if config.cameras else None
+    cell = Cell(twin, width=job.width)
     blocks = (sampler.draw(first, stop) for first, stop in ranges)
-    for episodes in rollout(Cell(twin, width=job.width), blocks, expert, seed=seed):
-        attempts = episodes.draws.attempts
-        first, stop = int(attempts[0]), int(attempts[-1]) + 1
-        yield (first, stop), _write(episodes, config, twin, job, renderer)
+    # Filming takes a hundred times as long as simulating: a worker that took its next range early, to keep its slots
+    # full, would sit on it while another has nothing to do.
+    for some in (iter([block]) for block in blocks) if renderer else (blocks,):
+        for episodes in rollout(cell, some, expert, seed=seed):
+            attempts = episodes.draws.attempts
+            first, stop = int(attempts[0]), int(attempts[-1]) + 1
+            yield (first, stop), _write(episodes, config, twin, job, renderer)
 
 
 def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer: Renderer | None) -> ShardDraft:
@@ -88,12 +99,13 @@ def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer
     if renderer is not None:
         recording = replace(
             recording,
-            features=recording.features + picture_features(config.cameras),
+            features=recording.features + picture_features(config.cameras, twin),
             pictures=pictures_of(episodes, renderer, seed=config.rollout.seed),
         )
     stored = verdicts.storable if job.keep_rejected else verdicts.storable & verdicts.accepted
     attempts = episodes.draws.attempts
     count = len(attempts)
+    made_with = versions(recording.features, films=renderer is not None)
     columns = {
         "attempt": attempts,
         "task": recording.tasks,
@@ -105,7 +117,8 @@ def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer
         "duration_s": episodes.lengths * twin.control_period_s,
         "retries": episodes.retries,
         "last_phase": _last_phases(episodes, twin),
-        **{f"version/{name}": [version] * count for name, version in versions(recording.features).items()},
+        "failure": failures_of(episodes, twin, config.curate),
+        **{f"version/{name}": [version] * count for name, version in made_with.items()},
         **calibration_columns(config.cameras, episodes.draws),
         **{f"draw/{column}": episodes.draws.values[column] for column in episodes.draws.varied},
         **{f"check/{name}": np.asarray(values, float) for name, values in verdicts.measures.items()},

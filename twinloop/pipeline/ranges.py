@@ -1,5 +1,6 @@
 """The randomization section: `[low, high]`, a number, or a mapping that names another distribution."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from twinloop.errors import nearest
@@ -41,25 +42,28 @@ SLIPS = {
 PRESETS = ("realistic",)
 
 
-def read_randomization(root: Section) -> dict[str, Distribution]:
+def read_randomization(root: Section, *, idle: Mapping[str, str]) -> dict[str, Distribution]:
     """Parameter name -> distribution, in the order of the table.
 
-    `randomization: realistic` varies every parameter over its sensible range; in a section, `preset: realistic` does
-    so for all that the section does not name.
+    `randomization: realistic` varies every realistic parameter over its sensible range; in a section,
+    `preset: realistic` does so for all that the section does not name. `idle`: parameters that mean nothing in this
+    scene, and why: presets leave them out, and a config that names one is refused.
     """
     word = root.raw("randomization")
     if isinstance(word, str):
-        return _preset(root, "randomization", word)
+        return _preset(root, "randomization", word, idle)
     section = root.section("randomization")
     given: dict[str, Distribution] = {}
     if "preset" in section:
-        given = _preset(section, "preset", section.text("preset", ""))
+        given = _preset(section, "preset", section.text("preset", ""), idle)
     for group in GROUPS:
         rows = section.section(group)
         for name in rows:
             parameter = BY_NAME.get(name)
             if parameter is None or parameter.group != group:
                 raise rows.error(name, _unknown(name, group))
+            if name in idle:
+                raise rows.error(name, idle[name])
             given[name] = _read(rows, parameter)
         for parameter in TABLE:
             rows.raw(parameter.name)
@@ -68,15 +72,21 @@ def read_randomization(root: Section) -> dict[str, Distribution]:
     return {parameter.name: given[parameter.name] for parameter in TABLE if parameter.name in given}
 
 
-def _preset(section: Section, key: str, name: str) -> dict[str, Distribution]:
+def _preset(section: Section, key: str, name: str, idle: Mapping[str, str]) -> dict[str, Distribution]:
     if name not in PRESETS:
         raise section.error(key, f"is {name!r}; a mapping of parameters was expected, or {nearest(name, PRESETS)}")
-    return {row.name: _sensible(row) for row in TABLE}
+    return {row.name: _sensible(row) for row in TABLE if row.realistic and row.name not in idle}
 
 
 def _sensible(row: Parameter) -> Distribution:
     low, high = row.sensible
-    return choice_of(tuple(range(int(high)))) if row.pool else Uniform(low, high)
+    if row.chance is not None:
+        return _happens(row.chance)
+    return choice_of(tuple(range(int(high)))) if row.pool else Uniform(float(low), float(high))
+
+
+def _happens(probability: float) -> Choice:
+    return Choice((0.0, 1.0), (1 - probability, probability))
 
 
 def _unknown(name: str, group: str) -> str:
@@ -95,6 +105,12 @@ def _read(section: Section, parameter: Parameter) -> Distribution:
                 key, f"is {value!r}; a number of {parameter.unit} from {low:g} to {high:g} was expected"
             )
         return choice_of(tuple(range(value)))
+    if parameter.words:
+        return _of_words(section, parameter, value)
+    if parameter.chance is not None:
+        if not is_number(value) or not 0 <= value <= 1:
+            raise section.error(key, f"is {value!r}; a probability from 0 to 1 was expected")
+        return _happens(float(value))
     distribution = _distribution(section, key, value)
     least, most = distribution.support()
     if least < low or most > high:
@@ -105,6 +121,21 @@ def _read(section: Section, parameter: Parameter) -> Distribution:
             f"plausible from {low:g} to {high:g}{_slip(parameter, least, most)}",
         )
     return distribution
+
+
+def _of_words(section: Section, parameter: Parameter, value: Any) -> Choice:
+    """A word, a list of words, or `{choice: ...}` of words with weights: numbers of the table from here on."""
+    key, known = parameter.name, parameter.words
+    if isinstance(value, dict) and set(value) == {"choice"}:
+        value = value["choice"]
+    given = value if isinstance(value, dict) else {"values": [value] if isinstance(value, str) else value}
+    names = given.get("values")
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise section.error(key, f"is {value!r}; a list of {', '.join(known)} was expected")
+    for name in names:
+        if name not in known:
+            raise section.error(key, f"names {name!r}; {nearest(name, known)}")
+    return _choice(section, key, given | {"values": [float(known.index(name)) for name in names]})
 
 
 def _slip(parameter: Parameter, least: float, most: float) -> str:
@@ -181,15 +212,26 @@ def _checked(section: Section, key: str, distribution: Distribution) -> Distribu
     return distribution
 
 
-def written(distribution: Distribution, *, pool: bool = False) -> Any:
+def written_row(parameter: Parameter, distribution: Distribution) -> Any:
+    """What a config file says of a row."""
+    match distribution:
+        case Choice(values, _) if parameter.pool:
+            return len(values)
+        case Choice(values, weights) if parameter.words:
+            names = [parameter.words[round(value)] for value in values]
+            return {"choice": {"values": names, "weights": list(weights)}}
+        case Choice(_, weights) if parameter.chance is not None:
+            return weights[1]
+    return written(distribution)
+
+
+def written(distribution: Distribution) -> Any:
     """A distribution as a config file says it."""
 
     def argument(value: Argument) -> Any:
         return written(value) if isinstance(value, Distribution) else value
 
     match distribution:
-        case Choice(values, _) if pool:
-            return len(values)
         case Choice(values, weights):
             return {"choice": {"values": list(values), "weights": list(weights)}}
         case Constant(value):

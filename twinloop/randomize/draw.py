@@ -28,9 +28,14 @@ class Draws:
     varied: tuple[str, ...]
 
     def elements(self, parameter: Parameter) -> np.ndarray:
-        """(n,) values of a parameter, or (n, elements)."""
-        arrays = [self.values[column] for column in parameter.columns]
-        return np.column_stack(arrays) if parameter.elements else arrays[0]
+        """(n,) values of a parameter, or (n, elements); those of the rows it asks for beside its own come last."""
+        arrays = [self.values[column] for column in (*parameter.columns, *parameter.beside)]
+        return np.column_stack(arrays) if parameter.elements or parameter.beside else arrays[0]
+
+
+def nominal_values(count: int) -> dict[str, np.ndarray]:
+    """Column -> (count,), where nothing varies."""
+    return {column: np.full(count, BY_NAME[column.partition(".")[0]].nominal) for column in COLUMNS}
 
 
 class Sampler:

@@ -12,13 +12,15 @@ def _action_delay(rows: Rows, ids: np.ndarray, delay_ms: np.ndarray) -> None:
 
 LATENCY = (
     Parameter("action_delay_ms", "latency", "latency", "ms", "how late a command reaches the motors",
-              0.0, (0.0, 60.0), "bus, driver and network of a desk-top arm", (0.0, 500.0), apply=_action_delay),
+              0.0, (0.0, 60.0), "engineering estimate: bus, driver and network of a desk-top arm",
+              (0.0, 500.0), apply=_action_delay),
     Parameter("action_jitter_ms", "latency", "latency", "ms", "deviation of that delay from period to period",
-              0.0, (0.0, 10.0), "schedulers without real-time priority", (0.0, 200.0)),
+              0.0, (0.0, 10.0), "engineering estimate: schedulers without real-time priority", (0.0, 200.0)),
     Parameter("command_loss_share", "latency", "latency", "1", "share of commands that are lost; the last one holds",
-              0.0, (0.0, 0.05), "wireless and USB under load", (0.0, 0.9)),
+              0.0, (0.0, 0.05), "engineering estimate: wireless and USB under load", (0.0, 0.9)),
     Parameter("observation_delay_ms", "latency", "latency", "ms", "how old an observation is when it is recorded",
-              0.0, (0.0, 60.0), "exposure, transfer and decoding", (0.0, 500.0)),
+              0.0, (0.0, 60.0), "engineering estimate: two frames of 30 a second: exposure, transfer, decoding",
+              (0.0, 500.0)),
     Parameter("observation_loss_share", "latency", "latency", "1", "share of observations that repeat the one before",
-              0.0, (0.0, 0.05), "wireless and USB under load", (0.0, 0.9)),
+              0.0, (0.0, 0.05), "engineering estimate: wireless and USB under load", (0.0, 0.9)),
 )  # fmt: skip

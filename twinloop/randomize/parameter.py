@@ -35,6 +35,13 @@ class Parameter:
     plausible: beyond this a value is a mistake of unit or scale, and is refused.
     elements: () for a number; ("x", "y") for one number a direction, drawn independently.
     pool: the config gives a count N; an episode draws one of 0..N-1.
+    words: what the numbers 0, 1, ... are called in a config: an episode draws one of them.
+    beside: columns of other rows that `apply` is also told; they follow its own elements.
+    early: applied before the rows that come before it in the table: it sets what they scale.
+    realistic: part of the preset `realistic`; not so where it would make another task of it.
+    chance: the config gives a probability; an episode draws 1 with it, else 0. This one is a sensible probability,
+        and `sensible` and `plausible` are those of what is drawn: 0 to 1.
+    needs: the row without which this one does nothing.
     apply: (rows, ids, values) writes (n,) or (n, elements) values into the model fields of simulations
         `ids`, which hold the twin's own values before. None where the task or the camera reads the draw.
     """
@@ -50,7 +57,13 @@ class Parameter:
     plausible: tuple[float, float]
     elements: tuple[str, ...] = ()
     pool: bool = False
+    chance: float | None = None
+    needs: str = ""
     apply: Callable[[Rows, np.ndarray, np.ndarray], None] | None = None
+    words: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    early: bool = False
+    realistic: bool = True
 
     @property
     def columns(self) -> tuple[str, ...]:

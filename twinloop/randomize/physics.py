@@ -11,20 +11,26 @@ from twinloop.randomize.parameter import Parameter, Rows
 
 
 def _object_size(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
-    geom, body = rows.twin.object_geom, rows.twin.object_body
-    rows["geom_size"][ids, geom] *= scale[:, None]
-    rows["geom_rbound"][ids, geom] *= scale
-    rows["geom_aabb"][ids, geom] *= scale[:, None]
+    body, cells = rows.twin.object_body, np.ix_(ids, rows.twin.object_geoms)
+    rows["geom_size"][cells] *= scale[:, None, None]
+    rows["geom_rbound"][cells] *= scale[:, None]
+    rows["geom_aabb"][cells] *= scale[:, None, None]
     # Mass stays; inertia grows with the square of the size.
     rows["body_inertia"][ids, body] *= scale[:, None] ** 2
+    if rows.twin.forms is not None:
+        rows["geom_pos"][cells] *= scale[:, None, None]
+        rows["body_ipos"][ids, body] *= scale[:, None]
 
 
 def _object_mass(rows: Rows, ids: np.ndarray, mass_kg: np.ndarray) -> None:
-    body = rows.twin.object_body
+    soft = rows.twin.soft
+    bodies = np.array([rows.twin.object_body]) if soft is None else soft.bodies
+    cells, mass = np.ix_(ids, bodies), rows["body_mass"]
     # Mass alone would leave a heavy object with a light one's inertia: both scale. After the size, which
     # has set the inertia of the shape.
-    rows["body_inertia"][ids, body] *= (mass_kg / rows["body_mass"][ids, body])[:, None]
-    rows["body_mass"][ids, body] = mass_kg
+    share = (mass_kg / len(bodies))[:, None]
+    rows["body_inertia"][cells] *= (share / mass[cells])[:, :, None]
+    mass[cells] = share
 
 
 def _object_com(rows: Rows, ids: np.ndarray, offset_mm: np.ndarray) -> None:
@@ -36,9 +42,18 @@ def _object_inertia(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
     rows["body_inertia"][ids, rows.twin.object_body] *= scale[:, None]
 
 
+def surface(rows: Rows, field: str) -> tuple[np.ndarray, np.ndarray]:
+    """A field of the object's surface, and where in it: geoms, or the flex of a soft one. E.g. "friction"."""
+    soft = rows.twin.soft
+    if soft is not None:
+        return rows[f"flex_{field}"], np.array([soft.flex])
+    return rows[f"geom_{field}"], rows.twin.object_geoms
+
+
 def _friction(column: int, scale: float):
     def apply(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
-        rows["geom_friction"][ids, rows.twin.object_geom, column] = values * scale
+        friction, where = surface(rows, "friction")
+        friction[(*np.ix_(ids, where), column)] = (values * scale)[:, None]
 
     return apply
 
@@ -46,12 +61,14 @@ def _friction(column: int, scale: float):
 def _contact_stiffness(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
     # solref is (time constant, damping ratio); stiffness goes with 1 / time constant squared. The engine
     # needs a time constant of two steps at least.
-    geom, shortest = rows.twin.object_geom, 2 * rows.twin.model.opt.timestep
-    rows["geom_solref"][ids, geom, 0] = np.maximum(rows["geom_solref"][ids, geom, 0] / np.sqrt(scale), shortest)
+    solref, where = surface(rows, "solref")
+    cells, shortest = (*np.ix_(ids, where), 0), 2 * rows.twin.model.opt.timestep
+    solref[cells] = np.maximum(solref[cells] / np.sqrt(scale)[:, None], shortest)
 
 
 def _contact_damping(rows: Rows, ids: np.ndarray, ratio: np.ndarray) -> None:
-    rows["geom_solref"][ids, rows.twin.object_geom, 1] = ratio
+    solref, where = surface(rows, "solref")
+    solref[(*np.ix_(ids, where), 1)] = ratio[:, None]
 
 
 def _joint_damping(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
@@ -90,30 +107,42 @@ def _table_height(rows: Rows, ids: np.ndarray, height_cm: np.ndarray) -> None:
 
 PHYSICS = (
     Parameter("object_size_scale", "physics", "object", "×", "object half extents, bounds and inertia",
-              1.0, (0.85, 1.2), "what an 80 mm stroke still grips with room", (0.3, 2.0), apply=_object_size),
+              1.0, (0.85, 1.2), "engineering estimate: what an 80 mm stroke still grips with room",
+              (0.3, 2.0), apply=_object_size),
     Parameter("object_mass_kg", "physics", "object", "kg", "object mass, inertia in proportion, constants recomputed",
-              0.15, (0.05, 0.4), "widely used, e.g. in tutorials", (0.001, 5.0), apply=_object_mass),
+              0.15, (0.05, 0.4), "engineering estimate: a 40 mm cube of wood (0.05 kg) to nearly one of steel",
+              (0.001, 5.0), apply=_object_mass),
     Parameter("friction_coefficient", "physics", "contact", "1", "sliding friction of every contact of the object",
-              0.8, (0.2, 1.1), "widely used, e.g. in tutorials", (0.01, 5.0), apply=_friction(0, 1.0)),
+              0.8, (0.2, 1.1), "engineering estimate: waxed or dusty surfaces to clean rubber on dry plastic",
+              (0.01, 5.0), apply=_friction(0, 1.0)),
     Parameter("torsional_friction_mm", "physics", "contact", "mm", "friction against spinning on a contact",
-              5.0, (1.0, 10.0), "radius of a finger pad's contact patch", (0.0, 100.0), apply=_friction(1, 1e-3)),
+              5.0, (1.0, 10.0), "2/3 of the radius of an evenly pressed round patch, of 1.5 to 15 mm",
+              (0.0, 100.0), apply=_friction(1, 1e-3)),
     Parameter("rolling_friction_mm", "physics", "contact", "mm",
               "friction against rolling of every contact of the object",
-              0.2, (0.05, 0.5), "rubber on hard plastic", (0.0, 20.0), apply=_friction(2, 1e-3)),
+              0.2, (0.05, 0.5), "engineering estimate: some tenths of a millimetre for plastic on wood or rubber",
+              (0.0, 20.0), apply=_friction(2, 1e-3)),
     Parameter("contact_stiffness_scale", "physics", "contact", "×", "stiffness of every contact of the object",
-              1.0, (0.3, 2.0), "pad rubber from soft to hard", (0.01, 100.0), apply=_contact_stiffness),
+              1.0, (0.3, 2.0), "engineering estimate: surfaces from cardboard to hard plastic",
+              (0.01, 100.0), apply=_contact_stiffness),
     Parameter("contact_damping_ratio", "physics", "contact", "1", "damping of every contact of the object",
-              1.0, (0.6, 1.4), "around critical", (0.05, 5.0), apply=_contact_damping),
+              1.0, (0.6, 1.4), "engineering estimate: springy to dull, around critical",
+              (0.05, 5.0), apply=_contact_damping),
     Parameter("joint_damping_nms_rad", "physics", "actuation", "N·m·s/rad", "viscous friction of every arm joint",
-              0.0, (0.0, 5.0), "Panda identification, Gaz et al. 2019", (0.0, 100.0), apply=_joint_damping),
+              0.0, (0.0, 5.0), "engineering estimate: up to 11 N·m of 87 at a large joint's full speed",
+              (0.0, 100.0), apply=_joint_damping),
     Parameter("joint_friction_nm", "physics", "actuation", "N·m", "Coulomb friction of every arm joint",
-              0.0, (0.0, 1.0), "Panda identification, Gaz et al. 2019", (0.0, 20.0), apply=_joint_friction),
+              0.0, (0.0, 1.0), "some tenths of a N·m a joint identified by Gaz et al. 2019, and wear",
+              (0.0, 20.0), apply=_joint_friction),
     Parameter("servo_stiffness_scale", "physics", "actuation", "×", "position gain of every arm servo",
-              1.0, (0.7, 1.3), "usual spread of servo gains", (0.05, 10.0), apply=_servo_stiffness),
+              1.0, (0.7, 1.3), "engineering estimate: gains as tuned by another hand",
+              (0.05, 10.0), apply=_servo_stiffness),
     Parameter("servo_damping_scale", "physics", "actuation", "×", "velocity gain of every arm servo",
-              1.0, (0.7, 1.3), "usual spread of servo gains", (0.05, 10.0), apply=_servo_damping),
+              1.0, (0.7, 1.3), "engineering estimate: gains as tuned by another hand",
+              (0.05, 10.0), apply=_servo_damping),
     Parameter("grip_force_scale", "physics", "actuation", "×", "largest force of the gripper",
-              1.0, (0.5, 1.5), "20 to 60 N a finger", (0.01, 10.0), apply=_grip_force),
+              1.0, (0.5, 1.5), "20 to 60 N a finger; 70 N continuous in the Franka Hand's manual",
+              (0.01, 10.0), apply=_grip_force),
     Parameter("object_position_noise_cm", "physics", "environment", "cm", "where the object starts on the table",
               0.0, (-2.0, 2.0), "widely used, e.g. in tutorials", (-25.0, 25.0), ("x", "y")),
     Parameter("object_yaw_deg", "physics", "environment", "°", "how the object is turned about the vertical",
@@ -125,9 +154,11 @@ PHYSICS = (
     Parameter("table_height_cm", "physics", "environment", "cm", "height of the table against the robot's base",
               0.0, (-1.0, 1.0), "a bench measured by hand", (-20.0, 20.0), apply=_table_height),
     Parameter("object_com_offset_mm", "physics", "object", "mm", "where the object's mass is centred",
-              0.0, (-4.0, 4.0), "a bottle is lighter near the cap", (-50.0, 50.0), ("x", "y", "z"), apply=_object_com),
+              0.0, (-4.0, 4.0), "engineering estimate: a fifth of a 40 mm thing's half extent",
+              (-50.0, 50.0), ("x", "y", "z"), apply=_object_com),
     Parameter("object_inertia_scale", "physics", "object", "×", "how far out the object's mass lies",
-              1.0, (0.7, 1.5), "hollow to weighted", (0.1, 5.0), apply=_object_inertia),
+              1.0, (0.7, 1.5), "a thin-walled cube has 5/3 of a solid one's inertia, one with a core less",
+              (0.1, 5.0), apply=_object_inertia),
 )  # fmt: skip
 
 RECOMPUTED = frozenset(mujoco.MjModel._setconst_inputs)

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
+from twinloop.randomize.draw import Draws
 from twinloop.simulate.cell import Cell
 
 
@@ -30,8 +31,8 @@ class Act:
 
 
 class Actor(Protocol):
-    def begin(self, ids: np.ndarray, attempts: np.ndarray) -> None:
-        """Episodes `attempts` have been admitted to slots `ids`."""
+    def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
+        """Episodes `rows` of `draws` have been admitted to slots `ids`."""
         ...
 
     def act(self, cell: Cell) -> Act: ...

@@ -1,13 +1,19 @@
 """Cell: many copies of a twin in flight, each slot one episode, as arrays a demonstrator or policy reads."""
 
+from copy import copy
+
 import mujoco
 import numpy as np
 from mujoco.batch import Batch, SimulationError
 
 from twinloop.randomize.draw import Draws
 from twinloop.randomize.physics import RECOMPUTED
-from twinloop.randomize.table import TABLE
+from twinloop.randomize.table import APPLIED
+from twinloop.twin import bystander
 from twinloop.twin.clutter import poses as clutter_poses
+from twinloop.twin.shapes import form_of, half_extents_m
+from twinloop.twin.soft import SoftIndex, fitted
+from twinloop.twin.surroundings import standing
 from twinloop.twin.twin import Twin
 
 _SEEN = mujoco.mjtStage.mjSTAGE_VEL.value
@@ -36,17 +42,20 @@ class Cell:
         self._anchors, self._axes = bind("xanchor"), bind("xaxis")
         self.tool_position = bind("site_xpos")[:, twin.tool_site]
         self.tool_axes = bind("site_xmat")[:, twin.tool_site].reshape(width, 3, 3)
-        body = twin.object_qpos
-        self.object_position = self._qpos[:, body : body + 3]
-        self.object_quat = self._qpos[:, body + 3 : body + 7]
-        self.object_velocity = self._qvel[:, twin.object_dof : twin.object_dof + 3]
+        if twin.soft is None:
+            body = twin.object_qpos
+            self.object_position = self._qpos[:, body : body + 3]
+            self.object_quat = self._qpos[:, body + 3 : body + 7]
+            self.object_velocity = self._qvel[:, twin.object_dof : twin.object_dof + 3]
         self.goal_position = self._mocap_pos[:, twin.target_mocap]
         self.goal_quat = self._mocap_quat[:, twin.target_mocap]
         self.table_height_m = np.zeros(width)
         self.object_half_height_m = np.zeros(width)
+        self.object_yaw_symmetry_rad = np.full(width, twin.object.yaw_symmetry_rad)
         self.failed = np.zeros(width, bool)
         self._drawn: dict[str, np.ndarray] = {}
         self._history = _history_at_home(twin)
+        self._bystander = twin.mocap(bystander.NAME) if "bystander" in twin.surroundings else None
         self._look()
 
     def __getitem__(self, field: str) -> np.ndarray:
@@ -61,10 +70,10 @@ class Cell:
         self.batch.reset(ids, stage=mujoco.mjtStage.mjSTAGE_NONE.value)
         self._restore(ids)
         values = {column: array[rows] for column, array in draws.values.items()}
-        for parameter in TABLE:
+        for parameter in APPLIED:
             if parameter.apply is not None and parameter.columns[0] in draws.varied:
                 parameter.apply(self, ids, draws.elements(parameter)[rows])
-        if twin.task.goal_poses is not None:
+        if twin.task.goal_poses is not None or self._bystander is not None:
             for column, array in values.items():
                 # Slots that never had an episode hold somebody's values, not zeros that nobody would draw.
                 self._drawn.setdefault(column, np.full(self.width, array[0]))[ids] = array
@@ -72,12 +81,20 @@ class Cell:
         self._qpos[np.ix_(ids, twin.arm_qpos)] = twin.robot.home_rad
         gripper = twin.robot.gripper
         self._qpos[np.ix_(ids, twin.gripper_qpos)] = gripper.open / len(gripper.joints)
-        self._qpos[ids, twin.object_qpos : twin.object_qpos + 7] = start.object_pose
+        if twin.soft is None:
+            self._qpos[ids, twin.object_qpos : twin.object_qpos + 7] = start.object_pose
+        else:
+            self._qpos[ids[:, None, None], twin.soft.qpos] = twin.soft.put(start.object_pose)
         self._mocap_pos[ids, twin.target_mocap] = start.goal_pose[:, :3]
         self._mocap_quat[ids, twin.target_mocap] = start.goal_pose[:, 3:]
         if len(twin.clutter_mocaps):
             places = clutter_poses(values, start.object_pose, start.goal_pose)
             self._mocap_pos[np.ix_(ids, twin.clutter_mocaps)] = places
+        if twin.surroundings:
+            for body, places in standing(values, start, twin.object, twin.surroundings).items():
+                self._mocap_pos[ids, twin.mocap(body)] = places
+        if self._bystander is not None:
+            self._place_bystander(ids)
         self._ctrl[np.ix_(ids, twin.arm_controls)] = twin.robot.home_rad
         filtered = twin.arm_filters >= 0
         self._act[np.ix_(ids, twin.arm_filters[filtered])] = np.array(twin.robot.home_rad)[filtered]
@@ -85,7 +102,9 @@ class Cell:
         if len(self._history):
             self.batch.bind("history")[ids] = self._history
         self.table_height_m[ids] = values["table_height_cm"] / 100
-        self.object_half_height_m[ids] = twin.object.half_extents_m[2] * values["object_size_scale"]
+        self.object_half_height_m[ids] = half_extents_m(twin.object, values)[:, 2]
+        if twin.forms is not None:
+            self.object_yaw_symmetry_rad[ids] = twin.forms.yaw_symmetry_rad[form_of(values["object_shape"])]
         self.failed[ids] = False
         if not RECOMPUTED.isdisjoint(self._fields):
             self._call(self.batch.set_const, ids)
@@ -97,6 +116,16 @@ class Cell:
             source = self.twin.model.opt if field.startswith("opt.") else self.twin.model
             values[ids] = getattr(source, field.removeprefix("opt."))
 
+    def model_of(self, slot: int) -> mujoco.MjModel:
+        """The twin's model as the episode in this slot has drawn it."""
+        model = copy(self.twin.model)
+        for field, values in self._fields.items():
+            owner = model.opt if field.startswith("opt.") else model
+            name = field.removeprefix("opt.")
+            # A field may be one number or an array; the model takes either by assignment.
+            setattr(owner, name, values[slot])
+        return model
+
     def step(self, ids: np.ndarray | None, arm_rad: np.ndarray, opening: np.ndarray) -> None:
         """Hold these commands for one control period in slots `ids` (None: all)."""
         twin = self.twin
@@ -105,8 +134,27 @@ class Cell:
         if twin.task.goal_poses is not None:
             poses = twin.task.goal_poses(self._drawn, self.time_s)
             self._mocap_pos[:, twin.target_mocap], self._mocap_quat[:, twin.target_mocap] = poses[:, :3], poses[:, 3:]
-        self._call(lambda these: self.batch.step(these, nstep=twin.substeps, stage=_SEEN), ids)
+        if self._bystander is None:
+            self._call(lambda these: self.batch.step(these, nstep=twin.substeps, stage=_SEEN), ids)
+        else:
+            self._step_beside_people(np.arange(self.width) if ids is None else ids)
         self._look()
+
+    def _step_beside_people(self, ids: np.ndarray) -> None:
+        """Where somebody is, the hand moves with every step of the physics: one that jumped a control period's way
+        would land inside the robot and hit it like a hammer."""
+        visited = self._drawn["bystander_probability"][ids] > 0.5
+        alone, beside = ids[~visited], ids[visited]
+        if len(alone):
+            self._call(lambda these: self.batch.step(these, nstep=self.twin.substeps, stage=_SEEN), alone)
+        for _ in range(self.twin.substeps if len(beside) else 0):
+            self._place_bystander(beside)
+            self._call(lambda these: self.batch.step(these, nstep=1, stage=_SEEN), beside)
+
+    def _place_bystander(self, ids: np.ndarray) -> None:
+        # Of these slots alone: to the others their hand stands where it was in their last step.
+        poses = bystander.poses({name: self._drawn[name][ids] for name in bystander.READ}, self.time_s[ids])
+        self._mocap_pos[ids, self._bystander], self._mocap_quat[ids, self._bystander] = poses[:, :3], poses[:, 3:]
 
     def _call(self, function, ids: np.ndarray | None) -> None:
         try:
@@ -145,14 +193,30 @@ class Cell:
         self.finger_force_n = np.stack([force["left_finger"], force["right_finger"]], axis=1)
         self.support_force_n, self.hardest_contact_n = force["support"], force["hardest"]
         self.penetration_m = np.maximum(-sensors[:, twin.sensors["deepest"].start], 0)
+        if twin.soft is not None:
+            self._fit(twin.soft)
         self.object_speed_m_s = length(self.object_velocity)
-        if twin.task.person:
-            self.person_force_n = np.sqrt(squares[:, twin.sensors["person"]].sum(axis=1))
+        if twin.has_person:
+            people = [name for name in ("person", "bystander") if name in twin.sensors]
+            self.person_force_n = np.sqrt(
+                np.max([squares[:, twin.sensors[name]].sum(axis=1) for name in people], axis=0)
+            )
+        if self._bystander is not None:
+            here = np.concatenate([self._mocap_pos[:, self._bystander], self._mocap_quat[:, self._bystander]], axis=1)
+            self.bystander_distance_m = bystander.distance_m(here, self.tool_position)
         if twin.has_wrist_sensors:
             self.wrench = _columns(sensors, twin, ("force", "torque"))
             self.inertial = _columns(sensors, twin, ("acceleration", "turn_rate"))
+        if twin.touch is not None:
+            self.touch_n = twin.touch.read(sensors, self.tool_position, self.tool_axes)
         w, x, y, z = self.object_quat.T
         self.object_yaw_rad = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+    def _fit(self, soft: SoftIndex) -> None:
+        """The pose of a soft object: the one that fits its corners best."""
+        self.object_nodes = soft.nodes(self._qpos)
+        self.object_position, self.object_quat = fitted(self.object_nodes, soft.rest_m)
+        self.object_velocity = self._qvel[:, soft.dofs].mean(axis=1)
 
 
 def _columns(sensors: np.ndarray, twin: Twin, names: tuple[str, ...]) -> np.ndarray:

@@ -47,7 +47,6 @@ class Drive:
             self._value[name][ids] = draws.values[name][rows]
         home = self._cell.twin.robot.home_rad
         self._received[ids] = self._played[ids] = home
-        self._heat[ids] = 0
         self._tick[ids] = 0
         # One episode at a time: each has its own generator, whatever slot or batch it lands in.
         for slot, attempt in zip(ids, draws.attempts[rows], strict=True):
@@ -55,6 +54,8 @@ class Drive:
             self._angle[slot] = rng.uniform(0, 2 * np.pi, self._shape[1])
             rng.standard_normal(out=self._white[slot])
             rng.random(out=self._chance[slot])
+            # An episode is a moment of a long day: the motors are as warm as what went before has made them.
+            self._heat[slot] = rng.random(self._shape[1])
         self._drift[ids] = self._white[ids, 0, :, 1]
         self._strength[ids] = self._cell["actuator_forcerange"][ids]
 

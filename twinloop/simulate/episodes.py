@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from twinloop.randomize.draw import Draws
+from twinloop.twin.touch import PARTS as TOUCHED
 from twinloop.twin.twin import Twin
 
 
@@ -62,9 +63,13 @@ def channels_of(twin: Twin) -> dict[str, slice]:
         "hardest_contact": 1,
         "object_velocity": 3,
     }
-    if twin.task.person:
+    if twin.has_person:
         widths |= {"person_force": 1}
     if twin.has_wrist_sensors:
         widths |= {"wrench": 6, "inertial": 6}
+    if twin.touch is not None:
+        widths |= {"touch": len(TOUCHED)}
+    if twin.soft is not None:
+        widths |= {"nodes": twin.soft.qpos.size}
     edges = np.cumsum([0, *widths.values()])
     return {name: slice(int(a), int(b)) for name, a, b in zip(widths, edges, edges[1:], strict=False)}

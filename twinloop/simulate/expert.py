@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.randomize.draw import episode_rng
+from twinloop.randomize.draw import Draws, episode_rng
 from twinloop.simulate.actor import Act
 from twinloop.simulate.cell import length
+from twinloop.simulate.ending import fallen
 from twinloop.simulate.view import View
 from twinloop.twin.twin import Twin
 
@@ -29,16 +30,20 @@ YAW_TOLERANCE_RAD = 0.06
 LEAD_RAD = 0.2
 GRIPPED_N = 3.0
 LOST_M = 0.045
-FALLEN_M = 0.05
 FUNNEL = 1.5
+STOPS_M, SLOWS_M = 0.25, 0.4  # from the tool to a bystander's arm, for an expert that yields
+EVADES_M_S = 1.0
 UNTIL = {"arrived": 0, "gripped": 1, "opened": 2}
 
 
 @dataclass(frozen=True)
 class ExpertConfig:
+    """yields_to_people: slow down near a bystander's arm; wait, and make way upwards, while it is too near."""
+
     action_noise_rad: float = 0.005
     noise_memory_s: float = 0.3
     retries: int = 1
+    yields_to_people: bool = False
 
 
 class Expert:
@@ -78,7 +83,7 @@ class Expert:
         self._white = np.zeros((width, twin.longest_ticks + 1, joints))
         self._noise = np.zeros((width, joints))
 
-    def begin(self, ids: np.ndarray, attempts: np.ndarray) -> None:
+    def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
         self._phase[ids] = 0
         self._ticks[ids] = 0
         self._tick[ids] = 0
@@ -88,7 +93,7 @@ class Expert:
         self._target[ids] = self._home
         if self.config.action_noise_rad > 0:
             # One episode at a time: each has its own generator, whatever slot or batch it lands in.
-            for slot, attempt in zip(ids, attempts, strict=True):
+            for slot, attempt in zip(ids, draws.attempts[rows], strict=True):
                 rng = episode_rng(self.seed, int(attempt), stream="action noise")
                 rng.standard_normal(out=self._white[slot])
             self._noise[ids] = self.config.action_noise_rad * self._white[ids, 0]
@@ -104,12 +109,14 @@ class Expert:
             self._enter(cell, points, yaw)
             error, yaw_error = self._errors(cell, points, yaw)
             distance = length(error)
-        self._move(cell, error, distance, yaw_error)
+        pace = self._pace(cell)
+        self._move(cell, error, distance, yaw_error, pace)
         gripper = self.twin.robot.gripper
         opening = np.where(self._closed[self._phase], gripper.closed, gripper.open)
         noise = self._noise * self._noisy[self._phase, None]
         command = np.clip(self._target + noise, self._lowest, self._highest)
-        self._ticks += 1
+        # Waiting for somebody is no part of a phase's time.
+        self._ticks += 1 if pace is None else pace > 0
         self._tick = np.minimum(self._tick + 1, self._white.shape[1] - 1)
         self._drift_on()
         return Act(
@@ -150,15 +157,8 @@ class Expert:
         down = error[:, 2]
         sideways = np.sqrt(np.square(error[:, :2]).sum(axis=1))
         error[:, 2] = np.where(down < 0, np.minimum(down + FUNNEL * sideways, 0), down)
-        wanted = np.where(self._aligns[phase], self._nearest_grip(cell.object_yaw_rad, yaw), self._yaw)
+        wanted = np.where(self._aligns[phase], _nearest_grip(cell, yaw), self._yaw)
         return error, _wrapped(wanted - yaw)
-
-    def _nearest_grip(self, object_yaw: np.ndarray, tool_yaw: np.ndarray) -> np.ndarray:
-        """Of all turns that grip the object alike, the one closest to the tool's."""
-        symmetry = self.twin.object.yaw_symmetry_rad
-        if symmetry == 0:
-            return np.zeros_like(tool_yaw)
-        return object_yaw + symmetry * np.round((tool_yaw - object_yaw) / symmetry)
 
     def _advance(self, cell: View, distance: np.ndarray, yaw_error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Go on to the next phase, or back to the first after a lost grasp; which slots are over, which lost."""
@@ -175,7 +175,7 @@ class Expert:
         dropped = self._carrying[phase] & (apart > LOST_M)
         again = dropped & (self._retries < self.config.retries)
         late = ticks > self._longest[phase]
-        lost = (dropped & ~again) | (late & ~done) | (cell.object_position[:, 2] < cell.table_height_m - FALLEN_M)
+        lost = (dropped & ~again) | (late & ~done) | fallen(cell)
         finished = done & (phase == len(self._height) - 1)
 
         onward = done & ~finished & ~dropped
@@ -186,12 +186,26 @@ class Expert:
         self._fresh |= changed
         return finished | lost, lost
 
-    def _move(self, cell: View, error: np.ndarray, distance: np.ndarray, yaw_error: np.ndarray) -> None:
+    def _pace(self, cell: View) -> np.ndarray | None:
+        """(width,) share of the usual speed: less the nearer somebody's arm is. None where nobody looks."""
+        if not self.config.yields_to_people or "bystander" not in self.twin.surroundings:
+            return None
+        return np.clip((cell.bystander_distance_m - STOPS_M) / (SLOWS_M - STOPS_M), 0, 1)
+
+    def _move(
+        self, cell: View, error: np.ndarray, distance: np.ndarray, yaw_error: np.ndarray, pace: np.ndarray | None
+    ) -> None:
         """Advance the joint targets by one control period."""
         period = self.twin.control_period_s
         speed = np.minimum(self._speed[self._phase], APPROACH_PER_S * distance)
         speed = np.minimum(speed, np.sqrt(2 * ACCELERATION_M_S2 * distance))
+        if pace is not None:
+            speed = speed * pace
         wanted = error * (speed / np.maximum(distance, 1e-9))[:, None]
+        if pace is not None:
+            # Up and out of the way, unless the fingers are just closing or opening.
+            near = np.clip(1 - cell.bystander_distance_m / STOPS_M, 0, 1)
+            wanted[:, 2] += EVADES_M_S * near * (self._noisy[self._phase] > 0)
         change = wanted - self._velocity
         size = length(change)
         self._velocity += change * np.minimum(1, ACCELERATION_M_S2 * period / np.maximum(size, 1e-9))[:, None]
@@ -220,6 +234,13 @@ def _least_squares(jacobian: np.ndarray, twist: np.ndarray, homing: np.ndarray) 
     rest = twist - (jacobian * homing[:, None, :]).sum(axis=2)
     weights = np.linalg.solve(gram, rest[:, :, None])
     return (jacobian * weights).sum(axis=1) + homing
+
+
+def _nearest_grip(cell: View, tool_yaw: np.ndarray) -> np.ndarray:
+    """Of all turns that grip the object alike, the one closest to the tool's."""
+    symmetry, object_yaw = cell.object_yaw_symmetry_rad, cell.object_yaw_rad
+    turns = np.where(symmetry > 0, symmetry, 1.0)
+    return np.where(symmetry > 0, object_yaw + turns * np.round((tool_yaw - object_yaw) / turns), 0.0)
 
 
 def _yaw_of(axes: np.ndarray) -> np.ndarray:

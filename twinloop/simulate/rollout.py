@@ -91,8 +91,10 @@ class _Rollout:
             cell.finger_force_n, cell.support_force_n,
             act.phase, np.zeros((len(self.active), 2)),
             cell.penetration_m, cell.hardest_contact_n, cell.object_velocity,
-            *((cell.person_force_n,) if cell.twin.task.person else ()),
+            *((cell.person_force_n,) if cell.twin.has_person else ()),
             *((cell.wrench, cell.inertial) if cell.twin.has_wrist_sensors else ()),
+            *((cell.touch_n,) if cell.twin.touch is not None else ()),
+            *((cell.object_nodes.reshape(len(self.active), -1),) if cell.twin.soft is not None else ()),
         ])  # fmt: skip
         self.tape[ids, self.tick[ids]] = frame[ids]
 
@@ -142,7 +144,7 @@ class _Rollout:
                 self.filling = None
             self.cell.admit(ids, block.draws, rows)
             self.drive.begin(ids, block.draws, rows)
-            self.actor.begin(ids, block.draws.attempts[rows])
+            self.actor.begin(ids, block.draws, rows)
             self.active[ids] = True
             self.tick[ids] = 0
             self.row[ids] = rows

@@ -14,6 +14,16 @@ class View(Scene, Protocol):
         ...
 
     @property
+    def object_yaw_symmetry_rad(self) -> np.ndarray:
+        """(n,) the turn after which the object can be gripped alike; 0: any."""
+        ...
+
+    @property
+    def bystander_distance_m(self) -> np.ndarray:
+        """(n,) from the tool to somebody's arm, where there may be one."""
+        ...
+
+    @property
     def arm_position_rad(self) -> np.ndarray: ...
 
     def jacobian(self) -> np.ndarray:

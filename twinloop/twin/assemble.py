@@ -6,10 +6,17 @@ import mujoco
 import numpy as np
 
 from twinloop.errors import ModelError, nearest
+from twinloop.twin.bystander import NAME as BYSTANDER
 from twinloop.twin.clutter import furnish as furnish_clutter
-from twinloop.twin.objects import GEOM_TYPES, SceneObject
+from twinloop.twin.objects import SceneObject
 from twinloop.twin.robot import Robot
+from twinloop.twin.shapes import forms_of
+from twinloop.twin.soft import add_soft, soft_index
+from twinloop.twin.solid import PARTS, add_object, add_parts, free_parts, soften
+from twinloop.twin.surroundings import Kind
+from twinloop.twin.surroundings import furnish as furnish_surroundings
 from twinloop.twin.task import Task
+from twinloop.twin.touch import add_touch, pads_of, touch_index
 from twinloop.twin.twin import Twin
 
 PREFIX = "robot/"
@@ -33,6 +40,11 @@ def assemble(
     wrist_sensors: bool = False,
     clutter: bool = False,
     longest_delay_s: float = 0.0,
+    shapes: bool = False,
+    two_materials: bool = False,
+    soft_pads: bool = False,
+    touch: bool = False,
+    surroundings: frozenset[Kind] = frozenset(),
 ) -> Twin:
     """Compile a cell, with what is said to `compose`."""
     spec = compose(
@@ -45,9 +57,19 @@ def assemble(
         wrist_sensors=wrist_sensors,
         clutter=clutter,
         longest_delay_s=longest_delay_s,
+        shapes=shapes,
+        two_materials=two_materials,
+        soft_pads=soft_pads,
+        touch=touch,
+        surroundings=surroundings,
     )
     twin = _index(compiled(spec, robot, task), robot, task, thing, control_hz)
-    return replace(twin, longest_delay_s=longest_delay_s)
+    if soft_pads and not len(twin.pad_geoms):
+        raise ModelError(f"no geom of the fingers of robot {robot.name} touches things: it has no pads to be soft")
+    forms = forms_of(thing, cut=two_materials) if shapes or two_materials else None
+    if forms is not None:
+        free_parts(twin.model, twin.object_geoms, forms.solid[0])
+    return replace(twin, longest_delay_s=longest_delay_s, forms=forms, surroundings=surroundings)
 
 
 def compose(
@@ -61,12 +83,18 @@ def compose(
     wrist_sensors: bool = False,
     clutter: bool = False,
     longest_delay_s: float = 0.0,
+    shapes: bool = False,
+    two_materials: bool = False,
+    soft_pads: bool = False,
+    touch: bool = False,
+    surroundings: frozenset[Kind] = frozenset(),
 ) -> mujoco.MjSpec:
     """The cell before it is compiled: what the physics needs. Lights and cameras are for those who look.
 
     What makes the physics dearer is left out unless it is asked for: rolling friction where nothing rolls, an object
-    whose centre of mass may be moved, sensors at the wrist, things that stand about, and a history of commands as
-    long as the longest delay.
+    whose centre of mass may be moved, sensors at the wrist, things that stand about, people who reach in, a history of
+    commands as long as the longest delay, an object whose shape is drawn or whose surface is of two materials, pads
+    that give, and touch.
     """
     spec = mujoco.MjSpec()
     spec.modelname = f"{robot.name}/{task.name}"
@@ -74,13 +102,27 @@ def compose(
     _add_table(spec)
     robot_spec = robot.build()
     spec.attach(robot_spec, frame=spec.worldbody.add_frame(), prefix=PREFIX)
-    _add_object(spec, thing, rolls=thing.rolls or rolling_friction, simple=not off_centre_mass)
+    rolls = thing.rolls or rolling_friction or shapes
+    if thing.soft:
+        add_soft(spec, thing, rolls=rolls)
+    elif shapes or two_materials:
+        add_parts(spec, thing, rolls=rolls, cut=two_materials)
+    else:
+        add_object(spec, thing, rolls=rolls, simple=not off_centre_mass)
     task.furnish(spec)
     if clutter:
         furnish_clutter(spec)
-    _add_sensors(spec, robot, task)
+    furnish_surroundings(spec, thing, surroundings)
+    bystander = BYSTANDER if "bystander" in surroundings else ""
+    _add_sensors(spec, robot, task, "" if thing.soft else "object", bystander)
     if wrist_sensors:
         _add_wrist_sensors(spec, robot)
+    left, right = (PREFIX + name for name in robot.gripper.finger_bodies)
+    if touch:
+        add_touch(spec, (left, right), "" if thing.soft else "object")
+    if soft_pads:
+        for body in (left, right):
+            soften(spec.body(body))
     if longest_delay_s > 0:
         for actuator in spec.actuators:
             actuator.nsample = int(np.ceil(longest_delay_s / timestep_s)) + 1
@@ -116,31 +158,20 @@ def _add_table(spec: mujoco.MjSpec) -> None:
     )  # fmt: skip
 
 
-def _add_object(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool, simple: bool) -> None:
-    body = spec.worldbody.add_body(name="object", pos=[0.46, -0.13, thing.half_extents_m[2]])
-    body.simple = simple
-    body.add_freejoint(name="object")
-    # Priority: the object's friction and softness decide every contact it is in, so one row of the
-    # parameter table sets the contact and not the larger of two values.
-    body.add_geom(
-        name="object", type=GEOM_TYPES[thing.shape], size=thing.geom_size, mass=thing.mass_kg, rgba=thing.rgba,
-        contype=2, conaffinity=1, priority=1, condim=6 if rolls else 4, friction=[0.8, 0.005, 0.0002],
-        # Stiff enough that 40 N a finger sink in by 2 mm, as a rubber pad would, and no further.
-        solref=[0.01, 1], solimp=[0.95, 0.99, 0.001, 0.5, 2],
-    )  # fmt: skip
-
-
-def _add_sensors(spec: mujoco.MjSpec, robot: Robot, task: Task) -> None:
+def _add_sensors(spec: mujoco.MjSpec, robot: Robot, task: Task, thing: str, bystander: str) -> None:
+    """`thing`: the object's body; none for a soft one, whose contacts belong to no body. Then a finger's, or the
+    table's, contacts with anything are counted."""
     body, none = mujoco.mjtObj.mjOBJ_XBODY, mujoco.mjtObj.mjOBJ_UNKNOWN
     root = next(each.name for each in spec.worldbody.bodies if each.name.startswith(PREFIX))
     left, right = (PREFIX + name for name in robot.gripper.finger_bodies)
     for name, first, second, reduction, data in (
-        ("left_finger", left, "object", _NET_FORCE, _FORCE),
-        ("right_finger", right, "object", _NET_FORCE, _FORCE),
-        ("support", "table", "object", _NET_FORCE, _FORCE),
+        ("left_finger", left, thing, _NET_FORCE, _FORCE),
+        ("right_finger", right, thing, _NET_FORCE, _FORCE),
+        ("support", "table", thing, _NET_FORCE, _FORCE),
         ("deepest", "", "", _BY_DEPTH, _DISTANCE),
         ("hardest", "", "", _BY_FORCE, _FORCE),
         *((("person", task.person, root, _NET_FORCE, _FORCE),) if task.person else ()),
+        *((("bystander", bystander, root, _NET_FORCE, _FORCE),) if bystander else ()),
     ):
         sensor = spec.add_sensor(name=name, type=mujoco.mjtSensor.mjSENS_CONTACT)
         sensor.objtype, sensor.objname = (body, first) if first else (none, "")
@@ -165,7 +196,15 @@ def _index(model: mujoco.MjModel, robot: Robot, task: Task, thing: SceneObject, 
     joints = _ids(model, mujoco.mjtObj.mjOBJ_JOINT, robot.arm_joints, robot)
     fingers = _ids(model, mujoco.mjtObj.mjOBJ_JOINT, robot.gripper.joints, robot)
     actuators = _ids(model, mujoco.mjtObj.mjOBJ_ACTUATOR, (*robot.arm_actuators, robot.gripper.actuator), robot)
-    object_joint = model.joint("object").id
+    soft = soft_index(model) if thing.soft else None
+    if soft is None:
+        joint = model.joint("object").id
+        object_qpos, object_dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+    else:
+        object_qpos, object_dof = int(soft.qpos[0, 0]), int(soft.dofs[0, 0])
+    geoms = np.array([model.geom(name).id for name in PARTS[: int(model.body_geomnum[model.body("object").id])]])
+    left, right = (PREFIX + name for name in robot.gripper.finger_bodies)
+    tool = int(_ids(model, mujoco.mjtObj.mjOBJ_SITE, (robot.tool_site,), robot)[0])
     clutter = [index for index in range(model.nbody) if model.body(index).name.startswith("clutter/")]
     sensors = {}
     for number in range(model.nsensor):
@@ -177,9 +216,11 @@ def _index(model: mujoco.MjModel, robot: Robot, task: Task, thing: SceneObject, 
         arm_controls=actuators[:-1], arm_filters=model.actuator_actadr[actuators[:-1]],
         gripper_control=int(actuators[-1]),
         gripper_qpos=model.jnt_qposadr[fingers], gripper_dofs=model.jnt_dofadr[fingers],
-        tool_site=int(_ids(model, mujoco.mjtObj.mjOBJ_SITE, (robot.tool_site,), robot)[0]),
-        object_body=model.body("object").id, object_geom=model.geom("object").id,
-        object_qpos=int(model.jnt_qposadr[object_joint]), object_dof=int(model.jnt_dofadr[object_joint]),
+        tool_site=tool,
+        object_body=model.body("object").id, object_geom=int(geoms[0]),
+        object_qpos=object_qpos, object_dof=object_dof, object_geoms=geoms, soft=soft,
+        pad_geoms=np.concatenate([pads_of(model, model.body(name).id) for name in (left, right)]),
+        touch=touch_index(model, (left, right), tool, sensors) if "left_touch" in sensors else None,
         table_body=model.body("table").id, target_mocap=int(model.body_mocapid[model.body("target").id]),
         clutter_mocaps=model.body_mocapid[clutter], sensors=sensors,
     )  # fmt: skip

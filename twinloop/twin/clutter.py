@@ -6,6 +6,8 @@ import mujoco
 import numpy as np
 
 from twinloop.twin.objects import GEOM_TYPES
+from twinloop.twin.placing import pushed_away
+from twinloop.twin.table import surface_m
 
 # name -> shape, half extents (m), where it usually stands (m), colour. Lower than the hand passes over them.
 THINGS = {
@@ -34,16 +36,8 @@ def poses(draw: Mapping[str, np.ndarray], object_pose: np.ndarray, goal_pose: np
     for number, (name, (_, half, usual, _)) in enumerate(THINGS.items()):
         place = np.array(usual) + np.column_stack([draw[f"clutter_place_cm.{name}_{axis}"] for axis in "xy"]) / 100
         for keep_clear in (object_pose[:, :2], goal_pose[:, :2]):
-            place = _pushed_away(place, keep_clear)
+            place = pushed_away(place, keep_clear, CLEARANCE_M)
         stands = number < np.round(draw["clutter_count"])
         out[:, number, :2] = place
-        out[:, number, 2] = np.where(stands, draw["table_height_cm"] / 100 + half[2], PARKED_M)
+        out[:, number, 2] = np.where(stands, surface_m(draw, place) + half[2], PARKED_M)
     return out
-
-
-def _pushed_away(place: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """Straight away from the point, as far as the clearance asks."""
-    offset = place - point
-    distance = np.sqrt(np.square(offset).sum(axis=1))
-    missing = np.maximum(CLEARANCE_M - distance, 0)
-    return place + offset / np.maximum(distance, 1e-6)[:, None] * missing[:, None]

@@ -16,9 +16,10 @@ GEOM_TYPES = {
 
 @dataclass(frozen=True)
 class SceneObject:
-    """A rigid object at rest: `half_extents_m` along x, y, z; the gripper closes along its y axis.
+    """An object at rest: `half_extents_m` along x, y, z; the gripper closes along its y axis.
 
     `yaw_symmetry_rad` is the turn about the vertical after which it can be gripped alike (0: any turn).
+    `young_kpa`: its stiffness if it is soft (a box then); 0 for a rigid one.
     """
 
     name: str
@@ -27,6 +28,7 @@ class SceneObject:
     yaw_symmetry_rad: float
     mass_kg: float = 0.15
     rgba: tuple[float, float, float, float] = (0.86, 0.34, 0.16, 1.0)
+    young_kpa: float = 0.0
 
     @property
     def geom_size(self) -> tuple[float, float, float]:
@@ -41,6 +43,10 @@ class SceneObject:
     @property
     def bounding_radius_m(self) -> float:
         return float(np.linalg.norm(self.half_extents_m))
+
+    @property
+    def soft(self) -> bool:
+        return self.young_kpa > 0
 
     @property
     def rolls(self) -> bool:
@@ -58,5 +64,8 @@ OBJECTS = {
         SceneObject("tower", "box", (0.02, 0.02, 0.035), QUARTER, mass_kg=0.2, rgba=(0.3, 0.6, 0.35, 1.0)),
         SceneObject("can", "cylinder", (0.024, 0.024, 0.032), 0.0, mass_kg=0.2, rgba=(0.75, 0.2, 0.25, 1.0)),
         SceneObject("puck", "cylinder", (0.03, 0.03, 0.014), 0.0, mass_kg=0.1, rgba=(0.15, 0.15, 0.18, 1.0)),
+        SceneObject(
+            "sponge", "box", (0.03, 0.022, 0.02), HALF, mass_kg=0.05, rgba=(0.9, 0.76, 0.2, 1.0), young_kpa=100
+        ),
     )
 }

@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 import mujoco
 import numpy as np
 
+from twinloop.twin.failure import COMMON, Failure
 from twinloop.twin.objects import SceneObject
 
 
@@ -76,6 +77,7 @@ class Task:
     success: Scene -> (n,) bool, asked after the last phase.
     goal_poses: (values of the draw, seconds since the start) -> (n, 7), for a goal that moves by itself.
     person: the body that is somebody, where there is a person: how hard the robot touches it is watched.
+    failures: names for what goes wrong, the first that holds is given.
     """
 
     name: str
@@ -89,3 +91,4 @@ class Task:
     success: Callable[[Scene], np.ndarray]
     goal_poses: Callable[[Mapping[str, np.ndarray], np.ndarray], np.ndarray] | None = None
     person: str = ""
+    failures: tuple[Failure, ...] = COMMON

@@ -1,13 +1,17 @@
 """Twin: a compiled cell, and where in its arrays everything is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import mujoco
 import numpy as np
 
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.robot import Robot
+from twinloop.twin.shapes import Forms, name_of
+from twinloop.twin.soft import SoftIndex
+from twinloop.twin.surroundings import Kind
 from twinloop.twin.task import Task
+from twinloop.twin.touch import TouchIndex
 
 
 @dataclass(frozen=True)
@@ -16,6 +20,9 @@ class Twin:
 
     The index arrays are into the model's joints, state and controls; sensor ranges are into `sensordata`.
     `arm_filters` are the activations of actuators that filter their commands, -1 for those that do not.
+    `object_geoms` are all that the object is made of, `object_geom` the first. A soft object's body is the
+    frame that fits it, its geom is for those who look, and `soft` says where its corners are. `forms` are the shapes
+    that an episode may draw.
     """
 
     model: mujoco.MjModel
@@ -42,6 +49,12 @@ class Twin:
     clutter_mocaps: np.ndarray
     sensors: dict[str, slice]
     longest_delay_s: float = 0.0
+    object_geoms: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
+    pad_geoms: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
+    forms: Forms | None = None
+    soft: SoftIndex | None = None
+    touch: TouchIndex | None = None
+    surroundings: frozenset[Kind] = frozenset()
 
     @property
     def control_period_s(self) -> float:
@@ -62,8 +75,31 @@ class Twin:
         return "force" in self.sensors
 
     @property
+    def has_person(self) -> bool:
+        """Is there somebody whom the robot may touch: the task's person, or a bystander?"""
+        return bool(self.task.person) or "bystander" in self.surroundings
+
+    def mocap(self, body: str) -> int:
+        """Where a body that moves by itself is in the engine's array of such bodies."""
+        return int(self.model.body_mocapid[self.model.body(body).id])
+
+    @property
     def instruction(self) -> str:
         return self.task.instruction.format(object=self.object.name)
+
+    def pose_object(self, data: mujoco.MjData, environment: np.ndarray) -> None:
+        """Put the object where a row of the tape has it: its pose first and, of a soft one, its corners last."""
+        pose = environment[:7]
+        if self.soft is None:
+            data.qpos[self.object_qpos : self.object_qpos + 7] = pose
+            return
+        frame = int(self.model.body_mocapid[self.object_body])
+        data.mocap_pos[frame], data.mocap_quat[frame] = pose[:3], pose[3:]
+        data.qpos[self.soft.qpos] = environment[-self.soft.qpos.size :].reshape(-1, 3) - self.soft.home_m
+
+    def instruction_for(self, draw_shape: float) -> str:
+        """The instruction of an episode that has drawn this shape."""
+        return self.task.instruction.format(object=name_of(self.object, draw_shape))
 
     @property
     def longest_ticks(self) -> int:

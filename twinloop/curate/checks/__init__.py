@@ -1,7 +1,8 @@
 """The plausibility checks, one a file, in the order in which they are asked.
 
 An episode is rejected for the first that fails: what makes the others meaningless comes first, success last,
-so that "success" as a reason means a clean simulation of a failed attempt.
+so that "success" as a reason means a clean simulation of a failed attempt. Who is hit hard is named before the
+signs of any hard hit: overlap, force and jumps.
 """
 
 from twinloop.curate.check import Check
@@ -22,10 +23,10 @@ CHECKS: tuple[Check, ...] = (
     DIVERGENCE,
     NON_FINITE,
     WORKSPACE,
+    PERSON_FORCE,
     OBJECT_JUMP,
     PENETRATION,
     CONTACT_FORCE,
-    PERSON_FORCE,
     JOINT_POSITION,
     JOINT_VELOCITY,
     JOINT_TORQUE,

@@ -9,7 +9,7 @@ from twinloop.twin.twin import Twin
 
 
 def hardest(episodes: Episodes, twin: Twin, _config: CurateConfig) -> np.ndarray:
-    if not twin.task.person:
+    if not twin.has_person:
         return np.zeros(len(episodes.lengths))
     return episodes.worst(episodes["person_force"][:, 0])
 

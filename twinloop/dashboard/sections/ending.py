@@ -13,12 +13,13 @@ from twinloop.dashboard.svg import number
 TITLE = "Duration and endings"
 BINS = 30
 MOST_PHASES = 20
+MOST_FAILURES = 12
 
 
 def section(material: Material) -> Section:
     if not material.summary.accepted.trials:
         return Section("endings", TITLE, text("No attempt has been written yet."))
-    return Section("endings", TITLE, cards([_durations(material), _endings(material)]))
+    return Section("endings", TITLE, cards([_durations(material), _endings(material), *_failures(material)]))
 
 
 def _durations(material: Material) -> str:
@@ -64,3 +65,13 @@ def _endings(material: Material) -> str:
         "gave up there, or lost the object."
     )
     return card(heading, bars(rows, "rejected episodes by last phase", total=sum(ends.values())), said)
+
+
+def _failures(material: Material) -> list[str]:
+    """What went wrong, in the task's own words; data from elsewhere may not say."""
+    failures = material.attempts.failures
+    if not failures:
+        return []
+    rows = [Bar(name.replace("_", " "), count, "bad") for name, count in list(failures.items())[:MOST_FAILURES]]
+    said = "Told from what happened to object and hand. An attempt that failed has one of these names."
+    return [card("What went wrong", bars(rows, "failed attempts by name", total=sum(failures.values())), said)]

@@ -1,10 +1,10 @@
 """Where in the parameters' ranges episodes succeed, and where they do not."""
 
+from twinloop.curate.rates import ParameterRates
 from twinloop.dashboard.charts import rates
 from twinloop.dashboard.labels import unit_label, with_unit
 from twinloop.dashboard.material import Material
 from twinloop.dashboard.page import Section, card, cards, text
-from twinloop.dashboard.rates import ParameterRates
 from twinloop.dashboard.svg import number, percent
 
 MOST_COLUMNS = 24
@@ -32,7 +32,7 @@ def section(material: Material) -> Section:
         lead += text("No parameter clearly lowers success anywhere in its range.")
     if len(found) > MOST_COLUMNS:
         lead += text(f"The first {MOST_COLUMNS} of {len(found)} parameters are drawn.")
-    inner = lead + cards([_chart(each) for each in found[:MOST_COLUMNS]], "medium")
+    inner = lead + cards([rate_card(each) for each in found[:MOST_COLUMNS]], "medium")
     return Section("success", TITLE, inner, tuple(map(fall_sentence, falls[:MOST_FINDINGS])))
 
 
@@ -51,7 +51,7 @@ def fall_sentence(found: ParameterRates) -> str:
     )
 
 
-def _chart(found: ParameterRates) -> str:
+def rate_card(found: ParameterRates) -> str:
     chart = rates(found, unit_label(found.column), f"success against {found.column}")
     said = fall_sentence(found) or f"No clear fall (association {found.strength:.2f} of 1)."
     return card(found.column, chart, said, called=found.fall is not None)

@@ -54,7 +54,7 @@ def _body(spec: str) -> "Body":
     try:
         import pydrake  # noqa: F401
     except ImportError:
-        raise UsageError(f"rehearsal:{spec}: needs Drake; pip install 'twinloop[rehearsal]'") from None
+        raise UsageError(f"rehearsal:{spec}: needs Drake; pip install --no-deps drake") from None
     from twinloop.deploy.rehearsal.body import Body
 
     return Body(cell, id=f"rehearsal:{spec}")

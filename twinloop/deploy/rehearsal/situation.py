@@ -8,7 +8,7 @@ import numpy as np
 
 from twinloop.deploy.rehearsal.cell_file import CellConfig, chosen
 from twinloop.deploy.rehearsal.plant import Fixture
-from twinloop.randomize.draw import episode_rng
+from twinloop.randomize.draw import episode_rng, nominal_values
 from twinloop.twin.clutter import THINGS
 from twinloop.twin.clutter import poses as clutter_poses
 from twinloop.twin.objects import GEOM_TYPES, SceneObject
@@ -56,8 +56,9 @@ def situation_of(cell: CellConfig, episode: int) -> Situation:
     values = chosen(cell, rng)
     item = cell.pool[int(rng.integers(len(cell.pool)))]
     thing = item.solid(mass_scale=values["object_mass_scale"], size_scale=values["object_size_scale"])
+    fixed = {name: np.array([value]) for name, value in values.items()}
     # The solid has its size already.
-    columns = {name: np.array([value]) for name, value in values.items()} | {"object_size_scale": np.ones(1)}
+    columns = nominal_values(1) | fixed | {"object_size_scale": np.ones(1)}
     start = PICK_AND_PLACE.start(columns, 1, thing)
     human = bool(rng.random() < values["human_present_share"])
     at_s, angle = float(rng.uniform(0.4, 1.4)), rng.uniform(0, 2 * np.pi)

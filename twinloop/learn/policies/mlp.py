@@ -18,6 +18,8 @@ class Mlp(Policy):
         self, space: Space, scales: Scales, *, horizon: int = 16, executed: int = 8, width: int = 384, depth: int = 3
     ):
         super().__init__()
+        if space.pictures:
+            raise ValueError(f"mlp reads no pictures ({space.pictures[0].name}); act and flow do")
         self.horizon, self.executed, self._width, self._depth = horizon, executed, width, depth
         self._actions = space.action.shape[0]
         self.vectors, self.code = VectorInputs(space, scales), ActionCode(space, scales)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import mujoco
 import numpy as np
 
+from twinloop.twin.failure import FELL_OFF_TABLE, NEVER_GRASPED, NEVER_REACHED, Ending, Failure
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.task import Phase, Scene, Start, Task
 from twinloop.twin.tasks.pick_and_place import OBJECT_XY_M, PICK_AND_PLACE, left_at_goal, object_poses
@@ -53,7 +54,8 @@ def hand_poses(draw: Mapping[str, np.ndarray], time_s: np.ndarray) -> np.ndarray
     since = time_s - draw["hand_arrival_s"]
     # In, as a share of the way: half, a pause, the other half.
     arrived = np.clip(since / travel_s, 0, 0.5) + np.clip((since - travel_s / 2 - pause_s) / travel_s, 0, 0.5)
-    left = np.clip((since - travel_s - pause_s - draw["hand_patience_s"]) / travel_s, 0, 1)
+    back_s = np.where(draw["hand_withdrawal_s"] > 0, draw["hand_withdrawal_s"], travel_s)
+    left = np.clip((since - travel_s - pause_s - draw["hand_patience_s"]) / back_s, 0, 1)
     away = 1 - arrived + left
     reach = np.column_stack([draw[f"hand_reach_cm.{axis}"] for axis in "xyz"]) / 100
     yaw = np.deg2rad(draw["hand_turn_deg"])
@@ -62,6 +64,32 @@ def hand_poses(draw: Mapping[str, np.ndarray], time_s: np.ndarray) -> np.ndarray
     poses[:, 2] += draw["table_height_cm"] / 100
     poses[:, 3], poses[:, 6] = np.cos(yaw / 2), np.sin(yaw / 2)
     return poses
+
+
+def arrives_s(draw: Mapping[str, np.ndarray]) -> np.ndarray:
+    """(n,) when the hand has come to rest where it waits."""
+    return draw["hand_arrival_s"] + np.linalg.norm(FROM_M) / draw["hand_speed_m_s"] + draw["hand_hesitation_s"]
+
+
+def leaves_s(draw: Mapping[str, np.ndarray]) -> np.ndarray:
+    """(n,) when the hand begins to withdraw."""
+    return arrives_s(draw) + draw["hand_patience_s"]
+
+
+def _too_early(end: Ending) -> np.ndarray:
+    return end.released & (end.released_s < arrives_s(end.drawn))
+
+
+FAILURES = (
+    FELL_OFF_TABLE,
+    NEVER_REACHED,
+    NEVER_GRASPED,
+    Failure("dropped_before_release", "it was lost on the way", lambda end: ~end.holding & ~end.released),
+    Failure("released_too_early", "it was let go before the hand had come to rest", _too_early),
+    Failure("no_receiver", "the hand had not come yet", lambda end: end.ended_s < arrives_s(end.drawn)),
+    Failure("hand_withdrew", "the hand left before it was served", lambda end: end.ended_s > leaves_s(end.drawn)),
+    Failure("slipped_off_palm", "it was let go at the hand and did not stay there", lambda end: end.released),
+)
 
 
 def success(scene: Scene) -> np.ndarray:
@@ -81,4 +109,5 @@ HANDOVER = Task(
     success=success,
     goal_poses=hand_poses,
     person="target",
+    failures=FAILURES,
 )

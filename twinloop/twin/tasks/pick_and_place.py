@@ -6,6 +6,8 @@ import mujoco
 import numpy as np
 
 from twinloop.twin.objects import SceneObject
+from twinloop.twin.shapes import half_extents_m
+from twinloop.twin.table import laid
 from twinloop.twin.task import Phase, Scene, Start, Task
 
 OBJECT_XY_M = (0.46, -0.13)
@@ -43,9 +45,9 @@ def object_poses(
     poses = np.zeros((count, 7))
     poses[:, 0] = xy_m[0] + draw["object_position_noise_cm.x"] / 100
     poses[:, 1] = xy_m[1] + draw["object_position_noise_cm.y"] / 100
-    poses[:, 2] = draw["table_height_cm"] / 100 + thing.half_extents_m[2] * draw["object_size_scale"]
+    poses[:, 2] = draw["table_height_cm"] / 100 + half_extents_m(thing, draw)[:, 2]
     poses[:, 3], poses[:, 6] = np.cos(yaw / 2), np.sin(yaw / 2)
-    return poses
+    return laid(draw, poses)
 
 
 def start(draw: Mapping[str, np.ndarray], count: int, thing: SceneObject) -> Start:
@@ -54,7 +56,7 @@ def start(draw: Mapping[str, np.ndarray], count: int, thing: SceneObject) -> Sta
     goal[:, 1] = TARGET_XY_M[1] + draw["target_position_noise_cm.y"] / 100
     goal[:, 2] = draw["table_height_cm"] / 100
     goal[:, 3] = 1
-    return Start(object_poses(draw, count, thing, OBJECT_XY_M), goal)
+    return Start(object_poses(draw, count, thing, OBJECT_XY_M), laid(draw, goal))
 
 
 def anchors(scene: Scene) -> Mapping[str, np.ndarray]:

@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from twinloop.errors import StorageError
+from twinloop.errors import CorruptError, StorageError
 
 _BUFFER_BYTES = 1 << 20  # a Parquet file comes in pages of a few kilobytes
+_COPIED_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,20 @@ def write_file(path: Path, data) -> FileDigest:
     with DurableFile(path) as file:
         file.write(data)
     return file.digest
+
+
+def copy_file(source: Path, target: Path, committed: FileDigest) -> None:
+    """A read-only copy of a file that was committed with this digest, or CorruptError."""
+    target.unlink(missing_ok=True)
+    try:
+        with source.open("rb") as original, DurableFile(target) as copy:
+            while part := original.read(_COPIED_BYTES):
+                copy.write(part)
+    except FileNotFoundError:
+        raise CorruptError(f"{source}: is missing, though the manifest lists it") from None
+    if copy.digest != committed:
+        raise CorruptError(f"{source}: has another content than was committed")
+    target.chmod(stat.S_IMODE(target.stat().st_mode) & ~0o222)
 
 
 def replace_file(path: Path, data: bytes, *, scratch: Path) -> FileDigest:

@@ -1,0 +1,102 @@
+"""How long a policy takes to answer: batch 1 on one core, in milliseconds, computed by torch and by ONNX Runtime.
+
+    python benchmarks/inference.py [--json] [--repeats 1000] [CHECKPOINT ...]
+
+Without checkpoints: every kind at its default size, on the default cell, and those that see also with a camera of
+640 × 480. Their numbers are untrained, which changes no time. Measured is all of it: from what sensors give (pictures
+are made small too) to actions in their units.
+"""
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from twinloop.learn.brain import Brain
+from twinloop.learn.checkpoint import load
+from twinloop.learn.onnx import export_onnx
+from twinloop.learn.onnx_brain import OnnxBrain
+from twinloop.learn.policies import POLICIES
+from twinloop.learn.policy import Policy
+from twinloop.learn.scales import blank_scales
+from twinloop.learn.space import Space
+from twinloop.learn.torch_brain import TorchBrain
+from twinloop.observe.recording import Feature
+from twinloop.pipeline.embedded import embedded_config
+from twinloop.pipeline.generate import header_of
+
+CAMERA = Feature("observation.images.front", "video", (480, 640, 3), ("height", "width", "channels"), "RGB")
+WARMUP = 20
+
+
+@dataclass(frozen=True)
+class Latency:
+    median_ms: float
+    p99_ms: float
+
+
+def latency(brain: Brain, *, repeats: int, seed: int) -> Latency:
+    """Of one situation at a time, each another. Torch's threads are the caller's to set."""
+    rng = np.random.default_rng(seed)
+    noise = rng.normal(size=(1, brain.horizon, brain.space.action.shape[0]))
+    took_s = []
+    for _ in range(WARMUP + repeats):
+        seen = {
+            each.name: rng.integers(0, 256, (1, *each.shape), dtype=np.uint8)
+            if each.is_picture
+            else rng.normal(size=(1, *each.shape))
+            for each in brain.space.inputs
+        }
+        begin = time.perf_counter()
+        brain.chunks(seen, instructions=[""], real=False, noise=noise)
+        took_s.append(time.perf_counter() - begin)
+    median, p99 = np.percentile(took_s[WARMUP:], [50, 99]) * 1e3
+    return Latency(round(float(median), 4), round(float(p99), 4))
+
+
+def both(policy: Policy, space: Space, *, repeats: int, seed: int) -> dict[str, object]:
+    """The policy by torch and by ONNX Runtime, one thread each."""
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as folder:
+        parity = export_onnx(policy, space, Path(folder) / "policy.onnx", card_digest="", seed=seed)
+        brains = {"torch": TorchBrain(space, policy), "onnx": OnnxBrain(parity.path, threads=1)}
+        figures = {name: asdict(latency(brain, repeats=repeats, seed=seed)) for name, brain in brains.items()}
+    count = sum(each.numel() for each in policy.parameters())
+    return {"parameters": count, "max_abs_difference": parity.max_abs_difference, **figures}
+
+
+def untrained() -> Iterator[tuple[str, Policy, Space]]:
+    space = Space.of(header_of(embedded_config(), "benchmark", 1, False))
+    for name, kind in POLICIES.items():
+        horizon = int(kind.default_settings()["horizon"])
+        yield name, kind(space, blank_scales(space, horizon)), space
+        if "image_size" in kind.default_settings():
+            seeing = replace(space, inputs=(*space.inputs, CAMERA))
+            yield f"{name}, one camera", kind(seeing, blank_scales(seeing, horizon)), seeing
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("checkpoints", nargs="*", type=Path, metavar="CHECKPOINT")
+    parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+    parser.add_argument("--repeats", type=int, default=1000)
+    given = parser.parse_args()
+    loaded = [(path.name, load(path)) for path in given.checkpoints]
+    measured = [(name, each.policy, each.card.space) for name, each in loaded] or list(untrained())
+    figures = {name: both(policy, space, repeats=given.repeats, seed=0) for name, policy, space in measured}
+    if given.json:
+        print(json.dumps({"cores": os.cpu_count(), "repeats": given.repeats, "batch": 1, "policies": figures}))
+        return
+    for name, each in figures.items():
+        print(name, each)
+
+
+if __name__ == "__main__":
+    main()

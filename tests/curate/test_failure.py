@@ -1,0 +1,102 @@
+"""Failures have names: told from what happened, and given to every attempt that did not succeed and to no other."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.conftest import SEED_RANGES, Simulate
+from twinloop.curate.failure import DIVERGED, TIMEOUT, failures_of
+from twinloop.curate.limits import CurateConfig
+from twinloop.randomize.distribution import Constant, Distribution, Uniform
+from twinloop.simulate.episodes import Episodes
+from twinloop.simulate.expert import ExpertConfig
+from twinloop.twin.assemble import assemble
+from twinloop.twin.failure import COMMON
+from twinloop.twin.objects import OBJECTS
+from twinloop.twin.robots.franka_panda import FRANKA_PANDA
+from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
+from twinloop.twin.twin import Twin
+
+LIMITS = CurateConfig()
+
+
+def names(simulate: Simulate, twin: Twin, *, count: int = 2, **drawn: float) -> tuple[str, ...]:
+    ranges: dict[str, Distribution] = {name: Constant(value) for name, value in drawn.items()}
+    return failures_of(simulate(count, of=twin, ranges=ranges, expert=ExpertConfig(retries=0)), twin, LIMITS)
+
+
+def test_success_has_no_name_and_every_failure_has_one(simulate: Simulate, twin: Twin):
+    mixed = simulate(48, ranges={**SEED_RANGES, "friction_coefficient": Uniform(0.01, 0.05)})
+    assert 0 < mixed.success.mean() < 1
+    found = np.array(failures_of(mixed, twin, LIMITS))
+    np.testing.assert_array_equal(found == "", mixed.success)
+    assert set(found) <= {"", TIMEOUT, *(failure.name for failure in COMMON)}
+
+
+@pytest.mark.parametrize(
+    ("failure", "drawn"),
+    [
+        ("never_grasped", {"grip_force_scale": 0.01}),  # too weak to hold anything
+        ("never_grasped", {"object_size_scale": 2.0}),  # 80 mm do not fit between the fingers
+        ("dropped_in_lift", {"friction_coefficient": 0.05, "object_mass_kg": 0.6}),  # slips through them
+        ("fell_off_table", {"gravity_tilt_deg": 15.0, "friction_coefficient": 0.12}),  # a slide
+        ("timeout", {"target_position_noise_cm": 25.0}),  # farther than the arm reaches
+    ],
+)
+def test_what_a_draw_causes_is_what_it_is_called(simulate: Simulate, twin: Twin, failure: str, drawn: dict):
+    assert names(simulate, twin, **drawn) == (failure, failure)
+
+
+def test_an_arm_too_weak_to_move_never_reaches_the_object(simulate: Simulate, twin: Twin):
+    held_back = replace(twin, robot=replace(twin.robot, velocity_limits_rad_s=(0.001,) * 7))
+    episodes = simulate(1, of=held_back)
+    assert failures_of(episodes, held_back, LIMITS) == ("never_reached",)
+
+
+def test_what_was_put_down_elsewhere_missed_the_goal(simulate: Simulate, twin: Twin):
+    """A zone so small that the expert's aim is not good enough."""
+    exacting = replace(
+        twin, task=replace(PICK_AND_PLACE, success=lambda scene: np.zeros(len(scene.goal_position), bool))
+    )
+    assert failures_of(simulate(2, of=exacting), exacting, LIMITS) == ("missed_goal",) * 2
+
+
+def test_what_is_lost_on_the_way_was_dropped_in_transfer(few: Episodes, twin: Twin):
+    """An episode cut short in its transfer, with nothing between the fingers any more."""
+    stop = int(np.flatnonzero(few["phase"][: few.lengths[0], 0] == 4)[8])
+    tape = few.tape[:stop].copy()
+    tape[-3:, few.channels["contact"]] = 0
+    lost = replace(
+        few, tape=tape, lengths=np.append(stop, np.zeros(11, int)), success=np.zeros(12, bool), lost=np.ones(12, bool)
+    )
+    assert failures_of(lost, twin, LIMITS)[0] == "dropped_in_transfer"
+    # Still gripped, and given up: what the fingers touch is not what they hold.
+    gripped = replace(lost, tape=few.tape[:stop])
+    assert failures_of(gripped, twin, LIMITS)[0] == "dropped_in_transfer"
+    # Gripped to the end of its time.
+    assert failures_of(replace(gripped, lost=np.zeros(12, bool)), twin, LIMITS)[0] == TIMEOUT
+
+
+def test_what_stands_in_the_way_makes_some_fail(simulate: Simulate):
+    obstructed = assemble(FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["cube"], surroundings=frozenset({"item"}))
+    ranges: dict[str, Distribution] = {
+        "unexpected_item_probability": Constant(1.0),
+        "unexpected_item_place_cm": Uniform(-12.0, 12.0),
+        "unexpected_item_height_cm": Uniform(5.0, 20.0),
+    }
+    assert 0.4 < simulate(48, of=obstructed, ranges=ranges).success.mean() < 1
+
+
+def test_a_diverged_episode_is_called_that_even_without_a_frame(few: Episodes, twin: Twin):
+    diverged = np.zeros(12, bool)
+    diverged[[0, 5]] = True
+    lengths = few.lengths.copy()
+    lengths[0] = 0
+    broken = replace(
+        few, diverged=diverged, lengths=lengths, tape=few.tape[few.lengths[0] :], success=few.success & ~diverged
+    )
+    found = failures_of(broken, twin, LIMITS)
+    assert [number for number, name in enumerate(found) if name == DIVERGED] == [0, 5]
+    nothing = replace(few, diverged=np.ones(12, bool), lengths=np.zeros(12, int), tape=few.tape[:0])
+    assert set(failures_of(nothing, twin, LIMITS)) == {DIVERGED}

@@ -1,0 +1,72 @@
+"""The page of an evaluation: what it says is what was counted, and nothing in it is loaded from anywhere."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+
+from tests.gate.made_up import PHASES, evaluation_of
+from twinloop.dashboard.evaluation import render_evaluation, write_evaluation_report
+from twinloop.gate import Evaluation, compare
+
+SOME = np.arange(90) % 3 > 0
+
+
+def test_success_and_phases_are_told_with_their_intervals():
+    page = render_evaluation(evaluation_of(SOME))
+    assert "66.7 %" in page
+    assert "95 % interval 56.4 % to 75.5 %" in page
+    for name in PHASES:
+        assert f">{name}</text>" in page
+    assert "seed 7, 30 failed" in page
+
+
+def test_every_chart_is_well_formed():
+    page = render_evaluation(evaluation_of(SOME), comparison=compare(evaluation_of(SOME), evaluation_of(~SOME)))
+    charts = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
+    assert len(charts) >= 4
+    for chart in charts:
+        ElementTree.fromstring(chart)
+
+
+def test_each_failure_can_be_made_again_from_what_is_written():
+    page = render_evaluation(evaluation_of(SOME))
+    assert page.count(f"{'c' * 12} · 7 · ") == 30
+
+
+def test_a_comparison_says_who_is_better_or_that_nobody_knows():
+    good, bad = evaluation_of(np.ones(60), name="good"), evaluation_of(np.arange(60) % 2, name="bad")
+    assert "good is better than bad on the same 60 draws: +50.0 points" in render_evaluation(
+        good, comparison=compare(good, bad)
+    )
+    assert "bad is worse than good" in render_evaluation(bad, comparison=compare(bad, good))
+    assert "No difference between good and good" in re.sub(
+        r" \(d{8}\)", "", render_evaluation(good, comparison=compare(good, good))
+    )
+
+
+def test_a_policy_that_never_succeeds_has_a_page_too():
+    page = render_evaluation(evaluation_of(np.zeros(10)))
+    assert "No episode succeeded." in page
+    assert "<svg" in page
+
+
+def test_films_are_inside_the_page_and_nothing_else_may_be_loaded(tmp_path: Path):
+    film = tmp_path / "a.mp4"
+    film.write_bytes(b"not really a film")
+    found = evaluation_of(SOME)
+    assert "media-src" not in write_evaluation_report(found, tmp_path).read_text()
+    page = write_evaluation_report(found, tmp_path, clips={4: film}).read_text()
+    assert "default-src 'none'; style-src 'unsafe-inline'; media-src data:" in page
+    assert 'src="data:video/mp4;base64,bm90IHJlYWxseSBhIGZpbG0="' in page
+    assert not re.search(r"(src|href)=[\"'](?!data:|#)", page)
+
+
+def test_names_from_outside_are_text():
+    found = evaluation_of(SOME)
+    evil = Evaluation(replace(found.subject, checkpoint="<script>x</script>", task="<b>"), found.outcomes)
+    page = render_evaluation(evil)
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page

@@ -1,0 +1,27 @@
+"""The law of the table: a row that changes nothing is a bug. Each is swept alone, as its picture in the docs is."""
+
+import pytest
+
+from twinloop.dashboard.effects.picture import picture_of
+from twinloop.dashboard.effects.strips import Studio
+from twinloop.errors import RenderError
+from twinloop.observe.gl import context
+from twinloop.randomize.table import TABLE
+
+pytest.importorskip("PIL", reason="needs twinloop[view]")
+
+
+@pytest.fixture(scope="module")
+def studio() -> Studio:
+    try:
+        context()
+    except RenderError as error:
+        pytest.skip(f"no pictures here: {error}")
+    return Studio()
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
+def test_low_and_high_differ_measurably(row, studio: Studio):
+    picture = picture_of(row, studio)
+    assert picture.clearness >= 1, f"{row.name}: the most it changes is {picture.look}, and that by too little to see"
+    assert len(picture.content) < 26_000

@@ -1,0 +1,63 @@
+"""Laws of filming: whoever is slow is waited for, and nothing is dropped."""
+
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from twinloop.dataset import Dataset, video
+from twinloop.errors import RenderError
+from twinloop.observe.gl import context
+from twinloop.observe.renderer import Renderer
+from twinloop.pipeline.config import config_from_text
+from twinloop.pipeline.generate import generate
+
+CONFIG = """
+cameras:
+  front: {position_m: [1.2, -0.3, 0.65], look_at_m: [0.42, 0.0, 0.12], width: 32, height: 32, rate_hz: 10, depth: true}
+randomization:
+  visual: {read_noise: [0, 2], shutter_ms: 10, depth_edge_noise_px: 0.5}
+dataset: {shard_episodes: 5}
+"""
+
+
+def test_a_slow_encoder_is_waited_for_and_every_row_has_its_frame(tmp_path: Path, monkeypatch):
+    pytest.importorskip("av", reason="needs twinloop[video]")
+    try:
+        context()
+    except RenderError as error:
+        pytest.skip(f"no pictures here: {error}")
+    config = config_from_text(CONFIG, name="cell.yaml", folder=Path())
+    undisturbed = generate(config, tmp_path / "a", episodes=5, workers=1).digest
+    encode, film = video.VideoWriter.write, Renderer.film
+    made, encoded, waiting, lock = 0, 0, [], threading.Lock()
+
+    def slow_encode(writer, pictures):
+        nonlocal encoded
+        time.sleep(0.2)
+        encode(writer, pictures)
+        with lock:
+            encoded += 1
+
+    def counted_film(*args, **options):
+        nonlocal made
+        with lock:
+            made += 1
+            waiting.append(made - encoded / 2)  # two videos an episode
+        return film(*args, **options)
+
+    monkeypatch.setattr(video.VideoWriter, "write", slow_encode)
+    monkeypatch.setattr(Renderer, "film", counted_film)
+    assert generate(config, tmp_path / "b", episodes=5, workers=1).digest == undisturbed
+    # The episode that is encoded, and the one that is made meanwhile: memory does not grow with the shard.
+    assert made > 2
+    assert max(waiting) <= 2
+    dataset = Dataset.open(tmp_path / "b")
+    for index in range(dataset.stored):
+        rows = len(dataset.episode(index)["action"])
+        for feature in dataset.header.pictures:
+            frames = dataset.pictures(index, feature.name)
+            assert len(frames) == rows
+            assert np.isfinite(frames).all()

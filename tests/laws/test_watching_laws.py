@@ -1,0 +1,76 @@
+"""The law of watching: what a policy sees while an episode runs is what is recorded of it, to the last bit."""
+
+import numpy as np
+import pytest
+
+from tests.conftest import SEED_RANGES
+from twinloop.observe.features import observe
+from twinloop.observe.sensor_errors import READ
+from twinloop.observe.sensors import ObserveConfig, Velocity
+from twinloop.observe.watch import Watch
+from twinloop.randomize.distribution import Uniform
+from twinloop.randomize.draw import Draws, Sampler
+from twinloop.randomize.table import BY_NAME
+from twinloop.simulate.actor import Act, Actor
+from twinloop.simulate.cell import Cell
+from twinloop.simulate.expert import Expert, ExpertConfig
+from twinloop.simulate.rollout import rollout
+from twinloop.twin.assemble import assemble
+from twinloop.twin.twin import Twin
+
+EVERY_SENSOR = SEED_RANGES | {name: Uniform(*BY_NAME[name].sensible) for name in READ}
+WIDTHS = (1, 3, 8)
+
+
+class Witness:
+    """Lets another act, and writes down what the sensors say meanwhile."""
+
+    def __init__(self, actor: Actor, watch: Watch):
+        self.actor, self.watch = actor, watch
+        self.attempt: dict[int, int] = {}
+        self.seen: dict[int, dict[str, list[np.ndarray]]] = {}
+
+    def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
+        self.actor.begin(ids, draws, rows)
+        self.watch.begin(ids, draws, rows)
+        for slot, attempt in zip(ids, draws.attempts[rows], strict=True):
+            self.attempt[int(slot)] = int(attempt)
+            self.seen[int(attempt)] = {name: [] for name in self.watch.features}
+
+    def act(self, cell: Cell) -> Act:
+        for name, values in self.watch.look(cell).items():
+            for slot, attempt in self.attempt.items():
+                self.seen[attempt][name].append(values[slot].copy())
+        return self.actor.act(cell)
+
+
+@pytest.fixture(scope="module")
+def wrist_twin(twin: Twin) -> Twin:
+    return assemble(twin.robot, twin.task, twin.object, wrist_sensors=True)
+
+
+def assert_seen_as_recorded(twin: Twin, config: ObserveConfig, ranges: dict, width: int) -> None:
+    draws = Sampler(ranges, seed=5).draw(0, 6)
+    watch = Watch(twin, config, width=width, seed=5)
+    witness = Witness(Expert(twin, ExpertConfig(), width=width, seed=5), watch)
+    (episodes,) = rollout(Cell(twin, width=width), iter([draws]), witness, seed=5)
+    recording = observe(episodes, twin, config, seed=5)
+    for row, (start, length) in enumerate(zip(episodes.starts, episodes.lengths, strict=True)):
+        for name, frames in witness.seen[row].items():
+            recorded = recording.frames[name][start : start + length]
+            np.testing.assert_array_equal(np.array(frames[:length]), recorded, err_msg=f"{name} of episode {row}")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("velocity", ["measured", "differentiated"])
+def test_what_is_seen_is_what_is_recorded(wrist_twin: Twin, velocity: Velocity, width: int):
+    assert_seen_as_recorded(wrist_twin, ObserveConfig(velocity=velocity, wrist=True), EVERY_SENSOR, width)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_it_is_so_without_any_sensor_error(twin: Twin, width: int):
+    assert_seen_as_recorded(twin, ObserveConfig(), SEED_RANGES, width)
+
+
+def test_it_is_so_where_only_the_velocity_is_worked_out(twin: Twin):
+    assert_seen_as_recorded(twin, ObserveConfig(velocity="differentiated"), SEED_RANGES, 4)

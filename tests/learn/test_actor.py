@@ -1,0 +1,129 @@
+"""A brain that acts: it is asked when its chunk is used up and for nobody else, in any company, and kept in bounds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+
+from tests.conftest import SEED_RANGES
+from tests.learn.neighbours import Neighbours, space_of
+from twinloop.learn.actor import BATCH, ActingConfig, PolicyActor
+from twinloop.learn.brain import Brain
+from twinloop.learn.space import Space
+from twinloop.observe.features import observe
+from twinloop.observe.sensors import ObserveConfig
+from twinloop.observe.watch import Watch
+from twinloop.randomize.distribution import Uniform
+from twinloop.randomize.draw import Sampler
+from twinloop.simulate.cell import Cell
+from twinloop.simulate.episodes import Episodes
+from twinloop.simulate.rollout import rollout
+from twinloop.twin.twin import Twin
+
+NOISY = SEED_RANGES | {"encoder_noise_mrad": Uniform(0, 1), "observation_delay_ms": Uniform(0, 40)}
+
+
+def run(
+    twin: Twin, brain: Brain, count: int, *, width: int | None = None, ensemble: float | None = None, ranges=SEED_RANGES
+) -> Episodes:
+    width = width or count
+    names = tuple(feature.name for feature in brain.space.inputs)
+    watch = Watch(twin, ObserveConfig(), width=width, seed=9, features=names)
+    actor = PolicyActor(twin, brain, watch, ActingConfig(ensemble), width=width, seed=9)
+    (episodes,) = rollout(Cell(twin, width=width), iter([Sampler(ranges, seed=9).draw(0, count)]), actor, seed=9)
+    return episodes
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """Says `say(tick of the episode, step ahead)`, in every joint the same number, and notes what it was asked."""
+
+    space: Space
+    horizon: int
+    executed: int
+    say: object
+    asked: list[np.ndarray] = field(default_factory=list)
+    noises: list[np.ndarray] = field(default_factory=list)
+
+    def chunks(
+        self, observation: Mapping[str, np.ndarray], *, instructions: Sequence[str], real: bool, noise: np.ndarray
+    ) -> np.ndarray:
+        assert not real
+        assert len({len(instructions), len(noise), BATCH}) == 1
+        self.asked.append(observation["observation.state"].copy())
+        self.noises.append(noise.copy())
+        tick = self.executed * (len(self.asked) - 1)
+        steps = np.array([self.say(tick, ahead) for ahead in range(self.horizon)], float)  # type: ignore[operator]
+        return np.broadcast_to(steps[None, :, None], (BATCH, self.horizon, 8)).copy()
+
+
+def test_it_succeeds_with_a_brain_that_knows(twin: Twin, neighbours: Neighbours):
+    episodes = run(twin, neighbours, 12)
+    assert episodes.success.mean() > 0.8
+    ends = episodes.starts + episodes.lengths - 1
+    assert (episodes["phase"][ends[episodes.success], 0] >= 5).all()
+
+
+@pytest.mark.parametrize("ensemble", [None, 0.2])
+def test_the_tape_is_the_same_at_any_width(twin: Twin, neighbours: Neighbours, ensemble: float | None):
+    together = run(twin, neighbours, 6, ensemble=ensemble, ranges=NOISY)
+    for width in (1, 4):
+        apart = run(twin, neighbours, 6, width=width, ensemble=ensemble, ranges=NOISY)
+        np.testing.assert_array_equal(apart.tape, together.tape)
+
+
+def test_a_chunk_is_carried_out_as_far_as_it_is_meant_to_be(twin: Twin):
+    brain = Scripted(space_of(twin), horizon=6, executed=4, say=lambda tick, ahead: -0.001 * (tick + ahead))
+    episodes = run(twin, brain, 1)
+    assert len(brain.asked) == -(-twin.longest_ticks // 4)
+    # The first joint's range holds all of these.
+    expected = -0.001 * np.arange(episodes.lengths[0])
+    np.testing.assert_allclose(episodes["action"][:, 0], expected, atol=1e-6)
+
+
+def test_what_the_brain_saw_is_what_is_recorded(twin: Twin):
+    brain = Scripted(space_of(twin), horizon=5, executed=5, say=lambda *_: 0.1)
+    episodes = run(twin, brain, 1, ranges=NOISY)
+    recorded = observe(episodes, twin, ObserveConfig(), seed=9).frames["observation.state"]
+    np.testing.assert_array_equal(np.array([asked[0] for asked in brain.asked]), recorded[::5])
+
+
+def test_an_ensemble_weighs_chunks_by_their_age(twin: Twin):
+    brain = Scripted(space_of(twin), horizon=3, executed=1, say=lambda tick, ahead: 0.1 * np.sin(tick) + ahead)
+    episodes = run(twin, brain, 1, ensemble=0.5)
+    assert len(brain.asked) == twin.longest_ticks
+    weights = np.exp(-0.5 * np.arange(3))
+    said = [0.1 * np.sin(10 - age) + age for age in range(3)]
+    assert episodes["action"][10, 0] == pytest.approx(np.average(said, weights=weights), abs=1e-5)
+
+
+def test_commands_stay_within_the_limits_whatever_is_said(twin: Twin):
+    low, high = twin.arm_limits_rad.T
+    for wild in (99.0, -99.0):
+        episodes = run(twin, Scripted(space_of(twin), 4, 4, lambda *_, wild=wild: wild), 1)
+        assert (episodes["command"][:, :-1] >= low - 1e-6).all()
+        assert (episodes["command"][:, :-1] <= high + 1e-6).all()
+        assert (episodes["command"][:, -1] >= twin.robot.gripper.closed - 1e-6).all()
+        assert (episodes["command"][:, -1] <= twin.robot.gripper.open + 1e-6).all()
+
+
+def test_what_is_not_a_number_is_not_commanded(twin: Twin):
+    brain = Scripted(space_of(twin), 4, 2, lambda tick, _: np.nan if tick % 4 else 0.05 + tick / 1e4)
+    episodes = run(twin, brain, 1)
+    assert np.isfinite(episodes["command"]).all()
+    command = episodes["command"][:, 0]
+    np.testing.assert_array_equal(command[2:4], command[1:2].repeat(2))
+    np.testing.assert_allclose(command[4:6], 0.0504, atol=1e-6)
+
+
+def test_noise_is_each_episodes_own(twin: Twin):
+    alone = Scripted(space_of(twin), 4, 4, lambda *_: 0.1)
+    run(twin, alone, 1)
+    together = replace(alone, asked=[], noises=[])
+    run(twin, together, 3)
+    for ours, theirs in zip(alone.noises, together.noises, strict=True):
+        np.testing.assert_array_equal(ours[0], theirs[0])
+    noise = np.concatenate([noise[:1] for noise in alone.noises])
+    assert noise.std() == pytest.approx(1, abs=0.1)
+    assert len(np.unique(noise)) > 0.99 * noise.size

@@ -1,0 +1,84 @@
+"""From Episodes to the names of their failures."""
+
+import numpy as np
+
+from twinloop.curate.checks.person_force import PERSON_FORCE
+from twinloop.curate.limits import CurateConfig
+from twinloop.simulate.episodes import Episodes
+from twinloop.twin.failure import Ending
+from twinloop.twin.twin import Twin
+
+TOUCHED_N, GRIPPED_N = 0.1, 2.0
+LIFTED_M, BELOW_TABLE_M = 0.08, 0.03
+
+DIVERGED, PERSON_PUSHED, TIMEOUT = "diverged", "person_pushed", "timeout"
+"""What may happen in any task: the physics cannot be trusted; somebody was pushed harder than the limit; time ran out
+(whatever none of the task's own names fits)."""
+
+
+def failures_of(episodes: Episodes, twin: Twin, config: CurateConfig) -> tuple[str, ...]:
+    """A name an episode. It is empty for one that succeeded and pushed nobody, and for no other."""
+    ending = ending_of(episodes, twin)
+    names = np.full(len(episodes.lengths), "", dtype=object)
+    with np.errstate(invalid="ignore"):
+        pushed = ~(PERSON_FORCE.measure(episodes, twin, config) <= PERSON_FORCE.limit(config))
+        names[episodes.diverged] = DIVERGED
+        names[pushed & (names == "")] = PERSON_PUSHED
+        for failure in twin.task.failures:
+            names[failure.holds(ending) & ~episodes.success & (names == "")] = failure.name
+    names[~episodes.success & (names == "")] = TIMEOUT
+    return tuple(names)
+
+
+def ending_of(episodes: Episodes, twin: Twin) -> Ending:
+    count, period_s = len(episodes.lengths), twin.control_period_s
+    forces, height_m = episodes["contact"][:, :2], episodes["environment"][:, 2]
+    both_n, either_n = forces.min(axis=1), forces.max(axis=1)
+    place = _places(episodes)
+    closing = _told_to_close(episodes, twin)
+    # Told to open, and still told to close in the frame before: not somebody who presses with open fingers.
+    lets_go = ~closing & np.append(False, closing[:-1]) & (place > 1) & (both_n > TOUCHED_N)
+    released = episodes.worst(np.where(lets_go, place, 0))
+    # The state in which an episode ends is not on the tape: where the object is headed is.
+    next_m = height_m + episodes["object_velocity"][:, 2] * period_s
+    table_m = np.repeat(episodes.draws.values["table_height_cm"] / 100, episodes.lengths)
+    some = episodes.lengths > 0
+    start_m, pressed = np.zeros(count), np.zeros(count, bool)
+    start_m[some] = height_m[episodes.starts[some]]
+    rise_m = height_m - np.repeat(start_m, episodes.lengths)
+    pressed[some] = both_n[(episodes.starts + episodes.lengths - 1)[some]] > TOUCHED_N
+    return Ending(
+        touched=episodes.worst(either_n) > TOUCHED_N,
+        gripped=episodes.worst(np.where(closing, both_n, 0)) > GRIPPED_N,
+        lifted=episodes.worst(rise_m) > LIFTED_M,
+        fell=episodes.worst(table_m - next_m) > BELOW_TABLE_M,
+        # Who gives up before the time is out has lost the object, whatever the fingers still touch.
+        holding=pressed & ~(episodes.lost & ~_out_of_time(episodes, twin)),
+        released_s=np.where(released > 0, (released - 1) * period_s, np.inf),
+        ended_s=episodes.lengths * period_s,
+        drawn=episodes.draws.values,
+    )
+
+
+def _told_to_close(episodes: Episodes, twin: Twin) -> np.ndarray:
+    """(frames,) the action asks for less than half of the gripper's stroke."""
+    gripper = twin.robot.gripper
+    return (episodes["action"][:, -1] - gripper.closed) / (gripper.open - gripper.closed) < 0.5
+
+
+def _out_of_time(episodes: Episodes, twin: Twin) -> np.ndarray:
+    """(n,) the last phase, or the whole, took as long as it may."""
+    phase = episodes["phase"][:, 0]
+    place = _places(episodes)
+    entered = episodes.worst(np.where((place == 1) | (phase != np.append(-1, phase[:-1])), place, 0))
+    longest = np.array([round(each.longest_s * twin.control_hz) for each in twin.task.phases])
+    last = np.zeros(len(episodes.lengths), int)
+    some = episodes.lengths > 0
+    # A diverged tape may end in anything.
+    last[some] = np.nan_to_num(phase[(episodes.starts + episodes.lengths - 1)[some]])
+    return (episodes.lengths >= twin.longest_ticks) | (episodes.lengths - entered + 1 >= longest[last])
+
+
+def _places(episodes: Episodes) -> np.ndarray:
+    """(frames,) where in its episode each frame is: 1 for the first, so that 0 is never."""
+    return np.arange(len(episodes.tape)) - np.repeat(episodes.starts, episodes.lengths) + 1

@@ -1,0 +1,118 @@
+"""Looks: which picture a row gets. Said once, for each section and gap; what does not fit there is in one table below.
+
+A new row needs no entry: of the looks of its section the first that shows a difference is taken, and if none does, the
+measure that the row changes most.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from twinloop.dashboard.effects.measures import DONE, SAID, Measure, said_by_others
+from twinloop.dashboard.effects.strips import STRIPS, Strip
+from twinloop.pipeline.effect import Effect
+from twinloop.randomize.parameter import Gap, Group, Parameter
+from twinloop.randomize.table import TABLE
+
+LOOKS: dict[str, Strip | Measure] = {**STRIPS, **DONE, **SAID}
+
+PREFERRED: dict[tuple[Group, Gap], tuple[str, ...]] = {
+    ("visual", "visual"): ("cell",),
+    ("visual", "sensing"): ("pixels", "depth"),
+    ("physics", "environment"): ("start",),
+    ("environment", "environment"): ("start", "cell"),
+    ("human", "human"): ("goal", "person"),
+    ("physics", "object"): ("object",),
+    ("physics", "actuation"): ("tracking",),
+    ("actuation", "actuation"): ("tracking",),
+    ("latency", "latency"): ("tracking", "encoders"),
+    ("sensing", "sensing"): tuple(SAID),
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a row's picture is taken of. look: instead of the preferred ones. scene: a config's scene section.
+    given: what has to be on for the row to do anything. over: instead of the sensible range. why: said in the docs
+    where something is given."""
+
+    look: str = ""
+    scene: str = ""
+    given: Mapping[str, float] = field(default_factory=dict)
+    over: tuple[float, float] | None = None
+    why: str = ""
+
+
+HURRIED = "An arm with strength to spare does not notice: here it catches up on lost commands."
+
+SETTINGS: dict[str, Setting] = {
+    "object_mass_kg": Setting("support"),
+    "object_yaw_deg": Setting("object", scene="object: block"),
+    "object_com_offset_mm": Setting("tumble"),
+    "friction_coefficient": Setting("hold"),
+    "torsional_friction_mm": Setting("tumble", given={"object_com_offset_mm": 4.0, "object_mass_kg": 0.4},
+                                     why="What is gripped off its centre of mass swings."),
+    "rolling_friction_mm": Setting("tumble", given={"object_shape": 3.0}, why="An ellipsoid rocks on the table."),
+    "gravity_tilt_deg": Setting("way", given={"friction_coefficient": 0.03}, why="On a slippery table."),
+    "grip_force_scale": Setting("grip"),
+    "control_noise_mrad": Setting("shaking"),
+    "gear_ripple_mrad": Setting("wrist"),
+    "motor_strength_scale": Setting("shaking", given={"command_loss_share": 0.05}, why=HURRIED),
+    "heat_fade_share": Setting("shaking", given={"command_loss_share": 0.05}, why=HURRIED),
+    "imu_walk_per_s": Setting(given={"accelerometer_noise_m_s2": 0.05, "gyro_noise_mrad_s": 2.0},
+                              why="In units of the noise, which is therefore on."),
+    "hand_patience_s": Setting("goal", scene="task: handover"),
+    "surface_friction_ratio": Setting("tumble", given={"friction_coefficient": 0.2, "object_mass_kg": 0.4},
+                                      why="Of a heavy and slippery object."),
+    "object_stiffness_kpa": Setting("opening", scene="object: sponge"),
+    "solver_iterations": Setting("height", over=(3.0, 20.0),
+                                 why="Too few steps do not hold the object; from six on nothing changes."),
+    "object_gloss": Setting("pixels"),
+    "hand_withdrawal_s": Setting("goal", scene="task: handover", given={"hand_patience_s": 1.5},
+                                 why="Of a receiver who gives up."),
+    "hand_turn_deg": Setting("person", scene="task: handover"),
+}  # fmt: skip
+
+SCENES: dict[Gap, str] = {"human": "task: handover"}
+SWITCHES = ("count", "share", "probability")
+"""Last words of rows that say how much of a thing there is; the other rows of that thing do nothing without it."""
+
+
+def setting_of(row: Parameter) -> Setting:
+    found = SETTINGS.get(row.name)
+    if found is not None:
+        return found
+    given = {} if row.group not in ("environment", "human") else _switched_on(row)
+    why = f"Of things that are there: {', '.join(given)} is on." if given else ""
+    return Setting(scene=SCENES.get(row.gap, ""), given=given, why=why)
+
+
+def _switched_on(row: Parameter) -> dict[str, float]:
+    """The row that says how much there is of what this one is about, turned up."""
+    thing = row.name.split("_")[0]
+    return {
+        other.name: other.sensible[1]
+        for other in TABLE
+        if other.name != row.name
+        and other.name.split("_")[0] == thing
+        and other.name.split("_")[-1] in SWITCHES
+        and other.nominal == 0
+        and row.name.split("_")[-1] not in SWITCHES
+    }
+
+
+def looks_of(row: Parameter) -> tuple[str, ...]:
+    """In the order in which they are tried."""
+    chosen = setting_of(row).look
+    return (chosen,) if chosen else PREFERRED.get((row.group, row.gap), ())
+
+
+def range_of(row: Parameter) -> tuple[float, float]:
+    """From where to where a row is shown."""
+    over = setting_of(row).over or row.sensible
+    return (0.0, over[1] - 1) if row.pool else over
+
+
+def measures_of(effect: Effect) -> dict[str, Measure]:
+    """What is tried when no preferred look shows anything: sensors only for the gaps that are between them and us."""
+    seen = SAID | said_by_others(effect)
+    return {"sensing": seen, "latency": DONE | seen}.get(effect.row.gap, DONE)

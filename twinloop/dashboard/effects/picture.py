@@ -1,0 +1,108 @@
+"""Picture: a row's effect drawn, as the bytes of a small file, and how clear the difference is."""
+
+from dataclasses import dataclass
+from functools import cache
+from io import BytesIO
+
+import numpy as np
+
+from twinloop.dashboard.effects.chart import chart
+from twinloop.dashboard.effects.looks import LOOKS, looks_of, measures_of, range_of, setting_of
+from twinloop.dashboard.effects.measures import CLEAR, Measure, curves, difference, largest
+from twinloop.dashboard.effects.strips import Strip, Studio
+from twinloop.dashboard.sheet import FAINT, GAP_PX, PAPER, write
+from twinloop.dashboard.svg import number
+from twinloop.pipeline.effect import Effect, effect_of
+from twinloop.randomize.parameter import Parameter
+
+TILES = 5
+CAPTION_PX = 14
+JPEG_QUALITY = 82
+
+
+@dataclass(frozen=True)
+class Picture:
+    """clearness: the difference between low and high, 1 being the least that counts. suffix: `.svg` or `.jpg`."""
+
+    row: Parameter
+    look: str
+    clearness: float
+    suffix: str
+    content: bytes
+
+
+def picture_of(row: Parameter, studio: Studio) -> Picture:
+    """The first of its looks that shows a clear difference; else, of all measures, the one that it changes most."""
+    setting = setting_of(row)
+
+    # Simulated when they are first asked for: most rows need only one of the two.
+    @cache
+    def ends() -> Effect:
+        return effect_of(row, _three(row), scene=setting.scene, given=setting.given)
+
+    @cache
+    def swept() -> Effect:
+        return effect_of(row, _tiles(row), scene=setting.scene, given=setting.given)
+
+    found: list[Picture] = []
+    for name in looks_of(row):
+        look = LOOKS[name]
+        found.append(_strip(swept(), name, look, studio) if isinstance(look, Strip) else _curves(ends(), name, look))
+        if found[-1].clearness >= CLEAR:
+            return found[-1]
+    if not setting.look:
+        measures = measures_of(ends())
+        name = largest(ends(), measures)
+        found.append(_curves(ends(), name, measures[name]))
+    return max(found, key=lambda each: each.clearness)
+
+
+def _tiles(row: Parameter) -> list[float]:
+    if row.words:
+        return [float(number) for number in range(len(row.words))]
+    values = np.linspace(*range_of(row), TILES)
+    return np.unique(np.floor(values)).tolist() if row.pool else values.tolist()
+
+
+def _three(row: Parameter) -> list[float]:
+    """Low, nominal and high; nominal may lie outside, or be one of the two."""
+    low, high = range_of(row)
+    return [low, row.nominal, high]
+
+
+def _curves(effect: Effect, name: str, measure: Measure) -> Picture:
+    row, (low, nominal, high) = effect.row, effect.values
+    names = {"low": _text(low, row), "nominal": f"{_text(nominal, row)} (nominal)", "high": _text(high, row)}
+    lines = {kind: (names[kind], line) for kind, line in zip(names, curves(effect, measure), strict=True)}
+    if nominal in (low, high):
+        del lines["low" if nominal == low else "high"]
+    told = f"{measure.label} over time, {row.name} from {number(low)} to {number(high)} {row.unit}"
+    drawn = chart(lines, effect.twin.control_period_s, measure.label, told)
+    return Picture(row, name, difference(effect, measure), ".svg", drawn.encode())
+
+
+def _strip(effect: Effect, name: str, strip: Strip, studio: Studio) -> Picture:
+    tiles, clearness = studio.tiles(effect, strip)
+    tall, wide = tiles[0].shape[:2]
+    sheet = np.full((tall + CAPTION_PX, len(tiles) * (wide + GAP_PX) - GAP_PX, 3), PAPER, np.uint8)
+    for place, (tile, value) in enumerate(zip(tiles, effect.values, strict=True)):
+        left = place * (wide + GAP_PX)
+        sheet[:tall, left : left + wide] = tile
+        write(sheet, _text(value, effect.row).replace("−", "-"), left, tall + 2, FAINT, wide)
+    return Picture(effect.row, name, clearness, ".jpg", _jpeg(sheet))
+
+
+def _text(value: float, row: Parameter) -> str:
+    if row.words:
+        place = round(float(value))
+        return row.words[place] if 0 <= place < len(row.words) else "own"
+    unit = "" if row.unit in ("1", "materials", "things", "lights") else f" {row.unit}"
+    return f"{number(float(value))}{unit}"
+
+
+def _jpeg(image: np.ndarray) -> bytes:
+    from PIL import Image
+
+    file = BytesIO()
+    Image.fromarray(image).save(file, "JPEG", quality=JPEG_QUALITY, optimize=True)
+    return file.getvalue()

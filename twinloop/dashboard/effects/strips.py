@@ -1,0 +1,106 @@
+"""Strips: what a camera sees as a row goes from low to high, at the moment at which it makes the most difference."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from twinloop.observe.camera import CameraConfig
+from twinloop.observe.clip import Clip
+from twinloop.observe.image import sensed
+from twinloop.observe.lens import through_lens
+from twinloop.observe.renderer import Renderer
+from twinloop.pipeline.effect import Effect
+
+TILE_PX = 96
+NOTICEABLE_LEVELS = 10
+LEAST_SHARE = 0.002
+"""Of a picture's pixels that have to differ noticeably to call it a difference."""
+
+FULL_COLOUR_M = 0.006
+
+
+@dataclass(frozen=True)
+class Strip:
+    """camera: at how many pixels it looks, and from where. moments: shares of the episode to choose from.
+    of_depth: show by how much depth is off instead of the picture."""
+
+    camera: CameraConfig
+    moments: tuple[float, ...]
+    of_depth: bool = False
+
+
+def _camera(position_m, look_at_m, fov_deg: float, pixels: int) -> CameraConfig:
+    return CameraConfig("fixed", position_m, look_at_m, fov_deg, pixels, pixels, 25, depth=True)
+
+
+FRONT_M, MIDDLE_M = (1.2, -0.3, 0.65), (0.42, -0.03, 0.12)
+THROUGHOUT = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
+CLOSE = _camera((0.95, -0.45, 0.4), (0.46, -0.08, 0.06), 30.0, TILE_PX // 2)
+
+STRIPS: Mapping[str, Strip] = {
+    "cell": Strip(_camera(FRONT_M, MIDDLE_M, 46.0, TILE_PX), THROUGHOUT),
+    "start": Strip(_camera(FRONT_M, (0.46, 0.02, 0.02), 30.0, TILE_PX), (0.0,)),
+    "object": Strip(_camera((0.85, -0.4, 0.35), (0.46, -0.13, 0.02), 18.0, TILE_PX), (0.0,)),
+    "person": Strip(_camera((1.3, -0.35, 0.75), (0.5, 0.12, 0.12), 46.0, TILE_PX), THROUGHOUT),
+    "pixels": Strip(CLOSE, THROUGHOUT),
+    "depth": Strip(CLOSE, THROUGHOUT, of_depth=True),
+}
+
+
+class Studio:
+    """Films strips. A renderer is dear, so one is kept for every kind of cell."""
+
+    def __init__(self) -> None:
+        self._renderers: dict[object, Renderer] = {}
+
+    def tiles(self, effect: Effect, strip: Strip) -> tuple[list[np.ndarray], float]:
+        """A picture (96, 96, 3) for each value, and how many times more pixels differ than is needed to see it."""
+        best, most = [], -1.0
+        renderer = self._renderer(effect, strip)
+        for moment in strip.moments:
+            # The middle too: what goes round a full circle ends where it began.
+            low, middle, high = (
+                self._picture(effect, renderer, strip, number, moment)
+                for number in (0, (len(effect.values) - 1) // 2, len(effect.values) - 1)
+            )
+            share = max(_differing(low, high), _differing(low, middle))
+            if share > most:
+                best, most = [moment], share
+        tiles = [self._picture(effect, renderer, strip, number, best[0]) for number in range(len(effect.values))]
+        scale = TILE_PX // strip.camera.width
+        return [tile.repeat(scale, axis=0).repeat(scale, axis=1) for tile in tiles], most / LEAST_SHARE
+
+    def _renderer(self, effect: Effect, strip: Strip) -> Renderer:
+        # Visual rows change no cell, and all others may.
+        key = (strip.camera, "" if effect.row.group == "visual" else effect.row.name)
+        if key not in self._renderers:
+            camera = replace(strip.camera, rate_hz=effect.twin.control_hz)
+            self._renderers[key] = Renderer(effect.twin, {"camera": camera})
+        return self._renderers[key]
+
+    def _picture(self, effect: Effect, renderer: Renderer, strip: Strip, number: int, moment: float) -> np.ndarray:
+        last = int(effect.episodes.lengths[number]) - 1
+        # Counted in the shortest episode, so that all are pictured at the same time.
+        shortest = int(effect.episodes.lengths[effect.episodes.lengths > 0].min()) - 1
+        tick = np.array([min(round(moment * shortest), last)])
+        clip = renderer.film(effect.episodes, number, ticks=tick)["camera"]
+        drawn, attempt = effect.drawn(number), int(effect.episodes.draws.attempts[number])
+        seen = sensed(clip, drawn, seed=effect.config.rollout.seed, attempt=attempt, name="camera")
+        if strip.of_depth:
+            return _depth_error(seen, through_lens(clip, drawn["lens_distortion"]))
+        return seen.rgb[0]
+
+
+def _depth_error(seen: Clip, truth: Clip) -> np.ndarray:
+    """Grey where depth is right, red where it is too far, blue where too near, black where there is none."""
+    error = np.clip((seen.depth_m[0] - truth.depth_m[0]) / FULL_COLOUR_M, -1, 1)[..., None]
+    colours = np.where(error > 0, (224, 60, 40), (40, 90, 224))
+    image = (1 - np.abs(error)) * 205 + np.abs(error) * colours
+    image[seen.depth_m[0] <= 0] = 0
+    return np.round(image).astype(np.uint8)
+
+
+def _differing(first: np.ndarray, second: np.ndarray) -> float:
+    """Share of the pixels that noticeably differ."""
+    return float((np.abs(first.astype(int) - second).max(axis=2) > NOTICEABLE_LEVELS).mean())

@@ -1,0 +1,1 @@
+"""Stored episodes -> Rerun recordings: everything of one episode on one timeline. Needs `twinloop[view]`."""

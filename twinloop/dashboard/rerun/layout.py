@@ -1,0 +1,89 @@
+"""Layout: which views a recording opens with. The cell on the left, cameras in the middle, signals on the right."""
+
+from collections.abc import Sequence
+
+import rerun as rr
+import rerun.blueprint as rrb
+
+from twinloop.dashboard.rerun.signals import COMPARED, PHASE, SIGNALS, is_signal, signal_paths
+from twinloop.dashboard.rerun.space import WORLD
+from twinloop.dashboard.rerun.viewed import CLEAN, Viewed
+from twinloop.dashboard.rerun.views import Shown, camera_path, shown_of
+from twinloop.dashboard.rerun.words import EPISODE
+from twinloop.observe.recording import Feature
+
+
+def layout_of(viewed: Viewed) -> rrb.Blueprint:
+    shown = shown_of(viewed.features)
+    # Depth and masks in space hide what they show; they are one click away.
+    hidden = [each.path for each in shown if each.feature.is_picture and each.kind != "rgb"]
+    cell = rrb.Vertical(
+        rrb.Spatial3DView(
+            name="cell", origin=WORLD, contents=["+ $origin/**", *(f"- /{path}/**" for path in hidden)],
+            eye_controls=rrb.EyeControls3D(position=[1.5, -1.1, 1.0], look_target=[0.4, 0.0, 0.2], eye_up=[0, 0, 1]),
+        ),
+        rrb.StateTimelineView(name="phase", origin=PHASE),
+        row_shares=[5, 1],
+    )  # fmt: skip
+    columns: list[rrb.Container] = [cell]
+    if shown:
+        cameras = dict.fromkeys(each.camera for each in shown)
+        tabs = [_camera(name, [each for each in shown if each.camera == name]) for name in cameras]
+        columns.append(rrb.Vertical(contents=tabs, name="cameras"))
+    columns.append(rrb.Tabs(*_plots(viewed), rrb.TextDocumentView(name="episode", origin=EPISODE), name="signals"))
+    return rrb.Blueprint(
+        rrb.Horizontal(contents=columns, column_shares=[4, 2, 4] if shown else [5, 4]),
+        rrb.TimePanel(timeline="time", state="collapsed"),
+        rrb.BlueprintPanel(state="collapsed"),
+        rrb.SelectionPanel(state="collapsed"),
+        auto_views=False,
+    )
+
+
+def _camera(name: str, shown: list[Shown]) -> rrb.Tabs:
+    """The picture with its labels, then whatever else is stored pixel by pixel."""
+    lens = f"{camera_path(name)}/lens"
+    layers = [each for each in shown if each.feature.is_picture and each.kind != "rgb"]
+    over = rrb.Spatial2DView(
+        name=name, origin=lens, contents=["+ $origin/**", *(f"- /{each.path}/**" for each in layers)]
+    )
+    alone = [
+        rrb.Spatial2DView(name=f"{name} {each.kind}", origin=lens, contents=[f"+ /{each.path}/**"]) for each in layers
+    ]
+    return rrb.Tabs(over, *alone, name=name)
+
+
+def _plots(viewed: Viewed) -> Sequence[rrb.Container | rrb.View]:
+    features = {feature.name: feature for feature in viewed.features if is_signal(feature)}
+    compared = [features[name] for name in COMPARED if name in features]
+    tracking = rrb.Grid(contents=_joints(compared), name="told and done")
+    others = [name for name in features if name not in COMPARED]
+    groups = {
+        "sensors": [name for name in others if name.startswith("observation.")],
+        "outcome": [name for name in others if not name.startswith(("observation.", CLEAN))],
+        "really": [name for name in others if name.startswith(CLEAN)],
+    }
+    return [tracking] + [
+        rrb.Vertical(contents=[_feature(features[name]) for name in names], name=title)
+        for title, names in groups.items()
+        if names
+    ]
+
+
+def _joints(compared: list[Feature]) -> Sequence[rrb.View]:
+    """One plot a joint, with every feature that has it."""
+    lines: dict[str, list[str]] = {}
+    for feature in compared:
+        for name, path in zip(feature.names, signal_paths(feature), strict=True):
+            lines.setdefault(name, []).append(f"+ /{path}")
+    return [
+        # One legend is enough: the colours are the same in all, and it would lie on the lines.
+        rrb.TimeSeriesView(name=name, origin=SIGNALS, contents=paths, plot_legend=rrb.PlotLegend(visible=place == 0))
+        for place, (name, paths) in enumerate(lines.items())
+    ]
+
+
+def _feature(feature: Feature) -> rrb.View:
+    unit = f" ({feature.unit})" if feature.unit else ""
+    origin = f"{SIGNALS}/{rr.escape_entity_path_part(feature.name)}"
+    return rrb.TimeSeriesView(name=feature.name + unit, origin=origin)

@@ -1,0 +1,36 @@
+"""Log: an open recording of one episode. Whole columns go in at once; every row has its time and its frame."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import rerun as rr
+
+TIME, FRAME = "time", "frame"
+
+
+class Log:
+    """entities: the paths that were written, in order."""
+
+    def __init__(self, stream: rr.RecordingStream, time_s: np.ndarray):
+        self._stream, self._time_s = stream, time_s
+        self.entities: list[str] = []
+
+    @property
+    def frames(self) -> int:
+        return len(self._time_s)
+
+    def columns(self, path: str, columns: Iterable[rr.ComponentColumn], at: np.ndarray | None = None) -> None:
+        """Columns of the frames `at` (all of them unless told)."""
+        at = np.arange(len(self._time_s)) if at is None else np.asarray(at)
+        times = [rr.TimeColumn(TIME, duration=self._time_s[at]), rr.TimeColumn(FRAME, sequence=at)]
+        rr.send_columns(path, times, columns, recording=self._stream, strict=True)
+        self._note(path)
+
+    def static(self, path: str, *what: rr.AsComponents) -> None:
+        """What holds for the whole episode."""
+        rr.log(path, *what, static=True, recording=self._stream, strict=True)
+        self._note(path)
+
+    def _note(self, path: str) -> None:
+        if path not in self.entities:
+            self.entities.append(path)

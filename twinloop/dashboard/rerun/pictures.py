@@ -1,0 +1,60 @@
+"""Pictures: what each camera delivered. RGB goes in as JPEG, depth as PNG of whole millimetres, masks as they are."""
+
+from collections.abc import Callable
+from io import BytesIO
+
+import numpy as np
+import rerun as rr
+from PIL import Image
+
+from twinloop.dashboard.rerun.log import Log
+from twinloop.dashboard.rerun.viewed import Viewed
+from twinloop.dashboard.rerun.views import Shown, shown_of
+from twinloop.dataset.depth import NEAREST_M
+
+JPEG_QUALITY = 90
+PER_METRE = 1000.0
+FARTHEST_SHOWN_M = 3.0
+MASK_OPACITY = 0.6
+
+
+def log_pictures(log: Log, viewed: Viewed) -> None:
+    for shown in shown_of(viewed.features):
+        if shown.feature.is_picture:
+            frames = viewed.dataset.pictures(viewed.episode_index, shown.feature.name)
+            WRITERS[shown.feature.dtype](log, shown, frames)
+
+
+def _rgb(log: Log, shown: Shown, frames: np.ndarray) -> None:
+    jpegs = [_encoded(frame, "JPEG", quality=JPEG_QUALITY) for frame in frames]
+    log.columns(shown.path, rr.EncodedImage.columns(blob=jpegs, media_type=["image/jpeg"] * len(jpegs)))
+
+
+def _depth(log: Log, shown: Shown, metres: np.ndarray) -> None:
+    """Where a camera has no depth the nearest there is is stored; here it is 0, which is not drawn."""
+    there = np.where(metres <= NEAREST_M, 0, metres)
+    pngs = [_encoded(frame, "PNG") for frame in np.round(there * PER_METRE).astype(np.uint16)]
+    log.columns(shown.path, rr.EncodedDepthImage.columns(blob=pngs, media_type=["image/png"] * len(pngs)))
+    log.static(
+        shown.path, rr.EncodedDepthImage.from_fields(meter=PER_METRE, depth_range=[0, FARTHEST_SHOWN_M * PER_METRE])
+    )
+
+
+def _mask(log: Log, shown: Shown, ids: np.ndarray) -> None:
+    count, height, width = ids.shape[:3]
+    form = rr.components.ImageFormat(
+        width=width, height=height, color_model="L", channel_datatype=rr.ChannelDatatype.from_np_dtype(ids.dtype)
+    )
+    buffers = [np.ascontiguousarray(frame).tobytes() for frame in ids]
+    log.columns(shown.path, rr.SegmentationImage.columns(buffer=buffers, format=[form] * count))
+    names = [(number, name) for number, name in enumerate(shown.feature.names)]
+    log.static(shown.path, rr.AnnotationContext(names), rr.SegmentationImage.from_fields(opacity=MASK_OPACITY))
+
+
+def _encoded(frame: np.ndarray, kind: str, **options: int) -> bytes:
+    file = BytesIO()
+    Image.fromarray(frame).save(file, kind, **options)
+    return file.getvalue()
+
+
+WRITERS: dict[str, Callable[[Log, Shown, np.ndarray], None]] = {"video": _rgb, "depth": _depth, "mask": _mask}

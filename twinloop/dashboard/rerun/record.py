@@ -1,0 +1,46 @@
+"""From a stored episode to a recording in a file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import rerun as rr
+
+from twinloop.dashboard.rerun.labels import log_labels
+from twinloop.dashboard.rerun.layout import layout_of
+from twinloop.dashboard.rerun.log import Log
+from twinloop.dashboard.rerun.pictures import log_pictures
+from twinloop.dashboard.rerun.signals import log_signals
+from twinloop.dashboard.rerun.space import log_space
+from twinloop.dashboard.rerun.viewed import Viewed
+from twinloop.dashboard.rerun.views import log_views
+from twinloop.dashboard.rerun.words import log_words
+from twinloop.errors import StorageError
+
+APPLICATION = "twinloop"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """entities: every path in the recording. size: bytes of the file."""
+
+    path: Path
+    entities: tuple[str, ...]
+    size: int
+
+
+def record(viewed: Viewed, path: Path) -> Recorded:
+    # The same episode keeps its name: a viewer that has it open takes the new one for it.
+    name = f"{viewed.dataset.header.config_digest[:12]}-{viewed.dataset.header.run_seed}-{viewed.attempt}"
+    stream = rr.RecordingStream(APPLICATION, recording_id=name, send_properties=False)
+    try:
+        with path.open("ab"):
+            pass
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be written: {error.strerror}") from None
+    stream.save(path, default_blueprint=layout_of(viewed))
+    log = Log(stream, viewed.time_s)
+    for write in (log_words, log_space, log_views, log_pictures, log_labels, log_signals):
+        write(log, viewed)
+    stream.flush()
+    stream.disconnect()
+    return Recorded(path, tuple(log.entities), path.stat().st_size)

@@ -1,0 +1,85 @@
+"""Shapes: the geoms of a body as Rerun draws them. A mesh is shown as the box around it."""
+
+import mujoco
+import numpy as np
+import rerun as rr
+
+G = mujoco.mjtGeom
+
+
+def shapes_of(model: mujoco.MjModel, body: int) -> dict[str, rr.AsComponents]:
+    """Kind -> all geoms of that kind, in the body's frame."""
+    geoms = geoms_of(model, body)
+    makers = {"capsules": _capsules, "cylinders": _cylinders, "ellipsoids": _ellipsoids, "boxes": _boxes}
+    of_kind = {kind: geoms[[KINDS.get(int(model.geom_type[geom])) == kind for geom in geoms]] for kind in makers}
+    return {kind: makers[kind](model, found) for kind, found in of_kind.items() if len(found)}
+
+
+def geoms_of(model: mujoco.MjModel, body: int) -> np.ndarray:
+    """Those that are there: an object has parts that its drawn shape does not use, and they touch nothing."""
+    geoms = np.flatnonzero(model.geom_bodyid == body)
+    solid = geoms[(model.geom_contype[geoms] | model.geom_conaffinity[geoms]) != 0]
+    return solid if model.body(body).name == "object" and len(solid) else geoms
+
+
+KINDS = {
+    G.mjGEOM_CAPSULE.value: "capsules",
+    G.mjGEOM_CYLINDER.value: "cylinders",
+    G.mjGEOM_SPHERE.value: "ellipsoids",
+    G.mjGEOM_ELLIPSOID.value: "ellipsoids",
+    G.mjGEOM_BOX.value: "boxes",
+    G.mjGEOM_MESH.value: "boxes",
+}
+
+
+def _capsules(model: mujoco.MjModel, geoms: np.ndarray) -> rr.AsComponents:
+    radius, half = model.geom_size[geoms, 0], model.geom_size[geoms, 1]
+    # The engine's capsules are centred, Rerun's begin at their origin.
+    starts = model.geom_pos[geoms] - half[:, None] * _axes(model, geoms)[:, :, 2]
+    return rr.Capsules3D(
+        lengths=2 * half, radii=radius, translations=starts, quaternions=_turns(model, geoms),
+        colors=_colours(model, geoms), fill_mode="solid",
+    )  # fmt: skip
+
+
+def _cylinders(model: mujoco.MjModel, geoms: np.ndarray) -> rr.AsComponents:
+    return rr.Cylinders3D(
+        lengths=2 * model.geom_size[geoms, 1], radii=model.geom_size[geoms, 0], centers=model.geom_pos[geoms],
+        quaternions=_turns(model, geoms), colors=_colours(model, geoms), fill_mode="solid",
+    )  # fmt: skip
+
+
+def _ellipsoids(model: mujoco.MjModel, geoms: np.ndarray) -> rr.AsComponents:
+    sphere = model.geom_type[geoms] == G.mjGEOM_SPHERE.value
+    half = np.where(sphere[:, None], model.geom_size[geoms, :1], model.geom_size[geoms])
+    return rr.Ellipsoids3D(
+        half_sizes=half, centers=model.geom_pos[geoms], quaternions=_turns(model, geoms),
+        colors=_colours(model, geoms), fill_mode="solid",
+    )  # fmt: skip
+
+
+def _boxes(model: mujoco.MjModel, geoms: np.ndarray) -> rr.AsComponents:
+    mesh = (model.geom_type[geoms] == G.mjGEOM_MESH.value)[:, None]
+    half = np.where(mesh, model.geom_aabb[geoms, 3:], model.geom_size[geoms])
+    offset = np.where(mesh, model.geom_aabb[geoms, :3], 0.0)
+    centres = model.geom_pos[geoms] + np.einsum("nij,nj->ni", _axes(model, geoms), offset)
+    return rr.Boxes3D(
+        half_sizes=half, centers=centres, quaternions=_turns(model, geoms), colors=_colours(model, geoms),
+        fill_mode="solid",
+    )  # fmt: skip
+
+
+def _axes(model: mujoco.MjModel, geoms: np.ndarray) -> np.ndarray:
+    axes = np.zeros((len(geoms), 9))
+    for number, geom in enumerate(geoms):
+        mujoco.mju_quat2Mat(axes[number], model.geom_quat[geom])
+    return axes.reshape(-1, 3, 3)
+
+
+def _turns(model: mujoco.MjModel, geoms: np.ndarray) -> np.ndarray:
+    """Rerun's quaternions end in w."""
+    return np.roll(model.geom_quat[geoms], -1, axis=1)
+
+
+def _colours(model: mujoco.MjModel, geoms: np.ndarray) -> np.ndarray:
+    return np.round(255 * model.geom_rgba[geoms]).astype(np.uint8)

@@ -1,0 +1,63 @@
+"""Signals: every number of every frame, a line an element; phases as states; what was earned and reached."""
+
+import numpy as np
+import rerun as rr
+
+from twinloop.dashboard.rerun.log import Log
+from twinloop.dashboard.rerun.viewed import CLEAN, LABEL, STATE, Viewed
+from twinloop.observe.recording import Feature
+
+SIGNALS, PHASE = "signals", "phase"
+
+# Features that say the same of each joint in their own way, each in a colour of its own: told, given, seen, real.
+COMPARED = {
+    "action": (0, 158, 115),
+    "command": (230, 159, 0),
+    STATE: (86, 180, 233),
+    CLEAN + STATE: (204, 121, 167),
+}
+
+
+def log_signals(log: Log, viewed: Viewed) -> None:
+    for feature in viewed.features:
+        if feature.name == PHASE:
+            _phases(log, viewed)
+        elif is_signal(feature) and feature.name in viewed.frames:
+            values = np.asarray(viewed.frames[feature.name], float).reshape(viewed.length, -1)
+            for path, name, column in zip(signal_paths(feature), elements(feature), values.T, strict=True):
+                log.columns(path, rr.Scalars.columns(scalars=column))
+                log.static(path, _line(feature, name))
+
+
+def is_signal(feature: Feature) -> bool:
+    """Numbers of the cell; those of a camera are shown on its picture."""
+    drawn = feature.is_picture or feature.name == PHASE or feature.name.startswith(LABEL)
+    return not drawn and len(feature.shape) == 1
+
+
+def elements(feature: Feature) -> tuple[str, ...]:
+    if feature.shape == (1,):
+        return (feature.name,)
+    return feature.names or tuple(str(number) for number in range(feature.shape[0]))
+
+
+def signal_paths(feature: Feature) -> tuple[str, ...]:
+    root = f"{SIGNALS}/{rr.escape_entity_path_part(feature.name)}"
+    if feature.shape == (1,):
+        return (root,)
+    return tuple(f"{root}/{rr.escape_entity_path_part(name)}" for name in elements(feature))
+
+
+def _line(feature: Feature, element: str) -> rr.SeriesLines:
+    short = feature.name.replace("observation.", "")
+    name = short if element == feature.name else f"{short} {element}"
+    mode = "Linear" if feature.dtype == "float32" else "StepAfter"
+    return rr.SeriesLines(names=name, interpolation_mode=mode, colors=COMPARED.get(feature.name))
+
+
+def _phases(log: Log, viewed: Viewed) -> None:
+    """At every change; the names are the dataset's."""
+    phase, names = np.asarray(viewed.frames[PHASE]), viewed.dataset.header.phases
+    changes = np.concatenate([[0], np.flatnonzero(np.diff(phase)) + 1])
+    said = [names[value] if 0 <= value < len(names) else f"phase {value}" for value in phase[changes]]
+    log.columns(PHASE, rr.StateChange.columns(state=said), at=changes)

@@ -1,0 +1,93 @@
+"""The cell in space: bodies where they were, poses that were recorded, trails, the object's box."""
+
+import mujoco
+import numpy as np
+import rerun as rr
+
+from twinloop.dashboard.rerun.log import Log
+from twinloop.dashboard.rerun.shapes import geoms_of, shapes_of
+from twinloop.dashboard.rerun.viewed import Viewed
+from twinloop.observe.poses import Poses
+
+WORLD = "world"
+AXIS_M = 0.08
+TRAIL_M = 0.002
+COLOURS = {"object": (240, 90, 40), "tool": (70, 130, 220), "robot": (70, 130, 220), "goal": (40, 170, 90),
+           "target": (40, 170, 90)}  # fmt: skip
+OTHER = (150, 120, 90)
+
+
+def log_space(log: Log, viewed: Viewed) -> None:
+    log.static(WORLD, rr.ViewCoordinates.RIGHT_HAND_Z_UP)
+    if viewed.poses is not None:
+        _bodies(log, viewed.poses)
+        _object_box(log, viewed.poses)
+    things = viewed.things()
+    if viewed.poses is not None:
+        things["tool"] = _seven(viewed.poses.tool_to_world)
+    for name, poses in things.items():
+        place(log, f"{WORLD}/pose/{name}", poses[:, :3], poses[:, 3:])
+        log.static(f"{WORLD}/pose/{name}", rr.TransformAxes3D(AXIS_M))
+        trail = rr.LineStrips3D([poses[:, :3]], radii=TRAIL_M, colors=[colour_of(name)])
+        log.static(f"{WORLD}/trail/{name}", trail)
+
+
+def colour_of(thing: str) -> tuple[int, int, int]:
+    return COLOURS.get(thing, OTHER)
+
+
+def _bodies(log: Log, poses: Poses) -> None:
+    model = poses.model
+    for body in range(1, model.nbody):
+        path = f"{WORLD}/body/{_path_part(model.body(body).name or f'body{body}')}"
+        place(log, path, poses.position_m[:, body], poses.quaternion[:, body])
+        for kind, shapes in shapes_of(model, body).items():
+            log.static(f"{path}/{kind}", shapes)
+
+
+def _object_box(log: Log, poses: Poses) -> None:
+    """Around all geoms of the object, in its own frame."""
+    model = poses.model
+    body = model.body("object").id
+    corners = []
+    for geom in geoms_of(model, body):
+        axes = np.zeros(9)
+        mujoco.mju_quat2Mat(axes, model.geom_quat[geom])
+        reach = np.abs(axes.reshape(3, 3)) @ model.geom_aabb[geom, 3:]
+        middle = model.geom_pos[geom] + axes.reshape(3, 3) @ model.geom_aabb[geom, :3]
+        corners += [middle - reach, middle + reach]
+    if not corners:
+        return
+    low, high = np.min(corners, axis=0), np.max(corners, axis=0)
+    place(log, f"{WORLD}/box/object", poses.position_m[:, body], poses.quaternion[:, body])
+    box = rr.Boxes3D(mins=[low], sizes=[high - low], colors=[COLOURS["object"]], labels=["object"], show_labels=False)
+    log.static(f"{WORLD}/box/object", box)
+
+
+def place(log: Log, path: str, position_m: np.ndarray, quaternion: np.ndarray) -> None:
+    """A frame in its parent's; one that never moves is said once."""
+    turn = np.roll(quaternion, -1, axis=1)  # Rerun's quaternions end in w
+    if np.ptp(position_m, axis=0).max() == 0 and np.ptp(turn, axis=0).max() == 0:
+        log.static(path, rr.Transform3D(translation=position_m[0], quaternion=rr.Quaternion(xyzw=turn[0])))
+    else:
+        log.columns(path, rr.Transform3D.columns(translation=position_m, quaternion=turn))
+
+
+def place_matrices(log: Log, path: str, poses: np.ndarray) -> None:
+    """The same from (f, 4, 4)."""
+    seven = _seven(poses)
+    place(log, path, seven[:, :3], seven[:, 3:])
+
+
+def _seven(poses: np.ndarray) -> np.ndarray:
+    """(f, 4, 4) as x, y, z and a quaternion w, x, y, z."""
+    out = np.zeros((len(poses), 7))
+    out[:, :3] = poses[:, :3, 3]
+    for pose, row in zip(poses, out, strict=True):
+        mujoco.mju_mat2Quat(row[3:], np.ascontiguousarray(pose[:3, :3]).ravel())
+    return out
+
+
+def _path_part(name: str) -> str:
+    """A body's name as a path: `robot/link1` stays below `robot`."""
+    return "/".join(rr.escape_entity_path_part(part) for part in name.split("/"))

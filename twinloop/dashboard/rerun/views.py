@@ -1,0 +1,81 @@
+"""Views: the cameras of an episode, where they stood and through which lens they looked."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import rerun as rr
+
+from twinloop.dashboard.rerun.log import Log
+from twinloop.dashboard.rerun.space import WORLD, place_matrices
+from twinloop.dashboard.rerun.viewed import LABEL, Viewed
+from twinloop.observe.recording import PREFIX, Feature
+
+IMAGE_PLANE_M = 0.12
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A feature that belongs to a camera. kind: `rgb`, `depth`, or what is labelled: `instances`, `boxes`, ..."""
+
+    camera: str
+    kind: str
+    feature: Feature
+
+    @property
+    def path(self) -> str:
+        """Pictures and what is drawn on them lie behind the lens, what is in space lies beside it."""
+        below = f"lens/{self.kind}" if self.kind not in IN_SPACE else self.kind
+        return f"{camera_path(self.camera)}/{below}"
+
+
+IN_SPACE = ("boxes_3d", "poses")
+
+
+def shown_of(features: Iterable[Feature]) -> tuple[Shown, ...]:
+    """Every feature that belongs to a camera, told by its name and dtype."""
+    found = []
+    for feature in features:
+        if feature.name.startswith(LABEL):
+            camera, _, kind = feature.name.removeprefix(LABEL).rpartition(".")
+            found.append(Shown(camera, kind, feature))
+        elif feature.is_picture:
+            name, kind = feature.name.removeprefix(PREFIX), "rgb"
+            if feature.dtype != "video":
+                # Depth and masks are called after their camera and what they are.
+                name, _, kind = name.rpartition("_")
+            found.append(Shown(name, kind, feature))
+    return tuple(found)
+
+
+def camera_path(name: str) -> str:
+    return f"{WORLD}/camera/{rr.escape_entity_path_part(name)}"
+
+
+def log_views(log: Log, viewed: Viewed) -> None:
+    """Each camera's pose and pinhole. Rerun knows no lens distortion: a bent picture is shown as it is."""
+    shown = shown_of(viewed.features)
+    for name in dict.fromkeys(each.camera for each in shown):
+        lens, to_mount = (viewed.columns.get(f"camera/{name}/{what}") for what in ("lens", "to_mount"))
+        if lens is None or to_mount is None:
+            continue
+        sizes = [each.feature.shape[:2] for each in shown if each.camera == name and each.feature.is_picture]
+        fx, fy, cx, cy = lens[:4]
+        height, width = sizes[0] if sizes else (2 * cy, 2 * cx)
+        pinhole = rr.Pinhole(
+            image_from_camera=[[fx, 0, cx], [0, fy, cy], [0, 0, 1]], resolution=[width, height],
+            camera_xyz=rr.ViewCoordinates.RDF, image_plane_distance=IMAGE_PLANE_M,
+        )  # fmt: skip
+        log.static(f"{camera_path(name)}/lens", pinhole)
+        poses = _to_world(viewed, name, np.reshape(to_mount, (4, 4)))
+        if poses is not None:
+            place_matrices(log, camera_path(name), poses)
+
+
+def _to_world(viewed: Viewed, camera: str, to_mount: np.ndarray) -> np.ndarray | None:
+    """(f, 4, 4), or None where what it is mounted on is not known."""
+    if viewed.config is None or camera not in viewed.config.cameras:
+        return None
+    if viewed.config.cameras[camera].mount == "fixed":
+        return np.tile(to_mount, (viewed.length, 1, 1))
+    return None if viewed.poses is None else viewed.poses.tool_to_world @ to_mount

@@ -1,0 +1,44 @@
+"""Words: what the episode is, as one page of text."""
+
+import rerun as rr
+
+from twinloop.curate.checks import CHECKS
+from twinloop.dashboard.labels import meaning, with_unit
+from twinloop.dashboard.rerun.log import Log
+from twinloop.dashboard.rerun.viewed import Viewed
+from twinloop.dashboard.svg import number
+
+EPISODE = "episode"
+
+
+def log_words(log: Log, viewed: Viewed) -> None:
+    log.static(EPISODE, rr.TextDocument(page_of(viewed), media_type=rr.MediaType.MARKDOWN))
+
+
+def page_of(viewed: Viewed) -> str:
+    columns, header = viewed.columns, viewed.dataset.header
+    lines = [
+        f"# {columns.get('task', 'episode')}",
+        "",
+        f"Episode {viewed.episode_index} of {header.name}: attempt {viewed.attempt} of run seed {header.run_seed}.",
+        "",
+        f"- verdict: **{columns.get('verdict', 'unknown')}**, success: {'yes' if columns.get('success') else 'no'}",
+        f"- {viewed.length} frames at {header.fps:g} a second, {viewed.time_s[-1]:.2f} s",
+        f"- ended in phase {columns.get('last_phase') or 'unknown'}, after {columns.get('retries', 0)} retries",
+        f"- robot {header.robot}, config {header.config_digest[:12]}, {header.engine}",
+    ]
+    if viewed.note:
+        lines += ["", f"Shown without the twin: {viewed.note}"]
+    lines += ["", "## Drawn", "", "| parameter | value | what it changes |", "|---|---|---|"]
+    lines += [
+        f"| {column} | {with_unit(number(value), column)} | {meaning(column)} |"
+        for column, value in viewed.drawn.items()
+    ] or ["| nothing varies | | |"]
+    measured = {check: columns.get(f"check/{check.name}") for check in CHECKS}
+    lines += ["", "## Measured", "", "| check | asks | value | unit |", "|---|---|---|---|"]
+    lines += [
+        f"| {check.name} | {check.asks} | {number(value)} | {check.unit} |"
+        for check, value in measured.items()
+        if value is not None
+    ]
+    return "\n".join(lines) + "\n"

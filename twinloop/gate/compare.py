@@ -1,0 +1,117 @@
+"""Compare: two policies on the same draws. What both manage, or both fail at, says nothing about which is better."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import bdtr
+
+from twinloop.curate.intervals import wilson
+from twinloop.curate.rates import Rate
+from twinloop.errors import UsageError
+from twinloop.gate.evaluation import Evaluation, Subject, rate_json
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Of `ours` with `theirs`: how many attempts both, only one, or neither of them managed.
+
+    p_value: McNemar's exact test, two-sided: the chance of a split of those that only one managed at least as uneven
+        as this, were both policies equally good.
+    faster_s: the median of how much sooner ours was done, where both succeeded; NaN where never.
+    """
+
+    ours: Subject
+    theirs: Subject
+    both: int
+    only_ours: int
+    only_theirs: int
+    neither: int
+    faster_s: float
+
+    @property
+    def trials(self) -> int:
+        return self.both + self.only_ours + self.only_theirs + self.neither
+
+    @property
+    def our_success(self) -> Rate:
+        return Rate(self.both + self.only_ours, self.trials)
+
+    @property
+    def their_success(self) -> Rate:
+        return Rate(self.both + self.only_theirs, self.trials)
+
+    @property
+    def p_value(self) -> float:
+        split = self.only_ours + self.only_theirs
+        return min(1.0, 2 * float(bdtr(min(self.only_ours, self.only_theirs), split, 0.5)))
+
+    @property
+    def difference(self) -> float:
+        """Of the success rates, ours less theirs."""
+        return (self.only_ours - self.only_theirs) / self.trials
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Of the difference, 95 %: Newcombe's square-and-add of both Wilson intervals, less what pairs have in common
+        (Statistics in Medicine 17, 1998, method 10)."""
+        a, b, c, d = self.both, self.only_ours, self.only_theirs, self.neither
+        n = self.trials
+        first, second = (a + b) / n, (a + c) / n
+        low, high = wilson([a + b, a + c], n)
+        margins = (a + b) * (c + d) * (a + c) * (b + d)
+        product = a * d - b * c
+        corrected = max(product - n / 2, 0) if product > 0 else product
+        phi = corrected / np.sqrt(float(margins)) if margins else 0.0
+        down, up = first - low[0], high[1] - second
+        less = np.sqrt(max(down**2 - 2 * phi * down * up + up**2, 0))
+        down, up = high[0] - first, second - low[1]
+        more = np.sqrt(max(down**2 - 2 * phi * down * up + up**2, 0))
+        return float(self.difference - less), float(self.difference + more)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "ours": self.ours.checkpoint,
+            "theirs": self.theirs.checkpoint,
+            "their_digest": self.theirs.checkpoint_digest,
+            "both": self.both,
+            "only_ours": self.only_ours,
+            "only_theirs": self.only_theirs,
+            "neither": self.neither,
+            "our_success": rate_json(self.our_success),
+            "their_success": rate_json(self.their_success),
+            "difference": self.difference,
+            "interval": self.interval,
+            "p_value": self.p_value,
+            "faster_s": None if np.isnan(self.faster_s) else self.faster_s,
+        }
+
+
+def compare(ours: Evaluation, theirs: Evaluation) -> Comparison:
+    """On the attempts that both have made, which must be of the same draws."""
+    for what in ("config_digest", "seed"):
+        mine, other = getattr(ours.subject, what), getattr(theirs.subject, what)
+        if mine != other:
+            raise UsageError(
+                f"{ours.subject.checkpoint} and {theirs.subject.checkpoint} were not evaluated on the same draws: "
+                f"{what} is {_short(mine)} here and {_short(other)} there; evaluate both with one config and seed"
+            )
+    _, here, there = np.intersect1d(ours.outcomes.attempt, theirs.outcomes.attempt, return_indices=True)
+    if not len(here):
+        raise UsageError("the two evaluations have no attempt in common; evaluate both with the same --episodes")
+    mine, other = ours.outcomes.take(here), theirs.outcomes.take(there)
+    won, lost = mine.success, other.success
+    saved = (other.completion_s - mine.completion_s)[won & lost]
+    return Comparison(
+        ours=ours.subject,
+        theirs=theirs.subject,
+        both=int((won & lost).sum()),
+        only_ours=int((won & ~lost).sum()),
+        only_theirs=int((~won & lost).sum()),
+        neither=int((~won & ~lost).sum()),
+        faster_s=float(np.median(saved)) if len(saved) else float("nan"),
+    )
+
+
+def _short(value: object) -> str:
+    return f"{value[:12]}..." if isinstance(value, str) else str(value)

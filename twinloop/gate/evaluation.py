@@ -1,0 +1,156 @@
+"""Evaluation: how well a policy does, as a record on disk: `evaluation.json`, and `episodes.parquet` beside it.
+
+Everything but the subject is worked out from the outcomes, so the two cannot disagree: the JSON is for other readers.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from twinloop.curate.rates import ParameterRates, Rate, success_by_parameter
+from twinloop.dataset.parquet import EPISODE_OPTIONS, encode, read_table
+from twinloop.durable import digest_file, replace_file, storage_errors
+from twinloop.errors import CorruptError, UsageError
+from twinloop.gate.outcomes import Outcomes
+
+FORMAT_VERSION = 1
+EVALUATION, EPISODES = "evaluation.json", "episodes.parquet"
+LARGEST_BYTES = 1 << 24
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Who was evaluated where. With an attempt's number it is all that is needed to make that attempt again.
+
+    checkpoint: its folder's name. checkpoint_digest: what it is, whatever the folder is called. policy: its kind.
+    ensemble: how chunks were averaged, if they were. seed: of the run that was drawn.
+    """
+
+    checkpoint: str
+    checkpoint_digest: str
+    policy: str
+    config_name: str
+    config_digest: str
+    robot: str
+    task: str
+    phases: tuple[str, ...]
+    seed: int
+    ensemble: float | None
+    versions: dict[str, str]
+
+
+@dataclass(frozen=True)
+class PhaseRate:
+    """How many of those who reached a phase completed it."""
+
+    name: str
+    rate: Rate
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    subject: Subject
+    outcomes: Outcomes
+
+    @cached_property
+    def success(self) -> Rate:
+        return Rate(int(self.outcomes.success.sum()), len(self.outcomes))
+
+    @cached_property
+    def phases(self) -> tuple[PhaseRate, ...]:
+        completed = self.outcomes.completed
+        return tuple(
+            PhaseRate(name, Rate(int((completed > place).sum()), int((completed >= place).sum())))
+            for place, name in enumerate(self.subject.phases)
+        )
+
+    @cached_property
+    def parameters(self) -> tuple[ParameterRates, ...]:
+        """Success against every drawn value, the strongest association first."""
+        return success_by_parameter(self.outcomes.draws, self.outcomes.success)
+
+    @cached_property
+    def completion_s(self) -> dict[float, float]:
+        """Share -> within how many seconds that share of the successes was there."""
+        seconds = self.outcomes.completion_s[self.outcomes.success]
+        return {share: float(np.quantile(seconds, share)) for share in QUANTILES} if len(seconds) else {}
+
+    @cached_property
+    def violations(self) -> dict[str, int]:
+        """Check -> attempts rejected for it. Those of "success" failed at the task and harmed nothing."""
+        names, counts = np.unique(self.outcomes.verdict.astype(str), return_counts=True)
+        return {str(name): int(count) for name, count in zip(names, counts, strict=True) if name != "accepted"}
+
+    def results(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "episodes": len(self.outcomes),
+            "success": rate_json(self.success),
+            "phases": [{"phase": each.name, **rate_json(each.rate)} for each in self.phases],
+            "completion_s": {f"{share:g}": round(seconds, 4) for share, seconds in self.completion_s.items()},
+            "verdicts": self.violations,
+            "parameters": [_parameter_json(found) for found in self.parameters],
+        }
+
+
+def rate_json(rate: Rate) -> dict[str, Any]:
+    low, high = rate.interval
+    value = round(rate.value, 6) if rate.trials else None
+    return {"successes": rate.successes, "trials": rate.trials, "rate": value, "low": low, "high": high}
+
+
+def _parameter_json(found: ParameterRates) -> dict[str, Any]:
+    bins = [
+        {"from": float(first), "to": float(last), **rate_json(rate)}
+        for (first, last), rate in zip(found.edges, found.bins, strict=True)
+    ]
+    return {"parameter": found.column, "p_value": found.p_value, "strength": found.strength, "bins": bins}
+
+
+def write_evaluation(evaluation: Evaluation, folder: Path) -> Path:
+    """Both files, whole or not at all: the JSON comes last and names the other's digest."""
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / EVALUATION).unlink(missing_ok=True)
+        rows = encode(evaluation.outcomes.table(), EPISODE_OPTIONS)
+        digest = replace_file(folder / EPISODES, rows.to_pybytes(), scratch=folder)
+        content = {
+            "format_version": FORMAT_VERSION,
+            "subject": asdict(evaluation.subject),
+            **evaluation.results(),
+            "outcomes": digest.to_json(),
+        }
+        text = json.dumps(content, indent=2, allow_nan=False) + "\n"
+        replace_file(folder / EVALUATION, text.encode(), scratch=folder)
+    return folder / EVALUATION
+
+
+def load_evaluation(folder: Path) -> Evaluation:
+    path = folder / EVALUATION
+    if not path.is_file():
+        raise UsageError(f"{folder}: has no {EVALUATION}; a folder that `twinloop evaluate` wrote was expected")
+    with storage_errors(path):
+        if path.stat().st_size > LARGEST_BYTES:
+            raise CorruptError(f"{path}: has {path.stat().st_size:,} bytes; {LARGEST_BYTES:,} at most are read")
+        text = path.read_bytes()
+    try:
+        content = json.loads(text)
+        if content["format_version"] != FORMAT_VERSION:
+            raise ValueError(f"format_version is {content['format_version']!r}, {FORMAT_VERSION} is what is read")
+        values = content["subject"]
+        subject = Subject(**values | {"phases": tuple(map(str, values["phases"]))})
+        sha256 = content["outcomes"]["sha256"]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise CorruptError(f"{path}: is not an evaluation ({error!r:.200})") from None
+    rows = folder / EPISODES
+    if not rows.is_file() or digest_file(rows).sha256 != sha256:
+        raise CorruptError(f"{rows}: is missing, or not the file that {EVALUATION} was written with; evaluate again")
+    try:
+        return Evaluation(subject, Outcomes.of_table(read_table(rows), subject.phases))
+    except (KeyError, ValueError, IndexError) as error:
+        raise CorruptError(f"{rows}: does not hold the outcomes of an evaluation ({error!r:.200})") from None

@@ -1,0 +1,108 @@
+"""flow: a chunk is drawn, not averaged. Where demonstrations go left and right, it goes left or right.
+
+Rectified flow: on the way from noise to a demonstrated chunk, x(t) = (1 - t) noise + t chunk for t from 0 to 1, a
+network says from x(t) and the observation where the way ends. It acts by following the velocity, (end - x) / (1 - t),
+in a few equal steps from the noise it is given; the last lands on the network's own answer. That answer, not the
+velocity, is what it learns: a velocity is noise for the most part, and to say it a network must copy all of it.
+The noise decides which way is gone: the same noise, the same chunk. The instruction is not read, as in act.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import gelu
+
+from twinloop.learn.policies._sight import Sight
+from twinloop.learn.policy import ActionCode, Policy, TensorBatch, VectorInputs
+from twinloop.learn.scales import Scales
+from twinloop.learn.space import Space
+
+SEEN_WIDTH = 32
+"""Numbers a token of a picture is told in; all of them are read, so that where something is is not lost."""
+
+WAVES = 16
+
+
+class Flow(Policy):
+    """steps: of the way from noise to a chunk. image_size, shift_px: as in act."""
+
+    name = "flow"
+
+    def __init__(
+        self,
+        space: Space,
+        scales: Scales,
+        *,
+        horizon: int = 16,
+        executed: int = 8,
+        width: int = 384,
+        depth: int = 3,
+        steps: int = 8,
+        image_size: int = 96,
+        shift_px: int = 4,
+    ):
+        super().__init__()
+        self.horizon, self.executed, self.image_size, self._steps = horizon, executed, image_size, steps
+        self._settings = {
+            "width": width, "depth": depth, "steps": steps, "image_size": image_size, "shift_px": shift_px
+        }  # fmt: skip
+        self._actions = space.action.shape[0]
+        size = horizon * self._actions
+        self.vectors, self.code = VectorInputs(space, scales), ActionCode(space, scales)
+        self.sight = Sight(space, width=SEEN_WIDTH, image_size=image_size, shift_px=shift_px)
+        self.observe = nn.Sequential(
+            nn.Linear(self.vectors.width + SEEN_WIDTH * self.sight.tokens, width), nn.GELU(), nn.Linear(width, width)
+        )
+        self.register_buffer("waves", math.pi * torch.exp(torch.linspace(0, math.log(32), WAVES)))
+        self.when = nn.Linear(2 * WAVES, width)
+        self.enter = nn.Linear(size, width)
+        self.blocks = nn.ModuleList(_Block(width) for _ in range(depth))
+        self.norm, self.leave = nn.LayerNorm(width), nn.Linear(width, size)
+
+    def loss(self, batch: TensorBatch, *, generator: torch.Generator) -> Tensor:
+        wanted = self.code.encode(batch.actions, batch.inputs).flatten(1)
+        count = len(wanted)
+        # One time from each of n equal spans: as random, and no batch is without early or late ones.
+        time = ((torch.arange(count) + torch.rand(count, generator=generator)) / count)[:, None]
+        noise = torch.randn(wanted.shape, generator=generator)
+        seen = self._observed(batch.inputs, batch.real, generator if self.training else None)
+        end = self._end((1 - time) * noise + time * wanted, time, seen)
+        return (end - wanted).square().mean()
+
+    def forward(self, inputs: Mapping[str, Tensor], real: Tensor, noise: Tensor) -> Tensor:
+        seen, chunk = self._observed(inputs, real, None), noise.flatten(1)
+        for step in range(self._steps):
+            end = self._end(chunk, torch.full_like(chunk[:, :1], step / self._steps), seen)
+            chunk = chunk + (end - chunk) / (self._steps - step)
+        return self.code.decode(chunk.unflatten(1, (self.horizon, self._actions)), inputs)
+
+    def _observed(self, inputs: Mapping[str, Tensor], real: Tensor, generator: torch.Generator | None) -> Tensor:
+        vectors, seen = self.vectors(inputs, real), self.sight(inputs, generator)
+        return self.observe(vectors if seen is None else torch.cat([vectors, seen.flatten(1)], dim=1))
+
+    def _end(self, chunk: Tensor, time: Tensor, seen: Tensor) -> Tensor:
+        angle = time * self.get_buffer("waves")
+        told = seen + self.when(torch.cat([angle.sin(), angle.cos()], dim=1))
+        hidden = self.enter(chunk) + told
+        told = gelu(told)
+        for block in self.blocks:
+            hidden = block(hidden, told)
+        return self.leave(self.norm(hidden))
+
+    def settings(self) -> dict[str, Any]:
+        return {"horizon": self.horizon, "executed": self.executed, **self._settings}
+
+
+class _Block(nn.Module):
+    """A residual step that is told the observation and the time anew."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.norm, self.up, self.told = nn.LayerNorm(width), nn.Linear(width, width), nn.Linear(width, width)
+        self.down = nn.Linear(width, width)
+
+    def forward(self, hidden: Tensor, told: Tensor) -> Tensor:
+        return hidden + self.down(gelu(self.up(self.norm(hidden)) + self.told(told)))

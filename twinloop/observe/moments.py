@@ -1,0 +1,54 @@
+"""Moments: when a camera pictures, and where everything is then.
+
+Times are in control periods of the episode, whole or not. The tape has a row a period; between two rows positions go
+straight and orientations turn at an even rate, so that what is held stays where it is held. A joint that accelerates by
+5 rad/s² is then a thousandth of a radian at most from where it truly was, at 25 rows a second.
+"""
+
+import numpy as np
+
+QUATERNIONS = (slice(3, 7), slice(10, 14))
+"""Of object and goal in the tape's environment."""
+
+
+def picture_ticks(length: int, *, control_hz: float, rate_hz: float) -> np.ndarray:
+    """(f,) moments k / rate_hz of an episode, up to its last row: a later picture would never be shown."""
+    ticks = np.arange(int(length * rate_hz / control_hz) + 2) * (control_hz / rate_hz)
+    # A moment that falls on a row is that row's, to the bit.
+    whole = np.round(ticks)
+    ticks = np.where(np.abs(ticks - whole) < 1e-6, whole, ticks)
+    return ticks[ticks <= length - 1]
+
+
+def shown_in(ticks: np.ndarray, length: int) -> np.ndarray:
+    """(length,) which picture each row shows: the last one taken by then."""
+    return np.searchsorted(ticks, np.arange(length), side="right") - 1
+
+
+def states_at(position: np.ndarray, environment: np.ndarray, ticks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(n, joints) positions and (n, 14) environment at (n,) moments, from the rows of an episode."""
+    before = np.floor(ticks).astype(np.int64)
+    joints, places = position[before].astype(np.float64), environment[before].astype(np.float64)
+    # Moments on a row are left as the tape has them, whichever other cameras there are.
+    rows = np.flatnonzero(ticks > before)
+    after, share = np.minimum(before[rows] + 1, len(position) - 1), (ticks - before)[rows, None]
+    joints[rows] += (position[after] - joints[rows]) * share
+    moved = places[rows] + (environment[after] - places[rows]) * share
+    for part in QUATERNIONS:
+        moved[:, part] = turned(places[rows, part], environment[after, part], share)
+    places[rows] = moved
+    return joints, places
+
+
+def turned(start: np.ndarray, end: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """(n, 4) unit quaternions on the shorter way from start to end, at an even rate; `share` is (n, 1)."""
+    cosine = (start * end).sum(axis=1, keepdims=True)
+    end, cosine = np.where(cosine < 0, -end, end), np.minimum(np.abs(cosine), 1.0)
+    angle = np.arccos(cosine)
+    # Two that are nearly the same have no plane to turn in: there the straight way is the same.
+    near = angle < 1e-6
+    sine = np.where(near, 1.0, np.sin(angle))
+    ahead = np.where(near, share, np.sin(share * angle) / sine)
+    behind = np.where(near, 1 - share, np.sin((1 - share) * angle) / sine)
+    out = behind * start + ahead * end
+    return out / np.sqrt(np.square(out).sum(axis=1, keepdims=True))

@@ -1,0 +1,73 @@
+"""Poses: where every body of a cell was in each frame, from what was drawn and recorded alone. No OpenGL is needed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from twinloop.randomize.draw import Draws, nominal_values
+from twinloop.randomize.table import COLUMNS
+from twinloop.simulate.cell import Cell
+from twinloop.twin import bystander
+from twinloop.twin.twin import Twin
+
+
+@dataclass(frozen=True)
+class Poses:
+    """f frames of b bodies, in the world.
+
+    model: the cell as the episode drew it: sizes, heights and places.
+    position_m: (f, b, 3), quaternion: (f, b, 4) as w, x, y, z.
+    tool_to_world: (f, 4, 4).
+    """
+
+    model: mujoco.MjModel
+    position_m: np.ndarray
+    quaternion: np.ndarray
+    tool_to_world: np.ndarray
+
+
+def draws_of(attempt: int, stored: Mapping[str, float]) -> Draws:
+    """The draw of one episode from the values that were stored with it; the others were nominal."""
+    values = nominal_values(1)
+    known = {column: value for column, value in stored.items() if column in values}
+    values |= {column: np.array([value]) for column, value in known.items()}
+    return Draws(np.array([attempt]), values, tuple(column for column in COLUMNS if column in known))
+
+
+def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.ndarray) -> Poses:
+    """`position` (f, joints + 1) and `environment` (f, 14) are an episode's channels of these names, with the corners
+    of a soft object behind the second; of several draws the first is that of the episode."""
+    # A cell that begins the episode has everything where the draw wants it, and as large.
+    cell, first = Cell(twin, width=1), np.array([0])
+    cell.admit(first, draws, first)
+    model = cell.model_of(0)
+    data = mujoco.MjData(model)
+    data.mocap_pos[:], data.mocap_quat[:] = (cell.batch.bind(name)[0] for name in ("mocap_pos", "mocap_quat"))
+    frames = len(position)
+    places, turns = np.zeros((frames, model.nbody, 3)), np.zeros((frames, model.nbody, 4))
+    tool = np.tile(np.eye(4), (frames, 1, 1))
+    # One frame after the other: the engine's kinematics are of one state.
+    for frame in range(frames):
+        data.qpos[twin.arm_qpos] = position[frame, :-1]
+        data.qpos[twin.gripper_qpos] = position[frame, -1] / len(twin.gripper_qpos)
+        twin.pose_object(data, environment[frame])
+        place_bystander(data, twin, draws.values, frame)
+        data.mocap_pos[twin.target_mocap] = environment[frame, 7:10]
+        data.mocap_quat[twin.target_mocap] = environment[frame, 10:14]
+        mujoco.mj_kinematics(model, data)
+        places[frame], turns[frame] = data.xpos, data.xquat
+        tool[frame, :3, 3] = data.site_xpos[twin.tool_site]
+        tool[frame, :3, :3] = data.site_xmat[twin.tool_site].reshape(3, 3)
+    return Poses(model, places, turns, tool)
+
+
+def place_bystander(data: mujoco.MjData, twin: Twin, drawn: Mapping[str, np.ndarray], tick: float) -> None:
+    """Put the arm of somebody who reaches in where the first of these draws has it at this control period."""
+    if "bystander" in twin.surroundings:
+        # What a frame shows is where the hand was in the last step of the physics.
+        seconds = max(tick * twin.control_period_s - twin.model.opt.timestep, 0.0)
+        pose = bystander.poses({name: drawn[name][:1] for name in bystander.READ}, np.array([seconds]))[0]
+        number = twin.mocap(bystander.NAME)
+        data.mocap_pos[number], data.mocap_quat[number] = pose[:3], pose[3:]

@@ -1,0 +1,117 @@
+"""Errors: all that an episode's sensors will get wrong, drawn before it begins.
+
+For every frame that the longest episode could have: how long one turns out to be then changes nothing of what is
+seen in it, and a policy can be shown frame by frame what will be recorded.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from twinloop.randomize.draw import Draws, episode_rng
+from twinloop.randomize.sensing import SENSING
+from twinloop.randomize.touch import TOUCH
+from twinloop.twin.touch import PARTS as TOUCHED
+from twinloop.twin.twin import Twin
+
+OUTAGE_S = 0.2  # a tracker that has lost the object finds it again after about this long
+DRIFT_S = 10.0
+
+READ = (*(row.name for row in SENSING + TOUCH), "observation_delay_ms", "observation_loss_share")
+
+
+def errors_of(twin: Twin, draws: Draws, row: int, *, seed: int) -> dict[str, np.ndarray]:
+    """Name -> (longest_ticks, ...) of one episode.
+
+    observed, tracked: the moment that each frame shows, in frames. encoder_step: radians. position (of the arm),
+    effort (of the arm), tracker (metres), tracker_turn (radians), wrench, inertial, touch: what is added. touch_gain,
+    touch_alive: of every taxel; touch_threshold, touch_step: newtons.
+    """
+    drawn = {name: float(draws.values[name][row]) for name in READ}
+    attempt = int(draws.attempts[row])
+    errors = _Draw(twin, drawn, episode_rng(seed, attempt, stream="sensors")).errors()
+    if twin.touch is not None:
+        # Touch has a stream of its own: the other sensors say the same with and without it.
+        errors |= _Draw(twin, drawn, episode_rng(seed, attempt, stream="touch")).touch_errors(len(TOUCHED))
+    return errors
+
+
+class _Draw:
+    def __init__(self, twin: Twin, drawn: Mapping[str, float], rng: np.random.Generator):
+        self.twin, self.drawn, self.rng = twin, drawn, rng
+        self.frames, self.joints = twin.longest_ticks, len(twin.arm_joints)
+
+    def errors(self) -> dict[str, np.ndarray]:
+        """In a fixed order, and everything whether it is used or not: one row leaves the noise of others alone."""
+        drawn, frames = self.drawn, self.frames
+        lost = self.rng.random(frames) < drawn["observation_loss_share"]
+        found = {
+            "observed": self._when(drawn["observation_delay_ms"], lost),
+            "encoder_step": np.full(frames, 1e-3 * drawn["encoder_step_mrad"]),
+            "position": self._encoders(),
+            "effort": drawn["effort_noise_nm"] * self._white(self.joints),
+            "tracked": self._when(drawn["tracker_delay_ms"], self._outages()),
+            "tracker": 1e-3 * drawn["tracker_noise_mm"] * self._white(3),
+            "tracker_turn": np.deg2rad(drawn["tracker_turn_noise_deg"]) * self._white(3),
+        }
+        if self.twin.has_wrist_sensors:
+            found |= {"wrench": self._wrench(), "inertial": self._imu()}
+        return found
+
+    def _white(self, elements: int) -> np.ndarray:
+        return self.rng.standard_normal((self.frames, elements))
+
+    def _when(self, delay_ms: float, lost: np.ndarray) -> np.ndarray:
+        """(frames,) the moment each frame shows, in frames: late, and standing still while lost."""
+        frames = np.arange(self.frames)
+        when = np.maximum(frames - delay_ms / 1000 / self.twin.control_period_s, 0)
+        # The first frame is always seen, or there would be nothing to show.
+        last_seen = np.maximum.accumulate(np.where(lost & (frames > 0), 0, frames))
+        return when[last_seen]
+
+    def _encoders(self) -> np.ndarray:
+        bias = self.rng.uniform(-1, 1, self.joints) * self.drawn["encoder_bias_mrad"]
+        return 1e-3 * (bias + self.drawn["encoder_noise_mrad"] * self._white(self.joints))
+
+    def _outages(self) -> np.ndarray:
+        """A tracker loses the object for a while, not for single frames: two states, left at random."""
+        share = self.drawn["tracker_loss_share"]
+        chance = self.rng.random(self.frames)
+        lost = np.zeros(self.frames, bool)
+        if share == 0:
+            return lost
+        found_again = min(1.0, self.twin.control_period_s / OUTAGE_S)
+        lose = min(1.0, found_again * share / max(1 - share, 1e-9))
+        for frame in range(1, self.frames):
+            lost[frame] = chance[frame] > found_again if lost[frame - 1] else chance[frame] < lose
+        return lost
+
+    def _wrench(self) -> np.ndarray:
+        """An offset that was not zeroed, and that wanders as the sensor warms up."""
+        start, slope = self.rng.standard_normal((2, 3))
+        seconds = np.arange(self.frames)[:, None] * self.twin.control_period_s
+        offset = self.drawn["force_drift_n"] * (start + slope * seconds / DRIFT_S)
+        noise = self._white(6) * np.repeat([self.drawn["force_noise_n"], self.drawn["torque_noise_nm"]], 3)
+        return noise + np.column_stack([offset, np.zeros((self.frames, 3))])
+
+    def touch_errors(self, taxels: int) -> dict[str, np.ndarray]:
+        drawn, frames = self.drawn, self.frames
+        gain = 1 + drawn["touch_gain_error"] * self.rng.standard_normal(taxels)
+        start, slope = self.rng.standard_normal((2, taxels))
+        alive = self.rng.random(taxels) >= drawn["touch_dead_share"]
+        seconds = np.arange(frames)[:, None] * self.twin.control_period_s
+        drift = drawn["touch_drift_n"] * (start + slope * seconds / DRIFT_S)
+        return {
+            "touch": drift + drawn["touch_noise_n"] * self._white(taxels),
+            "touch_gain": np.tile(gain, (frames, 1)),
+            "touch_alive": np.tile(alive, (frames, 1)),
+            "touch_threshold": np.full(frames, drawn["touch_threshold_n"]),
+            "touch_step": np.full(frames, drawn["touch_step_n"]),
+        }
+
+    def _imu(self) -> np.ndarray:
+        """Accelerations, then turn rates, each with white noise and a bias that walks."""
+        noise = np.repeat([self.drawn["accelerometer_noise_m_s2"], 1e-3 * self.drawn["gyro_noise_mrad_s"]], 3)
+        white, steps = self._white(6), self._white(6)
+        walk = self.drawn["imu_walk_per_s"] * np.sqrt(self.twin.control_period_s) * np.cumsum(steps, axis=0)
+        return noise * (white + walk)

@@ -1,0 +1,104 @@
+"""Truth: the labels that a camera's pictures are stored with, one value a picture.
+
+They are of the picture as the lens bends it. What a shutter smears and a rolling readout shears is not in them: a label
+is of the moment in the middle of the exposure. Nothing is NaN, since training code normalises columns by statistics.
+"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from twinloop.observe.camera import CameraConfig, Label
+from twinloop.observe.clip import CLASSES, Clip
+from twinloop.observe.labels import KEYPOINTS, boxes_px, keypoints, poses
+from twinloop.observe.recording import PREFIX, Feature
+from twinloop.observe.things import Things
+
+POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
+SEEN, HIDDEN, BEHIND = 2, 1, 0
+"""Of a keypoint: in the picture; hidden or beside the picture; behind the camera, and so without a pixel."""
+
+
+def label_name(camera: str, label: Label) -> str:
+    """Masks are named as pictures are: lerobot takes every video for an input and finds only those it knows as one."""
+    return f"{PREFIX}{camera}_{label}" if label in ("instances", "classes") else f"label.{camera}.{label}"
+
+
+def label_features(name: str, camera: CameraConfig, things: Things) -> tuple[Feature, ...]:
+    size = (camera.height, camera.width, 1)
+
+    def vector(label: Label, of: tuple[str, ...], parts: tuple[str, ...], unit: str) -> Feature:
+        elements = tuple(f"{thing}.{part}" for thing in of for part in parts)
+        return Feature(label_name(name, label), "float32", (len(elements),), elements, unit)
+
+    every: dict[Label, Feature] = {
+        "instances": Feature(label_name(name, "instances"), "mask", size, things.names, "body"),
+        "classes": Feature(label_name(name, "classes"), "mask", size, CLASSES, "class"),
+        "boxes": vector("boxes", things.boxed, ("left", "top", "right", "bottom"), "px"),
+        "boxes_3d": vector("boxes_3d", ("object",), (*POSE, "half_x", "half_y", "half_z"), "m; quaternion"),
+        "poses": vector("poses", ("object", "tool"), POSE, "m; quaternion"),
+        "keypoints": vector("keypoints", KEYPOINTS, ("u", "v", "seen"), "px"),
+    }
+    return tuple(every[label] for label in camera.labels)
+
+
+def labels_of(clip: Clip, seen: Clip) -> dict[Label, np.ndarray]:
+    """The labels its camera's config asks for, of a clip as drawn that was delivered as `seen`.
+
+    Masks (f, h, w) uint8; the others (f, n) float32.
+    """
+    makers: Mapping[Label, Callable[[], np.ndarray]] = {
+        "instances": lambda: seen.instance_ids,
+        "classes": lambda: seen.class_ids,
+        "boxes": lambda: np.nan_to_num(boxes_px(seen), nan=0.0),
+        "boxes_3d": lambda: _boxes_3d(seen),
+        "poses": lambda: _poses(seen),
+        "keypoints": lambda: _keypoints(seen, clip),
+    }
+    made: dict[Label, np.ndarray] = {}
+    for label in clip.camera.labels:
+        values = makers[label]()
+        made[label] = values if values.dtype == np.uint8 else values.reshape(len(values), -1).astype(np.float32)
+    return made
+
+
+def _poses(clip: Clip) -> np.ndarray:
+    found = poses(clip)
+    return np.stack([_position_and_turn(pose) for pose in (found.object_to_camera, found.tool_to_camera)], axis=1)
+
+
+def _boxes_3d(clip: Clip) -> np.ndarray:
+    found = poses(clip)
+    size = np.broadcast_to(found.half_extents_m, (len(found.object_to_camera), 3))
+    return np.concatenate([_position_and_turn(found.object_to_camera), size], axis=1)
+
+
+def _keypoints(seen: Clip, drawn: Clip) -> np.ndarray:
+    found = keypoints(seen, drawn)
+    behind = np.isnan(found.px[..., 0])
+    sight = np.where(behind, BEHIND, np.where(found.visible, SEEN, HIDDEN))
+    return np.concatenate([np.nan_to_num(found.px, nan=0.0), sight[..., None]], axis=-1)
+
+
+def _position_and_turn(poses: np.ndarray) -> np.ndarray:
+    """(f, 7) of (f, 4, 4)."""
+    return np.concatenate([poses[:, :3, 3], quaternions(poses[:, :3, :3])], axis=1)
+
+
+def quaternions(turns: np.ndarray) -> np.ndarray:
+    """(f, 4) w, x, y, z with w ≥ 0 of (f, 3, 3) rotations.
+
+    4 q qᵀ is linear in the rotation; its longest row is q up to scale, and no small number is divided by.
+    """
+    m = np.moveaxis(turns, 0, -1)
+    (a, b, c), (d, e, f), (g, h, i) = m
+    products = np.array([
+        [1 + a + e + i, h - f, c - g, d - b],
+        [h - f, 1 + a - e - i, b + d, c + g],
+        [c - g, b + d, 1 - a + e - i, f + h],
+        [d - b, c + g, f + h, 1 - a - e + i],
+    ])  # fmt: skip
+    longest = products.diagonal().argmax(axis=1)
+    rows = products[longest, :, np.arange(len(longest))]
+    unit = rows / np.sqrt(np.square(rows).sum(axis=1, keepdims=True))
+    return np.where(unit[:, :1] < 0, -unit, unit)

@@ -1,0 +1,95 @@
+"""The work of one worker of an evaluation: ranges of episodes in, their outcomes out.
+
+A pure function of (config, run seed, checkpoint, range), as `produce` is of the first three.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from twinloop.curate.judge import judge
+from twinloop.gate.outcomes import Outcomes
+from twinloop.learn.actor import ActingConfig, PolicyActor
+from twinloop.learn.brain import Brain
+from twinloop.observe.eyes import Eyes
+from twinloop.observe.watch import Watch
+from twinloop.pipeline.config import RunConfig, config_from_text
+from twinloop.pipeline.produce import EpisodeRange, twin_of
+from twinloop.randomize.draw import Draws, Sampler
+from twinloop.simulate.cell import Cell
+from twinloop.simulate.episodes import Episodes
+from twinloop.simulate.rollout import rollout
+from twinloop.twin.twin import Twin
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a worker must know of an evaluation, as values that travel to other processes."""
+
+    config_yaml: str
+    folder: str
+    load: Callable[[], Brain]
+    acting: ActingConfig
+    width: int
+
+
+def try_out(trial: Trial, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, Outcomes]]:
+    config = config_from_text(trial.config_yaml, name="config.yaml", folder=Path(trial.folder))
+    twin, brain = twin_of(config), trial.load()
+    sampler = Sampler(config.randomization, seed=config.rollout.seed)
+    blocks = (sampler.draw(first, stop) for first, stop in ranges)
+    for episodes in acted(config, twin, brain, trial.acting, blocks, width=trial.width):
+        attempts = episodes.draws.attempts
+        yield (int(attempts[0]), int(attempts[-1]) + 1), outcomes_of(episodes, config, twin)
+
+
+def acted(
+    config: RunConfig, twin: Twin, brain: Brain, acting: ActingConfig, blocks: Iterable[Draws], *, width: int
+) -> Iterator[Episodes]:
+    """Episodes in which the brain moves the robot."""
+    seed = config.rollout.seed
+    vectors = tuple(feature.name for feature in brain.space.vectors)
+    watch = Watch(twin, config.observe, width=width, seed=seed, features=vectors)
+    pictures = tuple(feature.name for feature in brain.space.pictures)
+    eyes = Eyes(twin, config.cameras, pictures, width=width, seed=seed) if pictures else None
+    actor = PolicyActor(twin, brain, watch, acting, width=width, seed=seed, eyes=eyes)
+    return rollout(Cell(twin, width=width), iter(blocks), actor, seed=seed)
+
+
+def outcomes_of(episodes: Episodes, config: RunConfig, twin: Twin) -> Outcomes:
+    verdicts = judge(episodes, twin, config.curate)
+    phases = tuple(phase.name for phase in twin.task.phases)
+    return Outcomes(
+        phases=phases,
+        attempt=episodes.draws.attempts.astype(np.int64),
+        success=episodes.success.copy(),
+        # The last phase of all is to succeed.
+        completed=np.where(episodes.success, len(phases), np.minimum(_last_phase(episodes), len(phases) - 1)),
+        verdict=np.array(verdicts.reasons, object),
+        duration_s=episodes.lengths * twin.control_period_s,
+        completion_s=_completion_s(episodes, twin),
+        draws={column: episodes.draws.values[column] for column in episodes.draws.varied},
+        checks={name: np.asarray(values, float) for name, values in verdicts.measures.items()},
+    )
+
+
+def _last_phase(episodes: Episodes) -> np.ndarray:
+    """(n,) the phase of the last frame; 0 for an episode without one."""
+    phase = np.append(episodes["phase"][:, 0], 0)
+    ends = np.where(episodes.lengths > 0, episodes.starts + episodes.lengths - 1, len(phase) - 1)
+    return np.nan_to_num(phase[ends]).astype(np.int64)
+
+
+def _completion_s(episodes: Episodes, twin: Twin) -> np.ndarray:
+    """(n,) until the success that lasted to the end began; NaN without one."""
+    achieved = episodes["success"][:, 0] > 0
+    out = np.full(len(episodes.lengths), np.nan)
+    # One episode at a time: each has its own length.
+    for row in np.flatnonzero(episodes.success & (episodes.lengths > 0)):
+        start, length = episodes.starts[row], episodes.lengths[row]
+        without = np.flatnonzero(~achieved[start : start + length])
+        # A frame's success is that of the state its command has led to, a period later.
+        out[row] = (1 if not len(without) else without[-1] + 2) * twin.control_period_s
+    return out

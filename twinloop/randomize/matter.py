@@ -1,0 +1,148 @@
+"""Rows of what the object is made of and how pads and solver meet it: contact and object gaps.
+
+Sources are named where a figure is published; the rest are engineering estimates and say so.
+"""
+
+import numpy as np
+
+from twinloop.randomize.parameter import Parameter, Rows
+from twinloop.randomize.physics import surface
+from twinloop.twin.shapes import OWN, SHAPES, form_of, half_extents_m
+from twinloop.twin.soft import axes_of, quaternions_of
+from twinloop.twin.solid import PAD_IMPEDANCE
+
+INSERT_RADIUS_M = 0.004
+FACE_CONTACTS = 4  # contacts of a pad that lies flat on a face
+
+
+def _shape(rows: Rows, ids: np.ndarray, shape: np.ndarray) -> None:
+    twin = rows.twin
+    forms, body = twin.forms, twin.object_body
+    assert forms is not None
+    form, cells = form_of(shape), np.ix_(ids, twin.object_geoms)
+    for field, values in (
+        ("geom_type", forms.kind),
+        ("geom_size", forms.size),
+        ("geom_pos", forms.place),
+        ("geom_quat", forms.quat),
+        ("geom_rbound", forms.radius),
+        ("geom_aabb", forms.box),
+        ("geom_contype", 2 * forms.solid),
+        ("geom_conaffinity", 1 * forms.solid),
+    ):
+        rows[field][cells] = values[form]
+    rows["body_ipos"][ids, body] = forms.centre[form]
+    rows["body_iquat"][ids, body] = forms.turn[form]
+    rows["body_inertia"][ids, body] = twin.object.mass_kg * forms.inertia[form]
+
+
+def _second_material(rows: Rows, ids: np.ndarray, ratio: np.ndarray) -> None:
+    rows["geom_friction"][ids, rows.twin.object_geoms[1], 0] *= ratio
+
+
+def _insert(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
+    """Part of the mass is a small ball at a place: centre of mass and inertia follow, total mass stays."""
+    share, place, scale, shape = values[:, 0], values[:, 1:4], values[:, 4], values[:, 5]
+    body = rows.twin.object_body
+    extents = half_extents_m(rows.twin.object, {"object_size_scale": scale, "object_shape": shape})
+    ball_at = place * extents
+    mass, rest_at = rows["body_mass"][ids, body], rows["body_ipos"][ids, body]
+    centre = rest_at + share[:, None] * (ball_at - rest_at)
+    axes = axes_of(rows["body_iquat"][ids, body])
+    rest = (axes * rows["body_inertia"][ids, body][:, None, :])[:, :, None, :] * axes[:, None, :, :]
+    tensor = (1 - share)[:, None, None] * (rest.sum(axis=3) + _about(rest_at - centre, mass))
+    ball = 0.4 * share * mass * INSERT_RADIUS_M**2
+    tensor += share[:, None, None] * _about(ball_at - centre, mass) + ball[:, None, None] * np.eye(3)
+    inertia, turn = np.linalg.eigh(tensor)
+    # Axes of a right-handed frame, or they are no rotation.
+    turn[:, :, 2] *= np.linalg.det(turn)[:, None]
+    rows["body_ipos"][ids, body] = centre
+    rows["body_iquat"][ids, body] = quaternions_of(turn)
+    rows["body_inertia"][ids, body] = inertia
+
+
+def _about(offset: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """(n, 3, 3) what a mass at an offset adds to an inertia."""
+    square = np.square(offset).sum(axis=1)[:, None, None] * np.eye(3)
+    return mass[:, None, None] * (square - offset[:, :, None] * offset[:, None, :])
+
+
+def _pad_stiffness(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
+    """The engine's contact is a spring of stiffness k d / ((1 - d) A): d its impedance, A the two bodies' inverse
+    masses, k = 1 / (d t)² for a time constant t. Solved for t; a flat pad has four such springs side by side."""
+    twin = rows.twin
+    stiffness_n_m = 1000 * values / FACE_CONTACTS
+    d, model = PAD_IMPEDANCE, twin.model
+    fingers = model.body_invweight0[model.geom_bodyid[twin.pad_geoms], 0].mean()
+    inverse_mass = fingers + 1 / rows["body_mass"][ids, twin.object_body]
+    time_s = np.sqrt(1 / (stiffness_n_m * inverse_mass * d * (1 - d)))
+    pads = np.ix_(ids, twin.pad_geoms)
+    # The engine needs a time constant of two steps at least.
+    rows["geom_solref"][(*pads, 0)] = np.maximum(time_s, 2 * model.opt.timestep)[:, None]
+
+
+def _impratio(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
+    rows["opt.impratio"][ids] = values
+
+
+def _iterations(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
+    rows["opt.iterations"][ids] = np.round(values)
+
+
+def _noslip(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
+    rows["opt.noslip_iterations"][ids] = np.round(values)
+
+
+def _margin(rows: Rows, ids: np.ndarray, margin_mm: np.ndarray) -> None:
+    margin, where = surface(rows, "margin")
+    margin[np.ix_(ids, where)] = margin_mm[:, None] / 1000
+
+
+def _young(rows: Rows, ids: np.ndarray, young_kpa: np.ndarray) -> None:
+    # The forces of a linear material are in proportion to its modulus.
+    rows["flex_stiffness"][ids] *= (young_kpa / rows.twin.object.young_kpa)[:, None]
+
+
+MATTER = (
+    Parameter("pad_stiffness_n_mm", "physics", "contact", "N/mm", "stiffness of each finger's pad under a flat face",
+              120.0, (30.0, 60.0), "E·A/h of an 18 × 24 mm pad 5 mm thick (our estimate) of rubber of Shore A 8 to 20: "
+              "0.35 to 0.7 MPa by Gent's relation of hardness and modulus, 1958",
+              (1.0, 1000.0), apply=_pad_stiffness),
+    Parameter("solver_impratio", "physics", "contact", "×", "how much harder than sinking in the solver resists slip",
+              1.0, (1.0, 10.0), "1 is MuJoCo's default, 10 what its manual advises for manipulation; left out of "
+              "`realistic`, since it may halve the speed", (0.1, 100.0), apply=_impratio, realistic=False),
+    Parameter("solver_iterations", "physics", "contact", "steps", "most steps the solver takes to find contact forces",
+              100.0, (4.0, 20.0), "measured here: 4 steps lost no grasp of 64, 3 lost 13 of 32, and from about 10 on "
+              "nothing changes; 100 is MuJoCo's default",
+              (1.0, 1000.0), apply=_iterations),
+    Parameter("solver_noslip_iterations", "physics", "contact", "steps", "steps that remove the creep of held contacts",
+              0.0, (0.0, 3.0), "0 is MuJoCo's default, 1 to 3 what its manual advises against slow slippage",
+              (0.0, 50.0), apply=_noslip, realistic=False),
+    Parameter("contact_margin_mm", "physics", "contact", "mm", "how far apart the object's contacts begin to act",
+              0.0, (0.0, 0.5), "engineering estimate: the error of a box fitted to a thing with rounded edges",
+              (0.0, 10.0), apply=_margin),
+    Parameter("object_shape", "physics", "object", "shape", "which shape the object has; its own where not varied",
+              float(OWN), (0.0, len(SHAPES) - 1.0), "engineering estimate: what a parallel gripper of 80 mm can hold",
+              (0.0, len(SHAPES) - 1.0), apply=_shape, words=SHAPES, early=True, realistic=False),
+    Parameter("surface_friction_ratio", "physics", "object", "×", "friction of the object's second material (its upper "
+              "half, a band round it, its second part) against the first's",
+              1.0, (0.4, 1.0), "engineering estimate: a paper label on plastic to a glossy print on card",
+              (0.02, 20.0), apply=_second_material),
+    Parameter("heavy_insert_share", "physics", "object", "1", "share of the object's mass that sits in one place",
+              0.0, (0.0, 0.5), "engineering estimate: an empty box to one with a battery in it", (0.0, 0.98),
+              apply=_insert, beside=(*(f"heavy_insert_place.{axis}" for axis in "xyz"), "object_size_scale",
+                                     "object_shape")),
+    Parameter("heavy_insert_place", "physics", "object", "1", "where that is, in half extents of the object",
+              0.0, (-0.7, 0.7), "engineering estimate: anywhere inside but the walls", (-1.0, 1.0), ("x", "y", "z"),
+              needs="heavy_insert_share"),
+    Parameter("object_stiffness_kpa", "physics", "object", "kPa", "Young's modulus of a soft object",
+              100.0, (50.0, 400.0), "flexible polyurethane foams, 10 to 100 kPa, to soft silicone rubbers; Gibson and "
+              "Ashby 1997", (1.0, 20_000.0), apply=_young),
+)  # fmt: skip
+
+# The solver also integrates a soft object's elasticity and diverges with few steps; and it is softer than any pad.
+OF_RIGID = frozenset((
+    "object_size_scale", "object_com_offset_mm", "object_inertia_scale", "object_shape", "surface_friction_ratio",
+    "heavy_insert_share", "heavy_insert_place", "pad_stiffness_n_mm", "solver_iterations",
+))  # fmt: skip
+OF_SOFT = frozenset(("object_stiffness_kpa",))

@@ -1,0 +1,80 @@
+"""The bystander: somebody reaches into the workspace while the robot works, whatever its task, and goes again.
+
+A hand and a forearm on a path that the draw fixes. They do not give way: how hard the robot touches them is watched.
+Reaches are minimum-jerk movements, s(x) = 10 x³ - 15 x⁴ + 6 x⁵ (Flash and Hogan, J. Neurosci. 5, 1985), whose fastest
+moment is 15/8 of their mean.
+"""
+
+from collections.abc import Mapping
+
+import mujoco
+import numpy as np
+
+from twinloop.twin.table import PARKED_M
+
+NAME = "person"
+CENTRE_XY_M = np.array([0.49, 0.02])  # of the workspace
+EDGE_M = 0.25  # from there to its edge
+AWAY_M = 0.4  # beyond the edge is where the hand waits
+ARM_M = 0.46  # from the fingertips to the elbow
+PEAK = 15 / 8
+SKIN = (0.85, 0.66, 0.55, 1.0)
+READ = (
+    "bystander_probability", "bystander_side_deg", "bystander_offset_cm", "bystander_height_cm", "bystander_reach_cm",
+    "bystander_arrival_s", "bystander_speed_m_s", "bystander_hesitation_s", "bystander_stay_s",
+    "bystander_withdrawal_s", "table_height_cm",
+)  # fmt: skip
+"""The columns of a draw that fix where the hand is."""
+
+
+def furnish(spec: mujoco.MjSpec) -> None:
+    """The fingertips are the body's origin, and the arm stretches along its x axis."""
+    hand = spec.worldbody.add_body(name=NAME, mocap=True, pos=[0, 0, PARKED_M])
+    touches = {"contype": 0, "conaffinity": 3, "rgba": SKIN}
+    hand.add_geom(
+        name="person/hand", type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.09, 0.042, 0.014], pos=[0.09, 0, 0], **touches
+    )
+    hand.add_geom(
+        name="person/forearm", type=mujoco.mjtGeom.mjGEOM_CAPSULE, size=[0.038, 0, 0],
+        fromto=[0.2, 0, 0.005, ARM_M, 0, 0.03], **touches,
+    )  # fmt: skip
+
+
+def poses(draw: Mapping[str, np.ndarray], time_s: np.ndarray) -> np.ndarray:
+    """(n, 7) where the hand is: waiting outside, on its way in with a stop half-way, there, or on its way out."""
+    way_m = AWAY_M + draw["bystander_reach_cm"] / 100
+    in_s = PEAK * way_m / draw["bystander_speed_m_s"]
+    since = time_s - draw["bystander_arrival_s"]
+    half_s = in_s / 2
+    pause_s = draw["bystander_hesitation_s"]
+    came = 0.5 * smooth(since / half_s) + 0.5 * smooth((since - half_s - pause_s) / half_s)
+    left = smooth((since - in_s - pause_s - draw["bystander_stay_s"]) / draw["bystander_withdrawal_s"])
+    side = np.deg2rad(draw["bystander_side_deg"])
+    outwards = np.column_stack([np.cos(side), np.sin(side)])
+    sideways = np.column_stack([-np.sin(side), np.cos(side)])
+    from_centre_m = EDGE_M + AWAY_M - (came - left) * way_m
+    place = CENTRE_XY_M + outwards * from_centre_m[:, None]
+    place = place + sideways * (draw["bystander_offset_cm"] / 100)[:, None]
+    out = np.zeros((len(time_s), 7))
+    out[:, :2] = place
+    there = draw["bystander_probability"] > 0.5
+    out[:, 2] = np.where(there, (draw["table_height_cm"] + draw["bystander_height_cm"]) / 100, PARKED_M)
+    out[:, 3], out[:, 6] = np.cos(side / 2), np.sin(side / 2)
+    return out
+
+
+def smooth(share: np.ndarray) -> np.ndarray:
+    """The minimum-jerk movement from 0 to 1, at a share of its time."""
+    x = np.clip(share, 0, 1)
+    return x * x * x * (10 + x * (6 * x - 15))
+
+
+def distance_m(poses_in_world: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """(n,) from (n, 3) points to the line from the fingertips to the elbow; infinite where nobody is there."""
+    tip = poses_in_world[:, :3]
+    # Twice the half angle, spelt out: the arm stretches along the body's x axis, level with the table.
+    cos, sin = 1 - 2 * poses_in_world[:, 6] ** 2, 2 * poses_in_world[:, 3] * poses_in_world[:, 6]
+    offset = points - tip
+    along = np.clip(offset[:, 0] * cos + offset[:, 1] * sin, 0, ARM_M)
+    beside = offset - np.column_stack([along * cos, along * sin, np.zeros_like(along)])
+    return np.where(tip[:, 2] > PARKED_M / 2, np.sqrt(np.square(beside).sum(axis=1)), np.inf)

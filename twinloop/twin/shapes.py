@@ -1,0 +1,182 @@
+"""Shapes: what a scene's object may look like instead, drawn from a pool for each episode.
+
+A shape is two parts at most, each a primitive, inside a box about the body's origin; the origin is where it is
+gripped. A shape of one part is cut in two where its surface is of two materials. The engine takes the type, size and
+place of a geom for each simulation apart, so one compiled twin holds every shape.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import mujoco
+import numpy as np
+
+from twinloop.twin.objects import GEOM_TYPES, SceneObject
+
+SHAPES = ("box", "cylinder", "capsule", "ellipsoid", "hammer", "tee", "ell")
+OWN = -1  # the draw's number for the shape that the scene names
+PROUD_M = 0.0002  # a band around a round thing stands out by this much, and is what is touched there
+ALONG_X = (np.cos(np.pi / 4), 0.0, np.sin(np.pi / 4), 0.0)
+HALF, QUARTER = np.pi, np.pi / 2
+MOST_PARTS = 2
+
+Triple = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A primitive: sizes as MuJoCo has them for its kind, metres."""
+
+    kind: str
+    size: Triple
+    at: Triple = (0.0, 0.0, 0.0)
+    quat: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """parts: of one material each where the surface has two (`cut`), else as few as it takes (`whole`).
+    half_extents_m: of the box around it. yaw_symmetry_rad: as of a SceneObject."""
+
+    whole: tuple[Part, ...]
+    cut: tuple[Part, ...]
+    half_extents_m: Triple
+    yaw_symmetry_rad: float
+
+
+def shape_of(name: str, thing: SceneObject) -> Shape:
+    """A shape about as large as the thing it stands in for, narrow enough along y to be gripped like it."""
+    x, y, z = thing.half_extents_m
+    if name == "box":
+        halves = tuple(Part("box", (x, y, z / 2), (0, 0, side * z / 2)) for side in (-1, 1))
+        return Shape((Part("box", (x, y, z)),), halves, (x, y, z), QUARTER if x == y else HALF)
+    if name == "cylinder":
+        r = min(x, y)
+        halves = tuple(Part("cylinder", (r, z / 2, 0), (0, 0, side * z / 2)) for side in (-1, 1))
+        return Shape((Part("cylinder", (r, z, 0)),), halves, (r, r, z), 0.0)
+    if name == "capsule":
+        # Lying: upright it would fall over. Never so short that it is a ball.
+        r = min(y, z)
+        straight = max(x - r, 0.6 * r)
+        body = Part("capsule", (r, straight, 0), quat=ALONG_X)
+        band = Part("cylinder", (r + PROUD_M, straight / 2, 0), quat=ALONG_X)
+        return Shape((body,), (body, band), (r + straight, r, r), HALF)
+    if name == "ellipsoid":
+        # Flatter than wide, or it rolls away from the fingers.
+        b = min(y, 1.25 * z)
+        a, c = 1.3 * b, 0.8 * b
+        body = Part("ellipsoid", (a, b, c))
+        band = Part("ellipsoid", (a / 2, b + PROUD_M, c + PROUD_M))
+        return Shape((body,), (body, band), (a, b, c), HALF)
+    if name == "hammer":
+        # A handle that is gripped, and a head across its end.
+        a, head = 1.6 * x, 0.35 * x
+        parts = (
+            Part("box", (a - head, 0.6 * y, z), (-head, 0, 0)),
+            Part("box", (head, 1.3 * y, z), (a - head, 0, 0)),
+        )
+        return Shape(parts, parts, (a, 1.3 * y, z), HALF)
+    if name == "tee":
+        # Upside down: it stands on its cross-bar and is gripped by its stem.
+        bar = 0.25 * z
+        parts = (
+            Part("box", (0.7 * x, 0.75 * y, z - bar), (0, 0, bar)),
+            Part("box", (1.3 * x, y, bar), (0, 0, bar - z)),
+        )
+        return Shape(parts, parts, (1.3 * x, y, z), HALF)
+    if name == "ell":
+        # Seen from the side: a foot as long as the whole, and a shank at one end.
+        foot, shank = 0.65 * z, 0.4 * x
+        parts = (
+            Part("box", (1.3 * x, 0.85 * y, foot), (0, 0, foot - z)),
+            Part("box", (shank, 0.85 * y, z - foot), (shank - 1.3 * x, 0, foot)),
+        )
+        return Shape(parts, parts, (1.3 * x, 0.85 * y, z), HALF)
+    raise KeyError(name)
+
+
+@dataclass(frozen=True)
+class Forms:
+    """Every shape of one thing as the engine's arrays, (1 + shapes, ...): the thing's own first.
+
+    kind, size, place, quat, radius and box are of geoms, (forms, parts, ...); `solid` says which parts there are.
+    centre, turn and inertia are those of a body of one material and of 1 kg.
+    """
+
+    cut: bool
+    kind: np.ndarray
+    size: np.ndarray
+    place: np.ndarray
+    quat: np.ndarray
+    radius: np.ndarray
+    box: np.ndarray
+    solid: np.ndarray
+    centre: np.ndarray
+    turn: np.ndarray
+    inertia: np.ndarray
+    half_extents_m: np.ndarray
+    yaw_symmetry_rad: np.ndarray
+
+    def parts(self, form: int) -> list[int]:
+        return [part for part in range(MOST_PARTS) if self.solid[form, part]]
+
+
+@lru_cache
+def forms_of(thing: SceneObject, *, cut: bool = False) -> Forms:
+    own = shape_of(thing.shape, thing)
+    shapes = [
+        Shape(own.whole, own.cut, own.half_extents_m, thing.yaw_symmetry_rad),
+        *(shape_of(name, thing) for name in SHAPES),
+    ]
+    weighed = [_compiled(shape.whole) for shape in shapes]
+    shown = [_compiled(shape.cut) for shape in shapes] if cut else weighed
+    return Forms(
+        cut=cut,
+        kind=_stacked([model.geom_type for model in shown]),
+        size=_stacked([model.geom_size for model in shown]),
+        place=_stacked([model.geom_pos for model in shown]),
+        quat=_stacked([model.geom_quat for model in shown]),
+        radius=_stacked([model.geom_rbound for model in shown]),
+        box=_stacked([model.geom_aabb for model in shown]),
+        solid=np.array([np.arange(MOST_PARTS) < model.ngeom for model in shown]),
+        centre=np.stack([model.body_ipos[1] for model in weighed]),
+        turn=np.stack([model.body_iquat[1] for model in weighed]),
+        inertia=np.stack([model.body_inertia[1] / model.body_mass[1] for model in weighed]),
+        half_extents_m=np.array([shape.half_extents_m for shape in shapes]),
+        yaw_symmetry_rad=np.array([shape.yaw_symmetry_rad for shape in shapes]),
+    )
+
+
+def _compiled(parts: tuple[Part, ...]) -> mujoco.MjModel:
+    """The engine's own figures of mass and bounds, rather than formulas of ours."""
+    spec = mujoco.MjSpec()
+    body = spec.worldbody.add_body()
+    for part in parts:
+        body.add_geom(type=GEOM_TYPES[part.kind], size=part.size, pos=part.at, quat=part.quat)
+    return spec.compile()
+
+
+def _stacked(arrays: list[np.ndarray]) -> np.ndarray:
+    """(forms, parts, ...); a part that is missing repeats the first, and is switched off."""
+    return np.stack(
+        [values if len(values) == MOST_PARTS else np.repeat(values[:1], MOST_PARTS, 0) for values in arrays]
+    )
+
+
+def form_of(draw_shape: np.ndarray) -> np.ndarray:
+    """Index into Forms of the draw's `object_shape`."""
+    return np.round(draw_shape).astype(int) + 1
+
+
+def half_extents_m(thing: SceneObject, draw: Mapping[str, np.ndarray]) -> np.ndarray:
+    """(n, 3) of the box around the object, as drawn."""
+    shape = draw["object_shape"]
+    own = thing.soft or not (shape != OWN).any()
+    extents = np.array(thing.half_extents_m) if own else forms_of(thing).half_extents_m[form_of(shape)]
+    return extents * draw["object_size_scale"][:, None]
+
+
+def name_of(thing: SceneObject, draw_shape: float) -> str:
+    """What it is called in an instruction."""
+    return thing.name if round(draw_shape) == OWN else SHAPES[round(draw_shape)]

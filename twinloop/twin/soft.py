@@ -1,0 +1,136 @@
+"""A soft object: a block that gives under the grip.
+
+It is a flex of the engine, a solid whose eight corners move and carry the rest of it along: it stretches, shears and
+is squeezed, with 24 degrees of freedom. Where a rigid object has a pose, this one has the pose that fits its corners
+best; what is left over is its deformation.
+"""
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from twinloop.twin.objects import SceneObject
+
+PREFIX, NAME = "soft/", "object"
+VERTICES = 3  # along each edge: what touches, and what is drawn
+SKIN_M = 0.0005
+POISSON = 0.1  # foams hardly bulge
+DAMPING_S = 0.01
+HIDDEN = 5  # a group of geoms that is not drawn
+
+
+@dataclass(frozen=True)
+class SoftIndex:
+    """Where a soft object is in a model's arrays. Corners are (8, 3) by x, y, z.
+
+    rest_m: the corners about the middle of the undeformed block. home_m: where they are while `qpos` is 0.
+    """
+
+    flex: int
+    bodies: np.ndarray
+    qpos: np.ndarray
+    dofs: np.ndarray
+    rest_m: np.ndarray
+    home_m: np.ndarray
+
+    def nodes(self, qpos: np.ndarray) -> np.ndarray:
+        """(n, 8, 3) corners in the world, of (n, nq) states."""
+        return qpos[:, self.qpos] + self.home_m
+
+    def put(self, pose: np.ndarray) -> np.ndarray:
+        """(n, 8, 3) what `qpos` is of an undeformed block at (n, 7) poses."""
+        return pose[:, None, :3] + turned(self.rest_m, axes_of(pose[:, 3:])) - self.home_m
+
+
+def add_soft(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool) -> None:
+    half = np.array(thing.half_extents_m) - SKIN_M
+    spacing = 2 * half / (VERTICES - 1)
+
+    def text(values) -> str:
+        return " ".join(repr(float(value)) for value in values)
+
+    # The macro that makes corners, joints and elements is one of the file format.
+    block = mujoco.MjSpec.from_string(
+        f"""<mujoco><worldbody>
+          <flexcomp name="{NAME}" type="grid" dim="3" dof="trilinear" count="{VERTICES} {VERTICES} {VERTICES}"
+              spacing="{text(spacing)}" radius="{SKIN_M}" mass="{thing.mass_kg}" rgba="{text(thing.rgba)}"
+              pos="0 0 {thing.half_extents_m[2]!r}">
+            <elasticity young="{1000 * thing.young_kpa!r}" poisson="{POISSON}" damping="{DAMPING_S}"/>
+            <contact contype="2" conaffinity="1" priority="1" condim="{6 if rolls else 4}" selfcollide="none"
+                friction="0.8 0.005 0.0002" solref="0.01 1" solimp="0.95 0.99 0.001 0.5 2"/>
+          </flexcomp></worldbody></mujoco>"""
+    )
+    spec.attach(block, frame=spec.worldbody.add_frame(), prefix=PREFIX)
+    # Its elasticity is integrated together with the contacts, or it would need steps ten times shorter.
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_DISCRETE
+    # The frame that fits the corners best, for those who look. Its geom is never drawn and touches nothing: pixels of
+    # the flex count as its.
+    frame = spec.worldbody.add_body(name="object", mocap=True, pos=[0, 0, thing.half_extents_m[2]])
+    frame.add_geom(
+        name="object", type=mujoco.mjtGeom.mjGEOM_BOX, size=thing.half_extents_m, group=HIDDEN, contype=0, conaffinity=0
+    )
+
+
+def soft_index(model: mujoco.MjModel) -> SoftIndex:
+    flex = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_FLEX, PREFIX + NAME)
+    start = int(model.flex_nodeadr[flex])
+    bodies = model.flex_nodebodyid[start : start + int(model.flex_nodenum[flex])]
+    joints = model.body_jntadr[bodies][:, None] + np.arange(3)
+    home = model.body_pos[bodies] - model.qpos0[model.jnt_qposadr[joints]]
+    return SoftIndex(
+        flex=flex,
+        bodies=bodies,
+        qpos=model.jnt_qposadr[joints],
+        dofs=model.jnt_dofadr[joints],
+        rest_m=home - home.mean(axis=0),
+        home_m=home,
+    )
+
+
+def fitted(nodes: np.ndarray, rest_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(n, 3) places and (n, 4) quaternions that bring the undeformed corners closest to these, in least squares."""
+    middle = nodes.mean(axis=1)
+    spread = ((nodes - middle[:, None])[:, :, :, None] * rest_m[None, :, None, :]).sum(axis=1)
+    spread = np.where(np.isfinite(spread), spread, 0)
+    left, _, right = np.linalg.svd(spread)
+    # A reflection fits a crushed block better than any rotation; a block is not turned inside out.
+    sign = np.ones((len(nodes), 3))
+    sign[:, 2] = np.linalg.det(left) * np.linalg.det(right)
+    axes = ((left * sign[:, None, :])[:, :, :, None] * right[:, None, :, :]).sum(axis=2)
+    return middle, quaternions_of(axes)
+
+
+def quaternions_of(axes: np.ndarray) -> np.ndarray:
+    """(n, 4) w, x, y, z with w ≥ 0, of (n, 3, 3) rotations."""
+    xx, yy, zz = (axes[:, axis, axis] for axis in range(3))
+    squares = np.stack([1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz], axis=1)
+    # Each row of four times q qᵀ is the quaternion times one of its parts: the largest part's is the safest.
+    (wx, yz), (wy, xz), (wz, xy) = (
+        (axes[:, k, j] - axes[:, j, k], axes[:, j, k] + axes[:, k, j]) for j, k in ((1, 2), (2, 0), (0, 1))
+    )
+    outer = np.stack([
+        squares[:, 0], wx, wy, wz,
+        wx, squares[:, 1], xy, xz,
+        wy, xy, squares[:, 2], yz,
+        wz, xz, yz, squares[:, 3],
+    ], axis=1).reshape(-1, 4, 4)  # fmt: skip
+    out = outer[np.arange(len(axes)), squares.argmax(axis=1)]
+    out = out / np.sqrt(np.square(out).sum(axis=1, keepdims=True))
+    return np.where(out[:, :1] < 0, -out, out)
+
+
+def axes_of(quaternions: np.ndarray) -> np.ndarray:
+    """(n, 3, 3) rotations of (n, 4) quaternions w, x, y, z."""
+    w, x, y, z = quaternions.T
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def turned(points: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """(n, k, 3) points (k, 3) turned by each of (n, 3, 3)."""
+    return (axes[:, None, :, :] * points[None, :, None, :]).sum(axis=3)

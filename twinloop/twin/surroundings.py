@@ -1,0 +1,49 @@
+"""Surroundings: what is in a cell beside its task. Each kind is there only where a row of the table asks for it."""
+
+from collections.abc import Collection, Mapping
+from typing import Literal
+
+import mujoco
+import numpy as np
+
+from twinloop.twin import bystander, clutter, distractors, item
+from twinloop.twin.objects import SceneObject
+from twinloop.twin.task import Start
+
+Kind = Literal["distractors", "item", "bystander", "occluders"]
+
+ASKED_BY: dict[Kind, str] = {
+    "distractors": "distractor_count",
+    "item": "unexpected_item_probability",
+    "bystander": "bystander_probability",
+    "occluders": "occluder_share",
+}
+"""The row of the table that puts each there."""
+
+
+def asked_for(rows: Collection[str]) -> frozenset[Kind]:
+    return frozenset(kind for kind, row in ASKED_BY.items() if row in rows)
+
+
+def furnish(spec: mujoco.MjSpec, thing: SceneObject, kinds: frozenset[Kind]) -> None:
+    """Add the bodies that can be run into. Occluders cannot: they are for those who look."""
+    if "distractors" in kinds:
+        distractors.furnish(spec, thing)
+    if "item" in kinds:
+        item.furnish(spec)
+    if "bystander" in kinds:
+        bystander.furnish(spec)
+
+
+def standing(
+    draw: Mapping[str, np.ndarray], begin: Start, thing: SceneObject, kinds: frozenset[Kind]
+) -> dict[str, np.ndarray]:
+    """Body -> (n, 3) where each thing that does not move stands in an episode."""
+    clutter_m = clutter.poses(draw, begin.object_pose, begin.goal_pose)
+    item_m = item.poses(draw, begin)
+    out = {item.NAME: item_m} if "item" in kinds else {}
+    if "distractors" in kinds:
+        others = (*np.moveaxis(clutter_m, 1, 0), item_m)
+        places = distractors.poses(draw, begin, thing, others)
+        out |= {f"distractor/{name}": places[:, number] for number, name in enumerate(distractors.USUAL_XY_M)}
+    return out
