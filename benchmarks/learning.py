@@ -110,7 +110,7 @@ def main() -> None:
     everything = out / "configs" / "embedded.yaml"
     everything.write_text(embedded_config().to_yaml())
 
-    results: dict[str, Any] = {"cores": os.cpu_count(), "steps": steps}
+    results: dict[str, Any] = {"cores": os.cpu_count(), "steps": steps, "trials": trials}
     tasks: dict[tuple[str, int], Any] = {}
     # Small networks gain little from a second thread: one policy a core instead.
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -92,7 +92,53 @@ def benchmarks_page() -> str:
         for key, value in json.loads(file.read_text(encoding="utf-8")).items():
             shown = f"{value:,}" if isinstance(value, (int, float)) else str(value)
             page = page.replace(f"{{{file.stem}.{key}}}", shown)
-    return page
+    learning, inference = (
+        json.loads((results / f"{name}.json").read_text(encoding="utf-8")) for name in ("learning", "inference")
+    )
+    return (
+        page.replace("{LEARNING}", _curves(learning["curves"]))
+        .replace("{LEARNT}", _learnt(learning["curves"]))
+        .replace("{INFERENCE}", _latencies(inference["policies"]))
+    )
+
+
+def _curves(curves: dict[str, list[dict]]) -> str:
+    sizes = [cell["demonstrations"] for cell in next(iter(curves.values()))]
+    lines = [f"| varied | {' | '.join(f'{size:,}' for size in sizes)} |", "|---" * (len(sizes) + 1) + "|"]
+    for title, cells in curves.items():
+        told = (f"{100 * c['success']:.1f} % ({100 * c['low']:.0f}–{100 * c['high']:.0f})" for c in cells)
+        lines.append(f"| {title} | {' | '.join(told)} |")
+    return "\n".join(lines)
+
+
+def _learnt(curves: dict[str, list[dict]]) -> str:
+    """Does it help? Said where intervals are apart, and not where they are not."""
+    pairs = {
+        "Noise on the demonstrator's commands": ("everything, with noise", "everything, without noise"),
+        "Randomizing more than the object's place": ("everything, with noise", "the object's place, with noise"),
+        "Randomizing the object's place": ("the object's place, with noise", "nothing, with noise"),
+    }
+    lines = []
+    for what, (more, less) in pairs.items():
+        apart = [
+            f"{with_['demonstrations']:,} ({'better' if with_['low'] > without['high'] else 'worse'})"
+            for with_, without in zip(curves[more], curves[less], strict=True)
+            if with_["low"] > without["high"] or with_["high"] < without["low"]
+        ]
+        where = f"tells at {', '.join(apart)} demonstrations" if apart else "makes no difference that shows here"
+        lines.append(f"- {what} {where}.")
+    first, last = curves["everything, with noise"][0], curves["everything, with noise"][-1]
+    grows = "More demonstrations help" if last["low"] > first["high"] else "More demonstrations make no difference"
+    ends = f"{100 * first['success']:.1f} % from {first['demonstrations']:,}, {100 * last['success']:.1f} % from"
+    return "\n".join([*lines, f"- {grows}: {ends} {last['demonstrations']:,}."])
+
+
+def _latencies(policies: dict[str, dict[str, dict[str, float]]]) -> str:
+    lines = ["| policy | torch | ONNX Runtime |", "|---|---|---|"]
+    for name, engines in policies.items():
+        told = (f"{engines[each]['median_ms']:.2f} / {engines[each]['p99_ms']:.2f}" for each in ("torch", "onnx"))
+        lines.append(f"| `{name}` | {' | '.join(told)} |")
+    return "\n".join(lines)
 
 
 def _failures() -> str:

@@ -155,6 +155,8 @@ def _summarise(console: Console, ours: Evaluation, comparison: Comparison | None
         table.add_row(
             "completion", f"{ours.completion_s[0.5]:.2f} s median, 95 % within {ours.completion_s[0.95]:.2f} s"
         )
+    for failure, many in ours.failures.items():
+        table.add_row("  failed", f"{many:,} {failure.replace('_', ' ')}")
     for reason, many in ours.violations.items():
         table.add_row("", f"{many:,} {reason_label(reason)}")
     for found in ours.parameters:

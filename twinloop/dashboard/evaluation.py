@@ -167,13 +167,14 @@ def _failures(evaluation: Evaluation, clips: Mapping[int, Path]) -> Section:
     digest, seed = evaluation.subject.config_digest, evaluation.subject.seed
     rows = [
         (
-            f"{failed.attempt[row]:,}", failed.last_phase[row], reason_label(str(failed.verdict[row])),
+            f"{failed.attempt[row]:,}", failed.last_phase[row], failed.failure[row].replace("_", " "),
+            reason_label(str(failed.verdict[row])),
             f"{failed.duration_s[row]:.2f}", f"{digest[:12]} · {seed} · {failed.attempt[row]}",
         )
         for row in range(min(len(failed), MOST_FAILURES))
     ]  # fmt: skip
-    head = ("attempt", "ended in", "verdict", "seconds", "config digest · seed · attempt")
-    inner = table(head, rows, numbers=(0, 3))
+    head = ("attempt", "ended in", "what went wrong", "verdict", "seconds", "config digest · seed · attempt")
+    inner = table(head, rows, numbers=(0, 4))
     if len(failed) > MOST_FAILURES:
         inner += text(f"The first {MOST_FAILURES} of {len(failed):,}; episodes.parquet has all, with what was drawn.")
     return Section("failures", title, inner + cards([_film(attempt, path) for attempt, path in clips.items()]))

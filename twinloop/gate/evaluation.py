@@ -83,8 +83,12 @@ class Evaluation:
     @cached_property
     def violations(self) -> dict[str, int]:
         """Check -> attempts rejected for it. Those of "success" failed at the task and harmed nothing."""
-        names, counts = np.unique(self.outcomes.verdict.astype(str), return_counts=True)
-        return {str(name): int(count) for name, count in zip(names, counts, strict=True) if name != "accepted"}
+        return _counts(self.outcomes.verdict, besides="accepted")
+
+    @cached_property
+    def failures(self) -> dict[str, int]:
+        """What went wrong -> in how many attempts."""
+        return _counts(self.outcomes.failure, besides="")
 
     def results(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -93,9 +97,15 @@ class Evaluation:
             "success": rate_json(self.success),
             "phases": [{"phase": each.name, **rate_json(each.rate)} for each in self.phases],
             "completion_s": {f"{share:g}": round(seconds, 4) for share, seconds in self.completion_s.items()},
+            "failures": self.failures,
             "verdicts": self.violations,
             "parameters": [_parameter_json(found) for found in self.parameters],
         }
+
+
+def _counts(names: np.ndarray, *, besides: str) -> dict[str, int]:
+    found, counts = np.unique(names.astype(str), return_counts=True)
+    return {str(name): int(count) for name, count in zip(found, counts, strict=True) if name != besides}
 
 
 def rate_json(rate: Rate) -> dict[str, Any]:

@@ -16,6 +16,7 @@ class Outcomes:
 
     phases: of the task, in order. completed: (n,) how many of them; all of them where the task succeeded.
     success: (n,) bool, the task's judgement of the final state. verdict: (n,) "accepted", or the first check failed.
+    failure: (n,) what went wrong, by a name of the task's; empty where nothing did.
     duration_s: (n,) of the episode. completion_s: (n,) until the success that lasted began; NaN without one.
     draws: column -> (n,) what was drawn. checks: check -> (n,) what it measured.
     """
@@ -25,6 +26,7 @@ class Outcomes:
     success: np.ndarray
     completed: np.ndarray
     verdict: np.ndarray
+    failure: np.ndarray
     duration_s: np.ndarray
     completion_s: np.ndarray
     draws: Mapping[str, np.ndarray]
@@ -46,6 +48,7 @@ class Outcomes:
         columns = {
             **{name: getattr(self, name) for name in NUMBERS},
             "verdict": pa.array(self.verdict.tolist(), pa.string()),
+            "failure": pa.array(self.failure.tolist(), pa.string()),
             "last_phase": pa.array(self.last_phase.tolist(), pa.string()),
         }
         columns |= {DRAW + name: values for name, values in self.draws.items()}
@@ -65,6 +68,7 @@ class Outcomes:
             phases=phases,
             **{name: columns[name] for name in NUMBERS},
             verdict=np.array(table["verdict"].to_pylist(), object),
+            failure=np.array(table["failure"].to_pylist(), object),
             draws={name.removeprefix(DRAW): values for name, values in columns.items() if name.startswith(DRAW)},
             checks={name.removeprefix(CHECK): values for name, values in columns.items() if name.startswith(CHECK)},
         )
@@ -76,6 +80,7 @@ class Outcomes:
             success=change(self.success),
             completed=change(self.completed),
             verdict=change(self.verdict),
+            failure=change(self.failure),
             duration_s=change(self.duration_s),
             completion_s=change(self.completion_s),
             draws={name: change(values) for name, values in self.draws.items()},
