@@ -4,6 +4,7 @@
 
 VENV   := .venv
 BIN    := $(VENV)/bin
+BASE   := $(VENV)/.base
 STAMP  := $(VENV)/.installed
 PYTHON ?= python3
 OPENGL := libegl1 libosmesa6 libgl1-mesa-dri
@@ -13,16 +14,21 @@ help: ## list the targets
 
 setup: $(STAMP) ## create .venv with every extra
 
-$(STAMP): pyproject.toml constraints.txt
+# What it takes to generate. Learning, viewing, rehearsing and developing weigh twenty times as much.
+$(BASE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; try make PYTHON=python3.11"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  if [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -qy python3-venv; \
 	  else echo "The venv module is missing. Run: sudo apt-get install python3-venv"; exit 1; fi; }
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[video]'
+	@$(MAKE) --no-print-directory opengl
+	@touch $(BASE)
+
+$(STAMP): $(BASE)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,video,view,learn]'
 	@# Without its dependencies: of these a rehearsal needs only NumPy, and Mosek is not free software.
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps drake
-	@$(MAKE) --no-print-directory opengl
 	@touch $(STAMP)
 
 # For pictures only, so a failure here is no failure of the setup.
@@ -33,7 +39,7 @@ opengl:
 	    || echo "OpenGL could not be installed; pictures need: apt-get install -y $(OPENGL)"; \
 	  else echo "For pictures (twinloop gallery) run: sudo apt-get install -y $(OPENGL)"; fi; }
 
-run: setup ## generate 500 episodes of the embedded pick-and-place cell
+run: $(BASE) ## generate 500 episodes of the embedded pick-and-place cell
 	$(BIN)/twinloop generate --episodes 500
 
 test: check ## lint, types and the whole test suite
