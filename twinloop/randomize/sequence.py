@@ -4,7 +4,9 @@ Sobol's sequence is even in every pair of its first few dimensions. Further out 
 few hundred points half of their cells stay empty, however they are scrambled, because the structure that makes the
 sequence even is also what two dimensions share. So dimensions come in groups of six. Each group is the beginning of
 Sobol's sequence, walked in an order and scrambled in a way of its own: within a group every pair is even, between
-groups pairs are as even as independent stratified draws.
+groups pairs are as even as independent stratified draws. Of thousands of such pairs some would still be unlucky, so a
+group that leaves holes in a pair with a dimension before it is scrambled anew. Those before it never change: a table
+that grows at its end leaves all other columns as they were.
 
 Order and scrambling are both Owen's nested uniform permutation: a bit is flipped by a hash of the bits above it. On
 the values it keeps every stratum filled. On the indices it is applied below the highest bit only, so that the first
@@ -23,6 +25,10 @@ MOST_POINTS = 1 << BITS
 POLYNOMIALS = ((1, 0, (1,)), (2, 1, (1, 3)), (3, 1, (1, 3, 1)), (3, 2, (1, 1, 1)), (4, 1, (1, 1, 3, 3)))
 GROUP = 1 + len(POLYNOMIALS)
 
+EARLY, SIDE, FILLED, TRIES = 256, 8, 0.86, 100
+"""Holes are looked for among the first 256 points, in pairs of 8 × 8 cells: 86 % of them filled at least. Later points
+fill finer cells as well as that, since there are more of them."""
+
 _ONE = np.uint64(1)
 
 
@@ -32,14 +38,39 @@ class Sequence:
         groups = -(-dimensions // GROUP)
         keys = np.random.SeedSequence([seed, 0x50B01]).generate_state(groups * (1 + GROUP), np.uint64)
         self._keys = keys.reshape(groups, 1 + GROUP)
+        before = np.zeros((0, EARLY), np.float32)
+        for group in range(groups):
+            for again in range(1, TRIES):
+                strata = _strata(_group_points(np.arange(EARLY, dtype=np.uint64)[:, None], self._keys[group]))
+                if not len(before) or _least_filled(strata, before) > FILLED:
+                    break
+                fresh = np.random.SeedSequence([seed, 0x50B01, group, again])
+                self._keys[group] = fresh.generate_state(1 + GROUP, np.uint64)
+            before = np.concatenate([before, strata])
 
     def points(self, first: int, stop: int) -> np.ndarray:
         """(stop - first, dimensions) points of the open unit cube."""
         index = np.arange(first, stop, dtype=np.uint64)[:, None]
-        orders = _permuted(index, self._keys[:, 0], keep_highest=True)
-        points = np.concatenate([sobol(order) for order in orders.T], axis=1)
-        scrambled = _permuted(points, self._keys[:, 1:].reshape(-1))
-        return (scrambled[:, : self.dimensions] + 0.5) / 2.0**BITS
+        points = np.concatenate([_group_points(index, keys) for keys in self._keys], axis=1)
+        return (points[:, : self.dimensions] + 0.5) / 2.0**BITS
+
+
+def _group_points(index: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """(n, GROUP) integers of BITS bits: the points of one group."""
+    order = _permuted(index, keys[:1], keep_highest=True)
+    return _permuted(sobol(order[:, 0]), keys[1:])
+
+
+def _strata(points: np.ndarray) -> np.ndarray:
+    """(GROUP * SIDE, EARLY) of the early points: 1 where a point is in that stratum of that dimension."""
+    stratum = points.T[:, None, :] >> np.uint64(BITS - SIDE.bit_length() + 1)
+    return (stratum == np.arange(SIDE, dtype=np.uint64)[:, None]).reshape(-1, len(points)).astype(np.float32)
+
+
+def _least_filled(strata: np.ndarray, before: np.ndarray) -> float:
+    """Of all pairs of a dimension here and one before: the least share of cells that have a point."""
+    counts = (strata @ before.T).reshape(-1, SIDE, len(before) // SIDE, SIDE)
+    return float((counts > 0).mean(axis=(1, 3)).min())
 
 
 def sobol(index: np.ndarray) -> np.ndarray:
