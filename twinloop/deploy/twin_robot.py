@@ -1,7 +1,7 @@
 """TwinRobot: the MuJoCo twin behind the interface of a robot, one episode at a time.
 
-Episode i is laid out by draw i of the config. What its motors make of a command is `simulate/drive.py`'s affair, as in
-a dataset; its sensors are live.
+Episode i is laid out by draw i of the config. What its motors make of a command is `simulate/drive.py`'s affair, and
+what its sensors say `observe/watch.py`'s: both as in a dataset and in an evaluation.
 """
 
 from pathlib import Path
@@ -10,12 +10,12 @@ import numpy as np
 
 from twinloop.deploy.description import description_of
 from twinloop.deploy.robot import Briefing, Description, Outcome, Reading
-from twinloop.deploy.senses import Past, Senses
 from twinloop.errors import RobotError
+from twinloop.observe.watch import Watch
 from twinloop.pipeline.config import RunConfig, load_config
 from twinloop.pipeline.embedded import embedded_config
 from twinloop.pipeline.produce import twin_of
-from twinloop.randomize.draw import Sampler, episode_rng
+from twinloop.randomize.draw import Sampler
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.drive import Drive
 
@@ -41,6 +41,8 @@ class TwinRobot:
             self._drive = Drive(self._cell, seed=self._seed)
             self._sampler = Sampler(self._config.randomization, seed=self._seed)
             self._about = description_of(twin, id=self.id, lockstep=True)
+            told = tuple(feature.name for feature in self._about.observed)
+            self._watch = Watch(twin, self._config.observe, width=1, seed=self._seed, features=told)
         return self._about
 
     def describe(self) -> Description:
@@ -52,14 +54,7 @@ class TwinRobot:
         twin, draws = cell.twin, self._sampler.draw(episode, episode + 1)
         cell.admit(ALONE, draws, ALONE)
         self._drive.begin(ALONE, draws, ALONE)
-        joints = len(twin.arm_joints)
-        self._past = Past(
-            {"position": joints + 1, "velocity": joints + 1, "effort": joints + 1, "object": 7},
-            step_s=twin.control_period_s,
-        )
-        rng = episode_rng(self._seed, episode, stream="live senses")
-        values = {name: float(column[0]) for name, column in draws.values.items()}
-        self._senses = Senses(values, joints=joints, period_s=twin.control_period_s, calibration=rng, rng=rng)
+        self._watch.begin(ALONE, draws, ALONE)
         self._opening, self._sequence, self._running = twin.robot.gripper.open, -1, True
         self._look()
         human = "present" if twin.task.person else "absent"
@@ -120,21 +115,6 @@ class TwinRobot:
         self._look()
 
     def _look(self) -> None:
-        cell = self._connected()
-        self._past.push({
-            "position": np.append(cell.arm_position_rad[0], cell.opening[0]),
-            "velocity": np.append(cell.arm_velocity_rad_s[0], cell.opening_velocity[0]),
-            "effort": np.append(cell.arm_effort_nm[0], cell.gripper_effort_n[0]),
-            "object": np.append(cell.object_position[0], cell.object_quat[0]),
-        })  # fmt: skip
-        told = self._senses.look(self._past)
-        goal = np.append(cell.goal_position[0], cell.goal_quat[0])
+        told = self._watch.look(self._connected())
         self._sequence += 1
-        features = {
-            "observation.state": told["position"],
-            "observation.velocity": told["velocity"],
-            "observation.effort": told["effort"],
-            "observation.environment_state": np.append(told["object"], goal),
-        }
-        features = {name: values.astype(np.float32) for name, values in features.items()}
-        self._reading = Reading(self._sequence, self._clock_s, features)
+        self._reading = Reading(self._sequence, self._clock_s, {name: values[0] for name, values in told.items()})

@@ -5,6 +5,7 @@ wrong, and actions are learnt relative to the joint they move wherever that make
 """
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -118,7 +119,7 @@ class ActionCode(nn.Module):
         return (inputs[STATE] @ pick)[:, None, :] if pick.shape[0] else 0.0
 
 
-class Policy(nn.Module):
+class Policy(nn.Module, ABC):
     """horizon: actions in a chunk. executed: how many of them are carried out before the next is asked for.
     image_size: pixels a side of the pictures it reads; 0 if it reads none."""
 
@@ -127,13 +128,13 @@ class Policy(nn.Module):
     executed: int
     image_size: int = 0
 
+    @abstractmethod
     def loss(self, batch: TensorBatch, *, generator: torch.Generator) -> Tensor:
         """What training makes small: a mean over the batch."""
-        raise NotImplementedError
 
+    @abstractmethod
     def forward(self, inputs: Mapping[str, Tensor], real: Tensor, noise: Tensor) -> Tensor:
         """(n, horizon, a) actions in their units. noise: of that shape, for policies that draw."""
-        raise NotImplementedError
 
     @classmethod
     def default_settings(cls) -> dict[str, Any]:
@@ -141,6 +142,6 @@ class Policy(nn.Module):
         parameters = inspect.signature(cls.__init__).parameters.values()
         return {each.name: each.default for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY}
 
+    @abstractmethod
     def settings(self) -> dict[str, Any]:
         """What its constructor was given, for the card: `type(self)(space, scales, **settings)` is alike."""
-        raise NotImplementedError

@@ -40,12 +40,13 @@ class Sequence:
         self._keys = keys.reshape(groups, 1 + GROUP)
         before = np.zeros((0, EARLY), np.float32)
         for group in range(groups):
-            for again in range(1, TRIES):
-                strata = _strata(_group_points(np.arange(EARLY, dtype=np.uint64)[:, None], self._keys[group]))
-                if not len(before) or _least_filled(strata, before) > FILLED:
-                    break
+            strata = _strata(self._keys[group])
+            again = 0
+            while len(before) and _least_filled(strata, before) < FILLED and again < TRIES:
+                again += 1
                 fresh = np.random.SeedSequence([seed, 0x50B01, group, again])
                 self._keys[group] = fresh.generate_state(1 + GROUP, np.uint64)
+                strata = _strata(self._keys[group])
             before = np.concatenate([before, strata])
 
     def points(self, first: int, stop: int) -> np.ndarray:
@@ -61,8 +62,9 @@ def _group_points(index: np.ndarray, keys: np.ndarray) -> np.ndarray:
     return _permuted(sobol(order[:, 0]), keys[1:])
 
 
-def _strata(points: np.ndarray) -> np.ndarray:
-    """(GROUP * SIDE, EARLY) of the early points: 1 where a point is in that stratum of that dimension."""
+def _strata(keys: np.ndarray) -> np.ndarray:
+    """(GROUP * SIDE, EARLY) of a group's early points: 1 where a point is in that stratum of that dimension."""
+    points = _group_points(np.arange(EARLY, dtype=np.uint64)[:, None], keys)
     stratum = points.T[:, None, :] >> np.uint64(BITS - SIDE.bit_length() + 1)
     return (stratum == np.arange(SIDE, dtype=np.uint64)[:, None]).reshape(-1, len(points)).astype(np.float32)
 

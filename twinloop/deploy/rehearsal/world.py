@@ -6,8 +6,8 @@ from pydrake.systems.analysis import Simulator
 from twinloop.deploy.rehearsal.cell_file import CellConfig
 from twinloop.deploy.rehearsal.drives import Drives
 from twinloop.deploy.rehearsal.plant import Material, Plant, Servos, plant_of, transform
+from twinloop.deploy.rehearsal.senses import Past, Senses
 from twinloop.deploy.rehearsal.situation import Situation
-from twinloop.deploy.senses import Past, Senses
 from twinloop.randomize.draw import episode_rng
 from twinloop.twin.twin import Twin
 

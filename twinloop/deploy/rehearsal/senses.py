@@ -1,7 +1,8 @@
-"""Senses: what a live robot's encoders, torque sensors and pose tracker say, moment by moment.
+"""Senses: what the encoders, torque sensors and pose tracker of a rehearsal cell say, moment by moment.
 
-Every signal is first late, then wrong, as in a recording (`observe/sensors.py`); here the future is not known yet.
-The tracker is a camera: in dim light its noise grows, and in the dark it loses the object.
+Every signal is first late, then wrong. This is not the twin's model of sensors, and is not meant to be: a cell that
+were wrong in just the way the twin supposes would rehearse nothing. The tracker is a camera: in dim light its noise
+grows, and in the dark it loses the object.
 """
 
 from collections.abc import Mapping
