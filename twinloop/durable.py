@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from twinloop.errors import CorruptError, StorageError
+from twinloop.errors import CorruptError, StorageError, TwinloopError
 
 _BUFFER_BYTES = 1 << 20  # a Parquet file comes in pages of a few kilobytes
 _COPIED_BYTES = 1 << 20
@@ -175,6 +175,15 @@ def digest_file(path: Path) -> FileDigest:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
         return FileDigest(digest.hexdigest(), file.tell())
+
+
+def read_bounded(path: Path, most_bytes: int, *, error: type[TwinloopError] = CorruptError) -> bytes:
+    """What a file from outside holds, unless it is too large to be what it should be."""
+    with storage_errors(path):
+        size = path.stat().st_size
+        if size > most_bytes:
+            raise error(f"{path}: has {size:,} bytes; {most_bytes:,} at most are read")
+        return path.read_bytes()
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import numpy as np
 
 from twinloop.curate.rates import ParameterRates, Rate, success_by_parameter
 from twinloop.dataset.parquet import EPISODE_OPTIONS, encode, read_table
-from twinloop.durable import digest_file, replace_file, storage_errors
+from twinloop.durable import digest_file, read_bounded, replace_file, storage_errors
 from twinloop.errors import CorruptError, UsageError
 from twinloop.gate.outcomes import Outcomes
 
@@ -144,10 +144,7 @@ def load_evaluation(folder: Path) -> Evaluation:
     path = folder / EVALUATION
     if not path.is_file():
         raise UsageError(f"{folder}: has no {EVALUATION}; a folder that `twinloop evaluate` wrote was expected")
-    with storage_errors(path):
-        if path.stat().st_size > LARGEST_BYTES:
-            raise CorruptError(f"{path}: has {path.stat().st_size:,} bytes; {LARGEST_BYTES:,} at most are read")
-        text = path.read_bytes()
+    text = read_bounded(path, LARGEST_BYTES)
     try:
         content = json.loads(text)
         if content["format_version"] != FORMAT_VERSION:

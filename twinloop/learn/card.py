@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from twinloop.durable import FileDigest, replace_file, storage_errors
+from twinloop.durable import FileDigest, read_bounded, replace_file, storage_errors
 from twinloop.errors import CheckpointError, nearest
 from twinloop.learn.space import Space
 
@@ -65,10 +65,7 @@ def read_card(folder: Path) -> Card:
     if not path.is_file():
         what = "has no card.json" if folder.is_dir() else "is not a folder"
         raise CheckpointError(f"{folder}: {what}; a checkpoint is a folder with a card and a file of weights")
-    with storage_errors(path):
-        if path.stat().st_size > LARGEST_CARD_BYTES:
-            raise CheckpointError(f"{path}: has {path.stat().st_size:,} bytes; {LARGEST_CARD_BYTES:,} at most are read")
-        text = path.read_bytes()
+    text = read_bounded(path, LARGEST_CARD_BYTES, error=CheckpointError)
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:

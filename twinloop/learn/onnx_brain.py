@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from twinloop.durable import storage_errors
+from twinloop.durable import read_bounded
 from twinloop.errors import CheckpointError, UsageError
 from twinloop.learn.pictures import as_read
 from twinloop.learn.space import Space
@@ -72,11 +72,7 @@ def session_of(content: bytes, *, threads: int, where: Path | str = "ONNX") -> "
 def _content(path: Path) -> bytes:
     if not path.is_file():
         raise CheckpointError(f"{path}: is no file; an ONNX file of `twinloop export` was expected")
-    with storage_errors(path):
-        size = path.stat().st_size
-        if size > LARGEST_FILE_BYTES:
-            raise CheckpointError(f"{path}: has {size:,} bytes; {LARGEST_FILE_BYTES:,} at most are read")
-        content = path.read_bytes()
+    content = read_bounded(path, LARGEST_FILE_BYTES, error=CheckpointError)
     if ELSEWHERE in content:
         raise CheckpointError(f"{path}: keeps numbers in other files; one that is whole was expected")
     return content

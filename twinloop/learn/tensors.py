@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor
 
-from twinloop.durable import FileDigest, replace_file, storage_errors
+from twinloop.durable import FileDigest, read_bounded, replace_file, storage_errors
 from twinloop.errors import CheckpointError
 
 LARGEST_HEADER_BYTES = 1 << 20
@@ -52,11 +52,7 @@ def read_tensors(path: Path, expected: Mapping[str, Tensor] | None = None) -> tu
 def _bytes(path: Path) -> bytes:
     if not path.is_file():
         raise CheckpointError(f"{path}: is missing; a safetensors file was expected")
-    with storage_errors(path):
-        size = path.stat().st_size
-        if size > LARGEST_FILE_BYTES:
-            raise CheckpointError(f"{path}: has {size:,} bytes; {LARGEST_FILE_BYTES:,} at most are read")
-        content = path.read_bytes()
+    content = read_bounded(path, LARGEST_FILE_BYTES, error=CheckpointError)
     for start, what in DISGUISES.items():
         # The first bytes of a real file count its header, so only those of a disguise read like this.
         if content.startswith(start) and (len(start) > 1 or not _plausible(content)):
