@@ -8,6 +8,7 @@
     │   ├── CorruptError          a file whose content is not what was committed
     │   └── LockedError           another process is writing here
     ├── CheckpointError           a folder that is not the policy it should be, or not for this robot
+    ├── RegistryError             a registry or its ledger that is not what was written, or names what it has not
     ├── TrainingError             learning broke off: what it choked on is kept
     ├── RenderError               no OpenGL to draw pictures with
     ├── RobotError                a robot that cannot be reached, went away, or tells what cannot be
@@ -56,6 +57,10 @@ class LockedError(DatasetError):
 
 
 class CheckpointError(TwinloopError):
+    pass
+
+
+class RegistryError(TwinloopError):
     pass
 
 

@@ -1,0 +1,123 @@
+"""Invariant 6: promotion is one atomic pointer. Killed anywhere, the old policy is live or the new one, whole."""
+
+import os
+import random
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.gate.checkpoints import checkpoint
+from tests.gate.kills import killed_at
+from twinloop.gate.ledger import read_ledger
+from twinloop.gate.registry import Registry, writing
+from twinloop.gate.standing import LIVE, POINTER, PROMOTED
+
+STEPS = ("candidate -> validated", "validated -> canary", "canary -> production")
+
+
+def promote(place: Path, folder: Path) -> str:
+    with writing(place, actor="ada") as writer:
+        digest = writer.pin(folder).digest
+        for step in STEPS:
+            writer.decide(PROMOTED, checkpoint=digest, transition=step, reasons=["so it is"])
+    return digest
+
+
+def roll_back(place: Path) -> None:
+    with writing(place, actor="ada") as writer:
+        writer.roll_back(reasons=["it dropped things"])
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> tuple[Path, str]:
+    """A registry in which one policy is live."""
+    place = tmp_path / "registry"
+    return place, promote(place, checkpoint(tmp_path / "old", number=1))
+
+
+def whole(place: Path, old: str, new: str) -> str:
+    """Which of the two is live. Everything about the registry must be in order, before and after the next writer."""
+    found = Registry.open(place)
+    assert found.production in (old, new)
+    assert found.production_checkpoint().digest == found.production
+    with writing(place, actor="ada"):
+        pass
+    settled = Registry.open(place)
+    assert settled.production == found.production
+    assert not read_ledger(place).torn
+    live = [record for record in settled.ledger.records if record.kind == POINTER and record.verdict == LIVE]
+    assert live[-1].checkpoint == settled.production
+    assert settled.standing.stack[-1] == settled.production
+    return settled.production
+
+
+def killed_everywhere(place: Path, work: Callable[[Path], object], old: str, new: str, *, halfway: bool) -> list[str]:
+    """What was live after a kill at each call, in order, until the work is done without one."""
+    found, before = [], place.with_name("before")
+    shutil.copytree(place, before)
+    while killed_at(len(found) + 1, lambda: work(place), halfway=halfway):
+        found.append(whole(place, old, new))
+        shutil.rmtree(place)
+        shutil.copytree(before, place)
+    return found
+
+
+@pytest.mark.parametrize("halfway", [False, True])
+def test_a_promotion_killed_at_any_write_leaves_the_old_policy_live_or_the_new_one(
+    tmp_path: Path, started: tuple[Path, str], halfway: bool
+):
+    place, old = started
+    folder = checkpoint(tmp_path / "new", number=2)
+    new = promote(tmp_path / "elsewhere", folder)
+    found = killed_everywhere(place, lambda at: promote(at, folder), old, new, halfway=halfway)
+    turned = found.index(new)
+    assert found == [old] * turned + [new] * (len(found) - turned)  # one moment, and never back
+    assert turned > 15
+    assert whole(place, old, new) == new
+
+
+def test_a_rollback_killed_at_any_write_leaves_one_of_the_two_live(tmp_path: Path, started: tuple[Path, str]):
+    place, old = started
+    new = promote(place, checkpoint(tmp_path / "new", number=2))
+    found = killed_everywhere(place, roll_back, old, new, halfway=True)
+    turned = found.index(old)
+    assert found == [new] * turned + [old] * (len(found) - turned)
+    assert whole(place, old, new) == old
+
+
+def test_what_was_cut_short_is_done_by_the_same_call_again(tmp_path: Path, started: tuple[Path, str]):
+    place, old = started
+    folder = checkpoint(tmp_path / "new", number=2)
+    new = promote(tmp_path / "elsewhere", folder)
+    count = 1
+    while killed_at(count, lambda: promote(place, folder)):
+        count += 7
+    assert whole(place, old, new) == new
+    assert Registry.open(place).standing.stack == (old, new)
+
+
+def test_kills_at_random_moments_while_policies_come_and_go(tmp_path: Path, started: tuple[Path, str]):
+    """Promote and roll back over and over; whenever it is killed, one of the two is live and whole."""
+    place, old = started
+    folder = checkpoint(tmp_path / "new", number=2)
+    new = promote(tmp_path / "elsewhere", folder)
+    rng = random.Random(4)
+    killed = 0
+    for _ in range(12):
+        child = os.fork()
+        if child == 0:
+            try:
+                while True:
+                    (roll_back(place) if Registry.open(place).production == new else promote(place, folder))
+            finally:
+                os._exit(9)
+        time.sleep(rng.uniform(0.005, 0.1))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        killed += os.WIFSIGNALED(status)
+        whole(place, old, new)
+    assert killed == 12
