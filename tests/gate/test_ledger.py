@@ -1,4 +1,4 @@
-"""The ledger: records are only added; any change to what was written is noticed and named; a kill tears nothing else."""
+"""The ledger: records are only added; any change to what was written is noticed and named."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,8 @@ def folder(tmp_path: Path) -> Path:
     for sequence in range(1, 6):
         record = Record(
             sequence, previous, f"2026-01-0{sequence}T00:00:00+00:00", "ada", "decision", "refused",
-            checkpoint=f"{sequence:064x}", transition="candidate -> validated", rules="r", reasons=(f"because {sequence}",),
+            checkpoint=f"{sequence:064x}", transition="candidate -> validated", rules="r",
+            reasons=(f"because {sequence}",),
             evidence=({"kind": "evaluation", "digest": "e" * 64},), details={"value": 0.1 * sequence},
         )  # fmt: skip
         append(tmp_path, record, scratch=tmp_path / "scratch")

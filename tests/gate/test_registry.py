@@ -71,7 +71,8 @@ def test_rolling_back_returns_to_the_one_before_and_then_to_the_one_before_that(
         registry = Registry.open(place)
         assert registry.production == expected
         assert registry.production_checkpoint().digest == expected
-    assert registry.stage(third) == "canary"
+    assert registry.stage(third) == "validated"  # it has to show on the robot again what it can
+    assert set(registry.standing.left) == {second, third}
     with writing(place) as writer, pytest.raises(RegistryError, match="no policy was live before"):
         writer.roll_back(reasons=[])
     with writing(place) as writer:
@@ -92,7 +93,7 @@ def test_withdrawing_leaves_nothing_live(place: Path, two: tuple[str, str]):
         writer.withdraw(reasons=["unsafe"])
     registry = Registry.open(place)
     assert registry.production == ""
-    assert registry.stage(two[1]) == "canary"
+    assert registry.stage(two[1]) == "validated"
     with writing(place) as writer, pytest.raises(RegistryError, match="nothing is live"):
         writer.roll_back(reasons=[])
 
@@ -139,8 +140,8 @@ def pointer(place: Path, **changes) -> None:
 
 @pytest.mark.parametrize("change", ["other", "record", "older", "gone", "broken", "version", "list"])
 def test_a_pointer_that_no_decision_made_leaves_nothing_live(place: Path, two: tuple[str, str], change: str):
-    registry = Registry.open(place)
-    decisions = [record for record in registry.ledger.records if record.transition == LIVE and record.kind == "decision"]
+    records = Registry.open(place).ledger.records
+    decisions = [record for record in records if record.transition == LIVE and record.kind == "decision"]
     match change:
         case "other":
             pointer(place, checkpoint=two[0])

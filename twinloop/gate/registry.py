@@ -118,7 +118,7 @@ class Registry:
         decision = self.record(self.live.record)
         return _record(self.ledger, decision.actor, POINTER, LIVE if self.live.checkpoint else NOTHING_LIVE,
                        checkpoint=self.live.checkpoint, transition=decision.transition, time=self.live.since,
-                       details={"decision": self.live.record})  # fmt: skip
+                       details={"decision": self.live.record, "verdict": decision.verdict})  # fmt: skip
 
 
 class Writer:

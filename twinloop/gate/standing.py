@@ -11,7 +11,8 @@ Stage = Literal["candidate", "validated", "canary", "production"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
 
 PROMOTED, REFUSED, ROLLED_BACK, WITHDRAWN = "promoted", "refused", "rolled back", "withdrawn"
-LIVE, NOTHING_LIVE, DEMOTED, RESTORED, OPENED, PINNED = "live", "nothing live", "demoted", "restored", "opened", "pinned"
+LIVE, NOTHING_LIVE, PINNED = "live", "nothing live", "pinned"
+DEMOTED, RESTORED, OPENED = "demoted", "restored", "opened"
 DECISION, POINTER, TWIN, INCIDENT, CHECKPOINT = "decision", "pointer", "twin", "incident", "checkpoint"
 
 
@@ -20,6 +21,8 @@ class Standing:
     """stages: checkpoint -> how far it has come, at most canary here: only the pointer makes one production.
     decided: checkpoint -> the record that brought it to its stage. history: records of what was live, in order.
     stack: checkpoints that were promoted to production and not rolled back from, the live one last.
+    left: checkpoint -> when it was last rolled back from: it begins again at validated, and what the robot showed
+        before says nothing for it any more.
     shown: checkpoint -> all evidence that was ever shown for it. demoted: twin (config digest) -> why.
     """
 
@@ -27,6 +30,7 @@ class Standing:
     decided: Mapping[str, Record] = field(default_factory=dict)
     history: tuple[Record, ...] = ()
     stack: tuple[str, ...] = ()
+    left: Mapping[str, str] = field(default_factory=dict)
     shown: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     demoted: Mapping[str, str] = field(default_factory=dict)
 
@@ -41,6 +45,7 @@ def standing_of(records: Iterable[Record]) -> Standing:
     decided: dict[str, Record] = {}
     shown: dict[str, tuple[Mapping[str, Any], ...]] = {}
     demoted: dict[str, str] = {}
+    left: dict[str, str] = {}
     history: list[Record] = []
     stack: list[str] = []
     for record in records:
@@ -53,6 +58,8 @@ def standing_of(records: Iterable[Record]) -> Standing:
                 stages[record.checkpoint], decided[record.checkpoint] = reached, record
         elif record.kind == POINTER:
             history.append(record)
+            if stack and record.details.get("verdict") in (ROLLED_BACK, WITHDRAWN):
+                stages[stack[-1]], left[stack[-1]] = "validated", record.time
             if record.verdict == LIVE and record.checkpoint in stack:
                 del stack[stack.index(record.checkpoint) + 1 :]
             elif record.verdict == LIVE:
@@ -64,7 +71,7 @@ def standing_of(records: Iterable[Record]) -> Standing:
                 demoted[str(record.details["twin"])] = "; ".join(record.reasons)
             else:
                 demoted.pop(str(record.details["twin"]), None)
-    return Standing(stages, decided, tuple(history), tuple(stack), shown, demoted)
+    return Standing(stages, decided, tuple(history), tuple(stack), left, shown, demoted)
 
 
 def _joined(

@@ -1,0 +1,77 @@
+"""The sequential test of real trials: candidate against the live policy in turns, or alone against a threshold."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinloop.gate.case import Case
+from twinloop.gate.real import CANDIDATE, CONTROL, RealEpisodes
+from twinloop.gate.rules.config import ProductionRules
+from twinloop.gate.statistics.sequential import PairPlan, RatePlan
+from twinloop.gate.statistics.sequential import Standing as Trials
+
+ACCEPT, REJECT = "accept", "reject"
+
+
+@dataclass(frozen=True)
+class Step:
+    """The test after a trial, or a pair of them: the money won against both claims, as logarithms."""
+
+    trials: int
+    log_evidence_for: float
+    log_evidence_against: float
+
+
+def plan_of(rules: ProductionRules, *, against: bool) -> RatePlan | PairPlan:
+    """against: there is a live policy to be compared with."""
+    if against:
+        return PairPlan(null=-rules.regress, target=rules.gain, error=rules.error, miss=rules.miss)
+    return RatePlan(null=rules.success, target=rules.aim, error=rules.error, miss=rules.miss)
+
+
+def arms_of(case: Case) -> tuple[RealEpisodes, RealEpisodes]:
+    """(candidate, control) of the case. Alone, every episode of the policy counts, in whichever arm."""
+    episodes = case.episodes
+    if not case.incumbent:
+        return episodes.of(case.digest), episodes.take(np.zeros(len(episodes), bool))
+    return episodes.of(case.digest, CANDIDATE), episodes.of(case.incumbent, CONTROL)
+
+
+def counted(candidate: RealEpisodes, control: RealEpisodes) -> tuple[np.ndarray, np.ndarray]:
+    """What counts as done. Nobody knows how some ended: for the candidate that is a failure, for the control not."""
+    return candidate.managed, control.managed | (control.outcome == "unknown")
+
+
+def judge(plan: RatePlan | PairPlan, ours: np.ndarray, theirs: np.ndarray) -> Trials:
+    if isinstance(plan, PairPlan):
+        return plan.judge_trials(ours, theirs)
+    return plan.judge_trials(ours)
+
+
+def standing_of_trials(case: Case) -> Trials:
+    plan = plan_of(case.rules.production, against=bool(case.incumbent))
+    return judge(plan, *counted(*arms_of(case)))
+
+
+def path_of_trials(case: Case) -> tuple[Step, ...]:
+    """The test after each trial so far, for whoever wants to see how it came to its answer."""
+    plan = plan_of(case.rules.production, against=bool(case.incumbent))
+    ours, theirs = counted(*arms_of(case))
+    many = min(len(ours), len(theirs)) if isinstance(plan, PairPlan) else len(ours)
+    steps = []
+    for trials in range(1, many + 1):
+        found = judge(plan, ours[:trials], theirs[:trials])
+        steps.append(Step(trials, found.log_evidence_for, found.log_evidence_against))
+    return tuple(steps)
+
+
+def longest_run(case: Case) -> int:
+    """How often one arm came in a row, at most, among the trials of both."""
+    episodes = case.episodes
+    ours = (episodes.checkpoint == case.digest) & (episodes.arm == CANDIDATE)
+    theirs = (episodes.checkpoint == case.incumbent) & (episodes.arm == CONTROL)
+    turns = ours[ours | theirs]
+    if not len(turns):
+        return 0
+    edges = np.flatnonzero(np.diff(turns.astype(int))) + 1
+    return int(np.diff(np.concatenate([[0], edges, [len(turns)]])).max())
