@@ -42,6 +42,13 @@ class TwinTrust:
     pairs: tuple[Pair, ...]
     failures: tuple[str, ...]
 
+    @property
+    def sentence(self) -> str:
+        if not self.pairs:
+            return "nothing was tried on both sides yet"
+        many = len({pair.policy for pair in self.pairs})
+        return f"{many} {'policy was' if many == 1 else 'policies were'} tried on both sides; its predictions hold"
+
     def to_json(self) -> dict[str, Any]:
         return {"config": self.config, "pairs": [pair.to_json() for pair in self.pairs]}
 
