@@ -17,6 +17,11 @@ CANDIDATE, CONTROL = "candidate", "control"
 OUTCOMES = ("success", "failure", "unknown", "aborted")
 SAFETY, CONDITION = "safety/", "condition/"
 TEXTS = ("robot_id", "task", "checkpoint", "arm", "outcome", "recorded_at")
+NOTED = ("scene", "failure", "speed")
+"""Columns that a log may do without."""
+INTERRUPTED = "interrupted"
+PACE = ("velocity", "acceleration")
+"""What the filter does to commands of a robot that is to be slow."""
 COUNTS = ("attempt", "length", "interventions", "deadlines_missed")
 
 
@@ -26,7 +31,8 @@ class RealEpisodes:
 
     log: which runlog it is in. attempt: its number there. recorded_at: in UTC, all written alike.
     outcome: one of OUTCOMES. length: control periods. safety: reason -> (n,) periods in which the filter changed the
-    command for it. conditions: name -> (n,) what the lab wrote down, "" where nothing. scene: (n,) what was laid out.
+    command for it. conditions: name -> (n,) what the lab wrote down, "" where nothing. scene: (n,) what was laid out,
+    -1 where that was not noted. failure: (n,) its name, "". speed: (n,) share of the robot's, NaN where not noted.
     """
 
     log: np.ndarray
@@ -43,6 +49,8 @@ class RealEpisodes:
     safety: Mapping[str, np.ndarray]
     conditions: Mapping[str, np.ndarray]
     scene: np.ndarray
+    failure: np.ndarray
+    speed: np.ndarray
 
     def __len__(self) -> int:
         return len(self.attempt)
@@ -53,9 +61,16 @@ class RealEpisodes:
         return (self.outcome == "success") & (self.interventions == 0)
 
     @property
+    def interrupted(self) -> np.ndarray:
+        """(n,) whoever ran it broke it off: that says nothing of the policy."""
+        return self.failure == INTERRUPTED
+
+    @property
     def filtered(self) -> np.ndarray:
-        """(n,) control periods in which the filter changed a command: for several reasons at once they count as one."""
-        reasons = list(self.safety.values())
+        """(n,) control periods in which the filter changed a command: for several reasons at once they count as one.
+        Slowing down a robot that is to be slow is not among them."""
+        slowed = self.speed < 1
+        reasons = [np.where(slowed & (name in PACE), 0, periods) for name, periods in self.safety.items()]
         return np.minimum(np.sum(reasons, axis=0), self.length) if reasons else np.zeros(len(self), int)
 
     @property
@@ -63,7 +78,7 @@ class RealEpisodes:
         return Rate(int(self.managed.sum()), len(self))
 
     def take(self, rows: np.ndarray) -> "RealEpisodes":
-        plain = {name: getattr(self, name)[rows] for name in ("log", "scene", *TEXTS, *COUNTS)}
+        plain = {name: getattr(self, name)[rows] for name in ("log", *NOTED, *TEXTS, *COUNTS)}
         return RealEpisodes(
             **plain,
             safety={name: values[rows] for name, values in self.safety.items()},
@@ -139,7 +154,7 @@ def joined(logs: Sequence[Runlog]) -> RealEpisodes:
             names[field][name] = np.concatenate(columns)
     plain: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts]) if parts else np.array([])
-        for name in ("scene", *TEXTS, *COUNTS)
+        for name in (*NOTED, *TEXTS, *COUNTS)
     }
     which = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     whole = RealEpisodes(log=which, **plain, **names)
@@ -178,14 +193,20 @@ def _episodes(dataset: Dataset) -> RealEpisodes:
         for name in table.column_names if name.startswith(CONDITION)
     }  # fmt: skip
     count = table.num_rows
-    scene = table["scene"].to_pylist() if "scene" in table.column_names else [-1] * count
+
+    def noted(name: str, blank: object) -> list:
+        values = table[name].to_pylist() if name in table.column_names else [None] * count
+        return [blank if value is None else value for value in values]
+
     return RealEpisodes(
         log=np.zeros(count, int),
         **{name: np.array(columns[name], object) for name in TEXTS},
         **{name: _counts(dataset.path, name, columns[name]) for name in COUNTS},
         safety=safety,
         conditions=conditions,
-        scene=np.array([-1 if each is None else each for each in scene], int),
+        scene=np.array(noted("scene", -1), int),
+        failure=np.array(noted("failure", ""), object),
+        speed=np.array(noted("setting/speed", np.nan), float),
     )
 
 

@@ -30,11 +30,25 @@ def plan_of(rules: ProductionRules, *, against: bool) -> RatePlan | PairPlan:
 
 
 def arms_of(case: Case) -> tuple[RealEpisodes, RealEpisodes]:
-    """(candidate, control) of the case. Alone, every episode of the policy counts, in whichever arm."""
-    episodes = case.episodes
+    """(candidate, control) of the case. Alone, every episode of the policy counts, in whichever arm. In turns, the i-th
+    trials of both belong together: those of one scene, where scenes were noted."""
+    episodes = case.episodes.take(~case.episodes.interrupted)
     if not case.incumbent:
         return episodes.of(case.digest), episodes.take(np.zeros(len(episodes), bool))
-    return episodes.of(case.digest, CANDIDATE), episodes.of(case.incumbent, CONTROL)
+    return _matched(episodes.of(case.digest, CANDIDATE), episodes.of(case.incumbent, CONTROL))
+
+
+def _matched(ours: RealEpisodes, theirs: RealEpisodes) -> tuple[RealEpisodes, RealEpisodes]:
+    """In the order of the candidate's scenes, those that only one has met at the end; as they are without scenes."""
+    scenes = [list(zip(arm.log.tolist(), arm.scene.tolist(), strict=True)) for arm in (ours, theirs)]
+    if any(scene < 0 for arm in scenes for _, scene in arm) or any(len(set(arm)) < len(arm) for arm in scenes):
+        return ours, theirs
+    places = {scene: place for place, scene in enumerate(scenes[1])}
+    both = [(place, places.pop(scene)) for place, scene in enumerate(scenes[0]) if scene in places]
+    met = {place for place, _ in both}
+    first = [place for place, _ in both] + [place for place in range(len(ours)) if place not in met]
+    second = [place for _, place in both] + sorted(places.values())
+    return ours.take(np.array(first, int)), theirs.take(np.array(second, int))
 
 
 def counted(candidate: RealEpisodes, control: RealEpisodes) -> tuple[np.ndarray, np.ndarray]:
@@ -67,7 +81,7 @@ def path_of_trials(case: Case) -> tuple[Step, ...]:
 
 def longest_run(case: Case) -> int:
     """How often one arm came in a row, at most, among the trials of both."""
-    episodes = case.episodes
+    episodes = case.episodes.take(~case.episodes.interrupted)
     ours = (episodes.checkpoint == case.digest) & (episodes.arm == CANDIDATE)
     theirs = (episodes.checkpoint == case.incumbent) & (episodes.arm == CONTROL)
     turns = ours[ours | theirs]

@@ -29,12 +29,15 @@ def rules(case: Case) -> tuple[Rule, ...]:
         Rule("finite commands", "control periods in which the policy commanded no number", "at most", 0.0,
              partial(_non_finite, case)),
         Rule("aborted", "share of episodes that were aborted", "at most", asked.aborted,
-             partial(_share, case, "episodes", lambda real: real.outcome == "aborted")),
+             partial(_aborted, case)),
         Rule("unknown", "share of episodes whose outcome nobody knows", "at most", asked.unknown,
              partial(_share, case, "episodes", lambda real: real.outcome == "unknown")),
         Rule("deadlines", "share of control periods that came too late", "at most", asked.deadlines,
              partial(_periods, case, lambda real: real.deadlines_missed)),
     ]  # fmt: skip
+    if any(np.isfinite(log.episodes.speed).any() for log in case.runlogs):
+        slow = "share of the robot's speed in the trials"
+        rules.append(Rule("speed", slow, "at most", case.rules.canary.speed, partial(_speed, case)))
     if case.incumbent:
         alternate = "trials of one arm in a row: candidate and live policy take turns"
         rules.insert(2, Rule("interleaved", alternate, "at most", asked.longest_run, partial(_interleaved, case)))
@@ -82,10 +85,24 @@ def _share(case: Case, of: str, which: Callable[[RealEpisodes], np.ndarray]) -> 
     return Measured(hits / len(real), f"{hits} of {len(real)} {of}", _logs(case))
 
 
+def _aborted(case: Case) -> Measured:
+    """Also those that whoever ran it broke off, which the test leaves out: nobody is to break off what goes badly."""
+    real = case.episodes.of(case.digest)
+    _candidate(case)
+    aborted, broken = int((real.outcome == "aborted").sum()), int(real.interrupted.sum())
+    said = f"{aborted} of {len(real)} episodes, {broken} of them broken off by whoever ran them"
+    return Measured(aborted / len(real), said, _logs(case))
+
+
 def _periods(case: Case, which: Callable[[RealEpisodes], np.ndarray]) -> Measured:
     real = _candidate(case)
     hits, periods = int(which(real).sum()), int(real.length.sum())
     return Measured(hits / periods if periods else None, f"{hits:,} of {periods:,} control periods", _logs(case))
+
+
+def _speed(case: Case) -> Measured:
+    fastest = float(np.nanmax(_candidate(case).speed))
+    return Measured(fastest, f"the fastest trial was at {fastest:g}", _logs(case))
 
 
 def _non_finite(case: Case) -> Measured:
