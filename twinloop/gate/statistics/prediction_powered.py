@@ -38,7 +38,7 @@ class Combined:
     weight: how far a twin's success moves the expectation of the real one: 0 unrelated, 1 the same.
     real_low, real_high: what the real trials alone show (Clopper-Pearson, same confidence).
     worth_trials: about as many real trials would be needed for an interval as narrow without the twin: widths shrink
-        with the square root of the trials.
+        with the square root of the trials. None for an interval that is a point, as `normal` may give.
     """
 
     method: Method
@@ -54,7 +54,7 @@ class Combined:
     twin_rate: float
     weight: float
     correlation: float | None
-    worth_trials: int
+    worth_trials: int | None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -102,7 +102,7 @@ def combine(
         estimate=float(np.clip(estimate, 0, 1)), low=float(low), high=float(high),
         real_rate=hits / n, real_low=float(real_low), real_high=float(real_high), twin_rate=float(many.mean()),
         weight=float(weight), correlation=float(np.corrcoef(truth, paired)[0, 1]) if apart > 0 else None,
-        worth_trials=round(n * float((real_high - real_low) / (high - low)) ** 2),
+        worth_trials=round(n * float((real_high - real_low) / (high - low)) ** 2) if high > low else None,
     )  # fmt: skip
 
 
