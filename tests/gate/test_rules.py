@@ -378,14 +378,22 @@ def test_a_log_may_grow(world: World):
 # --- against a live policy -------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def rivals(world: World) -> World:
+@pytest.fixture(scope="module")
+def two(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Policy 1 is live, policy 2 is in canary."""
-    world.promote(1, runlogs=(runlog(world.path / "runs" / "first", fine(world)),))
+    path = tmp_path_factory.mktemp("two") / "world"
+    shutil.copytree(template, path)
+    world = World(path)
+    world.promote(1, runlogs=(runlog(path / "runs" / "first", fine(world)),))
     world.policy(2)
-    shown = (world.evaluated(2), world.evaluated(1))
-    assert world.promote(2, to="canary", evaluations=shown).reached == "canary"
-    return world
+    assert world.promote(2, to="canary", evaluations=(world.evaluated(2), world.evaluated(1))).reached == "canary"
+    return path
+
+
+@pytest.fixture
+def rivals(two: Path, tmp_path: Path) -> World:
+    shutil.copytree(two, tmp_path / "rivals")
+    return World(tmp_path / "rivals")
 
 
 def test_the_live_policy_must_have_met_the_same_draws(world: World):

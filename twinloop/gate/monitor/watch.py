@@ -38,11 +38,11 @@ class Watched:
 
     @property
     def began(self) -> int:
-        """Episodes before those that raised the alarm."""
+        """The row of the first episode that raised the alarm."""
         if self.alarm is None:
             return 0
         calm = np.flatnonzero(self.closeness[: self.alarm] < CALM)
-        return int(calm[-1]) + 1 if len(calm) else 0
+        return int(calm[-1]) if len(calm) else 0
 
     @property
     def bad(self) -> np.ndarray:
