@@ -5,13 +5,15 @@ What was tried is read off the ledger: the rates are in the records of evaluatio
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from twinloop.curate.rates import Rate
 from twinloop.gate.registry import Registry
 from twinloop.gate.rules.config import CanaryRules
+from twinloop.gate.statistics.agreement import LEAST_POLICIES, Agreement, Counted, agreement
+from twinloop.gate.statistics.foresight import foretell
 
 
 @dataclass(frozen=True)
@@ -35,25 +37,46 @@ class Pair:
 
 @dataclass(frozen=True)
 class TwinTrust:
-    """failures: why its predictions have failed; nothing while they hold."""
+    """failures: why its predictions have failed; nothing while they hold. agreement: over all pairs, where there are
+    several."""
 
     twin: str
     config: str
     pairs: tuple[Pair, ...]
     failures: tuple[str, ...]
+    agreement: Agreement
 
     @property
     def sentence(self) -> str:
         if not self.pairs:
             return "nothing was tried on both sides yet"
         many = len({pair.policy for pair in self.pairs})
-        return f"{many} {'policy was' if many == 1 else 'policies were'} tried on both sides; its predictions hold"
+        told = f"{many} {'policy was' if many == 1 else 'policies were'} tried on both sides"
+        found = self.agreement
+        if found.pearson is not None and found.mmrv is not None and len(self.pairs) >= LEAST_POLICIES:
+            told += f", correlation {found.pearson:.2f} ({found.pearson_low:.2f} to {found.pearson_high:.2f})"
+            told += f", mean maximum rank violation {found.mmrv:.2f} ({found.mmrv_low:.2f} to {found.mmrv_high:.2f})"
+        return told + ("; its predictions failed" if self.failures else "; its predictions hold")
 
     def to_json(self) -> dict[str, Any]:
-        return {"config": self.config, "pairs": [pair.to_json() for pair in self.pairs]}
+        return {
+            "config": self.config, "pairs": [pair.to_json() for pair in self.pairs],
+            "agreement": self.agreement.to_json(),
+        }  # fmt: skip
 
-    def predict(self, sim: Rate) -> tuple[float, str]:
-        return sim.interval[0], ""
+    def predict(self, sim: Rate, *, besides: str) -> tuple[float, str]:
+        """(lower end, in words) of the real success of a policy, from the others that were tried on both sides.
+
+        Two points make no band: then it is what the twin measured, less the most it was wrong by."""
+        others = [pair for pair in self.pairs if pair.policy != besides]
+        band = foretell(sim.value, _counted(others, "sim"), _counted(others, "real"))
+        if band.estimate is not None:
+            said = f"{band.estimate:.2f} ({band.low:.2f} to {band.high:.2f}, {100 * band.confidence:.0f} %)"
+            return band.low, f"{said}, from {band.policies} policies tried on both sides of {self.config}"
+        wrong = max([0.0, *(pair.sim.value - pair.real.value for pair in others)])
+        low = max(0.0, sim.interval[0] - wrong)
+        said = f"{low:.2f}: as in {self.config}, less the {wrong:.2f} it was wrong by at most so far"
+        return low, said
 
 
 def twins_of(
@@ -68,7 +91,7 @@ def twins_of(
         configs[twin] = config
         pairs.setdefault(twin, [])
         for (robot, task, who), real in reals.items():
-            if who == policy:
+            if who == policy and real.trials and sim.trials:
                 pairs[twin].append(Pair(policy, twin, config, robot, task, sim, real))
     return {twin: _trust(twin, configs[twin], found, rules) for twin, found in pairs.items()}
 
@@ -108,7 +131,21 @@ def _on_robots(evidence: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, st
 
 def _trust(twin: str, config: str, pairs: Sequence[Pair], rules: CanaryRules) -> TwinTrust:
     failures = [said for pair in pairs if (said := _wrong(pair, rules.gap))]
-    return TwinTrust(twin, config, tuple(pairs), tuple(failures))
+    found = agreement(_counted(pairs, "sim"), _counted(pairs, "real"), seed=0)
+    if len(pairs) >= max(rules.pairs, LEAST_POLICIES):
+        # Beyond doubt only: policies that are all alike are ranked by chance.
+        if found.pearson is not None and found.pearson_high < rules.pearson:
+            failures.append(f"{config}: correlation with the real side {found.pearson:.2f}, "
+                            f"{found.pearson_high:.2f} at most, over {len(pairs)} policies")  # fmt: skip
+        if found.mmrv is not None and found.mmrv_low > rules.rank_violation:
+            failures.append(f"{config}: mean maximum rank violation {found.mmrv:.2f}, {found.mmrv_low:.2f} at least, "
+                            f"over {len(pairs)} policies")  # fmt: skip
+    return TwinTrust(twin, config, tuple(pairs), tuple(failures), found)
+
+
+def _counted(pairs: Sequence[Pair], side: Literal["sim", "real"]) -> list[Counted]:
+    rates = [pair.sim if side == "sim" else pair.real for pair in pairs]
+    return [Counted(rate.value, rate.trials) for rate in rates]
 
 
 def _wrong(pair: Pair, gap: float) -> str:

@@ -39,7 +39,7 @@ def _trusted(case: Case) -> Measured:
         if trust is not None and trust.failures:
             demoted.append((each, trust))
         elif trust is not None and trust.pairs:
-            return Measured(True, f"{trust.config} was right about {len(trust.pairs)} policies so far", each.evidence)
+            return Measured(True, f"{trust.config}: {trust.sentence}", each.evidence)
         elif case.rules.canary.untried_twin:
             said = f"{each.config}: nothing to compare with yet; the trials on the robot will tell"
             return Measured(True, said, each.evidence)
@@ -65,7 +65,7 @@ def _predicted(case: Case) -> Measured:
         if trust is not None and trust.failures:
             continue
         if trust is not None and trust.pairs:
-            low, said = trust.predict(each.success)
+            low, said = trust.predict(each.success, besides=case.digest)
             found.append((low, said, each.evidence))
         else:
             confidence = case.rules.validated.confidence

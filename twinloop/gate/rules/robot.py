@@ -10,6 +10,7 @@ from twinloop.gate.case import Case
 from twinloop.gate.real import CANDIDATE, CONTROL, RealEpisodes
 from twinloop.gate.rules.finding import Measured, Rule
 from twinloop.gate.rules.twin import believed
+from twinloop.gate.statistics.prediction_powered import combine
 from twinloop.gate.sequence import ACCEPT, arms_of, longest_run, standing_of_trials
 
 
@@ -35,6 +36,9 @@ def rules(case: Case) -> tuple[Rule, ...]:
         Rule("deadlines", "share of control periods that came too late", "at most", asked.deadlines,
              partial(_periods, case, lambda real: real.deadlines_missed)),
     ]  # fmt: skip
+    if asked.prediction_powered and any(np.isfinite(log.episodes.foretold).any() for log in case.runlogs):
+        both = "real success from trials and twin together, lower end (95 %)"
+        rules.append(Rule("with the twin", both, "at least", asked.least_success, partial(_combined, case)))
     if any(np.isfinite(log.episodes.speed).any() for log in case.runlogs):
         slow = "share of the robot's speed in the trials"
         rules.append(Rule("speed", slow, "at most", case.rules.canary.speed, partial(_speed, case)))
@@ -98,6 +102,23 @@ def _periods(case: Case, which: Callable[[RealEpisodes], np.ndarray]) -> Measure
     real = _candidate(case)
     hits, periods = int(which(real).sum()), int(real.length.sum())
     return Measured(hits / periods if periods else None, f"{hits:,} of {periods:,} control periods", _logs(case))
+
+
+def _combined(case: Case) -> Measured:
+    """Prediction-powered: right whatever the twin's bias; the better the twin foretells, the narrower."""
+    real = _candidate(case)
+    if not np.isfinite(real.foretold).all():
+        missing = int((~np.isfinite(real.foretold)).sum())
+        return Measured(None, f"{missing} of {len(real)} trials were not repeated in the twin (column twin/success)")
+    if not case.evaluations:
+        return Measured(None, "there is no evaluation to combine them with")
+    many = np.concatenate([each.evaluation.outcomes.success for each in case.evaluations])
+    found = combine(real.managed, real.foretold, many)
+    said = (
+        f"{found.estimate:.2f} ({found.low:.2f} to {found.high:.2f}); the trials alone say {found.real_low:.2f} to "
+        f"{found.real_high:.2f}; worth {found.worth_trials} real trials instead of {found.trials}"
+    )
+    return Measured(found.low, said, (*_logs(case), *(each.digest for each in case.evaluations)))
 
 
 def _speed(case: Case) -> Measured:
