@@ -30,6 +30,7 @@ COMMANDS = {
     "finetune": "go on training a policy on a little real data",
     "evaluate": "let a policy act in the twin and judge it, with intervals",
     "export": "a checkpoint as one ONNX file for a robot, checked against torch",
+    "deploy": "let a policy act on a robot: safety filter, deadlines, e-stop, a log of every episode",
     "promote": "bring a policy a stage further, if the evidence is there",
     "rollback": "return to the previous production policy at once",
     "status": "what is live, since when, on what evidence",
