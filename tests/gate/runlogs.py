@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -45,12 +45,12 @@ def in_turns(candidate: str, ours: Sequence[bool], control: str, theirs: Sequenc
 
 def runlog(
     path: Path, episodes: Sequence[Tried], *, began: datetime = BEGAN, robot: str = "rehearsal:harsh", shard: int = 64,
-    source: str = "real",
+    source: Literal["real", "sim", "mixed"] = "real", model: str = "panda",
 ) -> Path:  # fmt: skip
     """Written, or continued: whole shards are. A control loop has a shard for each episode; more of them cost time."""
     about = header(
         name=path.name, source=source, features=FEATURES, phases=("go",), shard_episodes=shard, episodes=len(episodes),
-        keep_rejected=True,
+        keep_rejected=True, robot=model,
     )  # fmt: skip
     with DatasetWriter.open(path, about, "recorded: {}\n") as writer:
         for first, stop in writer.missing():

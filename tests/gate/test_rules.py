@@ -381,6 +381,10 @@ def test_a_runlog_that_is_no_real_one_or_does_not_verify(world: World):
     refused(world.promote(1, to="production", runlogs=(world.path / "nowhere",)), "evidence", *NONE_TRIED)
 
 
+def test_a_runlog_of_another_kind_of_robot_says_nothing(world: World):
+    refused(alone(world, fine(world), model="so101"), "evidence", *NONE_TRIED)
+
+
 def test_evidence_cannot_be_taken_back(world: World):
     """A log that showed failures stays part of the case: not shown again, cut short, or gone, it counts or is missed."""
     bad = [Tried(world.digest(1), False) for _ in range(8)]

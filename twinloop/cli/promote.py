@@ -5,6 +5,8 @@ Evidence that is missing is made where it can be: with --config the policy, and 
 with --robot and --human-ready the trials are run, candidate and live policy in turns, until the test knows the answer."""
 
 import argparse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,8 @@ from twinloop.dashboard.decision_text import print_decision
 from twinloop.gate.case import Canary
 from twinloop.gate.rules import load_rules
 from twinloop.gate.standing import STAGES, stage_named
-from twinloop.pipeline.promote import Makers, PromoteConfig, Step, promote
+from twinloop.gate.statistics.sequential import Standing as Trials
+from twinloop.pipeline.promote import Maker, Makers, PromoteConfig, Step, promote
 
 EXAMPLES = """\
 examples:
@@ -124,4 +127,27 @@ def _makers(args: argparse.Namespace, console: Console) -> Makers:
             return Standing(progress.attempted, progress.planned, words)
 
         evaluation = evaluation_maker(twin, args.config.stem, workers=args.workers, show=show, told=told)
+    if args.robot:
+        need_torch()
+        runlog = _trials(args, console)
     return Makers(evaluation, runlog)
+
+
+def _trials(args: argparse.Namespace, console: Console) -> Maker:
+    from twinloop.deploy import session
+    from twinloop.deploy.estop import stop_file_of
+    from twinloop.deploy.keys import HELP, terminal
+    from twinloop.pipeline.make_evidence import runlog_maker
+
+    def told(standing: session.Standing, trials: Trials) -> Standing:
+        words = f"[green]{standing.successes:,} succeeded[/], {standing.aborted:,} aborted; {trials.decision}"
+        return Standing(standing.done, standing.planned, words)
+
+    @contextmanager
+    def show(doing: str) -> Iterator[Callable[[Standing], None]]:
+        keys = f"; {HELP}" if terminal() else ""
+        console.print(f"e-stop: touch {stop_file_of(args.robot)}, or SIGUSR1{keys}", markup=False)
+        with show_progress(console, doing) as update:
+            yield update
+
+    return runlog_maker(args.robot, attended=terminal(), show=show, told=told)

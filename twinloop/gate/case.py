@@ -84,7 +84,7 @@ def case_of(
     """Read what is shown now and all that was shown before; what cannot be believed is a trouble, not an absence."""
     troubles: list[str] = []
     shown = list(_evaluations(registry, checkpoint.digest, evaluations, troubles))
-    logs = tuple(_runlogs(registry, checkpoint.digest, runlogs, troubles))
+    logs = tuple(_runlogs(registry, checkpoint, runlogs, troubles))
     live = registry.production
     trust = twins_of(registry, rules.canary, shown=[each.to_json() for each in (*shown, *logs)])
     return Case(
@@ -132,15 +132,19 @@ def _evaluations(
     return tuple(found.values())
 
 
-def _runlogs(registry: Registry, digest: str, given: Sequence[Path], troubles: list[str]) -> Sequence[Runlog]:
+def _runlogs(registry: Registry, checkpoint: Pinned, given: Sequence[Path], troubles: list[str]) -> Sequence[Runlog]:
     found: dict[Path, Runlog] = {}
-    before = [entry for entry in registry.standing.shown.get(digest, ()) if entry.get("kind") == "runlog"]
+    robot = checkpoint.card.space.robot
+    before = [entry for entry in registry.standing.shown.get(checkpoint.digest, ()) if entry.get("kind") == "runlog"]
     for path in (*given, *(Path(str(entry["path"])) for entry in before)):
         place = path.resolve()
         if place in found:
             continue
         try:
-            found[place] = load_runlog(place)
+            log = load_runlog(place)
+            if log.robot != robot:
+                raise RegistryError(f"{path}: is of a {log.robot}; this policy is for a {robot}")
+            found[place] = log
         except (TwinloopError, ValueError, TypeError, OSError) as error:
             troubles.append(str(error))
     for entry in before:

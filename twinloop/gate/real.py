@@ -95,9 +95,10 @@ class RealEpisodes:
 
 @dataclass(frozen=True)
 class Runlog:
-    """A verified runlog: its digest is that of `attempts` episodes."""
+    """A verified runlog: its digest is that of `attempts` episodes. robot: the model, as checkpoints name it."""
 
     path: Path
+    robot: str
     digest: str
     attempts: int
     episodes: RealEpisodes
@@ -132,7 +133,7 @@ def load_runlog(path: Path, *, trusted: bool = False) -> Runlog:
         episodes = _episodes(dataset)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise CorruptError(f"{path}: does not hold real episodes ({error!s:.200})") from None
-    return Runlog(path, dataset.digest(), len(episodes), episodes)
+    return Runlog(path, dataset.header.robot, dataset.digest(), len(episodes), episodes)
 
 
 def require_shown(path: Path, *, attempts: int, digest: str) -> None:

@@ -4,14 +4,21 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from twinloop.dataset import Dataset, DatasetWriter
+from twinloop.dataset.layout import HEADER
 from twinloop.gate import write_evaluation
 from twinloop.gate.case import AGAINST, Case
+from twinloop.gate.real import CANDIDATE, CONTROL, load_runlog
+from twinloop.gate.sequence import Trials, standing_of_trials
 from twinloop.pipeline.candidate import candidate_of
 from twinloop.pipeline.config import RunConfig
 from twinloop.pipeline.evaluate import TrialProgress, evaluate, unseen_seed, with_seed
 from twinloop.pipeline.promote import Maker
+
+if TYPE_CHECKING:
+    from twinloop.deploy.session import Standing
 
 T = TypeVar("T")
 Show = Callable[[str], AbstractContextManager[Callable[[T], None]]]
@@ -50,3 +57,69 @@ def evaluation_maker(
 
 def _asked(case: Case) -> int:
     return case.rules.validated.episodes
+
+
+class _KnownError(Exception):
+    """Thrown out of a session when the test has its answer: further trials would only cost robot time."""
+
+
+def runlog_maker(
+    robot: str, *, attended: bool, show: Show[T], told: "Callable[[Standing, Trials], T]", workers: int = 1
+) -> Maker:
+    """Runs the candidate on the robot, in turns with the live policy, at the canary's speed, until the sequential test
+    knows the answer or the canary's episodes are used up. Called again, it goes on."""
+
+    def make(case: Case, out: Path) -> Path | None:
+        from twinloop.deploy.crew import DeployConfig
+        from twinloop.deploy.session import deploy
+
+        if not case.human_ready or case.canary is None or not robot:
+            return None
+        # Once another policy is live, trials begin anew.
+        live = case.registry.live
+        log = out.with_name(f"{out.name}-{live.record[:12] if live else 'alone'}")
+        if _known(case):
+            return log if log.is_dir() else None
+        policies = {CANDIDATE: case.checkpoint.path}
+        if case.incumbent:
+            policies[CONTROL] = case.registry.pinned(case.incumbent).path
+
+        with show("trials") as shown:
+
+            def on_progress(standing: "Standing") -> None:
+                now = _with(case, log)
+                shown(told(standing, standing_of_trials(now)))
+                if standing.done % len(policies) == 0 and _known(now):
+                    raise _KnownError
+
+            try:
+                deploy(
+                    policies, robot, log, episodes=case.canary.episodes, config=DeployConfig(speed=case.canary.speed),
+                    attended=attended, workers=workers, on_progress=on_progress,
+                )  # fmt: skip
+            except _KnownError:
+                _finish(log)
+        return log
+
+    return make
+
+
+def _with(case: Case, log: Path) -> Case:
+    """The case with what is in the log by now, which this process has just written."""
+    if not (log / HEADER).is_file():
+        return case
+    here = log.resolve()
+    others = tuple(each for each in case.runlogs if each.path != here)
+    return replace(case, runlogs=(*others, load_runlog(here, trusted=True)))
+
+
+def _known(case: Case) -> bool:
+    trials = standing_of_trials(case)
+    return trials.decision != "continue" and trials.trials >= case.rules.production.trials
+
+
+def _finish(log: Path) -> None:
+    """What the session would have done at its end."""
+    dataset = Dataset.open(log)
+    with DatasetWriter.open(log, dataset.header, dataset.config_text()) as writer:
+        writer.finish()
