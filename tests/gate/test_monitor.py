@@ -1,4 +1,4 @@
-"""Watching: a policy that does as promised is left alone; a confirmed drop opens an incident and is undone by itself."""
+"""Watching: a policy that does as promised is left alone; a confirmed drop opens an incident and is undone."""
 
 import json
 import shutil

@@ -1,5 +1,6 @@
 """The gate fails closed: a row for every way in which evidence can be missing, too little, spoilt, or bad."""
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -15,6 +17,7 @@ from tests.gate.checkpoints import checkpoint
 from tests.gate.runlogs import BEGAN, Tried, in_turns, runlog
 from tests.gate.world import FAIR, GOOD, POOR, World, some
 from twinloop.errors import ConfigError
+from twinloop.gate import load_evaluation, write_evaluation
 from twinloop.gate.registry import Registry
 from twinloop.gate.rules import load_rules
 from twinloop.pipeline.promote import Promotion
@@ -56,12 +59,8 @@ def spoil(path: Path, old: bytes, new: bytes) -> None:
 
 def change_rows(folder: Path, change: Callable[[dict], dict]) -> None:
     """Rewrite the outcomes of an evaluation, digest and all: a careful forger, or a bug."""
-    import hashlib
-
     rows = folder / "episodes.parquet"
     table = pq.read_table(rows)
-    import pyarrow as pa
-
     pq.write_table(pa.table(change({name: table[name].to_pylist() for name in table.column_names})), rows)
     told = json.loads((folder / "evaluation.json").read_text())
     told["outcomes"]["sha256"] = hashlib.sha256(rows.read_bytes()).hexdigest()
@@ -175,8 +174,6 @@ def a_better_seed_does_not_undo_a_worse_one(world: World) -> tuple[Path, ...]:
 def too_much_harm(world: World) -> tuple[Path, ...]:
     world.policy(2)
     out = world.evaluated(2)
-    from twinloop.gate import load_evaluation, write_evaluation
-
     found = load_evaluation(out)
     verdict = found.outcomes.verdict.copy()
     verdict[:10] = "person_force"
@@ -301,7 +298,7 @@ NONE_TRIED = (
 )  # fmt: skip
 
 ROBOT: dict[str, tuple[tuple[str, ...], Callable[[World], list[Tried]]]] = {
-    "episodes of another policy only": (NONE_TRIED, lambda world: [Tried("e" * 64)] * 16),
+    "episodes of another policy only": (NONE_TRIED, lambda _: [Tried("e" * 64)] * 16),
     "too few trials": (("trials", "sequential test"), lambda world: fine(world, 4)),
     "a test that does not know yet": (
         ("sequential test",), lambda world: [Tried(world.digest(1), bool(each)) for each in some(0.66, 12)]
@@ -386,7 +383,7 @@ def test_a_runlog_of_another_kind_of_robot_says_nothing(world: World):
 
 
 def test_evidence_cannot_be_taken_back(world: World):
-    """A log that showed failures stays part of the case: not shown again, cut short, or gone, it counts or is missed."""
+    """A log that showed failures stays part of the case: not shown again or gone, it counts or is missed."""
     bad = [Tried(world.digest(1), False) for _ in range(8)]
     refused(alone(world, bad), "trials", "sequential test", "success")
     good = runlog(world.path / "runs" / "good", fine(world), began=BEGAN + timedelta(days=1))

@@ -1,4 +1,4 @@
-"""How far a twin is trusted follows from policies tried on both sides; one that was wrong is demoted, and that is kept."""
+"""How far a twin is trusted follows from policies tried on both sides; one that was wrong is demoted."""
 
 from pathlib import Path
 

@@ -67,13 +67,9 @@ class World:
         episodes = [Tried(digest, bool(each), columns=columns) for each in some(rate, count)]
         return runlog(self.path / "runs" / f"p{number}-{count}", episodes)
 
-    def against(
-        self, number: int, other: int, *, ours: float = GOOD, theirs: float = FAIR, count: int = 60
-    ) -> Path:
+    def against(self, number: int, other: int, *, ours: float = GOOD, theirs: float = FAIR, count: int = 60) -> Path:
         """In turns with another policy."""
-        turns = in_turns(
-            self.digest(number), list(some(ours, count)), self.digest(other), list(some(theirs, count))
-        )
+        turns = in_turns(self.digest(number), list(some(ours, count)), self.digest(other), list(some(theirs, count)))
         return runlog(self.path / "runs" / f"p{number}-p{other}-{count}", turns)
 
     def promote(self, number: int = 1, to: Stage | None = None, **changes: Any) -> Promotion:

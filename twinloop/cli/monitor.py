@@ -1,6 +1,6 @@
 """Follow the live policy through the runlogs it writes: success, interventions, safety filter, and inputs unlike the
-training data, each with a sequential detector. A confirmed drop opens an incident, a file with the episodes to diagnose,
-and rolls back by itself. The same command goes on where it stopped."""
+training data, each with a sequential detector. A confirmed drop opens an incident, a file with the episodes to look
+into, and rolls back by itself. The same command goes on where it stopped."""
 
 import argparse
 import time
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runlog", type=Path, action="append", required=True, metavar="DIR", help="may be given several times"
     )
     parser.add_argument("--follow", action="store_true", help="go on looking until it is rolled back or stopped")
-    parser.add_argument("--every", type=number(0.1, 3600), default=EVERY_S, metavar="S", help="seconds between looks (10)")
+    parser.add_argument("--every", type=number(0.1, 3600), default=EVERY_S, metavar="S", help="seconds a look (10)")
     parser.add_argument("--rules", type=Path, metavar="FILE", help="a file of rules (default: the embedded ones)")
     parser.add_argument("--no-drift", action="store_true", help="do not compare inputs with the training data")
     add_registry(parser)

@@ -1,8 +1,8 @@
-"""Bring a policy one stage further, or as far as evidence allows: candidate, validated (by the twin), canary (on a robot,
-limited), production. Each step has rules; each decision is entered in the registry's ledger with all it rests on.
+"""Bring a policy one stage further, or as far as evidence allows: candidate, validated (by the twin), canary (on a
+robot, limited), production. Each step has rules; each decision is entered in the registry's ledger with its evidence.
 
 Evidence that is missing is made where it can be: with --config the policy, and the live one, are evaluated in the twin;
-with --robot and --human-ready the trials are run, candidate and live policy in turns, until the test knows the answer."""
+with --robot and --human-ready trials are run, candidate and live policy in turns, until the test knows the answer."""
 
 import argparse
 from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "checkpoint", metavar="CHECKPOINT",
         help="a folder that `twinloop train` wrote, or the first digits of one in the registry",
     )  # fmt: skip
-    parser.add_argument("--to", metavar="STAGE", help=f"stop there: {', '.join(STAGES[1:])} (default: as far as it goes)")
+    parser.add_argument("--to", metavar="STAGE", help=f"stop there: {', '.join(STAGES[1:])} (default: go on)")
     parser.add_argument(
         "--evaluation", type=Path, action="append", default=[], metavar="DIR",
         help="that `twinloop evaluate` wrote; may be given several times",
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, metavar="FILE", help="evaluate in this twin, if that is missing")
     parser.add_argument("--workers", type=count(1, 1024), metavar="N", help="processes for it (default: one a core)")
     parser.add_argument("--robot", default="", metavar="R", help="run the trials on it: rehearsal:CELL, twin, ...")
-    parser.add_argument("--speed", type=number(0.01, 1), metavar="S", help="of the trials, a share (default: the rules')")
+    parser.add_argument("--speed", type=number(0.01, 1), metavar="S", help="of trials, a share (default: the rules')")
     parser.add_argument("--episodes", type=count(), metavar="N", help="of the candidate, at most (default: the rules')")
     parser.add_argument("--human-ready", action="store_true", help="somebody who can stop the robot stands ready")
     add_registry(parser)

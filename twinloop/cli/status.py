@@ -1,5 +1,5 @@
-"""What is live, since when and on what evidence; the stages of the others; which twins are believed. --verify looks over
-the ledger, every checkpoint and every piece of evidence, and names what was altered, removed or put elsewhere."""
+"""What is live, since when and on what evidence; the stages of the others; which twins are believed. --verify looks
+over the ledger, every checkpoint and every piece of evidence, and names what was altered, removed or put elsewhere."""
 
 import argparse
 from pathlib import Path

@@ -6,7 +6,7 @@ from typing import Any
 
 from twinloop.curate.rates import Rate
 from twinloop.dashboard.charts import rate_bars
-from twinloop.dashboard.gate_charts import intervals, test_path, twin_against_robot
+from twinloop.dashboard.gate_charts import intervals, sequential_path, twin_against_robot
 from twinloop.dashboard.page import Section, card, cards, facts, legend, page, text, write_page
 from twinloop.dashboard.svg import number, percent, safe
 from twinloop.gate.decision import Decision
@@ -15,6 +15,7 @@ from twinloop.gate.registry import DECISIONS
 from twinloop.gate.rules.finding import Finding
 
 SHARES = ("success", "share", "bound", "difference", "rate", "speed")
+WORDS = {"accept": "good enough", "reject": "not good enough", "continue": "not known yet"}
 QUESTIONS = {
     "validated": "Has {name} shown in the twin that it may be tried on a robot?",
     "canary": "May {name} move the robot, slowly, for a limited number of episodes, with somebody beside it?",
@@ -39,7 +40,7 @@ def shown(value: float | str | bool | None, finding: Finding) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
-        return value
+        return WORDS.get(value, value)
     whole = float(value).is_integer() and abs(value) > 1
     if not whole and finding.asks and any(word in finding.asks for word in SHARES):
         return percent(value) if value >= 0 else f"−{percent(-value)}"
@@ -59,7 +60,7 @@ def render_decision(decision: Decision, record: Record) -> str:
     wrong = "".join(f"<li><b>{safe(each.rule)}</b>: {safe(each.said)}</li>" for each in decision.failed)
     reasons = f"<ul>{wrong}</ul>" if wrong else ""
     head = (
-        f'<header><h1>{safe(decision.name)}: {safe(decision.asked.replace(" -> ", " → "))}'
+        f"<header><h1>{safe(decision.name)}: {safe(decision.asked.replace(' -> ', ' → '))}"
         f'<span class="pill {tone}">{word}</span></h1><p class="lead">{safe(question)}</p></header>'
         f'<nav>{links}</nav><div class="note"><b>{safe(decision.sentence)}</b>{reasons}</div>'
     )
@@ -82,7 +83,8 @@ def _rules(decision: Decision) -> Section:
             f'<td class="n">{safe(shown(each.measured, each))}</td><td class="n">{safe(asked)}</td><td>{mark}</td>'
             f"<td>{safe(each.said)}</td><td>{source}</td></tr>"
         )
-    head = "<tr><th>rule</th><th class='n'>measured</th><th class='n'>asked</th><th></th><th>found</th><th>from</th></tr>"
+    numbers = "<th class='n'>measured</th><th class='n'>asked</th>"
+    head = f"<tr><th>rule</th>{numbers}<th></th><th>found</th><th>from</th></tr>"
     lead = text(
         "A policy moves on only if every rule holds. What could not be measured does not hold; bounds are one-sided."
     )
@@ -97,8 +99,8 @@ def _plots(decision: Decision) -> list[Section]:
     if rates:
         limit = next((each.limit for each in decision.findings if each.rule == "success"), None)
         limit = float(limit) if isinstance(limit, (int, float)) else None
-        charts.append(card("Success", intervals(rates, "success with intervals", limit=limit),
-                           "Each dot is a counted rate, its whisker the 95 % Wilson interval of the rate behind it."))  # fmt: skip
+        said = "Each dot is a counted rate, its whisker the 95 % Wilson interval of the rate behind it."
+        charts.append(card("Success", intervals(rates, "success with intervals", limit=limit), said))
     if figures.get("test", {}).get("for"):
         charts.append(_test(figures["test"]))
     if figures.get("pairs"):
@@ -114,7 +116,7 @@ def _plots(decision: Decision) -> list[Section]:
 
 def _test(test: Mapping[str, Any]) -> str:
     unit = "pairs of trials" if test["paired"] else "trials"
-    chart = test_path(test["for"], test["against"], error=test["error"], miss=test["miss"], unit=unit)
+    chart = sequential_path(test["for"], test["against"], error=test["error"], miss=test["miss"], unit=unit)
     names = legend([("line", "against “no better than asked”"), ("second", "against “as good as aimed for”")])
     what = (
         f"that the candidate loses no more than {percent(-test['null'])} against the live policy"
@@ -122,9 +124,9 @@ def _test(test: Mapping[str, Any]) -> str:
         else f"that it succeeds more often than {percent(test['null'])}"
     )
     said = (
-        f"Trials stop as soon as a line reaches its threshold. The first shows {what}; the chance of showing that wrongly "
-        f"is at most {percent(test['error'])}, however often one looks. The odds of {1 / test['error']:.0f} : 1 are what "
-        "a fair bet against the opposite would have earned."
+        f"Trials stop as soon as a line reaches its threshold. The first shows {what}; the chance of showing that "
+        f"wrongly is at most {percent(test['error'])}, however often one looks. {1 / test['error']:.0f} : 1 is "
+        "what a fair bet against the opposite would have earned."
     )
     return card("The sequential test", chart + names, said)
 
@@ -193,7 +195,7 @@ def _evidence(decision: Decision) -> Section:
 def _provenance(decision: Decision, record: Record) -> Section:
     pairs = [
         ("checkpoint", decision.checkpoint),
-        ("decided", f"{record.time} by {record.actor}"),
+        ("decided", f"{record.time[:19].replace('T', ' ')} UTC by {record.actor}"),
         ("record", f"{record.sequence} of the ledger · {record.digest}"),
         ("record before", record.previous),
         ("rules", decision.rules),

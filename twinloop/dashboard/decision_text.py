@@ -16,8 +16,8 @@ def print_decision(console: Console, decision: Decision, *, entered: bool = True
     else:
         console.print(Text(decision.sentence, style="bold green" if decision.promoted else "bold red"))
     table = Table(box=None, pad_edge=False, show_edge=False)
-    for name, justify in (("", "left"), ("rule", "left"), ("measured", "right"), ("asked", "right"), ("found", "left")):
-        table.add_column(name, justify=justify, no_wrap=name in ("", "rule", "measured", "asked"), style=None)
+    for name in ("", "rule", "measured", "asked", "found"):
+        table.add_column(name, justify="right" if name in ("measured", "asked") else "left", no_wrap=name != "found")
     for each in decision.findings if entered else decision.failed:
         mark = Text("✓", style="green") if each.passed else Text("✗", style="red")
         limit = shown(each.limit, each)

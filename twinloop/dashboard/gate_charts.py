@@ -11,9 +11,9 @@ from twinloop.dashboard.svg import Axis, Plot, canvas, number, percent, points, 
 ROW_PX = 30
 
 
-def intervals(rows: Sequence[tuple[str, Rate]], told: str, *, limit: float | None, width: float = 620) -> str:
+def intervals(rows: Sequence[tuple[str, Rate]], told: str, *, limit: float | None, width: float = 540) -> str:
     """A dot and a whisker (95 %) for each rate, from 0 to 100 %, and a line where the limit is."""
-    left, right, top, foot = 190, 150, 16, 24
+    left, right, top, foot = 165, 130, 16, 24
     room, height = width - left - right, top + len(rows) * ROW_PX + foot
     floor = height - foot
 
@@ -27,7 +27,7 @@ def intervals(rows: Sequence[tuple[str, Rate]], told: str, *, limit: float | Non
     ]  # fmt: skip
     if limit is not None:
         marks.append(
-            f'<path class="overall" d="M{at(limit)} {top - 4}V{px(floor)}">{tooltip(f"asked for: {percent(limit)}")}</path>'
+            f'<path class="overall" d="M{at(limit)} {top - 4}V{px(floor)}">{tooltip(f"asked: {percent(limit)}")}</path>'
             f'<text x="{at(limit)}" y="{top - 6}" text-anchor="middle">asked: {percent(limit)}</text>'
         )
     for place, (name, rate) in enumerate(rows):
@@ -44,8 +44,8 @@ def intervals(rows: Sequence[tuple[str, Rate]], told: str, *, limit: float | Non
     return canvas(width, height, told, *marks)
 
 
-def test_path(
-    better: Sequence[float], worse: Sequence[float], *, error: float, miss: float, unit: str, width: float = 620
+def sequential_path(
+    better: Sequence[float], worse: Sequence[float], *, error: float, miss: float, unit: str, width: float = 560
 ) -> str:
     """The evidence after every trial, as odds: whichever line reaches its threshold first decides."""
     steps = np.arange(0, len(better) + 1, dtype=float)
@@ -73,13 +73,13 @@ def test_path(
     return plot.draw(*marks)
 
 
-def twin_against_robot(pairs: Sequence[tuple[str, Rate, Rate, bool]], *, width: float = 420) -> str:
-    """A cross for each policy: what the twin said across, what the robot showed up, whiskers for 95 %. Last: is it the one
-    that is decided about?"""
+def twin_against_robot(pairs: Sequence[tuple[str, Rate, Rate, bool]], *, width: float = 560) -> str:
+    """A cross for each policy: what the twin said across, what the robot showed up, whiskers for 95 %. Last of each: is
+    it the one this is about?"""
     plot = Plot(
         Axis(-0.02, 1.02, "success in the twin", as_percent=True),
         Axis(-0.02, 1.02, "success on the robot", as_percent=True),
-        "twin against robot", width=width, height=width - 30, left=60,
+        "twin against robot", width=width, height=0.72 * width, left=60,
     )  # fmt: skip
     marks = [f'<path class="overall" d="M{px(plot.x(0))} {px(plot.y(0))}L{px(plot.x(1))} {px(plot.y(1))}"/>']
     for name, sim, real, mine in pairs:
@@ -101,8 +101,8 @@ def detector(
     steps = np.arange(1, len(values) + 1, dtype=float)
     top = max([threshold, *values]) * 1.12 or 1.0
     plot = Plot(
-        Axis(0, max(len(values), 1), "episodes since it went live", whole=True), Axis(min(0.0, *values, 0.0), top, label),
-        told, width=width, height=220,
+        Axis(0, max(len(values), 1), "episodes since it went live", whole=True), Axis(0.0, top, label), told,
+        width=width, height=220,
     )  # fmt: skip
     goal = px(plot.y(threshold))
     marks = [

@@ -62,8 +62,8 @@ def _signals(looked: Looked) -> Section:
         )  # fmt: skip
         charts.append(card(TOLD[each.name], chart, each.sentence, called=each.alarm is not None))
     lead = text(
-        "Each detector bets against what was promised when the policy went live; at 1 its winnings are so large that luck "
-        "explains them less than once in the number of episodes the rules name (`monitor.false_alarm_episodes`)."
+        "Each detector bets against what was promised when the policy went live; at 1 its winnings are so large that "
+        "luck explains them less than once in the number of episodes the rules name (`monitor.false_alarm_episodes`)."
     )
     return Section("signals", "Signals", lead + cards(charts) if charts else text("No episode since it went live."))
 

@@ -24,7 +24,7 @@ def render_status(status: Status) -> str:
         made = status.made_live
         why = made.details.get("sentence", "; ".join(made.reasons)) if made else ""
         head = f"{safe(status.live.name)} is live"
-        lead = f"since {live.since}, decided by {made.actor if made else '?'}"
+        lead = f"since {live.since[:16].replace('T', ' ')} UTC, decided by {made.actor if made else '?'}"
         note = f'<div class="note"><b>{safe(why)}</b></div>'
     else:
         head, lead, note = "Nothing is live", "robots that ask are refused", ""
@@ -62,14 +62,16 @@ def _ledger(status: Status) -> Section:
     rows = []
     for record in reversed(status.registry.ledger.records[-MOST_RECORDS:]):
         target = page_of(status.registry.path, record)
-        number = f'<a href="decisions/{target.name}">{record.sequence}</a>' if target.is_file() else str(record.sequence)
+        number = str(record.sequence)
+        if target.is_file():
+            number = f'<a href="decisions/{target.name}">{number}</a>'
         what = record.details.get("sentence") if record.kind == DECISION else None
         told = what or "; ".join(record.reasons) or str(record.details.get("name", ""))
         rows.append(
-            f'<tr><td class="n">{number}</td><td>{safe(record.time[:19].replace("T", " "))}</td>'
+            f'<tr><td class="n">{number}</td><td class="n">{safe(record.time[:19].replace("T", " "))}</td>'
             f"<td>{safe(record.actor)}</td><td>{safe(record.kind)}</td><td>{safe(record.verdict)}</td>"
             f"<td>{safe(record.checkpoint[:12])}</td><td>{safe(told)}</td></tr>"
         )
-    head = "<tr><th class='n'>record</th><th>time (UTC)</th><th>by</th><th>of</th><th>verdict</th><th>policy</th><th></th></tr>"
-    inner = f'<div class="card scroll"><table>{head}{"".join(rows)}</table></div>'
+    names = "".join(f"<th>{name}</th>" for name in ("time (UTC)", "by", "of", "verdict", "policy", ""))
+    inner = f'<div class="card scroll"><table><tr><th class="n">record</th>{names}</tr>{"".join(rows)}</table></div>'
     return Section("ledger", "Ledger", inner)

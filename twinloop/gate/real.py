@@ -160,7 +160,7 @@ def joined(logs: Sequence[Runlog]) -> RealEpisodes:
         for name in (*NOTED, *TEXTS, *COUNTS)
     }
     which = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    whole = RealEpisodes(log=which, **plain, **names)
+    whole = RealEpisodes(log=which, **plain, safety=names["safety"], conditions=names["conditions"])
     order = np.lexsort((whole.attempt, whole.log, whole.recorded_at)) if len(whole) else np.arange(0)
     kept: dict[tuple, int] = {}
     rows = []

@@ -276,8 +276,6 @@ def _now() -> str:
 
 
 def _record(ledger: Ledger, actor: str, kind: str, verdict: str, *, time: str = "", **values: Any) -> Record:
-    return Record(
-        sequence=len(ledger.records) + 1, previous=ledger.head, time=time or _now(), actor=actor, kind=kind,
-        verdict=verdict,
-        **{key: tuple(value) if key in ("evidence", "reasons") else value for key, value in values.items()},
-    )  # fmt: skip
+    lists: dict[str, Any] = {key: tuple(values[key]) for key in ("evidence", "reasons") if key in values}
+    plain: dict[str, Any] = {**values, **lists}
+    return Record(len(ledger.records) + 1, ledger.head, time or _now(), actor, kind, verdict, **plain)

@@ -74,9 +74,7 @@ def standing_of(records: Iterable[Record]) -> Standing:
     return Standing(stages, decided, tuple(history), tuple(stack), left, shown, demoted)
 
 
-def _joined(
-    known: tuple[Mapping[str, Any], ...], more: tuple[Mapping[str, Any], ...]
-) -> tuple[Mapping[str, Any], ...]:
+def _joined(known: tuple[Mapping[str, Any], ...], more: tuple[Mapping[str, Any], ...]) -> tuple[Mapping[str, Any], ...]:
     return (*known, *(each for each in more if each not in known))
 
 

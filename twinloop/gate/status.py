@@ -30,9 +30,9 @@ class PolicyStatus:
 
 @dataclass(frozen=True)
 class Status:
-    """live: the policy that is, if one is; made_live: the decision that made it so, a promotion or a rollback; shown_by:
-    the promotion that brought it to production, and with it the evidence. history: (since, digest) of what
-    was live, "" for nothing. head: digest of the last record."""
+    """live: the policy that is, if one is. made_live: the decision that made it so, a promotion or a rollback.
+    shown_by: the promotion that brought it to production, and with it the evidence.
+    history: (since, digest) of what was live, "" for nothing. head: digest of the last record."""
 
     registry: Registry
     live: PolicyStatus | None
@@ -80,8 +80,14 @@ def status_of(registry: Registry, rules: CanaryRules) -> Status:
         registry=registry,
         live=live,
         made_live=made,
-        shown_by=next((record for record in reversed(live.decisions if live else ()) if record.verdict == PROMOTED
-                       and record.transition.endswith(" -> production")), None),
+        shown_by=next(
+            (
+                record
+                for record in reversed(live.decisions if live else ())
+                if record.verdict == PROMOTED and record.transition.endswith(" -> production")
+            ),
+            None,
+        ),
         policies=tuple(sorted(policies, key=lambda each: order[each.stage])),
         twins=twins_of(registry, rules),
         demoted=standing.demoted,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from twinloop.dataset import Dataset, DatasetWriter
 from twinloop.dataset.layout import HEADER
@@ -18,6 +18,7 @@ from twinloop.pipeline.evaluate import TrialProgress, evaluate, unseen_seed, wit
 from twinloop.pipeline.promote import Maker
 
 if TYPE_CHECKING:
+    from twinloop.deploy.robot import LiveRobot
     from twinloop.deploy.session import Standing
 
 T = TypeVar("T")
@@ -32,7 +33,7 @@ def evaluation_maker(
     show: Show[T],
     told: Callable[[TrialProgress], T],
 ) -> Maker:
-    """Evaluates the checkpoint in the twin of `config`, and the live policy on the same draws, as often as rules ask."""
+    """Evaluates the checkpoint in the twin of `config`, and the live policy on the same draws, as the rules ask."""
 
     def make(case: Case, out: Path) -> Path | None:
         twin = config.digest
@@ -64,10 +65,15 @@ class _KnownError(Exception):
 
 
 def runlog_maker(
-    robot: str, *, attended: bool, show: Show[T], told: "Callable[[Standing, Trials], T]", workers: int = 1
+    robot: "str | LiveRobot",
+    *,
+    attended: bool,
+    show: Show[T],
+    told: "Callable[[Standing, Trials], T]",
+    **options: Any,
 ) -> Maker:
     """Runs the candidate on the robot, in turns with the live policy, at the canary's speed, until the sequential test
-    knows the answer or the canary's episodes are used up. Called again, it goes on."""
+    knows the answer or the canary's episodes are used up. Called again, it goes on. options: of `deploy`."""
 
     def make(case: Case, out: Path) -> Path | None:
         from twinloop.deploy.crew import DeployConfig
@@ -95,7 +101,7 @@ def runlog_maker(
             try:
                 deploy(
                     policies, robot, log, episodes=case.canary.episodes, config=DeployConfig(speed=case.canary.speed),
-                    attended=attended, workers=workers, on_progress=on_progress,
+                    attended=attended, on_progress=on_progress, **options,
                 )  # fmt: skip
             except _KnownError:
                 _finish(log)

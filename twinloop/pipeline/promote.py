@@ -160,8 +160,8 @@ def _enter(config: PromoteConfig, case: Case, decision: Decision) -> Record:
         now, then = writer.registry, case.registry
         if now.production != then.production or now.stage(case.digest) != then.stage(case.digest):
             raise RegistryError(
-                f"{config.registry}: what is live, or the stage of {decision.name}, changed while evidence was gathered; "
-                "run the same command again"
+                f"{config.registry}: what is live, or the stage of {decision.name}, changed while evidence was "
+                "gathered; run the same command again"
             )
         now.pinned(case.digest)
         return enter(writer, case, decision)

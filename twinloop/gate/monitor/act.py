@@ -68,7 +68,7 @@ def shown_for(registry: Registry) -> Rate:
 
 
 def _since(live: Live, logs: Sequence[Runlog], scales: TrainingScales | None) -> tuple[RealEpisodes, Shifts | None]:
-    """Episodes of the live policy that were recorded after it went live, in order, and how strange their inputs were."""
+    """Episodes of the live policy that were recorded after it went live, in order, and how strange inputs were."""
     whole = joined(logs)
     mine = (whole.checkpoint == live.checkpoint) & (whole.recorded_at > in_utc(live.since)) & ~whole.interrupted
     real = whole.take(mine)

@@ -32,8 +32,8 @@ class TrainingScales:
 
 @dataclass(frozen=True)
 class Shifts:
-    """(n,) of each attempt: the largest shift of an input's mean, in training deviations, and of which element; 0 and ""
-    where nothing could be compared."""
+    """(n,) of each attempt: the largest shift of an input's mean, in training deviations, and of which element; 0 and
+    "" where nothing could be compared."""
 
     largest: np.ndarray
     element: np.ndarray

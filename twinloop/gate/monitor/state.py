@@ -1,4 +1,4 @@
-"""What a monitor has seen, kept so that it can go on, and so that what it has seen cannot be changed behind its back."""
+"""What a monitor has seen, kept so that it goes on, and so that what it has seen cannot be changed behind its back."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,6 +1,5 @@
-"""Watch: four numbers of every episode of the live policy, followed by a detector that knows what was promised of each."""
+"""Watch: four numbers of every episode of the live policy, each followed against what was promised of it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +25,8 @@ CALM = 1 / 3
 
 @dataclass(frozen=True)
 class Watched:
-    """One signal. values: (n,) what each episode gave, 0 to 1. closeness: (n,) how much of the way to an alarm the detector
-    had come after each. alarm: after how many episodes, counted from 1."""
+    """One signal. values: (n,) what each episode gave, 0 to 1. closeness: (n,) how much of the way to an alarm the
+    detector had come after each. alarm: after how many episodes, counted from 1."""
 
     name: str
     expected: float
@@ -89,9 +88,9 @@ def _at_most(name: str, limit: float, rise: float) -> Watch:
     return Watch(name, expected, "higher", min(expected + rise, 1.0))
 
 
-def watch(monitor: Monitor, real: RealEpisodes, strange: Sequence[bool] | None) -> tuple[Watched, ...]:
-    """Follow `monitor`, which has seen nothing yet, through these episodes. strange: whose inputs are unlike the training
-    data; None where that cannot be told."""
+def watch(monitor: Monitor, real: RealEpisodes, strange: np.ndarray | None) -> tuple[Watched, ...]:
+    """Follow `monitor`, which has seen nothing yet, through these episodes. strange: (n,) whose inputs are unlike the
+    training data; None where that cannot be told."""
     values: dict[str, np.ndarray] = {
         SUCCESS: real.managed.astype(float),
         INTERVENTIONS: (real.interventions > 0).astype(float),

@@ -66,9 +66,7 @@ class Rule:
                 f"{measured.said} (that is not a number)", measured.evidence,
             )  # fmt: skip
         passed = value is not None and self._holds(value)
-        return Finding(
-            self.name, self.asks, value, self.compared, self.limit, passed, measured.said, measured.evidence
-        )
+        return Finding(self.name, self.asks, value, self.compared, self.limit, passed, measured.said, measured.evidence)
 
     def _holds(self, value: float | str | bool) -> bool:
         if self.compared == "is":

@@ -10,8 +10,8 @@ from twinloop.gate.case import Case
 from twinloop.gate.real import CANDIDATE, CONTROL, RealEpisodes
 from twinloop.gate.rules.finding import Measured, Rule
 from twinloop.gate.rules.twin import believed
-from twinloop.gate.statistics.prediction_powered import combine
 from twinloop.gate.sequence import ACCEPT, arms_of, longest_run, standing_of_trials
+from twinloop.gate.statistics.prediction_powered import combine
 
 
 def rules(case: Case) -> tuple[Rule, ...]:

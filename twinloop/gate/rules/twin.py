@@ -66,9 +66,7 @@ def _training_data(case: Case) -> Measured:
 
 def _episodes(case: Case) -> Measured:
     fewest = min(_twins(case), key=lambda each: each.success.trials)
-    return Measured(
-        float(fewest.success.trials), f"{fewest.success.trials:,} in {_name(fewest)}", fewest.evidence
-    )
+    return Measured(float(fewest.success.trials), f"{fewest.success.trials:,} in {_name(fewest)}", fewest.evidence)
 
 
 def _unseen(case: Case) -> Measured:
