@@ -9,7 +9,7 @@ interval here rests on the twin being right: a biased one makes it no less true,
              which it fails, weighted by how often the twin does. Both are counted exactly, their errors added as
              squares (as Newcombe, and Zou and Donner 2008, do for differences). For yes and no this is PPI++ at its
              best weight, without the normal approximation. Unless it is narrower by a tenth than the real trials
-             alone, these are taken: no twin makes it worse. The default; that it covers is measured, not proven: docs/statistics.md.
+             alone, these are taken: no twin makes it worse. The default; that it covers is measured, not proven.
     betting  Finite-sample: wrong at most as often as it says by proof, at any number of trials, and wider for it.
              Bets on real outcomes less what the twin explains, the weight learnt from the trials before.
     normal   PPI++ as published. Too narrow below a hundred trials; here to compare with.
@@ -30,8 +30,8 @@ Method = Literal["strata", "betting", "normal"]
 METHODS: tuple[Method, ...] = ("strata", "betting", "normal")
 HALVINGS = 40
 LEAST_GAIN = 0.1
-"""Of the width. For less the twin is not asked: taking whichever interval is narrower is a choice by the data, and at ten
-trials it would show in the coverage."""
+"""Of the width. For less the twin is not asked: to take whichever interval is narrower is a choice by the data, and at
+ten trials it would show in the coverage."""
 
 
 @dataclass(frozen=True)
