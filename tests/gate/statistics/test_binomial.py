@@ -75,5 +75,7 @@ def test_the_fixed_test_keeps_its_word_and_one_trial_less_would_not():
 def test_what_cannot_be_is_refused(wrong):
     with pytest.raises(ValueError, match="successes of 5 trials"):
         clopper_pearson(*wrong)
+    with pytest.raises(ValueError, match=r"more than 0\.5"):
+        rate_bound(1, 2, confidence=0.4, kind="wilson")
     with pytest.raises(ValueError, match="null < target"):
         fixed_test(null=0.9, target=0.9)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from twinloop.gate.statistics.drift import drift_score, known_from_stats
+from twinloop.gate.statistics.drift import Known, drift_score, known_from_stats
 from twinloop.gate.statistics.monitor import Monitor, Watch, mean_watch, share_watch, success_watch
 
 ROOT = Path(__file__).parents[3]
@@ -137,6 +137,7 @@ def test_drift_is_small_at_home_and_large_elsewhere():
     known = known_from_stats(stats, ("observation.state", "action"))
     episode = {"observation.state": rng.normal(size=(200, 3)), "action": np.ones((200, 1), np.float32)}
     assert drift_score(episode, known) < 0.04
+    assert drift_score(episode, Known.from_json(json.loads(json.dumps(known.to_json())))) == drift_score(episode, known)
     moved = episode | {"observation.state": episode["observation.state"] + np.array([0, 0, 5.0])}
     assert 0.2 < drift_score(moved, known) < 0.3
     lost = episode | {"action": np.full((200, 1), np.nan)}

@@ -50,8 +50,10 @@ def rate_bound(successes: int, trials: int, *, confidence: float = 0.95, kind: K
     tail = _tail(confidence)
     if kind == "exact":
         low, high = _beta_ends(hits, n, tail)
+    elif confidence > 0.5:
+        low, high = wilson(hits, n, confidence=1 - 2 * tail)
     else:
-        low, high = wilson(hits, n, confidence=1 - 2 * tail) if confidence > 0.5 else wilson(hits, n, confidence=1e-9)
+        raise ValueError(f"confidence: {confidence} was given, more than 0.5 was expected of a bound of Wilson's")
     rate = float(hits / n) if n > 0 else None
     return RateBound(int(successes), int(trials), confidence, kind, rate, float(low), float(high))
 

@@ -16,6 +16,12 @@ class Known:
     def to_json(self) -> dict[str, Any]:
         return {name: {"low": low.tolist(), "high": high.tolist()} for name, (low, high) in self.ranges.items()}
 
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Known":
+        return cls(
+            {name: (np.array(ends["low"], float), np.array(ends["high"], float)) for name, ends in value.items()}
+        )
+
 
 def known_from_stats(stats: Mapping[str, Mapping[str, Any]], features: tuple[str, ...]) -> Known:
     """From a dataset's statistics, as LeRobot's `meta/stats.json` has them; pictures are not asked for."""

@@ -11,6 +11,7 @@ episodes with a chance of at most t/A. That is the Shiryaev-Roberts e-detector o
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -45,7 +46,7 @@ class Watch:
         if self.notice is not None and not 0 <= self.notice <= 1:
             raise ValueError(f"{self.name}: notice is {self.notice}; a mean from 0 to 1 was expected")
 
-    @property
+    @cached_property
     def bets(self) -> Bets:
         most, mean = self._badness(self.expected), None if self.notice is None else self._badness(self.notice)
         aimed = best_share([0.0, 1.0], [1 - mean, mean], most) if mean is not None and mean > most else None

@@ -20,7 +20,7 @@ Decision = Literal["accept", "reject", "continue"]
 
 @dataclass(frozen=True)
 class Standing:
-    """Where the trials are.
+    """Where the trials are, at this look. The first accept or reject is the answer; evidence may fall back later.
 
     counted: outcome -> how often. estimate, low, high: of what is tested, the ends a confidence sequence that holds at
         all looks together (confidence 1 - error); estimate is None before the first trial.
