@@ -1,15 +1,26 @@
 """A user's errand: a policy from candidate to production and back, with the real commands."""
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tests.deploy.scripted_robot import ScriptedRobot
 from tests.gate.runlogs import Tried, in_turns, runlog
 from tests.gate.world import POOR, some
 from twinloop.cli import main
-from twinloop.gate.registry import Registry
+from twinloop.dataset import verify
+from twinloop.gate.case import Canary, Case, case_of
+from twinloop.gate.registry import Registry, writing
+from twinloop.gate.rules import load_rules
+from twinloop.gate.sequence import standing_of_trials
+from twinloop.pipeline.make_evidence import runlog_maker
+from twinloop.twin.twin import Twin
 
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
@@ -112,6 +123,42 @@ def test_from_candidate_to_production_and_back(
     assert (verified["ok"], verified["problems"], verified["code"]) == (True, [], 0)
     records = Registry.open(place / "registry").ledger.records
     assert [record.verdict for record in records if record.kind == "decision"].count("rolled back") == 3
+
+
+@contextmanager
+def quietly(_: str) -> Iterator[Callable[[object], None]]:
+    yield lambda _: None
+
+
+def test_trials_stop_as_soon_as_the_answer_is_known(place: Path, tmp_path: Path, twin: Twin):
+    """On a robot where everything succeeds: after as many trials as it takes, and none when asked again."""
+    with writing(tmp_path / "registry") as writer:
+        pinned = writer.pin(place / "policies" / "first")
+    rules, canary = load_rules(), Canary("scripted", 0.3, 40)
+    robot = ScriptedRobot(twin)
+    make = runlog_maker(
+        robot, attended=False, show=quietly, told=lambda *_: None, longest_s=0.3, stop_file=tmp_path / "stop"
+    )
+
+    def case(*runlogs: Path, ready: bool = True) -> Case:
+        registry = Registry.open(tmp_path / "registry")
+        return case_of(registry, pinned, rules, runlogs=runlogs, human_ready=ready, canary=canary)
+
+    assert make(case(ready=False), tmp_path / "out") is None
+    assert not robot.sent
+    log = make(case(), tmp_path / "out")
+    assert log is not None
+    shown = case(log)
+    assert shown.troubles == ()
+    trials = standing_of_trials(shown)
+    assert trials.decision == "accept"
+    assert trials.trials == len(robot.sent) < 40
+    assert trials.trials == rules.production.trials or standing_of_trials(
+        replace(shown, runlogs=(replace(shown.runlogs[0], episodes=shown.episodes.take(np.arange(trials.trials - 1))),))
+    ).decision == "continue"  # fmt: skip
+    assert verify(log).ok
+    assert make(shown, tmp_path / "out") == log
+    assert len(robot.sent) == trials.trials
 
 
 def test_what_cannot_be_is_refused(place: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):

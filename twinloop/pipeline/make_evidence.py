@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from twinloop.dataset import Dataset, DatasetWriter
 from twinloop.dataset.layout import HEADER
@@ -70,10 +70,11 @@ def runlog_maker(
     attended: bool,
     show: Show[T],
     told: "Callable[[Standing, Trials], T]",
-    **options: Any,
+    longest_s: float | None = None,
+    stop_file: Path | None = None,
 ) -> Maker:
     """Runs the candidate on the robot, in turns with the live policy, at the canary's speed, until the sequential test
-    knows the answer or the canary's episodes are used up. Called again, it goes on. options: of `deploy`."""
+    knows the answer or the canary's episodes are used up. Called again, it goes on."""
 
     def make(case: Case, out: Path) -> Path | None:
         from twinloop.deploy.crew import DeployConfig
@@ -99,9 +100,10 @@ def runlog_maker(
                     raise _KnownError
 
             try:
+                config = DeployConfig(speed=case.canary.speed, longest_s=longest_s)
                 deploy(
-                    policies, robot, log, episodes=case.canary.episodes, config=DeployConfig(speed=case.canary.speed),
-                    attended=attended, on_progress=on_progress, **options,
+                    policies, robot, log, episodes=case.canary.episodes, config=config, attended=attended,
+                    stop_file=stop_file, on_progress=on_progress,
                 )  # fmt: skip
             except _KnownError:
                 _finish(log)
