@@ -92,8 +92,9 @@ def test_a_twin_that_ranks_policies_upside_down_is_demoted(tmp_path: Path):
         world.promote(number, to="canary", evaluations=(evaluations[-1],), runlogs=(logs[-1],))
     trust = twins_of(Registry.open(world.registry), world.rules.canary)[TWIN]
     assert len(trust.pairs) == 6
-    assert trust.agreement.pearson is not None
-    assert trust.agreement.pearson < -0.8
+    (task,) = trust.found.tasks
+    assert task.agreement.pearson is not None
+    assert task.agreement.pearson < -0.8
     assert any("correlation" in failure for failure in trust.failures)
     assert TWIN in Registry.open(world.registry).standing.demoted
 

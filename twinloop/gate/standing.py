@@ -52,7 +52,9 @@ def standing_of(records: Iterable[Record]) -> Standing:
         if record.kind == CHECKPOINT:
             stages.setdefault(record.checkpoint, "candidate")
         if record.kind == DECISION:
-            shown[record.checkpoint] = _joined(shown.get(record.checkpoint, ()), record.evidence)
+            # What a policy is left for speaks of that policy, not of the one that is returned to.
+            about = stack[-1] if stack and record.verdict in (ROLLED_BACK, WITHDRAWN) else record.checkpoint
+            shown[about] = _joined(shown.get(about, ()), record.evidence)
             reached = record.transition.rpartition(" -> ")[2]
             if record.verdict == PROMOTED and reached in ("validated", "canary"):
                 stages[record.checkpoint], decided[record.checkpoint] = reached, record

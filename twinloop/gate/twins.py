@@ -5,15 +5,17 @@ What was tried is read off the ledger: the rates are in the records of evaluatio
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from twinloop.curate.rates import Rate
 from twinloop.gate.registry import Registry
 from twinloop.gate.rules.config import CanaryRules
-from twinloop.gate.statistics.agreement import LEAST_POLICIES, Agreement, Counted, agreement
+from twinloop.gate.statistics.agreement import LEAST_POLICIES, Counted
 from twinloop.gate.statistics.foresight import foretell
+from twinloop.gate.trust import Pair as Sides
+from twinloop.gate.trust import Trust, TrustRules, trust
 
 
 @dataclass(frozen=True)
@@ -37,14 +39,13 @@ class Pair:
 
 @dataclass(frozen=True)
 class TwinTrust:
-    """failures: why its predictions have failed; nothing while they hold. agreement: over all pairs, where there are
-    several."""
+    """failures: why its predictions have failed; nothing while they hold. found: what all pairs say together."""
 
     twin: str
     config: str
     pairs: tuple[Pair, ...]
     failures: tuple[str, ...]
-    agreement: Agreement
+    found: Trust
 
     @property
     def sentence(self) -> str:
@@ -52,16 +53,18 @@ class TwinTrust:
             return "nothing was tried on both sides yet"
         many = len({pair.policy for pair in self.pairs})
         told = f"{many} {'policy was' if many == 1 else 'policies were'} tried on both sides"
-        found = self.agreement
-        if found.pearson is not None and found.mmrv is not None and len(self.pairs) >= LEAST_POLICIES:
-            told += f", correlation {found.pearson:.2f} ({found.pearson_low:.2f} to {found.pearson_high:.2f})"
-            told += f", mean maximum rank violation {found.mmrv:.2f} ({found.mmrv_low:.2f} to {found.mmrv_high:.2f})"
-        return told + ("; its predictions failed" if self.failures else "; its predictions hold")
+        for task in self.found.tasks:
+            agreed = task.agreement
+            if agreed.pearson is not None and agreed.mmrv is not None and agreed.policies >= LEAST_POLICIES:
+                told += f"; {task.task}: correlation {agreed.pearson:.2f} ({agreed.pearson_low:.2f} to "
+                told += f"{agreed.pearson_high:.2f}), mean maximum rank violation {agreed.mmrv:.2f}"
+        return told + ("; its predictions failed" if self.failures else f"; {self.found.standing}, nothing failed")
 
     def to_json(self) -> dict[str, Any]:
         return {
             "config": self.config, "pairs": [pair.to_json() for pair in self.pairs],
-            "agreement": self.agreement.to_json(),
+            "standing": "demoted" if self.failures else self.found.standing,
+            "tasks": [{"task": task.task, **task.agreement.to_json()} for task in self.found.tasks],
         }  # fmt: skip
 
     def predict(self, sim: Rate, *, besides: str) -> tuple[float, str]:
@@ -69,8 +72,14 @@ class TwinTrust:
 
         Two points make no band: then it is what the twin measured, less the most it was wrong by."""
         others = [pair for pair in self.pairs if pair.policy != besides]
-        band = foretell(sim.value, _counted(others, "sim"), _counted(others, "real"))
-        if band.estimate is not None:
+        tasks = dict.fromkeys((pair.task, pair.robot) for pair in others)
+        bands = [
+            foretell(sim.value, [_counted(pair.sim) for pair in some], [_counted(pair.real) for pair in some])
+            for some in ([pair for pair in others if (pair.task, pair.robot) == task] for task in tasks)
+        ]
+        known = [band for band in bands if band.estimate is not None]
+        if known:
+            band = min(known, key=lambda band: band.low)
             said = f"{band.estimate:.2f} ({band.low:.2f} to {band.high:.2f}, {100 * band.confidence:.0f} %)"
             return band.low, f"{said}, from {band.policies} policies tried on both sides of {self.config}"
         wrong = max([0.0, *(pair.sim.value - pair.real.value for pair in others)])
@@ -130,22 +139,21 @@ def _on_robots(evidence: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, st
 
 
 def _trust(twin: str, config: str, pairs: Sequence[Pair], rules: CanaryRules) -> TwinTrust:
+    tasks: dict[str, list[Sides]] = {}
+    for pair in pairs:
+        both = Sides(pair.policy, _counted(pair.sim), _counted(pair.real))
+        tasks.setdefault(f"{pair.task} on {pair.robot}", []).append(both)
+    asked = TrustRules(
+        least_policies=max(rules.pairs, LEAST_POLICIES), least_pearson=rules.pearson, most_mmrv=rules.rank_violation
+    )
+    found = trust(tasks, seed=0, rules=asked)
     failures = [said for pair in pairs if (said := _wrong(pair, rules.gap))]
-    found = agreement(_counted(pairs, "sim"), _counted(pairs, "real"), seed=0)
-    if len(pairs) >= max(rules.pairs, LEAST_POLICIES):
-        # Beyond doubt only: policies that are all alike are ranked by chance.
-        if found.pearson is not None and found.pearson_high < rules.pearson:
-            failures.append(f"{config}: correlation with the real side {found.pearson:.2f}, "
-                            f"{found.pearson_high:.2f} at most, over {len(pairs)} policies")  # fmt: skip
-        if found.mmrv is not None and found.mmrv_low > rules.rank_violation:
-            failures.append(f"{config}: mean maximum rank violation {found.mmrv:.2f}, {found.mmrv_low:.2f} at least, "
-                            f"over {len(pairs)} policies")  # fmt: skip
+    failures += [f"{config}: {reason}" for reason in found.reasons if found.standing == "distrusted"]
     return TwinTrust(twin, config, tuple(pairs), tuple(failures), found)
 
 
-def _counted(pairs: Sequence[Pair], side: Literal["sim", "real"]) -> list[Counted]:
-    rates = [pair.sim if side == "sim" else pair.real for pair in pairs]
-    return [Counted(rate.value, rate.trials) for rate in rates]
+def _counted(rate: Rate) -> Counted:
+    return Counted(rate.value, rate.trials)
 
 
 def _wrong(pair: Pair, gap: float) -> str:
