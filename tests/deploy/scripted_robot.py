@@ -17,10 +17,10 @@ class ScriptedRobot:
 
     def __init__(
         self, twin: Twin, *, faults: dict[tuple[int, int], str] | None = None, lockstep: bool = True,
-        success: bool | None = True, refused_connects: int = 0,
+        rate_hz: float = 25.0, success: bool | None = True, refused_connects: int = 0,
     ):  # fmt: skip
         about = described(twin, id="scripted")
-        self._about = replace(about, lockstep=lockstep)
+        self._about = replace(about, lockstep=lockstep, rate_hz=rate_hz)
         self._faults, self._success, self._refused = faults or {}, success, refused_connects
         self.sent: dict[int, list[object]] = {}
         self.connects = 0
@@ -52,11 +52,13 @@ class ScriptedRobot:
             raise RobotError("scripted: it is gone")
         if self._frozen is not None:
             return self._frozen
-        sequence = self._period if self._about.lockstep else int((time.monotonic() - self._began_s) * 25)
+        sequence = (
+            self._period if self._about.lockstep else int((time.monotonic() - self._began_s) * self._about.rate_hz)
+        )
         state = self._position.astype(np.float32)
         scene = np.array([0.5, -0.15, 0.02, 1, 0, 0, 0, 0.5, 0.2, 0.0, 1, 0, 0, 0], np.float32)
         still = np.zeros(8, np.float32)
-        reading = Reading(sequence, 100 + sequence / 25, {
+        reading = Reading(sequence, 100 + sequence / self._about.rate_hz, {
             "observation.state": state[:-1] if self._fault == "loses_joint" else state,
             "observation.velocity": still,
             "observation.effort": still,
@@ -65,14 +67,14 @@ class ScriptedRobot:
         if self._fault == "clock_jumps":
             return replace(reading, timestamp_s=reading.timestamp_s - 1000)
         if self._fault == "clock_stands":
-            return replace(reading, timestamp_s=100 + self._fault_period / 25)
+            return replace(reading, timestamp_s=100 + self._fault_period / self._about.rate_hz)
         if self._fault == "freezes":
             self._frozen = reading
         return reading
 
     def act(self, action: np.ndarray) -> None:
         if self._fault == "is slow":
-            time.sleep(0.06)
+            time.sleep(1.5 / self._about.rate_hz)
         self.sent[self._episode].append(np.array(action))
         self._position = np.array(action)
         self._pass()
