@@ -1,6 +1,8 @@
 """A user's errand: a policy from candidate to production and back, with the real commands."""
 
 import json
+import re
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +15,7 @@ import pytest
 from tests.deploy.scripted_robot import ScriptedRobot
 from tests.gate.runlogs import Tried, in_turns, runlog
 from tests.gate.world import POOR, some
-from twinloop.cli import main
+from twinloop.cli import _parser, main
 from twinloop.dataset import verify
 from twinloop.gate.case import Canary, Case, case_of
 from twinloop.gate.registry import Registry, writing
@@ -116,6 +118,13 @@ def test_from_candidate_to_production_and_back(
     assert (watched["code"], watched["live"]) == (4, first)
     assert json.loads(Path(watched["incidents"][0]).read_text())["episodes"]
 
+    # What a robot would run, as the docs have it.
+    page = (Path(__file__).parents[2] / "docs" / "gate.md").read_text()
+    (script,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    capsys.readouterr()
+    exec(script, {})
+    assert first in capsys.readouterr().out
+
     # Back to the second by hand, and back again; everything that was decided can be checked.
     assert told(capsys, "rollback", "--to", second[:8], "--because", "the camera was dirty")["live"] == second
     assert told(capsys, "rollback")["live"] == first
@@ -185,3 +194,16 @@ def test_a_ledger_that_was_changed_is_named(tmp_path: Path, capsys: pytest.Captu
     assert "record 2 (line 2): was altered" in found["problems"][0]
     assert told(capsys, "status", "--registry", registry)["code"] == 1
     assert told(capsys, "promote", place / "policies" / "first", "--registry", registry)["code"] == 1
+
+
+def test_what_the_page_of_the_gate_shows_can_be_said(tmp_path: Path):
+    """Every command of the docs is one the parser takes, and the rules in them are rules."""
+    page = (Path(__file__).parents[2] / "docs" / "gate.md").read_text()
+    commands = re.findall(r"^    (twinloop .*)$", page, re.MULTILINE)
+    assert len(commands) >= 8
+    for command in commands:
+        words = shlex.split(command)[1:]
+        _parser(words).parse_args(words)
+    (rules,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "rules.yaml").write_text(rules)
+    assert load_rules(tmp_path / "rules.yaml").validated.episodes == 500
