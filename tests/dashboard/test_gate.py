@@ -1,5 +1,6 @@
 """Pages of the gate: what they say is what the ledger says; charts are well-formed; nothing is loaded from anywhere."""
 
+import io
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from rich.console import Console
 from tests.gate.runlogs import Tried, in_turns, runlog
 from tests.gate.test_monitor import AFTER
 from tests.gate.world import GOOD, POOR, World, some
+from twinloop.curate.rates import Rate
 from twinloop.dashboard.decision import render_decision, shown, write_decision_page
 from twinloop.dashboard.decision_text import print_decision
 from twinloop.dashboard.gate_charts import detector, intervals, sequential_path, twin_against_robot
@@ -68,8 +70,9 @@ def test_a_promotion_shows_rates_the_test_the_twin_and_the_conditions(world: Wor
     page = render_decision(Decision.of_record(record), record)
     assert record.transition == "canary -> production"
     assert len(charts_of(page)) == 4
-    for words in ("The sequential test", "How far the twin was right", "Success by condition", "live policy on the robot"):
+    for words in ("The sequential test", "How far the twin was right", "Success by condition"):
         assert words in page
+    assert "live policy on the robot" in page
 
 
 def test_a_refusal_says_why_at_the_top(world: World):
@@ -91,14 +94,13 @@ def test_the_page_is_written_under_the_number_of_its_record(world: World):
 
 def test_on_a_terminal_it_says_the_same(world: World):
     for record in decisions(world):
-        console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+        console = Console(width=200, record=True, file=io.StringIO())
         decision = Decision.of_record(record)
         print_decision(console, decision)
         text = console.export_text()
         assert decision.sentence in " ".join(text.split())
         assert text.count("✗") == len(decision.failed)
         assert text.count("✓") == len(decision.findings) - len(decision.failed)
-        console.file.close()
 
 
 def test_names_from_outside_are_text(world: World):
@@ -120,8 +122,6 @@ def test_a_watched_policy_has_a_chart_for_each_signal(world: World, tmp_path: Pa
 
 
 def test_charts_hold_at_their_ends():
-    from twinloop.curate.rates import Rate
-
     for chart in (
         intervals([("none", Rate(0, 5)), ("all", Rate(5, 5))], "x", limit=None),
         sequential_path([0.1], [-0.1], error=0.05, miss=0.1, unit="trials"),
@@ -135,8 +135,9 @@ def test_charts_hold_at_their_ends():
 
 @pytest.mark.parametrize(
     ("value", "asks", "told"),
-    [(0.95, "lower bound of success", "95 %"), (-0.05, "lower end of the difference", "−5 %"), (200.0, "attempts", "200"),
-     (None, "x", "–"), (True, "x", "yes"), ("continue", "x", "not known yet"), (0.0, "control periods", "0")],
+    [(0.95, "lower bound of success", "95 %"), (-0.05, "lower end of the difference", "−5 %"),
+     (200.0, "attempts", "200"), (None, "x", "–"), (True, "x", "yes"), ("continue", "x", "not known yet"),
+     (0.0, "control periods", "0")],
 )  # fmt: skip
 def test_numbers_are_shown_as_people_read_them(value: float | str | bool | None, asks: str, told: str):
     assert shown(value, Finding("rule", asks, value, "is", True, True, "")) == told

@@ -59,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, metavar="FILE", help="evaluate in this twin, if that is missing")
     parser.add_argument("--workers", type=count(1, 1024), metavar="N", help="processes for it (default: one a core)")
     parser.add_argument("--robot", default="", metavar="R", help="run the trials on it: rehearsal:CELL, twin, ...")
+    parser.add_argument("--task", default="pick_and_place", metavar="T", help="what is to be done (pick_and_place)")
     parser.add_argument("--speed", type=number(0.01, 1), metavar="S", help="of trials, a share (default: the rules')")
     parser.add_argument("--episodes", type=count(), metavar="N", help="of the candidate, at most (default: the rules')")
     parser.add_argument("--human-ready", action="store_true", help="somebody who can stop the robot stands ready")
@@ -150,4 +151,4 @@ def _trials(args: argparse.Namespace, console: Console) -> Maker:
         with show_progress(console, doing) as update:
             yield update
 
-    return runlog_maker(args.robot, attended=terminal(), show=show, told=told)
+    return runlog_maker(args.robot, attended=terminal(), show=show, told=told, task=args.task)

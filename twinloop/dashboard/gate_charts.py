@@ -65,7 +65,7 @@ def sequential_path(
         marks.append(
             f'<g class="{tone}"><path stroke-dasharray="5 4" d="M{px(plot.left)} {px(plot.y(goal))}'
             f'H{px(width - plot.right)}">{tooltip(f"{name}: {math.exp(goal):.0f} : 1")}</path></g>'
-            f'<text x="{px(width - plot.right)}" y="{px(plot.y(goal) - 5)}" text-anchor="end">{name}</text>'
+            f'<text x="{px(plot.left + 6)}" y="{px(plot.y(goal) - 5)}">{name}</text>'
         )
     for tone, values in lines.items():
         shown = np.clip(np.array(values), low, top)

@@ -40,7 +40,7 @@ def render_monitor(looked: Looked) -> str:
     head = (
         f'<header><h1>{safe(live.checkpoint[:12])} on watch<span class="pill {tone}">{safe(word)}</span></h1>'
         f'<p class="lead">live since {safe(live.since[:16].replace("T", " "))} UTC</p></header>'
-        f'<div class="tiles">{inner}</div><div class="note"><b>{safe(verdict)}</b><ul>{sentences}</ul></div>'
+        f'<div class="tiles below">{inner}</div><div class="note"><b>{safe(verdict)}</b><ul>{sentences}</ul></div>'
     )
     sections = [_signals(looked), _episodes(looked)]
     return page("watch · twinloop", head + "".join(section.html() for section in sections))

@@ -16,6 +16,7 @@ from twinloop.pipeline.candidate import candidate_of
 from twinloop.pipeline.config import RunConfig
 from twinloop.pipeline.evaluate import TrialProgress, evaluate, unseen_seed, with_seed
 from twinloop.pipeline.promote import Maker
+from twinloop.twin.tasks import tasks
 
 if TYPE_CHECKING:
     from twinloop.deploy.robot import LiveRobot
@@ -70,11 +71,14 @@ def runlog_maker(
     attended: bool,
     show: Show[T],
     told: "Callable[[Standing, Trials], T]",
+    task: str = "pick_and_place",
     longest_s: float | None = None,
     stop_file: Path | None = None,
 ) -> Maker:
     """Runs the candidate on the robot, in turns with the live policy, at the canary's speed, until the sequential test
-    knows the answer or the canary's episodes are used up. Called again, it goes on."""
+    knows the answer or the canary's episodes are used up. Called again, it goes on.
+
+    A slow robot has that much more time for an episode; chunks are averaged as they were in the evaluation."""
 
     def make(case: Case, out: Path) -> Path | None:
         from twinloop.deploy.crew import DeployConfig
@@ -91,6 +95,14 @@ def runlog_maker(
         if case.incumbent:
             policies[CONTROL] = case.registry.pinned(case.incumbent).path
 
+        speed = case.canary.speed
+        # deploy names the tasks it knows if this is none of them.
+        usual_s = tasks()[task].longest_s if task in tasks() else 1.0
+        ensembles = [each.evaluation.subject.ensemble for each in case.evaluations]
+        config = DeployConfig(
+            speed=speed, longest_s=longest_s or usual_s / speed, ensemble=ensembles[0] if ensembles else None
+        )
+
         with show("trials") as shown:
 
             def on_progress(standing: "Standing") -> None:
@@ -100,9 +112,8 @@ def runlog_maker(
                     raise _KnownError
 
             try:
-                config = DeployConfig(speed=case.canary.speed, longest_s=longest_s)
                 deploy(
-                    policies, robot, log, episodes=case.canary.episodes, config=config, attended=attended,
+                    policies, robot, log, episodes=case.canary.episodes, config=config, attended=attended, task=task,
                     stop_file=stop_file, on_progress=on_progress,
                 )  # fmt: skip
             except _KnownError:
