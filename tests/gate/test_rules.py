@@ -293,8 +293,8 @@ def fine(world: World, count: int = 16, **columns) -> list[Tried]:
 
 
 NONE_TRIED = (
-    "trials", "sequential test", "success", "interventions", "safety filter", "finite commands", "aborted", "unknown",
-    "deadlines",
+    "trials", "sequential test", "success", "interventions", "safety", "filter", "finite commands", "aborted",
+    "unknown", "deadlines",
 )  # fmt: skip
 
 ROBOT: dict[str, tuple[tuple[str, ...], Callable[[World], list[Tried]]]] = {
@@ -307,7 +307,8 @@ ROBOT: dict[str, tuple[tuple[str, ...], Callable[[World], list[Tried]]]] = {
         ("sequential test", "success"), lambda world: [Tried(world.digest(1), bool(each)) for each in some(0.2, 20)]
     ),
     "interventions": (("interventions",), lambda world: fine(world, 24) + fine(world, 4, interventions=2)),
-    "a filter at work": (("safety filter",), lambda world: fine(world, 12, **{"safety/velocity": 2})),
+    "a robot at the end of its workspace": (("safety",), lambda world: fine(world, 12, **{"safety/workspace": 2})),
+    "a filter at work all the time": (("filter",), lambda world: fine(world, 12, **{"safety/velocity": 18})),
     "one command that was no number": (
         ("finite commands",), lambda world: fine(world, 20) + fine(world, 1, **{"safety/non_finite": 1})
     ),
@@ -350,7 +351,7 @@ def test_trials_faster_than_a_canary_may_be_do_not_count(world: World):
 
 
 def test_slowing_a_slow_robot_down_is_not_held_against_it(world: World):
-    slow = {"setting/speed": 0.3, "safety/velocity": 15, "safety/acceleration": 9}
+    slow = {"setting/speed": 0.3, "safety/velocity": 18, "safety/acceleration": 9}
     assert alone(world, fine(world, 16, **slow)).reached == "production"
 
 

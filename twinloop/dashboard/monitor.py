@@ -72,9 +72,9 @@ def _episodes(looked: Looked) -> Section:
     real = looked.episodes
     rows = [
         (str(real.recorded_at[row])[:19].replace("T", " "), str(real.robot_id[row]), str(real.outcome[row]),
-         str(real.failure[row]).replace("_", " "), int(real.interventions[row]), int(real.filtered[row]))
+         str(real.failure[row]).replace("_", " "), int(real.interventions[row]), int(real.grave[row]))
         for row in reversed(range(max(0, len(real) - MOST_EPISODES), len(real)))
     ]  # fmt: skip
-    head = ("recorded (UTC)", "robot", "outcome", "what went wrong", "interventions", "periods filtered")
+    head = ("recorded (UTC)", "robot", "outcome", "what went wrong", "interventions", "kept from harm, periods")
     inner = table(head, rows, numbers=(4, 5)) if rows else text("None yet.")
     return Section("episodes", f"The last {len(rows)} episodes" if rows else "Episodes", inner)

@@ -22,6 +22,7 @@ NOTED = ("scene", "failure", "speed", "foretold")
 INTERRUPTED = "interrupted"
 PACE = ("velocity", "acceleration")
 """What the filter does to commands of a robot that is to be slow."""
+GRAVE = ("workspace", "force", "non_finite")
 COUNTS = ("attempt", "length", "interventions", "deadlines_missed")
 
 
@@ -72,7 +73,15 @@ class RealEpisodes:
         """(n,) control periods in which the filter changed a command: for several reasons at once they count as one.
         Slowing down a robot that is to be slow is not among them."""
         slowed = self.speed < 1
-        reasons = [np.where(slowed & (name in PACE), 0, periods) for name, periods in self.safety.items()]
+        return self._periods([np.where(slowed & (name in PACE), 0, many) for name, many in self.safety.items()])
+
+    @property
+    def grave(self) -> np.ndarray:
+        """(n,) control periods in which it kept the robot from leaving its workspace, from pressing on, or from a
+        command that was no number. Clipping to the limits of joints is everyday work for it."""
+        return self._periods([many for name, many in self.safety.items() if name in GRAVE])
+
+    def _periods(self, reasons: list[np.ndarray]) -> np.ndarray:
         return np.minimum(np.sum(reasons, axis=0), self.length) if reasons else np.zeros(len(self), int)
 
     @property

@@ -85,10 +85,10 @@ def promote(
         if done:
             reached = stage
             break
-        case = _case(config, registry, digest, folders, makers, stage)
+        case, made = _case(config, registry, digest, folders, makers, stage)
         decision = decide(case, stage, name=name)
         # The step after one that was made: told, but not entered as a refusal of something nobody asked for.
-        asked = decision.promoted or not steps or config.to is not None or _shown_for(config, decision)
+        asked = decision.promoted or made or not steps or config.to is not None or _shown_for(config, decision)
         step = Step(decision, _enter(config, case, decision) if asked else None)
         steps.append(step)
         on_step(step)
@@ -130,7 +130,9 @@ def _case(
     folders: Sequence[Path],
     makers: Makers,
     stage: Stage,
-) -> Case:
+) -> tuple[Case, bool]:
+    """And whether evidence was made for it."""
+
     def gathered(evaluations: Sequence[Path], runlogs: Sequence[Path]) -> Case:
         return case_of(
             registry, registry.pinned(digest), config.rules, evaluations=evaluations, runlogs=runlogs,
@@ -139,6 +141,7 @@ def _case(
 
     case = gathered(config.evaluations, config.runlogs)
     out = config.registry / TRIALS / digest[:16]
+    made = None
     if stage == "candidate" and makers.evaluation:
         made = makers.evaluation(case, out / "evaluation")
         if made is not None:
@@ -147,7 +150,7 @@ def _case(
         made = makers.runlog(case, out / "runlog")
         if made is not None:
             case = gathered(config.evaluations, (*config.runlogs, made))
-    return case
+    return case, made is not None
 
 
 def _shown_for(config: PromoteConfig, decision: Decision) -> bool:

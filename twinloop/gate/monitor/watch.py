@@ -14,9 +14,11 @@ SUCCESS, INTERVENTIONS, SAFETY, DRIFT = "success", "interventions", "safety", "d
 UNDOING = (SUCCESS, INTERVENTIONS, SAFETY)
 """Signals whose alarm rolls back; strange inputs alone are looked into."""
 TOLD = {
-    SUCCESS: "success", INTERVENTIONS: "episodes with an intervention", SAFETY: "control periods the filter changed",
+    SUCCESS: "success",
+    INTERVENTIONS: "episodes with an intervention",
+    SAFETY: "periods in which the filter kept it from harm",
     DRIFT: "episodes with inputs unlike the training data",
-}  # fmt: skip
+}
 
 DRIFT_FINE = 0.05
 CALM = 1 / 3
@@ -94,7 +96,7 @@ def watch(monitor: Monitor, real: RealEpisodes, strange: np.ndarray | None) -> t
     values: dict[str, np.ndarray] = {
         SUCCESS: real.managed.astype(float),
         INTERVENTIONS: (real.interventions > 0).astype(float),
-        SAFETY: real.filtered / np.maximum(real.length, 1),
+        SAFETY: real.grave / np.maximum(real.length, 1),
     }
     if strange is not None:
         values[DRIFT] = np.asarray(strange, float)

@@ -53,6 +53,7 @@ class ProductionRules:
     longest_run: int
     interventions: float
     safety: float
+    filter: float
     aborted: float
     unknown: float
     deadlines: float
