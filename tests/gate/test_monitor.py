@@ -83,6 +83,11 @@ def test_a_confirmed_drop_rolls_back_and_opens_the_episodes(world: World):
     assert problems_of(world.registry) == ()
 
 
+def test_a_twin_that_foretold_better_is_demoted_with_it(world: World):
+    assert work(world, bad(world, 40)).rolled_back is not None
+    assert "0.95" in Registry.open(world.registry).standing.demoted["c" * 64]
+
+
 def test_after_a_rollback_old_evidence_does_not_bring_it_back(world: World):
     work(world, good(world, 30) + bad(world, 20))
     found = world.promote(2, human_ready=True)

@@ -1,4 +1,5 @@
-"""Invariant 6: promotion is one atomic pointer. Killed anywhere, the old policy is live or the new one, whole."""
+"""Invariant 6: the gate fails closed, and promotion is one atomic pointer: killed anywhere, the old policy is live or the
+new one, whole."""
 
 import os
 import random
@@ -12,8 +13,11 @@ import pytest
 
 from tests.gate.checkpoints import checkpoint
 from tests.gate.kills import killed_at
+from twinloop.errors import CorruptError
+from twinloop.gate.decision import Decision
 from twinloop.gate.ledger import read_ledger
 from twinloop.gate.registry import Registry, writing
+from twinloop.gate.rules.finding import Finding, Measured, Rule
 from twinloop.gate.standing import LIVE, POINTER, PROMOTED
 
 STEPS = ("candidate -> validated", "validated -> canary", "canary -> production")
@@ -121,3 +125,45 @@ def test_kills_at_random_moments_while_policies_come_and_go(tmp_path: Path, star
         killed += os.WIFSIGNALED(status)
         whole(place, old, new)
     assert killed == 12
+
+
+def raising(error: Exception) -> Callable[[], Measured]:
+    def measure() -> Measured:
+        raise error
+
+    return measure
+
+
+@pytest.mark.parametrize("compared", ["at least", "at most", "is"])
+@pytest.mark.parametrize("limit", [0.5, True, "accept"])
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf"), -float("inf"), "", "nan", False])
+def test_what_is_missing_or_not_a_number_holds_under_no_rule(value, limit, compared):
+    finding = Rule("r", "asks", compared, limit, lambda: Measured(value, "said")).judge()
+    assert not finding.passed
+    assert finding.said
+
+
+@pytest.mark.parametrize("compared", ["at least", "at most", "is"])
+def test_a_number_is_no_word_and_a_word_no_number(compared):
+    for value, limit in ((1.0, True), (True, 1.0), (1, "1"), ("1", 1.0), (True, "accept")):
+        assert not Rule("r", "asks", compared, limit, lambda value=value: Measured(value, "said")).judge().passed
+
+
+@pytest.mark.parametrize(
+    "error",
+    [CorruptError("x"), ValueError("x"), KeyError("x"), ZeroDivisionError("x"), IndexError("x"), TypeError("x")],
+)
+def test_a_rule_that_cannot_be_measured_does_not_hold_and_says_why(error: Exception):
+    finding = Rule("r", "asks", "at least", -1e9, raising(error)).judge()
+    assert not finding.passed
+    assert "x" in finding.said
+
+
+def test_a_decision_needs_rules_and_every_one_of_them():
+    def decision(*passed: bool) -> Decision:
+        findings = tuple(Finding("r", "asks", 1.0, "is", 1.0, each, "said") for each in passed)
+        return Decision("d" * 64, "p", "canary -> production", findings, (), "", {})
+
+    assert decision(True, True).promoted
+    for some in ((), (False,), (True, False), (False, True, True)):
+        assert not decision(*some).promoted

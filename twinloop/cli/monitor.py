@@ -79,6 +79,7 @@ def _print(console: Console, looked: Looked, page: Path) -> None:
     table.add_row("live", f"{looked.live.checkpoint[:12]} since {looked.live.since}")
     for each in looked.watched:
         close = f"{100 * each.closeness[-1]:.0f} % of the way to an alarm" if len(each.closeness) else ""
+        close = "" if each.alarm else close
         table.add_row("[red]alarm[/]" if each.alarm else each.name, each.sentence, close)
     for path in looked.incidents:
         table.add_row("incident", str(path))

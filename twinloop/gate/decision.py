@@ -12,7 +12,8 @@ from twinloop.gate.registry import Writer
 from twinloop.gate.rules import canary, robot, twin
 from twinloop.gate.rules.finding import Finding, Rule
 from twinloop.gate.sequence import arms_of, path_of_trials, plan_of
-from twinloop.gate.standing import DEMOTED, PROMOTED, REFUSED, RESTORED, TWIN, Stage, next_stage
+from twinloop.gate.standing import PROMOTED, REFUSED, Stage, next_stage
+from twinloop.gate.twins import enter_twins
 
 RULES: Mapping[Stage, Callable[[Case], tuple[Rule, ...]]] = {
     "validated": twin.rules,
@@ -92,13 +93,7 @@ def enter(writer: Writer, case: Case, decision: Decision) -> Record:
     """Put a decision into the ledger and carry it out. Evaluations are copied first, so that they stay."""
     for each in (*case.evaluations, *case.rivals):
         writer.pin_evaluation(each.path)
-    demoted = writer.registry.standing.demoted
-    for digest, trust in case.trust.items():
-        if trust.failures and digest not in demoted:
-            writer.add(TWIN, DEMOTED, details={"twin": digest, **trust.to_json()}, reasons=trust.failures)
-        elif digest in demoted and not trust.failures:
-            said = f"{trust.config}: with what was tried since, its predictions hold"
-            writer.add(TWIN, RESTORED, details={"twin": digest, **trust.to_json()}, reasons=[said])
+    enter_twins(writer, case.trust)
     return writer.decide(
         PROMOTED if decision.promoted else REFUSED,
         checkpoint=decision.checkpoint,

@@ -9,8 +9,9 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -45,16 +46,19 @@ class Record:
     reasons: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def digest(self) -> str:
-        return hashlib.sha256(_canonical(asdict(self))).hexdigest()
+        return hashlib.sha256(_canonical(self._content())).hexdigest()
+
+    def _content(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def moment(self) -> datetime:
         return datetime.fromisoformat(self.time)
 
     def to_line(self) -> bytes:
-        return _canonical(asdict(self) | {"digest": self.digest}) + b"\n"
+        return _canonical(self._content() | {"digest": self.digest}) + b"\n"
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> "Record":

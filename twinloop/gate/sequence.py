@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import logsumexp
 
 from twinloop.gate.case import Case
 from twinloop.gate.real import CANDIDATE, CONTROL, RealEpisodes
@@ -71,12 +72,14 @@ def path_of_trials(case: Case) -> tuple[Step, ...]:
     """The test after each trial so far, for whoever wants to see how it came to its answer."""
     plan = plan_of(case.rules.production, against=bool(case.incumbent))
     ours, theirs = counted(*arms_of(case))
-    many = min(len(ours), len(theirs)) if isinstance(plan, PairPlan) else len(ours)
-    steps = []
-    for trials in range(1, many + 1):
-        found = judge(plan, ours[:trials], theirs[:trials])
-        steps.append(Step(trials, found.log_evidence_for, found.log_evidence_against))
-    return tuple(steps)
+    came = ours.astype(int)  # the place of each outcome among the plan's
+    if isinstance(plan, PairPlan):
+        pairs = min(len(ours), len(theirs))
+        came = 1 + came[:pairs] - theirs[:pairs]
+    counts = np.cumsum(np.eye(len(plan.outcomes))[came], axis=0)
+    sides = zip((plan.bets_for, plan.bets_against), plan.factors(), strict=True)
+    better, worse = (logsumexp(bets.log_weights + counts @ np.log(gains), axis=1) for bets, gains in sides)
+    return tuple(Step(trials, float(a), float(b)) for trials, (a, b) in enumerate(zip(better, worse, strict=True), 1))
 
 
 def longest_run(case: Case) -> int:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from twinloop.curate.rates import Rate
-from twinloop.gate.registry import Registry
+from twinloop.gate.registry import Registry, Writer
 from twinloop.gate.rules.config import CanaryRules
+from twinloop.gate.standing import DEMOTED, RESTORED, TWIN
 from twinloop.gate.statistics.agreement import LEAST_POLICIES, Counted
 from twinloop.gate.statistics.foresight import foretell
 from twinloop.gate.trust import Pair as Sides
@@ -103,6 +104,18 @@ def twins_of(
             if who == policy and real.trials and sim.trials:
                 pairs[twin].append(Pair(policy, twin, config, robot, task, sim, real))
     return {twin: _trust(twin, configs[twin], found, rules) for twin, found in pairs.items()}
+
+
+def enter_twins(writer: Writer, found: Mapping[str, TwinTrust]) -> None:
+    """Put into the ledger which twins are demoted now that were not, and which are no more."""
+    demoted = writer.registry.standing.demoted
+    for digest, trusted in found.items():
+        details = {"twin": digest, **trusted.to_json()}
+        if trusted.failures and digest not in demoted:
+            writer.add(TWIN, DEMOTED, details=details, reasons=trusted.failures)
+        elif digest in demoted and not trusted.failures:
+            said = f"{trusted.config}: with what was tried since, its predictions hold"
+            writer.add(TWIN, RESTORED, details=details, reasons=[said])
 
 
 def _in_twins(evidence: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[str, Rate]]:

@@ -21,6 +21,7 @@ from twinloop.gate.real import RealEpisodes, Runlog, in_utc, joined, load_runlog
 from twinloop.gate.registry import Live, Registry, Writer, json_text, writing
 from twinloop.gate.rules.config import RulesConfig
 from twinloop.gate.standing import INCIDENT, OPENED, PROMOTED
+from twinloop.gate.twins import enter_twins, twins_of
 
 INCIDENTS = "incidents"
 ACTOR = "monitor"
@@ -109,6 +110,8 @@ def _act(
             record = writer.roll_back(reasons=reasons, evidence=evidence, rules=rules.digest)
         else:
             record = writer.withdraw(reasons=reasons, evidence=evidence, rules=rules.digest)
+        # What it showed at work is a pair for every twin that foretold it.
+        enter_twins(writer, twins_of(writer.registry, rules.canary))
     return tuple(file for file in opened if file is not None), record
 
 
