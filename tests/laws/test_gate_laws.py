@@ -1,5 +1,5 @@
-"""Invariant 6: the gate fails closed, and promotion is one atomic pointer: killed anywhere, the old policy is live or the
-new one, whole."""
+"""Invariant 6: the gate fails closed, and promotion is one atomic pointer: killed anywhere, the old policy is live or
+the new one, whole."""
 
 import os
 import random
