@@ -9,7 +9,8 @@ import numpy as np
 from tests.dataset.synthetic import header, run
 from tests.gate.checkpoints import checkpoint
 from tests.gate.made_up import evaluation_of
-from tests.gate.runlogs import Tried, in_turns, runlog
+from tests.gate.runlogs import Tried, runlog
+from twinloop.dataset import verify
 from twinloop.gate import write_evaluation
 from twinloop.gate.case import Canary
 from twinloop.gate.rules import RulesConfig, load_rules
@@ -41,8 +42,6 @@ class World:
         return checkpoint(self.path / "policies" / f"p{number}", number=number, data=(self.data(),), **changes)
 
     def data(self, **changes: Any) -> dict[str, Any]:
-        from twinloop.dataset import verify
-
         digest = verify(self.path / "datasets" / "data").digest
         return {
             "path": "data", "name": "demo", "kind": "sim", "digest": digest, "config_digest": "c0ffee", "run_seed": 7,
@@ -67,11 +66,6 @@ class World:
         episodes = [Tried(digest, bool(each), columns=columns) for each in some(rate, count)]
         return runlog(self.path / "runs" / f"p{number}-{count}", episodes)
 
-    def against(self, number: int, other: int, *, ours: float = GOOD, theirs: float = FAIR, count: int = 60) -> Path:
-        """In turns with another policy."""
-        turns = in_turns(self.digest(number), list(some(ours, count)), self.digest(other), list(some(theirs, count)))
-        return runlog(self.path / "runs" / f"p{number}-p{other}-{count}", turns)
-
     def promote(self, number: int = 1, to: Stage | None = None, **changes: Any) -> Promotion:
         config = PromoteConfig(
             str(self.path / "policies" / f"p{number}"), self.registry, self.rules, to=to, human_ready=True,
@@ -80,13 +74,18 @@ class World:
         return promote(replace(config, **changes))
 
     def live(self, number: int = 1) -> None:
-        """Bring a policy to production with good evidence."""
+        """Bring the first policy to production with good evidence."""
         self.policy(number)
-        others = [each for each in (self.path / "policies").iterdir() if each.name != f"p{number}"]
-        rate = GOOD
-        runlogs = [self.tried(number, rate=rate)]
-        evaluations = [self.evaluated(number, rate=rate)]
-        if others:
-            raise AssertionError("only the first policy goes live without a rival")
-        found = self.promote(number, evaluations=tuple(evaluations), runlogs=tuple(runlogs))
+        found = self.promote(number, evaluations=(self.evaluated(number),), runlogs=(self.tried(number),))
         assert found.reached == "production", [step.decision.sentence for step in found.steps]
+
+
+def refused(found: Promotion, *rules: str) -> None:
+    """Not promoted, for these reasons and no others; each is told, and it is in the ledger."""
+    assert not found.promoted
+    (step,) = found.steps
+    assert tuple(finding.rule for finding in step.decision.failed) == rules
+    assert all(finding.said for finding in step.decision.failed)
+    assert step.record is not None
+    assert step.record.verdict == "refused"
+    assert found.registry.ledger.head == step.record.digest

@@ -127,6 +127,25 @@ def test_kills_at_random_moments_while_policies_come_and_go(tmp_path: Path, star
     assert killed == 12
 
 
+def test_readers_see_the_old_policy_or_the_new_one_while_it_changes(tmp_path: Path, started: tuple[Path, str]):
+    place, old = started
+    folder = checkpoint(tmp_path / "new", number=2)
+    new = promote(tmp_path / "elsewhere", folder)
+    child = os.fork()
+    if child == 0:
+        try:
+            while True:
+                (roll_back(place) if Registry.open(place).production == new else promote(place, folder))
+        finally:
+            os._exit(9)
+    try:
+        seen = [Registry.open(place).production_checkpoint().digest for _ in range(150)]
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert set(seen) == {old, new}
+
+
 def raising(error: Exception) -> Callable[[], Measured]:
     def measure() -> Measured:
         raise error

@@ -111,11 +111,13 @@ class Ledger:
 def read_ledger(folder: Path) -> Ledger:
     """All records of a registry, looked over from the first to the last."""
     path = folder / LEDGER
+    # The head first: while somebody writes, the ledger may be ahead of it, never behind.
+    head = read_bounded(folder / HEAD, 1 << 16, error=RegistryError) if (folder / HEAD).exists() else None
     data = read_bounded(path, LARGEST_BYTES, error=RegistryError) if path.exists() else b""
     whole = data.rfind(b"\n") + 1
     records: list[Record] = []
     problems = list(_look_over(data[:whole].splitlines(), records))
-    problems += _anchored(folder / HEAD, records, damaged=bool(problems))
+    problems += _anchored(head, records, damaged=bool(problems))
     return Ledger(path, tuple(records), tuple(problems), torn=whole < len(data))
 
 
@@ -157,24 +159,24 @@ def _order(sequences: list[int]) -> Iterator[str]:
     yield from (f"record {each}: is there twice" for each in twice)
 
 
-def _anchored(path: Path, records: list[Record], *, damaged: bool) -> Iterator[str]:
+def _anchored(head: bytes | None, records: list[Record], *, damaged: bool) -> Iterator[str]:
     """Is what was once the end still there? The ledger may be one ahead: a kill came before the head was written."""
-    if not path.exists():
+    if head is None:
         if len(records) > 1:
-            yield f"{path.name}: is missing; what was the last record is not known"
+            yield f"{HEAD}: is missing; what was the last record is not known"
         return
     try:
-        values = json.loads(read_bounded(path, 1 << 16, error=RegistryError))
+        values = json.loads(head)
         sequence, digest = int(values["sequence"]), str(values["digest"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        yield f"{path.name}: is not what was written ({error!s:.100})"
+        yield f"{HEAD}: is not what was written ({error!s:.100})"
         return
     if damaged:
         return
     if sequence > len(records):
         yield f"records {len(records) + 1} to {sequence}: were removed from the end"
     elif sequence and records[sequence - 1].digest != digest:
-        yield f"record {sequence}: is not the one {path.name} remembers; all from it on were written anew"
+        yield f"record {sequence}: is not the one {HEAD} remembers; all from it on were written anew"
 
 
 def append(folder: Path, record: Record, *, scratch: Path) -> None:

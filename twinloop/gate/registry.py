@@ -68,9 +68,12 @@ class Registry:
     @classmethod
     def open(cls, path: Path) -> "Registry":
         """Ledger and pointer looked over: what is wrong with either is an error, and so nothing is live."""
-        # The pointer first: whatever it names was in the ledger before it.
-        live = _pointer(path)
-        ledger = read_ledger(path).require()
+        # The pointer first: whatever it names was in the ledger before it. Moved meanwhile, it is read again.
+        while True:
+            live = _pointer(path)
+            ledger = read_ledger(path).require()
+            if _pointer(path) == live:
+                break
         if live is not None:
             _authorised(path, live, ledger)
         elif any(record.kind == POINTER for record in ledger.records):

@@ -7,11 +7,14 @@ import numpy as np
 
 from twinloop.errors import RegistryError
 from twinloop.gate.case import Case
-from twinloop.gate.real import CANDIDATE, CONTROL, RealEpisodes
+from twinloop.gate.real import CANDIDATE, RealEpisodes
 from twinloop.gate.rules.finding import Measured, Rule
 from twinloop.gate.rules.twin import believed
 from twinloop.gate.sequence import ACCEPT, arms_of, longest_run, standing_of_trials
 from twinloop.gate.statistics.prediction_powered import combine
+
+
+HOW = "`--robot R --human-ready` runs the trials, `twinloop deploy` does, and --runlog shows them"
 
 
 def rules(case: Case) -> tuple[Rule, ...]:
@@ -58,7 +61,7 @@ def _trials(case: Case) -> Measured:
         fewest = min(fewest, len(control))
         told += f", {len(control)} of the live policy {case.incumbent[:12]}"
     if not case.runlogs:
-        return Measured(None, "no runlog was shown")
+        return Measured(None, f"no runlog was shown; {HOW}")
     return Measured(float(fewest), told, _logs(case))
 
 
@@ -140,7 +143,7 @@ def _candidate(case: Case) -> RealEpisodes:
     candidate, _ = arms_of(case)
     if not len(candidate):
         what = f"arm {CANDIDATE!r}" if case.incumbent else "this checkpoint"
-        raise RegistryError(f"no real episode of {what} was shown ({CONTROL!r} is the live policy's)")
+        raise RegistryError(f"no real episode of {what} was shown; {HOW}")
     return candidate
 
 
