@@ -13,7 +13,6 @@ from twinloop.gate.rules.twin import believed
 from twinloop.gate.sequence import ACCEPT, arms_of, longest_run, standing_of_trials
 from twinloop.gate.statistics.prediction_powered import combine
 
-
 HOW = "`--robot R --human-ready` runs the trials, `twinloop deploy` does, and --runlog shows them"
 
 
