@@ -42,6 +42,13 @@ class PolicyProcess:
     def pid(self) -> int:
         return 0 if self._process is None else self._process.pid
 
+    def known(self) -> PolicyFacts:
+        """What it is. Our own program need not run for that; any other has to say it."""
+        if self._program == OWN and self._link is None:
+            return read_facts(self._checkpoint)
+        self.start()
+        return self.facts
+
     def start(self) -> None:
         """Nothing if it runs. What it refuses, it refuses here."""
         if self._link is not None:
@@ -125,11 +132,3 @@ class PolicyProcess:
 def _rebuilt(name: str, message: str) -> TwinloopError:
     kind = getattr(errors, name, CheckpointError)
     return kind(message) if isinstance(kind, type) and issubclass(kind, TwinloopError) else CheckpointError(message)
-
-
-def facts_of(checkpoint: Path, program: Sequence[str] = OWN) -> PolicyFacts:
-    """What is known of a policy before it runs: read from its files, or asked of a program that is not ours."""
-    if tuple(program) == OWN:
-        return read_facts(checkpoint)
-    with PolicyProcess(checkpoint, program=program) as policy:
-        return policy.facts
