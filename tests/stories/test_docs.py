@@ -179,13 +179,7 @@ def test_every_parameter_has_its_picture_and_the_page_shows_it():
     assert {file.name for file in rows.iterdir()} == {entry["file"] for entry in index.values()} | {"index.json"}
 
 
-PAGES = [
-    "README.md",
-    *(
-        f"docs/{name}.md"
-        for name in ("cameras", "look", "parameters", "learning", "evaluating", "deploying", "statistics")
-    ),
-]
+PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))]
 
 
 @pytest.mark.parametrize("page", PAGES)
