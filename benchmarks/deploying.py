@@ -5,7 +5,8 @@
 
 Both are trained by the commands a user has, from as many demonstrations: one of a twin in which nothing varies, one of
 a twin in which everything that fits the scene does (`randomization: realistic`). Both then act in the same scenes of
-each cell, in turns, behind the safety filter. Datasets, policies and runlogs stay in DIR, so a run that was stopped goes on.
+each cell, in turns, behind the safety filter. Datasets, policies and runlogs stay in DIR, so a run that was
+stopped goes on.
 """
 
 import argparse

@@ -41,7 +41,7 @@ def load_policy(path: Path) -> tuple[Brain, str, bool]:
         import torch
     except ImportError:
         raise UsageError(
-            f"{path}: needs torch: pip install 'twinloop[learn]'; or deploy what `twinloop export` wrote, which does not"
+            f"{path}: needs torch: pip install 'twinloop[learn]'; or deploy a file of `twinloop export`, which does not"
         ) from None
     from twinloop.learn.checkpoint import load_brain
 
