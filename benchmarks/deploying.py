@@ -55,7 +55,7 @@ def measured(out: Path, cell: str, policies: dict[str, Path], *, episodes: int, 
             f"{name}_episodes": tally["episodes"], f"{name}_rate": round(rate, 4),
             f"{name}_low": round(low, 4), f"{name}_high": round(high, 4), f"{name}_failed": failed,
             f"{name}_aborted": sum(tally["aborted"].values()),
-            f"{name}_changed_share": round(changed / max(1, tally["periods"]), 4),
+            f"{name}_changes_a_period": round(changed / max(1, tally["periods"]), 4),
         }  # fmt: skip
     return row
 
