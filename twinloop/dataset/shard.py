@@ -20,8 +20,8 @@ from twinloop.errors import DatasetError
 from twinloop.observe.recording import Recording
 
 from .manifest import ShardEntry
-from .people.consent import require_consent
 from .parquet import EPISODE_OPTIONS, FRAME_KEYS, encode, frame_field, frame_options, to_column
+from .people.consent import require_consent
 from .pictures import PictureFiles, write_pictures
 from .stats import STATS, episode_stats
 

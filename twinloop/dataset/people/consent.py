@@ -4,15 +4,17 @@ So whatever copies an episode copies the consent, and whoever wants to use the o
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Literal, get_args
 
 import pyarrow as pa
+import yaml
 
 from twinloop.dataset.people.pseudonym import check_pseudonym
-from twinloop.errors import ConsentError, nearest
+from twinloop.durable import storage_errors, write_file
+from twinloop.errors import ConsentError, UsageError, nearest
 from twinloop.pipeline.section import Section
 from twinloop.pipeline.yaml_file import read_yaml
 
@@ -95,6 +97,19 @@ def read_consent(path: Path) -> Consent:
         return Consent(who, texts["purpose"], uses, **dates)
     except ConsentError as error:
         raise ConsentError(f"{path}: {error}") from None
+
+
+def write_consent(path: Path, consent: Consent) -> None:
+    """As `read_consent` reads it. A file that is there stays: it is what somebody signed."""
+    content = asdict(consent) | {
+        "scope": list(consent.scope),
+        "given_on": consent.given_on.isoformat(),
+        "expires_on": consent.expires_on.isoformat(),
+    }
+    with storage_errors(path):
+        if path.exists():
+            raise UsageError(f"{path}: is there already; choose another --out")
+        write_file(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True).encode())
 
 
 def require_consent(rows: pa.Table | Mapping[str, pa.Array], use: Use, *, where: str, today: date | None = None) -> int:
