@@ -1,0 +1,95 @@
+"""Workspace: the box in which the tool may be, by the kinematics of the twin.
+
+A command is let through if the tool is inside at its end and at every period of the way to a stand after it. The way to
+a stand from the command before was let through by the same rule, so there is always one that is: to brake. Where the
+box ends, the part of a motion that leads out is taken off, and the tool slides along; where that does not help, it slows
+down and stands. A robot that begins outside may move anywhere but further out.
+"""
+
+from collections.abc import Iterator
+
+import mujoco
+import numpy as np
+
+from twinloop.deploy.safety.motion import Motion
+from twinloop.twin.twin import Twin
+
+SLACK_M = 1e-9
+SHARES = (0.5, 0.25)
+"""Of a motion that is too much, before none of it is tried."""
+DAMPING = 1e-3
+
+
+class Tool:
+    """Where the tool of a robot is, from the positions of its joints; elements after the arm's do not move it."""
+
+    def __init__(self, twin: Twin):
+        self._twin, self._data = twin, mujoco.MjData(twin.model)
+        self._arm = len(twin.arm_joints)
+
+    def at(self, positions: np.ndarray) -> np.ndarray:
+        """(k, 3) in the frame of the base."""
+        data, twin = self._data, self._twin
+        out = np.empty((len(positions), 3))
+        # One by one: the engine has no batch of kinematics alone, and a way to a stand has ten points at most.
+        for row, joints in enumerate(positions):
+            data.qpos[twin.arm_qpos] = joints[: self._arm]
+            mujoco.mj_kinematics(twin.model, data)
+            out[row] = data.site_xpos[twin.tool_site]
+        return out
+
+    def jacobian(self, position: np.ndarray) -> np.ndarray:
+        """(3, elements) how the tool moves with each of them."""
+        here = self.at(position[None])[0]
+        joints = self._twin.arm_joints
+        out = np.zeros((3, len(position)))
+        out[:, : self._arm] = np.cross(self._data.xaxis[joints], here - self._data.xanchor[joints]).T
+        return out
+
+
+class Workspace:
+    def __init__(self, box_m: np.ndarray, tool: Tool):
+        self._low, self._high = box_m.T
+        self._tool = tool
+        self._already_m = 0.0
+
+    def begin(self, position: np.ndarray) -> None:
+        self._already_m = self._outside_m(position[None])
+
+    def allowed(self, motion: Motion, velocity: np.ndarray) -> tuple[np.ndarray, bool]:
+        """A velocity that keeps the tool inside, as much like the one asked for as was found; and whether it is that."""
+        if self._fits(motion, velocity):
+            return velocity, True
+        stand = motion.braking(motion.velocity)
+        for other in self._milder(motion, velocity, stand):
+            if self._fits(motion, other):
+                return other, False
+        return stand, False
+
+    def passed(self, position: np.ndarray) -> None:
+        """A command was sent. Who began outside has come closer, and must not go back."""
+        if self._already_m > 0:
+            self._already_m = min(self._already_m, self._outside_m(position[None]))
+
+    def _fits(self, motion: Motion, velocity: np.ndarray) -> bool:
+        return self._outside_m(motion.stop_path(velocity)) <= self._already_m + SLACK_M
+
+    def _outside_m(self, positions: np.ndarray) -> float:
+        tools = self._tool.at(positions)
+        return float(max(0.0, (self._low - tools).max(), (tools - self._high).max()))
+
+    def _milder(self, motion: Motion, velocity: np.ndarray, stand: np.ndarray) -> Iterator[np.ndarray]:
+        along = motion.possible(self._along(motion, velocity))
+        yield along
+        for share in SHARES:
+            yield stand + share * (along - stand)
+        for share in SHARES:
+            yield stand + share * (velocity - stand)
+
+    def _along(self, motion: Motion, velocity: np.ndarray) -> np.ndarray:
+        """Without what leads out through the walls that the way to a stand would cross."""
+        tools = self._tool.at(motion.stop_path(velocity))
+        walls = ((self._low - tools).max(axis=0) > 0) | ((tools - self._high).max(axis=0) > 0)
+        rows = self._tool.jacobian(motion.position)[walls]
+        square = rows @ rows.T + DAMPING**2 * np.eye(len(rows))
+        return velocity - rows.T @ np.linalg.solve(square, rows @ velocity)
