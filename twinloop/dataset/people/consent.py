@@ -112,9 +112,9 @@ def write_consent(path: Path, consent: Consent) -> None:
         write_file(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True).encode())
 
 
-def require_consent(rows: pa.Table | Mapping[str, pa.Array], use: Use, *, where: str, today: date | None = None) -> int:
+def require_consent(rows: pa.Table | dict[str, pa.Array], use: Use, *, where: str, today: date | None = None) -> int:
     """May the data of everybody in these rows of attempts be used so, today? Returns how many people there are."""
-    names = rows.column_names if isinstance(rows, pa.Table) else list(rows)
+    names = list(rows) if isinstance(rows, dict) else rows.column_names
     if PARTICIPANT not in names:
         return 0
     wanted = [name for name in (PARTICIPANT, *CONSENT_COLUMNS) if name in names]
