@@ -21,6 +21,8 @@ from twinloop.twin.twin import Twin
 AT_HOME = 0.02
 """Of a joint's range: measured that close to home, it is there, and the command that holds it is home."""
 SAME = 1e-9
+NOTICED = 0.005
+"""Of a joint's range. A network that says 80.02 mm to a hand that opens 80 mm means an open hand."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class SafetyFilter:
 
     def __init__(self, about: Description, bounds: Bounds, twin: Twin | None):
         self._bounds, self._home = bounds, np.array(about.home)
+        self._noticed = NOTICED * (bounds.position[:, 1] - bounds.position[:, 0])
         self._motion = Motion(bounds, period_s=about.period_s)
         self._workspace: Workspace | None = None
         if np.isfinite(bounds.workspace_m).any():
@@ -83,7 +86,7 @@ class SafetyFilter:
             wish = at_once = motion.rest()
         else:
             within = motion.within(target)
-            if np.abs(within - target).max() > SAME:
+            if (np.abs(within - target) > self._noticed).any():
                 reasons.append("position")
             wish, at_once = motion.chase(within)
             if motion.faster_than_allowed(at_once).any():

@@ -2,8 +2,8 @@
 
 A command is let through if the tool is inside at its end and at every period of the way to a stand after it. The way to
 a stand from the command before was let through by the same rule, so there is always one that is: to brake. Where the
-box ends, the part of a motion that leads out is taken off, and the tool slides along; where that does not help, it slows
-down and stands. A robot that begins outside may move anywhere but further out.
+box ends, the part of a motion that leads out is taken off, and the tool slides along; where that does not help, it
+slows down and stands. A robot that begins outside may move anywhere but further out.
 """
 
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ import mujoco
 import numpy as np
 
 from twinloop.deploy.safety.motion import Motion
+from twinloop.simulate.cell import cross
 from twinloop.twin.twin import Twin
 
 SLACK_M = 1e-9
@@ -43,7 +44,7 @@ class Tool:
         here = self.at(position[None])[0]
         joints = self._twin.arm_joints
         out = np.zeros((3, len(position)))
-        out[:, : self._arm] = np.cross(self._data.xaxis[joints], here - self._data.xanchor[joints]).T
+        out[:, : self._arm] = cross(self._data.xaxis[joints], here - self._data.xanchor[joints]).T
         return out
 
 
@@ -57,7 +58,7 @@ class Workspace:
         self._already_m = self._outside_m(position[None])
 
     def allowed(self, motion: Motion, velocity: np.ndarray) -> tuple[np.ndarray, bool]:
-        """A velocity that keeps the tool inside, as much like the one asked for as was found; and whether it is that."""
+        """A velocity that keeps the tool inside, as much like the one asked for as was found; is it that one?"""
         if self._fits(motion, velocity):
             return velocity, True
         stand = motion.braking(motion.velocity)
@@ -76,7 +77,7 @@ class Workspace:
 
     def _outside_m(self, positions: np.ndarray) -> float:
         tools = self._tool.at(positions)
-        return float(max(0.0, (self._low - tools).max(), (tools - self._high).max()))
+        return max(0.0, float(np.maximum(self._low - tools, tools - self._high).max()))
 
     def _milder(self, motion: Motion, velocity: np.ndarray, stand: np.ndarray) -> Iterator[np.ndarray]:
         along = motion.possible(self._along(motion, velocity))

@@ -1,0 +1,140 @@
+"""A session: policies take turns on a robot, scene by scene, and every episode is committed to a runlog as it ends."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from twinloop.deploy.crew import DeployConfig, Job, Turn, fly
+from twinloop.deploy.episode_log import EpisodeLog
+from twinloop.deploy.estop import EStop, stop_file_of
+from twinloop.deploy.policy.client import OWN, facts_of
+from twinloop.deploy.policy.facts import PolicyFacts
+from twinloop.deploy.robot import LiveRobot
+from twinloop.deploy.robots import SEVERAL, robot_named
+from twinloop.deploy.runlog import Runlog
+from twinloop.deploy.tally import Tally, tally
+from twinloop.errors import UsageError
+from twinloop.fleet.local import run_local
+from twinloop.randomize.draw import episode_rng
+from twinloop.twin.task import Task
+from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
+
+AGAIN = ("interrupted",)
+"""An episode that whoever runs it broke off says nothing of the policy: its turn comes again."""
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """path, digest: of the runlog. tallies: one a policy, over all turns of this session, earlier ones included.
+    fresh: episodes that ran now. stopped: why it ended early, or ""."""
+
+    path: Path
+    digest: str
+    robot: str
+    tallies: tuple[Tally, ...]
+    planned: int
+    fresh: int
+    stopped: str = ""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a session is. done, planned: turns. last: the episode that has just ended."""
+
+    done: int
+    planned: int
+    successes: int
+    aborted: int
+    last: EpisodeLog | None = None
+
+
+def deploy(
+    policies: Mapping[str, Path],
+    robot: str | LiveRobot,
+    out: Path,
+    *,
+    episodes: int,
+    first: int = 0,
+    config: DeployConfig = DeployConfig(),  # noqa: B008
+    stop_file: Path | None = None,
+    workers: int = 1,
+    attended: bool = False,
+    task: Task = PICK_AND_PLACE,
+    on_progress: Callable[[Standing], None] = lambda _: None,
+    program: tuple[str, ...] = OWN,
+) -> Deployed:
+    """Let each policy (arm -> checkpoint) act in the scenes from `first` to `first + episodes`, and log it in `out`.
+
+    Several take turns in an order that is drawn anew for each scene, so that what drifts during a session hits all
+    alike. Called again it goes on: turns that are in the log already are not taken again.
+    """
+    name = robot if isinstance(robot, str) else ""
+    if workers > 1 and name.partition(":")[0] not in SEVERAL:
+        valid = ", ".join(SEVERAL)
+        raise UsageError(f"--workers {workers}: there is one {name or 'robot'}; only {valid} can be had more than once")
+    live = robot_named(robot) if isinstance(robot, str) else robot
+    facts = {arm: facts_of(path, program) for arm, path in policies.items()}
+    try:
+        about = live.connect()
+        latch = stop_file or stop_file_of(about.id)
+        job = Job(live, policies, config, latch, about, attended, task, program)
+        EStop(job.stop_file).refuse()
+        for each in facts.values():
+            each.refuse_misfit(about)
+        with Runlog.open(out, about, task=task.name, phases=(phase.name for phase in task.phases)) as runlog:
+            if workers > 1:
+                live.close()  # each worker has one of its own
+                job = replace(job, robot=name, about=None)
+            return _session(job, runlog, facts, episodes, first, workers, about.id, on_progress)
+    finally:
+        live.close()
+
+
+def _session(
+    job: Job,
+    runlog: Runlog,
+    facts: Mapping[str, PolicyFacts],
+    episodes: int,
+    first: int,
+    workers: int,
+    robot_id: str,
+    on_progress: Callable[[Standing], None],
+) -> Deployed:
+    turns = _turns(job, episodes, first)
+    rows = [row for row in runlog.attempts().to_pylist() if _turn(row, facts) in turns]
+    done = {_turn(row, facts) for row in rows if row["failure"] not in AGAIN}
+    left = [turn for turn in turns if turn not in done]
+    successes, aborted = (sum(row["outcome"] == word for row in rows) for word in ("success", "aborted"))
+    count, fresh, stopped = len(turns) - len(left), 0, ""
+    on_progress(Standing(count, len(turns), successes, aborted))
+    for _, log in run_local(fly, job, left, workers=workers) if left else ():
+        runlog.add(log)
+        fresh += 1
+        if log.failure in (*AGAIN, "e_stop"):
+            stopped = log.outcome_detail
+        count += log.failure not in AGAIN
+        successes += log.outcome == "success"
+        aborted += log.outcome == "aborted"
+        on_progress(Standing(count, len(turns), successes, aborted, log))
+    if count == len(turns):
+        stopped = ""
+    digest = runlog.finish()
+    rows = [row for row in runlog.attempts().to_pylist() if _turn(row, facts) in turns and row["failure"] not in AGAIN]
+    of_arms = [[row for row in rows if row["arm"] == arm] for arm in job.policies]
+    tallies = tuple(tally(each) for each in of_arms if each)
+    return Deployed(runlog.path, digest, robot_id, tallies, len(turns), fresh, stopped)
+
+
+def _turns(job: Job, episodes: int, first: int) -> list[Turn]:
+    arms = list(job.policies)
+    turns = []
+    for scene in range(first, first + episodes):
+        order = episode_rng(job.config.seed, scene, stream="arms").permutation(len(arms))
+        turns += [(scene, arms[place]) for place in order]
+    return turns
+
+
+def _turn(row: Mapping, facts: Mapping[str, PolicyFacts]) -> Turn | None:
+    """The turn that a row of the log is, if it is one of these policies'."""
+    arm = str(row["arm"])
+    return (int(row["scene"]), arm) if arm in facts and row["checkpoint"] == facts[arm].digest else None
