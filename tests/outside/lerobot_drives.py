@@ -47,6 +47,7 @@ def main(file: Path) -> None:
         raise AssertionError("it tells something unconnected")
     except DeviceNotConnectedError:
         pass
+    assert config.teleoperator is not None
     leader = device.make_teleoperator(config.teleoperator)
     assert isinstance(leader, Teleoperator)
     assert set(leader.action_features) == set(robot.action_features)

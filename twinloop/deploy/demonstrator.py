@@ -58,6 +58,7 @@ class Demonstrator:
         self._robot, self._task, self._config, self._seed = known[description.robot], task, config, seed
         self._rate_hz = round(description.rate_hz)
         self._imperfection, self._human = imperfection, None
+        self.imperfect = imperfection is not None
         self._hands: dict[str, tuple[Twin, Sight, Expert]] = {}
 
     def begin(self, briefing: Briefing, episode: int) -> None:
@@ -89,6 +90,10 @@ class Demonstrator:
             over=bool(act.over[0]) or self._ticks > self._longest,
             retries=int(act.retries[0]),
         )
+
+    def sent(self, command: np.ndarray) -> None:
+        """What was sent in place of the last move's command: somebody stands between it and the motors."""
+        self._command = command
 
     def _human_of(self, imperfection: ImperfectionConfig, episode: int) -> Human:
         twin = self._twin

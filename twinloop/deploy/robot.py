@@ -15,7 +15,7 @@ Whatever goes wrong on the way is a RobotError; after it the robot can be connec
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -95,11 +95,10 @@ class Briefing:
 
 @dataclass(frozen=True)
 class Outcome:
-    """success: None where nobody and nothing can tell. detail: what was seen, in words. by: who saw it."""
+    """success: None where nobody and nothing can tell. detail: what was seen, in words."""
 
     success: bool | None
     detail: str = ""
-    by: Literal["detector", "human", ""] = "detector"
 
 
 class LiveRobot(Protocol):

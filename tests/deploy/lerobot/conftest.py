@@ -26,7 +26,7 @@ def content(**changes) -> dict:
         "workspace_m": "hardware",
         "instruction": "wave",
         "conditions": {"object": "nothing", "light": "dim"},
-        "outcome": "unknown",
+        "outcome": "human",
         "homing_s": 0.1,
         "episode_s": 5,
     }

@@ -136,17 +136,25 @@ def test_a_robot_that_cannot_begin_says_why(write, config, complaint, monkeypatc
     robot.close()
 
 
-def test_a_human_tells_the_outcome(write):
-    answers = iter(["what?", "", "F"])
-    with LerobotRobot(str(write(outcome="human")), ask=lambda _: next(answers)) as robot:
-        outcome = robot.end()
-    assert (outcome.success, outcome.by) == (False, "human")
+def nearly_closed(observation: dict) -> bool | None:
+    """A detector, as a lab might have one."""
+    return observation["gripper.pos"] < 60
 
-    def nobody(_: str) -> str:
-        raise EOFError
 
-    with LerobotRobot(str(write(outcome="human")), ask=nobody) as robot:
-        assert (robot.end().success, robot.end().by) == (None, "")
+def says_much(_: dict) -> str:
+    return "certainly"
+
+
+def test_a_detector_of_the_labs_own_tells_the_outcome_or_nobody_does(write):
+    with LerobotRobot(str(write())) as robot:
+        assert robot.end().success is None
+    here = "tests.deploy.lerobot.test_robot"
+    with LerobotRobot(str(write(outcome=f"{here}:nearly_closed"))) as robot:
+        assert robot.end().success is True
+    with LerobotRobot(str(write(outcome=f"{here}:says_much"))) as robot, pytest.raises(RobotError, match="'certainly'"):
+        robot.end()
+    with pytest.raises(ConfigError, match="there is no nothing in"):
+        LerobotRobot(str(write(outcome=f"{here}:nothing"))).connect()
 
 
 def test_a_leader_is_read_in_our_units(write):
@@ -167,6 +175,7 @@ def test_a_leader_is_read_in_our_units(write):
     [
         ({"robot": {"type": "subprocess:Popen", "config": {"args": ["true"]}}}, "has no connect, is_connected"),
         ({"robot": {"type": "os:system"}}, "is no class"),
+        ({"robot": {"type": "os:no_such"}}, "there is no no_such in os"),
         ({"robot": {"type": "no_such_module:Arm"}}, "No module named"),
         ({"robot": {"type": ARM, "config": {"speed": 3}}}, "unexpected keyword argument 'speed'"),
         ({"robot": {"type": ARM, "config": 3}}, "a mapping, as lerobot takes it"),
@@ -175,7 +184,7 @@ def test_a_leader_is_read_in_our_units(write):
         ({"joints": {name: JOINTS[name] for name in ("shoulder", "elbow")}}, "gripper.pos, and no joint has it"),
         ({"workspace_m": [[0, 1]]}, r"workspace_m: is \[\[0, 1\]\]"),
         ({"workspace_m": None}, "there is no default"),
-        ({"outcome": "robot"}, "Valid here: human, unknown"),
+        ({"outcome": "robot"}, "the word human was expected, or module:function"),
         ({"rate": 3}, "did you mean rate_hz"),
         ({"joints": {}}, "has 0 joints"),
     ],

@@ -5,6 +5,7 @@ between policy and motors leaves it alone.
 """
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,13 +18,14 @@ from twinloop.pipeline.yaml_file import read_yaml
 
 HARDWARE = "hardware"
 ALSO = {"velocity": "observation.velocity", "effort": "observation.effort"}
-OUTCOMES = ("human", "unknown")
+HUMAN = "human"
 MOST_JOINTS = 64
 
 
 @dataclass(frozen=True)
 class DeviceConfig:
-    """type: lerobot's name of it, or `module:Class` of the same interface. config: as that takes it. where it stands."""
+    """type: lerobot's name of it, or `module:Class` of the same interface. config: as that takes it.
+    where: in the file it stands."""
 
     type: str
     config: Mapping[str, Any]
@@ -56,7 +58,8 @@ class Joint:
 @dataclass(frozen=True)
 class LerobotConfig:
     """model: what datasets and checkpoints call this kind of robot. conditions: what a lab would note down.
-    outcome: who tells it: `human`, at the terminal, or `unknown`: nobody.
+    outcome: who tells it: `human`, whoever is at the terminal, or `module:function`, which is given an observation as
+        the robot tells it and says True, False or None.
     episode_s: a demonstration that is longer is over. homing_s: the shortest way home takes so long.
     ignored: what else the robot tells, and is not recorded.
     """
@@ -88,7 +91,7 @@ def read_lerobot(path: Path) -> LerobotConfig:
         workspace_m=_workspace(root),
         instruction=_needed_text(root, "instruction", "the task in words"),
         conditions=_conditions(root.section("conditions")),
-        outcome=root.one_of("outcome", "human", {word: word for word in OUTCOMES}),
+        outcome=_outcome(root),
         episode_s=root.number("episode_s", 60.0, low=0.1, high=3600),
         homing_s=root.number("homing_s", 3.0, low=0.1, high=60),
         ignored=root.texts("ignored") if "ignored" in root else (),
@@ -178,6 +181,13 @@ def _workspace(root: Section) -> tuple[tuple[float, float], ...]:
 
 def _conditions(section: Section) -> dict[str, str]:
     return {name: section.text(name, "") for name in section}
+
+
+def _outcome(root: Section) -> str:
+    word = root.text("outcome", HUMAN)
+    if word != HUMAN and not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", word):
+        raise root.error("outcome", f"is {word!r}; the word {HUMAN} was expected, or module:function")
+    return word
 
 
 def _is_span(value: object) -> bool:

@@ -79,11 +79,7 @@ def _made(config: DeviceConfig, room: str, base: str, maker: str, interface: tup
 
 def _of_class(config: DeviceConfig, interface: tuple[str, ...]) -> Any:
     """`module:Class`, called with the config's keys. Only what has the interface is called."""
-    module, _, name = config.type.partition(":")
-    try:
-        kind = getattr(importlib.import_module(module), name, None)
-    except ImportError as error:
-        raise ConfigError(config.where, f"type {config.type!r}: {error}") from None
+    kind = imported(config.type, config.where)
     missing = [method for method in interface if not hasattr(kind, method)]
     if not isinstance(kind, type) or missing:
         what = f"has no {', '.join(missing)}" if isinstance(kind, type) else "is no class"
@@ -92,6 +88,18 @@ def _of_class(config: DeviceConfig, interface: tuple[str, ...]) -> Any:
         return kind(**config.config)
     except (TypeError, ValueError) as error:
         raise ConfigError(config.where, f"{config.type} refuses it: {error}") from None
+
+
+def imported(name: str, where: str) -> Any:
+    """`module:name`, from what is installed."""
+    module, _, inside = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), inside, None)
+    except ImportError as error:
+        raise ConfigError(where, f"{name!r}: {error}") from None
+    if not callable(found):
+        raise ConfigError(where, f"{name!r}: there is no {inside} in {module} that could be called")
+    return found
 
 
 def _lerobot(room: str) -> Any:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from twinloop.deploy.lerobot.config_file import ALSO, LerobotConfig, read_lerobot, unmapped
-from twinloop.deploy.lerobot.device import RobotDevice, make_robot
+from twinloop.deploy.lerobot.config_file import ALSO, HUMAN, LerobotConfig, read_lerobot, unmapped
+from twinloop.deploy.lerobot.device import RobotDevice, imported, make_robot
 from twinloop.deploy.robot import Briefing, Description, Limits, Outcome, Reading
 from twinloop.errors import ConfigError, RobotError, UsageError
 from twinloop.observe.recording import PREFIX, Feature
@@ -23,18 +23,16 @@ PEAK_SPEED, PEAK_ACCELERATION = 1.875, 5.774
 ARRIVED = 0.05
 """Of a joint's range: that close to home, an episode may begin."""
 SETTLE_S = 2.0
-ANSWERS = {"s": True, "f": False, "u": None}
 
 
 class LerobotRobot:
-    """`config`: a YAML file. ask: puts a question to a human and gives the answer."""
+    """`config`: a YAML file."""
 
-    def __init__(self, config: str, *, ask: Callable[[str], str] = input):
+    def __init__(self, config: str):
         if not config:
             raise UsageError("robot 'lerobot': which one? Name its file: lerobot:CONFIG.yaml (docs/hardware.md)")
         self.config = read_lerobot(Path(config))
         self.id = f"lerobot:{Path(config).name}"
-        self._ask = ask
         self._device: RobotDevice | None = None
         self._sequence = -1
         self._command: np.ndarray | None = None
@@ -42,6 +40,8 @@ class LerobotRobot:
     def connect(self) -> Description:
         if self._device is None:
             device = make_robot(self.config.robot)
+            if self.config.outcome != HUMAN:
+                self._detector = imported(self.config.outcome, f"{self.config.file}: outcome")
             self._about = _description(self.config, self.id, device)
             self._device = device
             # Calibrating asks a human to move the arm: that is done beforehand, with lerobot's own command.
@@ -81,15 +81,12 @@ class LerobotRobot:
 
     def end(self) -> Outcome:
         self.stop()
-        if self.config.outcome == "unknown":
-            return Outcome(None, "nobody was asked", by="")
-        while True:
-            try:
-                answer = self._ask("how did it end? s: success, f: failure, u: cannot be told > ").strip().lower()[:1]
-            except EOFError:
-                return Outcome(None, "nobody answered", by="")
-            if answer in ANSWERS:
-                return Outcome(ANSWERS[answer], "as a human saw it", by="human")
+        if self.config.outcome == HUMAN:
+            return Outcome(None, "it is for a human to say")
+        seen = self._drive(lambda: self._detector(self._observation()), f"{self.config.outcome} failed")
+        if seen is not None and not isinstance(seen, (bool, np.bool_)):
+            raise RobotError(f"{self.id}: {self.config.outcome} says {seen!r:.40}; True, False or None was expected")
+        return Outcome(None if seen is None else bool(seen), f"as {self.config.outcome} saw it")
 
     def close(self) -> None:
         """What becomes of the torque is the driver's affair: lerobot's arms go limp unless their config says no."""
