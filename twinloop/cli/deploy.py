@@ -58,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--condition", action="append", default=[], metavar="NAME=VALUE", help="noted with every episode: light=dim"
     )
+    parser.add_argument("--task", default="pick_and_place", metavar="T", help="what is to be done (pick_and_place)")
     parser.add_argument("--longest", type=number(0.1, 3600), metavar="S", help="seconds an episode may take at most")
     parser.add_argument(
         "--patience", type=number(0.1, 3600), default=20.0, metavar="S",
@@ -102,7 +103,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
         deployed = session.deploy(
             policies, args.robot, out, episodes=args.episodes, first=args.first, config=config, stop_file=stop_file,
-            workers=args.workers, attended=attended, on_progress=on_progress,
+            workers=args.workers, attended=attended, task=args.task, on_progress=on_progress,
         )  # fmt: skip
     _summarise(console, deployed)
     code = 0 if not deployed.stopped else 130 if "stopped by" in deployed.stopped else 1

@@ -17,14 +17,14 @@ from twinloop.deploy.pilot import Pilot
 from twinloop.deploy.policy.client import OWN, PolicyProcess
 from twinloop.deploy.robot import Description, LiveRobot
 from twinloop.deploy.robots import robot_named
-from twinloop.deploy.safety.bounds import bounds_of, narrowed, slowed
+from twinloop.deploy.safety.bounds import Bounds, bounds_of, narrowed, slowed
 from twinloop.deploy.safety.filter import SafetyFilter
 from twinloop.deploy.schedule import Lockstep, Realtime
 from twinloop.errors import RobotError
 from twinloop.learn.chunks import ActingConfig
 from twinloop.pipeline.versions import versions
 from twinloop.randomize.draw import episode_rng
-from twinloop.twin.task import Task
+from twinloop.twin.tasks import tasks
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 
 RECONNECTS = 3
@@ -63,8 +63,14 @@ class Job:
     stop_file: Path
     about: Description | None = None
     attended: bool = False
-    task: Task = PICK_AND_PLACE
+    task: str = PICK_AND_PLACE.name
     program: tuple[str, ...] = OWN
+
+
+def bounds_for(about: Description, config: DeployConfig) -> Bounds:
+    """The robot's own limits, narrowed as asked."""
+    bounds = slowed(bounds_of(about), config.speed)
+    return bounds if config.limits_file is None else narrowed(bounds, config.limits_file)
 
 
 class Crew:
@@ -158,10 +164,8 @@ class Crew:
         return self._robot.connect()
 
     def _settle(self, about: Description) -> None:
-        config, task = self._job.config, self._job.task
-        bounds = slowed(bounds_of(about), config.speed)
-        if config.limits_file is not None:
-            bounds = narrowed(bounds, config.limits_file)
+        config, task = self._job.config, tasks()[self._job.task]
+        bounds = bounds_for(about, config)
         twin = twin_of_robot(about.robot, task, "cube", round(about.rate_hz))
         self._safety = SafetyFilter(about, bounds, twin)
         self._onlooker = Onlooker(about, task, longest_s=config.longest_s)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from twinloop.deploy.crew import DeployConfig, Job, Turn, fly
+from twinloop.deploy.crew import DeployConfig, Job, Turn, bounds_for, fly
 from twinloop.deploy.episode_log import EpisodeLog
 from twinloop.deploy.estop import EStop, stop_file_of
 from twinloop.deploy.policy.client import OWN, facts_of
@@ -13,10 +13,10 @@ from twinloop.deploy.robot import LiveRobot
 from twinloop.deploy.robots import SEVERAL, robot_named
 from twinloop.deploy.runlog import Runlog
 from twinloop.deploy.tally import Tally, tally
-from twinloop.errors import UsageError
+from twinloop.errors import UsageError, nearest
 from twinloop.fleet.local import run_local
 from twinloop.randomize.draw import episode_rng
-from twinloop.twin.task import Task
+from twinloop.twin.tasks import tasks
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 
 AGAIN = ("interrupted",)
@@ -59,7 +59,7 @@ def deploy(
     stop_file: Path | None = None,
     workers: int = 1,
     attended: bool = False,
-    task: Task = PICK_AND_PLACE,
+    task: str = PICK_AND_PLACE.name,
     on_progress: Callable[[Standing], None] = lambda _: None,
     program: tuple[str, ...] = OWN,
 ) -> Deployed:
@@ -72,6 +72,8 @@ def deploy(
     if workers > 1 and name.partition(":")[0] not in SEVERAL:
         valid = ", ".join(SEVERAL)
         raise UsageError(f"--workers {workers}: there is one {name or 'robot'}; only {valid} can be had more than once")
+    if task not in tasks():
+        raise UsageError(f"--task {task!r}: {nearest(task, tasks())}")
     live = robot_named(robot) if isinstance(robot, str) else robot
     facts = {arm: facts_of(path, program) for arm, path in policies.items()}
     try:
@@ -79,9 +81,12 @@ def deploy(
         latch = stop_file or stop_file_of(about.id)
         job = Job(live, policies, config, latch, about, attended, task, program)
         EStop(job.stop_file).refuse()
+        # What is refused is refused before anything is written.
+        bounds_for(about, config)
         for each in facts.values():
             each.refuse_misfit(about)
-        with Runlog.open(out, about, task=task.name, phases=(phase.name for phase in task.phases)) as runlog:
+        phases = (phase.name for phase in tasks()[task].phases)
+        with Runlog.open(out, about, task=task, phases=phases) as runlog:
             if workers > 1:
                 live.close()  # each worker has one of its own
                 job = replace(job, robot=name, about=None)
@@ -118,6 +123,8 @@ def _session(
         on_progress(Standing(count, len(turns), successes, aborted, log))
     if count == len(turns):
         stopped = ""
+    elif not stopped and EStop(job.stop_file).latched:
+        stopped = f"e-stop: {EStop(job.stop_file).reason()}"
     digest = runlog.finish()
     rows = [row for row in runlog.attempts().to_pylist() if _turn(row, facts) in turns and row["failure"] not in AGAIN]
     of_arms = [[row for row in rows if row["arm"] == arm] for arm in job.policies]

@@ -55,42 +55,49 @@ class Workspace:
         self._already_m = 0.0
 
     def begin(self, position: np.ndarray) -> None:
-        self._already_m = self._outside_m(position[None])
+        self._already_m = self._outside_m(position)
 
     def allowed(self, motion: Motion, velocity: np.ndarray) -> tuple[np.ndarray, bool]:
         """A velocity that keeps the tool inside, as much like the one asked for as was found; is it that one?"""
-        if self._fits(motion, velocity):
+        walls = self._crossed(motion, velocity)
+        if walls is None:
             return velocity, True
         stand = motion.braking(motion.velocity)
-        for other in self._milder(motion, velocity, stand):
-            if self._fits(motion, other):
+        for other in self._milder(motion, velocity, stand, walls):
+            if self._crossed(motion, other) is None:
                 return other, False
         return stand, False
 
     def passed(self, position: np.ndarray) -> None:
         """A command was sent. Who began outside has come closer, and must not go back."""
         if self._already_m > 0:
-            self._already_m = min(self._already_m, self._outside_m(position[None]))
+            self._already_m = min(self._already_m, self._outside_m(position))
 
-    def _fits(self, motion: Motion, velocity: np.ndarray) -> bool:
-        return self._outside_m(motion.stop_path(velocity)) <= self._already_m + SLACK_M
+    def _outside_m(self, position: np.ndarray) -> float:
+        here = self._tool.at(position[None])[0]
+        return max(0.0, float(np.maximum(self._low - here, here - self._high).max()))
 
-    def _outside_m(self, positions: np.ndarray) -> float:
-        tools = self._tool.at(positions)
-        return max(0.0, float(np.maximum(self._low - tools, tools - self._high).max()))
+    def _crossed(self, motion: Motion, velocity: np.ndarray) -> np.ndarray | None:
+        """(3,) which walls a way to a stand crosses, None for one that stays inside. The end of it is looked at first:
+        where a way leads out, it does so there."""
+        most_m = self._already_m + SLACK_M
+        for position in motion.stop_path(velocity)[::-1]:
+            here = self._tool.at(position[None])[0]
+            outside = np.maximum(self._low - here, here - self._high) > most_m
+            if outside.any():
+                return outside
+        return None
 
-    def _milder(self, motion: Motion, velocity: np.ndarray, stand: np.ndarray) -> Iterator[np.ndarray]:
-        along = motion.possible(self._along(motion, velocity))
+    def _milder(
+        self, motion: Motion, velocity: np.ndarray, stand: np.ndarray, walls: np.ndarray
+    ) -> Iterator[np.ndarray]:
+        along = motion.possible(self._along(motion, velocity, walls))
         yield along
         for share in SHARES:
             yield stand + share * (along - stand)
-        for share in SHARES:
-            yield stand + share * (velocity - stand)
 
-    def _along(self, motion: Motion, velocity: np.ndarray) -> np.ndarray:
-        """Without what leads out through the walls that the way to a stand would cross."""
-        tools = self._tool.at(motion.stop_path(velocity))
-        walls = ((self._low - tools).max(axis=0) > 0) | ((tools - self._high).max(axis=0) > 0)
+    def _along(self, motion: Motion, velocity: np.ndarray, walls: np.ndarray) -> np.ndarray:
+        """Without what leads out through these walls."""
         rows = self._tool.jacobian(motion.position)[walls]
         square = rows @ rows.T + DAMPING**2 * np.eye(len(rows))
         return velocity - rows.T @ np.linalg.solve(square, rows @ velocity)
