@@ -1,6 +1,6 @@
 """Collect demonstrations on a robot into a runlog, a dataset with `source: real`: on a twin or a rehearsal cell from a
-scripted demonstrator with a human's imperfections, on hardware from teleoperation. Every demonstration is committed as it
-ends, failed and aborted ones too; the same command goes on where it stopped."""
+scripted demonstrator with a human's imperfections, on hardware from teleoperation. Every demonstration is committed as
+it ends, failed and aborted ones too; the same command goes on where it stopped."""
 
 import argparse
 import re

@@ -30,6 +30,7 @@ from twinloop.pipeline.versions import versions
 from twinloop.randomize.draw import episode_rng
 from twinloop.simulate.expert import ExpertConfig
 from twinloop.twin.task import Task
+from twinloop.twin.tasks import tasks
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 
 STRIDE = 1 << 24
@@ -113,7 +114,7 @@ class Studio(Crew):
         config, consent = self._config, self._config.consent
         self._attention.estop.refuse()
         about = self._connect()
-        leader = self._leader = self._leader or _leader(self._robot, about, config, self._job.task)
+        leader = self._leader = self._leader or _leader(self._robot, about, config, tasks()[self._job.task])
         leader.number_of_try = number
         ran = run_episode(
             self._robot, leader, self._safety, self._onlooker, self._schedule, self._attention,
@@ -195,7 +196,7 @@ def collect(
         latch = stop_file or stop_file_of(about.id)
         EStop(latch).refuse()
         limits = DeployConfig(speed=config.speed, limits_file=config.limits_file, seed=config.seed)
-        crew = Job(live, {}, limits, latch, about, attended, task)
+        crew = Job(live, {}, limits, latch, about, attended, task.name)
         with Runlog.open(out, about, task=task.name, phases=(phase.name for phase in task.phases)) as runlog:
             if workers > 1:
                 live.close()  # each worker has one of its own

@@ -97,8 +97,9 @@ class Human:
             self._rest(self._hand.reaction())
 
     def _rest(self, periods: int) -> None:
-        self._pause = periods
-        self.expert.halt()
+        if periods:
+            self._pause = periods
+            self.expert.halt()
 
 
 def _way(sight: Sight, phase: Phase) -> np.ndarray:

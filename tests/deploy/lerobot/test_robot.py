@@ -54,7 +54,7 @@ def test_an_episode_from_home_to_its_end(write):
         check = ReadingCheck(about)
         first = check.see(robot.observe())
         np.testing.assert_allclose(first.features["observation.state"], about.home, atol=0.1)
-        goal = np.array([0.4, -0.3, 0.07])
+        goal, last = np.array([0.4, -0.3, 0.07]), first
         for _ in range(12):
             robot.act(goal)
             time.sleep(about.period_s)
