@@ -13,6 +13,8 @@ import pytest
 
 from twinloop.cli import COMMANDS
 from twinloop.dashboard.effects.looks import range_of
+from twinloop.dataset import Dataset
+from twinloop.dataset.people.consent import read_consent
 from twinloop.deploy.description import description_of
 from twinloop.deploy.rehearsal.cell_file import cell_of
 from twinloop.deploy.safety.bounds import bounds_of, narrowed
@@ -127,6 +129,18 @@ def test_the_commands_python_and_limits_of_the_deploying_page_run(place: Path, t
     assert narrowed(bounds, place / "narrow.yaml").force_n == 60
 
 
+def test_the_commands_of_the_collecting_page_run_and_its_consent_is_one(place: Path, tmp_path: Path):
+    page = (ROOT / "docs" / "collecting.md").read_text()
+    (commands,), (consent,) = blocks(page, "sh"), blocks(page, "yaml")
+    script = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
+    kept = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    subprocess.run(["bash", "-euc", script], cwd=place, check=True, capture_output=True, env=kept)
+    verdicts = Dataset.open(place / "runlogs" / "shown").attempts()["verdict"].to_pylist()
+    assert verdicts.count("forgotten") == 1
+    (tmp_path / "consent.yaml").write_text(consent)
+    assert read_consent(tmp_path / "consent.yaml").participant == "P017"
+
+
 def test_the_config_of_the_readme_is_the_example():
     (config,) = blocks(README, "yaml")
     assert config.split("\n", 1)[1] == (ROOT / "examples" / "pick_and_place.yaml").read_text()
@@ -169,7 +183,10 @@ def test_every_parameter_has_its_picture_and_the_page_shows_it():
 
 PAGES = [
     "README.md",
-    *(f"docs/{name}.md" for name in ("cameras", "look", "parameters", "learning", "evaluating", "deploying")),
+    *(
+        f"docs/{name}.md"
+        for name in ("cameras", "look", "parameters", "learning", "evaluating", "deploying", "collecting", "hardware")
+    ),
 ]
 
 
