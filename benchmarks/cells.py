@@ -49,7 +49,7 @@ def trained(out: Path, title: str, demonstrations: int, steps: int) -> Path:
         "generate", file, "--episodes", demonstrations, "--seed", SEEN_SEED, "--out", out / "datasets" / name
     )
     policy = out / "policies" / name
-    twinloop("train", made["path"], "--steps", steps, "--out", policy)
+    twinloop("train", made["path"], "--steps", steps, "--threads", 1, "--out", policy)
     return policy
 
 

@@ -176,6 +176,8 @@ def rehearsal_page() -> str:
 def _cells() -> str:
     """Who succeeded how often in which cell."""
     path = DOCS.parent / "benchmarks" / "results" / "cells.json"
+    if not path.exists():
+        return "Not measured yet in full: `python benchmarks/cells.py`."
     rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
     cells = list(next(iter(rows.values())))
     lines = [f"| who | {' | '.join(f'`{cell}`' for cell in cells)} |", "|---" * (len(cells) + 1) + "|"]
