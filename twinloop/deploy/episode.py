@@ -49,14 +49,16 @@ class Tape:
 
     def __init__(self, about: Description):
         self._about = about
-        self._rows: list[dict[str, np.ndarray | int]] = []
+        self._rows: list[dict[str, np.ndarray]] = []
         self.safety: dict[str, int] = {}
 
-    def add(
-        self, reading: Reading, *, action: np.ndarray, command: np.ndarray, phase: int, timing: list[float]
-    ) -> None:
+    def add(self, reading: Reading, *, action: np.ndarray, command: np.ndarray, phase: int, timing: np.ndarray) -> None:
         seen = {feature.name: np.asarray(reading.features[feature.name]) for feature in self._about.observed}
-        self._rows.append({**seen, "action": action, "command": command, "phase": phase, TIMING.name: np.array(timing)})
+        self._rows.append({**seen, "action": action, "command": command, "phase": np.array(phase), TIMING.name: timing})
+
+    def note_late(self, missed: int) -> None:
+        """Of the last period: whether its deadline was kept is known when it is over."""
+        self._rows[-1][TIMING.name][TIMING.names.index("late")] = missed > 0
 
     def count(self, reasons: tuple[str, ...]) -> None:
         for reason in reasons:
@@ -152,13 +154,15 @@ def _control(
         if safety.hopeless:
             raise Stopped("force", "it pressed too hard, backed off, and still does")
         command = passed.command
+        # Before it is sent: a robot that is lost over a command may have had it.
+        tape.add(
+            reading, action=passed.action, command=command, phase=onlooker.phase,
+            timing=np.array([robot_s, waited_s, thought.thought_s, 0]),
+        )  # fmt: skip
         robot.act(command)
         leader.sent(command)
         missed = max(schedule.turn(), int(thought.action is None))
-        tape.add(
-            reading, action=passed.action, command=command, phase=onlooker.phase,
-            timing=[robot_s, waited_s, thought.thought_s, float(missed > 0)],
-        )  # fmt: skip
+        tape.note_late(missed)
         deadlines.note(missed)
 
 
