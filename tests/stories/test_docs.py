@@ -139,6 +139,8 @@ def test_the_commands_of_the_collecting_page_run_and_its_consent_is_one(place: P
     assert verdicts.count("forgotten") == 1
     (tmp_path / "consent.yaml").write_text(consent)
     assert read_consent(tmp_path / "consent.yaml").participant == "P017"
+
+
 def test_the_commands_and_python_of_the_statistics_page_run(tmp_path: Path):
     page = (ROOT / "docs" / "statistics.md").read_text()
     rates = {f"policy-{place}": {"successes": 3 * place, "trials": 20} for place in range(1, 7)}
