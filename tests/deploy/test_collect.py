@@ -23,6 +23,8 @@ LEADER = "tests.deploy.lerobot.servo_arm:ScriptedLeader"
 @pytest.fixture(autouse=True)
 def _own_e_stop(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    # Deadlines have tests of their own; a busy machine should not fail these.
+    monkeypatch.setattr("twinloop.deploy.schedule.MOST_MISSED", 1 << 20)
 
 
 @pytest.fixture(scope="module")
