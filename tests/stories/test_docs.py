@@ -13,6 +13,8 @@ import pytest
 
 from twinloop.cli import COMMANDS
 from twinloop.dashboard.effects.looks import range_of
+from twinloop.dataset import Dataset
+from twinloop.dataset.people.consent import read_consent
 from twinloop.deploy.description import description_of
 from twinloop.deploy.rehearsal.cell_file import cell_of
 from twinloop.deploy.safety.bounds import bounds_of, narrowed
@@ -127,6 +129,18 @@ def test_the_commands_python_and_limits_of_the_deploying_page_run(place: Path, t
     assert narrowed(bounds, place / "narrow.yaml").force_n == 60
 
 
+def test_the_commands_of_the_collecting_page_run_and_its_consent_is_one(place: Path, tmp_path: Path):
+    page = (ROOT / "docs" / "collecting.md").read_text()
+    (commands,), (consent,) = blocks(page, "sh"), blocks(page, "yaml")
+    script = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
+    kept = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    subprocess.run(["bash", "-euc", script], cwd=place, check=True, capture_output=True, env=kept)
+    verdicts = Dataset.open(place / "runlogs" / "shown").attempts()["verdict"].to_pylist()
+    assert verdicts.count("forgotten") == 1
+    (tmp_path / "consent.yaml").write_text(consent)
+    assert read_consent(tmp_path / "consent.yaml").participant == "P017"
+
+
 def test_the_commands_and_python_of_the_statistics_page_run(tmp_path: Path):
     page = (ROOT / "docs" / "statistics.md").read_text()
     rates = {f"policy-{place}": {"successes": 3 * place, "trials": 20} for place in range(1, 7)}
@@ -179,6 +193,13 @@ def test_every_parameter_has_its_picture_and_the_page_shows_it():
     assert {file.name for file in rows.iterdir()} == {entry["file"] for entry in index.values()} | {"index.json"}
 
 
+PAGES = [
+    "README.md",
+    *(
+        f"docs/{name}.md"
+        for name in ("cameras", "look", "parameters", "learning", "evaluating", "deploying", "collecting", "hardware")
+    ),
+]
 PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))]
 
 

@@ -32,6 +32,9 @@ COMMANDS = {
     "trust": "how far to trust the twin: its success rates against real ones, with intervals",
     "export": "a checkpoint as one ONNX file for a robot, checked against torch",
     "deploy": "let a policy act on a robot: safety filter, deadlines, e-stop, a log of every episode",
+    "collect": "demonstrations on a robot: from an imperfect demonstrator, or from teleoperation",
+    "consent": "write down what a participant agreed to, under a pseudonym",
+    "forget": "remove a participant's episodes and name every checkpoint trained on them",
     "parameters": "the table of everything a config may vary",
 }
 
