@@ -13,6 +13,7 @@ from twinloop.deploy.attention import Attention, Stopped
 from twinloop.deploy.estop import EStop
 from twinloop.deploy.pilot import Pilot
 from twinloop.deploy.policy.client import PolicyProcess
+from twinloop.deploy.robot import Briefing, Reading
 from twinloop.errors import PolicyError
 from twinloop.learn.chunks import ActingConfig
 from twinloop.twin.twin import Twin
@@ -32,11 +33,12 @@ class Flight:
     def __init__(self, process: PolicyProcess, twin: Twin, tmp_path: Path, *, lockstep: bool, ensemble=None):
         self.pilot = Pilot(process, ActingConfig(ensemble), lockstep=lockstep)
         self.estop = EStop(tmp_path / "stop")
-        self.pilot.begin("count", rng=np.random.default_rng(0))
-        self._features = {feature.name: np.zeros(feature.shape, np.float32) for feature in described(twin).observed}
+        self.pilot.begin(Briefing("count", {}), scene=0, rng=np.random.default_rng(0))
+        features = {feature.name: np.zeros(feature.shape, np.float32) for feature in described(twin).observed}
+        self._reading = Reading(0, 0.0, features)
 
     def act(self, wait_s: float = LATER_S) -> float | None:
-        thought = self.pilot.act(self._features, Attention(self.estop), time.monotonic() + wait_s)
+        thought = self.pilot.act(self._reading, Attention(self.estop), time.monotonic() + wait_s)
         return None if thought.action is None else float(thought.action[0])
 
 
