@@ -45,6 +45,11 @@ class Quality:
             "findings": [each.to_json() for each in self.findings],
         }
 
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "Quality":
+        findings = tuple(map(Finding.from_json, value["findings"]))
+        return cls(value["attempt"], value["label"], value["rows"], value["seconds"], findings)
+
 
 def judge(take: Take, crowd: Crowd, config: QualityConfig) -> Quality:
     finite = all(np.isfinite(values).all() for values in take.signals.values())

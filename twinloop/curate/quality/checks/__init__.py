@@ -33,11 +33,11 @@ CHECKS: tuple[QualityCheck, ...] = (
     ANGLE_WRAP,
     VALUE_SPIKE,
     ACTION_COPY,
+    CLIPPED,
     SWAPPED_JOINTS,
     SIGN_FLIP,
     UNIT_CONFUSION,
     OUT_OF_LIMITS,
-    CLIPPED,
     FROZEN_SENSOR,
     FROZEN_PICTURE,
 )

@@ -9,7 +9,7 @@ from twinloop.curate.quality.crowd import MOVES, Crowd
 from twinloop.curate.quality.finding import Finding
 from twinloop.curate.quality.limits import QualityConfig
 from twinloop.curate.quality.spans import correlation, span
-from twinloop.curate.quality.take import Channel, Take
+from twinloop.curate.quality.take import ACTION, STATE, Channel, Take
 
 DEGREES = 180 / np.pi
 FAR = 12.0  # a factor that no motion explains
@@ -62,11 +62,13 @@ def _against_command(take: Take, _crowd: Crowd, config: QualityConfig) -> Iterat
             continue
         slope = float(np.std(seen) / np.std(told))
         factor = max(slope, 1 / slope)
-        # A hand that is stopped follows half of what it is told.
-        if factor > (FAR if pair.measured.is_hand else SLOPE):
-            unit = " as degrees for radians would be" if _is_turn(factor) else ""
-            said = f"follows {pair.command.name} closely but {slope:.3g} times as far{unit}"
-            yield _wrong(take, pair.measured, factor, SLOPE, said)
+        if factor <= SLOPE or (pair.measured.is_hand and factor <= FAR):  # what a hand holds stops it halfway
+            continue
+        # A weak drive under load follows by a third; no drive follows by a twelfth.
+        unit = " as degrees for radians would be" if _is_turn(factor) else ""
+        weak = "" if factor > FAR else ": another unit, or a drive too weak for its load"
+        said = f"follows {pair.command.name} closely but {slope:.3g} times as far{unit}{weak}"
+        yield _wrong(take, pair.measured, factor, FAR if factor > FAR else SLOPE, said, note=factor <= FAR)
 
 
 def _against_others(take: Take, crowd: Crowd, _config: QualityConfig) -> Iterator[Finding]:
@@ -74,7 +76,8 @@ def _against_others(take: Take, crowd: Crowd, _config: QualityConfig) -> Iterato
     if crowd.others(take.attempt) < 2:
         return
     for feature in take.signals:
-        channels = [each for each in take.channels if each.feature == feature]
+        # Forces, loads and speeds differ by such factors from one motion to another; where a joint is does not.
+        channels = [each for each in take.channels if each.feature == feature and _is_position(each)]
         factors = {each.name: _factor(take, each, crowd) for each in channels}
         known = [value for value in factors.values() if np.isfinite(value)]
         if not known:
@@ -105,9 +108,17 @@ def _is_turn(factor: float) -> bool:
     return 1 / NEAR_TURN < apart < NEAR_TURN
 
 
-def _wrong(take: Take, channel: Channel, measured: float, limit: float, said: str, *, name: str = "") -> Finding:
+def _is_position(channel: Channel) -> bool:
+    return channel.feature in (ACTION, STATE) or channel.unit in ("rad", "deg", "m", "mm")
+
+
+def _wrong(
+    take: Take, channel: Channel, measured: float, limit: float, said: str, *, name: str = "", note: bool = False
+) -> Finding:
     where = name or channel.name
-    return UNIT_CONFUSION.finding(where, (0, take.rows - 1), measured, limit, "×", f"{where} {said}.")
+    return UNIT_CONFUSION.finding(
+        where, (0, take.rows - 1), measured, limit, "×", f"{where} {said}.", severity="note" if note else "error"
+    )
 
 
 UNIT_CONFUSION = QualityCheck(name="unit_confusion", asks="are numbers in the unit they seem to be in?", find=find)
