@@ -34,9 +34,6 @@ class Summary:
     @classmethod
     def of(cls, take: Take) -> "Summary":
         whole = {each.name: each.values for each in take.channels if take.rows and np.isfinite(each.values).all()}
-        digest = hashlib.sha256()
-        for name in sorted(take.signals):
-            digest.update(name.encode() + np.ascontiguousarray(take.signals[name], np.float32).tobytes())
         moving = [
             pair
             for pair in take.pairs
@@ -50,11 +47,17 @@ class Summary:
             span={name: span(values) for name, values in whole.items()},
             low={name: float(values.min()) for name, values in whole.items()},
             high={name: float(values.max()) for name, values in whole.items()},
-            follows={
-                pair.command.name: correlation(pair.command.values, pair.measured.values) for pair in moving
-            },
-            fingerprint=digest.hexdigest() if take.rows else "",
+            follows={pair.command.name: correlation(pair.command.values, pair.measured.values) for pair in moving},
+            fingerprint=fingerprint(take),
         )
+
+
+def fingerprint(take: Take) -> str:
+    """The same for the same numbers, to single precision."""
+    digest = hashlib.sha256()
+    for name in sorted(take.signals):
+        digest.update(name.encode() + np.ascontiguousarray(take.signals[name], np.float32).tobytes())
+    return digest.hexdigest() if take.rows else ""
 
 
 @dataclass(frozen=True)

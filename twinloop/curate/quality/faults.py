@@ -82,7 +82,9 @@ def spike(take: Take, rng: np.random.Generator) -> Take | None:
 
 def absurd_value(take: Take, rng: np.random.Generator) -> Take:
     values = take.signals[STATE].copy()
-    values[rng.integers(2, take.rows - 2), rng.integers(values.shape[1])] = rng.choice([-1, 1]) * 10 ** rng.uniform(7, 20)
+    values[rng.integers(2, take.rows - 2), rng.integers(values.shape[1])] = rng.choice([-1, 1]) * 10 ** rng.uniform(
+        7, 20
+    )
     return _with(take, STATE, values)
 
 

@@ -79,7 +79,7 @@ def ingest(
     rejected = 0
     with DatasetWriter.open(out, header, text) as writer:
         _refuse_changed(Dataset(out, header, writer.entries), found)
-        replace_file(out / CONVERSIONS, _conversions(source, found), scratch=out / SCRATCH)
+        replace_file(out / CONVERSIONS, _conversions(source, found, mapping), scratch=out / SCRATCH)
         missing = writer.missing()
         for attempt, _ in missing:
             draft, quality = job.write(attempt, writer.scratch(f"attempt-{attempt}"))
@@ -258,7 +258,7 @@ def _config_text(
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
 
 
-def _conversions(source: Source, found: Survey) -> bytes:
+def _conversions(source: Source, found: Survey, mapping: MappingConfig) -> bytes:
     widths = {feature.name: feature.shape[0] for feature in found.features if not feature.is_picture}
     features = {}
     for column in found.columns:
@@ -275,6 +275,7 @@ def _conversions(source: Source, found: Survey) -> bytes:
         "stored_as": {each.name: each.dtype for each in found.features if not each.is_picture},
         "pictures": {name: "copied" if camera.copied else "encoded again" for name, camera in found.cameras.items()},
         "clock": "timing" if found.timed else "rows are evenly spaced at the rate, as recorded",
+        "limits": {name: list(ends) for name, ends in mapping.limits.items()},
         "left_out": dict(found.left_out),
     }
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
@@ -288,4 +289,6 @@ def _refuse_changed(dataset: Dataset, found: Survey) -> None:
     for attempt, digest in zip(attempts["attempt"].to_pylist(), attempts["source_digest"].to_pylist(), strict=True):
         if attempt >= len(found.digests) or found.digests[attempt] != digest:
             advice = "choose another --out, or remove that folder to make it anew"
-            raise DatasetError(f"{dataset.path}: episode {attempt} of the source has changed since it came in; {advice}")
+            raise DatasetError(
+                f"{dataset.path}: episode {attempt} of the source has changed since it came in; {advice}"
+            )

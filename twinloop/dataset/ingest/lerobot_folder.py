@@ -104,7 +104,9 @@ def _look(kind: str, shape: list[int], feature: dict) -> Look:
         return Look("mask", shape[0], shape[1], tuple(map(str, facts.get("mask_names") or ())))
     if facts.get("video.is_depth_map") or facts.get("is_depth_map"):
         ours = (depth.NEAREST_M, depth.FARTHEST_M, depth.SHIFT_M)
-        given = tuple(facts.get(f"video.{key}", own) for key, own in zip(("depth_min", "depth_max", "shift"), ours, strict=True))
+        given = tuple(
+            facts.get(f"video.{key}", own) for key, own in zip(("depth_min", "depth_max", "shift"), ours, strict=True)
+        )
         if given != ours:
             raise _LeftOut("its depth is quantised over another range than is read here")
         return Look("depth", shape[0], shape[1])
@@ -153,7 +155,9 @@ def to_arrays(table: pa.Table, info: Info, *, where: str) -> dict[str, np.ndarra
 def _flat(column: pa.Array, width: int, where: str) -> np.ndarray:
     rows = len(column)
     lists = False
-    while pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type):
+    while (
+        pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type)
+    ):
         if column.null_count:
             raise Unreadable(f"{where} is missing in {column.null_count} rows", check="ragged_columns")
         column, lists = column.flatten(), True

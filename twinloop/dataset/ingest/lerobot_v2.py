@@ -90,6 +90,8 @@ class LerobotV2:
                 value = json.loads(line)
                 int(value[needed[0]]), value[needed[1]]
             except (ValueError, KeyError, TypeError, RecursionError) as error:
-                raise DatasetError(f"{path}:{number}: a mapping with {', '.join(needed)} was expected ({error})") from None
+                raise DatasetError(
+                    f"{path}:{number}: a mapping with {', '.join(needed)} was expected ({error})"
+                ) from None
             found.append(value)
         return found

@@ -112,7 +112,7 @@ class Logs:
         place = -1 if last else 0
         if key in table.facts:
             return str(table.facts[key])
-        if key in table.words and table.words[key]:
+        if table.words.get(key):
             return table.words[key][place]
         if key in table.columns and len(table.columns[key]):
             return str(np.asarray(table.columns[key][place]).tolist())
@@ -189,9 +189,15 @@ class Logs:
             return f"{error}; and a log needs a mapping, --mapping FILE: docs/ingesting.md shows one"
         clock = next((name for name in table.columns if name.lower() in CLOCKS), "")
         rest = [name for name in table.columns if name != clock]
-        told = [name for name in rest if any(word in name.lower() for word in ("action", "goal", "command", "target", "cmd"))]
+        told = [
+            name
+            for name in rest
+            if any(word in name.lower() for word in ("action", "goal", "command", "target", "cmd"))
+        ]
         seen = [name for name in rest if name not in told]
-        lines = [f"{self._files[0].name}: a log needs a mapping that says what its columns are, --mapping FILE. For example:"]
+        lines = [
+            f"{self._files[0].name}: a log needs a mapping that says what its columns are, --mapping FILE. For example:"
+        ]
         lines += [f"  time: {{column: {clock}, unit: s}}" if clock else "  rate_hz: 50", "  columns:"]
         if seen:
             lines.append(f"    observation.state: {{from: [{', '.join(map(_quoted, seen[:12]))}], unit: rad}}")
@@ -209,7 +215,9 @@ def _keys(table: Table, name: str, where: str) -> np.ndarray:
         return np.array(table.words[name])
     if name not in table.columns or table.columns[name].ndim != 1:
         known = [*table.columns, *table.words]
-        raise Unreadable(f"{where}: has no column {name!r} to tell episodes by; {nearest(name, known)}", check="ragged_columns")
+        raise Unreadable(
+            f"{where}: has no column {name!r} to tell episodes by; {nearest(name, known)}", check="ragged_columns"
+        )
     values = table.columns[name]
     whole = values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.round(values)).all()
     return (values.astype(np.int64) if whole else values).astype(str)
@@ -217,5 +225,7 @@ def _keys(table: Table, name: str, where: str) -> np.ndarray:
 
 def _select(table: Table, rows: np.ndarray) -> Table:
     columns = {name: values[rows] for name, values in table.columns.items()}
-    words = {name: [each for each, kept in zip(values, rows, strict=True) if kept] for name, values in table.words.items()}
+    words = {
+        name: [each for each, kept in zip(values, rows, strict=True) if kept] for name, values in table.words.items()
+    }
     return Table(int(rows.sum()), columns, words, table.facts, table.ragged)

@@ -169,13 +169,17 @@ class _Parser:
             if size is None:
                 known = ", ".join(UNITS)
                 raise self.wrong(key, f"{recorded!r} cannot be converted to {stored!r}; units that can: {known}")
-            scale = size * self._number(one["scale"], 1.0, f"{key}.scale") * self._number(one["sign"], 1.0, f"{key}.sign")
+            scale = (
+                size * self._number(one["scale"], 1.0, f"{key}.scale") * self._number(one["sign"], 1.0, f"{key}.sign")
+            )
             if scale == 0:
                 raise self.wrong(key, "a scale of 0 cannot be undone")
             offset = self._number(one["offset"], 0.0, f"{key}.offset")
             unwrap = self._number(one["unwrap"], 0.0, f"{key}.unwrap")
             if unwrap < 0:
-                raise self.wrong(f"{key}.unwrap", f"{unwrap:g} was given, a whole turn in the recorded unit was expected")
+                raise self.wrong(
+                    f"{key}.unwrap", f"{unwrap:g} was given, a whole turn in the recorded unit was expected"
+                )
             out.append(Conversion(scale, offset, recorded, stored or recorded, unwrap))
         return tuple(out)
 

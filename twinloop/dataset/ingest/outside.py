@@ -35,7 +35,9 @@ def inside(root: Path, path: Path, *, most_bytes: int = MOST_BINARY) -> Path:
 
 def text_inside(root: Path, path: Path, *, most_bytes: int = MOST_TEXT) -> str:
     try:
-        return read_bounded(inside(root, path, most_bytes=most_bytes), most_bytes, error=DatasetError).decode("utf-8-sig")
+        return read_bounded(inside(root, path, most_bytes=most_bytes), most_bytes, error=DatasetError).decode(
+            "utf-8-sig"
+        )
     except UnicodeDecodeError as error:
         raise Unreadable(f"{path}: is not UTF-8 text (byte {error.start})") from None
 

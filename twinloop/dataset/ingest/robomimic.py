@@ -33,7 +33,9 @@ class Robomimic:
         self.left_out: dict[str, str] = {}
         with self._open() as file:
             data = _group(self._h5, file, "data", self._path)
-            self._demos = sorted((name for name in data if re.fullmatch(r"demo_\d+", name)), key=lambda name: int(name[5:]))
+            self._demos = sorted(
+                (name for name in data if re.fullmatch(r"demo_\d+", name)), key=lambda name: int(name[5:])
+            )
             if not self._demos or len(self._demos) > MOST_EPISODES:
                 raise DatasetError(f"{self._path}: data/ has {len(self._demos)} groups named demo_0, demo_1, ...")
             args = _attribute(data, "env_args")
@@ -121,7 +123,9 @@ class Robomimic:
         for name in group:
             if name in SKIPPED or not isinstance(group.get(name, getlink=True), self._h5.HardLink):
                 if name not in SKIPPED:
-                    raise DatasetError(f"{self._path}: {group.name}/{name} is a link; only what lies in the file is read")
+                    raise DatasetError(
+                        f"{self._path}: {group.name}/{name} is a link; only what lies in the file is read"
+                    )
                 continue
             member = group[name]
             if isinstance(member, self._h5.Group):

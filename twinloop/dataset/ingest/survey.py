@@ -67,9 +67,7 @@ class _Found:
     lowest: dict[str, np.ndarray] = field(default_factory=dict)
 
 
-def survey(
-    source: Source, mapping: MappingConfig, options: IngestOptions, on_episode: Callable[[int], None]
-) -> Survey:
+def survey(source: Source, mapping: MappingConfig, options: IngestOptions, on_episode: Callable[[int], None]) -> Survey:
     columns = mapping.columns or source.columns()
     found = _Found()
     summaries: list[Summary] = []

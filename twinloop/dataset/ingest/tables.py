@@ -53,7 +53,9 @@ def read_csv(root: Path, path: Path, config: CsvConfig) -> Table:
     except (pa.ArrowException, OSError) as error:
         raise Unreadable(f"{path.name}: cannot be read as CSV ({error})") from None
     if broken:
-        raise Unreadable(f"{path.name}: {len(broken)} lines have more or fewer columns than the first", check="ragged_columns")
+        raise Unreadable(
+            f"{path.name}: {len(broken)} lines have more or fewer columns than the first", check="ragged_columns"
+        )
     columns, words = {}, {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         name = name.strip().lstrip("#").strip()
@@ -86,7 +88,9 @@ def _numbers(column: pa.ChunkedArray) -> np.ndarray | None:
     if pa.types.is_boolean(kind) and not column.null_count:
         return column.to_numpy()
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_date(kind):
-        return column.cast(pa.timestamp("ns")).cast(pa.int64()).to_numpy() / 1e9 if pa.types.is_timestamp(kind) else None
+        return (
+            column.cast(pa.timestamp("ns")).cast(pa.int64()).to_numpy() / 1e9 if pa.types.is_timestamp(kind) else None
+        )
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         return (column.cast(pa.float64()) if column.null_count else column).to_numpy()
     return None
@@ -226,11 +230,11 @@ def array_table(arrays: Mapping[str, np.ndarray], *, where: str) -> Table:
         raise Unreadable(f"{where}: has no array of one or two axes", check="ragged_columns")
     lengths = [len(array) for array in columns.values()]
     rows = max(set(lengths), key=lengths.count)
-    ragged = tuple(f"{where}: {name} has {len(array)} rows, others {rows}" for name, array in columns.items() if len(array) != rows)
+    ragged = tuple(
+        f"{where}: {name} has {len(array)} rows, others {rows}" for name, array in columns.items() if len(array) != rows
+    )
     return Table(rows, {name: array for name, array in columns.items() if len(array) == rows}, {}, facts, ragged)
 
 
 def matching(names: Mapping[str, Any] | list[str], pattern: str) -> list[str]:
     return [name for name in names if fnmatch.fnmatchcase(name, pattern)]
-
-

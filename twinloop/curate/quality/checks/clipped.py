@@ -29,9 +29,7 @@ def find(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
             yield from _cut(take, channel, end, name, crowd, config)
 
 
-def _cut(
-    take: Take, channel: Channel, end: float, name: str, crowd: Crowd, config: QualityConfig
-) -> Iterator[Finding]:
+def _cut(take: Take, channel: Channel, end: float, name: str, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
     at = runs(channel.values == end)
     at = at[at[:, 1] - at[:, 0] >= LEAST_RUN]
     share = float((at[:, 1] - at[:, 0]).sum()) / take.rows
@@ -49,7 +47,11 @@ def _cut(
     if channel.is_hand and not severe:
         return
     said = f"{channel.name} stays at {end:.4g} in {len(at)} stretches, {100 * share:.0f} % of the rows"
-    said += ", and is commanded, or goes in other episodes, beyond it." if severe else "; an end stop, or a sensor at its end."
+    said += (
+        ", and is commanded, or goes in other episodes, beyond it."
+        if severe
+        else "; an end stop, or a sensor at its end."
+    )
     yield CLIPPED.finding(
         channel.name, (at[0][0], at[-1][1] - 1), share, config.clip_share, "of rows", said,
         severity="error" if severe else "note",

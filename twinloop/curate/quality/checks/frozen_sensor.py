@@ -67,7 +67,9 @@ def _against_command(take: Take, pair: Pair, config: QualityConfig) -> Finding |
         error = np.abs(command - measured)
         usual = float(np.median(np.delete(error, slice(start, stop)))) if stop - start < take.rows - 5 else 0.0
         swing = min(told.max(initial=0), -told.min(initial=0))  # commanded to both sides of where it stayed
-        wakes = _jump(measured, stop) > 2 and abs(measured[min(stop, take.rows - 1)] - measured[start]) > 0.1 * span(measured)
+        wakes = _jump(measured, stop) > 2 and abs(measured[min(stop, take.rows - 1)] - measured[start]) > 0.1 * span(
+            measured
+        )
         if pair.measured.is_hand:
             stuck = wakes or swing > HAND_SWING * span(command)
         else:
@@ -76,11 +78,10 @@ def _against_command(take: Take, pair: Pair, config: QualityConfig) -> Finding |
             lasted_s = (stop - start) / take.rate_hz
             said = (
                 f"{pair.measured.name} repeats {measured[start]:.4g} from row {start} to {stop - 1} while it is "
-                f"commanded to move by {np.ptp(command[start:stop]):.3g} {pair.command.unit}".rstrip() + "."
+                f"commanded to move by {np.ptp(command[start:stop]):.3g} {pair.command.unit}".rstrip()
+                + "."
             )
-            return FROZEN_SENSOR.finding(
-                pair.measured.name, (start, stop - 1), lasted_s, config.frozen_s, "s", said
-            )
+            return FROZEN_SENSOR.finding(pair.measured.name, (start, stop - 1), lasted_s, config.frozen_s, "s", said)
     return None
 
 

@@ -24,7 +24,9 @@ def swapped(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding
         alike = min(_alike(one, other), _alike(other, one))
         if own > 0 and crossed < APART * own and alike > config.follow:
             said = f"{one.measured.name} does what {other.command.name} says, and the other way round."
-            yield SWAPPED_JOINTS.finding(one.measured.name, (0, take.rows - 1), crossed / own, APART, "of the error", said)
+            yield SWAPPED_JOINTS.finding(
+                one.measured.name, (0, take.rows - 1), crossed / own, APART, "of the error", said
+            )
 
 
 def flipped(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
@@ -34,7 +36,9 @@ def flipped(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding
         follows = _alike(pair, pair)
         if follows < -config.follow:
             said = f"{pair.measured.name} moves against {pair.command.name}: one of them has the other sign."
-            yield SIGN_FLIP.finding(pair.measured.name, (0, take.rows - 1), follows, -config.follow, "correlation", said)
+            yield SIGN_FLIP.finding(
+                pair.measured.name, (0, take.rows - 1), follows, -config.follow, "correlation", said
+            )
 
 
 def _moving(take: Take, config: QualityConfig) -> list[Pair]:

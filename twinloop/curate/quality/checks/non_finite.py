@@ -19,6 +19,4 @@ def find(take: Take, _crowd: Crowd, _config: QualityConfig) -> Iterator[Finding]
             yield NON_FINITE.finding(channel.name, (bad[0], bad[-1]), len(bad), 0, "rows", said)
 
 
-NON_FINITE = QualityCheck(
-    name="non_finite", asks="is every number finite?", find=find, finite=False, storable=False
-)
+NON_FINITE = QualityCheck(name="non_finite", asks="is every number finite?", find=find, finite=False, storable=False)

@@ -36,7 +36,9 @@ def _declared(take: Take, _crowd: Crowd, _config: QualityConfig) -> Iterator[Fin
         limit = take.limit_of(channel)
         reach = max(map(abs, limit)) if limit else None
         if channel.unit == "rad" and size > LARGEST_RAD and (reach is None or size > 3 * reach):
-            yield _wrong(take, channel, size, LARGEST_RAD, f"is declared in rad and reaches {size:.4g}: degrees, it seems")
+            yield _wrong(
+                take, channel, size, LARGEST_RAD, f"is declared in rad and reaches {size:.4g}: degrees, it seems"
+            )
         elif channel.unit in NORMALISED and size > 110:
             yield _wrong(take, channel, size, 110, f"is declared normalised and reaches {size:.4g}")
         elif reach and size > FAR * reach:

@@ -12,7 +12,7 @@ from twinloop.curate.quality.spans import span
 from twinloop.curate.quality.take import ACTION, STATE, Channel, Take
 
 WIDTH = 2  # rows: what lasts longer is a motion
-LEAP_SPANS = 3.0
+LEAP_SPANS = 10.0
 
 
 def find(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
