@@ -92,9 +92,9 @@ def _distributions(found: DatasetComparison) -> Section:
         for each in ordered
     ]  # fmt: skip
     lead = text(
-        "How far values of one have to be moved, on average, to be distributed as the other's (Wasserstein distance); the "
-        "largest gap between the two distribution functions (Kolmogorov-Smirnov). Intervals draw episodes, not rows. p is "
-        "how often episodes shuffled between the two are as far apart."
+        "How far values of one have to be moved, on average, to be distributed as the other's (Wasserstein distance); "
+        "the largest gap between the two distribution functions (Kolmogorov-Smirnov). Intervals draw episodes, not "
+        "rows. p is how often episodes shuffled between the two are as far apart."
     )
     shown = cards([_density(each, found) for each in ordered[:MOST_CARDS]], "medium")
     clear = [each for each in ordered if each.distance.p_value < 0.05 and each.distance.share > 0.1]
@@ -120,7 +120,8 @@ def _density(channel: ChannelComparison, found: DatasetComparison) -> str:
     heights = [np.histogram(np.clip(side, edges[0], edges[-1]), edges)[0] / len(side) for side in (ours, theirs)]
     top = max(float(side.max()) for side in heights) or 1.0
     plot = Plot(
-        Axis(float(edges[0]), float(edges[-1]), channel.unit or "as recorded", about=4), Axis(0, top * 1.08, "share", about=3),
+        Axis(float(edges[0]), float(edges[-1]), channel.unit or "as recorded", about=4),
+        Axis(0, top * 1.08, "share", about=3),
         f"distribution of {channel.channel} in both", width=380, height=180,
     )  # fmt: skip
     middles = (edges[1:] + edges[:-1]) / 2
@@ -150,9 +151,9 @@ def _following(found: DatasetComparison) -> Section:
         errors = [f"{number(side.rms)} {each.unit}".strip() for side in each.tracking]
         rows.append((each.channel, *errors, *map(response_text, each.response), _totals(each)))
     lead = text(
-        "Error is the root of the mean square of command minus measurement. Delay is a dead time and lag a first-order time "
-        "constant, fitted to increments of a tenth of a second with commands taken as held until the next; intervals are "
-        "95 %. What cannot be told is said so: a joint that does not move says nothing."
+        "Error is the root of the mean square of command minus measurement. Delay is a dead time and lag a first-order "
+        "time constant, fitted to increments of a tenth of a second with commands taken as held until the next; "
+        "intervals are 95 %. What cannot be told is said so: a joint that does not move says nothing."
     )
     return Section(
         "following",
@@ -238,8 +239,8 @@ def _moving(found: DatasetComparison) -> Section:
                 )
             )  # fmt: skip
     lead = text(
-        "Speeds and jerk per second and per second³ in the channel's unit; the share of the speed's power in each band from "
-        "that frequency on; noise is the deviation within half seconds in which the channel rests."
+        "Speeds and jerk per second and per second³ in the channel's unit; the share of the speed's power in each band "
+        "from that frequency on; noise is the deviation within half seconds in which the channel rests."
     )
     return Section(
         "moving", title, lead + table(head, rows, numbers=(2, 3, 4)) if rows else text("No channel is in both.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import SupportsFloat, SupportsInt
 
 from twinloop.curate.quality.crowd import Crowd
 from twinloop.curate.quality.finding import Finding, Severity
@@ -24,9 +25,9 @@ class QualityCheck:
     def finding(
         self,
         channel: str,
-        frames: tuple[int, int],
-        measured: float,
-        limit: float,
+        frames: tuple[SupportsInt, SupportsInt],
+        measured: SupportsFloat,
+        limit: SupportsFloat,
         unit: str,
         said: str,
         *,

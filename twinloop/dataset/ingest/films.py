@@ -57,7 +57,7 @@ class VideoFilm:
             whole = self.frames is None
             ticks = 1.0
             if not whole:
-                ticks = float(1 / (rate_of(self.file_rate_hz) * stream.time_base))
+                ticks = float(1 / (rate_of(self.file_rate_hz) * (stream.time_base or 1)))
                 container.seek(round(self.first * ticks), stream=stream)
             for frame in container.decode(stream):
                 index = round((frame.pts or 0) / ticks)
@@ -104,7 +104,7 @@ def screen(film: Film, look: Look, rows: int) -> Screening:
                 size = f"{picture.shape[0]} × {picture.shape[1]}"
                 problem = f"picture {count} is {size}, {look.height} × {look.width} are declared"
                 break
-            known = hashlib.blake2b(np.ascontiguousarray(picture[::THUMB, ::THUMB]), digest_size=8).digest()
+            known = hashlib.blake2b(picture[::THUMB, ::THUMB].tobytes(), digest_size=8).digest()
             if known != last:
                 last, begun = known, count
             elif count - begun > longest[1] - longest[0]:

@@ -6,7 +6,7 @@ the file itself is read, and only numbers of a declared, believable size.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from twinloop.errors import DatasetError, UsageError
 
 NAMES = {"actions": "action", "rewards": "next.reward", "dones": "next.done"}
 SKIPPED = ("next_obs",)  # what obs has, a row later
+DEMO = re.compile(r"demo_\d+")
 MOST_ELEMENTS = 1 << 31
 DEEPEST = 6
 
@@ -30,12 +31,11 @@ class Robomimic:
     def __init__(self, path: Path):
         self._h5 = _require_h5py()
         self._path = inside(path.parent, path, most_bytes=64 * MOST_BINARY)
-        self.left_out: dict[str, str] = {}
+        self._left_out: dict[str, str] = {}
         with self._open() as file:
             data = _group(self._h5, file, "data", self._path)
-            self._demos = sorted(
-                (name for name in data if re.fullmatch(r"demo_\d+", name)), key=lambda name: int(name[5:])
-            )
+            names = [str(name) for name in data]
+            self._demos = sorted((each for each in names if DEMO.fullmatch(each)), key=lambda each: int(each[5:]))
             if not self._demos or len(self._demos) > MOST_EPISODES:
                 raise DatasetError(f"{self._path}: data/ has {len(self._demos)} groups named demo_0, demo_1, ...")
             args = _attribute(data, "env_args")
@@ -57,7 +57,11 @@ class Robomimic:
         }
         for name in self._layout:
             if not self._is_picture(name) and len(self._layout[name]) > 1:
-                self.left_out[name] = f"has shape {self._layout[name]} a row; vectors and RGB pictures are read"
+                self._left_out[name] = f"has shape {self._layout[name]} a row; vectors and RGB pictures are read"
+
+    @property
+    def left_out(self) -> Mapping[str, str]:
+        return self._left_out
 
     def __len__(self) -> int:
         return len(self._demos)
@@ -134,7 +138,7 @@ class Robomimic:
             if member.is_virtual or member.external:
                 raise DatasetError(f"{self._path}: {member.name} is kept in other files; only this one is read")
             if member.dtype.kind not in "fiub" or member.dtype.itemsize > 8:
-                self.left_out[f"{prefix}{name}"] = f"holds {member.dtype}, numbers are read"
+                self._left_out[f"{prefix}{name}"] = f"holds {member.dtype}, numbers are read"
                 continue
             if not member.shape:
                 continue
@@ -143,7 +147,7 @@ class Robomimic:
             yield f"{prefix}{name}", member
 
     def _is_picture(self, name: str) -> bool:
-        shape = self._layout[name] if name in self._layout else ()
+        shape = self._layout.get(name, ())
         return len(shape) == 3 and shape[2] == 3 and self._dtypes[name] == np.uint8
 
     def _values(self, part) -> np.ndarray:

@@ -85,8 +85,12 @@ class Source(Protocol):
     kind: str
     rate_hz: float | None
     robot: str
-    looks: Mapping[str, Look]
-    left_out: Mapping[str, str]
+
+    @property
+    def looks(self) -> Mapping[str, Look]: ...
+
+    @property
+    def left_out(self) -> Mapping[str, str]: ...
 
     def __len__(self) -> int: ...
 

@@ -152,7 +152,8 @@ def _read(
     for column in columns:
         if any(each.unwrap for each in column.conversions) and raw.rows:
             least = recorded_of(raw, column).min(axis=0).astype(np.float64)
-            found.lowest[column.name] = np.fmin(found.lowest.get(column.name, least), least)
+            known = found.lowest.setdefault(column.name, least)
+            found.lowest[column.name] = np.fmin(known, least)
     if raw.time_s is not None:
         digest.update(raw.time_s.tobytes())
         periods = np.diff(raw.time_s)

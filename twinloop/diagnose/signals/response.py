@@ -7,8 +7,8 @@ included, and compared with what was measured. Both are taken as increments over
 gravity nor an offset counts. The best pair is refined between grid points; its interval is a bootstrap over stretches
 of a few seconds, which keeps what is correlated together.
 
-A log holds commands at the times they were given, and a drive keeps the last one until the next: hence `held`. Where the
-command was a continuous motion that was only sampled, `linear` is right, and the dead time is half a period more.
+A log holds commands at the times they were given, and a drive keeps the last one until the next: hence `held`. Where
+the command was a continuous motion that was only sampled, `linear` is right, and the dead time is half a period more.
 """
 
 from collections.abc import Sequence
@@ -68,9 +68,9 @@ def response(episodes: Episodes, *, rate_hz: float, seed: int, hold: Hold = "hel
     wide = _sums(stretches, delays, lags, rate_hz, hold)
     row, column = _best(wide.sum(axis=2))
     near = [_around(delays[row], step / 2, 9), _around(lags[column], 1.5 * float(np.diff(lags).max()), 11)]
-    whole = _sums(stretches, *near, rate_hz, hold).sum(axis=2)
+    whole = _sums(stretches, near[0], near[1], rate_hz, hold).sum(axis=2)
     place = _best(whole)
-    delay, lag = _refined(whole, *near)
+    delay, lag = _refined(whole, near[0], near[1])
     xx, xy, yy = whole[place]
     explained = float(xy**2 / (xx * yy)) if xx > 0 and yy > 0 else 0.0
     rng = np.random.default_rng(seed)

@@ -17,6 +17,7 @@ from twinloop.curate.quality.take import ACTION, STATE, Channel, Take
 
 LEAST_RUN = 3
 SAME_END = 0.005  # of the span
+WAKES = 2.5  # large ordinary steps
 
 
 def find(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
@@ -65,6 +66,9 @@ def _told_beyond(take: Take, channel: Channel, at: np.ndarray, side: int) -> boo
             flat = np.zeros(take.rows, bool)
             for start, stop in at:
                 flat[start:stop] = True
+            # What is cut off moves on from where it was; a sensor that wakes up jumps, and has a check of its own.
+            if max(_edge(channel.values, each) for each in at) > WAKES * usual_step(channel.values):
+                return False
             error = side * (pair.command.values - channel.values)
             usual = float(np.quantile(np.abs(error[~flat]), 0.75)) if (~flat).any() else 0.0
             return float(np.quantile(error[flat], 0.9)) > max(1.5 * usual, 0.02 * span(channel.values))

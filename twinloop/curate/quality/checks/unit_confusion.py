@@ -53,7 +53,7 @@ def _small_degrees(take: Take) -> Iterator[Finding]:
         sizes = [float(np.abs(each.values).max()) for each in angles]
         moves = [span(each.values) > 0.02 for each in angles]
         if len(angles) >= 3 and max(sizes) < 1.1 * np.pi and np.mean(moves) > 0.5:
-            said = f"is declared in degrees and none of its {len(angles)} angles exceeds {max(sizes):.3g}: radians, it seems"
+            said = f"and the others are declared in degrees and none exceeds {max(sizes):.3g}: radians, it seems"
             yield _wrong(take, angles[0], max(sizes), 1.1 * np.pi, said)
 
 
@@ -93,10 +93,10 @@ def _against_others(take: Take, crowd: Crowd, _config: QualityConfig) -> Iterato
         for channel in channels:
             factor, usual = factors[channel.name], crowd.typical("span", channel.name, take.attempt)
             spread = span(channel.values) / usual if usual > MOVES else np.nan
-            if np.isfinite(factor) and _is_turn(factor) and np.isfinite(spread) and spread > 0:
-                if max(spread, 1 / spread) > FAR and (spread > 1) == (factor > 1):
-                    said = f"is {factor:.3g} times as large as in the other episodes: degrees for radians, it seems"
-                    yield _wrong(take, channel, factor, DEGREES, said)
+            known = np.isfinite(factor) and np.isfinite(spread) and spread > 0
+            if known and _is_turn(factor) and max(spread, 1 / spread) > FAR and (spread > 1) == (factor > 1):
+                said = f"is {factor:.3g} times as large as in the other episodes: degrees for radians, it seems"
+                yield _wrong(take, channel, factor, DEGREES, said)
 
 
 def _factor(take: Take, channel: Channel, crowd: Crowd) -> float:
