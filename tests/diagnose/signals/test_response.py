@@ -15,7 +15,8 @@ def recorded(delay_s: float, lag_s: float, *, rate_hz: float, seed: int, noise: 
     for _ in range(4):
         rows = int(8 * rate_hz)
         t = np.arange(rows) / rate_hz
-        told = sum(rng.normal() / (1 + f) * np.sin(2 * np.pi * f * t + rng.uniform(0, 6)) for f in (0.2, 0.6, 1.1, 2.3))
+        waves = [rng.normal() / (1 + f) * np.sin(2 * np.pi * f * t + rng.uniform(0, 6)) for f in (0.2, 0.6, 1.1, 2.3)]
+        told = np.sum(waves, axis=0)
         every = np.arange(0, t[-1], FINE)
         held = told[np.clip(np.floor((every - delay_s) * rate_hz + 1e-9).astype(int), 0, rows - 1)]
         plant = np.empty(len(every))
@@ -24,7 +25,7 @@ def recorded(delay_s: float, lag_s: float, *, rate_hz: float, seed: int, noise: 
             plant[at] = state
             state += (gain * target - state) * (1 - np.exp(-FINE / lag_s))
         seen = plant[np.clip(np.round(t / FINE).astype(int), 0, len(every) - 1)] + rng.normal(0, noise, rows)
-        episodes.append((np.asarray(told), seen))
+        episodes.append((told, seen))
     return episodes
 
 

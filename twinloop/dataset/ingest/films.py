@@ -177,7 +177,8 @@ def encode_film(film: Film, look: Look, feature: Feature, path: Path, rows: int,
     with VideoWriter(path, feature, fps) as writer:
         part: list[np.ndarray] = []
         for picture in film.pictures(look):
-            part.append(picture)
+            # Codes of depth become metres and the same codes again: nothing is lost on the way.
+            part.append(depth.to_metres(picture) if look.kind == "depth" else picture)
             if len(part) == PART:
                 writer.write(np.stack(part))
                 part = []

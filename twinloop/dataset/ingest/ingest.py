@@ -24,7 +24,7 @@ from twinloop.dataset.ingest.mapping import MappingConfig
 from twinloop.dataset.ingest.options import IngestOptions
 from twinloop.dataset.ingest.shaping import conversions_of, shaped
 from twinloop.dataset.ingest.source import RawEpisode, Source, Unreadable
-from twinloop.dataset.ingest.survey import TIMING, Survey, survey, take_of
+from twinloop.dataset.ingest.survey import TIMING, Camera, Survey, survey, take_of
 from twinloop.dataset.layout import SCRATCH
 from twinloop.dataset.pictures import PictureFiles, video_file
 from twinloop.dataset.reader import Dataset
@@ -273,12 +273,18 @@ def _conversions(source: Source, found: Survey, mapping: MappingConfig) -> bytes
         "features": features,
         "sources": {column.name: list(column.sources) for column in found.columns},
         "stored_as": {each.name: each.dtype for each in found.features if not each.is_picture},
-        "pictures": {name: "copied" if camera.copied else "encoded again" for name, camera in found.cameras.items()},
+        "pictures": {name: _how(camera) for name, camera in found.cameras.items()},
         "clock": "timing" if found.timed else "rows are evenly spaced at the rate, as recorded",
         "limits": {name: list(ends) for name, ends in mapping.limits.items()},
         "left_out": dict(found.left_out),
     }
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _how(camera: Camera) -> str:
+    if camera.copied:
+        return "copied"
+    return "encoded again" if camera.look.kind == "video" else "encoded again, without loss"
 
 
 def _refuse_changed(dataset: Dataset, found: Survey) -> None:

@@ -88,7 +88,9 @@ class LerobotV2:
                 continue
             try:
                 value = json.loads(line)
-                int(value[needed[0]]), value[needed[1]]
+                value[needed[0]] = int(value[needed[0]])
+                if not set(needed) <= value.keys():
+                    raise KeyError(needed[1])
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise DatasetError(
                     f"{path}:{number}: a mapping with {', '.join(needed)} was expected ({error})"

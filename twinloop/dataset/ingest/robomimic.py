@@ -32,6 +32,7 @@ class Robomimic:
         self._h5 = _require_h5py()
         self._path = inside(path.parent, path, most_bytes=64 * MOST_BINARY)
         self._left_out: dict[str, str] = {}
+        self._layout: dict[str, tuple[int, ...]] = {}
         with self._open() as file:
             data = _group(self._h5, file, "data", self._path)
             names = [str(name) for name in data]
@@ -138,7 +139,8 @@ class Robomimic:
             if member.is_virtual or member.external:
                 raise DatasetError(f"{self._path}: {member.name} is kept in other files; only this one is read")
             if member.dtype.kind not in "fiub" or member.dtype.itemsize > 8:
-                self._left_out[f"{prefix}{name}"] = f"holds {member.dtype}, numbers are read"
+                if not self._layout:  # of the first demo; of a later one it is missing then, which is a verdict
+                    self._left_out[f"{prefix}{name}"] = f"holds {member.dtype}, numbers are read"
                 continue
             if not member.shape:
                 continue

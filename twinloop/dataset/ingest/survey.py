@@ -204,8 +204,6 @@ def _cameras(source: Source, found: _Found, options: IngestOptions) -> tuple[dic
         if not have or (options.pictures == "auto" and have < found.readable):
             why = f"{found.readable - have} of {found.readable} episodes have no video of it"
             left_out[name] = f"{why}; --pictures all keeps it and rejects those" if have else why
-        elif look.kind == "depth" and not copied:
-            left_out[name] = "its depth would have to be encoded again"
         else:
             cameras[name] = Camera(look, copied)
     return cameras, left_out

@@ -71,7 +71,10 @@ def _told_beyond(take: Take, channel: Channel, at: np.ndarray, side: int) -> boo
                 return False
             error = side * (pair.command.values - channel.values)
             usual = float(np.quantile(np.abs(error[~flat]), 0.75)) if (~flat).any() else 0.0
-            return float(np.quantile(error[flat], 0.9)) > max(1.5 * usual, 0.02 * span(channel.values))
+            far = max(1.5 * usual, 0.02 * span(channel.values))
+            # Of what is cut off, commands stay on the far side; a sensor that froze there is passed by both ways.
+            passed = float((error[flat] < -far).mean())
+            return float(np.quantile(error[flat], 0.9)) > far and passed < 0.1
     return False
 
 
