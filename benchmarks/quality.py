@@ -1,8 +1,8 @@
-"""How many faults do the checks of recordings find, under the right name, and how often are they wrong about clean ones?
+"""How many faults do the checks of recordings find, under the right name, and how often are clean ones rejected?
 
 Each fault is put into clean recordings, an episode at a time among the others. Clean ones are simulated, or with
-`--data` those of a dataset or a source that `twinloop ingest` reads; what is rejected of these as they are is counted as
-a false alarm and left out of the rest.
+`--data` those of a dataset or a source that `twinloop ingest` reads; what is rejected of these as they are is counted
+as a false alarm and left out of the rest.
 
     python benchmarks/quality.py [--episodes 60] [--seeds 1] [--data DIR] [--mapping FILE] [--json]
 """
@@ -38,9 +38,8 @@ def main() -> None:
         print(json.dumps(found))
         return
     clean = found["clean"]
-    print(
-        f"clean: {clean['rejected']} of {clean['episodes']} rejected, at most {100 * clean['high']:.1f} %: {clean['verdicts']}"
-    )
+    most = f"at most {100 * clean['high']:.1f} %"
+    print(f"clean: {clean['rejected']} of {clean['episodes']} rejected, {most}: {clean['verdicts']}")
     for name, row in found["faults"].items():
         print(
             f"{name:18} {row['check']:18} found {row['found']:3} of {row['tried']:3}, under its name {row['named']:3}"

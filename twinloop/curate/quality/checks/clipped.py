@@ -33,6 +33,7 @@ def find(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
 def _cut(take: Take, channel: Channel, end: float, name: str, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
     at = runs(channel.values == end)
     at = at[at[:, 1] - at[:, 0] >= LEAST_RUN]
+    at = at[[not _all_still(take.signals[channel.feature][start:stop]) for start, stop in at]] if len(at) else at
     share = float((at[:, 1] - at[:, 0]).sum()) / take.rows
     # Into a real end a signal comes to rest; cut off, it arrives and leaves at speed.
     fast = [each for each in at if _edge(channel.values, each) > 0.3 * usual_step(channel.values)]
@@ -57,6 +58,11 @@ def _cut(take: Take, channel: Channel, end: float, name: str, crowd: Crowd, conf
         channel.name, (at[0][0], at[-1][1] - 1), share, config.clip_share, "of rows", said,
         severity="error" if severe else "note",
     )  # fmt: skip
+
+
+def _all_still(rows: np.ndarray) -> bool:
+    """Do all channels repeat themselves together? Then the robot rests, or readings are not fresh."""
+    return rows.shape[1] > 1 and bool((np.diff(rows, axis=0) == 0).all(axis=1).mean() > 0.8)
 
 
 def _told_beyond(take: Take, channel: Channel, at: np.ndarray, side: int) -> bool:
