@@ -10,7 +10,9 @@
     ├── CheckpointError           a folder that is not the policy it should be, or not for this robot
     ├── TrainingError             learning broke off: what it choked on is kept
     ├── RenderError               no OpenGL to draw pictures with
+    ├── PolicyError               a policy's process that hangs, died, or answers what was not asked
     ├── RobotError                a robot that cannot be reached, went away, or tells what cannot be
+    │   └── EStopError            its e-stop is latched, and a human has to reset it
     ├── StorageError              no room, no permission, a read-only disk
     └── WorkerError               a worker process died and its work could not be repeated
 
@@ -67,7 +69,15 @@ class RenderError(TwinloopError):
     pass
 
 
+class PolicyError(TwinloopError):
+    pass
+
+
 class RobotError(TwinloopError):
+    pass
+
+
+class EStopError(RobotError):
     pass
 
 

@@ -1,6 +1,7 @@
 """What README and docs say can be done, can be done; what is generated from the code is up to date."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -12,10 +13,13 @@ import pytest
 
 from twinloop.cli import COMMANDS
 from twinloop.dashboard.effects.looks import range_of
+from twinloop.deploy.description import description_of
 from twinloop.deploy.rehearsal.cell_file import cell_of
+from twinloop.deploy.safety.bounds import bounds_of, narrowed
 from twinloop.errors import RenderError
 from twinloop.observe.gl import context
 from twinloop.randomize.table import TABLE
+from twinloop.twin.twin import Twin
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -108,6 +112,21 @@ def test_the_commands_and_python_of_the_learning_page_run(place: Path):
         subprocess.run([sys.executable, "-c", script], cwd=place, check=True, capture_output=True)
 
 
+def test_the_commands_python_and_limits_of_the_deploying_page_run(place: Path, twin: Twin):
+    page = (ROOT / "docs" / "deploying.md").read_text()
+    (commands,), (script,), (limits,) = (blocks(page, language) for language in ("sh", "python", "yaml"))
+    commands = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
+    state = {**os.environ, "XDG_STATE_HOME": str(place / "state")}
+    subprocess.run(["bash", "-euc", commands], cwd=place, check=True, capture_output=True, env=state)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=place, check=True, capture_output=True, text=True, env=state
+    )
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["candidate", "control"]
+    (place / "narrow.yaml").write_text(limits)
+    bounds = bounds_of(description_of(twin, id="twin", lockstep=True))
+    assert narrowed(bounds, place / "narrow.yaml").force_n == 60
+
+
 def test_the_config_of_the_readme_is_the_example():
     (config,) = blocks(README, "yaml")
     assert config.split("\n", 1)[1] == (ROOT / "examples" / "pick_and_place.yaml").read_text()
@@ -148,7 +167,10 @@ def test_every_parameter_has_its_picture_and_the_page_shows_it():
     assert {file.name for file in rows.iterdir()} == {entry["file"] for entry in index.values()} | {"index.json"}
 
 
-PAGES = ["README.md", *(f"docs/{name}.md" for name in ("cameras", "look", "parameters", "learning", "evaluating"))]
+PAGES = [
+    "README.md",
+    *(f"docs/{name}.md" for name in ("cameras", "look", "parameters", "learning", "evaluating", "deploying")),
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

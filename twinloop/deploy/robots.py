@@ -12,6 +12,9 @@ KINDS: dict[str, Callable[[str], LiveRobot]] = {
     "rehearsal": lambda cell: RehearsalRobot(cell or "nominal"),
 }
 
+SEVERAL = ("rehearsal", "twin")
+"""Kinds that can be had more than once, each in a process of its own."""
+
 
 def robot_named(name: str) -> LiveRobot:
     """KIND or KIND:WHICH, not connected yet."""
