@@ -49,7 +49,16 @@ def _wraps(steps: np.ndarray, turn: float) -> np.ndarray:
     around = np.array([part[part < SLOW * turn].max(initial=0.0) for part in near])
     # A real jump of that size would have to hit a whole turn by chance, to within the speed of the joint.
     smooth = unwrapped[wraps] <= 2 * np.maximum(around, ordinary) + 0.003 * turn
-    return wraps[smooth] if ordinary < SLOW * turn else wraps[:0]
+    wraps = wraps[smooth] if ordinary < SLOW * turn else wraps[:0]
+    return wraps[:0] if _there_and_back(steps, wraps) else wraps
+
+
+def _there_and_back(steps: np.ndarray, wraps: np.ndarray) -> bool:
+    """Only pairs that undo each other within two rows: spikes, which have a check of their own."""
+    if not len(wraps) or len(wraps) % 2:
+        return False
+    first, second = wraps[::2], wraps[1::2]
+    return bool(((second - first <= 2) & (np.sign(steps[first]) != np.sign(steps[second]))).all())
 
 
 ANGLE_WRAP = QualityCheck(name="angle_wrap", asks="does an angle jump by a whole turn?", find=find)
