@@ -109,7 +109,7 @@ def _distributions(found: DatasetComparison) -> Section:
 
 
 def _legend(found: DatasetComparison) -> str:
-    return legend([("good", found.ours.name), ("bad", found.theirs.name)])
+    return legend([("line", found.ours.name), ("second", found.theirs.name)])
 
 
 def _density(channel: ChannelComparison, found: DatasetComparison) -> str:
@@ -125,12 +125,11 @@ def _density(channel: ChannelComparison, found: DatasetComparison) -> str:
         f"distribution of {channel.channel} in both", width=380, height=180,
     )  # fmt: skip
     middles = (edges[1:] + edges[:-1]) / 2
+    names, colours = (found.ours.name, found.theirs.name), ("--blue", "--orange")
     lines = [
-        f'<polyline class="{tone}-line" fill="none" stroke-width="1.8" style="stroke:var({colour})" '
+        f'<polyline fill="none" stroke-width="1.8" style="stroke:var({colour})" '
         f'points="{points(plot.x(middles), plot.y(side))}">{tooltip(name)}</polyline>'
-        for side, tone, colour, name in zip(
-            heights, ("good", "bad"), ("--blue", "--orange"), (found.ours.name, found.theirs.name), strict=True
-        )
+        for side, colour, name in zip(heights, colours, names, strict=True)
     ]
     return card(channel.channel, plot.draw(*lines))
 

@@ -42,7 +42,7 @@ def write(folder: Path, kind: str, count: int = 3) -> Path:
         elif kind == "jsonl":
             path.write_text("".join(json.dumps(row) + "\n" for row in rows))
         else:
-            np.savez(path, **values)
+            np.savez(path, allow_pickle=False, **values)
     return folder
 
 
@@ -109,7 +109,7 @@ def test_a_clock_is_kept_as_recorded(tmp_path: Path):
     rng = np.random.default_rng(0)
     values = columns(0)
     ticks = 1_700_000_000_123 + np.cumsum(rng.integers(19, 22, len(values["a"])))
-    np.savez(tmp_path / "log.npz", t=ticks, **values)
+    np.savez(tmp_path / "log.npz", allow_pickle=False, t=ticks, **values)
     dataset = bring(tmp_path / "log.npz", tmp_path / "m.yaml", tmp_path / "out")
     assert dataset.episode(0)["timing"] == pytest.approx((ticks - ticks[0]) / 1e3, abs=1e-6)
     assert dataset.attempts()["clock_began_s"][0].as_py() == pytest.approx(ticks[0] / 1e3)
