@@ -1,6 +1,7 @@
 """Write the generated pages of the docs from the code they describe, so that they cannot rot: `make docs`."""
 
 import json
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from twinloop.curate.checks import CHECKS
@@ -169,6 +170,26 @@ def rehearsal_page() -> str:
     return page.replace("{TRUTHS}", "\n".join(heads + rows)).replace("{EXPERT}", "\n".join(expert))
 
 
+def statistics_page() -> str:
+    """The tables are made next door: docs/figures.py."""
+    spec = spec_from_file_location("figures", DOCS / "figures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    made = module_from_spec(spec)
+    spec.loader.exec_module(made)
+    results = DOCS.parent / "benchmarks" / "results"
+    names = ("sequential", "prediction_powered", "monitoring")
+    measured = {name: json.loads((results / f"{name}.json").read_text(encoding="utf-8")) for name in names}
+    page = (DOCS / "statistics.md.in").read_text(encoding="utf-8")
+    for placeholder, told in made.tables(*measured.values()).items():
+        page = page.replace(f"{{{placeholder}}}", told)
+    for name, values in measured.items():
+        for key, value in values.items():
+            if isinstance(value, (int, float)):
+                page = page.replace(f"{{{name}.{key}}}", f"{value:,g}")
+    return page
+
+
 def _fixed(bounds: tuple[float, float]) -> str:
     return f"{bounds[0]:g}" if bounds[0] == bounds[1] else _range(bounds)
 
@@ -182,6 +203,7 @@ PAGES = {
     "config.md": config_page,
     "benchmarks.md": benchmarks_page,
     "rehearsal.md": rehearsal_page,
+    "statistics.md": statistics_page,
 }
 
 if __name__ == "__main__":

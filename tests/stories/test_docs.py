@@ -127,6 +127,18 @@ def test_the_commands_python_and_limits_of_the_deploying_page_run(place: Path, t
     assert narrowed(bounds, place / "narrow.yaml").force_n == 60
 
 
+def test_the_commands_and_python_of_the_statistics_page_run(tmp_path: Path):
+    page = (ROOT / "docs" / "statistics.md").read_text()
+    rates = {f"policy-{place}": {"successes": 3 * place, "trials": 20} for place in range(1, 7)}
+    (tmp_path / "pairs.json").write_text(json.dumps({"real": {"pick": rates}, "sim": {"pick": rates}}))
+    (commands,), (script,) = blocks(page, "sh"), blocks(page, "python")
+    commands = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
+    subprocess.run(["bash", "-euc", commands], cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "trust.html").stat().st_size > 5000
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert done.stdout.startswith(("accept", "continue"))
+
+
 def test_the_config_of_the_readme_is_the_example():
     (config,) = blocks(README, "yaml")
     assert config.split("\n", 1)[1] == (ROOT / "examples" / "pick_and_place.yaml").read_text()
@@ -167,10 +179,7 @@ def test_every_parameter_has_its_picture_and_the_page_shows_it():
     assert {file.name for file in rows.iterdir()} == {entry["file"] for entry in index.values()} | {"index.json"}
 
 
-PAGES = [
-    "README.md",
-    *(f"docs/{name}.md" for name in ("cameras", "look", "parameters", "learning", "evaluating", "deploying")),
-]
+PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -189,4 +198,5 @@ def test_the_figures_of_the_readme_are_those_that_were_measured():
 
 
 def test_no_figure_of_the_docs_is_left_open():
-    assert not re.search(r"\{[a-z]+\.[a-z_]+\}", (ROOT / "docs" / "benchmarks.md").read_text())
+    for name in ("benchmarks", "statistics"):
+        assert not re.search(r"\{[A-Za-z_]+(\.[a-z_]+)?\}", (ROOT / "docs" / f"{name}.md").read_text())

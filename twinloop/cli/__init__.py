@@ -32,6 +32,7 @@ COMMANDS = {
     "train": "a policy from one or several datasets",
     "finetune": "go on training a policy on a little real data",
     "evaluate": "let a policy act in the twin and judge it, with intervals",
+    "trust": "how far to trust the twin: its success rates against real ones, with intervals",
     "export": "a checkpoint as one ONNX file for a robot, checked against torch",
     "deploy": "let a policy act on a robot: safety filter, deadlines, e-stop, a log of every episode",
     "parameters": "the table of everything a config may vary",

@@ -109,7 +109,8 @@ def _session(
     on_progress: Callable[[Standing], None],
 ) -> Deployed:
     turns = _turns(job, episodes, first)
-    rows = [row for row in runlog.attempts().to_pylist() if _turn(row, facts) in turns]
+    planned = set(turns)
+    rows = [row for row in runlog.attempts().to_pylist() if _turn(row, facts) in planned]
     done = {_turn(row, facts) for row in rows if row["failure"] not in AGAIN}
     left = [turn for turn in turns if turn not in done]
     successes, aborted = (sum(row["outcome"] == word for row in rows) for word in ("success", "aborted"))
@@ -129,7 +130,9 @@ def _session(
     elif not stopped and EStop(job.stop_file).latched:
         stopped = f"e-stop: {EStop(job.stop_file).reason()}"
     digest = runlog.finish()
-    rows = [row for row in runlog.attempts().to_pylist() if _turn(row, facts) in turns and row["failure"] not in AGAIN]
+    rows = [
+        row for row in runlog.attempts().to_pylist() if _turn(row, facts) in planned and row["failure"] not in AGAIN
+    ]
     of_arms = [[row for row in rows if row["arm"] == arm] for arm in job.policies]
     tallies = tuple(tally(each) for each in of_arms if each)
     return Deployed(runlog.path, digest, robot_id, tallies, len(turns), fresh, stopped)

@@ -57,7 +57,8 @@ class PolicyProcess:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         environment.setdefault("OMP_NUM_THREADS", "1")
         command = [sys.executable, *self._program, str(theirs.fileno()), str(self._checkpoint)]
-        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment)
+        # What it prints is for people: our own output may be for a machine.
+        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment, stdout=2)
         theirs.close()
         self._link.settimeout(LONGEST_START_S)
         try:
