@@ -183,12 +183,12 @@ def _statistics(first: int, stop: int, recording: Recording, measured: Mapping[s
 def _feature_stats(recording: Recording) -> Iterator[tuple[str, np.ndarray]]:
     """Each column's (episodes, len(STATS), d). Side by side in one array they cost a third of one by one.
 
-    Integers stand apart, as doubles: a float32 would round the large ones.
+    Integers stand apart, with the doubles: a float32 would round the large ones.
     """
     lengths = recording.lengths[recording.lengths > 0]
     columns = [feature for feature in recording.features if not feature.is_picture]
     for dtype in (np.float32, np.float64):
-        features = [each for each in columns if (each.dtype == "int64") == (dtype is np.float64)]
+        features = [each for each in columns if (each.dtype in ("int64", "float64")) == (dtype is np.float64)]
         if not features:
             continue
         parts = [recording.frames[each.name].reshape(-1, each.shape[0]) for each in features]
