@@ -167,7 +167,33 @@ def rehearsal_page() -> str:
         for cell in cells
     ]
     page = (DOCS / "rehearsal.md.in").read_text(encoding="utf-8")
-    return page.replace("{TRUTHS}", "\n".join(heads + rows)).replace("{EXPERT}", "\n".join(expert))
+    return (
+        page.replace("{TRUTHS}", "\n".join(heads + rows))
+        .replace("{EXPERT}", "\n".join(expert))
+        .replace("{CELLS}", _cells())
+    )
+
+
+def _cells() -> str:
+    """Who succeeded how often in which cell."""
+    path = DOCS.parent / "benchmarks" / "results" / "cells.json"
+    if not path.exists():
+        return "Not measured yet in full: `python benchmarks/cells.py`."
+    rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    cells = list(next(iter(rows.values())))
+    lines = [f"| who | {' | '.join(f'`{cell}`' for cell in cells)} |", "|---" * (len(cells) + 1) + "|"]
+    for who, row in rows.items():
+        told = (
+            f"{each['successes']}/{each['episodes']} ({each['low']:.2f}–{each['high']:.2f})"
+            for each in (row[cell] for cell in cells)
+        )
+        lines.append(f"| {who} | {' | '.join(told)} |")
+    return "\n".join(lines)
+
+
+def hardware_page() -> str:
+    example = (DOCS.parent / "examples" / "so101.yaml").read_text(encoding="utf-8")
+    return (DOCS / "hardware.md.in").read_text(encoding="utf-8").replace("{SO101}", example)
 
 
 def statistics_page() -> str:
@@ -203,6 +229,7 @@ PAGES = {
     "config.md": config_page,
     "benchmarks.md": benchmarks_page,
     "rehearsal.md": rehearsal_page,
+    "hardware.md": hardware_page,
     "statistics.md": statistics_page,
 }
 

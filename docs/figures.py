@@ -6,7 +6,7 @@ from typing import Any
 
 def tables(sequential: Mapping[str, Any], powered: Mapping[str, Any], monitoring: Mapping[str, Any]) -> dict[str, str]:
     """Placeholder -> text."""
-    scan = powered["scan"]
+    scan, fresh = powered["scan"], powered["fresh"]
     return {
         "SEQUENTIAL_RATES": _rates(sequential["rates"]),
         "SEQUENTIAL_ARMS": _arms(sequential["arms"]),
@@ -16,6 +16,7 @@ def tables(sequential: Mapping[str, Any], powered: Mapping[str, Any], monitoring
         "PREDICTION_CELLS": f"{scan['cells']:,} cells of {scan['series']:,} series",
         "PREDICTION_LEAST": f"{scan['least_coverage']:.3f}",
         "PREDICTION_ABOVE": f"{scan['most_low_above']:.3f}",
+        "PREDICTION_FRESH": f"{fresh['cells']:,} cells drawn at random afterwards it is {fresh['least_coverage']:.3f}",
         "MONITORING_FALSE": _false(monitoring),
         "MONITORING_DELAYS": _delays(monitoring),
         "MONITORING_WINDOW": _window(monitoring),

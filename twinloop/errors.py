@@ -6,7 +6,8 @@
     │   └── ModelError            a robot or scene model that is refused or does not compile
     ├── DatasetError              a folder that is not the dataset it should be
     │   ├── CorruptError          a file whose content is not what was committed
-    │   └── LockedError           another process is writing here
+    │   ├── LockedError           another process is writing here
+    │   └── ConsentError          data of a person whom nobody asked, or for something they did not agree to
     ├── CheckpointError           a folder that is not the policy it should be, or not for this robot
     ├── RegistryError             a registry or its ledger that is not what was written, or names what it has not
     ├── TrainingError             learning broke off: what it choked on is kept
@@ -55,6 +56,10 @@ class CorruptError(DatasetError):
 
 
 class LockedError(DatasetError):
+    pass
+
+
+class ConsentError(DatasetError):
     pass
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.deploy.made_up import described
 from tests.deploy.unruly import PROGRAM, policy_file
-from twinloop.deploy.policy.client import PolicyProcess, facts_of
+from twinloop.deploy.policy.client import PolicyProcess
 from twinloop.deploy.policy.wire import MOST_TEXT_BYTES, receive, send
 from twinloop.deploy.rehearsal.wire import WireError
 from twinloop.errors import CheckpointError, PolicyError
@@ -88,6 +88,6 @@ def test_it_answers_what_it_was_asked(twin: Twin, tmp_path: Path):
 def test_a_checkpoint_that_is_none_is_refused_by_name(tmp_path: Path):
     for path in (tmp_path / "missing", tmp_path / "missing.onnx"):
         with pytest.raises(CheckpointError, match="missing"):
-            facts_of(path)
+            PolicyProcess(path).known()
         with pytest.raises(CheckpointError, match="missing"), PolicyProcess(path):
             pass

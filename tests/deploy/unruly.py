@@ -46,8 +46,8 @@ class Unruly:
                 time.sleep(self.seconds)
             if self.does == "nan":
                 chunk[:] = np.nan
-            if self.does == "jump":
-                chunk += 1e5
+            if self.does == "count":
+                chunk[:] = np.arange(self.horizon)[None, :, None]
         self.asked += 1
         return chunk
 

@@ -13,6 +13,8 @@ import pytest
 
 from twinloop.cli import COMMANDS
 from twinloop.dashboard.effects.looks import range_of
+from twinloop.dataset import Dataset
+from twinloop.dataset.people.consent import read_consent
 from twinloop.deploy.description import description_of
 from twinloop.deploy.rehearsal.cell_file import cell_of
 from twinloop.deploy.safety.bounds import bounds_of, narrowed
@@ -139,6 +141,30 @@ def test_the_commands_python_and_limits_of_the_deploying_page_run(place: Path, t
     assert narrowed(bounds, place / "narrow.yaml").force_n == 60
 
 
+def test_the_commands_of_the_collecting_page_run_and_its_consent_is_one(place: Path, tmp_path: Path):
+    page = (ROOT / "docs" / "collecting.md").read_text()
+    (commands,), (consent,) = blocks(page, "sh"), blocks(page, "yaml")
+    script = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
+    kept = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    subprocess.run(["bash", "-euc", script], cwd=place, check=True, capture_output=True, env=kept)
+    verdicts = Dataset.open(place / "runlogs" / "shown").attempts()["verdict"].to_pylist()
+    assert verdicts.count("forgotten") == 1
+    (tmp_path / "consent.yaml").write_text(consent)
+    assert read_consent(tmp_path / "consent.yaml").participant == "P017"
+
+
+def test_the_commands_and_python_of_the_statistics_page_run(tmp_path: Path):
+    page = (ROOT / "docs" / "statistics.md").read_text()
+    rates = {f"policy-{place}": {"successes": 3 * place, "trials": 20} for place in range(1, 7)}
+    (tmp_path / "pairs.json").write_text(json.dumps({"real": {"pick": rates}, "sim": {"pick": rates}}))
+    (commands,), (script,) = blocks(page, "sh"), blocks(page, "python")
+    commands = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
+    subprocess.run(["bash", "-euc", commands], cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "trust.html").stat().st_size > 5000
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert done.stdout.startswith(("accept", "continue"))
+
+
 def test_the_config_of_the_readme_is_the_example():
     (config,) = blocks(README, "yaml")
     assert config.split("\n", 1)[1] == (ROOT / "examples" / "pick_and_place.yaml").read_text()
@@ -183,7 +209,12 @@ PAGES = [
     "README.md",
     *(f"docs/{name}.md" for name in ("cameras", "look", "parameters", "learning", "evaluating", "statistics")),
     *(f"docs/{name}.md" for name in ("deploying", "gate")),
+    *(
+        f"docs/{name}.md"
+        for name in ("cameras", "look", "parameters", "learning", "evaluating", "deploying", "collecting", "hardware")
+    ),
 ]
+PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))]
 
 
 @pytest.mark.parametrize("page", PAGES)

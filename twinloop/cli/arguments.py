@@ -1,10 +1,12 @@
 """Arguments that several commands share."""
 
 import argparse
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from twinloop.errors import UsageError
 from twinloop.pipeline.config import RunConfig, load_config
 from twinloop.pipeline.embedded import NAME, embedded_config
 
@@ -59,3 +61,14 @@ def number(least: float, most: float) -> Callable[[str], float]:
         return value
 
     return parse
+
+
+def conditions(words: list[str]) -> dict[str, str]:
+    """`light=dim`, as often as `--condition` was given."""
+    found = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name) or not value:
+            raise UsageError(f"--condition {word!r}: NAME=VALUE was expected, as in light=dim")
+        found[name] = value
+    return found

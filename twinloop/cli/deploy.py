@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from twinloop.cli.arguments import count, number
+from twinloop.cli.arguments import conditions, count, number
 from twinloop.cli.progress import Standing, show_progress
 from twinloop.errors import UsageError
 
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         EStop(stop_file).reset()
     config = DeployConfig(
         speed=args.speed, limits_file=args.limits, ensemble=args.ensemble, longest_s=args.longest,
-        outcome=args.outcome, conditions=_conditions(args.condition), patience_s=args.patience, seed=args.seed,
+        outcome=args.outcome, conditions=conditions(args.condition), patience_s=args.patience, seed=args.seed,
     )  # fmt: skip
     out = args.out or Path("runlogs") / re.sub("[^A-Za-z0-9.]+", "-", args.robot).strip("-")
     attended = terminal() and args.workers == 1
@@ -117,16 +117,6 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "policies": [each.to_json() for each in deployed.tallies],
         "exit_code": code,
     }
-
-
-def _conditions(words: list[str]) -> dict[str, str]:
-    found = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals or not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name) or not value:
-            raise UsageError(f"--condition {word!r}: NAME=VALUE was expected, as in light=dim")
-        found[name] = value
-    return found
 
 
 def _summarise(console: Console, deployed: Any) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from twinloop.deploy.estop import EStop
-from twinloop.deploy.keys import ABORT, RESET, STOP, TAKEOVER, Keys
+from twinloop.deploy.keys import ABORT, ENOUGH, RESET, STOP, TAKEOVER, Keys
 
 
 class Stopped(Exception):
@@ -20,15 +20,16 @@ class Stopped(Exception):
 
 
 class Attention:
-    """interventions: how often a human stepped in, in this episode."""
+    """interventions: how often a human stepped in, in this episode. enough: one who leads says that it is done."""
 
     def __init__(self, estop: EStop, keys: Keys | None = None):
         self.estop, self.keys = estop, keys
         self.interventions = 0
+        self.enough = False
         self.ending = ""
 
     def begin(self) -> None:
-        self.interventions = 0
+        self.interventions, self.enough = 0, False
 
     def look(self) -> None:
         """Nothing, or Stopped."""
@@ -37,6 +38,7 @@ class Attention:
             self.interventions += 1
             self.estop.trip("a key in the terminal")
         self.interventions += keys.count(TAKEOVER)
+        self.enough |= bool(set(ENOUGH) & set(keys))
         if self.estop.latched:
             raise Stopped("e_stop", f"e-stop: {self.estop.reason()}")
         if self.ending:

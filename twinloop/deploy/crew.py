@@ -54,11 +54,11 @@ class DeployConfig:
 
 @dataclass(frozen=True)
 class Job:
-    """What a crew is made from. robot: its name, or one that is there already. policies: arm -> checkpoint.
+    """What a crew is made from. robot: its name, or one that is there already. policies: arm -> checkpoint, or alike.
     about: of the robot, if that is connected. attended: somebody is at the terminal. program: what runs a policy."""
 
     robot: str | LiveRobot
-    policies: Mapping[str, Path]
+    policies: Mapping[str, Path | PolicyProcess]
     config: DeployConfig
     stop_file: Path
     about: Description | None = None
@@ -79,7 +79,10 @@ class Crew:
     def __init__(self, job: Job, attention: Attention):
         self._job, self._attention = job, attention
         self._robot = robot_named(job.robot) if isinstance(job.robot, str) else job.robot
-        self._policies = {arm: PolicyProcess(path, program=job.program) for arm, path in job.policies.items()}
+        self._policies = {
+            arm: PolicyProcess(policy, program=job.program) if isinstance(policy, Path) else policy
+            for arm, policy in job.policies.items()
+        }
         self._about: Description | None = None
         self._connected = False
 

@@ -1,6 +1,6 @@
 """One episode on a robot, from the layout of the scene to its judgement, period by period:
 
-observe, look whether it is a new reading and whether anybody wants it stopped, ask the policy, pass its action through
+observe, look whether it is a new reading and whether anybody wants it stopped, ask who leads, pass the action through
 the safety filter, command, wait for the next period. Whatever goes wrong ends the episode with the robot stopped; it is
 kept as aborted, with the name of what it was.
 """
@@ -15,8 +15,8 @@ import numpy as np
 from twinloop.deploy.attention import Attention, Stopped
 from twinloop.deploy.episode_log import TIMING, OutcomeBy, OutcomeWord
 from twinloop.deploy.freshness import Freshness
+from twinloop.deploy.leader import Leader
 from twinloop.deploy.onlooker import Onlooker
-from twinloop.deploy.pilot import Pilot
 from twinloop.deploy.reading_check import ReadingCheck
 from twinloop.deploy.robot import Briefing, Description, LiveRobot, Reading
 from twinloop.deploy.safety.filter import SafetyFilter
@@ -49,14 +49,16 @@ class Tape:
 
     def __init__(self, about: Description):
         self._about = about
-        self._rows: list[dict[str, np.ndarray | int]] = []
+        self._rows: list[dict[str, np.ndarray]] = []
         self.safety: dict[str, int] = {}
 
-    def add(
-        self, reading: Reading, *, action: np.ndarray, command: np.ndarray, phase: int, timing: list[float]
-    ) -> None:
+    def add(self, reading: Reading, *, action: np.ndarray, command: np.ndarray, phase: int, timing: np.ndarray) -> None:
         seen = {feature.name: np.asarray(reading.features[feature.name]) for feature in self._about.observed}
-        self._rows.append({**seen, "action": action, "command": command, "phase": phase, TIMING.name: np.array(timing)})
+        self._rows.append({**seen, "action": action, "command": command, "phase": np.array(phase), TIMING.name: timing})
+
+    def note_late(self, missed: int) -> None:
+        """Of the last period: whether its deadline was kept is known when it is over."""
+        self._rows[-1][TIMING.name][TIMING.names.index("late")] = missed > 0
 
     def count(self, reasons: tuple[str, ...]) -> None:
         for reason in reasons:
@@ -74,7 +76,7 @@ class Tape:
 
 def run_episode(
     robot: LiveRobot,
-    pilot: Pilot,
+    leader: Leader,
     safety: SafetyFilter,
     onlooker: Onlooker,
     schedule: Schedule,
@@ -94,11 +96,11 @@ def run_episode(
     try:
         briefing = robot.begin(scene)
         onlooker.begin(briefing)
-        pilot.begin(briefing.instruction, rng=rng)
-        _control(robot, pilot, safety, onlooker, schedule, attention, tape, deadlines)
+        leader.begin(briefing, scene=scene, rng=rng)
+        _control(robot, leader, safety, onlooker, schedule, attention, tape, deadlines)
         judged = robot.end()
         why, detail = "", judged.detail
-        outcome, by = _judgement(judged.success, attention, ask=ask)
+        outcome, by = _judgement(judged.success, leader.said, attention, ask=ask)
         if outcome == "failure":
             why = onlooker.failure()
     except RobotError as error:
@@ -118,7 +120,7 @@ def run_episode(
 
 def _control(
     robot: LiveRobot,
-    pilot: Pilot,
+    leader: Leader,
     safety: SafetyFilter,
     onlooker: Onlooker,
     schedule: Schedule,
@@ -139,31 +141,42 @@ def _control(
         if first is None:
             first = reading
             safety.begin(np.asarray(reading.features.get(STATE, about.home), float))
-        if onlooker.look(reading, command):
+        if onlooker.look(reading, command) and not leader.ends_itself:
             return
         # Two clocks: how far the robot's has stayed behind ours is how old the reading is at least.
         robot_s = reading.timestamp_s - first.timestamp_s
         waited_s = 0.0 if about.lockstep else max(0.0, time.monotonic() - began_s - robot_s)
-        thought = pilot.act(reading.features, attention, schedule.deadline_s)
+        thought = leader.act(reading, attention, schedule.deadline_s)
+        if thought.over:
+            return
         passed = safety.pass_on(thought.action, reading.features)
         tape.count(passed.reasons)
         if safety.hopeless:
             raise Stopped("force", "it pressed too hard, backed off, and still does")
         command = passed.command
-        robot.act(command)
-        missed = max(schedule.turn(), int(thought.action is None))
+        # Before it is sent: a robot that is lost over a command may have had it.
         tape.add(
             reading, action=passed.action, command=command, phase=onlooker.phase,
-            timing=[robot_s, waited_s, thought.thought_s, float(missed > 0)],
+            timing=np.array([robot_s, waited_s, thought.thought_s, 0]),
         )  # fmt: skip
+        robot.act(command)
+        leader.sent(command)
+        missed = max(schedule.turn(), int(thought.action is None))
+        tape.note_late(missed)
         deadlines.note(missed)
 
 
-def _judgement(success: bool | None, attention: Attention, *, ask: bool) -> tuple[OutcomeWord, OutcomeBy]:
+def _judgement(
+    success: bool | None, said: bool | None, attention: Attention, *, ask: bool
+) -> tuple[OutcomeWord, OutcomeBy]:
+    """A human counts more than a detector, and is asked where that can tell nothing."""
     words: dict[bool | None, OutcomeWord] = {True: "success", False: "failure", None: "unknown"}
-    if ask and attention.keys is not None:
-        told = attention.ask_outcome()
-        return words[told], "human" if told is not None else ""
+    if said is None and (ask or success is None) and attention.keys is not None:
+        said = attention.ask_outcome()
+        if said is None:
+            return "unknown", ""
+    if said is not None:
+        return words[said], "human"
     return words[success], "detector" if success is not None else ""
 
 

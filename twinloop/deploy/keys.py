@@ -6,8 +6,9 @@ import sys
 import termios
 import tty
 
-STOP, RESET, ABORT, TAKEOVER = " e", "r", "a", "t"
+STOP, RESET, ABORT, TAKEOVER, ENOUGH = " e", "r", "a", "t", "\n\r"
 HELP = "keys: space or e = e-stop · a = abort this episode · t = mark a takeover"
+HELP_LEADING = "keys: space or e = e-stop · a = abort this episode · Enter = it is done"
 
 
 class Keys:

@@ -1,13 +1,13 @@
 """Pilot: a policy's answers as one action a control period: chunks, temporal ensembling, and what comes late."""
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from twinloop.deploy.attention import Attention
+from twinloop.deploy.leader import Thought
 from twinloop.deploy.policy.client import PolicyProcess
+from twinloop.deploy.robot import Briefing, Reading
 from twinloop.learn.chunks import ActingConfig, Chunks
 
 ALONE = np.zeros(1, int)
@@ -16,15 +16,12 @@ LOOK_EVERY_S = 0.01
 """While a policy thinks, the e-stop is still looked at."""
 
 
-@dataclass(frozen=True)
-class Thought:
-    """action: None where the policy has missed its deadline, and the robot should hold. thought_s: how long it took."""
-
-    action: np.ndarray | None
-    thought_s: float
-
-
 class Pilot:
+    """A Leader. It does not know when it is done, and says nothing of how it went."""
+
+    ends_itself = False
+    said = None
+
     def __init__(self, policy: PolicyProcess, config: ActingConfig, *, lockstep: bool):
         self.policy, self._lockstep = policy, lockstep
         actions = policy.facts.space.action.shape[0]
@@ -33,8 +30,8 @@ class Pilot:
         self._nothing = np.full((1, actions), np.nan)
         self._late: int | None = None
 
-    def begin(self, instruction: str, *, rng: np.random.Generator) -> None:
-        self._instruction, self._rng = instruction, rng
+    def begin(self, briefing: Briefing, *, scene: int, rng: np.random.Generator) -> None:  # noqa: ARG002
+        self._instruction, self._rng = briefing.instruction, rng
         self._chunks.begin(ALONE)
         self._late = None
 
@@ -43,7 +40,10 @@ class Pilot:
         """Has it been asked something that it has not answered?"""
         return self._late is not None
 
-    def act(self, features: Mapping[str, np.ndarray], attention: Attention, deadline_s: float) -> Thought:
+    def sent(self, command: np.ndarray) -> None:
+        """It looks at readings alone."""
+
+    def act(self, reading: Reading, attention: Attention, deadline_s: float) -> Thought:
         """What to do now. A policy that has all the time there is and does not answer is given up: PolicyError."""
         began_s = time.monotonic()
         if self._late is not None:
@@ -51,7 +51,7 @@ class Pilot:
         elif len(self._chunks.due(RUNNING)):
             noise = self._rng.standard_normal(self._chunks.shape, dtype=np.float32)
             left_s = max(deadline_s - began_s, 1e-3)
-            self.policy.ask(features, instruction=self._instruction, noise=noise, timeout_s=left_s)
+            self.policy.ask(reading.features, instruction=self._instruction, noise=noise, timeout_s=left_s)
             self._late = 0
         if self._late is not None:
             chunk = self._wait(attention, deadline_s)

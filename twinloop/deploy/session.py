@@ -7,7 +7,7 @@ from pathlib import Path
 from twinloop.deploy.crew import DeployConfig, Job, Turn, bounds_for, fly
 from twinloop.deploy.episode_log import EpisodeLog
 from twinloop.deploy.estop import EStop, stop_file_of
-from twinloop.deploy.policy.client import OWN, facts_of
+from twinloop.deploy.policy.client import OWN, PolicyProcess
 from twinloop.deploy.policy.facts import PolicyFacts
 from twinloop.deploy.robot import LiveRobot
 from twinloop.deploy.robots import SEVERAL, robot_named
@@ -75,11 +75,12 @@ def deploy(
     if task not in tasks():
         raise UsageError(f"--task {task!r}: {nearest(task, tasks())}")
     live = robot_named(robot) if isinstance(robot, str) else robot
-    facts = {arm: facts_of(path, program) for arm, path in policies.items()}
+    processes = {arm: PolicyProcess(path, program=program) for arm, path in policies.items()}
     try:
+        facts = {arm: process.known() for arm, process in processes.items()}
         about = live.connect()
         latch = stop_file or stop_file_of(about.id)
-        job = Job(live, policies, config, latch, about, attended, task, program)
+        job = Job(live, processes, config, latch, about, attended, task, program)
         EStop(job.stop_file).refuse()
         # What is refused is refused before anything is written.
         bounds_for(about, config)
@@ -89,9 +90,11 @@ def deploy(
         with Runlog.open(out, about, task=task, phases=phases) as runlog:
             if workers > 1:
                 live.close()  # each worker has one of its own
-                job = replace(job, robot=name, about=None)
+                job = replace(job, robot=name, policies=policies, about=None)
             return _session(job, runlog, facts, episodes, first, workers, about.id, on_progress)
     finally:
+        for process in processes.values():
+            process.end()
         live.close()
 
 
@@ -106,7 +109,8 @@ def _session(
     on_progress: Callable[[Standing], None],
 ) -> Deployed:
     turns = _turns(job, episodes, first)
-    rows = [row for row in runlog.attempts().to_pylist() if _turn(row, facts) in turns]
+    planned = set(turns)
+    rows = [row for row in runlog.attempts().to_pylist() if _turn(row, facts) in planned]
     done = {_turn(row, facts) for row in rows if row["failure"] not in AGAIN}
     left = [turn for turn in turns if turn not in done]
     successes, aborted = (sum(row["outcome"] == word for row in rows) for word in ("success", "aborted"))
@@ -126,7 +130,9 @@ def _session(
     elif not stopped and EStop(job.stop_file).latched:
         stopped = f"e-stop: {EStop(job.stop_file).reason()}"
     digest = runlog.finish()
-    rows = [row for row in runlog.attempts().to_pylist() if _turn(row, facts) in turns and row["failure"] not in AGAIN]
+    rows = [
+        row for row in runlog.attempts().to_pylist() if _turn(row, facts) in planned and row["failure"] not in AGAIN
+    ]
     of_arms = [[row for row in rows if row["arm"] == arm] for arm in job.policies]
     tallies = tuple(tally(each) for each in of_arms if each)
     return Deployed(runlog.path, digest, robot_id, tallies, len(turns), fresh, stopped)

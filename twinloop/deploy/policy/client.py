@@ -42,6 +42,13 @@ class PolicyProcess:
     def pid(self) -> int:
         return 0 if self._process is None else self._process.pid
 
+    def known(self) -> PolicyFacts:
+        """What it is. Our own program need not run for that; any other has to say it."""
+        if self._program == OWN and self._link is None:
+            return read_facts(self._checkpoint)
+        self.start()
+        return self.facts
+
     def start(self) -> None:
         """Nothing if it runs. What it refuses, it refuses here."""
         if self._link is not None:
@@ -50,7 +57,8 @@ class PolicyProcess:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         environment.setdefault("OMP_NUM_THREADS", "1")
         command = [sys.executable, *self._program, str(theirs.fileno()), str(self._checkpoint)]
-        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment)
+        # What it prints is for people: our own output may be for a machine.
+        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment, stdout=2)
         theirs.close()
         self._link.settimeout(LONGEST_START_S)
         try:
@@ -125,11 +133,3 @@ class PolicyProcess:
 def _rebuilt(name: str, message: str) -> TwinloopError:
     kind = getattr(errors, name, CheckpointError)
     return kind(message) if isinstance(kind, type) and issubclass(kind, TwinloopError) else CheckpointError(message)
-
-
-def facts_of(checkpoint: Path, program: Sequence[str] = OWN) -> PolicyFacts:
-    """What is known of a policy before it runs: read from its files, or asked of a program that is not ours."""
-    if tuple(program) == OWN:
-        return read_facts(checkpoint)
-    with PolicyProcess(checkpoint, program=program) as policy:
-        return policy.facts

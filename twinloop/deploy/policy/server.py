@@ -12,7 +12,7 @@ import numpy as np
 
 from twinloop.deploy.policy.wire import receive, send
 from twinloop.deploy.rehearsal.wire import WireError
-from twinloop.errors import TwinloopError
+from twinloop.errors import TwinloopError, UsageError
 from twinloop.learn.brain import Brain
 
 
@@ -37,8 +37,12 @@ def load_policy(path: Path) -> tuple[Brain, str, bool]:
     from twinloop.learn.card import read_card
 
     card = read_card(path)
-    import torch
-
+    try:
+        import torch
+    except ImportError:
+        raise UsageError(
+            f"{path}: needs torch: pip install 'twinloop[learn]'; or deploy a file of `twinloop export`, which does not"
+        ) from None
     from twinloop.learn.checkpoint import load_brain
 
     torch.set_num_threads(1)

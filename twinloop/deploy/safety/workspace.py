@@ -28,20 +28,20 @@ class Tool:
         self._twin, self._data = twin, mujoco.MjData(twin.model)
         self._arm = len(twin.arm_joints)
 
-    def at(self, positions: np.ndarray) -> np.ndarray:
-        """(k, 3) in the frame of the base."""
+    def place(self, position: np.ndarray) -> list[float]:
+        """x, y, z in the frame of the base. As plain numbers, which are compared faster than arrays of three."""
         data, twin = self._data, self._twin
-        out = np.empty((len(positions), 3))
-        # One by one: the engine has no batch of kinematics alone, and a way to a stand has ten points at most.
-        for row, joints in enumerate(positions):
-            data.qpos[twin.arm_qpos] = joints[: self._arm]
-            mujoco.mj_kinematics(twin.model, data)
-            out[row] = data.site_xpos[twin.tool_site]
-        return out
+        data.qpos[twin.arm_qpos] = position[: self._arm]
+        mujoco.mj_kinematics(twin.model, data)
+        return data.site_xpos[twin.tool_site].tolist()
+
+    def at(self, positions: np.ndarray) -> np.ndarray:
+        """(k, 3) in the frame of the base. One by one: the engine has no batch of kinematics alone."""
+        return np.array([self.place(position) for position in positions])
 
     def jacobian(self, position: np.ndarray) -> np.ndarray:
         """(3, elements) how the tool moves with each of them."""
-        here = self.at(position[None])[0]
+        here = np.array(self.place(position))
         joints = self._twin.arm_joints
         out = np.zeros((3, len(position)))
         out[:, : self._arm] = cross(self._data.xaxis[joints], here - self._data.xanchor[joints]).T
@@ -50,7 +50,7 @@ class Tool:
 
 class Workspace:
     def __init__(self, box_m: np.ndarray, tool: Tool):
-        self._low, self._high = box_m.T
+        self._box_m = [(float(low), float(high)) for low, high in box_m]
         self._tool = tool
         self._already_m = 0.0
 
@@ -74,18 +74,21 @@ class Workspace:
             self._already_m = min(self._already_m, self._outside_m(position))
 
     def _outside_m(self, position: np.ndarray) -> float:
-        here = self._tool.at(position[None])[0]
-        return max(0.0, float(np.maximum(self._low - here, here - self._high).max()))
+        here = self._tool.place(position)
+        return max(0.0, *(max(low - at, at - high) for at, (low, high) in zip(here, self._box_m, strict=True)))
 
     def _crossed(self, motion: Motion, velocity: np.ndarray) -> np.ndarray | None:
         """(3,) which walls a way to a stand crosses, None for one that stays inside. The end of it is looked at first:
         where a way leads out, it does so there."""
         most_m = self._already_m + SLACK_M
         for position in motion.stop_path(velocity)[::-1]:
-            here = self._tool.at(position[None])[0]
-            outside = np.maximum(self._low - here, here - self._high) > most_m
-            if outside.any():
-                return outside
+            (x, y, z), ((x0, x1), (y0, y1), (z0, z1)) = self._tool.place(position), self._box_m
+            walls = (
+                x < x0 - most_m or x > x1 + most_m, y < y0 - most_m or y > y1 + most_m,
+                z < z0 - most_m or z > z1 + most_m,
+            )  # fmt: skip
+            if any(walls):
+                return np.array(walls)
         return None
 
     def _milder(
