@@ -9,6 +9,7 @@
     │   ├── LockedError           another process is writing here
     │   └── ConsentError          data of a person whom nobody asked, or for something they did not agree to
     ├── CheckpointError           a folder that is not the policy it should be, or not for this robot
+    ├── RegistryError             a registry or its ledger that is not what was written, or names what it has not
     ├── TrainingError             learning broke off: what it choked on is kept
     ├── RenderError               no OpenGL to draw pictures with
     ├── PolicyError               a policy's process that hangs, died, or answers what was not asked
@@ -63,6 +64,10 @@ class ConsentError(DatasetError):
 
 
 class CheckpointError(TwinloopError):
+    pass
+
+
+class RegistryError(TwinloopError):
     pass
 
 

@@ -114,6 +114,18 @@ def test_the_commands_and_python_of_the_learning_page_run(place: Path):
         subprocess.run([sys.executable, "-c", script], cwd=place, check=True, capture_output=True)
 
 
+def test_the_commands_and_python_of_the_statistics_page_run(tmp_path: Path):
+    page = (ROOT / "docs" / "statistics.md").read_text()
+    rates = {f"policy-{place}": {"successes": 3 * place, "trials": 20} for place in range(1, 7)}
+    (tmp_path / "pairs.json").write_text(json.dumps({"real": {"pick": rates}, "sim": {"pick": rates}}))
+    (commands,), (script,) = blocks(page, "sh"), blocks(page, "python")
+    commands = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
+    subprocess.run(["bash", "-euc", commands], cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "trust.html").stat().st_size > 5000
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert done.stdout.startswith(("accept", "continue"))
+
+
 def test_the_commands_python_and_limits_of_the_deploying_page_run(place: Path, twin: Twin):
     page = (ROOT / "docs" / "deploying.md").read_text()
     (commands,), (script,), (limits,) = (blocks(page, language) for language in ("sh", "python", "yaml"))
@@ -195,6 +207,8 @@ def test_every_parameter_has_its_picture_and_the_page_shows_it():
 
 PAGES = [
     "README.md",
+    *(f"docs/{name}.md" for name in ("cameras", "look", "parameters", "learning", "evaluating", "statistics")),
+    *(f"docs/{name}.md" for name in ("deploying", "gate")),
     *(
         f"docs/{name}.md"
         for name in ("cameras", "look", "parameters", "learning", "evaluating", "deploying", "collecting", "hardware")

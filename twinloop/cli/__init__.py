@@ -38,6 +38,10 @@ COMMANDS = {
     "collect": "demonstrations on a robot: from an imperfect demonstrator, or from teleoperation",
     "consent": "write down what a participant agreed to, under a pseudonym",
     "forget": "remove a participant's episodes and name every checkpoint trained on them",
+    "promote": "bring a policy a stage further, if the evidence is there",
+    "rollback": "return to the previous production policy at once",
+    "status": "what is live, since when, on what evidence",
+    "monitor": "follow the live policy, and roll back when it drops",
     "parameters": "the table of everything a config may vary",
 }
 
