@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from twinloop.cli.arguments import conditions, count
+from twinloop.cli.arguments import add_consent, conditions, consent_of, count
 from twinloop.cli.progress import Standing, show_progress
 from twinloop.errors import UsageError
 
@@ -42,8 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--condition", action="append", default=[], metavar="NAME=VALUE",
         help="noted with every episode; of what the robot tells itself, only scenes that are so",
     )  # fmt: skip
-    parser.add_argument("--participant", metavar="P", help="the pseudonym of whoever leads; needs --consent")
-    parser.add_argument("--consent", type=Path, metavar="FILE", help="what they agreed to (twinloop consent)")
+    add_consent(parser, who="whoever leads")
     parser.add_argument(
         "--demonstrator", choices=["human-like", "script"], default="human-like",
         help="on twins and cells: with or without a human's imperfections (default: with)",
@@ -68,7 +67,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     if args.plan is not None and (args.episodes is not None or args.first):
         raise UsageError("--plan: says itself how many episodes; leave out --episodes and --first")
     config = CollectConfig(
-        tries=args.tries, conditions=conditions(args.condition), consent=_consent(args), speed=args.speed,
+        tries=args.tries, conditions=conditions(args.condition), consent=consent_of(args), speed=args.speed,
         imperfection=ImperfectionConfig() if args.demonstrator == "human-like" else None,
         limits_file=args.limits, seed=args.seed,
     )  # fmt: skip
@@ -105,19 +104,6 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "stopped": stopped,
         "exit_code": 0 if not stopped else 130 if "stopped by" in stopped else 1,
     }
-
-
-def _consent(args: argparse.Namespace) -> Any:
-    from twinloop.dataset.people.consent import read_consent
-
-    if (args.participant is None) != (args.consent is None):
-        raise UsageError("--participant and --consent: one needs the other; data of people enters only with a consent")
-    if args.consent is None:
-        return None
-    consent = read_consent(args.consent)
-    if consent.participant != args.participant:
-        raise UsageError(f"--participant: {args.consent} is the consent of {consent.participant}, and of nobody else")
-    return consent
 
 
 def _tell(console: Console, done: Any) -> None:

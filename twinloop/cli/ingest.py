@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from twinloop.cli.arguments import number
+from twinloop.cli.arguments import add_consent, consent_of, number
 from twinloop.cli.progress import Standing, show_progress
 from twinloop.cli.quality import print_qualities, write_papers
 from twinloop.dataset.ingest import IngestOptions, IngestProgress, ingest, load_mapping, open_source
@@ -18,6 +18,7 @@ examples:
   twinloop ingest demos.hdf5 --as lift_demos --outcome success
   twinloop ingest logs/ --as bench --mapping bench.yaml --out datasets/bench
   twinloop ingest recordings/so101_cups --as so101_cups --pictures none --json
+  twinloop ingest recordings/p017 --as p017 --participant P017 --consent p017.yaml
 """
 
 
@@ -42,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("success", "failure", "unknown"),
         help="how all episodes ended, if the source does not say",
     )
+    add_consent(parser, who="whoever took part in all of it")
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -57,7 +59,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
         done = ingest(
             source, out, name=args.name, label=args.source.name, mapping=mapping, options=options,
-            on_progress=on_progress,
+            consent=consent_of(args), on_progress=on_progress,
         )  # fmt: skip
     written = write_papers(out, args.name, done.qualities)
     print_qualities(console, done.qualities)

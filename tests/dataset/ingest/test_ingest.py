@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.dataset.ingest.sources import film, lerobot_v2, robomimic
+from tests.dataset.people.peopled import ADA, TODAY, consent_of
 from tests.dataset.synthetic import LABELLED, header
 from tests.dataset.synthetic import run as synthetic_run
 from tests.shared_data import shared_data
+from twinloop.cli import main
 from twinloop.dataset import Dataset, verify
 from twinloop.dataset.ingest import CONVERSIONS, Ingested, IngestOptions, ingest, open_source
+from twinloop.dataset.people.consent import write_consent
 from twinloop.errors import DatasetError, UsageError
 
 
@@ -261,3 +265,21 @@ def test_real_teleoperation_comes_in_nearly_without_complaint(tmp_path: Path):
     assert len(done.qualities) == 41
     assert set(rejected.values()) <= {"too_short"}, rejected  # two were stopped after three rows
     assert len(rejected) <= 2
+
+
+def test_recordings_of_somebody_come_in_with_their_consent_and_can_be_forgotten(tmp_path: Path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lerobot_v2(tmp_path / "source")
+    write_consent(tmp_path / "ada.yaml", consent_of(ADA))
+    words = ["ingest", "source", "--as", "toy", "--out", "toy"]
+    assert main([*words, "--participant", ADA]) == 2
+    assert "one needs the other" in capsys.readouterr().err
+    write_consent(tmp_path / "old.yaml", consent_of(ADA, expires_on=TODAY - timedelta(days=1)))
+    assert main([*words, "--participant", ADA, "--consent", "old.yaml"]) != 0
+    assert "expired" in capsys.readouterr().err
+    assert not (tmp_path / "toy").exists()
+    assert main([*words, "--participant", ADA, "--consent", "ada.yaml"]) == 0
+    assert set(Dataset.open(tmp_path / "toy").attempts()["participant"].to_pylist()) == {ADA}
+    assert main(["forget", ADA, "--datasets", "toy"]) == 0
+    assert set(verdicts(tmp_path / "toy")) == {"forgotten"}
+    assert not (tmp_path / "toy" / "quality.html").exists()

@@ -8,6 +8,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from twinloop.dataset.ingest.shaping import conversions_of, shaped
 from twinloop.dataset.ingest.source import RawEpisode, Source, Unreadable
 from twinloop.dataset.ingest.survey import TIMING, Camera, Survey, survey, take_of
 from twinloop.dataset.layout import SCRATCH
+from twinloop.dataset.people.consent import Consent
 from twinloop.dataset.pictures import PictureFiles, video_file
 from twinloop.dataset.reader import Dataset
 from twinloop.dataset.shard import ShardDraft, write_shard
@@ -66,16 +68,18 @@ def ingest(
     mapping: MappingConfig | None = None,
     options: IngestOptions | None = None,
     limits: QualityConfig | None = None,
-    people: Mapping[str, str] | None = None,
+    consent: Consent | None = None,
     on_progress: Callable[[IngestProgress], None] = lambda _: None,
 ) -> Ingested:
-    """label: what the source is called in the dataset's own papers. people: columns about who took part."""
+    """label: what the source is called in the dataset's own papers. consent: of whoever took part."""
+    if consent is not None:
+        consent.require("record", today=datetime.now(UTC).date())
     mapping, options, limits = mapping or MappingConfig(), options or IngestOptions(), limits or QualityConfig()
     total = len(source)
     found = survey(source, mapping, options, lambda done: on_progress(IngestProgress("surveying", done, total)))
     header = _header(source, found, mapping, name)
     text = _config_text(source, found, mapping, options, name, label)
-    job = _Job(source, found, mapping, options, limits, name, people or {})
+    job = _Job(source, found, mapping, options, limits, name, consent.columns() if consent else {})
     rejected = 0
     with DatasetWriter.open(out, header, text) as writer:
         _refuse_changed(Dataset(out, header, writer.entries), found)

@@ -36,7 +36,7 @@ from twinloop.durable import copy_file, digest_file, exchange, sync_folder, sync
 from twinloop.observe.recording import Recording
 
 VERDICT = "forgotten"
-DERIVED = ("report.html",)
+DERIVED = ("report.html", "quality.json", "quality.html")
 """Beside the data, drawn from it, and drawn again when asked for: it goes."""
 MADE_ANEW = {MANIFEST, SHARDS, SCRATCH, LOCK, EXPORT, FORGOTTEN, *EXPORT_FOLDERS, *DERIVED}
 
