@@ -208,7 +208,7 @@ def _unit(take: Take, name: str) -> str:
 def _pairs(found: list[Take], name: str, scale: float) -> list[tuple[np.ndarray, np.ndarray]]:
     out = []
     for take in found:
-        pair = next((each for each in take.pairs if each.measured.name == name), None)
+        pair = next((each for each in take.sent_pairs if each.measured.name == name), None)
         if pair is not None:
             out.append((pair.command.values * scale, pair.measured.values * scale))
     return out

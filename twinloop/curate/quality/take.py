@@ -8,7 +8,7 @@ import numpy as np
 
 from twinloop.curate.quality.finding import Finding
 
-ACTION, STATE = "action", "observation.state"
+ACTION, SENT, STATE = "action", "command", "observation.state"
 HANDS = ("grip", "finger", "jaw", "hand")
 """In the names of channels that something held may stop, however far they are commanded."""
 
@@ -82,14 +82,22 @@ class Take:
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
-        """Commands and measurements of the same joints: by name, by place where neither side has names."""
-        if ACTION not in self.signals or STATE not in self.signals:
+        """Actions and measurements of the same joints: by name, by place where neither side has names."""
+        return self._paired(ACTION)
+
+    @cached_property
+    def sent_pairs(self) -> tuple[Pair, ...]:
+        """The same with what was sent to the motors, where that was recorded beside what was meant."""
+        return self._paired(SENT if SENT in self.signals else ACTION)
+
+    def _paired(self, feature: str) -> tuple[Pair, ...]:
+        if feature not in self.signals or STATE not in self.signals:
             return ()
-        told = [each for each in self.channels if each.feature == ACTION]
+        told = [each for each in self.channels if each.feature == feature]
         seen = [each for each in self.channels if each.feature == STATE]
-        if self.names[ACTION] and self.names[STATE]:
+        if self.names[feature] and self.names[STATE]:
             by_name = {self.names[STATE][each.index]: each for each in seen}
-            found = [(each, by_name.get(self.names[ACTION][each.index])) for each in told]
+            found = [(each, by_name.get(self.names[feature][each.index])) for each in told]
         else:
             found = list(zip(told, seen, strict=True)) if len(told) == len(seen) else []
         return tuple(
