@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from twinloop.calibrate.bench import Bench
-from twinloop.calibrate.identify import Sensitivity, sensitivity
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.objective import Objective, robust_weight
 from twinloop.calibrate.patch import Fitted, TwinPatch
@@ -28,12 +27,12 @@ FEW_LOGS = 5
 
 @dataclass(frozen=True)
 class Posterior:
-    """Normal in places (0 to 1 over a knob's bounds), cut at the bounds."""
+    """Normal in places (0 to 1 over a knob's bounds), cut at the bounds. `information`: what the logs alone say."""
 
     names: tuple[str, ...]
     place: np.ndarray
     covariance: np.ndarray
-    sensitivity: Sensitivity
+    information: np.ndarray
 
 
 def posterior_of(objective: Objective, optimum: Optimum) -> Posterior:
@@ -50,14 +49,11 @@ def posterior_of(objective: Objective, optimum: Optimum) -> Posterior:
         score = slope * (weight * optimum.residual)[:, None]
         by_log = np.stack([score[objective.log_of == log].sum(axis=0) for log in range(logs)])
         bread = np.linalg.inv(curve + 12 * variance * memory * np.eye(many))
-        sandwich = bread @ (by_log.T @ by_log) @ bread * logs / max(logs - 1, 1)
+        sandwich = bread @ (by_log.T @ by_log) @ bread * logs / (logs - 1)
         wider = np.sqrt(np.maximum(np.diag(sandwich) / np.diag(covariance), 1.0))
-        # Never wider than the bounds leave room for.
-        wider = np.minimum(wider, 0.29 / np.sqrt(np.diag(covariance)))
-        covariance = covariance * np.outer(np.maximum(wider, 1.0), np.maximum(wider, 1.0))
-    found = sensitivity(objective.names, fisher)
-    found = replace(found, std=np.maximum(found.std, np.sqrt(np.diag(covariance))))
-    return Posterior(objective.names, optimum.place, covariance, found)
+        fisher = fisher / np.outer(wider, wider)
+        covariance = np.linalg.inv(fisher + 12 * np.eye(many))
+    return Posterior(objective.names, optimum.place, covariance, fisher)
 
 
 def _memory(objective: Objective, residual: np.ndarray) -> float:

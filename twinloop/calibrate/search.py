@@ -12,6 +12,9 @@ PRIOR_WEIGHT = 0.1
 """A pull towards the bench's own values, of a tenth of a residual for the whole width of the bounds: it decides only
 where the logs say nothing."""
 
+PATIENCE = 3
+"""Rounds without progress to speak of, until a block has found its place."""
+
 
 @dataclass(frozen=True)
 class Optimum:
@@ -75,7 +78,7 @@ def downhill(
             best = int(np.argmin(costs))
             if costs[best] < now * (1 - 1e-4):
                 next_place[own] = tried[best, own]
-                idle[number] = 0 if costs[best] < now * (1 - 2e-3) else idle[number] + 1
+                idle[number] = 0 if costs[best] < now * (1 - 1e-3) else idle[number] + 1
                 damping[number] = max(damping[number] * DAMPINGS[best], 1e-7)
             else:
                 damping[number] = min(damping[number] * 100, 1e8)
@@ -86,7 +89,7 @@ def downhill(
             jacobian = objective.jacobian(place, residual)
         if told is not None:
             told(turn + 1, rounds)
-        if (idle >= 2).all():
+        if (idle >= PATIENCE).all():
             break
     return Optimum(place, residual, jacobian, float(robust_cost(residual)))
 
