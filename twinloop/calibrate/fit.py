@@ -23,7 +23,8 @@ BUDGET_STEPS = 24_000
 others show what is left."""
 LONGEST_S = 20.0
 COARSE_POINTS, COARSE_STEPS = 32, 6_000
-ROUNDS = 30
+STARTS = 2
+ROUNDS = 24
 FOLDS = 3
 FOLD_ROUNDS = 3
 
@@ -61,7 +62,7 @@ def calibrate(
     if len(known) < len(names):
         objective = Objective(bench, used, known, threads=threads)
     found = _look_around(bench, used, known, seed=seed, threads=threads, told=told)
-    optimum = _descend(objective, [objective.start, found], ROUNDS, told)
+    optimum = _descend(objective, [objective.start, *found], ROUNDS, told)
     posterior = posterior_of(objective, optimum)
     lost = unidentified(objective, posterior.information)
     if lost and len(lost) < len(known):
@@ -89,11 +90,11 @@ def divided(bench: Bench, logs: Sequence[Log], steps: int) -> tuple[list[Log], l
 
 def _look_around(
     bench: Bench, logs: list[Log], names: list[str], *, seed: int, threads: int, told: Told | None
-) -> np.ndarray:
+) -> list[np.ndarray]:
     """The best of a coarse look over the whole box, on few logs."""
     few, _ = divided(bench, logs, COARSE_STEPS)
     objective = Objective(bench, few, names, threads=threads)
-    return coarse(objective, seed=seed, points=COARSE_POINTS, told=_of(told, "looking around"))
+    return coarse(objective, seed=seed, points=COARSE_POINTS, best=STARTS, told=_of(told, "looking around"))
 
 
 def _descend(objective: Objective, starts: list[np.ndarray], rounds: int, told: Told | None) -> Optimum:

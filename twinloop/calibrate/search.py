@@ -27,16 +27,15 @@ class Optimum:
 
 
 def coarse(
-    objective: Objective, *, seed: int, points: int, told: Callable[[int, int], None] | None = None
-) -> np.ndarray:
-    """The best of Sobol points of the box, chosen for every block alone; the start takes part."""
+    objective: Objective, *, seed: int, points: int, best: int, told: Callable[[int, int], None] | None = None
+) -> list[np.ndarray]:
+    """The `best` of Sobol points of the box, chosen for every block alone."""
     from scipy.stats import qmc
 
     start = objective.start
     sets = qmc.Sobol(len(start), rng=np.random.default_rng(seed)).random(points)
     # Half of them near the start: a bench file's values are somebody's guess, not noise.
     sets[::2] = np.clip(start + (sets[::2] - 0.5) * 0.4, 0, 1)
-    sets[0] = start
     raw = []
     for first in range(0, points, 16):
         raw.append(objective.raw(sets[first : first + 16]))
@@ -45,11 +44,13 @@ def coarse(
     residuals = np.concatenate(raw)
     objective.rescale(residuals[0])
     scaled = residuals / objective.scale[objective.channel_of]
-    best = start.copy()
+    found = [start.copy() for _ in range(best)]
     for block in objective.blocks:
         rows = objective.of_block(block)
-        best[block.knobs] = sets[int(np.argmin(robust_cost(scaled[:, rows]))), block.knobs]
-    return best
+        order = np.argsort(robust_cost(scaled[:, rows]))
+        for rank in range(best):
+            found[rank][block.knobs] = sets[order[rank], block.knobs]
+    return found
 
 
 def downhill(
