@@ -1,1 +1,1 @@
-"""Runlogs -> TwinPatch: the twin fitted to what the robot logged. Nothing here yet."""
+"""Runlogs -> TwinPatch: the twin fitted to what the robot logged."""

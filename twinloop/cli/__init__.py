@@ -30,6 +30,7 @@ COMMANDS = {
     "finetune": "go on training a policy on a little real data",
     "evaluate": "let a policy act in the twin and judge it, with intervals",
     "export": "a checkpoint as one ONNX file for a robot, checked against torch",
+    "replay": "logged commands played in a twin, against what was measured",
     "parameters": "the table of everything a config may vary",
 }
 

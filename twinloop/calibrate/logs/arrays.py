@@ -1,0 +1,33 @@
+"""Logs that are NumPy archives: every array of one is a recording."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from twinloop.calibrate.logs.log import Log
+from twinloop.durable import digest_file, read_bounded
+from twinloop.errors import DatasetError
+
+MOST_BYTES = 1 << 30
+COLUMN = "state"
+"""What the rows of each array are called in a bench file."""
+
+
+def read_array_logs(path: Path, *, rate_hz: float) -> list[Log]:
+    """In the natural order of their names, so that toss10 comes after toss9."""
+    content = read_bounded(path, MOST_BYTES, error=DatasetError)
+    digest = digest_file(path).sha256
+    logs = []
+    try:
+        # No pickles: arrays of objects are refused by NumPy itself.
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            for name in sorted(archive.files, key=lambda text: (len(text), text)):
+                rows = np.asarray(archive[name], float)
+                if rows.ndim != 2:
+                    raise DatasetError(f"{path}: {name} has shape {rows.shape}; (frames, elements) was expected")
+                logs.append(Log(name, np.arange(len(rows)) / rate_hz, {COLUMN: rows}, digest=digest))
+    except (ValueError, zipfile.BadZipFile, OSError, KeyError) as error:
+        raise DatasetError(f"{path}: not a NumPy archive of numbers: {error}") from None
+    return logs

@@ -1,0 +1,36 @@
+"""Logs that are JSON files: a few facts, and a list of rows with the same keys."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from twinloop.calibrate.logs.log import Log
+from twinloop.durable import digest_file, read_bounded
+from twinloop.errors import DatasetError
+
+MOST_BYTES = 256 * 1024 * 1024
+
+
+def read_json_log(path: Path, *, rows: str, time: str, rate_hz: float) -> Log:
+    """`rows` is the key of the list; without a time column, frames are `rate_hz` apart."""
+    try:
+        value = json.loads(read_bounded(path, MOST_BYTES, error=DatasetError))
+    except (ValueError, RecursionError) as error:
+        raise DatasetError(f"{path}: not JSON: {error}") from None
+    entries = value.get(rows) if isinstance(value, dict) else value
+    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
+        raise DatasetError(f"{path}: holds no list of rows under {rows!r}; `logs.rows` of the bench file names it")
+    keys = [key for key in entries[0] if all(_is_number(entry.get(key)) for entry in entries)]
+    columns = {key: np.array([[float(entry[key])] for entry in entries]) for key in keys}
+    if time and time not in columns:
+        raise DatasetError(f"{path}: no number {time!r} in every row; `logs.time` of the bench file names the time")
+    time_s = columns[time][:, 0] if time else np.arange(len(entries)) / rate_hz
+    head = value if isinstance(value, dict) else {}
+    constants = {key: float(entry) for key, entry in head.items() if _is_number(entry)}
+    return Log(path.stem, time_s, columns, constants, digest=digest_file(path).sha256)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and value == value

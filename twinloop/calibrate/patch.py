@@ -1,0 +1,176 @@
+"""TwinPatch: what calibration found, as a file: values with intervals, ranges for a run config, and where it all
+comes from. A patch is laid over a twin or a config and taken off again; it never changes either file."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from twinloop.durable import replace_file, storage_errors
+from twinloop.errors import UsageError, nearest
+from twinloop.pipeline.section import Section, is_number
+from twinloop.pipeline.yaml_file import read_yaml
+from twinloop.randomize.table import BY_NAME
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A knob as the logs tell it: the most likely value, and where 90 % of the posterior lies."""
+
+    value: float
+    low: float
+    high: float
+    unit: str
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A knob that was asked for and that these logs do not tell."""
+
+    reason: str
+    reveals: str
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """`residual`: channel -> rmse and mae on the logs it was fitted on, in the logs' unit."""
+
+    twin: str
+    twin_digest: str
+    logs: dict[str, str]
+    residual: dict[str, dict[str, float]]
+    code: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class TwinPatch:
+    """`samples`: draws of the posterior, one value a fitted knob and draw. `spread`: channel -> what is left between
+    twin and log (5th and 95th percentile, in the log's unit). `ranges`: row of the parameter table -> range."""
+
+    fitted: dict[str, Fitted]
+    unknown: dict[str, Unknown]
+    samples: dict[str, tuple[float, ...]]
+    spread: dict[str, tuple[float, float]]
+    ranges: dict[str, tuple[float, float]]
+    provenance: Provenance
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def values(self) -> dict[str, float]:
+        return {name: found.value for name, found in self.fitted.items()}
+
+    def to_yaml(self) -> str:
+        groups: dict[str, dict[str, list[float]]] = {}
+        for name, (low, high) in self.ranges.items():
+            groups.setdefault(BY_NAME[name].group, {})[name] = [_short(low), _short(high)]
+        content = {
+            "twin_patch": VERSION,
+            "fitted": {name: {key: _short(v) for key, v in asdict(each).items()} for name, each in self.fitted.items()},
+            "unknown": {name: asdict(each) for name, each in self.unknown.items()},
+            "randomization": groups,
+            "spread": {name: [_short(low), _short(high)] for name, (low, high) in self.spread.items()},
+            "samples": {name: [_short(value) for value in values] for name, values in self.samples.items()},
+            "provenance": asdict(self.provenance),
+            "notes": list(self.notes),
+        }
+        return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
+
+    def write(self, path: Path) -> None:
+        with storage_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, self.to_yaml().encode(), scratch=path.parent)
+
+
+def load_patch(path: Path) -> TwinPatch:
+    value, lines = read_yaml(path)
+    root = Section(str(path), "", value, lines)
+    if root.raw("twin_patch") != VERSION:
+        raise UsageError(f"{path}: is no twin patch of version {VERSION}; `twinloop calibrate` writes one")
+    patch = TwinPatch(
+        fitted=_read_fitted(root.section("fitted")),
+        unknown=_read_unknown(root.section("unknown")),
+        samples={name: root.section("samples").numbers(name) for name in _keys(root, "samples")},
+        spread={name: _pair(root.section("spread"), name) for name in _keys(root, "spread")},
+        ranges=_read_ranges(root.section("randomization")),
+        provenance=_read_provenance(root.section("provenance")),
+        notes=tuple(root.raw("notes") or ()),
+    )
+    root.finish()
+    return patch
+
+
+def _keys(root: Section, key: str) -> list[str]:
+    root.raw(key)
+    return list(root.section(key))
+
+
+def _read_fitted(section: Section) -> dict[str, Fitted]:
+    found = {}
+    for name in section:
+        entry = section.section(name)
+        numbers = [entry.number(key, float("nan"), low=-1e12, high=1e12) for key in ("value", "low", "high")]
+        if not np.isfinite(numbers).all():
+            raise section.error(name, "needs value, low and high")
+        found[name] = Fitted(*numbers, unit=entry.text("unit", ""))
+        entry.finish()
+    return found
+
+
+def _read_unknown(section: Section) -> dict[str, Unknown]:
+    found = {}
+    for name in section:
+        entry = section.section(name)
+        found[name] = Unknown(entry.text("reason", ""), entry.text("reveals", ""))
+        entry.finish()
+    return found
+
+
+def _pair(section: Section, key: str) -> tuple[float, float]:
+    value = section.raw(key)
+    if not isinstance(value, list) or len(value) != 2 or not all(map(is_number, value)) or value[0] > value[1]:
+        raise section.error(key, f"is {value!r}; two numbers were expected, the smaller first")
+    return float(value[0]), float(value[1])
+
+
+def _read_ranges(section: Section) -> dict[str, tuple[float, float]]:
+    ranges = {}
+    for group in section:
+        rows = section.section(group)
+        for name in rows:
+            if name not in BY_NAME or BY_NAME[name].group != group:
+                raise rows.error(name, f"is no row of {group}; {nearest(name, BY_NAME)}")
+            ranges[name] = _pair(rows, name)
+    return ranges
+
+
+def _read_provenance(section: Section) -> Provenance:
+    logs, residual = section.raw("logs") or {}, section.raw("residual") or {}
+    if not isinstance(logs, dict) or not isinstance(residual, dict):
+        raise section.error("logs", "and residual must be mappings")
+    return Provenance(
+        twin=section.text("twin", ""),
+        twin_digest=section.text("twin_digest", ""),
+        logs={str(name): str(digest) for name, digest in logs.items()},
+        residual={str(name): dict(each) for name, each in residual.items()},
+        code=section.text("code", ""),
+        seed=section.integer("seed", 0, low=0, high=(1 << 63) - 1),
+    )
+
+
+def _short(value: Any) -> Any:
+    """Six digits say all that a fit knows, and keep the file readable."""
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def checked_values(values: Mapping[str, float], knobs: Mapping[str, Any], path: Path) -> dict[str, float]:
+    """A patch's values, if the twin has such knobs."""
+    for name in values:
+        if name not in knobs:
+            raise UsageError(f"{path}: sets {name!r}, which this twin does not have; {nearest(name, knobs)}")
+    return dict(values)

@@ -1,0 +1,148 @@
+"""Replay: logged commands (or, without any, the logged beginning) played in the twin, held against what was measured."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from twinloop.calibrate.bench import Bench, Channel
+from twinloop.calibrate.logs import Log
+from twinloop.calibrate.plant import Plant, Track
+
+BINS = 20
+BAND = 0.9
+
+
+@dataclass(frozen=True)
+class Error:
+    """How far the twin is from the log, in the log's unit (degrees for an orientation)."""
+
+    unit: str
+    rmse: float
+    mae: float
+    worst: float
+    frames: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {"unit": self.unit, "rmse": self.rmse, "mae": self.mae, "worst": self.worst, "frames": self.frames}
+
+
+@dataclass(frozen=True)
+class Traces:
+    """One log and the twin beside it: (frames, elements) a channel, in the log's units. `low`, `high`: the band."""
+
+    log: str
+    time_s: np.ndarray
+    measured: dict[str, np.ndarray]
+    simulated: dict[str, np.ndarray]
+    low: dict[str, np.ndarray] = field(default_factory=dict)
+    high: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """`over_time`: mean absolute error in BINS equal parts of a recording. `coverage`: share of measurements that the
+    predictive band holds, where a patch gives one."""
+
+    bench: Bench
+    values: dict[str, float]
+    errors: dict[str, Error]
+    by_log: dict[str, dict[str, Error]]
+    over_time: dict[str, list[float]]
+    traces: tuple[Traces, ...]
+    coverage: dict[str, float] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "twin": self.bench.name,
+            "logs": len(self.by_log),
+            "channels": {name: error.to_json() for name, error in self.errors.items()},
+            "by_log": {
+                log: {name: error.to_json() for name, error in errors.items()} for log, errors in self.by_log.items()
+            },
+            "over_time": self.over_time,
+            "coverage": self.coverage,
+        }
+
+
+def replay(bench: Bench, logs: Sequence[Log], values: Mapping[str, float] | None = None, *, threads: int = 2) -> Replay:
+    """With these values of knobs; those that are not named keep the bench's own."""
+    values = dict(values or {})
+    plant = Plant(bench, logs, tuple(values), threads=threads)
+    return held_against(plant, plant.simulate(np.array([list(values.values())])), values)
+
+
+def held_against(plant: Plant, simulated: dict[str, np.ndarray], values: Mapping[str, float]) -> Replay:
+    """The first parameter set of a simulation against the logs."""
+    bench, by_log, traces = plant.bench, {}, []
+    distances: dict[str, list[np.ndarray]] = {channel.name: [] for channel in bench.compared}
+    for place, track in enumerate(plant.tracks):
+        errors = {}
+        for channel in bench.compared:
+            rows = simulated[channel.name][0, place, : track.frames]
+            distance = distances_of(channel, rows, track.measured[channel.name])
+            distances[channel.name].append(distance)
+            errors[channel.name] = error_of(channel, distance)
+        by_log[track.log.name] = errors
+        traces.append(_traces(bench, track, {name: rows[0, place] for name, rows in simulated.items()}))
+    errors = {channel.name: error_of(channel, np.concatenate(distances[channel.name])) for channel in bench.compared}
+    over_time = {name: _binned(each) for name, each in distances.items()}
+    return Replay(bench, dict(values), errors, by_log, over_time, tuple(traces))
+
+
+def difference(channel: Channel, simulated: np.ndarray, measured: np.ndarray) -> np.ndarray:
+    """(..., frames, elements) simulated less measured, in the log's unit; of a turn, as a rotation in degrees."""
+    if channel.of != "turn":
+        return (simulated - measured) / channel.scale
+    w, v = simulated[..., :1], -simulated[..., 1:]
+    mw, mv = measured[..., :1], measured[..., 1:]
+    # conjugate(simulated) · measured, in the body's frame.
+    real = w * mw - (v * mv).sum(axis=-1, keepdims=True)
+    turned = w * mv + mw * v + np.cross(v, np.broadcast_to(mv, v.shape))
+    sign = np.where(real < 0, -1.0, 1.0)
+    size = np.linalg.norm(turned, axis=-1, keepdims=True)
+    angle = 2 * np.arctan2(size, sign * real)
+    return -np.rad2deg(np.where(size > 1e-12, angle / np.maximum(size, 1e-12), 2.0)) * sign * turned
+
+
+def distances_of(channel: Channel, simulated: np.ndarray, measured: np.ndarray) -> np.ndarray:
+    """(frames,) how far apart they are; NaN where nothing was measured."""
+    return np.linalg.norm(difference(channel, simulated, measured), axis=-1)
+
+
+def error_of(channel: Channel, distance: np.ndarray) -> Error:
+    distance = distance[np.isfinite(distance)]
+    unit = "°" if channel.of == "turn" else channel.unit
+    if not len(distance):
+        return Error(unit, float("nan"), float("nan"), float("nan"), 0)
+    return Error(
+        unit,
+        float(np.sqrt(np.mean(distance**2))),
+        float(np.mean(distance)),
+        float(np.max(distance)),
+        len(distance),
+    )
+
+
+def _traces(bench: Bench, track: Track, simulated: dict[str, np.ndarray]) -> Traces:
+    def logged(channel: Channel, rows: np.ndarray) -> np.ndarray:
+        return (rows - channel.offset) / channel.scale if channel.of != "turn" else rows
+
+    return Traces(
+        track.log.name,
+        np.arange(track.frames) / bench.logs.rate_hz,
+        {channel.name: logged(channel, track.measured[channel.name]) for channel in bench.compared},
+        {channel.name: logged(channel, simulated[channel.name][: track.frames]) for channel in bench.compared},
+    )
+
+
+def _binned(distances: list[np.ndarray]) -> list[float]:
+    """Mean over all logs in each of BINS equal parts of them."""
+    sums, counts = np.zeros(BINS), np.zeros(BINS)
+    for distance in distances:
+        part = np.minimum(np.arange(len(distance)) * BINS // max(len(distance), 1), BINS - 1)
+        known = np.isfinite(distance)
+        sums += np.bincount(part[known], distance[known], BINS)
+        counts += np.bincount(part[known], minlength=BINS)
+    return [float(total / count) if count else float("nan") for total, count in zip(sums, counts, strict=True)]

@@ -1,0 +1,74 @@
+"""Play logged commands (or, without commands, the logged beginning) in a twin, open loop, and hold the twin against
+what was measured: error per channel, over time, and with a patch the share of measurements in its 90 % band."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from twinloop.calibrate.bench import Bench, load_bench
+from twinloop.calibrate.logs import Log, read_logs
+from twinloop.calibrate.patch import checked_values, load_patch
+from twinloop.calibrate.posterior import replay_with_band
+from twinloop.calibrate.replay import Replay, replay
+from twinloop.cli.arguments import count
+from twinloop.dashboard.replay import write_replay_page
+
+EXAMPLES = """\
+examples:
+  twinloop replay examples/xl330_bench.yaml --logs logs/bench
+  twinloop replay examples/xl330_bench.yaml --patch patch.yaml --logs logs/unseen --json
+  twinloop replay examples/so101_cell.yaml --patch patch.yaml --logs datasets/teleop --out replay.html
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("twin", type=Path, metavar="TWIN", help="a bench file: a model and what the logs' columns mean")
+    add_logs(parser)
+    parser.add_argument("--patch", type=Path, metavar="FILE", help="what `twinloop calibrate` found")
+    parser.add_argument("--without-patch", action="store_true", help="the twin as it was before the patch")
+    parser.add_argument("--out", type=Path, metavar="PAGE", help="write a page with plots here (HTML)")
+    parser.add_argument("--threads", type=count(1, 256), default=2, metavar="N", help="of the physics (default 2)")
+
+
+def add_logs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--logs", type=Path, required=True, metavar="DATA", help="a folder of logs, or one file")
+
+
+def logs_of(bench: Bench, path: Path) -> list[Log]:
+    config = bench.logs
+    return read_logs(
+        path, format=config.format, files=config.files, rows=config.rows, time=config.time, rate_hz=config.rate_hz
+    )
+
+
+def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    bench = load_bench(args.twin)
+    logs = [log for log in logs_of(bench, args.logs) if len(log) > 1]
+    patch = load_patch(args.patch) if args.patch is not None and not args.without_patch else None
+    if patch is None:
+        found = replay(bench, logs, threads=args.threads)
+    else:
+        checked_values(patch.values, bench.knobs, args.patch)
+        found = replay_with_band(bench, logs, patch, threads=args.threads)
+    page = write_replay_page(found, args.out) if args.out is not None else None
+    _summarise(console, found, page)
+    return {
+        **found.to_json(),
+        "patch": str(args.patch) if patch is not None else None,
+        "page": str(page) if page is not None else None,
+    }
+
+
+def _summarise(console: Console, found: Replay, page: Path | None) -> None:
+    table = Table(title=f"{found.bench.name}: twin against {len(found.by_log)} logs", title_justify="left")
+    for heading in ("channel", "MAE", "RMSE", "worst", "unit", "in the 90 % band"):
+        table.add_column(heading, justify="left" if heading in ("channel", "unit") else "right")
+    for name, error in found.errors.items():
+        covered = f"{100 * found.coverage[name]:.1f} %" if name in found.coverage else ""
+        table.add_row(name, f"{error.mae:.4g}", f"{error.rmse:.4g}", f"{error.worst:.4g}", error.unit, covered)
+    console.print(table)
+    if page is not None:
+        console.print(f"page  {page}", markup=False)
