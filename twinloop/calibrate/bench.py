@@ -73,11 +73,14 @@ class DriveConfig:
 
 @dataclass(frozen=True)
 class LogConfig:
+    """`begin_frames`: of a free flight that tells how an undriven thing begins; 1: the first frame, as logged."""
+
     format: str
     files: str
     rows: str
     time: str
     rate_hz: float
+    begin_frames: int
 
 
 @dataclass(frozen=True)
@@ -173,6 +176,7 @@ def _read_logs(section: Section) -> LogConfig:
         rows=section.text("rows", "entries"),
         time=section.text("time", ""),
         rate_hz=section.number("rate_hz", 0.0, low=0.1, high=100_000),
+        begin_frames=section.integer("begin_frames", 1, low=1, high=1000),
     )
     if config.rate_hz == 0:
         raise section.error("rate_hz", "is missing; how many frames a second do the logs have?")

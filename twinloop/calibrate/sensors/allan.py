@@ -80,7 +80,7 @@ class _Spectrum:
 
         steps = np.diff(readings)
         n = len(steps)
-        square = np.square(dst(steps, type=1)) / (2 * (n + 1))
+        square = np.square(np.asarray(dst(steps, type=1))) / (2 * (n + 1))
         theta = np.pi * np.arange(1, n + 1) / (n + 1)
         edges = np.unique(np.concatenate([
             np.arange(min(LONE, n)), np.geomspace(min(LONE, n), n, BINS).astype(int)
@@ -117,7 +117,7 @@ class _Spectrum:
             gradient = 0.5 * slopes @ (self.count * (self.power / density - 1))
             information = 0.5 * (slopes * self.count) @ slopes.T
             move = np.linalg.solve(information + 1e-12 * np.trace(information) * np.eye(len(free)), gradient)
-            length, better = 1.0, False
+            length, better, found, tried = 1.0, False, value, square
             while length > 1e-4 and not better:
                 tried = square.copy()
                 tried[list(free)] = np.maximum(square[list(free)] + length * move, 0)

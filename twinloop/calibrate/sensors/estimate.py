@@ -1,6 +1,6 @@
 """Estimate: a number a log tells, with the interval in which it lies nine times of ten."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +29,7 @@ def within(estimates: Iterable[Estimate]) -> Estimate:
     )
 
 
-def profiled(log_likelihood: Callable[[float], float], places: Sequence[float]) -> Estimate:
+def profiled(log_likelihood: Callable[[float], float], places: Iterable[float]) -> Estimate:
     """The most likely number, and where the likelihood has fallen by what 90 % allow.
 
     `log_likelihood` is of one number, with all others at their best for it. It is asked at ascending `places`, which
