@@ -118,13 +118,18 @@ def load_bench(path: Path) -> Bench:
     # A whole number of physics steps fills the time between two frames.
     substeps = max(1, round(1000 / logs.rate_hz / timestep_ms))
     spec.option.timestep = 1 / logs.rate_hz / substeps
+    # Friction that holds and strong braking want an integrator that takes both as they come.
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
     try:
         model = spec.compile()
     except (ValueError, mujoco.FatalError) as error:
         raise ModelError(f"{path}: MuJoCo cannot compile its model: {error}") from None
     drive, knobs = _read_drive(root.section("drive"), model)
     if drive is not None:
+        # Torque comes from the drive, and how far its joints go is what the logs say, not the model's stops.
         model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ACTUATION
+        model.jnt_limited[[model.joint(name).id for name in drive.joints]] = False
     places: dict[str, tuple[Place, ...]] = {}
     section = root.section("parameters")
     for name in section:

@@ -1,7 +1,6 @@
 """TwinPatch: what calibration found, as a file: values with intervals, ranges for a run config, and where it all
 comes from. A patch is laid over a twin or a config and taken off again; it never changes either file."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from twinloop.calibrate.bench import Bench
 from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import UsageError, nearest
 from twinloop.pipeline.section import Section, is_number
@@ -168,9 +168,11 @@ def _short(value: Any) -> Any:
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
-def checked_values(values: Mapping[str, float], knobs: Mapping[str, Any], path: Path) -> dict[str, float]:
-    """A patch's values, if the twin has such knobs."""
-    for name in values:
-        if name not in knobs:
-            raise UsageError(f"{path}: sets {name!r}, which this twin does not have; {nearest(name, knobs)}")
-    return dict(values)
+def refuse_strangers(patch: TwinPatch, bench: Bench) -> None:
+    """A patch that sets what this twin does not have belongs to another."""
+    for name in patch.fitted:
+        if name not in bench.knobs:
+            raise UsageError(
+                f"the patch of {patch.provenance.twin or 'another twin'} sets {name!r}, which {bench.path} does not "
+                f"have; {nearest(name, bench.knobs)}"
+            )

@@ -68,7 +68,7 @@ def track_of(bench: Bench, log: Log) -> Track:
     measured = {}
     for channel in bench.measured:
         values = of_model(channel)
-        whole = np.isfinite(values).all(axis=1)
+        whole = np.asarray(np.isfinite(values).all(axis=1))
         on_grid = np.stack([np.interp(grid, since[whole], values[whole, k]) for k in range(values.shape[1])], axis=1)
         on_grid[(near > 1.5 * period_s) | ~whole[held]] = np.nan
         measured[channel.name] = on_grid
@@ -175,12 +175,11 @@ class _Slots:
         gone |= self.batch.warning[:, :, 1].any(axis=1)
         shape = (self.sets, len(self.tracks))
         past = np.arange(frames)[None, :] >= self._frames[self._log][:, None]
-        for name, rows in out.items():
+        for rows in out.values():
             # What the engine gave up on is infinitely wrong, not unknown.
             rows[gone] = 1e6
             rows[past] = np.nan
-            out[name] = rows.reshape(*shape, *rows.shape[1:])
-        return out
+        return {name: rows.reshape(*shape, *rows.shape[1:]) for name, rows in out.items()}
 
     def _write_model(self, by_name: dict[str, np.ndarray]) -> None:
         bench = self.bench
@@ -197,7 +196,8 @@ class _Slots:
                 self._put(place, value, where=everything)
         if bench.drive is not None:
             self.field("dof_armature")[:, self._driven_dof] = self._knob("armature_kgm2", by_name)
-            self.field("dof_frictionloss"), self.field("dof_damping")
+            for name in ("dof_frictionloss", "dof_damping"):
+                self.field(name)
         self.batch.set_const()
 
     def _put(self, place: Place, value: np.ndarray, *, where: np.ndarray) -> None:
@@ -241,7 +241,7 @@ class _Slots:
                 for name in kind.inputs
             }
             goal = self._goal(np.zeros((self.width, len(self._driven_dof))))
-            drive = kind(values, given, goal, self._qpos[:, self._driven_qpos])
+            drive = kind(values, given, goal)
         self.batch.forward(stage=_SEEN)
         return drive
 

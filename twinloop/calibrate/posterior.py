@@ -1,31 +1,118 @@
-"""What is known after a fit, and what that predicts: bands around a replay."""
+"""What is known after a fit, as a distribution, and what that predicts: bands around a replay.
+
+Near its best place the likelihood is taken as normal (Laplace). Residuals of neighbouring frames are not independent,
+so each counts for less; and where the logs disagree with each other about a knob, its spread grows to what they
+disagree by (a sandwich over logs).
+"""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from twinloop.calibrate.bench import Bench
+from twinloop.calibrate.identify import Sensitivity, sensitivity
 from twinloop.calibrate.logs import Log
-from twinloop.calibrate.patch import TwinPatch
+from twinloop.calibrate.objective import Objective, robust_weight
+from twinloop.calibrate.patch import Fitted, TwinPatch
 from twinloop.calibrate.plant import Plant
 from twinloop.calibrate.replay import Replay, difference, held_against
+from twinloop.calibrate.search import Optimum
 
 DRAWS = 24
-"""Parameter sets of the posterior that a band is made of."""
+"""Parameter sets of the posterior that a patch keeps, and that a band is made of."""
+TAIL = 1.645
+"""Standard deviations from the middle to the 95th percentile."""
+FEW_LOGS = 5
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Normal in places (0 to 1 over a knob's bounds), cut at the bounds."""
+
+    names: tuple[str, ...]
+    place: np.ndarray
+    covariance: np.ndarray
+    sensitivity: Sensitivity
+
+
+def posterior_of(objective: Objective, optimum: Optimum) -> Posterior:
+    weight, slope = robust_weight(optimum.residual), optimum.jacobian
+    curve = (slope * weight[:, None]).T @ slope
+    # Variance of a residual, and how many neighbours say the same.
+    variance = float(np.mean(weight * optimum.residual**2)) or 1.0
+    memory = _memory(objective, optimum.residual)
+    fisher = curve / (variance * memory)
+    many = len(objective.names)
+    covariance = np.linalg.inv(fisher + 12 * np.eye(many))
+    logs = len(objective.plant.tracks)
+    if logs >= FEW_LOGS:
+        score = slope * (weight * optimum.residual)[:, None]
+        by_log = np.stack([score[objective.log_of == log].sum(axis=0) for log in range(logs)])
+        bread = np.linalg.inv(curve + 12 * variance * memory * np.eye(many))
+        sandwich = bread @ (by_log.T @ by_log) @ bread * logs / max(logs - 1, 1)
+        wider = np.sqrt(np.maximum(np.diag(sandwich) / np.diag(covariance), 1.0))
+        # Never wider than the bounds leave room for.
+        wider = np.minimum(wider, 0.29 / np.sqrt(np.diag(covariance)))
+        covariance = covariance * np.outer(np.maximum(wider, 1.0), np.maximum(wider, 1.0))
+    found = sensitivity(objective.names, fisher)
+    found = replace(found, std=np.maximum(found.std, np.sqrt(np.diag(covariance))))
+    return Posterior(objective.names, optimum.place, covariance, found)
+
+
+def _memory(objective: Objective, residual: np.ndarray) -> float:
+    """How many residuals in a row say the same: the integrated autocorrelation time, the mean over logs."""
+    times = []
+    for log in range(len(objective.plant.tracks)):
+        for channel in range(len(objective.scale)):
+            rows = residual[(objective.log_of == log) & (objective.channel_of == channel)]
+            if len(rows) < 20 or rows.std() == 0:
+                continue
+            # About zero, not about their mean: an offset that stays is the longest memory of all.
+            power = np.abs(np.fft.rfft(rows, 2 * len(rows))) ** 2
+            correlation = np.fft.irfft(power)[: len(rows)]
+            correlation = correlation / correlation[0]
+            negative = np.flatnonzero(correlation < 0.05)
+            end = int(negative[0]) if len(negative) else len(rows)
+            times.append(1 + 2 * float(correlation[1:end].sum()))
+    return max(1.0, float(np.mean(times))) if times else 1.0
+
+
+def fitted_of(objective: Objective, posterior: Posterior) -> dict[str, Fitted]:
+    std = np.sqrt(np.diag(posterior.covariance))
+    found = {}
+    for place, (name, knob) in enumerate(zip(posterior.names, objective.knobs, strict=True)):
+        middle = posterior.place[place]
+        low, high = np.clip([middle - TAIL * std[place], middle + TAIL * std[place]], 0, 1)
+        value, bottom, top = (float(knob.outward(np.array(at))) for at in (middle, low, high))
+        found[name] = Fitted(value, bottom, top, knob.unit)
+    return found
+
+
+def samples_of(objective: Objective, posterior: Posterior, *, seed: int) -> dict[str, tuple[float, ...]]:
+    rng = np.random.default_rng(seed)
+    places = np.clip(rng.multivariate_normal(posterior.place, posterior.covariance, DRAWS, method="eigh"), 0, 1)
+    values = objective.values(places)
+    return {name: tuple(map(float, values[:, k])) for k, name in enumerate(posterior.names)}
+
+
+def left_over(residual: np.ndarray) -> tuple[float, float]:
+    """Where 90 % of what the twin misses lies, in the log's unit: measured less simulated."""
+    low, high = np.quantile(-residual, [0.05, 0.95])
+    return float(min(low, 0.0)), float(max(high, 0.0))
 
 
 def replay_with_band(bench: Bench, logs: Sequence[Log], patch: TwinPatch, *, threads: int = 2) -> Replay:
     """A replay at the patch's values, with the 90 % band of what the twin then expects to be measured.
 
-    The band holds the posterior's draws, each with the spread that was left between twin and logs where the fit had
-    not looked.
+    The band is what was left between twin and logs where the fit had not looked, widened where the posterior's draws
+    spread.
     """
     names = tuple(patch.values)
     plant = Plant(bench, logs, names, threads=threads)
-    draws = min([DRAWS, *(len(patch.samples[name]) for name in names if name in patch.samples)])
+    draws = min((len(values) for values in patch.samples.values()), default=0)
     sets = [[patch.values[name] for name in names]]
-    for draw in range(draws if patch.samples else 0):
+    for draw in range(draws):
         sets.append([patch.samples[name][draw] if name in patch.samples else patch.values[name] for name in names])
     simulated = plant.simulate(np.array(sets))
     found = held_against(plant, simulated, patch.values)
@@ -37,18 +124,16 @@ def replay_with_band(bench: Bench, logs: Sequence[Log], patch: TwinPatch, *, thr
         inside = []
         for place, track in enumerate(plant.tracks):
             rows = simulated[channel.name][:, place, : track.frames]
-            logged = (rows - channel.offset) / channel.scale
-            # The draws' own spread about the best value widens what was left over.
-            spread = logged[1:].std(axis=0) if len(logged) > 1 else np.zeros_like(logged[0])
-            centre = logged[0]
-            bottom, top = centre - np.hypot(low, 1.645 * spread), centre + np.hypot(high, 1.645 * spread)
+            drawn = TAIL * (rows[1:] / channel.scale).std(axis=0) if len(rows) > 1 else np.zeros_like(rows[0])
+            centre = (rows[0] - channel.offset) / channel.scale
+            below, above = np.hypot(low, drawn), np.hypot(high, drawn)
             off = -difference(channel, rows[0], track.measured[channel.name])
             known = np.isfinite(off).all(axis=-1)
-            inside.append(((off >= bottom - centre) & (off <= top - centre))[known])
+            inside.append(((off >= -below) & (off <= above))[known])
             traces[place] = replace(
                 traces[place],
-                low={**traces[place].low, channel.name: bottom},
-                high={**traces[place].high, channel.name: top},
+                low={**traces[place].low, channel.name: centre - below},
+                high={**traces[place].high, channel.name: centre + above},
             )
         coverage[channel.name] = float(np.concatenate(inside).mean())
     return replace(found, coverage=coverage, traces=tuple(traces))

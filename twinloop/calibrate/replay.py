@@ -1,4 +1,4 @@
-"""Replay: logged commands (or, without any, the logged beginning) played in the twin, held against what was measured."""
+"""Replay: logged commands (or, without any, the logged beginning) played in the twin, against what was measured."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

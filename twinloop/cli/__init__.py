@@ -30,6 +30,7 @@ COMMANDS = {
     "finetune": "go on training a policy on a little real data",
     "evaluate": "let a policy act in the twin and judge it, with intervals",
     "export": "a checkpoint as one ONNX file for a robot, checked against torch",
+    "calibrate": "fit a twin to logs: values with intervals, and ranges, as a patch",
     "replay": "logged commands played in a twin, against what was measured",
     "parameters": "the table of everything a config may vary",
 }

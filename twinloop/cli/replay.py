@@ -10,7 +10,7 @@ from rich.table import Table
 
 from twinloop.calibrate.bench import Bench, load_bench
 from twinloop.calibrate.logs import Log, read_logs
-from twinloop.calibrate.patch import checked_values, load_patch
+from twinloop.calibrate.patch import load_patch, refuse_strangers
 from twinloop.calibrate.posterior import replay_with_band
 from twinloop.calibrate.replay import Replay, replay
 from twinloop.cli.arguments import count
@@ -47,11 +47,11 @@ def logs_of(bench: Bench, path: Path) -> list[Log]:
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     bench = load_bench(args.twin)
     logs = [log for log in logs_of(bench, args.logs) if len(log) > 1]
-    patch = load_patch(args.patch) if args.patch is not None and not args.without_patch else None
+    patch = None if args.patch is None or args.without_patch else load_patch(args.patch)
     if patch is None:
         found = replay(bench, logs, threads=args.threads)
     else:
-        checked_values(patch.values, bench.knobs, args.patch)
+        refuse_strangers(patch, bench)
         found = replay_with_band(bench, logs, patch, threads=args.threads)
     page = write_replay_page(found, args.out) if args.out is not None else None
     _summarise(console, found, page)

@@ -7,6 +7,7 @@ what its encoder says (bias) and drives the motor; the gears rub (friction.py). 
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from twinloop.calibrate.models.knob import Knob
 
 STEPS = "quick reversals of the goal, or steps"
 
+NOTHING_HELD = -10.0
+HELD_NM_RAD = 100.0
+
 COMMON = (
     *FRICTION,
     Knob("armature_kgm2", "kg·m²", 0.002, 1e-5, 0.2, "fast accelerations: steps, quick sines, a free swing", log=True),
@@ -22,6 +26,7 @@ COMMON = (
     Knob("lag_ms", "ms", 0.0, 0.0, 250.0, STEPS),
     Knob("backlash_rad", "rad", 0.0, 0.0, 0.1, "slow reversals under changing load", row="backlash_mrad",
          row_scale=1000.0),
+    Knob("held_rad", "rad", NOTHING_HELD, NOTHING_HELD, 10.0, "closing on things of every kind that occurs"),
     Knob("encoder_bias_rad", "rad", 0.0, -0.2, 0.2, "rest under gravity in several poses, both ways round",
          row="encoder_bias_mrad", row_scale=1000.0),
 )  # fmt: skip
@@ -39,13 +44,14 @@ class Push:
 class Drive(ABC):
     """Begun once a rollout with (simulations, joints) arrays; then asked for every step of the physics."""
 
-    knobs: tuple[Knob, ...]
-    inputs: dict[str, float]
+    knobs: ClassVar[tuple[Knob, ...]]
+    inputs: ClassVar[dict[str, float]]
     """What the log or the bench file says of each recording, and what holds if neither does."""
 
-    def __init__(self, values: Values, inputs: Values, goal_rad: np.ndarray, position_rad: np.ndarray):
+    def __init__(self, values: Values, inputs: Values, goal_rad: np.ndarray):
         self.values, self.given = values, inputs
         self._smooth, self._played = goal_rad.copy(), goal_rad.copy()
+        self._opened = np.zeros(goal_rad.shape, bool)
 
     def push(
         self, goal: np.ndarray, on: np.ndarray, position: np.ndarray, speed: np.ndarray, bias: np.ndarray, step_s: float
@@ -57,51 +63,58 @@ class Drive(ABC):
         half = values["backlash_rad"] / 2
         self._played = np.clip(self._played, self._smooth - half, self._smooth + half)
         seen = position + values["encoder_bias_rad"]
-        torque, braking = self.motor(self._played - seen, speed, step_s)
+        torque, braking = self.motor(self._played - seen)
         torque, braking = torque * on, braking * on
         limit = friction_limit(values, torque - braking * speed, bias, speed)
-        return Push(torque, limit, braking + values["viscous_nms_rad"])
+        return Push(torque + self._held(position), limit, braking + values["viscous_nms_rad"])
+
+    def _held(self, position: np.ndarray) -> np.ndarray:
+        """Jaws that have been open close on the thing between them: it pushes back where they would go on."""
+        self._opened |= position > self.values["held_rad"]
+        return np.where(self._opened, HELD_NM_RAD * np.maximum(self.values["held_rad"] - position, 0), 0)
 
     @abstractmethod
-    def motor(self, error_rad: np.ndarray, speed: np.ndarray, step_s: float) -> tuple[np.ndarray, np.ndarray]:
+    def motor(self, error_rad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Torque at standstill, and how much of it is lost a rad/s (the back-EMF)."""
 
 
 class VoltageServo(Drive):
     """duty = clip(gain · error); a DC motor behind it. Inputs: duty_per_rad, supply_v."""
 
-    knobs = (
+    knobs: ClassVar[tuple[Knob, ...]] = (
         Knob("torque_constant_nm_a", "N·m/A", 0.5, 0.02, 5.0, "holding a load, and fast free motion", log=True),
         Knob("resistance_ohm", "Ω", 4.0, 0.3, 60.0, "holding a load: the error that a known torque needs", log=True),
         Knob("duty_limit", "1", 1.0, 0.2, 1.0, "steps larger than the servo can follow"),
+        Knob("sag", "1", 0.0, 0.0, 2.0, "heavy loads held at several gains, up to full duty"),
         *COMMON,
     )
-    inputs = {"duty_per_rad": 1.0, "supply_v": 12.0}
+    inputs: ClassVar[dict[str, float]] = {"duty_per_rad": 1.0, "supply_v": 12.0}
 
-    def motor(self, error_rad: np.ndarray, speed: np.ndarray, step_s: float) -> tuple[np.ndarray, np.ndarray]:
+    def motor(self, error_rad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         constant, limit = self.values["torque_constant_nm_a"], self.values["duty_limit"]
         per_volt = constant / self.values["resistance_ohm"]
         duty = np.clip(error_rad * self.given["duty_per_rad"], -limit, limit)
-        return per_volt * self.given["supply_v"] * duty, per_volt * constant
+        # Leads, bridge and regulator give way under the current drawn.
+        volts = self.given["supply_v"] / (1 + self.values["sag"] * np.abs(duty))
+        return per_volt * volts * duty, per_volt * constant
 
 
 class PositionServo(Drive):
     """torque = clip(stiffness · error) less a speed-dependent part, as any geared servo with a P loop shows it.
 
-    Within `deadband_rad` of its goal it does nothing. `stop_rad` and `stop_nm_rad` are a soft thing that the joint
-    closes on (the fingers' own stop, or what is usually held): below that position it pushes back.
+    Within `deadband_rad` of its goal it does nothing.
     """
 
-    knobs = (
+    knobs: ClassVar[tuple[Knob, ...]] = (
         Knob("stiffness_nm_rad", "N·m/rad", 15.0, 0.3, 300.0, "rest in poses with different gravity load", log=True),
         Knob("braking_nms_rad", "N·m·s/rad", 1.0, 0.01, 30.0, "fast motion, steps", log=True),
         Knob("torque_limit_nm", "N·m", 3.0, 0.05, 10.0, "steps larger than the servo can follow, or a stall", log=True),
         Knob("deadband_rad", "rad", 0.0, 0.0, 0.1, "many small steps, and rest after them"),
         *COMMON,
     )
-    inputs: dict[str, float] = {}
+    inputs: ClassVar[dict[str, float]] = {}
 
-    def motor(self, error_rad: np.ndarray, speed: np.ndarray, step_s: float) -> tuple[np.ndarray, np.ndarray]:
+    def motor(self, error_rad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         dead = self.values["deadband_rad"]
         live = error_rad - np.clip(error_rad, -dead, dead)
         limit = self.values["torque_limit_nm"]

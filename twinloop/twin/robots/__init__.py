@@ -7,10 +7,11 @@ from importlib.metadata import entry_points
 
 from twinloop.twin.robot import Robot
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
+from twinloop.twin.robots.so101 import SO101
 
 
 def robots() -> dict[str, Robot]:
-    found = {FRANKA_PANDA.name: FRANKA_PANDA}
+    found = {robot.name: robot for robot in (FRANKA_PANDA, SO101)}
     for point in entry_points(group="twinloop.robots"):
         found[point.name] = point.load()
     return found

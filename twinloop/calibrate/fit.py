@@ -1,0 +1,206 @@
+"""From logs to a patch: choose what to look at, ask what can be known, search, and say how sure."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinloop import __version__
+from twinloop.calibrate.bench import Bench
+from twinloop.calibrate.check import Checked
+from twinloop.calibrate.identify import beforehand, unknown_of
+from twinloop.calibrate.logs import Log
+from twinloop.calibrate.objective import Objective
+from twinloop.calibrate.patch import Fitted, Provenance, TwinPatch, Unknown
+from twinloop.calibrate.posterior import Posterior, fitted_of, left_over, posterior_of, samples_of
+from twinloop.calibrate.replay import held_against
+from twinloop.calibrate.search import Optimum, coarse, downhill
+from twinloop.errors import UsageError
+from twinloop.randomize.table import BY_NAME
+
+BUDGET_STEPS = 24_000
+"""Physics steps that one parameter set may cost: of more logs than that, evenly spaced ones are fitted on, and the
+others show what is left."""
+LONGEST_S = 20.0
+COARSE_POINTS, COARSE_STEPS = 32, 6_000
+ROUNDS = 22
+FOLDS = 3
+FOLD_ROUNDS = 3
+
+Told = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A patch, and the logs behind it."""
+
+    patch: TwinPatch
+    used: tuple[str, ...]
+    held_out: tuple[str, ...]
+
+
+def calibrate(
+    bench: Bench,
+    checked: Checked,
+    names: Sequence[str],
+    *,
+    seed: int,
+    threads: int = 2,
+    told: Told | None = None,
+) -> Fit:
+    """Fit these knobs to the logs that passed the check."""
+    if not names:
+        raise UsageError(f"{bench.path}: nothing to fit: name knobs with --fit, or under `fit` in the file")
+    used, rest = divided(bench, checked.logs, BUDGET_STEPS)
+    objective = Objective(bench, used, names, threads=threads)
+    unknown = beforehand(objective, seed=seed)
+    known = [name for name in names if name not in unknown]
+    if not known:
+        told_why = "; ".join(f"{name}: {each.reason}" for name, each in unknown.items())
+        raise UsageError(f"none of the asked parameters can be known from these logs: {told_why}")
+    if len(known) < len(names):
+        objective = Objective(bench, used, known, threads=threads)
+    place = _begin(bench, used, known, seed=seed, threads=threads, told=told)
+    optimum = _descend(objective, place, ROUNDS, told)
+    posterior = posterior_of(objective, optimum)
+    lost = unknown_of(objective, posterior.sensitivity)
+    if lost and len(lost) < len(known):
+        # What turned out not to be known goes back to the bench's value, and the others are found again beside it.
+        unknown |= lost
+        stay = [k for k, name in enumerate(known) if name not in lost]
+        known = [known[k] for k in stay]
+        objective = Objective(bench, used, known, threads=threads)
+        optimum = _descend(objective, optimum.place[stay], ROUNDS // 2, told)
+        posterior = posterior_of(objective, optimum)
+    spread = _spread(bench, objective, optimum, used, rest, threads=threads, told=told)
+    patch = _patch(bench, checked, objective, optimum, posterior, unknown, spread, seed=seed)
+    return Fit(patch, tuple(log.name for log in used), tuple(log.name for log in rest))
+
+
+def divided(bench: Bench, logs: Sequence[Log], steps: int) -> tuple[list[Log], list[Log]]:
+    """Logs to fit on, cut to their first LONGEST_S, and the others. Evenly spaced, so that no kind is left out."""
+    longest = int(LONGEST_S * bench.logs.rate_hz)
+    cost = [min(len(log), longest) * bench.substeps for log in logs]
+    many = max(1, min(len(logs), int(steps / max(np.mean(cost), 1))))
+    chosen = set(np.unique(np.linspace(0, len(logs) - 1, many).astype(int)).tolist())
+    used = [log.select(slice(0, longest)) for place, log in enumerate(logs) if place in chosen]
+    return used, [log for place, log in enumerate(logs) if place not in chosen]
+
+
+def _begin(
+    bench: Bench, logs: list[Log], names: list[str], *, seed: int, threads: int, told: Told | None
+) -> np.ndarray:
+    """The best of a coarse look over the whole box, on few logs."""
+    few, _ = divided(bench, logs, COARSE_STEPS)
+    objective = Objective(bench, few, names, threads=threads)
+    return coarse(objective, seed=seed, points=COARSE_POINTS, told=_of(told, "looking around"))
+
+
+def _descend(objective: Objective, place: np.ndarray, rounds: int, told: Told | None) -> Optimum:
+    objective.rescale(objective.raw(place)[0])
+    first = downhill(objective, place, rounds=rounds // 3, told=_of(told, "fitting"))
+    # What counts as large is judged anew once the worst is mended.
+    objective.rescale(objective.raw(first.place)[0])
+    return downhill(objective, first.place, rounds=rounds - rounds // 3, told=_of(told, "fitting closely"))
+
+
+def _of(told: Told | None, doing: str) -> Callable[[int, int], None] | None:
+    return None if told is None else lambda done, total: told(doing, done, total)
+
+
+def _spread(
+    bench: Bench,
+    objective: Objective,
+    optimum: Optimum,
+    used: list[Log],
+    rest: list[Log],
+    *,
+    threads: int,
+    told: Told | None,
+) -> dict[str, tuple[float, float]]:
+    """What is left between twin and logs where the fit has not looked: on the logs it left out, or, where it used
+    them all, on each third of them with the fit of the others."""
+    names = objective.names
+    raws, channels = [], []
+    if rest:
+        few, _ = divided(bench, rest, BUDGET_STEPS)
+        unseen = Objective(bench, few, names, threads=threads)
+        raws.append(unseen.raw(optimum.place)[0])
+        channels.append(unseen.channel_of)
+    elif len(used) < 2:
+        raws.append(optimum.residual * objective.scale[objective.channel_of])
+        channels.append(objective.channel_of)
+    else:
+        for number, out in enumerate(folds(used)):
+            others = Objective(bench, [log for k, log in enumerate(used) if k not in out], names, threads=threads)
+            others.scale = objective.scale.copy()
+            refit = downhill(others, optimum.place, rounds=FOLD_ROUNDS)
+            unseen = Objective(bench, [used[k] for k in out], names, threads=threads)
+            raws.append(unseen.raw(refit.place)[0])
+            channels.append(unseen.channel_of)
+            if told is not None:
+                told("leaving logs out", number + 1, FOLDS)
+    raw, channel_of = np.concatenate(raws), np.concatenate(channels)
+    return {
+        channel.name: left_over(raw[channel_of == number])
+        for number, channel in enumerate(bench.compared)
+        if (channel_of == number).any()
+    }
+
+
+def folds(logs: Sequence[Log]) -> list[list[int]]:
+    """Groups of logs to leave out in turn: by a setting that differs between them, if there is one; it is what an
+    unseen log will differ by as well."""
+    for constant in logs[0].constants:
+        values = [log.constants.get(constant, np.nan) for log in logs]
+        kinds = sorted(set(values))
+        if 2 <= len(kinds) <= FOLDS and len(kinds) < len(logs):
+            return [[k for k, value in enumerate(values) if value == kind] for kind in kinds]
+    many = min(FOLDS, len(logs))
+    return [list(range(first, len(logs), many)) for first in range(many)]
+
+
+def _patch(
+    bench: Bench,
+    checked: Checked,
+    objective: Objective,
+    optimum: Optimum,
+    posterior: Posterior,
+    unknown: dict[str, Unknown],
+    spread: dict[str, tuple[float, float]],
+    *,
+    seed: int,
+) -> TwinPatch:
+    fitted = fitted_of(objective, posterior)
+    simulated = objective.plant.simulate(objective.values(optimum.place))
+    errors = held_against(objective.plant, simulated, {}).errors
+    provenance = Provenance(
+        twin=bench.name,
+        twin_digest=bench.digest,
+        logs={track.log.name: track.log.digest for track in objective.plant.tracks},
+        residual={name: {"rmse": float(f"{e.rmse:.6g}"), "mae": float(f"{e.mae:.6g}")} for name, e in errors.items()},
+        code=f"twinloop {__version__}",
+        seed=seed,
+    )
+    notes = tuple(f"{finding.severity}: {finding}" for finding in checked.findings)
+    samples = samples_of(objective, posterior, seed=seed)
+    return TwinPatch(fitted, unknown, samples, spread, proposed_ranges(bench, fitted), provenance, notes)
+
+
+def proposed_ranges(bench: Bench, fitted: dict[str, Fitted]) -> dict[str, tuple[float, float]]:
+    """Rows of the parameter table that a fit tells something of: from the lowest to the highest that the posterior
+    holds for likely, over all joints, as far as the row goes."""
+    ranges: dict[str, tuple[float, float]] = {}
+    for name, found in fitted.items():
+        knob = bench.knobs[name]
+        if knob.row not in BY_NAME:
+            continue
+        row = BY_NAME[knob.row]
+        ends = sorted((found.low * knob.row_scale, found.high * knob.row_scale))
+        if row.plausible[0] >= 0 and ends[0] < 0:
+            # A row of magnitudes: a bias to either side counts alike.
+            ends = [0.0 if ends[1] > 0 else -ends[1], max(-ends[0], ends[1])]
+        low, high = (float(np.clip(end, *row.plausible)) for end in ends)
+        before = ranges.get(knob.row, (low, high))
+        ranges[knob.row] = (min(low, before[0]), max(high, before[1]))
+    return ranges

@@ -1,0 +1,133 @@
+"""Objective: how far the twin is from the logs, as residuals of many parameter sets at once.
+
+Knobs are seen as places from 0 (lower bound) to 1 (upper bound). Joints with a drive of their own hardly feel each
+other's knobs: each joint is a block, whose knobs are judged by its own channels, and all blocks are tried at once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinloop.calibrate.bench import Bench
+from twinloop.calibrate.logs import Log
+from twinloop.calibrate.plant import Plant
+from twinloop.calibrate.replay import difference
+
+SAMPLES = 400
+"""Residuals a log and channel element, at most: more of them only repeat their neighbours."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Knobs that are found together, and the channels that show them."""
+
+    name: str
+    knobs: np.ndarray
+    channels: tuple[str, ...]
+
+
+def blocks_of(bench: Bench, names: Sequence[str]) -> list[Block]:
+    channels = tuple(channel.name for channel in bench.compared)
+    driven = bench.drive.joints if bench.drive is not None else ()
+    alone = all(name.rpartition(".")[0] in driven and name not in bench.places for name in names)
+    if len(driven) < 2 or not alone:
+        return [Block(bench.name, np.arange(len(names)), channels)]
+    blocks = []
+    for joint in driven:
+        own = [place for place, name in enumerate(names) if name.rpartition(".")[0] == joint]
+        seen = tuple(channel.name for channel in bench.compared if channel.joint == joint)
+        if own and seen:
+            blocks.append(Block(joint, np.array(own), seen))
+    return blocks
+
+
+class Objective:
+    """`residuals` are in units of `scale`, one number a channel, which the fit sets to what is left at best."""
+
+    def __init__(self, bench: Bench, logs: Sequence[Log], names: Sequence[str], *, threads: int = 2):
+        self.bench, self.names = bench, tuple(names)
+        self.knobs = [bench.knobs[name] for name in names]
+        self.plant = Plant(bench, logs, names, threads=threads)
+        self.blocks = blocks_of(bench, names)
+        self._kept, channel_of, log_of = {}, [], []
+        frames = self.plant.frames
+        every = max(1, -(-frames // SAMPLES))
+        for number, channel in enumerate(bench.compared):
+            mask = np.zeros((len(logs), frames), bool)
+            for place, track in enumerate(self.plant.tracks):
+                known = np.isfinite(track.measured[channel.name]).all(axis=1)
+                mask[place, : track.frames] = known & (np.arange(track.frames) % every == 0)
+            self._kept[channel.name] = mask
+            width = 3 if channel.of == "turn" else len(channel.elements)
+            many = int(mask.sum()) * width
+            channel_of.append(np.full(many, number))
+            log_of.append(np.repeat(np.nonzero(mask)[0], width))
+        self.channel_of, self.log_of = np.concatenate(channel_of), np.concatenate(log_of)
+        self.scale = np.ones(len(bench.compared))
+
+    @property
+    def start(self) -> np.ndarray:
+        return np.array([float(knob.inward(np.array(knob.value))) for knob in self.knobs])
+
+    def values(self, places: np.ndarray) -> np.ndarray:
+        places = np.atleast_2d(places)
+        return np.stack([knob.outward(places[:, k]) for k, knob in enumerate(self.knobs)], axis=1)
+
+    def raw(self, places: np.ndarray) -> np.ndarray:
+        """(sets, residuals) in the logs' units."""
+        simulated = self.plant.simulate(self.values(places))
+        parts = []
+        for channel in self.bench.compared:
+            rows = simulated[channel.name]
+            measured = np.full(rows.shape[1:], np.nan)
+            for place, track in enumerate(self.plant.tracks):
+                measured[place, : track.frames] = track.measured[channel.name]
+            kept = self._kept[channel.name]
+            off = difference(channel, rows[:, kept], measured[kept][None])
+            parts.append(off.reshape(len(rows), -1))
+        return np.nan_to_num(np.concatenate(parts, axis=1), nan=1e6, posinf=1e6, neginf=-1e6)
+
+    def residuals(self, places: np.ndarray) -> np.ndarray:
+        return self.raw(places) / self.scale[self.channel_of]
+
+    def rescale(self, raw: np.ndarray) -> None:
+        """Measure residuals in units of what is left of each channel now."""
+        floors = np.array([self._floor(number) for number in range(len(self.scale))])
+        for number in range(len(self.scale)):
+            self.scale[number] = max(np.sqrt(np.mean(raw[self.channel_of == number] ** 2)), floors[number])
+
+    def _floor(self, number: int) -> float:
+        """No channel is known better than a tenth of a thousandth of its own swing."""
+        channel = self.bench.compared[number]
+        if channel.of == "turn":
+            return 1e-3
+        rows = np.concatenate([track.measured[channel.name] for track in self.plant.tracks]) / channel.scale
+        return max(1e-4 * float(np.nanmax(rows) - np.nanmin(rows)), 1e-12)
+
+    def of_block(self, block: Block) -> np.ndarray:
+        """Which residuals show this block."""
+        names = [channel.name for channel in self.bench.compared]
+        return np.isin(self.channel_of, [names.index(name) for name in block.channels])
+
+    def jacobian(self, place: np.ndarray, residual: np.ndarray, *, step: float = 2e-3) -> np.ndarray:
+        """(residuals, knobs): one knob of every block is moved at a time, all blocks in the same simulation."""
+        many = max(len(block.knobs) for block in self.blocks)
+        sets, moved = np.repeat(place[None], many, axis=0), np.where(place + step <= 1, step, -step)
+        for block in self.blocks:
+            sets[np.arange(len(block.knobs)), block.knobs] += moved[block.knobs]
+        change = self.residuals(sets) - residual
+        jacobian = np.zeros((len(residual), len(place)))
+        for block in self.blocks:
+            rows = self.of_block(block)
+            jacobian[np.ix_(rows, block.knobs)] = (change[: len(block.knobs), rows] / moved[block.knobs][:, None]).T
+        return jacobian
+
+
+def robust_cost(residuals: np.ndarray) -> np.ndarray:
+    """Squares for small residuals, distances for large ones (pseudo-Huber), summed over the last axis."""
+    return 2 * (np.sqrt(1 + residuals**2) - 1).sum(axis=-1)
+
+
+def robust_weight(residuals: np.ndarray) -> np.ndarray:
+    return 1 / np.sqrt(1 + residuals**2)

@@ -1,0 +1,96 @@
+"""Fit a twin to what was logged. The logs are checked first, then asked which parameters they can tell at all; what
+they can is fitted, with intervals. The patch that is written holds values, the posterior, proposed randomization
+ranges, and where it all comes from."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from twinloop.calibrate.bench import expand, load_bench
+from twinloop.calibrate.check import Checked, check
+from twinloop.calibrate.fit import Fit, calibrate
+from twinloop.cli.arguments import count
+from twinloop.cli.progress import Standing, show_progress
+from twinloop.cli.replay import add_logs, logs_of
+from twinloop.errors import UsageError
+
+EXAMPLES = """\
+examples:
+  twinloop calibrate examples/xl330_bench.yaml --logs logs/bench --out patch.yaml
+  twinloop calibrate examples/xl330_bench.yaml --logs logs/bench --fit coulomb_nm viscous_nms_rad --out patch.yaml
+  twinloop calibrate examples/so101_cell.yaml --logs datasets/teleop --check       # only look at the logs
+  twinloop replay examples/xl330_bench.yaml --patch patch.yaml --logs logs/unseen
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("twin", type=Path, metavar="TWIN", help="a bench file: a model and what the logs' columns mean")
+    add_logs(parser)
+    parser.add_argument(
+        "--fit", nargs="+", metavar="PARAM", help="what to fit: full names, or those of a joint, or of all joints "
+        "(default: what the bench file says)",
+    )  # fmt: skip
+    parser.add_argument("--out", type=Path, default=Path("patch.yaml"), metavar="FILE", help="default: patch.yaml")
+    parser.add_argument("--check", action="store_true", help="only check the logs; fit nothing")
+    parser.add_argument("--anyway", action="store_true", help="fit logs that the check refuses")
+    parser.add_argument(
+        "--seed", type=count(0, (1 << 63) - 1), default=0, metavar="N", help="of the search (default 0)"
+    )
+    parser.add_argument("--threads", type=count(1, 256), default=2, metavar="N", help="of the physics (default 2)")
+
+
+def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    bench = load_bench(args.twin)
+    names = bench.fit
+    if args.fit:
+        names = expand(tuple(args.fit), bench.knobs, lambda problem: UsageError(f"--fit {problem}"))
+    checked = check(bench, logs_of(bench, args.logs))
+    _tell_findings(console, checked)
+    if not args.anyway:
+        checked.refuse()
+    findings = [{"severity": f.severity, "kind": f.kind, "where": f.where, "said": f.said} for f in checked.findings]
+    if args.check:
+        return {"logs": len(checked.logs), "findings": findings, "delay_s": checked.delay_s}
+    with show_progress(console, f"calibrating {bench.name}") as show:
+        fit = calibrate(
+            bench, checked, names, seed=args.seed, threads=args.threads,
+            told=lambda doing, done, total: show(Standing(done, total, doing)),
+        )  # fmt: skip
+    fit.patch.write(args.out)
+    _summarise(console, fit, args.out)
+    patch = fit.patch
+    return {
+        "patch": str(args.out),
+        "logs": {"fitted": list(fit.used), "held_out": list(fit.held_out)},
+        "findings": findings,
+        "fitted": {
+            n: {"value": f.value, "low": f.low, "high": f.high, "unit": f.unit} for n, f in patch.fitted.items()
+        },
+        "unknown": {n: {"reason": u.reason, "reveals": u.reveals} for n, u in patch.unknown.items()},
+        "randomization": {name: list(ends) for name, ends in patch.ranges.items()},
+        "residual": patch.provenance.residual,
+        "spread": {name: list(ends) for name, ends in patch.spread.items()},
+    }
+
+
+def _tell_findings(console: Console, checked: Checked) -> None:
+    for finding in checked.findings:
+        if finding.severity != "note":
+            console.print(f"{finding.severity}: {finding}", markup=False)
+
+
+def _summarise(console: Console, fit: Fit, out: Path) -> None:
+    table = Table(title=f"What {len(fit.used)} logs tell", title_justify="left")
+    for heading in ("parameter", "value", "90 % interval", "unit"):
+        table.add_column(heading, justify="left" if heading in ("parameter", "unit") else "right")
+    for name, found in fit.patch.fitted.items():
+        table.add_row(name, f"{found.value:.4g}", f"{found.low:.4g} to {found.high:.4g}", found.unit)
+    console.print(table)
+    for name, unknown in fit.patch.unknown.items():
+        console.print(f"not known: {name}: {unknown.reason}. {unknown.reveals} would tell.", markup=False)
+    for name, residual in fit.patch.provenance.residual.items():
+        console.print(f"left of {name}: MAE {residual['mae']:.4g}, RMSE {residual['rmse']:.4g}", markup=False)
+    console.print(f"patch  {out}", markup=False)

@@ -1,0 +1,152 @@
+"""SO-101, the printed arm with five joints and a gripper on Feetech STS3215 servos, in primitive geometry.
+
+Sources
+- Kinematics, joint ranges, masses, centres of mass, inertias: The Robot Studio, SO-ARM100 repository,
+  Simulation/SO101, the model with zero in the middle of every joint's range ("new calibration"), Apache-2.0.
+- Servo: Feetech STS3215 data sheet (7.4 V: 1.9 N·m stall, 5.5 rad/s without load; 4096 steps a turn).
+- Stiffness, braking and friction of the servos: fitted by `twinloop calibrate` to teleoperation logs.
+
+lerobot tells positions in a unit of its own: -100 to 100 over each joint's calibrated range, 0 to 100 for the gripper.
+`radians_per_unit` is what such a unit is worth.
+"""
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from twinloop.twin.robot import Gripper, Robot
+
+ORANGE, DARK = (0.95, 0.62, 0.2, 1.0), (0.13, 0.13, 0.14, 1.0)
+COLLIDES = {"contype": 1, "conaffinity": 0}
+SHOWN = {"contype": 0, "conaffinity": 0}
+
+STEPS_PER_TURN = 4096
+STALL_TORQUE_NM = 1.9
+NO_LOAD_SPEED_RAD_S = 5.5
+
+
+@dataclass(frozen=True)
+class Link:
+    """One link: where its joint frame sits in the parent's (the joint turns about z), its range, what it weighs.
+
+    `inertia` is xx, yy, zz, xy, xz, yz about the centre of mass, in the joint frame.
+    """
+
+    body: str
+    joint: str
+    offset_m: tuple[float, float, float]
+    quat: tuple[float, float, float, float]
+    range_rad: tuple[float, float]
+    mass_kg: float
+    com_m: tuple[float, float, float]
+    inertia: tuple[float, float, float, float, float, float]
+
+
+_S = 0.5**0.5
+LINKS = (
+    Link("shoulder", "shoulder_pan", (0.0388353, 0, 0.0624), (0, 0, -1, 0), (-1.91986, 1.91986), 0.100006,
+         (-0.0307604, 0, -0.0252713), (8.3759e-5, 8.10403e-5, 2.39783e-5, 0, -1.16342e-6, 0)),
+    Link("upper_arm", "shoulder_lift", (-0.0303992, -0.0182778, -0.0542), (0.5, -0.5, -0.5, -0.5),
+         (-1.74533, 1.74533), 0.103, (-0.0898471, -0.00838224, 0.0184089),
+         (4.08002e-5, 1.47318e-4, 1.42487e-4, -1.97819e-5, 0, 0)),
+    Link("lower_arm", "elbow_flex", (-0.11257, -0.028, 0), (_S, 0, 0, _S), (-1.69, 1.69), 0.104,
+         (-0.0980701, 0.00324376, 0.0182831), (2.87438e-5, 1.59844e-4, 1.4529e-4, 7.41152e-6, 1.26409e-6, 0)),
+    Link("wrist", "wrist_flex", (-0.1349, 0.0052, 0), (_S, 0, 0, -_S), (-1.65806, 1.65806), 0.079,
+         (-0.000103312, -0.0386143, 0.0281156), (3.68263e-5, 2.5391e-5, 2.1e-5, 0, 0, 3.6412e-6)),
+    Link("hand", "wrist_roll", (0, -0.0611, 0.0181), (0.0172091, -0.0172091, 0.706897, 0.706897),
+         (-2.74385, 2.84121), 0.087, (0.000213627, 0.000245138, -0.025187),
+         (2.75087e-5, 4.33657e-5, 3.45059e-5, -3.35241e-7, -5.7352e-6, 0)),
+    Link("moving_jaw", "gripper", (0.0202, 0.0188, -0.0234), (_S, _S, 0, 0), (-0.174533, 1.74533), 0.012,
+         (-0.00157495, -0.0300244, 0.0192755), (6.61427e-6, 1.89032e-6, 5.28738e-6, -3.19807e-7, 0, 0)),
+)  # fmt: skip
+
+# What is seen of each link: (radius, from, to, colour, does it touch things), in the joint frame.
+CAPSULES = (
+    ((0.022, (-0.03, 0, -0.045), (-0.03, 0, -0.01), DARK, False),),
+    ((0.02, (-0.01, 0, 0.018), (-0.1, 0, 0.018), ORANGE, False), (0.016, (-0.113, -0.028, 0), (-0.113, -0.028, 0.036),
+     DARK, False)),
+    ((0.018, (-0.01, 0, 0.018), (-0.12, 0.005, 0.018), ORANGE, False), (0.016, (-0.135, 0.005, 0), (-0.135, 0.005,
+     0.036), DARK, False)),
+    ((0.02, (0, -0.02, 0.02), (0, -0.045, 0.024), DARK, True),),
+    ((0.02, (0.004, 0, -0.01), (0.004, 0, -0.04), DARK, True),),
+    ((0.008, (0, 0, 0.019), (0, -0.02, 0.019), ORANGE, False),),
+)  # fmt: skip
+
+# Of the servos, as seen at the joint.
+STIFFNESS_NM_RAD = 15.0
+BRAKING_NMS_RAD = 0.9
+FRICTION_NM = 0.08
+MOTOR_INERTIA_KGM2 = 0.028  # as The Robot Studio's model has it
+
+
+def radians_per_unit(range_steps: int, *, units: float = 200.0) -> float:
+    """What a unit of lerobot's is worth for a joint calibrated over this many encoder steps (gripper: 100 units)."""
+    return range_steps * 2 * np.pi / STEPS_PER_TURN / units
+
+
+def build() -> mujoco.MjSpec:
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    parent = spec.worldbody.add_body(name="base")
+    parent.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.05, 0.04, 0.03], pos=[0.01, 0, 0.03], rgba=DARK, **SHOWN)
+    for link, capsules in zip(LINKS, CAPSULES, strict=True):
+        parent = _add_link(spec, parent, link, capsules)
+    _add_jaws(spec)
+    return spec
+
+
+def _add_link(spec: mujoco.MjSpec, parent: mujoco.MjsBody, link: Link, capsules) -> mujoco.MjsBody:
+    body = parent.add_body(name=link.body, pos=link.offset_m, quat=link.quat)
+    body.explicitinertial = True
+    body.mass, body.ipos, body.fullinertia = link.mass_kg, link.com_m, link.inertia
+    body.add_joint(
+        name=link.joint, axis=[0, 0, 1], range=link.range_rad, armature=MOTOR_INERTIA_KGM2, frictionloss=FRICTION_NM
+    )
+    for radius, start, end, colour, touches in capsules:
+        body.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_CAPSULE, size=[radius, 0, 0], fromto=[*start, *end], rgba=colour,
+            mass=0, **(COLLIDES if touches else SHOWN),
+        )  # fmt: skip
+    servo = spec.add_actuator(name=link.joint, target=link.joint, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+    servo.set_to_position(kp=STIFFNESS_NM_RAD, kv=BRAKING_NMS_RAD)
+    servo.ctrlrange, servo.forcerange = link.range_rad, (-STALL_TORQUE_NM, STALL_TORQUE_NM)
+    return body
+
+
+def _add_jaws(spec: mujoco.MjSpec) -> None:
+    """The finger tips: one is part of the hand, the other swings about the gripper's joint."""
+    hand, jaw = spec.body("hand"), spec.body("moving_jaw")
+    box = mujoco.mjtGeom.mjGEOM_BOX
+    hand.add_geom(
+        name="fixed_pad", type=box, size=[0.004, 0.008, 0.03], pos=[-0.014, 0, -0.075], rgba=ORANGE, mass=0, **COLLIDES
+    )
+    jaw.add_geom(
+        name="moving_pad", type=box, size=[0.004, 0.03, 0.008], pos=[-0.018, -0.055, 0.019], rgba=ORANGE, mass=0,
+        **COLLIDES,
+    )  # fmt: skip
+    # z out of the hand, the jaw closes along y.
+    hand.add_site(name="tool", pos=[-0.0079, 0, -0.0981], quat=[0, _S, -_S, 0], size=[0.004, 0.004, 0.004])
+
+
+SO101 = Robot(
+    name="so101",
+    build=build,
+    arm_joints=tuple(link.joint for link in LINKS[:5]),
+    arm_actuators=tuple(link.joint for link in LINKS[:5]),
+    gripper=Gripper(
+        joints=("gripper",),
+        actuator="gripper",
+        finger_bodies=("hand", "moving_jaw"),
+        open=1.2,
+        closed=-0.17,
+        open_control=1.2,
+        closed_control=-0.17,
+        unit="rad",
+    ),
+    tool_site="tool",
+    home_rad=(0.0, -0.9, 0.9, 0.9, 0.0),
+    velocity_limits_rad_s=(NO_LOAD_SPEED_RAD_S,) * 5,
+    torque_limits_nm=(STALL_TORQUE_NM,) * 5,
+    reach_m=0.36,
+)
