@@ -20,6 +20,8 @@ from twinloop.twin.robots import robots
 from twinloop.twin.robots.mjcf import checked_files
 
 Of = Literal["position", "velocity", "place", "turn", "linear_velocity", "angular_velocity"]
+Search = Literal["slopes", "population"]
+"""How knobs are found: downhill, or, where motion is chaotic and slopes say nothing, by a population."""
 WIDTH: dict[str, int] = {
     "position": 1,
     "velocity": 1,
@@ -101,6 +103,7 @@ class Bench:
     constants: dict[str, tuple[Place, ...]]
     fit: tuple[str, ...]
     digest: str
+    search: Search = "slopes"
 
     @property
     def compared(self) -> tuple[Channel, ...]:
@@ -152,6 +155,7 @@ def load_bench(path: Path) -> Bench:
         constants=constants,
         fit=_read_fit(root, knobs),
         digest=_digest(value, sources),
+        search=root.one_of("search", "slopes", {word: word for word in get_args(Search)}),
     )
     root.finish()
     if not bench.compared:

@@ -9,6 +9,10 @@ HALF_CHI2_90 = 1.3528
 """Half the 90 % quantile of chi² with one degree of freedom: how much log-likelihood an end of the interval costs."""
 
 
+TAIL = 1.6449
+"""Deviations of a normal distribution between which nine of ten lie."""
+
+
 @dataclass(frozen=True)
 class Estimate:
     value: float
@@ -19,14 +23,36 @@ class Estimate:
         return Estimate(self.value * factor, self.low * factor, self.high * factor)
 
 
-def within(estimates: Iterable[Estimate]) -> Estimate:
-    """One number for several sensors of a kind: the middle one, between the least and the most any of them may be."""
+def together(estimates: Iterable[Estimate]) -> tuple[Estimate, Estimate]:
+    """Several sensors of a kind: (what they have in the mean, between which values one of them lies).
+
+    As for studies of one quantity that may differ from place to place (DerSimonian and Laird): what estimates differ
+    by beyond their own errors is a difference between sensors, and widens the second interval, not the first. By
+    logarithms, unless one of them may be nothing.
+    """
     found = list(estimates)
-    return Estimate(
-        float(np.median([each.value for each in found])),
-        min(each.low for each in found),
-        max(each.high for each in found),
-    )
+    ends = np.array([(each.value, each.low, each.high) for each in found])
+    logs = bool((ends[:, 1] > 0).all())
+    middle, low, high = (np.log(ends) if logs else ends).T
+    error = np.maximum((high - low) / (2 * TAIL), 1e-12 * np.abs(middle).max() + 1e-300)
+    # Near nothing an error shrinks with the value it is of: weighed by it, the smallest would win.
+    weight = 1 / error**2 if logs else np.ones(len(found))
+    mean = float(weight @ middle / weight.sum())
+    scatter = float((1 / error**2) @ (middle - mean) ** 2) - (len(found) - 1)
+    norm = float((1 / error**2).sum() - (error**-4.0).sum() / (error**-2.0).sum())
+    between = max(scatter / norm, 0.0) if len(found) > 1 and norm > 0 else 0.0
+    if logs:
+        weight = 1 / (error**2 + between)
+        mean = float(weight @ middle / weight.sum())
+    of_mean = float(np.sqrt((weight**2 @ (error**2 + between)) / weight.sum() ** 2))
+    of_one = float(np.hypot(of_mean, np.sqrt(between)))
+
+    def interval(width: float) -> Estimate:
+        if logs:
+            return Estimate(*(float(np.exp(mean + sign * TAIL * width)) for sign in (0, -1, 1)))
+        return Estimate(*(max(mean + sign * TAIL * width, 0.0) for sign in (0, -1, 1)))
+
+    return interval(of_mean), interval(of_one)
 
 
 def profiled(log_likelihood: Callable[[float], float], places: Iterable[float]) -> Estimate:

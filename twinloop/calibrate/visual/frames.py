@@ -61,6 +61,7 @@ def _of_camera(paths: list[Path], camera: str) -> list[Path]:
 
 def _runs_of_film(path: Path, count: int, height: int, width: int) -> list[Run]:
     import av
+    import av.error
 
     runs, kept = [], []
     try:
@@ -91,6 +92,7 @@ def _runs_of_pictures(paths: list[Path], count: int, height: int, width: int) ->
 
 def _picture(path: Path, height: int, width: int) -> np.ndarray:
     import av
+    import av.error
 
     try:
         with av.open(str(path)) as file:
@@ -102,6 +104,7 @@ def _picture(path: Path, height: int, width: int) -> np.ndarray:
 def fitted(rgb: np.ndarray, height: int, width: int) -> np.ndarray:
     """Cut to the twin's shape about the middle, and shrunk by means of areas, as for a policy's input."""
     import av
+    import av.error
 
     tall, wide = rgb.shape[:2]
     if (tall, wide) == (height, width):
