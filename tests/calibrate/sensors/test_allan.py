@@ -33,9 +33,9 @@ def test_noise_and_walk_are_found_over_twenty_truths():
         walks += found.walk.low <= white * walk <= found.walk.high
         flickers += found.instability is not None
         assert found.random_walk.value == pytest.approx(found.white.value / np.sqrt(50))
-    assert whites >= 16
-    assert walks >= 16
-    assert flickers <= 4
+    # Of 40 intervals of 90 % that many hold, but for one run in a hundred.
+    assert whites + walks >= 31
+    assert flickers <= 2
 
 
 def test_no_walk_may_be_none():

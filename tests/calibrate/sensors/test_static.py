@@ -19,12 +19,12 @@ TRUTH = {
     "encoder_noise_mrad": 0.9, "encoder_step_mrad": 1.534, "force_noise_n": 0.12, "torque_noise_nm": 0.006,
     "force_drift_n": 0.7, "accelerometer_noise_m_s2": 0.03, "gyro_noise_mrad_s": 1.3, "imu_walk_per_s": 0.4,
 }  # fmt: skip
-LOGS = 12
+LOGS = 6
 
 
 @pytest.fixture(scope="module")
 def at_rest(twin: Twin, tmp_path_factory) -> Path:
-    """What an arm that stands still would log, in twelve episodes."""
+    """What an arm that stands still would log, in six episodes."""
     whole = assemble(twin.robot, twin.task, twin.object, wrist_sensors=True)
     draws = Sampler({name: Constant(value) for name, value in TRUTH.items()}, seed=3).draw(0, LOGS)
     arrays = {}

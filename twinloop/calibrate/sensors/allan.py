@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.calibrate.sensors.estimate import HALF_CHI2_90, Estimate, profiled
+from twinloop.calibrate.sensors.estimate import Estimate, profiled
 
 FEWEST = 64
+FLICKER_SHOWS = 3.3  # of log-likelihood: one log in a hundred without any shows as much by chance
 LONE, BINS = 64, 240  # the slowest frequencies each for itself, the others in bins: the spectrum is smooth
 
 
@@ -47,7 +48,7 @@ def imu_noise(readings: np.ndarray, rate_hz: float) -> ImuNoise:
     """Of one axis: (frames,) readings."""
     spectrum = _Spectrum(np.asarray(readings, float))
     flat, flickering = spectrum.best(flicker=False), spectrum.best(flicker=True)
-    seen = flickering[0] - flat[0] > HALF_CHI2_90
+    seen = flickering[0] - flat[0] > FLICKER_SHOWS
     start = (flickering if seen else flat)[1]
     white = profiled(lambda value: spectrum.profile(0, value, start, seen), _around(start[0], 1.5, 9))
     walk = profiled(lambda value: spectrum.profile(1, value, start, seen), _from_zero(start[1], spectrum.most_walk))

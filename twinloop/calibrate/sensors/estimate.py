@@ -32,9 +32,12 @@ def together(estimates: Iterable[Estimate]) -> tuple[Estimate, Estimate]:
     """
     found = list(estimates)
     ends = np.array([(each.value, each.low, each.high) for each in found])
+    if len(found) == 1 or (ends[:, 1] == ends[:, 2]).all():
+        known = Estimate(float(np.median(ends[:, 0])), float(ends[:, 1].min()), float(ends[:, 2].max()))
+        return known, known
     logs = bool((ends[:, 1] > 0).all())
     middle, low, high = (np.log(ends) if logs else ends).T
-    error = np.maximum((high - low) / (2 * TAIL), 1e-12 * np.abs(middle).max() + 1e-300)
+    error = np.maximum((high - low) / (2 * TAIL), 1e-9 * np.abs(middle).max() + 1e-30)
     # Near nothing an error shrinks with the value it is of: weighed by it, the smallest would win.
     weight = 1 / error**2 if logs else np.ones(len(found))
     mean = float(weight @ middle / weight.sum())

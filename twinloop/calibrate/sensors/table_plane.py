@@ -8,6 +8,7 @@ from twinloop.calibrate.sensors.pcd import Scan
 from twinloop.errors import DatasetError
 
 TRIES = 300
+SCATTER = 7.0
 NEAR_SHARE = 0.008  # of the square of the distance in metres, in metres: three steps of a first Kinect
 
 
@@ -37,14 +38,17 @@ def table_plane(scan: Scan, *, rng: np.random.Generator) -> Plane:
             found = np.linalg.solve(_rays(triple), 1 / triple[:, 2])
         except np.linalg.LinAlgError:
             continue
-        count = int(_near(some, found).sum())
+        count = int(_near(some, found, NEAR_SHARE).sum())
         if count > most:
             best, most = found, count
-    for _ in range(5):
-        near = cloud[_near(cloud, best)]
+    share = NEAR_SHARE
+    for _ in range(6):
+        near = cloud[_near(cloud, best, share)]
         best = np.linalg.lstsq(_rays(near), 1 / near[:, 2], rcond=None)[0]
+        # A noisy camera's own scatter must not be cut: only what is far beyond it is something else.
+        share = max(NEAR_SHARE, SCATTER * 1.4826 * float(np.median(np.abs(_off(near, best)))))
     on_it = np.zeros(seen.shape, bool)
-    on_it[seen] = _near(cloud, best)
+    on_it[seen] = _near(cloud, best, share)
     height, width = seen.shape
     # Every pixel's ray, also of those without depth: x/z and y/z are linear in column and row.
     across = _line(np.broadcast_to(np.arange(width), seen.shape)[seen], cloud[:, 0] / cloud[:, 2])
@@ -60,9 +64,13 @@ def _rays(points: np.ndarray) -> np.ndarray:
     return points / points[:, 2:]
 
 
-def _near(points: np.ndarray, plane: np.ndarray) -> np.ndarray:
-    expected = 1 / np.maximum(_rays(points) @ plane, 1e-6)
-    return np.abs(points[:, 2] - expected) < NEAR_SHARE * points[:, 2] ** 2
+def _near(points: np.ndarray, plane: np.ndarray, share: float) -> np.ndarray:
+    return np.abs(_off(points, plane)) < share
+
+
+def _off(points: np.ndarray, plane: np.ndarray) -> np.ndarray:
+    """How far off the plane along the axis, as a share of the square of the distance."""
+    return (points[:, 2] - 1 / np.maximum(_rays(points) @ plane, 1e-6)) / points[:, 2] ** 2
 
 
 def _line(places: np.ndarray, values: np.ndarray) -> tuple[float, float]:
