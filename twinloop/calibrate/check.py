@@ -243,18 +243,18 @@ def _of_following(bench: Bench, tracks: list[Track]) -> tuple[list[Finding], dic
             )
             found.append(Finding("warning", "excitation", channel.name, said))
             continue
-        if own < -0.3:
-            found.append(
-                Finding("refused", "sign", channel.name, "moves against its command: wrong sign of one of the two")
-            )
-            continue
         others = {g: likeness[channel.joint, g][1] for g in goals if g != channel.joint}
         rival = max(others, key=lambda g: others[g]) if others else ""
-        if rival and others[rival] > 0.7 and own < 0.6 * others[rival]:
+        if rival and others[rival] > 0.7 and others[rival] > abs(own) + 0.05:
             back = likeness[rival, channel.joint][1] if any(m.joint == rival for m in measured) else 0.0
             said = f"follows the command of {rival} ({others[rival]:.2f}), not its own ({own:.2f})"
             said += f", and {rival} that of {channel.joint}: swapped" if back > 0.5 else ": swapped columns?"
             found.append(Finding("refused", "swapped", channel.name, said))
+            continue
+        if own < -0.3:
+            found.append(
+                Finding("refused", "sign", channel.name, "moves against its command: wrong sign of one of the two")
+            )
             continue
         if own > 0.6 and not 0.08 < slope < 4:
             hint = _factor(slope) or _factor(1 / slope)

@@ -8,9 +8,9 @@ import numpy as np
 from twinloop import __version__
 from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.check import Checked
-from twinloop.calibrate.identify import beforehand, unknown_of
+from twinloop.calibrate.identify import beforehand, unidentified
 from twinloop.calibrate.logs import Log
-from twinloop.calibrate.objective import Objective
+from twinloop.calibrate.objective import Objective, robust_cost
 from twinloop.calibrate.patch import Fitted, Provenance, TwinPatch, Unknown
 from twinloop.calibrate.posterior import Posterior, fitted_of, left_over, posterior_of, samples_of
 from twinloop.calibrate.replay import held_against
@@ -23,7 +23,8 @@ BUDGET_STEPS = 24_000
 others show what is left."""
 LONGEST_S = 20.0
 COARSE_POINTS, COARSE_STEPS = 32, 6_000
-ROUNDS = 22
+STARTS = 2
+ROUNDS = 24
 FOLDS = 3
 FOLD_ROUNDS = 3
 
@@ -60,17 +61,17 @@ def calibrate(
         raise UsageError(f"none of the asked parameters can be known from these logs: {told_why}")
     if len(known) < len(names):
         objective = Objective(bench, used, known, threads=threads)
-    place = _begin(bench, used, known, seed=seed, threads=threads, told=told)
-    optimum = _descend(objective, place, ROUNDS, told)
+    found = _look_around(bench, used, known, seed=seed, threads=threads, told=told)
+    optimum = _descend(objective, [objective.start, *found], ROUNDS, told)
     posterior = posterior_of(objective, optimum)
-    lost = unknown_of(objective, posterior.sensitivity)
+    lost = unidentified(objective, posterior.information)
     if lost and len(lost) < len(known):
         # What turned out not to be known goes back to the bench's value, and the others are found again beside it.
         unknown |= lost
         stay = [k for k, name in enumerate(known) if name not in lost]
         known = [known[k] for k in stay]
         objective = Objective(bench, used, known, threads=threads)
-        optimum = _descend(objective, optimum.place[stay], ROUNDS // 2, told)
+        optimum = _descend(objective, [optimum.place[stay]], ROUNDS // 2, told)
         posterior = posterior_of(objective, optimum)
     spread = _spread(bench, objective, optimum, used, rest, threads=threads, told=told)
     patch = _patch(bench, checked, objective, optimum, posterior, unknown, spread, seed=seed)
@@ -87,21 +88,27 @@ def divided(bench: Bench, logs: Sequence[Log], steps: int) -> tuple[list[Log], l
     return used, [log for place, log in enumerate(logs) if place not in chosen]
 
 
-def _begin(
+def _look_around(
     bench: Bench, logs: list[Log], names: list[str], *, seed: int, threads: int, told: Told | None
-) -> np.ndarray:
+) -> list[np.ndarray]:
     """The best of a coarse look over the whole box, on few logs."""
     few, _ = divided(bench, logs, COARSE_STEPS)
     objective = Objective(bench, few, names, threads=threads)
-    return coarse(objective, seed=seed, points=COARSE_POINTS, told=_of(told, "looking around"))
+    return coarse(objective, seed=seed, points=COARSE_POINTS, best=STARTS, told=_of(told, "looking around"))
 
 
-def _descend(objective: Objective, place: np.ndarray, rounds: int, told: Told | None) -> Optimum:
-    objective.rescale(objective.raw(place)[0])
-    first = downhill(objective, place, rounds=rounds // 3, told=_of(told, "fitting"))
+def _descend(objective: Objective, starts: list[np.ndarray], rounds: int, told: Told | None) -> Optimum:
+    """Downhill a little from every start, then all the way from where each block got lowest."""
+    objective.rescale(objective.raw(starts[0])[0])
+    reached = [downhill(objective, start, rounds=rounds // 3, told=_of(told, "fitting")) for start in starts]
+    place = reached[0].place.copy()
+    for block in objective.blocks:
+        rows = objective.of_block(block)
+        lowest = min(reached, key=lambda optimum: float(robust_cost(optimum.residual[rows])))
+        place[block.knobs] = lowest.place[block.knobs]
     # What counts as large is judged anew once the worst is mended.
-    objective.rescale(objective.raw(first.place)[0])
-    return downhill(objective, first.place, rounds=rounds - rounds // 3, told=_of(told, "fitting closely"))
+    objective.rescale(objective.raw(place)[0])
+    return downhill(objective, place, rounds=rounds - rounds // 3, told=_of(told, "fitting closely"))
 
 
 def _of(told: Told | None, doing: str) -> Callable[[int, int], None] | None:

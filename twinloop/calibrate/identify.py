@@ -4,9 +4,6 @@ A knob is known where the logs narrow it down well below its bounds. One that ha
 that another knob can stand in for, is not: it is named with the reason, and never told as a number.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
 from twinloop.calibrate.objective import Objective
@@ -17,28 +14,34 @@ KNOWN_STD = 0.2
 FAINT = 1e-6
 
 
-@dataclass(frozen=True)
-class Sensitivity:
-    """`std`: how well each knob could be known, in shares of its bounds. `alone`: if all others were known.
-    `partner`: the knob it is most confused with."""
+def unidentified(objective: Objective, information: np.ndarray) -> dict[str, Unknown]:
+    """The knobs that are not known well enough to be told, and why, from the information about their places.
 
-    names: tuple[str, ...]
-    std: np.ndarray
-    alone: np.ndarray
-    partner: tuple[str, ...]
-
-
-def sensitivity(names: Sequence[str], curve: np.ndarray) -> Sensitivity:
-    """From the curvature of the log-likelihood in places (the Fisher information)."""
-    many = len(names)
-    # A uniform prior over the bounds has a variance of 1/12.
-    whole = curve + 12 * np.eye(many)
-    covariance = np.linalg.inv(whole)
-    std = np.sqrt(np.diag(covariance))
-    alone = 1 / np.sqrt(np.diag(whole))
-    likeness = np.abs(covariance / np.outer(std, std)) - np.eye(many)
-    partner = tuple(names[int(np.argmax(row))] if many > 1 and row.max() > 0.5 else "" for row in likeness)
-    return Sensitivity(tuple(names), std, alone, partner)
+    One at a time, the least known first: of two that stand in for each other, the other is known once one is given.
+    """
+    names = objective.names
+    left = list(range(len(names)))
+    unknown: dict[str, Unknown] = {}
+    while left:
+        # A uniform prior over the bounds has a variance of 1/12.
+        whole = information[np.ix_(left, left)] + 12 * np.eye(len(left))
+        covariance = np.linalg.inv(whole)
+        std = np.sqrt(np.diag(covariance))
+        worst = int(np.argmax(std))
+        if std[worst] <= KNOWN_STD:
+            break
+        likeness = np.abs(covariance[worst]) / (std[worst] * std)
+        likeness[worst] = 0
+        knob = objective.knobs[left[worst]]
+        if 1 / np.sqrt(whole[worst, worst]) > KNOWN_STD:
+            reason = "changing it over its whole range hardly changes what these logs measured"
+        elif likeness.max(initial=0) > 0.5:
+            reason = f"these logs cannot tell it from {names[left[int(np.argmax(likeness))]]}"
+        else:
+            reason = "these logs cannot tell it from several others together"
+        unknown[knob.name] = Unknown(reason, knob.reveals)
+        del left[worst]
+    return unknown
 
 
 def beforehand(objective: Objective, *, seed: int, points: int = 3) -> dict[str, Unknown]:
@@ -47,42 +50,18 @@ def beforehand(objective: Objective, *, seed: int, points: int = 3) -> dict[str,
     Looked at from several places, since a knob may be silent where another is zero: it is only given up if it is
     silent everywhere.
     """
-    noise = noise_floors(objective)
     rng = np.random.default_rng(seed)
     start = objective.start
-    best: Sensitivity | None = None
+    objective.scale = noise_floors(objective)
+    unknown: dict[str, Unknown] | None = None
     for point in range(points):
         place = start if point == 0 else np.clip(start + rng.uniform(-0.25, 0.25, len(start)), 0.02, 0.98)
-        objective.scale = noise.copy()
         slope = objective.jacobian(place, objective.residuals(place)[0])
-        found = sensitivity(objective.names, slope.T @ slope)
-        if best is None:
-            best = found
-        else:
-            better = found.std < best.std
-            best = Sensitivity(
-                best.names,
-                np.where(better, found.std, best.std),
-                np.minimum(found.alone, best.alone),
-                tuple(n if b else o for n, o, b in zip(found.partner, best.partner, better, strict=True)),
-            )
-    assert best is not None
-    return unknown_of(objective, best)
-
-
-def unknown_of(objective: Objective, found: Sensitivity) -> dict[str, Unknown]:
-    """The knobs that are not known well enough to be told, and why."""
-    unknown = {}
-    for place, name in enumerate(found.names):
-        if found.std[place] <= KNOWN_STD:
-            continue
-        knob = objective.knobs[place]
-        if found.alone[place] > KNOWN_STD:
-            reason = "changing it over its whole range hardly changes what these logs measured"
-        else:
-            reason = f"these logs cannot tell it from {found.partner[place] or 'other knobs'}"
-        unknown[name] = Unknown(reason, knob.reveals)
-    return unknown
+        here = unidentified(objective, slope.T @ slope)
+        unknown = here if unknown is None else {name: why for name, why in unknown.items() if name in here}
+        if not unknown:
+            break
+    return unknown or {}
 
 
 def noise_floors(objective: Objective) -> np.ndarray:

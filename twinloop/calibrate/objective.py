@@ -46,7 +46,7 @@ class Objective:
     """`residuals` are in units of `scale`, one number a channel, which the fit sets to what is left at best."""
 
     def __init__(self, bench: Bench, logs: Sequence[Log], names: Sequence[str], *, threads: int = 2):
-        self.bench, self.names = bench, tuple(names)
+        self.bench, self.names, self.threads = bench, tuple(names), threads
         self.knobs = [bench.knobs[name] for name in names]
         self.plant = Plant(bench, logs, names, threads=threads)
         self.blocks = blocks_of(bench, names)

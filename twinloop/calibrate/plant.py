@@ -40,18 +40,23 @@ class Track:
 
 def column_of(log: Log, channel: Channel) -> np.ndarray:
     """The logged values of a channel, in the log's own units."""
+    return log.columns[channel.column][:, places_of(log, channel)]
+
+
+def places_of(log: Log, channel: Channel) -> list[int]:
+    """Which elements of its column a channel is."""
     if channel.column not in log.columns:
         raise DatasetError(f"{log.name}: has no column {channel.column!r}; it has {', '.join(sorted(log.columns))}")
-    column, names = log.columns[channel.column], log.names.get(channel.column, ())
+    wide, names = log.columns[channel.column].shape[1], log.names.get(channel.column, ())
     places = []
     for element in channel.elements:
         if isinstance(element, str) and element not in names:
             known = ", ".join(names) or "none"
             raise DatasetError(f"{log.name}: {channel.column} has no element named {element!r}; its names: {known}")
         places.append(names.index(element) if isinstance(element, str) else int(element))
-    if max(places) >= column.shape[1]:
-        raise DatasetError(f"{log.name}: {channel.column} has {column.shape[1]} elements, not {max(places) + 1}")
-    return column[:, places]
+    if max(places) >= wide:
+        raise DatasetError(f"{log.name}: {channel.column} has {wide} elements, not {max(places) + 1}")
+    return places
 
 
 def track_of(bench: Bench, log: Log) -> Track:

@@ -1,8 +1,8 @@
 """What is known after a fit, as a distribution, and what that predicts: bands around a replay.
 
 Near its best place the likelihood is taken as normal (Laplace). Residuals of neighbouring frames are not independent,
-so each counts for less; and where the logs disagree with each other about a knob, its spread grows to what they
-disagree by (a sandwich over logs).
+so each counts for less; where the logs disagree with each other about a knob, its spread grows to what they disagree
+by (a sandwich over logs); and that recordings begin a sensor's error away from where they say is part of it.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from twinloop.calibrate.bench import Bench
-from twinloop.calibrate.identify import Sensitivity, sensitivity
+from twinloop.calibrate.identify import noise_floors
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.objective import Objective, robust_weight
 from twinloop.calibrate.patch import Fitted, TwinPatch
-from twinloop.calibrate.plant import Plant
+from twinloop.calibrate.plant import Plant, places_of
 from twinloop.calibrate.replay import Replay, difference, held_against
 from twinloop.calibrate.search import Optimum
 
@@ -28,12 +28,12 @@ FEW_LOGS = 5
 
 @dataclass(frozen=True)
 class Posterior:
-    """Normal in places (0 to 1 over a knob's bounds), cut at the bounds."""
+    """Normal in places (0 to 1 over a knob's bounds), cut at the bounds. `information`: what the logs alone say."""
 
     names: tuple[str, ...]
     place: np.ndarray
     covariance: np.ndarray
-    sensitivity: Sensitivity
+    information: np.ndarray
 
 
 def posterior_of(objective: Objective, optimum: Optimum) -> Posterior:
@@ -44,20 +44,47 @@ def posterior_of(objective: Objective, optimum: Optimum) -> Posterior:
     memory = _memory(objective, optimum.residual)
     fisher = curve / (variance * memory)
     many = len(objective.names)
-    covariance = np.linalg.inv(fisher + 12 * np.eye(many))
+    prior = 12 * np.eye(many)
+    covariance = np.linalg.inv(fisher + prior)
+    bread = np.linalg.inv(curve + variance * memory * prior)
     logs = len(objective.plant.tracks)
+    spread = np.diag(covariance) + np.diag(
+        bread @ _scatter(objective, slope, weight * _shaken(objective, optimum)) @ bread
+    )
     if logs >= FEW_LOGS:
-        score = slope * (weight * optimum.residual)[:, None]
-        by_log = np.stack([score[objective.log_of == log].sum(axis=0) for log in range(logs)])
-        bread = np.linalg.inv(curve + 12 * variance * memory * np.eye(many))
-        sandwich = bread @ (by_log.T @ by_log) @ bread * logs / max(logs - 1, 1)
-        wider = np.sqrt(np.maximum(np.diag(sandwich) / np.diag(covariance), 1.0))
-        # Never wider than the bounds leave room for.
-        wider = np.minimum(wider, 0.29 / np.sqrt(np.diag(covariance)))
-        covariance = covariance * np.outer(np.maximum(wider, 1.0), np.maximum(wider, 1.0))
-    found = sensitivity(objective.names, fisher)
-    found = replace(found, std=np.maximum(found.std, np.sqrt(np.diag(covariance))))
-    return Posterior(objective.names, optimum.place, covariance, found)
+        # Few logs tell their own scatter badly: the factor of a t distribution with logs - 1 degrees of freedom.
+        unsure = (1 + (TAIL**2 + 1) / (4 * (logs - 1))) ** 2 * logs / (logs - 1)
+        among = np.diag(bread @ _scatter(objective, slope, weight * optimum.residual) @ bread) * unsure
+        spread = np.maximum(spread, among)
+    wider = np.sqrt(np.maximum(spread / np.diag(covariance), 1.0))
+    fisher = fisher / np.outer(wider, wider)
+    return Posterior(objective.names, optimum.place, np.linalg.inv(fisher + prior), fisher)
+
+
+def _scatter(objective: Objective, slope: np.ndarray, weighted: np.ndarray) -> np.ndarray:
+    """Sum over logs of what each pulls at the knobs, squared."""
+    score = slope * weighted[:, None]
+    by_log = np.stack([score[objective.log_of == log].sum(axis=0) for log in range(len(objective.plant.tracks))])
+    return by_log.T @ by_log
+
+
+def _shaken(objective: Objective, optimum: Optimum) -> np.ndarray:
+    """How residuals change if recordings had begun a sensor's error away from where they say: one number too few for
+    every log, which a fit cannot know of and which stays in all that follows."""
+    bench, noise = objective.bench, noise_floors(objective)
+    moved = []
+    for track in objective.plant.tracks:
+        columns = {name: column.copy() for name, column in track.log.columns.items()}
+        log = replace(track.log, columns=columns)
+        for number, channel in enumerate(bench.compared):
+            if channel.of == "position":
+                columns[channel.column][0, places_of(log, channel)] += noise[number]
+        moved.append(log)
+    shaken = Objective(bench, moved, objective.names, threads=objective.threads)
+    shaken.scale = objective.scale
+    if len(shaken.channel_of) != len(objective.channel_of):
+        return np.zeros_like(optimum.residual)
+    return shaken.residuals(optimum.place)[0] - optimum.residual
 
 
 def _memory(objective: Objective, residual: np.ndarray) -> float:

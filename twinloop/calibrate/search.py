@@ -12,6 +12,9 @@ PRIOR_WEIGHT = 0.1
 """A pull towards the bench's own values, of a tenth of a residual for the whole width of the bounds: it decides only
 where the logs say nothing."""
 
+PATIENCE = 3
+"""Rounds without progress to speak of, until a block has found its place."""
+
 
 @dataclass(frozen=True)
 class Optimum:
@@ -24,16 +27,15 @@ class Optimum:
 
 
 def coarse(
-    objective: Objective, *, seed: int, points: int, told: Callable[[int, int], None] | None = None
-) -> np.ndarray:
-    """The best of Sobol points of the box, chosen for every block alone; the start takes part."""
+    objective: Objective, *, seed: int, points: int, best: int, told: Callable[[int, int], None] | None = None
+) -> list[np.ndarray]:
+    """The `best` of Sobol points of the box, chosen for every block alone."""
     from scipy.stats import qmc
 
     start = objective.start
     sets = qmc.Sobol(len(start), rng=np.random.default_rng(seed)).random(points)
     # Half of them near the start: a bench file's values are somebody's guess, not noise.
     sets[::2] = np.clip(start + (sets[::2] - 0.5) * 0.4, 0, 1)
-    sets[0] = start
     raw = []
     for first in range(0, points, 16):
         raw.append(objective.raw(sets[first : first + 16]))
@@ -42,11 +44,13 @@ def coarse(
     residuals = np.concatenate(raw)
     objective.rescale(residuals[0])
     scaled = residuals / objective.scale[objective.channel_of]
-    best = start.copy()
+    found = [start.copy() for _ in range(best)]
     for block in objective.blocks:
         rows = objective.of_block(block)
-        best[block.knobs] = sets[int(np.argmin(robust_cost(scaled[:, rows]))), block.knobs]
-    return best
+        order = np.argsort(robust_cost(scaled[:, rows]))
+        for rank in range(best):
+            found[rank][block.knobs] = sets[order[rank], block.knobs]
+    return found
 
 
 def downhill(
@@ -75,7 +79,7 @@ def downhill(
             best = int(np.argmin(costs))
             if costs[best] < now * (1 - 1e-4):
                 next_place[own] = tried[best, own]
-                idle[number] = 0 if costs[best] < now * (1 - 2e-3) else idle[number] + 1
+                idle[number] = 0 if costs[best] < now * (1 - 1e-3) else idle[number] + 1
                 damping[number] = max(damping[number] * DAMPINGS[best], 1e-7)
             else:
                 damping[number] = min(damping[number] * 100, 1e8)
@@ -86,7 +90,7 @@ def downhill(
             jacobian = objective.jacobian(place, residual)
         if told is not None:
             told(turn + 1, rounds)
-        if (idle >= 2).all():
+        if (idle >= PATIENCE).all():
             break
     return Optimum(place, residual, jacobian, float(robust_cost(residual)))
 

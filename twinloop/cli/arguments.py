@@ -4,9 +4,13 @@ import argparse
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from twinloop.pipeline.config import RunConfig, load_config
 from twinloop.pipeline.embedded import NAME, embedded_config
+
+if TYPE_CHECKING:
+    from twinloop.calibrate.patch import TwinPatch
 
 CONFIG_HELP = "a config file (default: the embedded pick-and-place cell)"
 
@@ -40,6 +44,20 @@ def config_of(args: argparse.Namespace) -> tuple[RunConfig, str]:
 def add_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("config", nargs="?", type=Path, metavar="FILE", help=CONFIG_HELP)
     parser.add_argument("--seed", type=count(0, (1 << 63) - 1), metavar="N", help="run seed (default: the config's)")
+
+
+def add_patch(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--patch", type=Path, metavar="FILE", help="ranges that `twinloop calibrate` proposes")
+    parser.add_argument("--without-patch", action="store_true", help="as if no --patch had been given")
+
+
+def patch_of(args: argparse.Namespace) -> "TwinPatch | None":
+    """The patch the arguments name, unless they say to leave it."""
+    if args.patch is None or args.without_patch:
+        return None
+    from twinloop.calibrate.patch import load_patch
+
+    return load_patch(args.patch)
 
 
 def add_dataset(parser: argparse.ArgumentParser) -> None:

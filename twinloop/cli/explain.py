@@ -7,18 +7,24 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from twinloop.cli.arguments import add_config, config_of, count
+from twinloop.calibrate.patch import TwinPatch
+from twinloop.cli.arguments import add_config, add_patch, config_of, count, patch_of
 from twinloop.pipeline.explain import Estimate, estimate, in_flight, varied
+from twinloop.pipeline.patched import patched, patched_rows
+from twinloop.pipeline.ranges import written
+from twinloop.randomize.distribution import Distribution, Uniform
 
 EXAMPLES = """\
 examples:
   twinloop explain cell.yaml
   twinloop explain cell.yaml --episodes 10000 --no-estimate
+  twinloop explain cell.yaml --patch patch.yaml --no-estimate     # which ranges come from a fit
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config(parser)
+    add_patch(parser)
     parser.add_argument("--episodes", type=count(), metavar="N", help="for how many episodes")
     parser.add_argument("--workers", type=count(1, 1024), metavar="N", help="for how many workers")
     parser.add_argument("--no-estimate", action="store_true", help="skip the probe of a few episodes")
@@ -26,6 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     config, _ = config_of(args)
+    patch = patch_of(args)
+    before = config.randomization
+    fitted = frozenset() if patch is None else frozenset(patched_rows(config, patch))
+    if patch is not None:
+        config = patched(config, patch)
     episodes = args.episodes or config.rollout.episodes
     rows, flight = varied(config), in_flight(config, args.workers)
     expected = None if args.no_estimate else estimate(config, episodes, args.workers)
@@ -33,11 +44,17 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     console.print("[bold]The config, with every default[/]")
     console.print(config.to_yaml(), markup=False)
     table = Table(title="What varies from episode to episode", title_justify="left", title_style="bold")
-    for heading in ("parameter", "distribution", "unit", "gap", "touches"):
+    headings = ["parameter", "distribution", "unit", "gap", "touches"]
+    if fitted:
+        headings.insert(2, "from")
+    for heading in headings:
         table.add_column(heading, no_wrap=heading != "touches")
     for row in rows:
-        table.add_row(row.name, str(row.distribution), row.unit, row.gap, row.touches)
+        source = [] if not fitted else ["patch" if row.name in fitted else "config"]
+        table.add_row(row.name, str(row.distribution), *source, row.unit, row.gap, row.touches)
     console.print(table if rows else "Nothing varies: every episode is alike but for the demonstrator's noise.")
+    if patch is not None:
+        _print_patch(console, patch, before, fitted)
     asked = config.rollout.parallel_envs
     console.print(f"\nepisodes   {episodes:,}")
     console.print(f"in flight  {flight:,}" + (f" (of at most {asked:,})" if flight < asked else ""))
@@ -50,8 +67,17 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "episodes": episodes,
         "in_flight": flight,
         "varied": [asdict(row) for row in rows],
+        "patched": sorted(fitted),
         "estimate": asdict(expected) if expected else None,
     }
+
+
+def _print_patch(console: Console, patch: TwinPatch, before: dict[str, Distribution], fitted: frozenset[str]) -> None:
+    origin = patch.provenance
+    console.print(f"\npatch      {origin.twin}, fitted to {len(origin.logs)} logs by {origin.code}", markup=False)
+    for name in sorted(fitted):
+        was = written(before[name]) if name in before else "not varied"
+        console.print(f"  {name}: {written(Uniform(*patch.ranges[name]))} (without the patch: {was})", markup=False)
 
 
 def _print_estimate(console: Console, expected: Estimate) -> None:

@@ -10,11 +10,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from twinloop.cli.arguments import add_config, config_of, count
+from twinloop.cli.arguments import add_config, add_patch, config_of, count, patch_of
 from twinloop.cli.progress import Standing, show_progress
 from twinloop.dashboard.report import write_report
 from twinloop.dataset import describe
 from twinloop.pipeline.generate import Generated, Progress, generate
+from twinloop.pipeline.patched import patched
 
 EXAMPLES = """\
 examples:
@@ -22,11 +23,13 @@ examples:
   twinloop generate cell.yaml --episodes 500
   twinloop generate cell.yaml --episodes 500 --seed 7 --out datasets/cell-7 --workers 4
   twinloop generate cell.yaml --keep-rejected --json
+  twinloop generate cell.yaml --patch patch.yaml --out datasets/fitted   # over ranges fitted to logs
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config(parser)
+    add_patch(parser)
     parser.add_argument(
         "--episodes", type=count(), metavar="N", help="how many (default: parallel_envs × episodes_per_env)"
     )
@@ -41,6 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     config, name = config_of(args)
+    patch = patch_of(args)
+    if patch is not None:
+        config = patched(config, patch)
     out = args.out or Path("datasets") / name
     with show_progress(console, "generating") as show:
         generated = generate(

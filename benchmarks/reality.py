@@ -1,0 +1,115 @@
+"""Twins against reality: fitted on one part of real logs, replayed open loop against a part that was set aside.
+
+    python benchmarks/reality.py --data DIR [--only so101 xl330] [--out benchmarks/results/reality.json]
+
+DIR holds `so101_table_cleanup` (every fourth episode is set aside) and `xl330_pendulum` (each gain is set aside in
+turn, and the twin fitted on the other two). Prints one line a channel: what was reached, and what it has to beat.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from twinloop.calibrate.bench import Bench, load_bench
+from twinloop.calibrate.check import Checked, check
+from twinloop.calibrate.fit import calibrate
+from twinloop.calibrate.logs import Log
+from twinloop.calibrate.posterior import replay_with_band
+from twinloop.calibrate.replay import Replay
+from twinloop.cli.replay import logs_of
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+# RMSE on unseen episodes of a fitted pure delay plus first-order lag, and of leaving it at the command.
+SO101_LAG = {"shoulder_pan": 0.46, "shoulder_lift": 1.74, "elbow_flex": 1.86, "wrist_flex": 1.11, "wrist_roll": 0.59,
+             "gripper": 3.73}  # fmt: skip
+SO101_COMMAND = {"shoulder_pan": 2.66, "shoulder_lift": 6.93, "elbow_flex": 7.69, "wrist_flex": 8.34,
+                 "wrist_roll": 3.23, "gripper": 5.89}  # fmt: skip
+XL330_COULOMB_VISCOUS_RAD = 0.061
+XL330_PUBLISHED_RAD = (0.095, 0.100)
+EVERY = 4
+
+
+def fitted(bench: Bench, checked: Checked, unseen: list[Log], threads: int) -> tuple[Replay, float, dict[str, Any]]:
+    began = time.perf_counter()
+    fit = calibrate(bench, checked, bench.fit, seed=0, threads=threads)
+    seconds = time.perf_counter() - began
+    told = {name: {"value": f.value, "low": f.low, "high": f.high} for name, f in fit.patch.fitted.items()}
+    return replay_with_band(bench, unseen, fit.patch, threads=threads), seconds, told
+
+
+def so101(data: Path, threads: int) -> dict[str, Any]:
+    bench = load_bench(EXAMPLES / "so101_cell.yaml")
+    checked = check(bench, logs_of(bench, data / "so101_table_cleanup"))
+    unseen = [log for place, log in enumerate(checked.logs) if place % EVERY == 1]
+    seen = tuple(log for place, log in enumerate(checked.logs) if place % EVERY != 1)
+    found, seconds, told = fitted(bench, Checked(seen, checked.findings), unseen, threads)
+    return {
+        "episodes_unseen": len(unseen),
+        "seconds": round(seconds, 1),
+        "rmse": {name: round(error.rmse, 3) for name, error in found.errors.items()},
+        "lag_rmse": SO101_LAG,
+        "command_rmse": SO101_COMMAND,
+        "coverage": {name: round(share, 3) for name, share in found.coverage.items()},
+        "fitted": told,
+    }
+
+
+def xl330(data: Path, threads: int) -> dict[str, Any]:
+    bench = load_bench(EXAMPLES / "xl330_bench.yaml")
+    logs = check(bench, logs_of(bench, data / "xl330_pendulum")).logs
+    gains = sorted({log.constants["kp"] for log in logs})
+    by_gain = {}
+    for gain in gains:
+        unseen = [log for log in logs if log.constants["kp"] == gain]
+        seen = tuple(log for log in logs if log.constants["kp"] != gain)
+        found, seconds, told = fitted(bench, check(bench, seen), unseen, threads)
+        by_gain[f"kp{gain:g}"] = {
+            "mae_rad": round(found.errors["position"].mae, 4),
+            "coverage": round(found.coverage["position"], 3),
+            "seconds": round(seconds, 1),
+            "fitted": told,
+        }
+        print(f"  kp{gain:g} unseen: {found.errors['position'].mae:.4f} rad ({seconds:.0f} s)", flush=True)
+    mean = sum(each["mae_rad"] for each in by_gain.values()) / len(by_gain)
+    return {
+        "by_gain": by_gain,
+        "mae_rad": round(mean, 4),
+        "coulomb_viscous_mae_rad": XL330_COULOMB_VISCOUS_RAD,
+        "published_mae_rad": list(XL330_PUBLISHED_RAD),
+    }
+
+
+PARTS = {"so101": so101, "xl330": xl330}
+
+
+def show(results: dict[str, Any]) -> None:
+    print(f"{'':34}{'reached':>10}{'to beat':>10}   90 % band holds")
+    for name, reached in results.get("so101", {}).get("rmse", {}).items():
+        part = results["so101"]
+        covered = 100 * part["coverage"][name]
+        print(f"so101 {name + ', RMSE %':28}{reached:10.3f}{part['lag_rmse'][name]:10.2f}   {covered:.1f} %")
+    for name, each in results.get("xl330", {}).get("by_gain", {}).items():
+        label, covered = f"{name} unseen, MAE rad", 100 * each["coverage"]
+        print(f"xl330 {label:28}{each['mae_rad']:10.4f}{XL330_COULOMB_VISCOUS_RAD:10.3f}   {covered:.1f} %")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--only", nargs="+", choices=sorted(PARTS), default=sorted(PARTS))
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "reality.json")
+    args = parser.parse_args()
+    results: dict[str, Any] = json.loads(args.out.read_text()) if args.out.exists() else {}
+    for name in args.only:
+        print(f"{name} ...", flush=True)
+        results[name] = PARTS[name](args.data, args.threads)
+    args.out.write_text(json.dumps(results, indent=1) + "\n")
+    show(results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""Bench files are read strictly: what is not understood is refused, with the names that would be."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.calibrate.made import EXAMPLES, xl330
+from twinloop.calibrate.bench import expand, load_bench
+from twinloop.errors import ConfigError, UsageError
+
+FILE = (EXAMPLES / "xl330_bench.yaml").read_text()
+
+
+def written(folder: Path, text: str) -> Path:
+    (folder / "xl330_bench.xml").write_text((EXAMPLES / "xl330_bench.xml").read_text())
+    path = folder / "bench.yaml"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("name", ["xl330_bench", "so101_cell"])
+def test_the_examples_load_and_fit_what_they_have(name: str):
+    bench = load_bench(EXAMPLES / f"{name}.yaml")
+    assert bench.fit
+    assert set(bench.fit) <= set(bench.knobs)
+    assert bench.model.opt.timestep * bench.substeps * bench.logs.rate_hz == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("rate_hz: 200", "rate_hz: 200\n  speed: 3", "logs.speed.*is not a key"),
+        ("mjcf: xl330_bench.xml", "mjcf: ../xl330_bench.xml", "in the folder of the bench file"),
+        ("position: {joint: pendulum, unit: rad}", "position: {joint: pendulam, unit: rad}", "did you mean pendulum"),
+        ("model: voltage_servo", "model: voltage_srvo", "did you mean voltage_servo"),
+        ("{value: 0.3, low: 0.05, high: 2}", "{value: 0.3, low: 3, high: 2}", "it must be|the smaller one first"),
+        ("    sag: ", "    sagg: ", "drive.parameters.sagg"),
+        ("field: body_mass, of: bob", "field: body_mess, of: bob", "body_mess"),
+        ("fit:\n  [torque", "fit:\n  [torq", "cannot be fitted; did you mean"),
+    ],
+)
+def test_mistakes_are_refused_by_name(tmp_path: Path, old: str, new: str, said: str):
+    assert old in FILE
+    with pytest.raises((ConfigError, UsageError), match=said):
+        load_bench(written(tmp_path, FILE.replace(old, new)))
+
+
+def test_the_digest_follows_the_file_and_the_model(tmp_path: Path):
+    path = written(tmp_path, FILE)
+    first = load_bench(path).digest
+    assert load_bench(path).digest == first
+    model = tmp_path / "xl330_bench.xml"
+    model.write_text(model.read_text().replace('size="0.008"', 'size="0.009"'))
+    assert load_bench(path).digest != first
+
+
+def test_a_short_name_stands_for_every_joint_and_a_joint_for_all_of_its_own():
+    bench = load_bench(EXAMPLES / "so101_cell.yaml")
+    assert len(expand(("delay_ms",), bench.knobs, UsageError)) == 6
+    own = expand(("elbow_flex",), bench.knobs, UsageError)
+    assert own == tuple(name for name in bench.knobs if name.startswith("elbow_flex."))
+    assert expand(("pendulum.sag",), xl330().knobs, UsageError) == ("pendulum.sag",)

@@ -1,0 +1,114 @@
+"""What is wrong with logs is named before anything is fitted."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.calibrate.made import DATA, EXAMPLES, logs_of_truth, xl330
+from twinloop.calibrate.bench import Bench, load_bench
+from twinloop.calibrate.check import check
+from twinloop.calibrate.logs import Log, read_logs
+from twinloop.cli.replay import logs_of
+from twinloop.errors import DatasetError
+
+
+@pytest.fixture(scope="module")
+def bench() -> Bench:
+    return xl330()
+
+
+@pytest.fixture(scope="module")
+def good(bench: Bench) -> list[Log]:
+    return logs_of_truth(bench, {"pendulum.resistance_ohm": 2.5}, seed=1)
+
+
+def changed(log: Log, **columns: np.ndarray) -> Log:
+    return replace(log, columns={**log.columns, **{name: column[:, None] for name, column in columns.items()}})
+
+
+def kinds(bench: Bench, logs: list[Log], severity: str) -> set[str]:
+    return {finding.kind for finding in check(bench, logs).findings if finding.severity == severity}
+
+
+def test_good_logs_pass(bench: Bench, good: list[Log]):
+    checked = check(bench, good)
+    assert len(checked.logs) == len(good)
+    assert not {finding.severity for finding in checked.findings} & {"refused", "dropped", "warning"}
+    checked.refuse()
+
+
+@pytest.mark.parametrize(("folder", "file"), [("xl330_pendulum", "xl330_bench"), ("so101_table_cleanup", "so101_cell")])
+def test_real_logs_pass(folder: str, file: str):
+    if not (DATA / folder).exists():
+        pytest.skip(f"no {folder} beside the project")
+    bench = load_bench(EXAMPLES / f"{file}.yaml")
+    checked = check(bench, logs_of(bench, DATA / folder))
+    checked.refuse()
+    assert all(finding.kind == "short" for finding in checked.findings if finding.severity != "note")
+
+
+def test_a_turned_sign_is_named(bench: Bench, good: list[Log]):
+    turned = [changed(log, position=-log.columns["position"][:, 0], speed=-log.columns["speed"][:, 0]) for log in good]
+    assert "sign" in kinds(bench, turned, "refused")
+    with pytest.raises(DatasetError, match="position: moves against its command"):
+        check(bench, turned).refuse()
+
+
+def test_a_speed_with_the_wrong_sign_is_named(bench: Bench, good: list[Log]):
+    turned = [changed(log, speed=-log.columns["speed"][:, 0]) for log in good]
+    assert any("opposite sign" in finding.said for finding in check(bench, turned).findings)
+
+
+@pytest.mark.parametrize("columns", [("position", "speed"), ("goal_position",), ("position", "speed", "goal_position")])
+def test_degrees_for_radians_are_named(bench: Bench, good: list[Log], columns: tuple[str, ...]):
+    wrong = [changed(log, **{name: np.rad2deg(log.columns[name][:, 0]) for name in columns}) for log in good]
+    assert "unit" in kinds(bench, wrong, "refused")
+
+
+def test_a_clipped_channel_is_named(bench: Bench, good: list[Log]):
+    cut = [changed(log, position=np.clip(log.columns["position"][:, 0], -0.08, 0.1)) for log in good]
+    assert "clipped" in kinds(bench, cut, "refused")
+
+
+def test_gaps_are_named_and_what_lies_in_them_is_not_compared(bench: Bench, good: list[Log]):
+    kept = np.r_[0:150, 210 : len(good[0])]
+    holed = replace(
+        good[0], time_s=good[0].time_s[kept], columns={name: c[kept] for name, c in good[0].columns.items()}
+    )
+    checked = check(bench, [holed, *good[1:]])
+    (gap,) = [finding for finding in checked.findings if finding.kind == "gap" and "gaps" in finding.said]
+    assert gap.severity == "warning"
+    assert "0.305 s at 0.745 s" in gap.said
+
+
+def test_logs_at_another_rate_are_refused(bench: Bench, good: list[Log]):
+    slow = [replace(log, time_s=log.time_s * 2) for log in good]
+    assert "rate" in kinds(bench, slow, "refused")
+
+
+def test_short_logs_and_time_that_runs_back_are_dropped(bench: Bench, good: list[Log]):
+    back = replace(good[1], time_s=np.where(np.arange(len(good[1])) == 100, 0.0, good[1].time_s))
+    checked = check(bench, [good[0].select(slice(0, 5)), back, *good[2:]])
+    assert [finding.kind for finding in checked.findings if finding.severity == "dropped"] == ["short", "time"]
+    assert len(checked.logs) == len(good) - 2
+
+
+def test_what_moves_before_it_is_commanded_is_refused(bench: Bench, good: list[Log]):
+    late = [changed(log, goal_position=np.roll(log.columns["goal_position"][:, 0], 40)) for log in good]
+    assert "time" in kinds(bench, late, "refused")
+
+
+def test_swapped_joints_are_named():
+    if not (DATA / "so101_table_cleanup").exists():
+        pytest.skip("no so101_table_cleanup beside the project")
+    bench = load_bench(EXAMPLES / "so101_cell.yaml")
+    logs = read_logs(DATA / "so101_table_cleanup", format="lerobot", files="", rows="", time="", rate_hz=30)[:6]
+    order = [0, 2, 1, 3, 4, 5]
+    swapped = [
+        replace(log, columns={**log.columns, "observation.state": log.columns["observation.state"][:, order]})
+        for log in logs
+    ]
+    found = [finding for finding in check(bench, swapped).findings if finding.kind == "swapped"]
+    assert {finding.where for finding in found} == {"shoulder_lift", "elbow_flex"}
+    assert all("swapped" in finding.said for finding in found)

@@ -1,0 +1,106 @@
+"""What was hidden is found, what cannot be found is said to be unknown, and a fit is a file that comes off again."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.calibrate.made import command, logs_of_truth, xl330
+from twinloop.calibrate.bench import Bench
+from twinloop.calibrate.check import check
+from twinloop.calibrate.fit import calibrate, divided, folds
+from twinloop.calibrate.identify import beforehand
+from twinloop.calibrate.objective import Objective
+from twinloop.calibrate.patch import TwinPatch, load_patch
+from twinloop.calibrate.posterior import replay_with_band
+from twinloop.errors import UsageError
+
+ASKED = {"resistance_ohm": (1.8, 4.5), "coulomb_nm": (0.005, 0.04), "armature_kgm2": (0.0008, 0.003)}
+SILENT = "pendulum.duty_limit"
+
+
+@pytest.fixture(scope="module")
+def bench() -> Bench:
+    return xl330()
+
+
+def truth_of(seed: int) -> dict[str, float]:
+    rng = np.random.default_rng(seed)
+    return {f"pendulum.{name}": float(rng.uniform(*ends)) for name, ends in ASKED.items()}
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def recovered(bench: Bench, request: pytest.FixtureRequest) -> tuple[dict[str, float], TwinPatch]:
+    truth = truth_of(request.param)
+    logs = logs_of_truth(bench, truth, seed=request.param, asked=[command(kind, 200) for kind in (0, 2)])
+    names = [*truth, SILENT]
+    return truth, calibrate(bench, check(bench, logs), names, seed=0, threads=1).patch
+
+
+def test_a_hidden_truth_is_found_within_five_per_cent_or_its_interval(recovered: tuple[dict[str, float], TwinPatch]):
+    truth, patch = recovered
+    for name, value in truth.items():
+        found = patch.fitted[name]
+        assert found.low <= found.value <= found.high
+        assert abs(found.value / value - 1) < 0.05 or found.low <= value <= found.high, name
+
+
+def test_what_the_logs_cannot_tell_is_no_number(recovered: tuple[dict[str, float], TwinPatch]):
+    _, patch = recovered
+    assert SILENT not in patch.fitted
+    assert SILENT not in patch.samples
+    assert "hardly changes" in patch.unknown[SILENT].reason
+    assert "steps larger than the servo can follow" in patch.unknown[SILENT].reveals
+
+
+def test_a_patch_comes_back_as_it_was_written(recovered: tuple[dict[str, float], TwinPatch], tmp_path: Path):
+    _, patch = recovered
+    patch.write(tmp_path / "patch.yaml")
+    again = load_patch(tmp_path / "patch.yaml")
+    assert again.values == pytest.approx(patch.values, rel=1e-5)
+    assert again.unknown == patch.unknown
+    assert again.provenance == patch.provenance
+    assert again.ranges.keys() == patch.ranges.keys() == {"joint_friction_nm"}
+    low, high = patch.ranges["joint_friction_nm"]
+    found = patch.fitted["pendulum.coulomb_nm"]
+    assert (low, high) == (found.low, found.high)
+
+
+def test_the_band_holds_most_of_what_was_not_seen(bench: Bench, recovered: tuple[dict[str, float], TwinPatch]):
+    truth, patch = recovered
+    unseen = logs_of_truth(bench, truth, seed=77, asked=[command(1, 200)])
+    found = replay_with_band(bench, unseen, patch, threads=1)
+    assert found.coverage["position"] > 0.8
+    assert found.errors["position"].rmse < 0.01
+
+
+def test_of_knobs_that_stand_in_for_each_other_one_is_given_up(bench: Bench):
+    """Held still at one duty, supply, winding and sag are one number."""
+    still = command(0, 400)
+    still.columns["goal_position"][:] = 0.4
+    (log,) = logs_of_truth(bench, {}, seed=1, asked=[still])
+    held = log.select(slice(300, None))
+    names = ("pendulum.resistance_ohm", "pendulum.sag", "pendulum.torque_constant_nm_a")
+    unknown = beforehand(Objective(bench, [held], names, threads=1), seed=0, points=1)
+    assert 0 < len(unknown) < len(names)
+
+
+def test_nothing_to_fit_is_said(bench: Bench):
+    logs = logs_of_truth(bench, {}, seed=1, asked=[command(0, 100)])
+    with pytest.raises(UsageError, match="nothing to fit"):
+        calibrate(bench, check(bench, logs), [], seed=0)
+    with pytest.raises(UsageError, match="none of the asked parameters can be known"):
+        calibrate(bench, check(bench, logs), [SILENT], seed=0, threads=1)
+
+
+def test_logs_are_left_out_by_what_differs_between_them():
+    logs = [command(kind, kp) for kp in (100, 400) for kind in (0, 1)]
+    assert folds(logs) == [[0, 1], [2, 3]]
+    assert folds([command(kind, 100) for kind in (0, 1, 2)]) == [[0], [1], [2]]
+
+
+def test_of_many_logs_evenly_spaced_ones_are_fitted_on(bench: Bench):
+    logs = [command(0, 100 + place) for place in range(10)]
+    used, rest = divided(bench, logs, 4 * len(logs[0]))
+    assert [log.constants["kp"] for log in used] == [100, 103, 106, 109]
+    assert len(rest) == 6

@@ -1,0 +1,80 @@
+"""The whole errand: logs in, a patch out, held against unseen logs, laid over a config and taken off again."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.calibrate.made import EXAMPLES, command, logs_of_truth, write_json, xl330
+from twinloop.cli import main
+
+TWIN = str(EXAMPLES / "xl330_bench.yaml")
+CONFIG = str(EXAMPLES / "pick_and_place.yaml")
+TRUTH = {"pendulum.resistance_ohm": 2.2, "pendulum.coulomb_nm": 0.03}
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dict:
+    assert main([*words, "--json"]) == code
+    return json.loads(capsys.readouterr().out.strip().splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder, bench = tmp_path_factory.mktemp("bench"), xl330()
+    for name, kinds in (("seen", (0, 2)), ("unseen", (1,))):
+        for log in logs_of_truth(bench, TRUTH, seed=5, asked=[command(kind, 200) for kind in kinds]):
+            write_json(log, folder / name)
+    return folder
+
+
+def test_from_logs_to_a_patch_and_back(place: Path, capsys: pytest.CaptureFixture[str]):
+    patch = str(place / "patch.yaml")
+    fit = ["--fit", "resistance_ohm", "coulomb_nm", "--threads", "1"]
+    found = told(capsys, "calibrate", TWIN, "--logs", str(place / "seen"), "--out", patch, *fit)
+    assert found["fitted"].keys() == TRUTH.keys()
+    for name, value in TRUTH.items():
+        assert abs(found["fitted"][name]["value"] / value - 1) < 0.05
+    assert found["residual"]["position"]["rmse"] < 0.003
+
+    page = place / "replay.html"
+    unseen = ("--logs", str(place / "unseen"), "--patch", patch)
+    after = told(capsys, "replay", TWIN, *unseen, "--out", str(page))
+    before = told(capsys, "replay", TWIN, *unseen, "--without-patch")
+    assert after["channels"]["position"]["mae"] < before["channels"]["position"]["mae"] / 5
+    assert after["channels"]["position"]["unit"] == "rad"
+    assert 0.8 < after["coverage"]["position"] <= 1
+    assert before["coverage"] == {}
+    assert "<svg" in page.read_text()
+
+    plain = told(capsys, "explain", CONFIG, "--no-estimate")
+    over = told(capsys, "explain", CONFIG, "--no-estimate", "--patch", patch)
+    off = told(capsys, "explain", CONFIG, "--no-estimate", "--patch", patch, "--without-patch")
+    assert over["patched"] == ["joint_friction_nm"]
+    assert over["config"]["randomization"]["physics"]["joint_friction_nm"] == pytest.approx(
+        found["randomization"]["joint_friction_nm"], rel=1e-4
+    )
+    assert over["config_digest"] != plain["config_digest"] == off["config_digest"]
+
+
+def test_bad_logs_are_named_and_nothing_is_written(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    for file in (place / "seen").iterdir():
+        log = json.loads(file.read_text())
+        for row in log["entries"]:
+            row["position"] = float(np.rad2deg(row["position"]))
+        (tmp_path / file.name).write_text(json.dumps(log))
+    out = tmp_path / "patch.yaml"
+    failed = told(capsys, "calibrate", TWIN, "--logs", str(tmp_path), "--out", str(out), code=1)
+    assert "degrees for radians" in failed["error"]
+    assert not out.exists()
+    looked = told(capsys, "calibrate", TWIN, "--logs", str(place / "seen"), "--check")
+    assert looked["logs"] == 2
+
+
+def test_a_patch_of_another_twin_is_refused(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    patch = tmp_path / "other.yaml"
+    patch.write_text("twin_patch: 1\nfitted: {elbow.sag: {value: 1, low: 0, high: 2, unit: '1'}}\n")
+    words = ("replay", TWIN, "--logs", str(place / "unseen"), "--patch", str(patch))
+    assert "which" in told(capsys, *words, code=2)["error"]
+    patch.write_text("fitted: {}\n")
+    assert "no twin patch" in told(capsys, *words, code=2)["error"]
