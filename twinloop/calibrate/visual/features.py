@@ -14,8 +14,9 @@ from twinloop.observe.image import GAMMA
 
 NAMES = ("light", "red", "blue", "colour", "dark", "bright", "edge")
 NOISE = (4, 5)
-FEWEST_STILL = 0.15
+FEWEST_STILL = 0.25
 BLOCK_PX = 8
+ALIKE = 0.7  # correlation of neighbours; a codec makes noise coarse, but not that coarse
 LEVEL_BINS = 12
 STEP_PX, STEP_LEVELS = 4, 20.0
 _LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
@@ -71,16 +72,19 @@ def _noise(frames: np.ndarray) -> tuple[float, float]:
 
 
 def _still(change: np.ndarray) -> np.ndarray:
-    """Blocks whose mean does not change by more than noise makes it: motion moves whole blocks."""
+    """Blocks that change no more than most do, and not together: an edge that moves changes neighbours alike."""
     pairs, height, width = change.shape
     rows, columns = height // BLOCK_PX, width // BLOCK_PX
     blocks = change[:, : rows * BLOCK_PX, : columns * BLOCK_PX].reshape(pairs, rows, BLOCK_PX, columns, BLOCK_PX)
     power = np.square(blocks).mean(axis=(2, 4))
+    down = (blocks[:, :, 1:] * blocks[:, :, :-1]).mean(axis=(2, 4))
+    across = (blocks[..., 1:] * blocks[..., :-1]).mean(axis=(2, 4))
+    alike = np.maximum(down, across) > ALIKE * power + 0.1
     # The quieter half tells what noise is; something that moves is far beyond it.
     limit = 3 * np.median(power, axis=(1, 2), keepdims=True) + 0.3
     still = np.zeros(change.shape, bool)
     still[:, : rows * BLOCK_PX, : columns * BLOCK_PX] = np.repeat(
-        np.repeat(power < limit, BLOCK_PX, axis=1), BLOCK_PX, axis=2
+        np.repeat((power < limit) & ~alike, BLOCK_PX, axis=1), BLOCK_PX, axis=2
     )
     return still
 

@@ -47,8 +47,8 @@ def match(real: Sequence[np.ndarray], develop: Develop, *, rng: np.random.Genera
     seen = np.stack([features(run) for run in real])
     nominal = _features(develop(_values(_nominal())))
     told, unknown = _told(seen, nominal)
-    target = np.nanmean(seen, axis=0)
-    place = _start(target, nominal.mean(axis=0), told)
+    target = _middle(seen)
+    place = _start(target, _middle(nominal), told)
     shown = _features(develop(_values(place)))
     best, best_shown = place, shown
     slope = np.eye(len(place))
@@ -56,7 +56,7 @@ def match(real: Sequence[np.ndarray], develop: Develop, *, rng: np.random.Genera
         # The slope hardly changes: it is measured twice.
         if turn in (0, 3):
             slope = _slope(place, shown, develop, told)
-        off = (target - np.nanmean(shown, axis=0))[told]
+        off = (target - _middle(shown))[told]
         move = np.zeros(len(place))
         move[told] = np.linalg.lstsq(slope[np.ix_(told, told)], off, rcond=None)[0]
         place = np.clip(place + np.clip(move, -20 * _STEPS, 20 * _STEPS), _LOW, _HIGH)
@@ -65,7 +65,7 @@ def match(real: Sequence[np.ndarray], develop: Develop, *, rng: np.random.Genera
             best, best_shown = place, shown
     slope = _slope(best, best_shown, develop, told)
     found, ranges = _intervals(best, seen, best_shown, slope, told, rng)
-    return Match(found, ranges, unknown, target, np.nanmean(nominal, axis=0), np.nanmean(best_shown, axis=0))
+    return Match(found, ranges, unknown, target, _middle(nominal), _middle(best_shown))
 
 
 def _nominal() -> np.ndarray:
@@ -80,6 +80,15 @@ def _values(place: np.ndarray) -> dict[str, float]:
 
 def _features(runs: Sequence[np.ndarray]) -> np.ndarray:
     return np.stack([features(run) for run in runs])
+
+
+def _middle(rows: np.ndarray) -> np.ndarray:
+    """Over runs. Of noise the median: a run in which all moves may pass for one that is very noisy."""
+    middle = np.full(rows.shape[1], np.nan)
+    for column in np.flatnonzero(np.isfinite(rows).any(axis=0)):
+        of = np.nanmedian if column in NOISE else np.nanmean
+        middle[column] = of(rows[:, column])
+    return middle
 
 
 def _told(seen: np.ndarray, nominal: np.ndarray) -> tuple[np.ndarray, dict[str, str]]:
@@ -115,13 +124,13 @@ def _slope(place: np.ndarray, shown: np.ndarray, develop: Develop, told: np.ndar
         moved = place.copy()
         step = _STEPS[column] if place[column] + _STEPS[column] <= _HIGH[column] else -_STEPS[column]
         moved[column] += step
-        slope[:, column] = np.nan_to_num(np.nanmean(_features(develop(_values(moved))) - shown, axis=0)) / step
+        slope[:, column] = np.nan_to_num(_middle(_features(develop(_values(moved)))) - _middle(shown)) / step
     return slope
 
 
 def _off(target: np.ndarray, shown: np.ndarray, slope: np.ndarray, told: np.ndarray) -> float:
     """How far from the target, in steps of the columns."""
-    off = (target - np.nanmean(shown, axis=0))[told]
+    off = (target - _middle(shown))[told]
     return float(np.linalg.norm(np.linalg.lstsq(slope[np.ix_(told, told)], off, rcond=None)[0] / _STEPS[told]))
 
 
@@ -135,8 +144,8 @@ def _intervals(
     back[np.ix_(told, told)] = np.linalg.pinv(slope[np.ix_(told, told)])
     again = []
     for _ in range(REPEATS):
-        of_real = np.nanmean(seen[rng.integers(len(seen), size=len(seen))], axis=0)
-        of_twin = np.nanmean(shown[rng.integers(len(shown), size=len(shown))], axis=0)
+        of_real = _middle(seen[rng.integers(len(seen), size=len(seen))])
+        of_twin = _middle(shown[rng.integers(len(shown), size=len(shown))])
         again.append(back @ np.nan_to_num(of_real - of_twin))
     error = np.std(again, axis=0)
     vary = _spread(seen, back) - _spread(shown, back)
@@ -153,6 +162,9 @@ def _intervals(
 
 
 def _spread(rows: np.ndarray, back: np.ndarray) -> np.ndarray:
-    """Variance among runs, as columns."""
-    centred = np.nan_to_num(rows - np.nanmean(rows, axis=0))
+    """Variance among runs, as columns; of noise, without those that are far from all others."""
+    centred = np.nan_to_num(rows - _middle(rows))
+    for column in NOISE:
+        limit = 3 * 1.4826 * np.median(np.abs(centred[:, column]))
+        centred[:, column] = np.clip(centred[:, column], -limit, limit)
     return np.square(centred @ back.T).sum(axis=0) / max(len(rows) - 1, 1)
