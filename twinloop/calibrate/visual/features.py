@@ -1,7 +1,7 @@
 """What a run of frames says of the camera: seven numbers, one for each row that is fitted, whatever is in the picture.
 
-light       log2 of the light's quartiles, averaged: exposure
-red, blue   log of the channel's light over green's: white balance
+light       log2 of the light that the mean stored brightness stands for: exposure
+red, blue   log of the same for a channel, over green's: white balance
 colour      log of how far colours spread, against brightness: saturation
 dark, bright  of the noise between frames: what does not and what does depend on the light: read and shot noise
 edge        log of the steepest part of strong edges: sharpness
@@ -19,24 +19,22 @@ BLOCK_PX = 8
 ALIKE = 0.7  # correlation of neighbours; a codec makes noise coarse, but not that coarse
 LEVEL_BINS = 12
 STEP_PX, STEP_LEVELS = 4, 20.0
-_LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 
 
 def features(rgb: np.ndarray) -> np.ndarray:
     """(7,) of (f, h, w, 3) frames; NaN for noise where no part of the picture stands still."""
     frames = rgb.astype(np.float32)
     mean = frames.mean(axis=0)
-    light = (mean / 255) ** GAMMA
-    luminance = light @ _LUMINANCE
-    quartiles = np.quantile(luminance, [0.25, 0.5, 0.75])
+    # Of stored values: what is matched is what a policy is shown, and a lamp in view does not count a thousandfold.
+    brightness = (mean @ TO_YCC[0]).mean() / 255
     clear = ((mean > 6) & (mean < 249)).all(axis=-1)
     clear = clear if clear.mean() > 0.02 else np.ones_like(clear)
-    red, green, blue = light[clear].mean(axis=0) + 1e-6
+    red, green, blue = mean[clear].mean(axis=0) + 0.1
     luma, *chroma = (mean[clear] @ TO_YCC.T).T
     spread = np.sqrt(sum(np.var(each) for each in chroma)) + 0.05
     dark, bright = _noise(frames)
     return np.array([
-        np.log2(quartiles + 1e-4).mean(), np.log(red / green), np.log(blue / green),
+        GAMMA * np.log2(brightness + 1e-3), GAMMA * np.log(red / green), GAMMA * np.log(blue / green),
         np.log(spread / (luma.mean() + 1)), dark, bright, _edges(mean @ TO_YCC[0]),
     ])  # fmt: skip
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.calibrate.sensors.estimate import Estimate
+from twinloop.calibrate.sensors.estimate import TAIL, Estimate
 from twinloop.calibrate.visual.features import NOISE, features
 from twinloop.errors import DatasetError
 
@@ -18,9 +18,11 @@ COLUMNS = (
 Develop = Callable[[dict[str, float]], Sequence[np.ndarray]]
 """Values of the columns -> runs of the twin's frames, one a drawn scene, always of the same scenes."""
 
-ROUNDS = 7
+ROUNDS = 12
 REPEATS = 400
 _STEPS = np.array([0.1, 0.03, 0.03, 0.05, 0.2, 0.002, 0.1])
+_FINEST = np.array([0.01, 0.004, 0.004, 0.01, 0.02, 2e-6, 0.01])
+"""Of the features: no estimator, and no image pipeline, is truer than this."""
 _LOW = np.array([-4.0, -1.2, -1.2, -1.5, 0.0, 0.0, 0.0])
 _HIGH = np.array([4.0, 1.0, 1.0, 1.3, 30.0, 0.3, 4.0])
 
@@ -50,22 +52,58 @@ def match(real: Sequence[np.ndarray], develop: Develop, *, rng: np.random.Genera
     target = _middle(seen)
     place = _start(target, _middle(nominal), told)
     shown = _features(develop(_values(place)))
-    best, best_shown = place, shown
-    slope = np.eye(len(place))
-    for turn in range(ROUNDS):
-        # The slope hardly changes: it is measured twice.
-        if turn in (0, 3):
-            slope = _slope(place, shown, develop, told)
-        off = (target - _middle(shown))[told]
-        move = np.zeros(len(place))
-        move[told] = np.linalg.lstsq(slope[np.ix_(told, told)], off, rcond=None)[0]
-        place = np.clip(place + np.clip(move, -20 * _STEPS, 20 * _STEPS), _LOW, _HIGH)
-        shown = _features(develop(_values(place)))
-        if _off(target, shown, slope, told) < _off(target, best_shown, slope, told):
-            best, best_shown = place, shown
-    slope = _slope(best, best_shown, develop, told)
-    found, ranges = _intervals(best, seen, best_shown, slope, told, rng)
-    return Match(found, ranges, unknown, target, _middle(nominal), _middle(best_shown))
+    weight = _weight(seen, shown, told, rng)
+    cost, slope, damping = _cost(target, shown, weight), np.eye(len(place)), 0.01
+    fresh = False
+    for _ in range(ROUNDS):
+        if not fresh:
+            slope, fresh = _slope(place, shown, develop, told), True
+        tried = np.clip(place + _step(target, shown, slope, weight, told, damping), _LOW, _HIGH)
+        after = _features(develop(_values(tried)))
+        reached = _cost(target, after, weight)
+        if reached < cost:
+            done = reached > 0.98 * cost
+            place, shown, cost, damping, fresh = tried, after, reached, damping / 5, False
+            if done:
+                break
+        else:
+            damping = max(10 * damping, 1e-3)
+    if not fresh:
+        slope = _slope(place, shown, develop, told)
+    weight = _weight(seen, shown, told, rng)
+    found, ranges = _intervals(place, seen, shown, slope, weight, told)
+    return Match(found, ranges, unknown, target, _middle(nominal), _middle(shown))
+
+
+def _weight(seen: np.ndarray, shown: np.ndarray, told: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(features, features) how much each difference means: the inverse of what chance makes of them, by drawing other
+    frames and other scenes from those there are. Read and photon noise, which err together, weigh together."""
+    again = []
+    for _ in range(REPEATS):
+        of_real = _middle(seen[rng.integers(len(seen), size=len(seen))])
+        of_twin = _middle(shown[rng.integers(len(shown), size=len(shown))])
+        again.append(np.nan_to_num(of_real - of_twin))
+    chance = np.cov(np.array(again).T) + np.diag(_FINEST**2)
+    weight = np.zeros_like(chance)
+    weight[np.ix_(told, told)] = np.linalg.inv(chance[np.ix_(told, told)])
+    return weight
+
+
+def _cost(target: np.ndarray, shown: np.ndarray, weight: np.ndarray) -> float:
+    off = np.nan_to_num(target - _middle(shown))
+    return float(off @ weight @ off)
+
+
+def _step(
+    target: np.ndarray, shown: np.ndarray, slope: np.ndarray, weight: np.ndarray, told: np.ndarray, damping: float
+) -> np.ndarray:
+    """Levenberg and Marquardt's."""
+    off = np.nan_to_num(target - _middle(shown))
+    curve = (slope.T @ weight @ slope)[np.ix_(told, told)]
+    pull = (slope.T @ weight @ off)[told]
+    move = np.zeros(len(off))
+    move[told] = np.linalg.solve(curve + damping * np.diag(np.diag(curve) + 1e-12), pull)
+    return np.clip(move, -20 * _STEPS, 20 * _STEPS)
 
 
 def _nominal() -> np.ndarray:
@@ -128,31 +166,20 @@ def _slope(place: np.ndarray, shown: np.ndarray, develop: Develop, told: np.ndar
     return slope
 
 
-def _off(target: np.ndarray, shown: np.ndarray, slope: np.ndarray, told: np.ndarray) -> float:
-    """How far from the target, in steps of the columns."""
-    off = (target - _middle(shown))[told]
-    return float(np.linalg.norm(np.linalg.lstsq(slope[np.ix_(told, told)], off, rcond=None)[0] / _STEPS[told]))
-
-
 def _intervals(
-    place: np.ndarray, seen: np.ndarray, shown: np.ndarray, slope: np.ndarray, told: np.ndarray,
-    rng: np.random.Generator,
-) -> tuple[dict[str, Estimate], dict[str, tuple[float, float]]]:  # fmt: skip
-    """Of the value: other frames and other scenes, drawn anew from those there are. Of the range: by how much more the
-    camera's frames differ among themselves than scenes do, on top."""
-    back = np.zeros((len(place), len(place)))
-    back[np.ix_(told, told)] = np.linalg.pinv(slope[np.ix_(told, told)])
-    again = []
-    for _ in range(REPEATS):
-        of_real = _middle(seen[rng.integers(len(seen), size=len(seen))])
-        of_twin = _middle(shown[rng.integers(len(shown), size=len(shown))])
-        again.append(back @ np.nan_to_num(of_real - of_twin))
-    error = np.std(again, axis=0)
-    vary = _spread(seen, back) - _spread(shown, back)
-    width = np.sqrt(np.maximum(vary, 0) + error**2)
+    place: np.ndarray, seen: np.ndarray, shown: np.ndarray, slope: np.ndarray, weight: np.ndarray, told: np.ndarray
+) -> tuple[dict[str, Estimate], dict[str, tuple[float, float]]]:
+    """Of the value: what chance leaves open, and no more than the bounds. Of the range: by how much more the camera's
+    frames differ among themselves than scenes do, on top."""
+    curve = slope.T @ weight @ slope + np.diag(12 / (_HIGH - _LOW) ** 2)
+    covariance = np.zeros_like(curve)
+    covariance[np.ix_(told, told)] = np.linalg.inv(curve[np.ix_(told, told)])
+    error = np.sqrt(np.diag(covariance))
+    back = covariance @ slope.T @ weight
+    width = np.sqrt(np.maximum(_spread(seen, back) - _spread(shown, back), 0) + error**2)
     found, ranges = {}, {}
     for number in np.flatnonzero(told):
-        ends = [place + sign * 1.645 * size for size in (error, width) for sign in (-1, 1)]
+        ends = [place + sign * TAIL * size for size in (error, width) for sign in (-1, 1)]
         value, low, high, least, most = (
             _values(np.clip(each, _LOW, _HIGH))[COLUMNS[number]] for each in (place, *ends)
         )
