@@ -49,7 +49,7 @@ def test_files_of_tosses_to_a_patch_to_a_replay(tmp_path, capsys):
     names = list(arrays)
     for folder, some in (("fit", names[:5]), ("unseen", names[5:])):
         (tmp_path / folder).mkdir()
-        np.savez(tmp_path / folder / "tosses.npz", **{name: arrays[name] for name in some})
+        np.savez(tmp_path / folder / "tosses.npz", allow_pickle=False, **{name: arrays[name] for name in some})
     patch = str(tmp_path / "patch.yaml")
     words = ["calibrate", str(EXAMPLE), "--logs", str(tmp_path / "fit"), "--fit", "friction", "--out", patch, "--json"]
     assert main(words) == 0
