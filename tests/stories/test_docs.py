@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.calibrate.made import command, logs_of_truth, write_json, xl330
 from twinloop.cli import COMMANDS
 from twinloop.dashboard.effects.looks import range_of
 from twinloop.deploy.rehearsal.cell_file import cell_of
@@ -108,6 +109,20 @@ def test_the_commands_and_python_of_the_learning_page_run(place: Path):
         subprocess.run([sys.executable, "-c", script], cwd=place, check=True, capture_output=True)
 
 
+def test_the_commands_of_the_calibrating_page_run(tmp_path: Path):
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    for folder, kind in (("bench", 0), ("bench", 2), ("unseen", 1)):
+        (log,) = logs_of_truth(xl330(), {"pendulum.resistance_ohm": 2.2}, seed=1, asked=[command(kind, 200)])
+        write_json(log, tmp_path / "logs" / folder)
+    (commands,) = blocks((ROOT / "docs" / "calibrating.md").read_text(), "sh")
+    # Two parameters show the same as all.
+    commands = commands.replace("--out patch.yaml", "--fit resistance_ohm coulomb_nm --out patch.yaml")
+    commands = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
+    subprocess.run(["bash", "-euc", commands], cwd=tmp_path, check=True, capture_output=True)
+    assert "<svg" in (tmp_path / "replay.html").read_text()
+    assert "joint_friction_nm" in (tmp_path / "patch.yaml").read_text()
+
+
 def test_the_config_of_the_readme_is_the_example():
     (config,) = blocks(README, "yaml")
     assert config.split("\n", 1)[1] == (ROOT / "examples" / "pick_and_place.yaml").read_text()
@@ -150,6 +165,10 @@ def test_every_parameter_has_its_picture_and_the_page_shows_it():
 
 NAMED = ("cameras", "look", "parameters", "learning", "evaluating", "calibrating", "calibrating_sensors")
 PAGES = ["README.md", *(f"docs/{name}.md" for name in NAMED)]
+PAGES = [
+    "README.md",
+    *(f"docs/{name}.md" for name in ("cameras", "look", "parameters", "learning", "evaluating", "calibrating")),
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

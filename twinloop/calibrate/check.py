@@ -23,8 +23,8 @@ RATE_TOLERANCE = 0.05
 GAP_PERIODS = 3
 MOST_MISSING = 0.2
 LONGEST_DELAY_S = 0.5
-FACTORS = {"degrees for radians": 180 / np.pi, "radians for degrees": np.pi / 180, "milli-units": 1000.0,
-           "thousands": 1e-3, "per cent for shares": 100.0, "shares for per cent": 0.01}  # fmt: skip
+FACTORS = {"degrees for radians": 180 / np.pi, "radians for degrees": np.pi / 180, "thousandths for units": 1000.0,
+           "units for thousandths": 1e-3}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -148,19 +148,18 @@ def _of_range(bench: Bench, tracks: list[Track]) -> list[Finding]:
         room = 0.35 * (high - low)
         least, most = float(rows.min()), float(rows.max())
         if least < low - room or most > high + room:
-            reach = max(abs(least), abs(most)) / max(abs(low), abs(high))
-            hint = _factor(reach * 0.7) or _factor(reach)
             said = (
                 f"goes from {least:.4g} to {most:.4g} in the model's unit; joint {channel.joint} has {low:.4g} to "
-                f"{high:.4g}. Wrong unit?{f' It looks like {hint}.' if hint else ''}"
+                f"{high:.4g}. Wrong unit?{' Degrees for radians?' if hinge else ''}"
             )
             found.append(Finding("refused", "unit", channel.name, said))
     return found
 
 
 def _factor(ratio: float) -> str:
+    """What a factor looks like. A soft servo goes a tenth of its way, so one below the factor is still it."""
     for name, factor in FACTORS.items():
-        if 0.6 < ratio / factor < 1.7:
+        if 0.1 < ratio / factor < 1.6:
             return name
     return ""
 
@@ -257,7 +256,7 @@ def _of_following(bench: Bench, tracks: list[Track]) -> tuple[list[Finding], dic
             )
             continue
         if own > 0.6 and not 0.08 < slope < 4:
-            hint = _factor(slope) or _factor(1 / slope)
+            hint = _factor(slope)
             guess = f" ({hint})" if hint else ""
             said = f"moves {slope:.3g} times as far as commanded: wrong unit of one of the two?{guess}"
             found.append(Finding("refused", "unit", channel.name, said))

@@ -56,7 +56,7 @@ def beforehand(objective: Objective, *, seed: int, points: int = 3) -> dict[str,
     unknown: dict[str, Unknown] | None = None
     for point in range(points):
         place = start if point == 0 else np.clip(start + rng.uniform(-0.25, 0.25, len(start)), 0.02, 0.98)
-        slope = objective.jacobian(place, objective.residuals(place)[0])
+        _, slope = objective.linearised(place)
         here = unidentified(objective, slope.T @ slope)
         unknown = here if unknown is None else {name: why for name, why in unknown.items() if name in here}
         if not unknown:

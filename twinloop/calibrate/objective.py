@@ -110,18 +110,20 @@ class Objective:
         names = [channel.name for channel in self.bench.compared]
         return np.isin(self.channel_of, [names.index(name) for name in block.channels])
 
-    def jacobian(self, place: np.ndarray, residual: np.ndarray, *, step: float = 2e-3) -> np.ndarray:
-        """(residuals, knobs): one knob of every block is moved at a time, all blocks in the same simulation."""
+    def linearised(self, place: np.ndarray, *, step: float = 2e-3) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals at a place, and (residuals, knobs) their slopes: one knob of every block is moved at a time, all
+        blocks in the same simulation."""
         many = max(len(block.knobs) for block in self.blocks)
-        sets, moved = np.repeat(place[None], many, axis=0), np.where(place + step <= 1, step, -step)
+        sets, moved = np.repeat(place[None], many + 1, axis=0), np.where(place + step <= 1, step, -step)
         for block in self.blocks:
-            sets[np.arange(len(block.knobs)), block.knobs] += moved[block.knobs]
-        change = self.residuals(sets) - residual
-        jacobian = np.zeros((len(residual), len(place)))
+            sets[1 + np.arange(len(block.knobs)), block.knobs] += moved[block.knobs]
+        residual, *others = self.residuals(sets)
+        change = np.stack(others) - residual
+        slopes = np.zeros((len(residual), len(place)))
         for block in self.blocks:
             rows = self.of_block(block)
-            jacobian[np.ix_(rows, block.knobs)] = (change[: len(block.knobs), rows] / moved[block.knobs][:, None]).T
-        return jacobian
+            slopes[np.ix_(rows, block.knobs)] = (change[: len(block.knobs), rows] / moved[block.knobs][:, None]).T
+        return residual, slopes
 
 
 def robust_cost(residuals: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ from twinloop.errors import DatasetError
 
 _SEEN = mujoco.mjtStage.mjSTAGE_VEL.value
 MOST_SLOTS = 2048
+MOST_BATCHES = 3  # a search asks for the same few widths again and again
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,8 @@ class Track:
 
 def column_of(log: Log, channel: Channel) -> np.ndarray:
     """The logged values of a channel, in the log's own units."""
-    return log.columns[channel.column][:, places_of(log, channel)]
+    places = places_of(log, channel)
+    return log.columns[channel.column][:, places]
 
 
 def places_of(log: Log, channel: Channel) -> list[int]:
@@ -116,7 +118,9 @@ class Plant:
     def _part(self, values: np.ndarray) -> dict[str, np.ndarray]:
         sets = len(values)
         if sets not in self._batches:
-            self._batches = {sets: _Slots(self.bench, self.tracks, self.names, sets, self._threads)}
+            if len(self._batches) >= MOST_BATCHES:
+                self._batches.clear()
+            self._batches[sets] = _Slots(self.bench, self.tracks, self.names, sets, self._threads)
         return self._batches[sets].run(values, self.frames)
 
 

@@ -25,7 +25,8 @@ class Error:
     frames: int
 
     def to_json(self) -> dict[str, Any]:
-        return {"unit": self.unit, "rmse": self.rmse, "mae": self.mae, "worst": self.worst, "frames": self.frames}
+        numbers = {"rmse": self.rmse, "mae": self.mae, "worst": self.worst}
+        return {"unit": self.unit, **{name: _known(each) for name, each in numbers.items()}, "frames": self.frames}
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,14 @@ class Replay:
             "by_log": {
                 log: {name: error.to_json() for name, error in errors.items()} for log, errors in self.by_log.items()
             },
-            "over_time": self.over_time,
+            "over_time": {name: [_known(mean) for mean in means] for name, means in self.over_time.items()},
             "coverage": self.coverage,
         }
+
+
+def _known(value: float) -> float | None:
+    """JSON has no word for what is not a number."""
+    return value if np.isfinite(value) else None
 
 
 def replay(bench: Bench, logs: Sequence[Log], values: Mapping[str, float] | None = None, *, threads: int = 2) -> Replay:

@@ -59,10 +59,9 @@ def downhill(
     """Levenberg-Marquardt with bounds and robust weights; every round tries several dampings at once, and every
     block takes the one that suits it."""
     start = objective.start
-    residual = objective.residuals(place)[0]
+    residual, jacobian = objective.linearised(place)
     damping = np.full(len(objective.blocks), 0.01)
     idle = np.zeros(len(objective.blocks), int)
-    jacobian = objective.jacobian(place, residual)
     for turn in range(rounds):
         tried = np.repeat(place[None], len(DAMPINGS), axis=0)
         for number, block in enumerate(objective.blocks):
@@ -86,8 +85,7 @@ def downhill(
                 idle[number] += 1
         if (next_place != place).any():
             place = next_place
-            residual = objective.residuals(place)[0]
-            jacobian = objective.jacobian(place, residual)
+            residual, jacobian = objective.linearised(place)
         if told is not None:
             told(turn + 1, rounds)
         if (idle >= PATIENCE).all():

@@ -3,6 +3,7 @@ they can is fitted, with intervals. The patch that is written holds values, the 
 ranges, and where it all comes from."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from twinloop.calibrate.bench import expand, load_bench
 from twinloop.calibrate.by_population import fit_by_population
 from twinloop.calibrate.check import Checked, check
 from twinloop.calibrate.fit import Fit, calibrate
+from twinloop.calibrate.posterior import replay_with_band
+from twinloop.calibrate.replay import Replay
 from twinloop.calibrate.sensors.static_file import is_static
 from twinloop.cli.arguments import count
 from twinloop.cli.progress import Standing, show_progress
@@ -24,6 +27,7 @@ EXAMPLES = """\
 examples:
   twinloop calibrate examples/xl330_bench.yaml --logs logs/bench --out patch.yaml
   twinloop calibrate examples/xl330_bench.yaml --logs logs/bench --fit coulomb_nm viscous_nms_rad --out patch.yaml
+  twinloop calibrate examples/so101_cell.yaml --logs datasets/teleop --holdout 4   # and test on every fourth log
   twinloop calibrate examples/so101_cell.yaml --logs datasets/teleop --check       # only look at the logs
   twinloop calibrate examples/static_sensors.yaml --logs logs/at_rest --out sensors.yaml
   twinloop calibrate examples/kinect_scans.yaml --logs scans --out depth.yaml
@@ -50,6 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: what the bench file says)",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, default=Path("patch.yaml"), metavar="FILE", help="default: patch.yaml")
+    parser.add_argument(
+        "--holdout", type=count(2, 1000), metavar="N",
+        help="set every Nth log aside, fit on the others, and hold the result against those",
+    )  # fmt: skip
     parser.add_argument("--check", action="store_true", help="only check the logs; fit nothing")
     parser.add_argument("--anyway", action="store_true", help="fit logs that the check refuses")
     parser.add_argument(
@@ -74,6 +82,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     findings = [{"severity": f.severity, "kind": f.kind, "where": f.where, "said": f.said} for f in checked.findings]
     if args.check:
         return {"logs": len(checked.logs), "findings": findings, "delay_s": checked.delay_s}
+    unseen = list(checked.logs[1 :: args.holdout]) if args.holdout else []
+    checked = replace(checked, logs=tuple(log for log in checked.logs if not any(log is other for other in unseen)))
     with show_progress(console, f"calibrating {bench.name}") as show:
         fit = (fit_by_population if bench.search == "population" else calibrate)(
             bench, checked, names, seed=args.seed, threads=args.threads,
@@ -82,6 +92,9 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     fit.patch.write(args.out)
     _summarise(console, fit, args.out)
     patch = fit.patch
+    held = replay_with_band(bench, unseen, patch, threads=args.threads) if unseen else None
+    if held is not None:
+        _tell_held_out(console, held)
     return {
         "patch": str(args.out),
         "logs": {"fitted": list(fit.used), "held_out": list(fit.held_out)},
@@ -93,7 +106,15 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "randomization": {name: list(ends) for name, ends in patch.ranges.items()},
         "residual": patch.provenance.residual,
         "spread": {name: list(ends) for name, ends in patch.spread.items()},
+        "holdout": held.to_json() if held is not None else None,
     }
+
+
+def _tell_held_out(console: Console, held: Replay) -> None:
+    for name, error in held.errors.items():
+        covered = f", {100 * held.coverage[name]:.1f} % in the 90 % band" if name in held.coverage else ""
+        said = f"set aside, {name}: MAE {error.mae:.4g}, RMSE {error.rmse:.4g} {error.unit}{covered}"
+        console.print(said, markup=False)
 
 
 def _tell_findings(console: Console, checked: Checked) -> None:

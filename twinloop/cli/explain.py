@@ -44,14 +44,10 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     console.print("[bold]The config, with every default[/]")
     console.print(config.to_yaml(), markup=False)
     table = Table(title="What varies from episode to episode", title_justify="left", title_style="bold")
-    headings = ["parameter", "distribution", "unit", "gap", "touches"]
-    if fitted:
-        headings.insert(2, "from")
-    for heading in headings:
+    for heading in ("parameter", "distribution", "unit", "gap", "touches"):
         table.add_column(heading, no_wrap=heading != "touches")
     for row in rows:
-        source = [] if not fitted else ["patch" if row.name in fitted else "config"]
-        table.add_row(row.name, str(row.distribution), *source, row.unit, row.gap, row.touches)
+        table.add_row(row.name, str(row.distribution), row.unit, row.gap, row.touches)
     console.print(table if rows else "Nothing varies: every episode is alike but for the demonstrator's noise.")
     if patch is not None:
         _print_patch(console, patch, before, fitted)
