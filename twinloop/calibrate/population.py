@@ -79,9 +79,10 @@ def evolve(
 
 
 def loss(tried: Tried) -> np.ndarray:
-    """(sets, logs): channels weigh the same, each in units of the least mean error anybody reached."""
+    """(sets, logs): channels weigh the same, each in units of the least mean error anybody reached. By their roots: one
+    recording that by chance falls on another face must not outweigh many that are a little better."""
     least = np.maximum(tried.errors.mean(axis=1).min(axis=0), 1e-12)
-    return (tried.errors / least).mean(axis=2)
+    return np.sqrt(tried.errors / least).mean(axis=2)
 
 
 def posterior(tried: Tried, *, rng: np.random.Generator) -> np.ndarray:
