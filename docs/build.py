@@ -1,6 +1,7 @@
 """Write the generated pages of the docs from the code they describe, so that they cannot rot: `make docs`."""
 
 import json
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from twinloop.curate.checks import CHECKS
@@ -166,7 +167,53 @@ def rehearsal_page() -> str:
         for cell in cells
     ]
     page = (DOCS / "rehearsal.md.in").read_text(encoding="utf-8")
-    return page.replace("{TRUTHS}", "\n".join(heads + rows)).replace("{EXPERT}", "\n".join(expert))
+    return (
+        page.replace("{TRUTHS}", "\n".join(heads + rows))
+        .replace("{EXPERT}", "\n".join(expert))
+        .replace("{CELLS}", _cells())
+    )
+
+
+def _cells() -> str:
+    """Who succeeded how often in which cell."""
+    path = DOCS.parent / "benchmarks" / "results" / "cells.json"
+    if not path.exists():
+        return "Not measured yet in full: `python benchmarks/cells.py`."
+    rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    cells = list(next(iter(rows.values())))
+    lines = [f"| who | {' | '.join(f'`{cell}`' for cell in cells)} |", "|---" * (len(cells) + 1) + "|"]
+    for who, row in rows.items():
+        told = (
+            f"{each['successes']}/{each['episodes']} ({each['low']:.2f}–{each['high']:.2f})"
+            for each in (row[cell] for cell in cells)
+        )
+        lines.append(f"| {who} | {' | '.join(told)} |")
+    return "\n".join(lines)
+
+
+def hardware_page() -> str:
+    example = (DOCS.parent / "examples" / "so101.yaml").read_text(encoding="utf-8")
+    return (DOCS / "hardware.md.in").read_text(encoding="utf-8").replace("{SO101}", example)
+
+
+def statistics_page() -> str:
+    """The tables are made next door: docs/figures.py."""
+    spec = spec_from_file_location("figures", DOCS / "figures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    made = module_from_spec(spec)
+    spec.loader.exec_module(made)
+    results = DOCS.parent / "benchmarks" / "results"
+    names = ("sequential", "prediction_powered", "monitoring")
+    measured = {name: json.loads((results / f"{name}.json").read_text(encoding="utf-8")) for name in names}
+    page = (DOCS / "statistics.md.in").read_text(encoding="utf-8")
+    for placeholder, told in made.tables(*measured.values()).items():
+        page = page.replace(f"{{{placeholder}}}", told)
+    for name, values in measured.items():
+        for key, value in values.items():
+            if isinstance(value, (int, float)):
+                page = page.replace(f"{{{name}.{key}}}", f"{value:,g}")
+    return page
 
 
 def _fixed(bounds: tuple[float, float]) -> str:
@@ -182,6 +229,8 @@ PAGES = {
     "config.md": config_page,
     "benchmarks.md": benchmarks_page,
     "rehearsal.md": rehearsal_page,
+    "hardware.md": hardware_page,
+    "statistics.md": statistics_page,
 }
 
 if __name__ == "__main__":

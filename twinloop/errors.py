@@ -6,11 +6,15 @@
     │   └── ModelError            a robot or scene model that is refused or does not compile
     ├── DatasetError              a folder that is not the dataset it should be
     │   ├── CorruptError          a file whose content is not what was committed
-    │   └── LockedError           another process is writing here
+    │   ├── LockedError           another process is writing here
+    │   └── ConsentError          data of a person whom nobody asked, or for something they did not agree to
     ├── CheckpointError           a folder that is not the policy it should be, or not for this robot
+    ├── RegistryError             a registry or its ledger that is not what was written, or names what it has not
     ├── TrainingError             learning broke off: what it choked on is kept
     ├── RenderError               no OpenGL to draw pictures with
+    ├── PolicyError               a policy's process that hangs, died, or answers what was not asked
     ├── RobotError                a robot that cannot be reached, went away, or tells what cannot be
+    │   └── EStopError            its e-stop is latched, and a human has to reset it
     ├── StorageError              no room, no permission, a read-only disk
     └── WorkerError               a worker process died and its work could not be repeated
 
@@ -55,7 +59,15 @@ class LockedError(DatasetError):
     pass
 
 
+class ConsentError(DatasetError):
+    pass
+
+
 class CheckpointError(TwinloopError):
+    pass
+
+
+class RegistryError(TwinloopError):
     pass
 
 
@@ -67,7 +79,15 @@ class RenderError(TwinloopError):
     pass
 
 
+class PolicyError(TwinloopError):
+    pass
+
+
 class RobotError(TwinloopError):
+    pass
+
+
+class EStopError(RobotError):
     pass
 
 

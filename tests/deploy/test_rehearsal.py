@@ -19,6 +19,7 @@ from twinloop.deploy.rehearsal.client import RehearsalRobot
 from twinloop.deploy.rehearsal.truth import TRUTHS
 from twinloop.deploy.rehearsal.wire import MOST_BYTES, WireError, receive, send
 from twinloop.errors import ConfigError, RobotError, UsageError
+from twinloop.twin.objects import OBJECTS
 
 PERIODS = 12
 
@@ -199,3 +200,16 @@ def test_messages_are_bounded_and_nothing_but_messages():
     with pytest.raises(WireError, match="gone"):
         receive(there)
     there.close()
+
+
+def test_every_kind_of_object_can_lie_in_a_cell(tmp_path: Path):
+    need_drake()
+    for kind in OBJECTS:
+        cell = tmp_path / f"{kind}.yaml"
+        cell.write_text(f"object:\n  pool: [{kind}]\n")
+        with RehearsalRobot(str(cell)) as robot:
+            assert robot.begin(0).conditions["object"] == kind
+            for _ in range(3):
+                robot.act(np.array(robot.describe().home))
+            height_m = robot.observe().features["observation.environment_state"][2]
+            assert abs(height_m - OBJECTS[kind].half_extents_m[2]) < 0.003  # it lies on the table

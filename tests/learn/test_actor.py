@@ -8,8 +8,9 @@ import pytest
 
 from tests.conftest import SEED_RANGES
 from tests.learn.neighbours import Neighbours, space_of
-from twinloop.learn.actor import BATCH, ActingConfig, PolicyActor
+from twinloop.learn.actor import BATCH, PolicyActor
 from twinloop.learn.brain import Brain
+from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.space import Space
 from twinloop.observe.features import observe
 from twinloop.observe.sensors import ObserveConfig

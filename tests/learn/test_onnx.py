@@ -98,7 +98,7 @@ def test_one_that_computes_something_else_is_not_written(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     loaded = load(checkpoint)
-    graph = exporting._graph(loaded.policy, loaded.card.space, "c0ffee")
+    graph = exporting._graph(loaded.policy, loaded.card.space, "c0ffee", False)
     monkeypatch.setattr(exporting, "_graph", lambda *_: graph)
     export_onnx(loaded.policy, loaded.card.space, tmp_path / "same.onnx", card_digest="c0ffee", seed=1)
     for wrong in (0.01, float("nan")):
@@ -118,6 +118,7 @@ def test_the_command_writes_it_and_says_how_close_it_is(
     assert told["max_abs_difference"] <= told["tolerance"]
     brain = OnnxBrain(tmp_path / "robot" / "a.onnx")
     assert brain.card_digest == told["card_digest"] == load(checkpoint).card.digest
+    assert brain.knows_real == load(checkpoint).card.knows_real
     assert main(["export", str(checkpoint)]) == 2
     assert "valid: --onnx" in capsys.readouterr().err
     assert main(["export", str(checkpoint), "--onnx", str(tmp_path)]) == 2
@@ -132,7 +133,7 @@ def test_files_from_outside_are_refused_by_name(checkpoint: Path, tmp_path: Path
     with pytest.raises(CheckpointError, match=r"bad\.onnx: ONNX Runtime refuses it"):
         OnnxBrain(file)
     loaded = load(checkpoint)
-    model = exporting._graph(loaded.policy, loaded.card.space, "c0ffee")
+    model = exporting._graph(loaded.policy, loaded.card.space, "c0ffee", False)
     facts = json.loads(model.metadata_props[0].value)
     # Its numbers in another file, which might be any of this machine.
     onnx.save(model, file, save_as_external_data=True, location="numbers", size_threshold=0)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from tests.learn.neighbours import space_of
-from twinloop.learn.actor import BATCH, ActingConfig, PolicyActor
+from twinloop.learn.actor import BATCH, PolicyActor
+from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.space import Space
 from twinloop.observe.camera import CameraConfig, default_cameras
 from twinloop.observe.eyes import Eyes

@@ -11,7 +11,7 @@ from tests.conftest import Simulate
 from tests.learn.neighbours import Neighbours
 from twinloop.errors import CheckpointError, UsageError
 from twinloop.gate import Evaluation
-from twinloop.learn.actor import ActingConfig
+from twinloop.learn.chunks import ActingConfig
 from twinloop.pipeline.candidate import Candidate
 from twinloop.pipeline.clips import film
 from twinloop.pipeline.config import RunConfig, config_from_text

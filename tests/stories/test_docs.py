@@ -1,6 +1,7 @@
 """What README and docs say can be done, can be done; what is generated from the code is up to date."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -13,10 +14,15 @@ import pytest
 from tests.calibrate.made import command, logs_of_truth, write_json, xl330
 from twinloop.cli import COMMANDS
 from twinloop.dashboard.effects.looks import range_of
+from twinloop.dataset import Dataset
+from twinloop.dataset.people.consent import read_consent
+from twinloop.deploy.description import description_of
 from twinloop.deploy.rehearsal.cell_file import cell_of
+from twinloop.deploy.safety.bounds import bounds_of, narrowed
 from twinloop.errors import RenderError
 from twinloop.observe.gl import context
 from twinloop.randomize.table import TABLE
+from twinloop.twin.twin import Twin
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -123,6 +129,45 @@ def test_the_commands_of_the_calibrating_page_run(tmp_path: Path):
     assert "joint_friction_nm" in (tmp_path / "patch.yaml").read_text()
 
 
+def test_the_commands_python_and_limits_of_the_deploying_page_run(place: Path, twin: Twin):
+    page = (ROOT / "docs" / "deploying.md").read_text()
+    (commands,), (script,), (limits,) = (blocks(page, language) for language in ("sh", "python", "yaml"))
+    commands = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
+    state = {**os.environ, "XDG_STATE_HOME": str(place / "state")}
+    subprocess.run(["bash", "-euc", commands], cwd=place, check=True, capture_output=True, env=state)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=place, check=True, capture_output=True, text=True, env=state
+    )
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["candidate", "control"]
+    (place / "narrow.yaml").write_text(limits)
+    bounds = bounds_of(description_of(twin, id="twin", lockstep=True))
+    assert narrowed(bounds, place / "narrow.yaml").force_n == 60
+
+
+def test_the_commands_of_the_collecting_page_run_and_its_consent_is_one(place: Path, tmp_path: Path):
+    page = (ROOT / "docs" / "collecting.md").read_text()
+    (commands,), (consent,) = blocks(page, "sh"), blocks(page, "yaml")
+    script = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
+    kept = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    subprocess.run(["bash", "-euc", script], cwd=place, check=True, capture_output=True, env=kept)
+    verdicts = Dataset.open(place / "runlogs" / "shown").attempts()["verdict"].to_pylist()
+    assert verdicts.count("forgotten") == 1
+    (tmp_path / "consent.yaml").write_text(consent)
+    assert read_consent(tmp_path / "consent.yaml").participant == "P017"
+
+
+def test_the_commands_and_python_of_the_statistics_page_run(tmp_path: Path):
+    page = (ROOT / "docs" / "statistics.md").read_text()
+    rates = {f"policy-{place}": {"successes": 3 * place, "trials": 20} for place in range(1, 7)}
+    (tmp_path / "pairs.json").write_text(json.dumps({"real": {"pick": rates}, "sim": {"pick": rates}}))
+    (commands,), (script,) = blocks(page, "sh"), blocks(page, "python")
+    commands = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
+    subprocess.run(["bash", "-euc", commands], cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "trust.html").stat().st_size > 5000
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert done.stdout.startswith(("accept", "continue"))
+
+
 def test_the_config_of_the_readme_is_the_example():
     (config,) = blocks(README, "yaml")
     assert config.split("\n", 1)[1] == (ROOT / "examples" / "pick_and_place.yaml").read_text()
@@ -169,6 +214,7 @@ PAGES = [
     "README.md",
     *(f"docs/{name}.md" for name in ("cameras", "look", "parameters", "learning", "evaluating", "calibrating")),
 ]
+PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -187,4 +233,5 @@ def test_the_figures_of_the_readme_are_those_that_were_measured():
 
 
 def test_no_figure_of_the_docs_is_left_open():
-    assert not re.search(r"\{[a-z]+\.[a-z_]+\}", (ROOT / "docs" / "benchmarks.md").read_text())
+    for name in ("benchmarks", "statistics"):
+        assert not re.search(r"\{[A-Za-z_]+(\.[a-z_]+)?\}", (ROOT / "docs" / f"{name}.md").read_text())

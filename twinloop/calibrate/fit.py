@@ -12,8 +12,8 @@ from twinloop.calibrate.identify import beforehand, unidentified
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.objective import Objective, robust_cost
 from twinloop.calibrate.patch import Fitted, Provenance, TwinPatch, Unknown
-from twinloop.calibrate.posterior import Posterior, fitted_of, left_over, posterior_of, samples_of
-from twinloop.calibrate.replay import held_against
+from twinloop.calibrate.posterior import Posterior, fitted_of, left_over, posterior_of, samples_of, swing_factor
+from twinloop.calibrate.replay import held_against, swing_of
 from twinloop.calibrate.search import Optimum, coarse, downhill
 from twinloop.errors import UsageError
 from twinloop.randomize.table import BY_NAME
@@ -128,30 +128,41 @@ def _spread(
     """What is left between twin and logs where the fit has not looked: on the logs it left out, or, where it used
     them all, on each third of them with the fit of the others."""
     names = objective.names
-    raws, channels = [], []
+    typical = typical_swings(objective)
+    left: dict[str, list[np.ndarray]] = {channel.name: [] for channel in bench.compared}
+
+    def look(unseen: Objective, raw: np.ndarray) -> None:
+        for number, channel in enumerate(bench.compared):
+            for place, track in enumerate(unseen.plant.tracks):
+                rows = raw[(unseen.channel_of == number) & (unseen.log_of == place)]
+                far = swing_factor(swing_of(channel, track.measured[channel.name]), typical[channel.name])
+                left[channel.name].append(rows / far)
+
     if rest:
         few, _ = divided(bench, rest, BUDGET_STEPS)
         unseen = Objective(bench, few, names, threads=threads)
-        raws.append(unseen.raw(optimum.place)[0])
-        channels.append(unseen.channel_of)
+        look(unseen, unseen.raw(optimum.place)[0])
     elif len(used) < 2:
-        raws.append(optimum.residual * objective.scale[objective.channel_of])
-        channels.append(objective.channel_of)
+        look(objective, optimum.residual * objective.scale[objective.channel_of])
     else:
         for number, out in enumerate(folds(used)):
             others = Objective(bench, [log for k, log in enumerate(used) if k not in out], names, threads=threads)
             others.scale = objective.scale.copy()
             refit = downhill(others, optimum.place, rounds=FOLD_ROUNDS)
             unseen = Objective(bench, [used[k] for k in out], names, threads=threads)
-            raws.append(unseen.raw(refit.place)[0])
-            channels.append(unseen.channel_of)
+            look(unseen, unseen.raw(refit.place)[0])
             if told is not None:
                 told("leaving logs out", number + 1, FOLDS)
-    raw, channel_of = np.concatenate(raws), np.concatenate(channels)
+    return {name: left_over(np.concatenate(rows)) for name, rows in left.items() if sum(map(len, rows))}
+
+
+def typical_swings(objective: Objective) -> dict[str, float]:
+    """How far each channel swings in the logs that are fitted on, in the logs' unit."""
     return {
-        channel.name: left_over(raw[channel_of == number])
-        for number, channel in enumerate(bench.compared)
-        if (channel_of == number).any()
+        channel.name: float(
+            np.mean([swing_of(channel, track.measured[channel.name]) for track in objective.plant.tracks])
+        )
+        for channel in objective.bench.compared
     }
 
 
@@ -191,7 +202,8 @@ def _patch(
     )
     notes = tuple(f"{finding.severity}: {finding}" for finding in checked.findings)
     samples = samples_of(objective, posterior, seed=seed)
-    return TwinPatch(fitted, unknown, samples, spread, proposed_ranges(bench, fitted), provenance, notes)
+    ranges, swings = proposed_ranges(bench, fitted), typical_swings(objective)
+    return TwinPatch(fitted, unknown, samples, spread, ranges, provenance, notes, swings)
 
 
 def proposed_ranges(bench: Bench, fitted: dict[str, Fitted]) -> dict[str, tuple[float, float]]:

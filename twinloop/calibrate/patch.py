@@ -50,8 +50,9 @@ class Provenance:
 
 @dataclass(frozen=True)
 class TwinPatch:
-    """`samples`: draws of the posterior, one value a fitted knob and draw. `spread`: channel -> what is left between
-    twin and log (5th and 95th percentile, in the log's unit). `ranges`: row of the parameter table -> range."""
+    """`samples`: draws of the posterior, one value a fitted knob and draw. `spread`: channel -> where 90 % of what is
+    left between twin and log lies, in the log's unit, in a log that swings as far as `swing`: it grows with how far one
+    does. `ranges`: row of the parameter table -> range."""
 
     fitted: dict[str, Fitted]
     unknown: dict[str, Unknown]
@@ -60,6 +61,7 @@ class TwinPatch:
     ranges: dict[str, tuple[float, float]]
     provenance: Provenance
     notes: tuple[str, ...] = field(default=())
+    swing: dict[str, float] = field(default_factory=dict)
 
     @property
     def values(self) -> dict[str, float]:
@@ -75,6 +77,7 @@ class TwinPatch:
             "unknown": {name: asdict(each) for name, each in self.unknown.items()},
             "randomization": groups,
             "spread": {name: [_short(low), _short(high)] for name, (low, high) in self.spread.items()},
+            "swing": {name: _short(far) for name, far in self.swing.items()},
             "samples": {name: [_short(value) for value in values] for name, values in self.samples.items()},
             "provenance": asdict(self.provenance),
             "notes": list(self.notes),
@@ -100,6 +103,7 @@ def load_patch(path: Path) -> TwinPatch:
         ranges=_read_ranges(root.section("randomization")),
         provenance=_read_provenance(root.section("provenance")),
         notes=tuple(root.raw("notes") or ()),
+        swing={name: root.section("swing").number(name, 1.0, low=1e-12, high=1e12) for name in _keys(root, "swing")},
     )
     root.finish()
     return patch

@@ -16,7 +16,7 @@ from twinloop.calibrate.logs import Log
 from twinloop.calibrate.objective import Objective, robust_weight
 from twinloop.calibrate.patch import Fitted, TwinPatch
 from twinloop.calibrate.plant import Plant, places_of
-from twinloop.calibrate.replay import Replay, difference, held_against
+from twinloop.calibrate.replay import Replay, difference, held_against, swing_of
 from twinloop.calibrate.search import Optimum
 
 DRAWS = 24
@@ -124,9 +124,15 @@ def samples_of(objective: Objective, posterior: Posterior, *, seed: int) -> dict
 
 
 def left_over(residual: np.ndarray) -> tuple[float, float]:
-    """Where 90 % of what the twin misses lies, in the log's unit: measured less simulated."""
-    low, high = np.quantile(-residual, [0.05, 0.95])
-    return float(min(low, 0.0)), float(max(high, 0.0))
+    """Where 90 % of what the twin misses lies, in the log's unit. To either side alike: which way it errs in logs
+    that were left out says little of the next ones."""
+    most = float(np.quantile(np.abs(residual), 0.9))
+    return -most, most
+
+
+def swing_factor(swing: float, typical: float | None) -> float:
+    """What a twin misses grows with how far things move; by a factor of four at most, either way."""
+    return 1.0 if typical is None else float(np.clip(swing / typical, 0.25, 4.0))
 
 
 def replay_with_band(bench: Bench, logs: Sequence[Log], patch: TwinPatch, *, threads: int = 2) -> Replay:
@@ -153,7 +159,8 @@ def replay_with_band(bench: Bench, logs: Sequence[Log], patch: TwinPatch, *, thr
             rows = simulated[channel.name][:, place, : track.frames]
             drawn = TAIL * (rows[1:] / channel.scale).std(axis=0) if len(rows) > 1 else np.zeros_like(rows[0])
             centre = (rows[0] - channel.offset) / channel.scale
-            below, above = np.hypot(low, drawn), np.hypot(high, drawn)
+            far = swing_factor(swing_of(channel, rows[0]), patch.swing.get(channel.name))
+            below, above = np.hypot(far * low, drawn), np.hypot(far * high, drawn)
             off = -difference(channel, rows[0], track.measured[channel.name])
             known = np.isfinite(off).all(axis=-1)
             inside.append(((off >= -below) & (off <= above))[known])

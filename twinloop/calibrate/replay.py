@@ -118,6 +118,14 @@ def distances_of(channel: Channel, simulated: np.ndarray, measured: np.ndarray) 
     return np.linalg.norm(difference(channel, simulated, measured), axis=-1)
 
 
+def swing_of(channel: Channel, rows: np.ndarray) -> float:
+    """How far a recording swings, in the log's unit: from its 5th percentile to its 95th, the mean over elements."""
+    if channel.of == "turn":
+        return 1.0
+    low, high = np.nanquantile(rows / abs(channel.scale), [0.05, 0.95], axis=0)
+    return max(float(np.mean(high - low)), 1e-9)
+
+
 def error_of(channel: Channel, distance: np.ndarray) -> Error:
     distance = distance[np.isfinite(distance)]
     unit = "°" if channel.of == "turn" else channel.unit

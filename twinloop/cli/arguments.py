@@ -1,16 +1,19 @@
 """Arguments that several commands share."""
 
 import argparse
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from twinloop.errors import UsageError
 from twinloop.pipeline.config import RunConfig, load_config
 from twinloop.pipeline.embedded import NAME, embedded_config
 
 if TYPE_CHECKING:
     from twinloop.calibrate.patch import TwinPatch
+    from twinloop.dataset.people.consent import Consent
 
 CONFIG_HELP = "a config file (default: the embedded pick-and-place cell)"
 
@@ -77,3 +80,32 @@ def number(least: float, most: float) -> Callable[[str], float]:
         return value
 
     return parse
+
+
+def add_consent(parser: argparse.ArgumentParser, *, who: str) -> None:
+    parser.add_argument("--participant", metavar="P", help=f"the pseudonym of {who}; needs --consent")
+    parser.add_argument("--consent", type=Path, metavar="FILE", help="what they agreed to (twinloop consent)")
+
+
+def consent_of(args: argparse.Namespace) -> "Consent | None":
+    from twinloop.dataset.people.consent import read_consent
+
+    if (args.participant is None) != (args.consent is None):
+        raise UsageError("--participant and --consent: one needs the other; data of people enters only with a consent")
+    if args.consent is None:
+        return None
+    consent = read_consent(args.consent)
+    if consent.participant != args.participant:
+        raise UsageError(f"--participant: {args.consent} is the consent of {consent.participant}, and of nobody else")
+    return consent
+
+
+def conditions(words: list[str]) -> dict[str, str]:
+    """`light=dim`, as often as `--condition` was given."""
+    found = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name) or not value:
+            raise UsageError(f"--condition {word!r}: NAME=VALUE was expected, as in light=dim")
+        found[name] = value
+    return found

@@ -18,7 +18,7 @@ from twinloop.dashboard.sections.success import fall_sentence
 from twinloop.errors import RenderError, UsageError
 from twinloop.gate import Comparison, Evaluation, compare, load_evaluation, write_evaluation
 from twinloop.gate.evaluation import EVALUATION
-from twinloop.learn.actor import ActingConfig
+from twinloop.learn.chunks import ActingConfig
 from twinloop.pipeline.candidate import Candidate, candidate_of, home_config
 from twinloop.pipeline.clips import film
 from twinloop.pipeline.config import RunConfig

@@ -37,7 +37,9 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     if file.is_dir():
         raise UsageError(f"--onnx {file}: is a folder; a file was expected, e.g. {file / FILE}")
     card = checkpoint.card
-    parity = export_onnx(checkpoint.policy, card.space, file, card_digest=card.digest, seed=0)
+    parity = export_onnx(
+        checkpoint.policy, card.space, file, card_digest=card.digest, knows_real=card.knows_real, seed=0
+    )
     console.print(f"{file}: {card.policy} of {card.space.robot}, {parity.bytes / 1e6:.1f} MB", markup=False)
     console.print(
         f"ONNX Runtime and torch differ by {parity.max_abs_difference:.1e} at most in an action of {parity.samples} "

@@ -3,7 +3,8 @@
 import argparse
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.padding import Padding
 from rich.table import Table
 
 from twinloop.randomize.parameter import GAPS, GROUPS, Parameter
@@ -15,6 +16,9 @@ examples:
   twinloop parameters --gap contact
 """
 
+WIDE = 150
+"""Columns of a terminal in which every row fits on a line or two."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gap", choices=GAPS, help="only those of one gap")
@@ -25,24 +29,10 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     rows = [
         row for row in TABLE if args.gap in (None, row.gap) and args.group in (None, row.group)
     ]  # fmt: skip
-    table = Table()
-    for heading in (
-        "parameter",
-        "section",
-        "gap",
-        "unit",
-        "nominal",
-        "sensible",
-        "refused beyond",
-        "touches",
-    ):
-        table.add_column(heading, no_wrap=heading == "parameter")
-    for row in rows:
-        table.add_row(
-            row.name, row.group, row.gap, row.unit, f"{row.nominal:g}", _sensible(row),
-            _range(row.plausible), row.touches,
-        )  # fmt: skip
-    console.print(table)
+    show = _beside if console.width >= WIDE else _below
+    for group in dict.fromkeys(row.group for row in rows):
+        console.print(f"\n[bold]{group}[/bold]")
+        console.print(show([row for row in rows if row.group == group]))
     return {
         "parameters": [
             {
@@ -53,6 +43,32 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             for row in rows
         ]
     }  # fmt: skip
+
+
+def _beside(rows: list[Parameter]) -> Table:
+    table = Table(box=None, padding=(0, 2))
+    for heading in ("parameter", "gap", "nominal", "sensible", "refused beyond", "touches"):
+        table.add_column(heading, no_wrap=heading != "touches")
+    for row in rows:
+        nominal = _nominal(row)
+        table.add_row(row.name, row.gap, nominal, _sensible(row), _range(row.plausible), row.touches)
+    return table
+
+
+def _below(rows: list[Parameter]) -> Group:
+    """For a narrow terminal: what a row touches on lines of its own."""
+    lines = []
+    for row in rows:
+        numbers = f"{_nominal(row)}, sensible {_sensible(row)}"
+        lines += [
+            f"  {row.name:27} [dim]{row.gap}[/dim]  {numbers}",
+            Padding(f"[dim]{row.touches}[/dim]", (0, 0, 0, 6)),
+        ]
+    return Group(*lines)
+
+
+def _nominal(row: Parameter) -> str:
+    return f"{row.nominal:g}" if row.unit == "1" else f"{row.nominal:g} {row.unit}"
 
 
 def _sensible(row: Parameter) -> str:

@@ -97,6 +97,9 @@ th{text-align:left;font-weight:600;color:var(--soft);font-size:12.5px}
 th,td{padding:5px 10px 5px 0;border-bottom:1px solid var(--edge);vertical-align:top}
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 tr:last-child td{border-bottom:0}
+.holds{color:var(--green);white-space:nowrap}.fails{color:var(--orange);white-space:nowrap}
+table.rules td:first-child{min-width:200px}table.rules .soft{font-size:12.5px}
+code.digest{overflow-wrap:anywhere;font-size:11.5px;color:var(--soft)}
 tr.none td{color:var(--soft)}
 details{margin-top:12px}summary{cursor:pointer;color:var(--blue)}
 pre{background:var(--page);border:1px solid var(--edge);border-radius:8px;padding:12px;overflow:auto;margin:8px 0 0;

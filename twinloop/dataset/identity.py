@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -41,13 +41,20 @@ class Difference:
 
 def dataset_digest(header: Header, entries: Iterable[ShardEntry]) -> str:
     """What the dataset is, as one number: the same for the same content, however and wherever it was made."""
+    *_, last = growing_digests(header, entries)
+    return last
+
+
+def growing_digests(header: Header, entries: Iterable[ShardEntry]) -> Iterator[str]:
+    """The digest without a shard, with the first, with the first two, and so on to the whole."""
     values = dataclasses.asdict(header)
     identity = {key: values[key] for key in IDENTITY}
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True, separators=(",", ":")).encode())
+    yield digest.hexdigest()
     for entry in sorted(entries, key=lambda entry: entry.first):
         for name, file in sorted(entry.files.items()):
             digest.update(f"\n{entry.first} {entry.stop} {name} {file.sha256}".encode())
-    return digest.hexdigest()
+        yield digest.hexdigest()
 
 
 def differences(one: Header, other: Header, keys: Iterable[str] = IDENTITY) -> list[Difference]:

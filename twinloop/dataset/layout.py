@@ -4,6 +4,7 @@ dataset.json      the header                     config.yaml   the config the ru
 manifest.jsonl    a line a committed shard       shards/       a folder a committed shard
 meta/ data/ videos/  the LeRobot v3.0 export     export.json   what the export was made from, its files
 scratch/          unfinished work                lock          held by the writer
+forgotten.json    whose episodes were removed, as hashes, and what the dataset's digest was before
 """
 
 HEADER = "dataset.json"
@@ -13,6 +14,7 @@ SHARDS = "shards"
 SCRATCH = "scratch"
 LOCK = "lock"
 EXPORT = "export.json"
+FORGOTTEN = "forgotten.json"
 
 # Swapped in from the first to the last: LeRobot opens a dataset by its meta, so that comes once all is there.
 EXPORT_FOLDERS = ("videos", "data", "meta")

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from twinloop.errors import CorruptError
 from twinloop.observe.recording import Feature
 
-_SCALARS = {"float32": pa.float32(), "int64": pa.int64(), "bool": pa.bool_()}
+_SCALARS = {"float32": pa.float32(), "float64": pa.float64(), "int64": pa.int64(), "bool": pa.bool_()}
 
 # Null-free columns spare Parquet a level for every value, a fifth of the time to write them.
 FRAME_KEYS = (
@@ -56,7 +56,7 @@ def to_numpy(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
 def frame_options(schema: pa.Schema, *, compression: Literal["lz4", "zstd"], ordered: Sequence[str]) -> dict:
     """Options of a frames file; statistics only for the `ordered` columns, by which readers skip."""
     vectors = [field for field in schema if pa.types.is_fixed_size_list(field.type)]
-    vectors = [field for field in vectors if pa.types.is_float32(field.type.value_type)]
+    vectors = [field for field in vectors if pa.types.is_floating(field.type.value_type)]
     plain = {field.name for field in vectors} | {f.name for f in schema if pa.types.is_boolean(f.type)}
     return {
         "compression": compression,

@@ -21,6 +21,7 @@ from twinloop.observe.recording import Recording
 
 from .manifest import ShardEntry
 from .parquet import EPISODE_OPTIONS, FRAME_KEYS, encode, frame_field, frame_options, to_column
+from .people.consent import require_consent
 from .pictures import PictureFiles, write_pictures
 from .stats import STATS, episode_stats
 
@@ -65,17 +66,21 @@ def write_shard(
     fps: float,
     keep: np.ndarray | None = None,
     pictures: PictureFiles | None = None,
+    entering: bool = True,
 ) -> ShardDraft:
     """Write the attempts [first, stop) into `folder`, on the disk when this returns.
 
     recording: the episodes to store as rows, in order of attempt; `keep`, an (n,) mask, picks among them.
     columns: one value an attempt, `REQUIRED` and any others; `length` is 0 where no rows are stored.
     pictures: those that are in `folder` already, so that none are made.
+    entering: data of people needs their consent; False where what was in the dataset before is written again.
     """
     if keep is not None and not keep.all():
         recording = recording.take(keep)
     episodes = _episode_columns(first, stop, columns)
     _check_rows(first, stop, recording, episodes)
+    if entering:
+        require_consent(episodes, "record", where=f"attempts {first}-{stop}")
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         if pictures is None:
@@ -178,12 +183,12 @@ def _statistics(first: int, stop: int, recording: Recording, measured: Mapping[s
 def _feature_stats(recording: Recording) -> Iterator[tuple[str, np.ndarray]]:
     """Each column's (episodes, len(STATS), d). Side by side in one array they cost a third of one by one.
 
-    Integers stand apart, as doubles: a float32 would round the large ones.
+    Integers stand apart, with the doubles: a float32 would round the large ones.
     """
     lengths = recording.lengths[recording.lengths > 0]
     columns = [feature for feature in recording.features if not feature.is_picture]
     for dtype in (np.float32, np.float64):
-        features = [each for each in columns if (each.dtype == "int64") == (dtype is np.float64)]
+        features = [each for each in columns if (each.dtype in ("int64", "float64")) == (dtype is np.float64)]
         if not features:
             continue
         parts = [recording.frames[each.name].reshape(-1, each.shape[0]) for each in features]

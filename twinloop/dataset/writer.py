@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -71,6 +72,15 @@ class DatasetWriter:
 
     def missing(self) -> list[tuple[int, int]]:
         return [planned for planned in self.plan() if planned not in self._committed]
+
+    def grow(self, episodes: int) -> None:
+        """Plan more attempts: for data that comes in without anybody knowing how much of it there will be."""
+        if episodes < self.header.episodes:
+            raise DatasetError(f"{self.path}: a dataset can grow but not shrink, to {episodes} episodes")
+        header = replace(self.header, episodes=episodes)
+        with storage_errors(self.path):
+            replace_file(self.path / HEADER, header.to_json().encode(), scratch=self.path / SCRATCH)
+        self.header = header
 
     def scratch(self, name: str) -> Path:
         """A folder for unfinished work, on the dataset's own disk; emptied when a writer opens it."""

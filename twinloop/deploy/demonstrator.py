@@ -3,15 +3,17 @@
 It is the expert that fills the datasets (`simulate/expert.py`), looking through `Sight` instead of into a simulation.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from twinloop.deploy.human import PATIENCE, Human
+from twinloop.deploy.imperfection import Hand, ImperfectionConfig
 from twinloop.deploy.reading_check import ReadingCheck
 from twinloop.deploy.robot import Briefing, Description, LiveRobot, Outcome, Reading
 from twinloop.deploy.sight import Sight
 from twinloop.errors import RobotError, nearest
-from twinloop.randomize.draw import Draws
+from twinloop.randomize.draw import Draws, episode_rng
 from twinloop.simulate.expert import Expert, ExpertConfig
 from twinloop.twin.assemble import assemble
 from twinloop.twin.objects import OBJECTS
@@ -35,7 +37,11 @@ class Move:
 
 
 class Demonstrator:
-    """Of one robot. Between `begin` and a move that is over it follows one episode."""
+    """Of one robot. Between `begin` and a move that is over it follows one episode.
+
+    imperfection: it does it as a human would. Then what is recorded as the action is what the hand did, as in
+    teleoperation, and no noise is added to it that the action does not know of.
+    """
 
     def __init__(
         self,
@@ -44,12 +50,15 @@ class Demonstrator:
         *,
         seed: int,
         task: Task = PICK_AND_PLACE,
+        imperfection: ImperfectionConfig | None = None,
     ):
         known = robots()
         if description.robot not in known:
             raise RobotError(f"{description.id}: is a {description.robot}; {nearest(description.robot, known)}")
         self._robot, self._task, self._config, self._seed = known[description.robot], task, config, seed
         self._rate_hz = round(description.rate_hz)
+        self._imperfection, self._human = imperfection, None
+        self.imperfect = imperfection is not None
         self._hands: dict[str, tuple[Twin, Sight, Expert]] = {}
 
     def begin(self, briefing: Briefing, episode: int) -> None:
@@ -62,22 +71,35 @@ class Demonstrator:
             self._hands[kind] = twin, Sight(twin), Expert(twin, self._config, width=1, seed=self._seed)
         self._twin, self._sight, self._expert = self._hands[kind]
         self._sight.begin()
+        if self._imperfection is not None:
+            self._human = self._human_of(self._imperfection, episode)
+            self._expert = self._human.expert
         self._expert.begin(ALONE, Draws(np.array([episode]), {}, ()), ALONE)
-        self._ticks = 0
+        self._ticks, self._longest = 0, self._twin.longest_ticks * (1 if self._human is None else PATIENCE)
         self._command: np.ndarray | None = None
 
     def act(self, reading: Reading) -> Move:
         self._sight.take(reading, self._command)
-        act = self._expert.act(self._sight)
+        act = self._expert.act(self._sight) if self._human is None else self._human.act(self._sight)
         self._ticks += 1
         self._command = np.append(act.command_rad[0], act.opening[0])
         return Move(
             action=np.append(act.arm_rad[0], act.opening[0]),
             command=self._command,
             phase=self._task.phases[int(act.phase[0])].name,
-            over=bool(act.over[0]) or self._ticks > self._twin.longest_ticks,
+            over=bool(act.over[0]) or self._ticks > self._longest,
             retries=int(act.retries[0]),
         )
+
+    def sent(self, command: np.ndarray) -> None:
+        """What was sent in place of the last move's command: somebody stands between it and the motors."""
+        self._command = command
+
+    def _human_of(self, imperfection: ImperfectionConfig, episode: int) -> Human:
+        twin = self._twin
+        rng = episode_rng(self._seed, episode, stream="imperfection")
+        hand = Hand(imperfection, joints=len(twin.arm_joints), period_s=twin.control_period_s, rng=rng)
+        return Human(twin, replace(self._config, action_noise_rad=0.0), hand, seed=self._seed)
 
 
 @dataclass(frozen=True)

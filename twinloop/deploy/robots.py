@@ -1,7 +1,8 @@
-"""The robots one can name: `twin`, `twin:CONFIG.yaml`, `rehearsal:CELL`."""
+"""The robots one can name: `twin`, `twin:CONFIG.yaml`, `rehearsal:CELL`, `lerobot:CONFIG.yaml`."""
 
 from collections.abc import Callable
 
+from twinloop.deploy.lerobot.robot import LerobotRobot
 from twinloop.deploy.rehearsal.client import RehearsalRobot
 from twinloop.deploy.robot import LiveRobot
 from twinloop.deploy.twin_robot import TwinRobot
@@ -10,7 +11,11 @@ from twinloop.errors import UsageError, nearest
 KINDS: dict[str, Callable[[str], LiveRobot]] = {
     "twin": TwinRobot,
     "rehearsal": lambda cell: RehearsalRobot(cell or "nominal"),
+    "lerobot": LerobotRobot,
 }
+
+SEVERAL = ("rehearsal", "twin")
+"""Kinds that can be had more than once, each in a process of its own."""
 
 
 def robot_named(name: str) -> LiveRobot:

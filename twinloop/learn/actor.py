@@ -5,11 +5,10 @@ last is filled up with zeros. Linear algebra may add up in another order for ano
 makes an episode come out the same in any company.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from twinloop.learn.brain import Brain
+from twinloop.learn.chunks import ActingConfig, Chunks
 from twinloop.observe.eyes import Eyes
 from twinloop.observe.watch import Watch
 from twinloop.randomize.draw import Draws, episode_rng
@@ -21,14 +20,6 @@ from twinloop.twin.twin import Twin
 
 BATCH = 16
 """Situations that a brain is asked about at once. With 256 slots and chunks of 8 actions, 32 are due a period."""
-
-
-@dataclass(frozen=True)
-class ActingConfig:
-    """ensemble: None carries out each chunk's first `executed` actions. A number m asks for a chunk in every period and
-    averages what all chunks say of this one, weighted by exp(-m · age in periods): 0 is the plain mean."""
-
-    ensemble: float | None = None
 
 
 class PolicyActor:
@@ -45,18 +36,15 @@ class PolicyActor:
     ):
         self.twin, self.brain, self.watch, self.eyes, self.seed = twin, brain, watch, eyes, seed
         self._ending, self._progress = Ending(twin, width=width), Progress(twin, width=width)
-        self._keep = 0.0 if config.ensemble is None else float(np.exp(-config.ensemble))
-        self._executed = brain.executed if config.ensemble is None else 1
         lowest, highest = twin.arm_limits_rad.T
         gripper = twin.robot.gripper
         ends = sorted((gripper.closed, gripper.open))
         self._lowest, self._highest = np.append(lowest, ends[0]), np.append(highest, ends[1])
         self._home = np.append(twin.robot.home_rad, gripper.open)
         self._running = np.zeros(width, bool)
-        self._left = np.zeros(width, int)
-        # What chunks say of this period and those to come, summed, and the weights that went into the sum.
-        self._sum = np.zeros((width, brain.horizon, len(self._home)))
-        self._weight = np.zeros((width, brain.horizon, 1))
+        self._chunks = Chunks(
+            config, width=width, horizon=brain.horizon, executed=brain.executed, actions=len(self._home)
+        )
         self._command = np.tile(self._home, (width, 1))
         self._generators: list[np.random.Generator | None] = [None] * width
         self._retries = np.zeros(width, int)
@@ -68,8 +56,7 @@ class PolicyActor:
         self._ending.begin(ids)
         self._progress.begin(ids)
         self._running[ids] = True
-        self._left[ids] = 0
-        self._sum[ids] = self._weight[ids] = 0
+        self._chunks.begin(ids)
         self._command[ids] = self._home
         for slot, attempt in zip(ids, draws.attempts[rows], strict=True):
             self._generators[slot] = episode_rng(self.seed, int(attempt), stream="policy")
@@ -81,11 +68,12 @@ class PolicyActor:
         over, lost = self._ending.look(cell)
         self._progress.look(cell)
         self._running &= ~over
-        due = np.flatnonzero(self._running & (self._left == 0))
+        due = self._chunks.due(self._running)
         for first in range(0, len(due), BATCH):
             self._ask(due[first : first + BATCH], seen)
-        self._left[due] = self._executed
-        self._advance()
+        # Where nothing is said, the last command holds.
+        wanted = self._chunks.advance(self._running, self._command)
+        self._command = np.clip(wanted, self._lowest, self._highest)
         return Act(
             arm_rad=self._command[:, :-1].copy(),
             opening=self._command[:, -1].copy(),
@@ -98,8 +86,7 @@ class PolicyActor:
 
     def _ask(self, ids: np.ndarray, seen: dict[str, np.ndarray]) -> None:
         """A new chunk for these slots, BATCH at most."""
-        shape = self._sum.shape[1:]
-        noise = np.zeros((BATCH, *shape), np.float32)
+        noise = np.zeros((BATCH, *self._chunks.shape), np.float32)
         for place, slot in enumerate(ids):
             generator = self._generators[slot]
             assert generator is not None
@@ -111,21 +98,7 @@ class PolicyActor:
         chunks = self.brain.chunks(
             observation, instructions=[self.twin.instruction] * BATCH, real=False, noise=noise
         )[: len(ids)]  # fmt: skip
-        # What is not a number is no command.
-        said = np.isfinite(chunks).all(axis=2, keepdims=True)
-        self._sum[ids] = self._sum[ids] * self._keep + np.where(said, chunks, 0)
-        self._weight[ids] = self._weight[ids] * self._keep + said
-
-    def _advance(self) -> None:
-        """Take this period's actions off the chunks."""
-        weight = self._weight[:, 0]
-        # Where nothing is said, the last command holds.
-        wanted = np.where(weight > 0, self._sum[:, 0] / np.where(weight > 0, weight, 1), self._command)
-        self._command = np.clip(wanted, self._lowest, self._highest)
-        self._left -= self._running
-        for ahead in (self._sum, self._weight):
-            ahead[:, :-1] = ahead[:, 1:]
-            ahead[:, -1] = 0
+        self._chunks.add(ids, chunks)
 
 
 def _filled(values: np.ndarray) -> np.ndarray:

@@ -51,6 +51,11 @@ class Card:
         """Of everything: the name of this checkpoint, whatever its folder is called."""
         return hashlib.sha256(json.dumps(self._content(), sort_keys=True).encode()).hexdigest()
 
+    @property
+    def knows_real(self) -> bool:
+        """Was it shown anything that a robot recorded?"""
+        return any(source.get("kind") == "real" for source in self.data)
+
     def _content(self) -> dict[str, Any]:
         return asdict(self) | {"space": self.space.to_json(), "weights": self.weights.to_json()}
 

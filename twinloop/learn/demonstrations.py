@@ -5,10 +5,14 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from twinloop.curate.verdict import ACCEPTED
-from twinloop.dataset import Dataset, verify
-from twinloop.dataset.parquet import to_numpy
+from twinloop.dataset import Dataset, ShardEntry, verify
+from twinloop.dataset.layout import SHARDS
+from twinloop.dataset.parquet import read_schema, to_numpy
+from twinloop.dataset.people.consent import CONSENT_COLUMNS, PARTICIPANT, require_consent
+from twinloop.dataset.shard import EPISODES
 from twinloop.errors import DatasetError
 from twinloop.learn.resample import resampled
 from twinloop.learn.space import Space
@@ -93,7 +97,7 @@ def load_demonstrations(
 ) -> Demonstrations:
     """Verify a dataset and read what was accepted of it, the first `most` episodes, at another rate if asked.
 
-    Damaged data is refused: a policy would learn it without a word.
+    Damaged data is refused: a policy would learn it without a word. So is data of people who did not agree to this.
     """
     report = verify(path).require()
     dataset = Dataset.open(path)
@@ -112,6 +116,7 @@ def load_demonstrations(
         stored += int(has_rows.sum())
         if not keep.any():
             continue
+        _require_consent(dataset, entry, keep)
         rows = np.repeat(keep, length)
         frames = dataset.frames(entry, columns)
         for name in columns:
@@ -140,3 +145,11 @@ def load_demonstrations(
         tuple(tasks), real=header.source == "real",
     )  # fmt: skip
     return demonstrations if rate_hz in (None, space.rate_hz) else resampled(demonstrations, float(rate_hz))
+
+
+def _require_consent(dataset: Dataset, entry: ShardEntry, keep: np.ndarray) -> None:
+    names = read_schema(dataset.path / SHARDS / entry.name / EPISODES).names
+    wanted = [name for name in (PARTICIPANT, *CONSENT_COLUMNS) if name in names]
+    if wanted:
+        people = dataset.episodes(entry, wanted).filter(pa.array(keep))
+        require_consent(people, "train", where=str(dataset.path))

@@ -50,11 +50,21 @@ class OnnxParity:
 
 
 def export_onnx(
-    policy: Policy, space: Space, path: Path, *, card_digest: str, seed: int, tolerance: float = TOLERANCE
+    policy: Policy,
+    space: Space,
+    path: Path,
+    *,
+    card_digest: str,
+    seed: int,
+    knows_real: bool = False,
+    tolerance: float = TOLERANCE,
 ) -> OnnxParity:
-    """Write the policy to `path`; refused, with nothing written, where the two differ by more than `tolerance`."""
+    """Write the policy to `path`; refused, with nothing written, where the two differ by more than `tolerance`.
+
+    knows_real: whether it was shown anything that a robot recorded.
+    """
     policy.eval()
-    content = _graph(policy, space, card_digest).SerializeToString(deterministic=True)
+    content = _graph(policy, space, card_digest, knows_real).SerializeToString(deterministic=True)
     difference = _difference(policy, space, content, seed=seed)
     # Also where it is NaN.
     if not difference <= tolerance:
@@ -84,7 +94,7 @@ class _Whole(nn.Module):
         return self.policy(inputs, real, noise)
 
 
-def _graph(policy: Policy, space: Space, card_digest: str) -> "ModelProto":
+def _graph(policy: Policy, space: Space, card_digest: str, knows_real: bool) -> "ModelProto":
     _need("onnx", "onnxscript")
     made = examples(policy, space, 2, seed=0)
     count = torch.export.Dim("n", min=1, max=1 << 16)
@@ -113,6 +123,7 @@ def _graph(policy: Policy, space: Space, card_digest: str) -> "ModelProto":
         "executed": policy.executed,
         "image_size": policy.image_size,
         "space": space.to_json(),
+        "knows_real": knows_real,
     }
     model.metadata_props.add(key=METADATA, value=json.dumps(facts, sort_keys=True))
     return model

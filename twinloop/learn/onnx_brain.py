@@ -23,7 +23,7 @@ ELSEWHERE = b"\n\x08location"
 
 
 class OnnxBrain:
-    """card_digest: of the checkpoint it was exported from."""
+    """card_digest: of the checkpoint it was exported from. knows_real: was that shown anything a robot recorded?"""
 
     def __init__(self, path: Path, *, threads: int = 1):
         self._session = session_of(_content(path), threads=threads, where=path)
@@ -33,6 +33,8 @@ class OnnxBrain:
             self.horizon, self.executed = int(facts["horizon"]), int(facts["executed"])
             self.policy, self.card_digest = str(facts["policy"]), str(facts["card_digest"])
             self._image_size = int(facts["image_size"])
+            # Files of before this was told are of policies that nobody says have seen a robot.
+            self.knows_real = bool(facts.get("knows_real", False))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise CheckpointError(f"{path}: its metadata is malformed: {error!r:.200}") from None
         wanted = [*(feature.name for feature in self.space.inputs), "real", "noise"]

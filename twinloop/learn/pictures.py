@@ -7,7 +7,7 @@ holds the same shard, finds it there. A file is whole or not there; what a kille
 
 import os
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -165,6 +165,17 @@ def as_read(space: Space, observation: Mapping[str, np.ndarray], side_px: int) -
 def default_cache() -> Path:
     """Where pictures are kept unless a folder is named."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "twinloop" / "pictures"
+
+
+def forget_pictures(videos: Iterable[str], *, cache: Path) -> int:
+    """Remove what is kept of the videos with these digests; how many files that were."""
+    if not cache.is_dir():
+        return 0
+    with storage_errors(cache):
+        found = [file for video in sorted(videos) for file in cache.glob(f"{video}-*")]
+        for file in found:
+            file.unlink(missing_ok=True)
+    return len(found)
 
 
 def _index(dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:

@@ -52,7 +52,7 @@ class VectorInputs(nn.Module):
 
     def __init__(self, space: Space, scales: Scales):
         super().__init__()
-        self._names = [feature.name for feature in space.vectors]
+        self.names = [feature.name for feature in space.vectors]
         self._quaternions = {feature.name: quaternion_starts(feature) for feature in space.vectors}
         self.width = 1
         for index, feature in enumerate(space.vectors):
@@ -63,7 +63,7 @@ class VectorInputs(nn.Module):
 
     def forward(self, inputs: Mapping[str, Tensor], real: Tensor) -> Tensor:
         columns = [real[:, None]]
-        for index, name in enumerate(self._names):
+        for index, name in enumerate(self.names):
             values = inputs[name]
             plain = (values - self.get_buffer(f"mean{index}")) / self.get_buffer(f"std{index}")
             done = 0
@@ -76,7 +76,7 @@ class VectorInputs(nn.Module):
     def examples(self, count: int, *, generator: torch.Generator) -> dict[str, Tensor]:
         """Made-up vectors like those of the data: as large and as far spread."""
         made = {}
-        for index, name in enumerate(self._names):
+        for index, name in enumerate(self.names):
             mean, std = self.get_buffer(f"mean{index}"), self.get_buffer(f"std{index}")
             made[name] = mean + std * torch.randn(count, len(mean), generator=generator)
             for start in self._quaternions[name]:

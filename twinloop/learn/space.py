@@ -1,7 +1,7 @@
 """Space: what a policy reads and what it commands. Two datasets fit together when theirs agree."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from twinloop.dataset import Header
@@ -31,7 +31,8 @@ class Space:
         for name in named:
             if name not in known:
                 raise DatasetError(f"dataset {header.name!r} has no input {name!r}; {nearest(name, known, most=99)}")
-        return cls(header.robot, float(header.fps), tuple(map(header.feature, named)), header.feature(ACTION))
+        seen = tuple(_as_read(header.feature(name)) for name in named)
+        return cls(header.robot, float(header.fps), seen, _as_read(header.feature(ACTION)))
 
     @property
     def vectors(self) -> tuple[Feature, ...]:
@@ -73,6 +74,11 @@ def table_of(differences: Iterable[tuple[str, str, str]], *, here: str, there: s
     rows = [("", here, there), *differences]
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     return "\n".join(f"  {what:{widths[0]}}  {ours:{widths[1]}}  {theirs}" for what, ours, theirs in rows)
+
+
+def _as_read(feature: Feature) -> Feature:
+    """Policies read single precision, whatever a recording was made in."""
+    return replace(feature, dtype="float32") if feature.dtype == "float64" else feature
 
 
 def _size(feature: Feature) -> str:

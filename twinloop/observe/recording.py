@@ -29,7 +29,7 @@ class Feature:
     """
 
     name: str
-    dtype: Literal["float32", "int64", "bool", "video", "depth", "mask"]
+    dtype: Literal["float32", "float64", "int64", "bool", "video", "depth", "mask"]
     shape: tuple[int, ...]
     names: tuple[str, ...] = ()
     unit: str = ""

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from twinloop.dataset.video import VideoWriter
-from twinloop.learn.actor import ActingConfig
+from twinloop.learn.chunks import ActingConfig
 from twinloop.observe.camera import default_cameras
 from twinloop.observe.recording import Feature
 from twinloop.observe.renderer import Renderer

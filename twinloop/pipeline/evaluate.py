@@ -10,7 +10,7 @@ from twinloop.errors import UsageError
 from twinloop.fleet.local import run_local
 from twinloop.gate import Evaluation, Subject
 from twinloop.gate.outcomes import joined
-from twinloop.learn.actor import ActingConfig
+from twinloop.learn.chunks import ActingConfig
 from twinloop.pipeline.candidate import Candidate, refuse_misfit
 from twinloop.pipeline.config import RunConfig
 from twinloop.pipeline.generate import width_of

@@ -12,8 +12,9 @@ import numpy as np
 from twinloop.curate.failure import failures_of
 from twinloop.curate.judge import judge
 from twinloop.gate.outcomes import Outcomes
-from twinloop.learn.actor import ActingConfig, PolicyActor
+from twinloop.learn.actor import PolicyActor
 from twinloop.learn.brain import Brain
+from twinloop.learn.chunks import ActingConfig
 from twinloop.observe.eyes import Eyes
 from twinloop.observe.watch import Watch
 from twinloop.pipeline.config import RunConfig, config_from_text

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from twinloop.simulate.cell import Cell
 from twinloop.twin.task import Scene
 from twinloop.twin.twin import Twin
 
@@ -28,7 +27,7 @@ class Ending:
         self._tick[ids] = 0
         self._achieved[ids] = 0
 
-    def look(self, cell: Cell) -> tuple[np.ndarray, np.ndarray]:
+    def look(self, cell: Scene) -> tuple[np.ndarray, np.ndarray]:
         """(over, lost) of every slot in this control period. To be called once in each."""
         success = self.twin.task.success(cell)
         self._achieved = np.where(success, self._achieved + 1, 0)

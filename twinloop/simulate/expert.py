@@ -98,6 +98,10 @@ class Expert:
                 rng.standard_normal(out=self._white[slot])
             self._noise[ids] = self.config.action_noise_rad * self._white[ids, 0]
 
+    def halt(self) -> None:
+        """Somebody stopped it: from the next period on it starts from rest."""
+        self._velocity[:] = 0
+
     def act(self, cell: View) -> Act:
         points, yaw = self._points(cell), _yaw_of(cell.tool_axes)
         self._enter(cell, points, yaw)

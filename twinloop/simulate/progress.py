@@ -10,7 +10,8 @@ that press on nothing have let go at the end, and at the beginning as well.
 
 import numpy as np
 
-from twinloop.simulate.cell import Cell, length
+from twinloop.simulate.cell import length
+from twinloop.twin.task import Scene
 from twinloop.twin.twin import Twin
 
 SLACK_M = 0.01
@@ -41,7 +42,7 @@ class Progress:
         """(width,) how many phases each slot has completed."""
         return self._completed.copy()
 
-    def look(self, cell: Cell) -> None:
+    def look(self, cell: Scene) -> None:
         """Note what has been completed by this control period. To be called once in each."""
         self._here[self._fresh] = cell.tool_position[self._fresh]
         evidence, alone = self._evidence(cell)
@@ -53,7 +54,7 @@ class Progress:
         # The next phase begins where this one has ended.
         self._here[self._fresh] = cell.tool_position[self._fresh]
 
-    def _evidence(self, cell: Cell) -> tuple[np.ndarray, np.ndarray]:
+    def _evidence(self, cell: Scene) -> tuple[np.ndarray, np.ndarray]:
         """(width, phases) what each phase is after has come about; (phases,) which of it stands for itself."""
         anchors = self.twin.task.anchors(cell)
         held = length(cell.object_position - cell.tool_position) < HELD_M

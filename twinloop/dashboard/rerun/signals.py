@@ -51,7 +51,7 @@ def signal_paths(feature: Feature) -> tuple[str, ...]:
 def _line(feature: Feature, element: str) -> rr.SeriesLines:
     short = feature.name.replace("observation.", "")
     name = short if element == feature.name else f"{short} {element}"
-    mode = "Linear" if feature.dtype == "float32" else "StepAfter"
+    mode = "Linear" if feature.dtype in ("float32", "float64") else "StepAfter"
     return rr.SeriesLines(names=name, interpolation_mode=mode, colors=COMPARED.get(feature.name))
 
 

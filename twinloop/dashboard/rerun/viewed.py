@@ -1,5 +1,6 @@
 """Viewed: one stored episode, with all that is known of it."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from twinloop.observe.poses import Poses, draws_of, poses_of
 from twinloop.observe.recording import Feature
 from twinloop.pipeline.config import RunConfig, config_from_text
 from twinloop.pipeline.produce import twin_of
+from twinloop.pipeline.yaml_file import parse_yaml
+from twinloop.twin.objects import OBJECTS
 
 CLEAN = "clean."
 STATE, ENVIRONMENT, CORNERS = "observation.state", "observation.environment_state", "object_nodes"
@@ -85,7 +88,7 @@ def read_viewed(dataset: Dataset, *, episode_index: int | None = None, attempt: 
     if environment is not None and corners is not None:
         environment = np.concatenate([environment, corners], axis=1)
     try:
-        config = config_from_text(dataset.config_text(), name="config.yaml", folder=dataset.path)
+        config = config_from_text(_scene_text(dataset, row), name="config.yaml", folder=dataset.path)
         if state is None or environment is None:
             return Viewed(dataset, index, attempt, frames, row, config, None, "no joint positions are stored")
         poses = poses_of(twin_of(config), draws_of(attempt, viewed.drawn), state, environment)
@@ -93,3 +96,16 @@ def read_viewed(dataset: Dataset, *, episode_index: int | None = None, attempt: 
         # Signals and pictures can be looked at without the twin, e.g. where the robot's model file is gone.
         return Viewed(dataset, index, attempt, frames, row, None, None, str(error))
     return Viewed(dataset, index, attempt, frames, row, config, poses)
+
+
+def _scene_text(dataset: Dataset, row: Mapping[str, Any]) -> str:
+    """The config of a simulated dataset. A recorded one has none: the twin of its robot, task and object stands in."""
+    text = dataset.config_text()
+    values, _ = parse_yaml(text, "config.yaml")
+    recorded = values.get("recorded")
+    if not isinstance(recorded, dict):
+        return text
+    scene = {"robot": recorded.get("robot"), "task": recorded.get("task")}
+    if row.get("condition/object") in OBJECTS:
+        scene["object"] = row["condition/object"]
+    return json.dumps({"scene": scene})

@@ -7,6 +7,8 @@ from twinloop.pipeline.section import Section
 from twinloop.twin.objects import OBJECTS, SceneObject
 
 LARGEST = 50
+RIGID_PA = 6e5
+"""Of things one would call hard. Harder ones chatter at the cell's time step."""
 
 
 @dataclass(frozen=True)
@@ -18,9 +20,17 @@ class Item:
     size_scale: float = 1.0
 
     def solid(self, *, mass_scale: float, size_scale: float) -> SceneObject:
+        """Also a sponge is one body here: what it yields is the affair of the pressure in it, `stiffness_pa`."""
         thing, size = OBJECTS[self.kind], self.size_scale * size_scale
         x, y, z = thing.half_extents_m
-        return replace(thing, half_extents_m=(x * size, y * size, z * size), mass_kg=self.mass_kg * mass_scale)
+        mass_kg = self.mass_kg * mass_scale
+        return replace(thing, half_extents_m=(x * size, y * size, z * size), mass_kg=mass_kg, young_kpa=0.0)
+
+    @property
+    def stiffness_pa(self) -> float:
+        """The pressure at its centre when it is squeezed flat."""
+        thing = OBJECTS[self.kind]
+        return 1000 * thing.young_kpa if thing.soft else RIGID_PA
 
 
 def plain(kind: str) -> Item:

@@ -33,6 +33,7 @@ class Situation:
     values: Mapping[str, float]
     kind: str
     thing: SceneObject
+    stiffness_pa: float
     object_pose: np.ndarray
     goal_pose: np.ndarray
     fixtures: tuple[Fixture, ...]
@@ -67,6 +68,7 @@ def situation_of(cell: CellConfig, episode: int) -> Situation:
         values=values if human else values | {"human_hiding_share": 0.0},
         kind=item.kind,
         thing=thing,
+        stiffness_pa=item.stiffness_pa,
         object_pose=start.object_pose[0],
         goal_pose=start.goal_pose[0],
         fixtures=tuple(_fixtures(columns, start.object_pose, start.goal_pose)),

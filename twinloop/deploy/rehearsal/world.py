@@ -14,7 +14,6 @@ from twinloop.twin.twin import Twin
 STEP_S = 0.004
 CREEP_RAD_S = 0.05  # Coulomb friction of a joint has its full size from this speed on
 CLEAR_M = 0.09  # nobody reaches in while the hand is that close
-STIFFNESS_PA = Material().stiffness_pa
 
 
 class World:
@@ -58,7 +57,7 @@ class World:
             model,
             material=Material(
                 friction=values["friction_coefficient"],
-                stiffness_pa=STIFFNESS_PA * values["contact_stiffness_scale"],
+                stiffness_pa=situation.stiffness_pa * values["contact_stiffness_scale"],
                 dissipation_s_m=values["contact_dissipation_s_m"],
             ),
             servos=Servos(

@@ -1,0 +1,97 @@
+"""How many faults do the checks of recordings find, under the right name, and how often are clean ones rejected?
+
+Each fault is put into clean recordings, an episode at a time among the others. Clean ones are simulated, or with
+`--data` those of a dataset or a source that `twinloop ingest` reads; what is rejected of these as they are is counted
+as a false alarm and left out of the rest.
+
+    python benchmarks/quality.py [--episodes 60] [--seeds 1] [--data DIR] [--mapping FILE] [--json]
+"""
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from twinloop.curate.intervals import wilson
+from twinloop.curate.quality import Crowd, QualityConfig, Summary, Take, judge
+from twinloop.curate.quality.faults import FAULTS
+from twinloop.dataset import Dataset
+from twinloop.dataset.ingest import IngestOptions, ingest, load_mapping, open_source
+from twinloop.dataset.review import takes
+
+LEAST_ROWS = 30
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--episodes", type=int, default=60)
+    parser.add_argument("--seeds", type=int, default=1, help="how often each fault is put into each episode")
+    parser.add_argument("--data", type=Path, help="a dataset or a source of real recordings")
+    parser.add_argument("--mapping", type=Path)
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        found = measured(_recordings(args, Path(scratch))[: args.episodes], args.seeds)
+    if args.json:
+        print(json.dumps(found))
+        return
+    clean = found["clean"]
+    most = f"at most {100 * clean['high']:.1f} %"
+    print(f"clean: {clean['rejected']} of {clean['episodes']} rejected, {most}: {clean['verdicts']}")
+    for name, row in found["faults"].items():
+        print(
+            f"{name:18} {row['check']:18} found {row['found']:3} of {row['tried']:3}, under its name {row['named']:3}"
+        )
+    print(f"all: found {100 * found['found']:.1f} %, under its name {100 * found['named']:.1f} %")
+
+
+def measured(clean: list[Take], seeds: int) -> dict:
+    config = QualityConfig()
+    summaries = [Summary.of(take) for take in clean]
+    crowd = Crowd.of(summaries)
+    verdicts = {take.attempt: judge(take, crowd, config).verdict for take in clean}
+    rejected = [verdict for verdict in verdicts.values() if verdict]
+    good = [take for take in clean if not verdicts[take.attempt] and take.rows >= LEAST_ROWS]
+    faults = {}
+    for name, (check, fault) in FAULTS.items():
+        tried = found = named = 0
+        for seed in range(seeds):
+            for take in good:
+                broken = fault(take, np.random.default_rng([seed, take.attempt]))
+                if broken is None:
+                    continue
+                others = [each for each in summaries if each.attempt != take.attempt]
+                quality = judge(broken, Crowd.of([*others, Summary.of(broken)]), config)
+                tried += 1
+                found += any(finding.check == check for finding in quality.findings)
+                named += quality.verdict == check
+        faults[name] = {"check": check, "tried": tried, "found": found, "named": named}
+    tried = sum(row["tried"] for row in faults.values())
+    _, high = wilson(len(rejected), len(clean))
+    return {
+        "clean": {"episodes": len(clean), "rejected": len(rejected), "high": float(high), "verdicts": rejected},
+        "faults": faults,
+        "found": sum(row["found"] for row in faults.values()) / max(tried, 1),
+        "named": sum(row["named"] for row in faults.values()) / max(tried, 1),
+    }
+
+
+def _recordings(args: argparse.Namespace, scratch: Path) -> list[Take]:
+    if args.data is None:
+        from twinloop.pipeline.embedded import embedded_config
+        from twinloop.pipeline.generate import generate
+
+        generate(embedded_config(), scratch / "sim", episodes=args.episodes)
+        return list(takes(Dataset.open(scratch / "sim")))
+    if (args.data / "dataset.json").exists():
+        return list(takes(Dataset.open(args.data)))
+    mapping = load_mapping(args.mapping) if args.mapping else None
+    source = open_source(args.data, mapping)
+    ingest(source, scratch / "real", name="real", label="real", mapping=mapping, options=IngestOptions(pictures="none"))
+    return list(takes(Dataset.open(scratch / "real")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Trials that stop when the answer is known, against a test of fixed size with the same error rates: by simulation.
+
+    python benchmarks/sequential.py [--json] [--series 20000]
+
+Every series is looked at after every trial. The fixed test is the smallest exact one that keeps the same promises: of a
+rate, the binomial test; of pairs, McNemar's. "Peeking" is what happens to the fixed test's error if somebody looks
+after every trial and stops at the first p-value below it.
+"""
+
+import argparse
+import json
+
+import numpy as np
+from scipy.special import bdtr, bdtrc
+
+from twinloop.gate.statistics.binomial import fixed_test
+from twinloop.gate.statistics.expectation import expect
+from twinloop.gate.statistics.sequential import PairPlan, RatePlan
+
+RATES = ((0.5, 0.7), (0.7, 0.9), (0.8, 0.95), (0.9, 0.98))
+ARMS = ((0.7, 0.9), (0.5, 0.7), (0.8, 0.95))
+ERROR, MISS = 0.05, 0.1
+LONGEST = 10  # times the fixed size
+
+
+def of_rates(null: float, target: float, *, series: int) -> dict[str, float]:
+    fixed, plan = fixed_test(null=null, target=target, error=ERROR, miss=MISS), RatePlan(null, target, ERROR, MISS)
+    better, worse = (1 + target) / 2, null - (target - null)
+    found = {
+        name: expect(plan, (1 - rate, rate), series=series, most_trials=LONGEST * fixed.trials, seed=place)
+        for place, (name, rate) in enumerate((("null", null), ("target", target), ("better", better), ("worse", worse)))
+    }
+    return {
+        "null": null, "target": target, "fixed_trials": fixed.trials, "fixed_error": fixed.error,
+        "fixed_power": fixed.power, "peeking_error": peeking(null, fixed.trials, series=series, seed=9),
+        **_shown(found),
+    }  # fmt: skip
+
+
+def of_arms(control: float, candidate: float, *, series: int) -> dict[str, float]:
+    target = candidate - control
+    plan, pairs = PairPlan(0.0, target, ERROR, MISS), fixed_pairs(control, candidate)
+
+    def chances(ours: float, theirs: float) -> tuple[float, float, float]:
+        won, lost = ours * (1 - theirs), theirs * (1 - ours)
+        return lost, 1 - won - lost, won
+
+    better = (1 + candidate) / 2
+    truths = {"null": control, "target": candidate, "better": better, "worse": control - target}
+    found = {
+        name: expect(plan, chances(rate, control), series=series, most_trials=LONGEST * pairs, seed=place)
+        for place, (name, rate) in enumerate(truths.items())
+    }
+    return {"control": control, "candidate": candidate, "fixed_trials": pairs, **_shown(found)}
+
+
+def _shown(found: dict) -> dict[str, float]:
+    told = {
+        "error": found["null"].accepted, "power": found["target"].accepted,
+        "rejected_wrongly": found["target"].rejected,
+        "undecided": max(each.undecided for each in found.values()),
+    }  # fmt: skip
+    return told | {f"trials_at_{name}": round(each.mean_trials, 1) for name, each in found.items()}
+
+
+def fixed_pairs(control: float, candidate: float) -> int:
+    """The fewest pairs with which McNemar's exact one-sided test shows the difference."""
+    won, lost = candidate * (1 - control), control * (1 - candidate)
+    for n in range(5, 2000):
+        differing = np.arange(n + 1)
+        tails = np.where(differing[None] == 0, 1.0, bdtrc(differing[None] - 1.0, differing[:, None], 0.5))
+        enough = (tails <= ERROR) & (differing[None] <= differing[:, None])
+        least = np.where(enough.any(axis=1), enough.argmax(axis=1), n + 1)
+        chance = np.diff(np.concatenate([[0.0], bdtr(differing.astype(float), n, won + lost)]))
+        shown = np.where(least > differing, 0.0, bdtrc(np.maximum(least - 1.0, 0), differing, won / (won + lost)))
+        if chance @ shown >= 1 - MISS:
+            return n
+    raise ValueError("more than 2,000 pairs")
+
+
+def peeking(null: float, trials: int, *, series: int, seed: int) -> float:
+    """The share of series, at the null, in which the exact p-value was below the error at some look."""
+    hits = np.cumsum(np.random.default_rng(seed).random((series, trials)) < null, axis=1)
+    seen = np.arange(1, trials + 1)
+    p = np.where(hits == 0, 1.0, bdtrc(np.maximum(hits - 1.0, 0), seen, null))
+    return float((p <= ERROR).any(axis=1).mean())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+    parser.add_argument("--series", type=int, default=20_000)
+    given = parser.parse_args()
+    rates = [of_rates(*each, series=given.series) for each in RATES]
+    arms = [of_arms(*each, series=given.series) for each in ARMS]
+    for row in (*rates, *arms):
+        print({name: round(value, 4) for name, value in row.items()})
+    if given.json:
+        print(json.dumps({"series": given.series, "error": ERROR, "miss": MISS, "rates": rates, "arms": arms}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""What lerobot says and what we say are two ways to say the same."""
+
+import math
+
+import numpy as np
+import pytest
+
+from twinloop.deploy.lerobot.units import Line, read_line
+from twinloop.errors import ConfigError
+from twinloop.pipeline.section import Section
+
+
+def line(**keys) -> Line:
+    section = Section("arm.yaml", "joints.j", keys, {})
+    made = read_line(section)
+    section.finish()
+    return made
+
+
+@pytest.mark.parametrize(
+    ("keys", "pairs"),
+    [
+        ({"given": "degrees"}, [(180.0, math.pi), (-90.0, -math.pi / 2)]),
+        ({"given": "degrees", "direction": -1, "zero": 0.5}, [(0.0, 0.5), (90.0, 0.5 - math.pi / 2)]),
+        ({"given": "radians", "zero": -0.1}, [(0.3, 0.2)]),
+        ({"given": "-100..100", "ends": [-1.0, 3.0], "unit": "rad"}, [(-100.0, -1.0), (0.0, 1.0), (100.0, 3.0)]),
+        ({"given": "0..100", "ends": [0.08, 0.0], "unit": "m"}, [(0.0, 0.08), (100.0, 0.0), (25.0, 0.06)]),
+        ({"given": "as_is", "unit": "N"}, [(7.0, 7.0)]),
+    ],
+)
+def test_known_points_and_the_way_back(keys, pairs):
+    made = line(**keys)
+    for theirs, ours in pairs:
+        assert made.ours(theirs) == pytest.approx(ours)
+        assert made.theirs(ours) == pytest.approx(theirs)
+    for theirs in np.random.default_rng(0).uniform(-180, 180, 100):
+        assert made.theirs(made.ours(theirs)) == pytest.approx(theirs, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("keys", "complaint"),
+    [
+        ({}, "given: is ''"),
+        ({"given": "degree"}, "did you mean degrees"),
+        ({"given": "0..100", "unit": "m"}, "ends: is None"),
+        ({"given": "0..100", "unit": "m", "ends": [1, 1]}, "two numbers, ours at 0 and at 100"),
+        ({"given": "-100..100", "ends": [0, 1]}, "unit: is missing"),
+        ({"given": "degrees", "direction": 0}, "1 or -1"),
+        ({"given": "degrees", "ends": [0, 1]}, "ends: is not a key"),
+    ],
+)
+def test_what_has_no_way_back_or_no_meaning_is_refused(keys, complaint):
+    with pytest.raises(ConfigError, match=complaint):
+        line(**keys)

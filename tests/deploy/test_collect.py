@@ -1,0 +1,198 @@
+"""Collecting: a story on the twin, one on a simulated arm that somebody leads, and what is refused."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from tests.dataset.people.peopled import ADA, BO, consent_of, mentions
+from tests.deploy.lerobot.conftest import write  # noqa: F401
+from twinloop.cli import main
+from twinloop.dataset import Dataset, verify
+from twinloop.dataset.people.consent import write_consent
+from twinloop.deploy.collect import CollectConfig, collect
+from twinloop.deploy.estop import EStop
+from twinloop.deploy.plan_file import Errand, read_plan
+from twinloop.errors import ConsentError, EStopError, UsageError
+from twinloop.learn.demonstrations import load_demonstrations
+
+LEADER = "tests.deploy.lerobot.servo_arm:ScriptedLeader"
+
+
+@pytest.fixture(autouse=True)
+def _own_e_stop(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    # Deadlines have tests of their own; a busy machine should not fail these.
+    monkeypatch.setattr("twinloop.deploy.schedule.MOST_MISSED", 1 << 20)
+
+
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory):
+    """Three demonstrations on the twin, the last of them by a second call."""
+    out = tmp_path_factory.mktemp("collected") / "runlog"
+    stop = out.parent / "stop"
+    first = collect("twin", out, episodes=2, stop_file=stop)
+    return first, collect("twin", out, episodes=3, stop_file=stop)
+
+
+def test_demonstrations_are_a_dataset_of_real_episodes_and_collecting_goes_on(collected):
+    first, second = collected
+    assert (first.succeeded, first.fresh, second.succeeded, second.fresh) == (2, 2, 3, 1)
+    dataset = Dataset.open(second.path)
+    assert dataset.header.source == "real"
+    assert verify(second.path).exported
+    rows = dataset.attempts().to_pylist()
+    assert [row["scene"] for row in rows] == [0, 1, 2]
+    assert {(row["robot_id"], row["demonstrator"], row["checkpoint"], row["participant"]) for row in rows} == {
+        ("twin", "human-like", "", "")
+    }
+    frames = dataset.episode(0)
+    assert np.abs(frames["action"] - frames["command"]).max() < 0.1  # the filter has little to do
+    assert set(np.unique(frames["phase"])) >= {0, 4}
+    assert load_demonstrations(second.path, ("observation.state",)).frames == sum(row["length"] for row in rows)
+
+
+def test_nothing_is_done_twice(collected):
+    _, second = collected
+    again = collect("twin", second.path, episodes=3, stop_file=second.path.parent / "stop")
+    assert (again.fresh, again.digest) == (0, second.digest)
+
+
+def test_each_try_is_another_demonstration(tmp_path):
+    config = CollectConfig(tries=2, speed=0.02)  # too slow to succeed
+    done = collect("twin", tmp_path / "d", episodes=1, config=config, stop_file=tmp_path / "stop")
+    rows = Dataset.open(tmp_path / "d").attempts().to_pylist()
+    assert done.succeeded == 0
+    assert [(row["try"], row["outcome"], row["verdict"]) for row in rows] == [
+        (0, "failure", "success"),
+        (1, "failure", "success"),
+    ]
+    assert rows[0]["length"] != rows[1]["length"]
+
+
+def test_scenes_that_are_not_as_asked_for_are_passed_over_or_there_are_none(tmp_path, monkeypatch):
+    monkeypatch.setattr("twinloop.deploy.collect.MOST_SCENES", 8)
+    config = CollectConfig(conditions={"object": "can", "floor": "tiled"})
+    with pytest.raises(UsageError, match="none is as asked for: object=can, floor=tiled"):
+        collect("twin", tmp_path / "d", episodes=1, config=config, stop_file=tmp_path / "stop")
+    config = CollectConfig(conditions={"object": "cube", "floor": "tiled"})
+    collect("twin", tmp_path / "d", episodes=1, config=config, stop_file=tmp_path / "stop")
+    (row,) = Dataset.open(tmp_path / "d").attempts().to_pylist()
+    assert (row["condition/object"], row["condition/floor"]) == ("cube", "tiled")
+
+
+def test_a_human_leads_an_arm_and_everything_is_kept(write, tmp_path):  # noqa: F811
+    config = CollectConfig(consent=consent_of(ADA))
+    done = collect(f"lerobot:{write()}", tmp_path / "d", episodes=2, config=config, stop_file=tmp_path / "stop")
+    assert (done.succeeded, done.fresh) == (2, 2)
+    dataset = Dataset.open(tmp_path / "d")
+    for row in dataset.attempts().to_pylist():
+        assert (row["outcome"], row["outcome_by"], row["demonstrator"]) == ("success", "human", "teleoperation")
+        assert (row["participant"], row["consent/scope"], row["condition/light"]) == (ADA, "record,train", "dim")
+    frames = dataset.episode(0)
+    assert frames["observation.state"].shape[1] == 3
+    # The leader jumps; what is sent keeps to the limits of the file.
+    assert (np.abs(np.diff(frames["command"], axis=0)) * 50 <= [6.01, 6.01, 1.01]).all()
+    assert (np.abs(frames["action"] - frames["command"]) > 1e-3).any()
+
+
+@pytest.mark.parametrize(
+    ("leader", "outcome", "failure"),
+    [
+        ({"ends_with": "failure"}, "failure", ""),
+        ({"ends_with": "rerecord_episode"}, "aborted", "discarded_by_human"),
+        ({"ends_with": "terminate_episode"}, "unknown", ""),
+        ({"lost_after": 5}, "aborted", "robot_fault"),
+    ],
+)
+def test_what_a_human_ends_otherwise_is_kept_as_that(write, tmp_path, leader, outcome, failure):  # noqa: F811
+    file = write(teleoperator={"type": LEADER, "config": leader})
+    done = collect(f"lerobot:{file}", tmp_path / "d", episodes=1, stop_file=tmp_path / "stop")
+    (row,) = Dataset.open(tmp_path / "d").attempts().to_pylist()
+    assert (done.succeeded, row["outcome"], row["failure"]) == (0, outcome, failure)
+
+
+def test_a_robot_that_is_lost_is_kept_as_aborted_and_the_next_episode_runs(write, tmp_path):  # noqa: F811
+    arm = {"type": "tests.deploy.lerobot.servo_arm:ServoArm", "config": {"lost_after": 60}}
+    collect(f"lerobot:{write(robot=arm)}", tmp_path / "d", episodes=2, stop_file=tmp_path / "stop")
+    rows = Dataset.open(tmp_path / "d").attempts().to_pylist()
+    assert "aborted" in {row["outcome"] for row in rows}
+    assert len(rows) == 2
+    assert verify(tmp_path / "d").ok
+
+
+def test_nobody_moves_without_consent_or_with_an_e_stop(tmp_path):
+    expired = consent_of(ADA, scope=("train",))
+    with pytest.raises(ConsentError, match="and not: record"):
+        collect("twin", tmp_path / "d", episodes=1, config=CollectConfig(consent=expired), stop_file=tmp_path / "stop")
+    EStop(tmp_path / "stop").trip("a test")
+    with pytest.raises(EStopError, match="latched"):
+        collect("twin", tmp_path / "d", episodes=1, stop_file=tmp_path / "stop")
+    assert not (tmp_path / "d").exists()
+
+
+def test_what_was_collected_from_somebody_can_be_forgotten(write, tmp_path, monkeypatch, capsys):  # noqa: F811
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for who in (ADA, BO):
+        write_consent(tmp_path / f"{who}.yaml", consent_of(who))
+        command = ["collect", "--robot", f"lerobot:{write()}", "--episodes", "1", "--out", "runlogs/arm", "--json"]
+        assert main([*command, "--participant", who, "--consent", f"{who}.yaml"]) == 0
+        told = json.loads(capsys.readouterr().out.splitlines()[-1])
+        assert (told["succeeded"], told["runlogs"][0]["fresh"]) == (1, 1)
+    assert main(["forget", ADA, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["episodes"] == 1
+    assert not mentions(tmp_path / "runlogs", ADA)
+    (tmp_path / f"{ADA}.yaml").unlink()
+    # The log goes on where it was, and the rest of it is still there.
+    assert main([*command, "--participant", BO, "--consent", f"{BO}.yaml", "--episodes", "2"]) == 0
+    people = Dataset.open(tmp_path / "runlogs/arm").attempts()["participant"].to_pylist()
+    assert people == [None, BO, BO]
+    assert verify(tmp_path / "runlogs/arm").ok
+    shutil.rmtree(tmp_path / "runlogs")
+
+
+def test_the_command_refuses_what_does_not_go_together(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_consent(tmp_path / "ada.yaml", consent_of(ADA))
+    for words, complaint in (
+        (["--episodes", "3"], "name either a --robot or a --plan"),
+        (["--robot", "twin", "--plan", "p.json"], "name either"),
+        (["--plan", "p.json", "--episodes", "3"], "says itself how many"),
+        (["--robot", "twin", "--participant", ADA], "one needs the other"),
+        (["--robot", "twin", "--participant", BO, "--consent", "ada.yaml"], f"is the consent of {ADA}"),
+        (["--robot", "lerobot:x.yaml", "--workers", "2"], "there is one lerobot:x.yaml"),
+    ):
+        assert main(["collect", *words]) == 2
+        assert complaint in capsys.readouterr().err
+
+
+def test_a_plan_is_read_strictly(tmp_path):
+    file = tmp_path / "plan.json"
+    file.write_text(
+        '[{"robot": "twin", "episodes": 2}, {"robot": "twin", "episodes": 1, "conditions": {"light": "dim"}}]'
+    )
+    assert read_plan(file) == (Errand("twin", 2, 0), Errand("twin", 1, 2, {"light": "dim"}))
+    for text, complaint in (
+        ("{}", "holds no list"),
+        ("[1]", "a mapping with robot"),
+        ('[{"robot": "twin"}]', r"\[0\].episodes: is None"),
+        ('[{"robot": "twin", "episodes": 0}]', "whole number from 1"),
+        ('[{"episodes": 3}]', r"\[0\].robot"),
+        ('[{"robot": "twin", "episodes": 1, "condition": {}}]', "did you mean conditions"),
+        ('[{"robot": "twin", "episodes": 1, "conditions": {"light": 3}}]', "names and words"),
+        ("[", "is not JSON"),
+    ):
+        file.write_text(text)
+        with pytest.raises(UsageError, match=complaint):
+            read_plan(file)
+
+
+def test_a_plan_is_carried_out_on_two_cells_at_once(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plan.json").write_text('[{"robot": "twin", "episodes": 2}, {"robot": "twin", "episodes": 2}]')
+    assert main(["collect", "--plan", "plan.json", "--out", "logs", "--workers", "2", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (told["planned"], told["succeeded"]) == (4, 4)
+    assert sorted(Dataset.open(tmp_path / "logs" / "collected-twin").attempts()["scene"].to_pylist()) == [0, 1, 2, 3]

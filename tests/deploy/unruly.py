@@ -1,0 +1,63 @@
+"""A policy's program for tests, run as `python -m tests.deploy.unruly SOCKET_FD FILE`. The file says what it does."""
+
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from twinloop.deploy.policy.server import serve
+from twinloop.learn.space import Space
+
+PROGRAM = ("-m", "tests.deploy.unruly")
+
+
+@dataclass
+class Unruly:
+    """Waves joint 1 about where it is, until its `at`-th question; then it `does` something."""
+
+    space: Space
+    does: str = "wave"
+    at: int = 0
+    horizon: int = 4
+    executed: int = 2
+    seconds: float = 0.0
+    asked: int = field(default=-1)  # the first question is the warm-up
+
+    def chunks(
+        self, observation: Mapping[str, np.ndarray], *, instructions: Sequence[str], real: bool, noise: np.ndarray
+    ) -> np.ndarray:
+        assert not real
+        assert len(instructions) == len(noise) == 1
+        state = observation["observation.state"].astype(float)
+        chunk = np.repeat(state[:, None], self.horizon, axis=1)
+        chunk[:, :, 0] += 0.02 * np.sin(self.asked)
+        if self.asked >= self.at:
+            if self.does == "hang":
+                time.sleep(3600)
+            if self.does == "die":
+                os._exit(7)
+            if self.does == "dawdle":
+                time.sleep(self.seconds)
+            if self.does == "nan":
+                chunk[:] = np.nan
+            if self.does == "count":
+                chunk[:] = np.arange(self.horizon)[None, :, None]
+        self.asked += 1
+        return chunk
+
+
+def policy_file(path: Path, space: Space, **does: object) -> Path:
+    path.write_text(json.dumps({"space": space.to_json(), **does}))
+    return path
+
+
+if __name__ == "__main__":
+    told = json.loads(Path(sys.argv[2]).read_text())
+    brain = Unruly(Space.from_json(told.pop("space")), **told)
+    serve(socket.socket(fileno=int(sys.argv[1])), brain, digest=f"digest of {Path(sys.argv[2]).stem}", knows_real=False)

@@ -1,0 +1,92 @@
+"""Runlogs of robots that never were: episodes with outcomes as one wants them, in the schema of the control loop."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from tests.dataset.synthetic import header
+from twinloop.dataset import DatasetWriter, Header, write_shard
+from twinloop.observe.recording import Feature, Recording
+
+JOINTS = ("shoulder", "elbow")
+FEATURES = (
+    Feature("observation.state", "float32", (2,), JOINTS, "rad"),
+    Feature("action", "float32", (2,), JOINTS, "rad"),
+    Feature("phase", "int64", (1,)),
+    Feature("next.reward", "float32", (1,)),
+    Feature("next.done", "bool", (1,)),
+    Feature("next.success", "bool", (1,)),
+)
+LENGTH = 20
+BEGAN = datetime(2026, 3, 1, 9, tzinfo=UTC)
+SAFETY = ("position", "velocity", "acceleration", "effort", "workspace", "non_finite", "force")
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One episode. state: where the joints were on average; columns: to be changed or, as None, left out."""
+
+    checkpoint: str
+    success: bool = True
+    arm: str = "candidate"
+    state: float = 0.0
+    columns: dict[str, Any] = field(default_factory=dict)
+
+
+def in_turns(candidate: str, ours: Sequence[bool], control: str, theirs: Sequence[bool]) -> list[Tried]:
+    """Candidate and control, one after the other."""
+    pairs = zip(ours, theirs, strict=True)
+    return [each for a, b in pairs for each in (Tried(candidate, bool(a)), Tried(control, bool(b), "control"))]
+
+
+def runlog(
+    path: Path, episodes: Sequence[Tried], *, began: datetime = BEGAN, robot: str = "rehearsal:harsh", shard: int = 64,
+    source: Literal["real", "sim", "mixed"] = "real", model: str = "panda",
+) -> Path:  # fmt: skip
+    """Written, or continued: whole shards are. A control loop has a shard for each episode; more of them cost time."""
+    about = header(
+        name=path.name, source=source, features=FEATURES, phases=("go",), shard_episodes=shard, episodes=len(episodes),
+        keep_rejected=True, robot=model,
+    )  # fmt: skip
+    with DatasetWriter.open(path, about, "recorded: {}\n") as writer:
+        for first, stop in writer.missing():
+            parts = [(attempt, episodes[attempt]) for attempt in range(first, stop)]
+            rows = [_columns(attempt, tried, about, robot, began) for attempt, tried in parts]
+            columns = {name: [row[name] for row in rows] for name, value in rows[0].items() if value is not None}
+            recording = _recording(parts, about)
+            writer.commit(write_shard(writer.scratch(f"{first}"), first, stop, recording, columns, fps=about.fps))
+    return path
+
+
+def _recording(parts: Sequence[tuple[int, Tried]], about: Header) -> Recording:
+    frames = [_frames(attempt, tried) for attempt, tried in parts]
+    return Recording(
+        np.array([attempt for attempt, _ in parts]), np.full(len(parts), LENGTH), ("reach",) * len(parts),
+        about.features, {name: np.concatenate([each[name] for each in frames]) for name in frames[0]},
+    )  # fmt: skip
+
+
+def _frames(attempt: int, tried: Tried) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(attempt)
+    state = (tried.state + rng.normal(size=(LENGTH, 2)) / 10).astype(np.float32)
+    last = np.arange(LENGTH) == LENGTH - 1
+    return {
+        "observation.state": state, "action": state, "phase": np.zeros(LENGTH, np.int64),
+        "next.reward": np.zeros(LENGTH, np.float32), "next.done": last, "next.success": last & tried.success,
+    }  # fmt: skip
+
+
+def _columns(attempt: int, tried: Tried, about: Header, robot: str, began: datetime) -> dict[str, Any]:
+    return {
+        "attempt": attempt, "task": "reach", "length": LENGTH, "verdict": "accepted" if tried.success else "success",
+        "success": tried.success, "robot_id": robot, "outcome": "success" if tried.success else "failure",
+        "outcome_by": "detector", "outcome_detail": "", "duration_s": LENGTH / about.fps, "last_phase": "go",
+        "failure": "", "checkpoint": tried.checkpoint, "arm": tried.arm, "interventions": 0,
+        **{f"safety/{reason}": 0 for reason in SAFETY}, "deadlines_missed": 0, "participant": "",
+        "condition/object": "cube" if attempt % 3 else "can",
+        "recorded_at": (began + timedelta(minutes=attempt)).isoformat(),
+    } | tried.columns  # fmt: skip

@@ -1,0 +1,81 @@
+"""Counted rates: exact where it says exact, honest at the ends."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.stats import binom, binomtest
+
+from twinloop.gate.statistics.binomial import (
+    chance_of_at_least,
+    chance_of_at_most,
+    clopper_pearson,
+    fixed_test,
+    rate_bound,
+)
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 10), (10, 10), (3, 10), (97, 100), (1, 1)])
+def test_the_exact_interval_is_clopper_and_pearsons(hits: int, n: int):
+    low, high = clopper_pearson(hits, n)
+    expected = binomtest(hits, n).proportion_ci(method="exact")
+    assert (low, high) == pytest.approx((expected.low, expected.high))
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.3, 0.5, 0.9, 0.99])
+@pytest.mark.parametrize("n", [5, 20, 80])
+def test_it_covers_at_least_as_often_as_it_says_at_any_rate(rate: float, n: int):
+    hits = np.arange(n + 1)
+    low, high = clopper_pearson(hits, n)
+    chance = binom.pmf(hits, n, rate)
+    assert chance[(low <= rate) & (rate <= high)].sum() >= 0.95
+    bounds = np.array([rate_bound(int(each), n).low for each in hits])
+    assert chance[bounds <= rate].sum() >= 0.95
+
+
+def test_nothing_tried_is_nothing_known():
+    assert [float(end) for end in clopper_pearson(0, 0)] == [0, 1]
+    found = rate_bound(0, 0)
+    assert (found.rate, found.low, found.high) == (None, 0, 1)
+    assert chance_of_at_least(0, 0, rate=0.9) == chance_of_at_most(0, 0, rate=0.1) == 1
+
+
+def test_bounds_of_none_and_all():
+    assert rate_bound(10, 10).low == pytest.approx(0.05 ** (1 / 10))
+    assert rate_bound(0, 10).high == pytest.approx(1 - 0.05 ** (1 / 10))
+    assert rate_bound(10, 10).high == 1
+    assert rate_bound(0, 10).low == 0
+
+
+def test_more_successes_never_lower_a_bound_and_wilsons_is_the_bolder():
+    exact = [rate_bound(hits, 40) for hits in range(41)]
+    bold = [rate_bound(hits, 40, kind="wilson") for hits in range(41)]
+    assert all(a.low < b.low and a.high < b.high for a, b in pairwise(exact) if b.high < 1)
+    assert all(b.low >= e.low and b.high <= e.high for e, b in zip(exact[1:-1], bold[1:-1], strict=True))
+
+
+@pytest.mark.parametrize(("hits", "n", "rate"), [(18, 20, 0.7), (0, 20, 0.7), (20, 20, 0.9)])
+def test_p_values_are_tails(hits: int, n: int, rate: float):
+    assert chance_of_at_least(hits, n, rate=rate) == pytest.approx(binomtest(hits, n, rate, "greater").pvalue)
+    assert chance_of_at_most(hits, n, rate=rate) == pytest.approx(binomtest(hits, n, rate, "less").pvalue)
+
+
+def test_the_fixed_test_keeps_its_word_and_one_trial_less_would_not():
+    found = fixed_test(null=0.7, target=0.9)
+    assert binom.sf(found.needed - 1, found.trials, 0.7) == pytest.approx(found.error)
+    assert found.error <= 0.05
+    assert binom.sf(found.needed - 1, found.trials, 0.9) == pytest.approx(found.power)
+    assert found.power >= 0.9
+    fewer = found.trials - 1
+    needed = next(each for each in range(fewer + 2) if binom.sf(each - 1, fewer, 0.7) <= 0.05)
+    assert binom.sf(needed - 1, fewer, 0.9) < 0.9
+
+
+@pytest.mark.parametrize("wrong", [(-1, 5), (6, 5), (float("nan"), 5)])
+def test_what_cannot_be_is_refused(wrong):
+    with pytest.raises(ValueError, match="successes of 5 trials"):
+        clopper_pearson(*wrong)
+    with pytest.raises(ValueError, match=r"more than 0\.5"):
+        rate_bound(1, 2, confidence=0.4, kind="wilson")
+    with pytest.raises(ValueError, match="null < target"):
+        fixed_test(null=0.9, target=0.9)

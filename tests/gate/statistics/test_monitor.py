@@ -1,0 +1,152 @@
+"""Watching: alarms come soon after a drop and hardly ever before; put away and taken up again nothing is lost."""
+
+import json
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from twinloop.gate.statistics.drift import Known, drift_score, known_from_stats
+from twinloop.gate.statistics.monitor import Monitor, Watch, mean_watch, share_watch, success_watch
+
+ROOT = Path(__file__).parents[3]
+WATCHES = (success_watch(57, 60), share_watch("intervention", 2, 60))
+
+
+def after(monitor: Monitor, *outcomes: float) -> Monitor:
+    for value in outcomes:
+        monitor = monitor.update({"success": value})
+    return monitor
+
+
+def test_false_alarms_are_as_rare_as_promised():
+    """At the very rate that was promised, and with several watches: the worst case."""
+    rng = np.random.default_rng(0)
+    series, horizon, rare = 200, 200, 400.0
+    watch = Watch("success", 0.9, "lower", 0.7)
+    gains = {value: watch.gains(value) for value in (0.0, 1.0)}
+    money, fooled = np.zeros((series, len(watch.bets.shares))), np.zeros(series, bool)
+    for _ in range(horizon):
+        good = rng.random(series) < 0.9
+        money = (money + 1) * np.where(good[:, None], gains[1.0], gains[0.0])
+        fooled |= money @ watch.bets.weights >= rare
+    bound = horizon / rare
+    assert fooled.mean() <= bound
+    assert fooled.mean() > 0  # or the test could not fail
+
+
+def test_the_benchmark_watches_as_the_monitor_does():
+    spec = spec_from_file_location("monitoring", ROOT / "benchmarks" / "monitoring.py")
+    assert spec is not None
+    assert spec.loader is not None
+    benchmark = module_from_spec(spec)
+    spec.loader.exec_module(benchmark)
+    values = (np.random.default_rng(6).random((8, 80)) < 0.7).astype(float)
+    first = benchmark.alarms(values, WATCHES[0], 2 * 2000.0)
+    assert first.tolist() == [after(Monitor(WATCHES), *row).alarms.get("success", 0) for row in values]
+    assert (first > 0).any()
+
+
+def test_a_drop_is_noticed_and_the_worse_the_sooner():
+    rng = np.random.default_rng(1)
+    took = []
+    for rate in (0.75, 0.5, 0.0):
+        monitor = after(Monitor(WATCHES), *np.ones(30))
+        assert not monitor.alarms
+        for value in (rng.random(400) < rate).astype(float):
+            monitor = monitor.update({"success": value, "intervention": 0.0})
+            if monitor.alarms:
+                break
+        assert monitor.alarms == {"success": monitor.episodes}
+        took.append(monitor.episodes - 30)
+    assert took == sorted(took, reverse=True)
+    assert took[-1] <= 10
+
+
+def test_it_goes_on_from_json_as_if_nothing_had_been():
+    outcomes = (np.random.default_rng(2).random(60) < 0.6).astype(float)
+    whole = after(Monitor(WATCHES), *outcomes)
+    half = after(Monitor(WATCHES), *outcomes[:25])
+    again = Monitor.from_json(json.loads(json.dumps(half.to_json(), allow_nan=False)))
+    assert again == half
+    assert after(again, *outcomes[25:]) == whole
+
+
+def test_an_alarm_stays_and_money_stays_a_number():
+    monitor = after(Monitor(WATCHES), *np.zeros(600))
+    first = monitor.alarms["success"]
+    assert after(monitor, *np.ones(50)).alarms["success"] == first
+    assert all(np.isfinite(each.money).all() for each in monitor.followed)
+    json.dumps(monitor.to_json(), allow_nan=False)
+    assert monitor.closeness["success"] == 1
+    assert monitor.closeness["intervention"] == 0
+
+
+def test_what_was_not_seen_changes_nothing_but_the_count():
+    monitor = Monitor(WATCHES).update({"success": None})
+    assert monitor.episodes == 1
+    assert monitor.followed == Monitor(WATCHES).followed
+    assert monitor.followed[0].mean is None
+
+
+def test_what_is_higher_than_promised_is_noticed_too():
+    quiet = np.random.default_rng(3).beta(0.1, 8, 60)
+    monitor = Monitor((mean_watch("safety", quiet),))
+    for _ in range(100):
+        monitor = monitor.update({"safety": 0.0})
+    assert not monitor.alarms
+    for _ in range(30):
+        monitor = monitor.update({"safety": 0.4})
+    assert 100 < monitor.alarms["safety"] < 115
+
+
+def test_promises_are_bounds_not_the_counts():
+    assert success_watch(57, 60).expected < 0.95
+    assert share_watch("x", 0, 20).expected > 0
+    assert success_watch(0, 0).expected < 0.01
+    assert share_watch("x", 0, 0).expected > 0.99
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), -0.1, 1.1, float("inf")])
+def test_numbers_that_cannot_be_are_refused(wrong: float):
+    with pytest.raises(ValueError, match=r"success: .* in episode 1; a number from 0 to 1"):
+        Monitor(WATCHES).update({"success": wrong})
+
+
+def test_other_mistakes_are_refused():
+    with pytest.raises(ValueError, match="speed: not watched; intervention, success are"):
+        Monitor(WATCHES).update({"speed": 0.5})
+    with pytest.raises(ValueError, match="a name of its own"):
+        Monitor((WATCHES[0], WATCHES[0]))
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        Watch("success", 1.0, "lower")
+    broken = Monitor(WATCHES).to_json()
+    broken["watches"][0]["money"] = [1.0]
+    with pytest.raises(ValueError, match="amounts of money"):
+        Monitor.from_json(broken)
+
+
+def test_drift_is_small_at_home_and_large_elsewhere():
+    rng = np.random.default_rng(4)
+    home = {"observation.state": rng.normal(size=(5000, 3)), "action": np.ones((5000, 1))}
+    stats = {
+        name: {f"q{share:02}": np.quantile(values, share / 100, axis=0) for share in (1, 99)}
+        for name, values in home.items()
+    }
+    known = known_from_stats(stats, ("observation.state", "action"))
+    episode = {"observation.state": rng.normal(size=(200, 3)), "action": np.ones((200, 1), np.float32)}
+    assert drift_score(episode, known) < 0.04
+    assert drift_score(episode, Known.from_json(json.loads(json.dumps(known.to_json())))) == drift_score(episode, known)
+    moved = episode | {"observation.state": episode["observation.state"] + np.array([0, 0, 5.0])}
+    assert 0.2 < drift_score(moved, known) < 0.3
+    lost = episode | {"action": np.full((200, 1), np.nan)}
+    assert drift_score(lost, known) > 0.25
+    with pytest.raises(ValueError, match="is missing in this episode"):
+        drift_score({"action": np.ones((5, 1))}, known)
+    with pytest.raises(ValueError, match="2 values a frame here, 3 in the training data"):
+        drift_score(episode | {"observation.state": np.ones((5, 2))}, known)
+    with pytest.raises(ValueError, match="no 1 % and 99 %"):
+        known_from_stats(stats, ("observation.effort",))
+    with pytest.raises(ValueError, match="without frames"):
+        drift_score({"observation.state": np.ones((0, 3)), "action": np.ones((0, 1))}, known)

@@ -1,0 +1,92 @@
+"""Real trials and the twin together: right whatever the twin's bias, narrower where it knows something, never wider."""
+
+import numpy as np
+import pytest
+
+from twinloop.gate.statistics.binomial import clopper_pearson
+from twinloop.gate.statistics.prediction_powered import METHODS, combine, strata
+
+SERIES = 4000
+NOISE = 3 * np.sqrt(0.05 * 0.95 / SERIES)
+
+
+def drawn(real: float, twin: float, agree: float, n: int, *, rng: np.random.Generator):
+    """Both, only reality, only the twin, neither: `agree` of what is possible beyond chance."""
+    both = real * twin + agree * (min(real, twin) - real * twin)
+    return rng.multinomial(n, [both, real - both, twin - both, 1 - real - twin + both], size=SERIES).T
+
+
+@pytest.mark.parametrize("n", [10, 30, 100])
+@pytest.mark.parametrize(("real", "twin"), [(0.8, 0.8), (0.7, 0.97), (0.9, 0.4), (0.97, 0.9)])
+@pytest.mark.parametrize("agree", [0.0, 0.5, 0.95])
+def test_it_covers_whatever_the_bias_and_is_never_wider(n: int, real: float, twin: float, agree: float):
+    rng = np.random.default_rng(n)
+    both, ours, theirs, _ = drawn(real, twin, agree, n, rng=rng)
+    yes = both + theirs
+    estimate, low, high = strata(yes, both, n - yes, ours, rng.binomial(1000, twin, SERIES), 1000)
+    assert ((low <= real) & (real <= high)).mean() >= 0.95 - NOISE
+    alone = clopper_pearson(both + ours, n)
+    assert (high - low <= alone[1] - alone[0] + 1e-12).all()
+    assert ((low <= estimate) & (estimate <= high)).all()
+    if n >= 30:  # among ten there may be none of those the twin fails at
+        assert abs(estimate.mean() - real) < 0.02
+
+
+def test_a_twin_that_knows_saves_trials_and_one_that_does_not_saves_none():
+    rng = np.random.default_rng(0)
+    widths = []
+    for agree in (0.0, 0.5, 0.9):
+        both, ours, theirs, _ = drawn(0.8, 0.8, agree, 50, rng=rng)
+        yes = both + theirs
+        _, low, high = strata(yes, both, 50 - yes, ours, rng.binomial(2000, 0.8, SERIES), 2000)
+        widths.append(float((high - low).mean()))
+    assert widths == sorted(widths, reverse=True)
+    assert (widths[0] / widths[2]) ** 2 > 1 / 0.75
+    alone = clopper_pearson(both + ours, 50)
+    assert widths[0] > 0.97 * float((alone[1] - alone[0]).mean())
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("outcomes", ["none", "all", "one trial", "silent twin", "rates"])
+def test_extremes_are_answered(method, outcomes: str):
+    rng = np.random.default_rng(3)
+    many = (rng.random(500) < 0.8).astype(float)
+    paired = (np.arange(12) % 4 > 0).astype(float)
+    real = {"none": np.zeros(12), "all": np.ones(12)}.get(outcomes, (np.arange(12) % 3 > 0).astype(float))
+    if outcomes == "one trial":
+        real, paired = real[:1], paired[:1]
+    if outcomes == "silent twin":
+        paired, many = np.ones(12), np.ones(500)
+    if outcomes == "rates":
+        paired, many = rng.random(12), rng.random(500)
+    found = combine(real, paired, many, method=method)
+    assert 0 <= found.low <= found.estimate <= found.high <= 1
+    assert found.real_low <= found.real_rate <= found.real_high
+    if method == "strata":
+        assert found.high - found.low <= found.real_high - found.real_low + 1e-12
+        assert (found.worth_trials or 0) >= found.trials
+    assert all(value is None or value == value for value in found.to_json().values())
+
+
+def test_bets_cover_at_small_numbers_where_the_normal_approximation_does_not():
+    rng = np.random.default_rng(5)
+    covered = {"betting": 0, "normal": 0}
+    for _ in range(100):
+        real = rng.random(10) < 0.95
+        paired, many = np.where(rng.random(10) < 0.8, real, rng.random(10) < 0.5), rng.random(400) < 0.86
+        for method in ("betting", "normal"):
+            found = combine(real, paired, many, method=method)
+            covered[method] += found.low <= 0.95 <= found.high
+    assert covered["betting"] >= 95
+    assert covered["normal"] < 85
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(ValueError, match="as many paired"):
+        combine([True], [1.0, 0.0], [1.0])
+    with pytest.raises(ValueError, match="at least one"):
+        combine([], [], [1.0])
+    with pytest.raises(ValueError, match="none is missing"):
+        combine([True], [float("nan")], [1.0])
+    with pytest.raises(ValueError, match="success or failure"):
+        combine(np.array([0.5]), [1.0], [1.0])

@@ -1,0 +1,145 @@
+"""The twin's word: trusted while its predictions hold, untested while there are none, distrusted once they failed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from twinloop.cli import main
+from twinloop.dashboard.trust import render_trust
+from twinloop.errors import UsageError
+from twinloop.gate.pairs_file import load_pairs, pairs_of
+from twinloop.gate.statistics.foresight import Band
+from twinloop.gate.trust import Foretold, trust
+
+ROOT = Path(__file__).parents[2]
+SIMPLER = [parent / "shared/data/simpler_paired/perf.json" for parent in ROOT.parents[:2]]
+PUBLISHED = {
+    "google_robot_pick_coke_can": (0.975, 0.031),
+    "google_robot_move_near": (0.856, 0.111),
+    "google_robot_open_drawer": (0.983, 0.0),
+    "google_robot_close_drawer": (0.771, 0.123),
+    "google_robot_place_apple_in_closed_top_drawer": (0.969, 0.0),
+}
+SIM = (0.9, 0.1, 0.5, 0.7, 0.3, 0.8, 0.2, 0.6)
+
+
+def content(sim: tuple[float, ...], real: tuple[float, ...], task: str = "pick") -> dict:
+    names = [f"p{place}" for place in range(len(sim))]
+    return {
+        "real": {task: dict(zip(names, real, strict=True))},
+        "sim": {task: dict(zip(names, sim, strict=True))},
+    }
+
+
+def judged(sim: tuple[float, ...], real: tuple[float, ...], **more):
+    return trust(pairs_of(content(sim, real), name="made up"), seed=0, **more)
+
+
+def test_the_published_figures_are_reproduced():
+    path = next((each for each in SIMPLER if each.is_file()), None)
+    if path is None:
+        pytest.skip("the real rates of SIMPLER are not beside this repository: ../shared/data/simpler_paired")
+    found = trust(load_pairs(path), seed=0)
+    for name, (correlation, violation) in PUBLISHED.items():
+        task = found.task(name)
+        assert task is not None
+        assert task.agreement.pearson == pytest.approx(correlation, abs=5e-4)
+        assert task.agreement.mmrv == pytest.approx(violation, abs=5e-4)
+        assert task.standing == "trusted"
+    assert found.standing == "trusted"
+
+
+def test_a_twin_that_is_biased_but_consistent_is_trusted():
+    real = tuple(0.6 * rate + 0.02 * (place % 2) for place, rate in enumerate(SIM))
+    found = judged(SIM, real)
+    assert found.standing == "trusted"
+    assert found.record.made == len(SIM) - 3
+    band = found.tasks[0].predict(0.4, confidence=0.9)
+    assert band.low < 0.25 < band.high
+
+
+def test_a_twin_that_ranks_the_wrong_way_round_is_not():
+    found = judged(SIM, tuple(1 - rate for rate in SIM))
+    assert found.standing == "distrusted"
+    assert any("correlation" in reason for reason in found.reasons)
+
+
+def test_predictions_that_failed_demote_it_however_well_it_correlates():
+    real = tuple(0.9 * rate for rate in SIM)
+    broken = [Foretold("pick", f"q{n}", Band(0.8, 0.7, 0.65, 0.75, 0.9, 8), 0.3) for n in range(4)]
+    assert judged(SIM, real).standing == "trusted"
+    found = judged(SIM, real, foretold=broken)
+    assert found.standing == "distrusted"
+    assert "4 of 4 fell outside" in found.reasons[0]
+
+
+def test_too_little_is_untested():
+    for many in (1, 2, 3):
+        found = judged(SIM[:many], SIM[:many])
+        assert found.standing == "untested"
+        assert "cannot tell" in found.reasons[0]
+    flat = judged((1.0,) * 6, SIM[:6])
+    assert flat.standing == "untested"
+    assert "same rate on one side" in flat.reasons[0]
+    assert trust({}, seed=0).standing == "untested"
+
+
+def test_all_forms_of_a_rate_are_read_and_counts_widen():
+    forms = {"a": 0.5, "b": {"rate": 0.25, "trials": 8}, "c": {"successes": 3, "trials": 4}}
+    (pairs,) = pairs_of({"real": {"t": forms}, "sim": {"t": forms}, "note": "x"}, name="made up").values()
+    assert [(each.real.rate, each.real.trials) for each in pairs] == [(0.5, None), (0.25, 8), (0.75, 4)]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('{"real": {"t": {"p": NaN}}, "sim": {"t": {"p": 0.5}}}', "NaN is not a number"),
+        ('{"real": {"t": {"p": 1e999}}, "sim": {"t": {"p": 0.5}}}', r"real\.t\.p: inf was given"),
+        ('{"real": {"t": {"p": 1.5}}, "sim": {"t": {"p": 0.5}}}', r"real\.t\.p: a rate of 1\.5"),
+        ('{"real": {"t": {"p": true}}, "sim": {"t": {"p": 0.5}}}', "True was given"),
+        ('{"real": {"t": {"p": "0.5"}}, "sim": {"t": {"p": 0.5}}}', "a number from 0 to 1"),
+        ('{"real": {"t": {"p": {"rate": 0.5}}}, "sim": {"t": {"p": 0.5}}}', "rate was given"),
+        ('{"real": {"t": {"p": {"rate": 0.5, "trials": 0}}}, "sim": {"t": {"p": 0.5}}}', "from 1 on"),
+        ('{"real": {"t": {"p": {"successes": 9, "trials": 4}}}, "sim": {"t": {"p": 0.5}}}', r"a rate of 2\.25"),
+        ('{"real": {"t": {"p": 0.5}}, "sim": {"u": {"p": 0.5}}}', "task t: on the side of real only"),
+        ('{"real": {"t": {"p": 0.5}}, "sim": {"t": {"p": 0.5, "q": 1}}}', "policy of t q: on the side of sim only"),
+        ('{"real": {"t": {"p": 0.5, "p": 0.6}}, "sim": {"t": {"p": 0.5}}}', "'p' is there twice"),
+        ('{"real": {}, "sim": {}}', "has no task"),
+        ('{"real": {"t": {"p": 0.5}}}', "sim missing"),
+        ('{"real": {}, "sim": {}, "rael": {}}', "did you mean real"),
+        ('{"real": [], "sim": {}}', "a mapping was expected"),
+        ("[" * 100_000, "is not JSON"),
+        ("{", "is not JSON"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, text: str, says: str):
+    path = tmp_path / "pairs.json"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=says) as caught:
+        load_pairs(path)
+    assert str(path) in str(caught.value)
+
+
+def test_the_command_says_it_and_draws_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path, report = tmp_path / "pairs.json", tmp_path / "trust.html"
+    path.write_text(json.dumps(content(SIM, tuple(0.9 * rate for rate in SIM), task="pick <it>")))
+    assert main(["trust", str(path), "--predict", "0.4", "--report", str(report), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    task = told["tasks"]["pick <it>"]
+    assert told["standing"] == "trusted"
+    assert task["pearson"] == pytest.approx(1)
+    assert task["mmrv"] == 0
+    assert task["predicted"]["low"] < 0.36 < task["predicted"]["high"]
+    drawn = report.read_text()
+    assert drawn.count("<circle") == len(SIM)
+    assert "pick &lt;it&gt;" in drawn
+    assert "<it>" not in drawn
+    assert main(["trust", str(path)]) == 0
+    assert "pick <it>" in capsys.readouterr().out
+    assert main(["trust", str(path), "--task", "pik"]) == 2
+    assert main(["trust", str(tmp_path / "none.json")]) == 2
+
+
+def test_a_page_of_nothing_is_a_page():
+    assert "None was put to the test" in render_trust(judged((0.5,), (0.4,)), name="made up")

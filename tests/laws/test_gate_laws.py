@@ -1,0 +1,188 @@
+"""Invariant 6: the gate fails closed, and promotion is one atomic pointer: killed anywhere, the old policy is live or
+the new one, whole."""
+
+import os
+import random
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.gate.checkpoints import checkpoint
+from tests.gate.kills import killed_at
+from twinloop.errors import CorruptError
+from twinloop.gate.decision import Decision
+from twinloop.gate.ledger import read_ledger
+from twinloop.gate.registry import Registry, writing
+from twinloop.gate.rules.finding import Finding, Measured, Rule
+from twinloop.gate.standing import LIVE, POINTER, PROMOTED
+
+STEPS = ("candidate -> validated", "validated -> canary", "canary -> production")
+
+
+def promote(place: Path, folder: Path) -> str:
+    with writing(place, actor="ada") as writer:
+        digest = writer.pin(folder).digest
+        for step in STEPS:
+            writer.decide(PROMOTED, checkpoint=digest, transition=step, reasons=["so it is"])
+    return digest
+
+
+def roll_back(place: Path) -> None:
+    with writing(place, actor="ada") as writer:
+        writer.roll_back(reasons=["it dropped things"])
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> tuple[Path, str]:
+    """A registry in which one policy is live."""
+    place = tmp_path / "registry"
+    return place, promote(place, checkpoint(tmp_path / "old", number=1))
+
+
+def whole(place: Path, old: str, new: str) -> str:
+    """Which of the two is live. Everything about the registry must be in order, before and after the next writer."""
+    found = Registry.open(place)
+    assert found.production in (old, new)
+    assert found.production_checkpoint().digest == found.production
+    with writing(place, actor="ada"):
+        pass
+    settled = Registry.open(place)
+    assert settled.production == found.production
+    assert not read_ledger(place).torn
+    live = [record for record in settled.ledger.records if record.kind == POINTER and record.verdict == LIVE]
+    assert live[-1].checkpoint == settled.production
+    assert settled.standing.stack[-1] == settled.production
+    return settled.production
+
+
+def killed_everywhere(place: Path, work: Callable[[Path], object], old: str, new: str, *, halfway: bool) -> list[str]:
+    """What was live after a kill at each call, in order, until the work is done without one."""
+    found, before = [], place.with_name("before")
+    shutil.copytree(place, before)
+    while killed_at(len(found) + 1, lambda: work(place), halfway=halfway):
+        found.append(whole(place, old, new))
+        shutil.rmtree(place)
+        shutil.copytree(before, place)
+    return found
+
+
+@pytest.mark.parametrize("halfway", [False, True])
+def test_a_promotion_killed_at_any_write_leaves_the_old_policy_live_or_the_new_one(
+    tmp_path: Path, started: tuple[Path, str], halfway: bool
+):
+    place, old = started
+    folder = checkpoint(tmp_path / "new", number=2)
+    new = promote(tmp_path / "elsewhere", folder)
+    found = killed_everywhere(place, lambda at: promote(at, folder), old, new, halfway=halfway)
+    turned = found.index(new)
+    assert found == [old] * turned + [new] * (len(found) - turned)  # one moment, and never back
+    assert turned > 15
+    assert whole(place, old, new) == new
+
+
+def test_a_rollback_killed_at_any_write_leaves_one_of_the_two_live(tmp_path: Path, started: tuple[Path, str]):
+    place, old = started
+    new = promote(place, checkpoint(tmp_path / "new", number=2))
+    found = killed_everywhere(place, roll_back, old, new, halfway=True)
+    turned = found.index(old)
+    assert found == [new] * turned + [old] * (len(found) - turned)
+    assert whole(place, old, new) == old
+
+
+def test_what_was_cut_short_is_done_by_the_same_call_again(tmp_path: Path, started: tuple[Path, str]):
+    place, old = started
+    folder = checkpoint(tmp_path / "new", number=2)
+    new = promote(tmp_path / "elsewhere", folder)
+    count = 1
+    while killed_at(count, lambda: promote(place, folder)):
+        count += 7
+    assert whole(place, old, new) == new
+    assert Registry.open(place).standing.stack == (old, new)
+
+
+def test_kills_at_random_moments_while_policies_come_and_go(tmp_path: Path, started: tuple[Path, str]):
+    """Promote and roll back over and over; whenever it is killed, one of the two is live and whole."""
+    place, old = started
+    folder = checkpoint(tmp_path / "new", number=2)
+    new = promote(tmp_path / "elsewhere", folder)
+    rng = random.Random(4)
+    killed = 0
+    for _ in range(12):
+        child = os.fork()
+        if child == 0:
+            try:
+                while True:
+                    (roll_back(place) if Registry.open(place).production == new else promote(place, folder))
+            finally:
+                os._exit(9)
+        time.sleep(rng.uniform(0.005, 0.1))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        killed += os.WIFSIGNALED(status)
+        whole(place, old, new)
+    assert killed == 12
+
+
+def test_readers_see_the_old_policy_or_the_new_one_while_it_changes(tmp_path: Path, started: tuple[Path, str]):
+    place, old = started
+    folder = checkpoint(tmp_path / "new", number=2)
+    new = promote(tmp_path / "elsewhere", folder)
+    child = os.fork()
+    if child == 0:
+        try:
+            while True:
+                (roll_back(place) if Registry.open(place).production == new else promote(place, folder))
+        finally:
+            os._exit(9)
+    try:
+        seen = [Registry.open(place).production_checkpoint().digest for _ in range(150)]
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert set(seen) == {old, new}
+
+
+def raising(error: Exception) -> Callable[[], Measured]:
+    def measure() -> Measured:
+        raise error
+
+    return measure
+
+
+@pytest.mark.parametrize("compared", ["at least", "at most", "is"])
+@pytest.mark.parametrize("limit", [0.5, True, "accept"])
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf"), -float("inf"), "", "nan", False])
+def test_what_is_missing_or_not_a_number_holds_under_no_rule(value, limit, compared):
+    finding = Rule("r", "asks", compared, limit, lambda: Measured(value, "said")).judge()
+    assert not finding.passed
+    assert finding.said
+
+
+@pytest.mark.parametrize("compared", ["at least", "at most", "is"])
+def test_a_number_is_no_word_and_a_word_no_number(compared):
+    for value, limit in ((1.0, True), (True, 1.0), (1, "1"), ("1", 1.0), (True, "accept")):
+        assert not Rule("r", "asks", compared, limit, lambda value=value: Measured(value, "said")).judge().passed
+
+
+@pytest.mark.parametrize(
+    "error",
+    [CorruptError("x"), ValueError("x"), KeyError("x"), ZeroDivisionError("x"), IndexError("x"), TypeError("x")],
+)
+def test_a_rule_that_cannot_be_measured_does_not_hold_and_says_why(error: Exception):
+    finding = Rule("r", "asks", "at least", -1e9, raising(error)).judge()
+    assert not finding.passed
+    assert "x" in finding.said
+
+
+def test_a_decision_needs_rules_and_every_one_of_them():
+    def decision(*passed: bool) -> Decision:
+        findings = tuple(Finding("r", "asks", 1.0, "is", 1.0, each, "said") for each in passed)
+        return Decision("d" * 64, "p", "canary -> production", findings, (), "", {})
+
+    assert decision(True, True).promoted
+    for some in ((), (False,), (True, False), (False, True, True)):
+        assert not decision(*some).promoted

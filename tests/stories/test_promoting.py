@@ -1,0 +1,209 @@
+"""A user's errand: a policy from candidate to production and back, with the real commands."""
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.deploy.scripted_robot import ScriptedRobot
+from tests.gate.runlogs import Tried, in_turns, runlog
+from tests.gate.world import POOR, some
+from twinloop.cli import _parser, main
+from twinloop.dataset import verify
+from twinloop.gate.case import Canary, Case, case_of
+from twinloop.gate.registry import Registry, writing
+from twinloop.gate.rules import load_rules
+from twinloop.gate.sequence import standing_of_trials
+from twinloop.pipeline.make_evidence import runlog_maker
+from twinloop.twin.twin import Twin
+
+pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+# What a policy that has hardly looked at its data can pass.
+EASY = """
+validated: {episodes: 4, success: 0, harm: 1, regress: 1}
+canary: {predicted: 0, gap: 1}
+production: {deadlines: 1, safety: 1}
+"""
+MODEL = "franka_panda"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("promoting")
+    assert main(["generate", "--episodes", "12", "--workers", "1", "--out", str(folder / "datasets" / "data")]) == 0
+    for seed, name in enumerate(("first", "second")):
+        words = ["--steps", "3", "--batch", "16", "--set", "width=16", "--held-out", "0.2", "--seed", str(seed)]
+        assert main(["train", str(folder / "datasets" / "data"), *words, "--out", str(folder / "policies" / name)]) == 0
+    (folder / "rules.yaml").write_text(EASY)
+    (folder / "cell.yaml").write_text("rollout: {parallel_envs: 8}\n")
+    return folder
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: object) -> dict:
+    capsys.readouterr()
+    code = main([*map(str, words), "--json"])
+    return json.loads(capsys.readouterr().out.splitlines()[-1]) | {"code": code}
+
+
+def test_from_candidate_to_production_and_back(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(place)
+    easy = ("--rules", "rules.yaml")
+
+    # Nothing was shown: not promoted, and why.
+    found = told(capsys, "promote", "policies/first", *easy)
+    assert found["code"] == 3
+    assert found["stage"] == "candidate"
+    assert any("no evaluation of this policy was shown" in reason for reason in found["steps"][0]["reasons"])
+
+    # What is missing is made: an evaluation in the twin. The robot may move once somebody stands ready.
+    twin = (*easy, "--config", "cell.yaml", "--workers", 1)
+    found = told(capsys, "promote", "policies/first", *twin)
+    assert (found["code"], found["stage"]) == (0, "validated")
+    assert [step["entered"] for step in found["steps"]] == [True, False]
+    found = told(capsys, "promote", "policies/first", *easy, "--human-ready", "--to", "canary")
+    assert (found["code"], found["stage"]) == (0, "canary")
+    first = found["checkpoint"]
+
+    # Two trials on a robot: they are run, logged and shown, and they are too few.
+    found = told(capsys, "promote", first[:10], *easy, "--robot", "twin", "--human-ready", "--episodes", 2)
+    assert (found["code"], found["stage"]) == (3, "canary")
+    findings = {finding["rule"]: finding for finding in found["steps"][0]["findings"]}
+    assert findings["trials"]["measured"] == 2
+    assert findings["evidence"]["passed"]
+    assert findings["speed"]["passed"]
+    assert "decisions" in found["pages"][0]
+
+    # A robot that manages shows what it takes; what was shown before stays part of it.
+    log = runlog(place / "runs" / "cell", [Tried(first)] * 30, model=MODEL)
+    found = told(capsys, "promote", "policies/first", *easy, "--runlog", log)
+    assert (found["code"], found["stage"], found["live"]) == (0, "production", first)
+    findings = {finding["rule"]: finding for finding in found["steps"][0]["findings"]}
+    assert findings["trials"]["measured"] == 32
+
+    # The second meets the first on the same draws and, in turns, on the robot.
+    found = told(capsys, "promote", "policies/second", *twin, "--to", "canary", "--human-ready")
+    assert found["code"] == 0
+    second = found["checkpoint"]
+    assert any(finding["rule"] == "no regress" and "4 draws" in finding["said"]
+               for finding in found["steps"][0]["findings"])  # fmt: skip
+    turns = in_turns(second, [True] * 20, first, list(some(POOR, 20)))
+    met = runlog(place / "runs" / "ab", turns, model=MODEL)
+    found = told(capsys, "promote", "policies/second", *easy, "--runlog", met)
+    assert (found["code"], found["live"]) == (0, second)
+    status = told(capsys, "status", "--html")
+    assert status["live"]["checkpoint"] == second
+    assert Path(status["live"]["path"]).is_dir()
+    assert {each["kind"] for each in status["live"]["evidence"]} == {"evaluation", "runlog"}
+    assert {each["name"]: each["stage"] for each in status["policies"]} == {"first": "canary", "second": "production"}
+    assert Path(status["page"]).stat().st_size > 5_000
+
+    # At work it is followed; while it does as promised nothing happens, then it drops and is undone.
+    began = datetime.now(UTC) + timedelta(minutes=1)
+    work = runlog(place / "runs" / "work", [Tried(second, arm="")] * 10, began=began, model=MODEL, shard=10)
+    assert told(capsys, "monitor", "--runlog", work)["code"] == 0
+    dropped = [Tried(second, arm="")] * 10 + [Tried(second, False, arm="")] * 30
+    runlog(place / "runs" / "work", dropped, began=began, model=MODEL, shard=10)
+    watched = told(capsys, "monitor", "--runlog", work)
+    assert (watched["code"], watched["live"]) == (4, first)
+    assert json.loads(Path(watched["incidents"][0]).read_text())["episodes"]
+
+    # What a robot would run, as the docs have it.
+    page = (Path(__file__).parents[2] / "docs" / "gate.md").read_text()
+    (script,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    capsys.readouterr()
+    exec(script, {})
+    assert first in capsys.readouterr().out
+
+    # Back to the second by hand, and back again; everything that was decided can be checked.
+    assert told(capsys, "rollback", "--to", second[:8], "--because", "the camera was dirty")["live"] == second
+    assert told(capsys, "rollback")["live"] == first
+    verified = told(capsys, "status", "--verify", "--head", status["head"])
+    assert (verified["ok"], verified["problems"], verified["code"]) == (True, [], 0)
+    records = Registry.open(place / "registry").ledger.records
+    assert [record.verdict for record in records if record.kind == "decision"].count("rolled back") == 3
+
+
+@contextmanager
+def quietly(_: str) -> Iterator[Callable[[object], None]]:
+    yield lambda _: None
+
+
+def test_trials_stop_as_soon_as_the_answer_is_known(place: Path, tmp_path: Path, twin: Twin):
+    """On a robot where everything succeeds: after as many trials as it takes, and none when asked again."""
+    with writing(tmp_path / "registry") as writer:
+        pinned = writer.pin(place / "policies" / "first")
+    rules, canary = load_rules(), Canary("scripted", 0.3, 40)
+    robot = ScriptedRobot(twin)
+    make = runlog_maker(
+        robot, attended=False, show=quietly, told=lambda *_: None, longest_s=0.3, stop_file=tmp_path / "stop"
+    )
+
+    def case(*runlogs: Path, ready: bool = True) -> Case:
+        registry = Registry.open(tmp_path / "registry")
+        return case_of(registry, pinned, rules, runlogs=runlogs, human_ready=ready, canary=canary)
+
+    assert make(case(ready=False), tmp_path / "out") is None
+    assert not robot.sent
+    log = make(case(), tmp_path / "out")
+    assert log is not None
+    shown = case(log)
+    assert shown.troubles == ()
+    trials = standing_of_trials(shown)
+    assert trials.decision == "accept"
+    assert trials.trials == len(robot.sent) < 40
+    assert trials.trials == rules.production.trials or standing_of_trials(
+        replace(shown, runlogs=(replace(shown.runlogs[0], episodes=shown.episodes.take(np.arange(trials.trials - 1))),))
+    ).decision == "continue"  # fmt: skip
+    assert verify(log).ok
+    assert make(shown, tmp_path / "out") == log
+    assert len(robot.sent) == trials.trials
+
+
+def test_what_cannot_be_is_refused(place: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    for words, code, error in (
+        (("promote", tmp_path / "nowhere", "--registry", tmp_path / "none"), 2, "is not a folder"),
+        (("promote", place / "policies" / "first", "--to", "prodcution"), 2, "did you mean production"),
+        (("status", "--registry", tmp_path / "none"), 2, "is not a registry"),
+        (("rollback", "--registry", tmp_path / "none"), 2, "is not a registry"),
+        (("monitor", "--runlog", tmp_path, "--registry", tmp_path / "none"), 2, "is not a registry"),
+        (("promote", place / "policies" / "first", "--rules", tmp_path / "none.yaml"), 2, "no such file"),
+    ):  # fmt: skip
+        found = told(capsys, *words)
+        assert found["code"] == code, found
+        assert error in found["error"]
+
+
+def test_a_ledger_that_was_changed_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], place: Path):
+    registry = tmp_path / "registry"
+    assert told(capsys, "promote", place / "policies" / "first", "--registry", registry)["code"] == 3
+    ledger = registry / "ledger.jsonl"
+    ledger.write_bytes(ledger.read_bytes().replace(b"refused", b"Refused", 1))
+    found = told(capsys, "status", "--verify", "--registry", registry)
+    assert found["code"] == 1
+    assert "record 2 (line 2): was altered" in found["problems"][0]
+    assert told(capsys, "status", "--registry", registry)["code"] == 1
+    assert told(capsys, "promote", place / "policies" / "first", "--registry", registry)["code"] == 1
+
+
+def test_what_the_page_of_the_gate_shows_can_be_said(tmp_path: Path):
+    """Every command of the docs is one the parser takes, and the rules in them are rules."""
+    page = (Path(__file__).parents[2] / "docs" / "gate.md").read_text()
+    commands = re.findall(r"^    (twinloop .*)$", page, re.MULTILINE)
+    assert len(commands) >= 8
+    for command in commands:
+        words = shlex.split(command)[1:]
+        _parser(words).parse_args(words)
+    (rules,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "rules.yaml").write_text(rules)
+    assert load_rules(tmp_path / "rules.yaml").validated.episodes == 500

@@ -1,0 +1,65 @@
+"""Remove a participant's episodes from all datasets and name every checkpoint that was trained on them.
+
+Killed, it finishes when it is run again. Run a second time it removes nothing more and names the same checkpoints."""
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+EXAMPLES = """\
+examples:
+  twinloop forget P017 --dry-run
+  twinloop forget P017
+  twinloop forget P017 --datasets runs datasets --checkpoints policies --json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("participant", metavar="PARTICIPANT", help="the pseudonym")
+    for name, what in (("datasets", "datasets"), ("checkpoints", "checkpoints")):
+        parser.add_argument(
+            f"--{name}", nargs="+", type=Path, default=[Path()], metavar="DIR",
+            help=f"folders to search for {what}, however deep (default: here)",
+        )  # fmt: skip
+    parser.add_argument("--cache", type=Path, metavar="DIR", help="where training keeps small pictures")
+    parser.add_argument("--dry-run", action="store_true", help="say what would happen, change nothing")
+
+
+def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    from twinloop.learn.pictures import default_cache
+    from twinloop.pipeline.forget import forget
+
+    done = forget(
+        args.participant, args.datasets, args.checkpoints, cache=args.cache or default_cache(), dry_run=args.dry_run
+    )
+    verb = "would be removed" if args.dry_run else "removed"
+    console.print(f"{done.episodes} episodes {verb}; {done.looked_at} datasets searched")
+    for each in done.datasets:
+        told = f"{each.episodes} {verb}" if each.episodes else "forgotten here before"
+        console.print(f"  {each.path}: {told}")
+        if each.beside:
+            console.print(f"    not looked into: {', '.join(each.beside)}")
+    if done.cached:
+        console.print(f"{done.cached} cached pictures removed")
+    for title, learners in (("know them; train them anew", done.learners), ("may know them", done.unclear)):
+        if learners:
+            console.print(f"checkpoints that {title}:")
+            for learner in learners:
+                console.print(f"  {learner.path} ({learner.digest[:12]}): {learner.because}")
+    if not done.learners:
+        console.print("no checkpoint here was trained on them")
+    return {
+        "participant": args.participant,
+        "dry_run": args.dry_run,
+        "episodes": done.episodes,
+        "looked_at": done.looked_at,
+        "datasets": [
+            {"path": str(each.path), "episodes": each.episodes, "beside": list(each.beside)} for each in done.datasets
+        ],
+        "checkpoints": [asdict(each) for each in done.learners],
+        "unclear": [asdict(each) for each in done.unclear],
+        "cached": done.cached,
+    }

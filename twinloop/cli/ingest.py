@@ -1,0 +1,79 @@
+"""Bring recordings from elsewhere into a dataset: LeRobot v2.1 and v3.0 folders, robomimic HDF5, and CSV, JSON, JSON
+lines or NumPy logs with a mapping. Values stay as recorded; every episode gets a verdict with its evidence."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from twinloop.cli.arguments import add_consent, consent_of, number
+from twinloop.cli.progress import Standing, show_progress
+from twinloop.cli.quality import print_qualities, write_papers
+from twinloop.dataset.ingest import IngestOptions, IngestProgress, ingest, load_mapping, open_source
+
+EXAMPLES = """\
+examples:
+  twinloop ingest recordings/so101_cups --as so101_cups
+  twinloop ingest demos.hdf5 --as lift_demos --outcome success
+  twinloop ingest logs/ --as bench --mapping bench.yaml --out datasets/bench
+  twinloop ingest recordings/so101_cups --as so101_cups --pictures none --json
+  twinloop ingest recordings/p017 --as p017 --participant P017 --consent p017.yaml
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "source", type=Path, metavar="SOURCE", help="a LeRobot folder, an HDF5 file, a log or a folder of logs"
+    )
+    parser.add_argument(
+        "--as", dest="name", required=True, metavar="NAME", help="what the dataset and its robot are called"
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder of the dataset (default: datasets/NAME)")
+    parser.add_argument("--mapping", type=Path, metavar="FILE", help="which columns become what, in which units (YAML)")
+    parser.add_argument(
+        "--pictures", choices=("auto", "all", "none"), default="auto",
+        help="auto: cameras that every episode has; all: every camera, rejecting episodes without (default: auto)",
+    )  # fmt: skip
+    parser.add_argument("--rate-hz", type=number(1e-3, 1e5), metavar="HZ", help="rate, instead of what the source says")
+    parser.add_argument("--robot", default="", metavar="ROBOT", help="kind of robot, instead of what the source says")
+    parser.add_argument("--task", default="", metavar="TEXT", help="instruction, instead of what the source says")
+    parser.add_argument(
+        "--outcome",
+        choices=("success", "failure", "unknown"),
+        help="how all episodes ended, if the source does not say",
+    )
+    add_consent(parser, who="whoever took part in all of it")
+
+
+def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    mapping = load_mapping(args.mapping) if args.mapping else None
+    source = open_source(args.source, mapping)
+    out = args.out or Path("datasets") / args.name
+    options = IngestOptions(args.pictures, args.rate_hz, args.robot, args.task, args.outcome or "")
+    with show_progress(console, f"ingesting {args.name}") as show:
+
+        def on_progress(progress: IngestProgress) -> None:
+            told = progress.doing + (f", [red]{progress.rejected} rejected[/]" if progress.rejected else "")
+            show(Standing(progress.done, progress.total, told))
+
+        done = ingest(
+            source, out, name=args.name, label=args.source.name, mapping=mapping, options=options,
+            consent=consent_of(args), on_progress=on_progress,
+        )  # fmt: skip
+    written = write_papers(out, args.name, done.qualities)
+    print_qualities(console, done.qualities)
+    for what, why in done.left_out.items():
+        console.print(f"left out: {what}: {why}", markup=False)
+    rejected = sum(bool(each.errors) for each in done.qualities)
+    console.print(f"\n{out}: {len(done.qualities):,} episodes, {rejected:,} rejected; see {written}", markup=False)
+    return {
+        "path": str(out),
+        "format": source.kind,
+        "digest": done.digest,
+        "episodes": len(done.qualities),
+        "rejected": rejected,
+        "left_out": dict(done.left_out),
+        "page": str(written),
+        "quality": [each.to_json() for each in done.qualities if each.findings],
+    }

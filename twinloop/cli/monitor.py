@@ -1,0 +1,90 @@
+"""Follow the live policy through the runlogs it writes: success, interventions, safety filter, and inputs unlike the
+training data, each with a sequential detector. A confirmed drop opens an incident, a file with the episodes to look
+into, and rolls back by itself. The same command goes on where it stopped."""
+
+import argparse
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from twinloop.cli.arguments import number
+from twinloop.cli.registry import add_registry, existing
+from twinloop.dashboard.monitor import write_monitor_page
+from twinloop.gate.monitor.act import Looked, look
+from twinloop.gate.monitor.drift import TrainingScales, scales_of
+from twinloop.gate.rules import load_rules
+
+EXAMPLES = """\
+examples:
+  twinloop monitor --runlog runs/cell-1
+  twinloop monitor --runlog runs/cell-1 --runlog runs/cell-2 --follow
+  twinloop monitor --runlog runs/cell-1 --json        # exit code 4 when it was rolled back, 0 when nothing was
+"""
+
+ROLLED_BACK = 4
+EVERY_S = 10.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--runlog", type=Path, action="append", required=True, metavar="DIR", help="may be given several times"
+    )
+    parser.add_argument("--follow", action="store_true", help="go on looking until it is rolled back or stopped")
+    parser.add_argument("--every", type=number(0.1, 3600), default=EVERY_S, metavar="S", help="seconds a look (10)")
+    parser.add_argument("--rules", type=Path, metavar="FILE", help="a file of rules (default: the embedded ones)")
+    parser.add_argument("--no-drift", action="store_true", help="do not compare inputs with the training data")
+    add_registry(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    rules = load_rules(args.rules)
+    registry = existing(args)
+    checkpoint = registry.production_checkpoint()
+    scales = _scales(checkpoint.path, console) if not args.no_drift else None
+    seen = -1
+    while True:
+        looked = look(args.registry, args.runlog, rules, scales=scales)
+        page = write_monitor_page(looked)
+        if len(looked.episodes) != seen or looked.rolled_back:
+            seen = len(looked.episodes)
+            _print(console, looked, page)
+        if not args.follow or looked.rolled_back or looked.registry.live != looked.live:
+            break
+        time.sleep(args.every)
+    return {
+        "checkpoint": looked.live.checkpoint,
+        "live": looked.registry.production or None,
+        "episodes": len(looked.episodes),
+        "signals": [each.to_json() for each in looked.watched],
+        "incidents": [str(path) for path in looked.incidents],
+        "rolled_back": looked.rolled_back.digest if looked.rolled_back else None,
+        "page": str(page),
+        "exit_code": ROLLED_BACK if looked.rolled_back else 0,
+    }
+
+
+def _scales(checkpoint: Path, console: Console) -> TrainingScales | None:
+    if find_spec("torch") is None:
+        console.print("Drift is not followed: reading a policy's scales needs torch (pip install 'twinloop[learn]').")
+        return None
+    return scales_of(checkpoint)
+
+
+def _print(console: Console, looked: Looked, page: Path) -> None:
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_row("live", f"{looked.live.checkpoint[:12]} since {looked.live.since}")
+    for each in looked.watched:
+        close = f"{100 * each.closeness[-1]:.0f} % of the way to an alarm" if len(each.closeness) else ""
+        close = "" if each.alarm else close
+        table.add_row("[red]alarm[/]" if each.alarm else each.name, each.sentence, close)
+    for path in looked.incidents:
+        table.add_row("incident", str(path))
+    if looked.rolled_back:
+        now = looked.registry.production
+        table.add_row("[red]rolled back[/]", f"{now[:12]} is live" if now else "nothing is live now")
+    table.add_row("page", str(page))
+    console.print(table)

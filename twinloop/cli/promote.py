@@ -1,0 +1,154 @@
+"""Bring a policy one stage further, or as far as evidence allows: candidate, validated (by the twin), canary (on a
+robot, limited), production. Each step has rules; each decision is entered in the registry's ledger with its evidence.
+
+Evidence that is missing is made where it can be: with --config the policy, and the live one, are evaluated in the twin;
+with --robot and --human-ready trials are run, candidate and live policy in turns, until the test knows the answer."""
+
+import argparse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from twinloop.cli.arguments import count, number
+from twinloop.cli.lessons import need_torch
+from twinloop.cli.progress import Standing, show_progress
+from twinloop.cli.registry import add_actor, add_registry
+from twinloop.dashboard.decision import write_decision_page
+from twinloop.dashboard.decision_text import print_decision
+from twinloop.gate.case import Canary
+from twinloop.gate.rules import load_rules
+from twinloop.gate.standing import STAGES, stage_named
+from twinloop.gate.statistics.sequential import Standing as Trials
+from twinloop.pipeline.promote import Maker, Makers, PromoteConfig, Step, promote
+
+EXAMPLES = """\
+examples:
+  twinloop promote policies/first --evaluation evaluations/first
+  twinloop promote policies/first --config cell.yaml                  # evaluate it first, if that is missing
+  twinloop promote policies/first --to canary --human-ready
+  twinloop promote policies/first --runlog runs/canary                # what the robot showed
+  twinloop promote policies/second --robot rehearsal:nominal --human-ready
+  twinloop promote 3f9a2c71 --to production --json                    # exit code 3 when it is not promoted
+"""
+
+NOT_PROMOTED = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "checkpoint", metavar="CHECKPOINT",
+        help="a folder that `twinloop train` wrote, or the first digits of one in the registry",
+    )  # fmt: skip
+    parser.add_argument("--to", metavar="STAGE", help=f"stop there: {', '.join(STAGES[1:])} (default: go on)")
+    parser.add_argument(
+        "--evaluation", type=Path, action="append", default=[], metavar="DIR",
+        help="that `twinloop evaluate` wrote; may be given several times",
+    )  # fmt: skip
+    parser.add_argument(
+        "--runlog", type=Path, action="append", default=[], metavar="DIR",
+        help="real episodes, as `twinloop deploy` writes them; may be given several times",
+    )  # fmt: skip
+    parser.add_argument(
+        "--data", type=Path, action="append", default=[], metavar="DIR",
+        help="where a dataset of its training is, or a folder above it, if it is not found",
+    )  # fmt: skip
+    parser.add_argument("--rules", type=Path, metavar="FILE", help="a file of rules (default: the embedded ones)")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="evaluate in this twin, if that is missing")
+    parser.add_argument("--workers", type=count(1, 1024), metavar="N", help="processes for it (default: one a core)")
+    parser.add_argument("--robot", default="", metavar="R", help="run the trials on it: rehearsal:CELL, twin, ...")
+    parser.add_argument("--task", default="pick_and_place", metavar="T", help="what is to be done (pick_and_place)")
+    parser.add_argument("--speed", type=number(0.01, 1), metavar="S", help="of trials, a share (default: the rules')")
+    parser.add_argument("--episodes", type=count(), metavar="N", help="of the candidate, at most (default: the rules')")
+    parser.add_argument("--human-ready", action="store_true", help="somebody who can stop the robot stands ready")
+    add_registry(parser)
+    add_actor(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    rules = load_rules(args.rules)
+    canary = Canary(args.robot, args.speed or rules.canary.speed, args.episodes or rules.canary.episodes)
+    config = PromoteConfig(
+        checkpoint=args.checkpoint, registry=args.registry, rules=rules,
+        to=stage_named(args.to) if args.to is not None else None,
+        evaluations=tuple(args.evaluation), runlogs=tuple(args.runlog), data=tuple(args.data),
+        human_ready=args.human_ready, canary=canary, actor=args.by,
+    )  # fmt: skip
+    pages: list[str] = []
+
+    def on_step(step: Step) -> None:
+        print_decision(console, step.decision, entered=step.record is not None)
+        if step.record is not None:
+            pages.append(str(write_decision_page(args.registry, step.record)))
+            console.print(f"page: {pages[-1]}", markup=False)
+
+    found = promote(config, _makers(args, console), on_step=on_step)
+    if not found.steps:
+        console.print(f"{found.name} ({found.digest[:12]}) is at {found.reached} already.", markup=False)
+    return {
+        "checkpoint": found.digest,
+        "name": found.name,
+        "promoted": found.promoted,
+        "stage": found.reached,
+        "live": found.registry.production or None,
+        "steps": [
+            {
+                "transition": step.decision.asked,
+                "promoted": step.decision.promoted,
+                "entered": step.record is not None,
+                "verdict": step.decision.sentence,
+                "reasons": list(step.decision.reasons),
+                "findings": [finding.to_json() for finding in step.decision.findings],
+                "record": step.record.digest if step.record else None,
+            }
+            for step in found.steps
+        ],
+        "pages": pages,
+        "exit_code": 0 if found.promoted else NOT_PROMOTED,
+    }
+
+
+def _makers(args: argparse.Namespace, console: Console) -> Makers:
+    evaluation = runlog = None
+    if args.config is not None:
+        need_torch()
+        from twinloop.pipeline.config import load_config
+        from twinloop.pipeline.evaluate import TrialProgress
+        from twinloop.pipeline.make_evidence import evaluation_maker
+
+        twin = load_config(args.config)
+
+        def show(doing: str):
+            return show_progress(console, doing)
+
+        def told(progress: TrialProgress) -> Standing:
+            words = f"[green]{progress.succeeded:,} succeeded[/], {progress.episodes_per_second:.1f}/s"
+            return Standing(progress.attempted, progress.planned, words)
+
+        evaluation = evaluation_maker(twin, args.config.stem, workers=args.workers, show=show, told=told)
+    if args.robot:
+        need_torch()
+        runlog = _trials(args, console)
+    return Makers(evaluation, runlog)
+
+
+def _trials(args: argparse.Namespace, console: Console) -> Maker:
+    from twinloop.deploy import session
+    from twinloop.deploy.estop import stop_file_of
+    from twinloop.deploy.keys import HELP, terminal
+    from twinloop.pipeline.make_evidence import runlog_maker
+
+    def told(standing: session.Standing, trials: Trials) -> Standing:
+        words = f"[green]{standing.successes:,} succeeded[/], {standing.aborted:,} aborted; {trials.decision}"
+        return Standing(standing.done, standing.planned, words)
+
+    @contextmanager
+    def show(doing: str) -> Iterator[Callable[[Standing], None]]:
+        keys = f"; {HELP}" if terminal() else ""
+        console.print(f"e-stop: touch {stop_file_of(args.robot)}, or SIGUSR1{keys}", markup=False)
+        with show_progress(console, doing) as update:
+            yield update
+
+    return runlog_maker(args.robot, attended=terminal(), show=show, told=told, task=args.task)

@@ -1,0 +1,77 @@
+"""How far to trust the twin: from policies tried on both sides, the correlation and the rank violation of their success
+rates with intervals, whether predictions held, and what is to be expected of another policy.
+
+PAIRS.json: {"real": {task: {policy: rate}}, "sim": {task: {policy: rate}}}, policies in the order they were tried. A
+rate is a number from 0 to 1 or, with the trials known, {"rate": r, "trials": n} or {"successes": s, "trials": n}."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from twinloop.cli.arguments import count, number
+from twinloop.dashboard.svg import percent
+from twinloop.dashboard.trust import agreement_text, write_trust_report
+from twinloop.errors import UsageError, nearest
+from twinloop.gate.pairs_file import load_pairs
+from twinloop.gate.trust import Trust, trust
+
+EXAMPLES = """\
+examples:
+  twinloop trust pairs.json
+  twinloop trust pairs.json --predict 0.85 --task pick       # real success of a policy with 85 % in the twin
+  twinloop trust pairs.json --report trust.html
+  twinloop trust pairs.json --json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("pairs", type=Path, metavar="PAIRS.json", help="success rates on both sides")
+    parser.add_argument("--predict", type=number(0, 1), metavar="RATE", help="of another policy in the twin, 0 to 1")
+    parser.add_argument("--task", metavar="NAME", help="of this task only")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="also write a page with plots")
+    parser.add_argument(
+        "--seed", type=count(0, (1 << 63) - 1), default=0, metavar="N", help="of the resampling (default 0)"
+    )
+
+
+def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    pairs = load_pairs(args.pairs)
+    if args.task is not None:
+        if args.task not in pairs:
+            raise UsageError(f"{args.pairs}: has no task {args.task!r}; {nearest(args.task, pairs)}")
+        pairs = {args.task: pairs[args.task]}
+    found = trust(pairs, seed=args.seed)
+    _show(console, found, args.predict)
+    told = found.to_json()
+    if args.predict is not None:
+        for task in found.tasks:
+            told["tasks"][task.task]["predicted"] = task.predict(
+                args.predict, confidence=found.rules.confidence
+            ).to_json()
+    if args.report is not None:
+        told["report"] = str(write_trust_report(found, args.report, name=args.pairs.name))
+        console.print(f"report: {args.report}", markup=False)
+    return told
+
+
+def _show(console: Console, found: Trust, predict: float | None) -> None:
+    rows = [["task", "policies", "correlation", "rank violation", "predictions", "the twin is"]]
+    for task in found.tasks:
+        kept = task.record
+        tested = f"{kept.made - kept.missed} of {kept.made} held" if kept.made else "none tested"
+        rows.append([task.task, str(task.agreement.policies), *agreement_text(task), tested, task.standing])
+    if predict is not None:
+        rows[0].append(f"real, at {percent(predict)} in the twin")
+        for row, task in zip(rows[1:], found.tasks, strict=True):
+            band = task.predict(predict, confidence=found.rules.confidence)
+            where = f"{percent(band.low)} to {percent(band.high)}"
+            row.append("cannot tell" if band.estimate is None else f"{percent(band.estimate)} ({where})")
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        # Not a table of the console's, which would cut off the names of tasks.
+        console.print("  ".join(map(str.ljust, row, widths)).rstrip(), markup=False)
+    console.print(f"\nThe twin is {found.standing}:", markup=False)
+    for reason in found.reasons:
+        console.print(f"  {reason}", markup=False)

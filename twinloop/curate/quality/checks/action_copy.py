@@ -1,0 +1,45 @@
+"""Is what is stored as an action the state itself, in its own row or the next?"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from twinloop.curate.quality.check import QualityCheck
+from twinloop.curate.quality.crowd import Crowd
+from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.limits import QualityConfig
+from twinloop.curate.quality.spans import span
+from twinloop.curate.quality.take import Pair, Take
+
+SHIFTS = (0, 1, -1, 2, -2)
+SAME = 1e-5  # of the span: two roundings of one number
+
+
+def find(take: Take, _crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+    moving = [pair for pair in take.pairs if span(pair.measured.values) > 0 and span(pair.command.values) > 0]
+    if take.rows < config.shortest_rows or not moving:
+        return
+    for shift in SHIFTS:
+        shares = [_copied(pair, shift) for pair in moving]
+        copies = [pair for pair, share in zip(moving, shares, strict=True) if share > config.copy_share]
+        # One channel in many may be followed perfectly by chance of how it is driven; half of them may not.
+        if len(copies) >= max(1, len(moving) / 2):
+            when = {0: "in the same row", 1: "of the next row", -1: "of the row before"}
+            names = ", ".join(pair.command.name for pair in copies[:3]) + (" ..." if len(copies) > 3 else "")
+            said = f"{names} equals the measured state {when.get(shift, f'{shift} rows on')}: no command was recorded."
+            share = float(np.median([share for share in shares if share > config.copy_share]))
+            frames = (0, take.rows - 1)
+            yield ACTION_COPY.finding(copies[0].command.name, frames, share, config.copy_share, "of rows", said)
+            return
+
+
+def _copied(pair: Pair, shift: int) -> float:
+    """The share of the rows in which the joint moves that hold one number twice."""
+    command, measured = pair.command.values, pair.measured.values
+    told = command[max(0, -shift) : len(command) - max(0, shift)]
+    seen = measured[max(0, shift) : len(measured) - max(0, -shift)]
+    moves = np.abs(np.gradient(seen)) > SAME * span(measured)
+    return float((np.abs(told - seen) <= SAME * span(measured))[moves].mean()) if moves.sum() > 3 else 0.0
+
+
+ACTION_COPY = QualityCheck(name="action_copy", asks="is the action a copy of the state?", find=find)

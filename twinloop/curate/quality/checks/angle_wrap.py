@@ -1,0 +1,64 @@
+"""Does an angle jump by a whole turn where the joint moves on?"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from twinloop.curate.quality.check import QualityCheck
+from twinloop.curate.quality.crowd import Crowd
+from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.limits import QualityConfig
+from twinloop.curate.quality.take import Take
+
+TURNS = {"rad": (2 * np.pi,), "deg": (360.0,), "°": (360.0,)}
+ANY_TURN = (2 * np.pi, 360.0, 4096.0)  # the last: ticks of a common encoder
+LINEAR = ("m", "mm", "cm", "m/s", "N", "N·m", "Nm", "A", "V", "s", "kg", "°C", "C", "quaternion")
+SLOW = 0.12  # of a turn: what a joint may go between two rows
+
+
+def find(take: Take, _crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+    if take.rows < config.shortest_rows:
+        return
+    for channel in take.channels:
+        if channel.unit in LINEAR or channel.unit.endswith("/s"):
+            continue
+        steps = np.diff(channel.values)
+        for turn in TURNS.get(channel.unit, ANY_TURN):
+            wraps = _wraps(steps, turn)
+            if len(wraps):
+                said = (
+                    f"{channel.name} jumps by {steps[wraps[0]]:.4g} after row {wraps[0]}, a turn of {turn:.4g}, and "
+                    f"moves on evenly once it is unwrapped; {len(wraps)} such places."
+                )
+                yield ANGLE_WRAP.finding(
+                    channel.name, (wraps[0], wraps[-1] + 1), abs(steps[wraps[0]]), turn / 2, channel.unit, said
+                )
+                break
+
+
+def _wraps(steps: np.ndarray, turn: float) -> np.ndarray:
+    """Steps that are a turn give or take what the joint moves around them."""
+    sizes = np.abs(steps)
+    unwrapped = np.abs(sizes - turn)
+    wraps = np.flatnonzero(unwrapped < SLOW * turn)
+    if not len(wraps):
+        return wraps
+    rest = np.delete(sizes, wraps)
+    ordinary = float(np.quantile(rest, 0.99)) if len(rest) else 0.0
+    near = [np.delete(sizes[max(0, at - 3) : at + 4], min(at, 3)) for at in wraps]
+    around = np.array([part[part < SLOW * turn].max(initial=0.0) for part in near])
+    # A real jump of that size would have to hit a whole turn by chance, to within the speed of the joint.
+    smooth = unwrapped[wraps] <= 2 * np.maximum(around, ordinary) + 0.003 * turn
+    wraps = wraps[smooth] if ordinary < SLOW * turn else wraps[:0]
+    return wraps[:0] if _there_and_back(steps, wraps) else wraps
+
+
+def _there_and_back(steps: np.ndarray, wraps: np.ndarray) -> bool:
+    """Only pairs that undo each other within two rows: spikes, which have a check of their own."""
+    if not len(wraps) or len(wraps) % 2:
+        return False
+    first, second = wraps[::2], wraps[1::2]
+    return bool(((second - first <= 2) & (np.sign(steps[first]) != np.sign(steps[second]))).all())
+
+
+ANGLE_WRAP = QualityCheck(name="angle_wrap", asks="does an angle jump by a whole turn?", find=find)

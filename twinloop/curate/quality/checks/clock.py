@@ -1,0 +1,102 @@
+"""Does the clock run forwards, without gaps, evenly, and at the declared rate?"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from twinloop.curate.quality.check import QualityCheck
+from twinloop.curate.quality.crowd import Crowd
+from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.limits import QualityConfig
+from twinloop.curate.quality.take import Take
+
+MANY_ROWS = 20
+OTHER_CLOCKS = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
+
+
+def order(take: Take, _crowd: Crowd, _config: QualityConfig) -> Iterator[Finding]:
+    if take.time_s is None:
+        return
+    back = np.flatnonzero(np.diff(take.time_s) <= 0)
+    if len(back):
+        said = f"The clock stands still or runs backwards at {len(back)} rows, first after row {back[0]}."
+        yield TIMESTAMP_ORDER.finding("timing", (back[0], back[-1] + 1), len(back), 0, "rows", said)
+
+
+def gap(take: Take, _crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+    periods, usual = _periods(take)
+    wide = np.flatnonzero(periods > config.note_gap_periods * usual)
+    # Where every other row is late there is no gap but an uneven clock, which has a check of its own.
+    if not len(wide) or len(wide) > 0.05 * len(periods) + 1:
+        wide = wide[periods[wide] > 2 * config.gap_periods * usual]
+    if not len(wide):
+        return
+    worst = wide[periods[wide].argmax()]
+    missing = periods[worst] / usual
+    severe = missing > config.gap_periods
+    limit = config.gap_periods if severe else config.note_gap_periods
+    lost = f"about {periods[wide].sum() / usual - len(wide):.0f} rows are missing in {len(wide)} places"
+    said = f"{periods[worst] * 1e3:.0f} ms pass between rows {worst} and {worst + 1}; {lost}."
+    yield TIMESTAMP_GAP.finding(
+        "timing", (worst, worst + 1), missing, limit, "periods", said, severity="error" if severe else "note"
+    )
+
+
+def jitter(take: Take, _crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+    periods, usual = _periods(take)
+    even = periods[periods < config.note_gap_periods * usual]
+    if len(even) < config.shortest_rows:
+        return
+    off = float(np.quantile(np.abs(even - np.median(even)), 0.95) / usual)
+    # A clock with coarse ticks is not an uneven one.
+    if off <= config.note_jitter_share:
+        return
+    severe = off > config.jitter_share
+    limit = config.jitter_share if severe else config.note_jitter_share
+    said = f"Rows come unevenly: one in twenty is {off * usual * 1e3:.1f} ms or more off a period of {usual * 1e3:.1f}."
+    yield TIMESTAMP_JITTER.finding(
+        "timing", (0, take.rows - 1), off, limit, "periods", said, severity="error" if severe else "note"
+    )
+
+
+def rate(take: Take, _crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+    rates = {camera: film.rate_hz for camera, film in take.films.items() if film.rate_hz > 0}
+    periods, usual = _periods(take)
+    if len(periods) >= config.shortest_rows:
+        rates["timing"] = _rate_hz(take, usual)
+    for where, measured_hz in rates.items():
+        off = measured_hz / take.rate_hz
+        apart = max(off, 1 / off) - 1
+        if apart <= config.note_rate_share:
+            continue
+        severe = apart > config.rate_share
+        unit = next((word for factor, word in OTHER_CLOCKS.items() if 0.8 < 1 / (off * factor) < 1.25), "")
+        hint = f"; the clock seems to count {unit}" if unit else ""
+        said = f"{where} runs at {measured_hz:.4g} Hz, {take.rate_hz:.4g} Hz are declared{hint}."
+        yield DECLARED_RATE.finding(
+            where, (0, take.rows - 1), measured_hz, take.rate_hz, "Hz", said, severity="error" if severe else "note"
+        )
+
+
+def _rate_hz(take: Take, usual: float) -> float:
+    """Over many rows at a time, so that uneven periods average out; the median, so that gaps do not count."""
+    assert take.time_s is not None
+    apart = max(1, min(MANY_ROWS, take.rows // 3))
+    passed = take.time_s[apart:] - take.time_s[:-apart]
+    passed = passed[passed > 0.5 * apart * usual]
+    return apart / float(np.median(passed)) if len(passed) else 1 / usual
+
+
+def _periods(take: Take) -> tuple[np.ndarray, float]:
+    """Of the rows between which the clock ran forwards, and the usual one."""
+    if take.time_s is None or take.rows < 2:
+        return np.empty(0), np.nan
+    periods = np.diff(take.time_s)
+    periods = periods[periods > 0] if (periods <= 0).any() else periods
+    return periods, float(np.median(periods)) if len(periods) else np.nan
+
+
+TIMESTAMP_ORDER = QualityCheck(name="timestamp_order", asks="does the clock run forwards?", find=order)
+TIMESTAMP_GAP = QualityCheck(name="timestamp_gap", asks="are there gaps between rows?", find=gap)
+TIMESTAMP_JITTER = QualityCheck(name="timestamp_jitter", asks="do rows come evenly?", find=jitter)
+DECLARED_RATE = QualityCheck(name="declared_rate", asks="is the rate the declared one?", find=rate)

@@ -1,0 +1,64 @@
+"""Does each joint do what it is told, or what another is told, or the opposite?"""
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+
+from twinloop.curate.quality.check import QualityCheck
+from twinloop.curate.quality.crowd import Crowd
+from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.limits import QualityConfig
+from twinloop.curate.quality.spans import correlation, span
+from twinloop.curate.quality.take import Pair, Take
+
+APART = 0.4  # the largest share of the error that may remain when two joints are exchanged
+
+
+def swapped(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+    if take.rows < config.shortest_rows or not crowd.commands_are_positions:
+        return
+    for one, other in combinations(_moving(take, config), 2):
+        own = _error(one, one) + _error(other, other)
+        crossed = _error(one, other) + _error(other, one)
+        alike = min(_alike(one, other), _alike(other, one))
+        if own > 0 and crossed < APART * own and alike > config.follow:
+            said = f"{one.measured.name} does what {other.command.name} says, and the other way round."
+            yield SWAPPED_JOINTS.finding(
+                one.measured.name, (0, take.rows - 1), crossed / own, APART, "of the error", said
+            )
+
+
+def flipped(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+    if take.rows < config.shortest_rows or not crowd.commands_are_positions:
+        return
+    for pair in _moving(take, config):
+        follows = _alike(pair, pair)
+        if follows < -config.follow:
+            said = f"{pair.measured.name} moves against {pair.command.name}: one of them has the other sign."
+            yield SIGN_FLIP.finding(
+                pair.measured.name, (0, take.rows - 1), follows, -config.follow, "correlation", said
+            )
+
+
+def _moving(take: Take, config: QualityConfig) -> list[Pair]:
+    """Those that move enough to say something: not by a tick or two of an encoder."""
+    return [
+        pair
+        for pair in take.pairs
+        if span(pair.measured.values) > 0
+        and span(pair.command.values) > 0
+        and len(np.unique(pair.measured.values)) >= config.shortest_rows
+    ]
+
+
+def _alike(one: Pair, other: Pair) -> float:
+    return correlation(one.command.values, other.measured.values)
+
+
+def _error(one: Pair, other: Pair) -> float:
+    return float(np.sqrt(np.mean((one.command.values - other.measured.values) ** 2)))
+
+
+SWAPPED_JOINTS = QualityCheck(name="swapped_joints", asks="does a joint do what another is told?", find=swapped)
+SIGN_FLIP = QualityCheck(name="sign_flip", asks="does a joint do the opposite of what it is told?", find=flipped)

@@ -1,0 +1,67 @@
+"""Does a value leave for a moment and return, or is it of no believable size?"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from twinloop.curate.quality.check import QualityCheck
+from twinloop.curate.quality.crowd import Crowd
+from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.limits import QualityConfig
+from twinloop.curate.quality.spans import span
+from twinloop.curate.quality.take import ACTION, STATE, Channel, Take
+
+WIDTH = 2  # rows: what lasts longer is a motion
+LEAP_SPANS = 10.0
+
+
+def find(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+    if take.rows < config.shortest_rows:
+        return
+    for channel in take.channels:
+        yield from _absurd(take, channel, crowd, config)
+        yield from _spike(channel, config)
+
+
+def _absurd(take: Take, channel: Channel, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+    sizes = np.abs(channel.values)
+    usual = np.nanmax([np.quantile(sizes, 0.5), crowd.typical("size", channel.name, take.attempt), 1.0])
+    bad = np.flatnonzero(sizes > config.absurd_factor * usual)
+    if len(bad):
+        worst = bad[sizes[bad].argmax()]
+        said = f"{channel.name} is {channel.values[worst]:.3g} in row {worst}, where about {usual:.3g} is usual."
+        limit = config.absurd_factor * usual
+        yield VALUE_SPIKE.finding(channel.name, (bad[0], bad[-1]), channel.values[worst], limit, channel.unit, said)
+
+
+def _spike(channel: Channel, config: QualityConfig) -> Iterator[Finding]:
+    """How far each row is from the median of the five around it: nothing for any motion that goes on, whatever its
+    speed. What remains of motion (turning points, noise) is as large everywhere, so a spike stands out of it."""
+    values = channel.values
+    padded = np.pad(values, WIDTH, mode="edge")
+    around = np.lib.stride_tricks.sliding_window_view(padded, 2 * WIDTH + 1)
+    away = np.abs(values - np.median(around, axis=1))
+    steps = np.abs(np.diff(values))
+    ordinary = max(float(np.quantile(away, 0.97)), float(np.quantile(steps, 0.9)))
+    positions = channel.feature in (ACTION, STATE)
+    # Forces and velocities leap when something is hit; only what is far beyond all else is told of these.
+    least = config.spike_share if positions else LEAP_SPANS
+    limit = max(config.spike_steps * ordinary, least * span(values))
+    # There and back again: a step is no spike, nor is the first move out of rest.
+    left = np.concatenate([[0.0], steps])
+    right = np.concatenate([steps, [0.0]])
+    edges = np.maximum(np.maximum(left, np.roll(left, 1)), np.maximum(right, np.roll(right, -1)))
+    bad = np.flatnonzero((away > limit) & (edges > 0.7 * away)) if limit > 0 else np.empty(0, np.int64)
+    bad = bad[(bad >= WIDTH) & (bad < len(values) - WIDTH)]
+    if not len(bad):
+        return
+    worst = bad[away[bad].argmax()]
+    said = f"{channel.name} jumps by {away[worst]:.3g} {channel.unit} in row {worst} and back at once".rstrip()
+    said += "." if positions else "; forces and velocities may, if something was hit."
+    yield VALUE_SPIKE.finding(
+        channel.name, (bad[0], bad[-1]), away[worst], limit, channel.unit, said,
+        severity="error" if positions else "note",
+    )  # fmt: skip
+
+
+VALUE_SPIKE = QualityCheck(name="value_spike", asks="does a value leave for a moment and return?", find=find)

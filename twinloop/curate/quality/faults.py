@@ -1,0 +1,230 @@
+"""Faults: what goes wrong with recordings, put into clean ones on purpose. How the checks are measured.
+
+Each takes a clean episode and gives a faulty one, with the name of the check that should find it. Where and how much
+is drawn; what cannot be put into an episode (a still joint cannot freeze) gives None.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from twinloop.curate.quality.spans import correlation, span
+from twinloop.curate.quality.take import ACTION, STATE, FilmFacts, Pair, Take
+
+Fault = Callable[[Take, np.random.Generator], Take | None]
+
+
+def _with(take: Take, feature: str, values: np.ndarray) -> Take:
+    return replace(take, signals={**take.signals, feature: values})
+
+
+def _moving(take: Take) -> list[Pair]:
+    """Joints that follow their command, by more than a few ticks; no hands: those are stopped by what they hold."""
+    found = [pair for pair in take.pairs if len(np.unique(pair.measured.values)) > 20 and not pair.measured.is_hand]
+    return [pair for pair in found if correlation(pair.command.values, pair.measured.values) > 0.9]
+
+
+def _one(take: Take, rng: np.random.Generator) -> Pair | None:
+    moving = _moving(take)
+    return moving[rng.integers(len(moving))] if moving else None
+
+
+def _clocked(take: Take) -> np.ndarray:
+    return take.seconds.astype(np.float64).copy()
+
+
+def missing_pictures(take: Take, rng: np.random.Generator) -> Take:
+    lost = int(rng.integers(1, 10))
+    return replace(take, films={"observation.images.front": FilmFacts(take.rows - lost)})
+
+
+def gap(take: Take, rng: np.random.Generator) -> Take:
+    """Rows missing in one place."""
+    lost = int(rng.integers(4, 30))
+    start = int(rng.integers(5, take.rows - 5))
+    time_s = _clocked(take)
+    time_s[start:] += lost / take.rate_hz
+    return replace(take, time_s=time_s)
+
+
+def uneven_clock(take: Take, rng: np.random.Generator) -> Take:
+    period = 1 / take.rate_hz
+    return replace(take, time_s=_clocked(take) + rng.uniform(-0.4, 0.4, take.rows) * period)
+
+
+def clock_runs_back(take: Take, rng: np.random.Generator) -> Take:
+    time_s = _clocked(take)
+    time_s[int(rng.integers(3, take.rows - 3)) :] -= rng.uniform(0.2, 2.0)
+    return replace(take, time_s=time_s)
+
+
+def wrong_rate(take: Take, rng: np.random.Generator) -> Take:
+    return replace(take, time_s=_clocked(take) * rng.choice([0.5, 0.6, 0.8, 1.2, 1.5, 2.0, 1000.0]))
+
+
+def not_a_number(take: Take, rng: np.random.Generator) -> Take:
+    values = take.signals[STATE].copy()
+    values[rng.integers(take.rows), rng.integers(values.shape[1])] = rng.choice([np.nan, np.inf, -np.inf])
+    return _with(take, STATE, values)
+
+
+def spike(take: Take, rng: np.random.Generator) -> Take | None:
+    pair = _one(take, rng)
+    if pair is None:
+        return None
+    values = take.signals[STATE].copy()
+    column = values[:, pair.measured.index]
+    for row in rng.choice(np.arange(4, take.rows - 4), size=int(rng.integers(1, 4)), replace=False):
+        column[row] += rng.choice([-1, 1]) * rng.uniform(0.6, 3.0) * span(pair.measured.values)
+    return _with(take, STATE, values)
+
+
+def absurd_value(take: Take, rng: np.random.Generator) -> Take:
+    values = take.signals[STATE].copy()
+    values[rng.integers(2, take.rows - 2), rng.integers(values.shape[1])] = rng.choice([-1, 1]) * 10 ** rng.uniform(
+        7, 20
+    )
+    return _with(take, STATE, values)
+
+
+def frozen(take: Take, rng: np.random.Generator) -> Take | None:
+    """A joint's reading stays where it is for two seconds or a third of the episode, while the joint moves on."""
+    pair = _one(take, rng)
+    if pair is None:
+        return None
+    length = int(min(2 * take.rate_hz, take.rows // 3))
+    values, column = take.signals[STATE].copy(), pair.measured.values
+    starts = np.arange(2, take.rows - length)
+    moves = np.array([np.ptp(column[start : start + length]) for start in starts])
+    good = starts[moves > 0.3 * np.ptp(column)]
+    if not len(good):
+        return None
+    start = int(rng.choice(good))
+    values[start : start + length, pair.measured.index] = column[start]
+    return _with(take, STATE, values)
+
+
+def stale_rows(take: Take, rng: np.random.Generator) -> Take | None:
+    """All joints' readings repeat for a second, while commands go on."""
+    if not _moving(take):
+        return None
+    length = int(min(take.rate_hz, take.rows // 4))
+    starts = np.arange(2, take.rows - length)
+    told = take.signals[ACTION]
+    moves = np.array([(np.ptp(told[at : at + length], axis=0) / (np.ptp(told, axis=0) + 1e-12)).max() for at in starts])
+    good = starts[moves > 0.3]
+    if not len(good):
+        return None
+    start, values = int(rng.choice(good)), take.signals[STATE].copy()
+    values[start : start + length] = values[start]
+    return _with(take, STATE, values)
+
+
+def action_is_state(take: Take, rng: np.random.Generator) -> Take | None:
+    if not _moving(take):
+        return None
+    shift = int(rng.choice([0, 1, -1]))
+    action = take.signals[ACTION].copy()
+    for pair in take.pairs:
+        action[:, pair.command.index] = np.roll(pair.measured.values, -shift)
+    return _with(take, ACTION, action)
+
+
+def wrapped(take: Take, rng: np.random.Generator) -> Take | None:
+    """An angle that passes the end of its turn, in the unit at hand."""
+    pair = _one(take, rng)
+    if pair is None:
+        return None
+    turn = 2 * np.pi if max(np.abs(each.measured.values).max() for each in take.pairs) < 7 else 360.0
+    column = pair.measured.values
+    at = np.quantile(column, rng.uniform(0.3, 0.7))
+    values = take.signals[STATE].copy()
+    values[:, pair.measured.index] = np.where(column > at, column - turn, column)
+    return _with(take, STATE, values)
+
+
+def other_unit(take: Take, rng: np.random.Generator) -> Take | None:
+    """Degrees where radians were, or the reverse: of states, of actions, or of both."""
+    if not _moving(take):
+        return None
+    factor = 180 / np.pi if np.abs(take.signals[STATE]).max() < 10 else np.pi / 180
+    which = [(STATE,), (ACTION,), (STATE, ACTION)][rng.integers(3)]
+    return replace(take, signals={**take.signals, **{name: take.signals[name] * factor for name in which}})
+
+
+def beyond_limits(take: Take, rng: np.random.Generator) -> Take | None:
+    """A joint whose zero was lost: it reads beyond its end."""
+    pair = _one(take, rng)
+    if pair is None:
+        return None
+    low, high = float(pair.measured.values.min()), float(pair.measured.values.max())
+    room = (high - low) * 0.1
+    limits = {pair.measured.name: (low - room, high + room)}
+    values = take.signals[STATE].copy()
+    values[:, pair.measured.index] += rng.choice([-1, 1]) * rng.uniform(0.3, 0.6) * (high - low)
+    return replace(_with(take, STATE, values), limits=limits)
+
+
+def swapped(take: Take, rng: np.random.Generator) -> Take | None:
+    moving = _moving(take)
+    if len(moving) < 2:
+        return None
+    one, other = (moving[place].measured.index for place in rng.choice(len(moving), 2, replace=False))
+    values = take.signals[STATE].copy()
+    values[:, [one, other]] = values[:, [other, one]]
+    return _with(take, STATE, values)
+
+
+def flipped(take: Take, rng: np.random.Generator) -> Take | None:
+    pair = _one(take, rng)
+    if pair is None:
+        return None
+    values = take.signals[STATE].copy()
+    values[:, pair.measured.index] *= -1
+    return _with(take, STATE, values)
+
+
+def cut_off(take: Take, rng: np.random.Generator) -> Take | None:
+    """Cut off at one end, or both, so that a tenth of the rows lose a sixth of the span or more."""
+    pair = _one(take, rng)
+    if pair is None:
+        return None
+    column, values = pair.measured.values, take.signals[STATE].copy()
+    low, high = column.min(), column.max()
+    share = rng.uniform(0.25, 0.4)
+    ends = (low + share * (high - low), high - share * (high - low))
+    which = [(ends[0], high), (low, ends[1]), ends][rng.integers(3)]
+    values[:, pair.measured.index] = np.clip(column, *which)
+    lost = np.abs(values[:, pair.measured.index] - column) > (high - low) / 6
+    return _with(take, STATE, values) if lost.mean() > 0.1 else None
+
+
+def too_short(take: Take, rng: np.random.Generator) -> Take:
+    rows = int(rng.integers(1, 6))
+    signals = {name: values[:rows] for name, values in take.signals.items()}
+    time_s = None if take.time_s is None else take.time_s[:rows]
+    return replace(take, rows=rows, signals=signals, time_s=time_s)
+
+
+FAULTS: Mapping[str, tuple[str, Fault]] = {
+    "missing pictures": ("picture_frames", missing_pictures),
+    "rows missing": ("timestamp_gap", gap),
+    "uneven clock": ("timestamp_jitter", uneven_clock),
+    "clock runs back": ("timestamp_order", clock_runs_back),
+    "wrong rate": ("declared_rate", wrong_rate),
+    "not a number": ("non_finite", not_a_number),
+    "spike": ("value_spike", spike),
+    "absurd value": ("value_spike", absurd_value),
+    "frozen joint": ("frozen_sensor", frozen),
+    "stale rows": ("frozen_sensor", stale_rows),
+    "action is state": ("action_copy", action_is_state),
+    "wrapped angle": ("angle_wrap", wrapped),
+    "other unit": ("unit_confusion", other_unit),
+    "beyond limits": ("out_of_limits", beyond_limits),
+    "swapped joints": ("swapped_joints", swapped),
+    "other sign": ("sign_flip", flipped),
+    "cut off": ("clipped", cut_off),
+    "too short": ("too_short", too_short),
+}
+"""Name -> (the check that should find it, the fault)."""

@@ -1,0 +1,68 @@
+"""Take -> Quality: every finding about an episode, and the verdict that follows from them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from twinloop.curate.quality.checks import CHECKS
+from twinloop.curate.quality.crowd import Crowd
+from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.limits import QualityConfig
+from twinloop.curate.quality.take import Take
+
+
+@dataclass(frozen=True)
+class Quality:
+    """findings: in the order of the checks, errors and notes."""
+
+    attempt: int
+    label: str
+    rows: int
+    seconds: float
+    findings: tuple[Finding, ...]
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        return tuple(each for each in self.findings if each.severity == "error")
+
+    @property
+    def verdict(self) -> str:
+        """The name of the first check that found an error, or nothing."""
+        return self.errors[0].check if self.errors else ""
+
+    @property
+    def storable(self) -> bool:
+        return all(each.storable for each in self.errors)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "attempt": self.attempt,
+            "label": self.label,
+            "rows": self.rows,
+            "seconds": round(self.seconds, 3),
+            "verdict": self.verdict or "fine",
+            "findings": [each.to_json() for each in self.findings],
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "Quality":
+        findings = tuple(map(Finding.from_json, value["findings"]))
+        return cls(value["attempt"], value["label"], value["rows"], value["seconds"], findings)
+
+
+def judge(take: Take, crowd: Crowd, config: QualityConfig) -> Quality:
+    finite = all(np.isfinite(values).all() for values in take.signals.values())
+    findings: list[Finding] = []
+    for check in CHECKS:
+        if finite or not check.finite:
+            blamed = {each.channel: each.check for each in findings if each.severity == "error" and each.channel}
+            findings += [each for each in check.find(take, crowd, config) if not _follows(each, blamed)]
+    return Quality(take.attempt, take.label, take.rows, take.rows / take.rate_hz, tuple(findings))
+
+
+def _follows(finding: Finding, blamed: dict[str, str]) -> bool:
+    """Is it of a channel that an earlier check has found at fault? A wrapped angle looks like another unit too."""
+    whole = [channel for channel in blamed if channel.startswith(f"{finding.channel}/") and finding.channel]
+    feature = finding.channel.partition("/")[0]
+    return any(blamed[channel] != finding.check for channel in {finding.channel, feature, *whole} & blamed.keys())

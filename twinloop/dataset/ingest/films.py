@@ -1,0 +1,219 @@
+"""Films of a source: video files and stacks of pictures, looked through, and brought into a shard.
+
+A video is copied packet by packet where that makes it one of ours: a key frame at least every few frames, none out of
+order, beginning at a key frame. Nothing is lost then. Otherwise it is decoded and encoded again, as said in
+conversions.json.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from twinloop.curate.quality.take import FilmFacts
+from twinloop.dataset import depth
+from twinloop.dataset.ingest.source import Film, Look
+from twinloop.dataset.pictures import SAMPLED_FRAMES, SAMPLED_SIDE, video_file
+from twinloop.dataset.stats import episode_stats
+from twinloop.dataset.video import ARRAYS, VideoWriter, rate_of, require_av
+from twinloop.durable import FileDigest, PatchedFile
+from twinloop.errors import DatasetError
+from twinloop.observe.recording import Feature
+
+KEY_EVERY = 12  # frames; more between key frames make reading at random slow
+MOST_PIXELS = 64_000_000
+COPIED = ("av1", "h264", "hevc")
+PART = 16  # pictures that are handed to the encoder at once
+THUMB = 16  # every so many pixels of a picture are enough to know it again
+
+
+@dataclass(frozen=True)
+class VideoFilm:
+    """Of a file, all of it, or `frames` from `first` on, counted at `file_rate_hz`."""
+
+    path: Path
+    first: int = 0
+    frames: int | None = None
+    file_rate_hz: float = 0.0
+
+    @property
+    def file(self) -> Path | None:
+        return self.path
+
+    @property
+    def rate_hz(self) -> float:
+        with _reading(self.path) as container:
+            rate = container.streams.video[0].average_rate
+            return float(rate) if rate else 0.0
+
+    def pictures(self, look: Look) -> Iterator[np.ndarray]:
+        with _reading(self.path) as container:
+            stream = container.streams.video[0]
+            if stream.width * stream.height > MOST_PIXELS:
+                raise DatasetError(f"{self.path}: pictures of {stream.width} × {stream.height} are not read")
+            whole = self.frames is None
+            ticks = 1.0
+            if not whole:
+                ticks = float(1 / (rate_of(self.file_rate_hz) * (stream.time_base or 1)))
+                container.seek(round(self.first * ticks), stream=stream)
+            for frame in container.decode(stream):
+                index = round((frame.pts or 0) / ticks)
+                if not whole and index < self.first:
+                    continue
+                if not whole and index >= self.first + (self.frames or 0):
+                    break
+                yield frame.to_ndarray(format=ARRAYS[look.kind])
+
+
+@dataclass(frozen=True)
+class StackFilm:
+    """Pictures of an array: `read(start, stop)` gives (n, height, width, 3) uint8."""
+
+    length: int
+    read: Callable[[int, int], np.ndarray]
+    file: Path | None = None
+    rate_hz: float = 0.0
+
+    def pictures(self, look: Look) -> Iterator[np.ndarray]:
+        assert look.kind == "video"
+        for start in range(0, self.length, PART):
+            yield from self.read(start, min(start + PART, self.length))
+
+
+@dataclass(frozen=True)
+class Screening:
+    """What looking through a film found. samples: pictures spread over it, small, for statistics."""
+
+    facts: FilmFacts
+    samples: tuple[np.ndarray, ...]
+
+
+def screen(film: Film, look: Look, rows: int) -> Screening:
+    """Decode all of it: how many pictures, of the right size, the longest run of one and the same."""
+    av = require_av()
+    wanted = set(np.unique(np.linspace(0, max(rows - 1, 0), SAMPLED_FRAMES).round().astype(int)).tolist())
+    stride = max(1, max(look.height, look.width) // SAMPLED_SIDE)
+    samples, count, problem = [], 0, ""
+    last, begun, longest = b"", 0, (0, 0)
+    try:
+        for picture in film.pictures(look):
+            if picture.shape[:2] != (look.height, look.width):
+                size = f"{picture.shape[0]} × {picture.shape[1]}"
+                problem = f"picture {count} is {size}, {look.height} × {look.width} are declared"
+                break
+            known = hashlib.blake2b(picture[::THUMB, ::THUMB].tobytes(), digest_size=8).digest()
+            if known != last:
+                last, begun = known, count
+            elif count - begun > longest[1] - longest[0]:
+                longest = (begun, count)
+            if count in wanted:
+                samples.append(np.ascontiguousarray(picture[::stride, ::stride]))
+            count += 1
+    except (av.error.FFmpegError, DatasetError, ValueError) as error:
+        problem = f"decoding stops: {error}"
+    rate = film.rate_hz if count and not problem else 0.0
+    return Screening(FilmFacts(count, rate, longest, problem), tuple(samples))
+
+
+def stats_of(samples: Sequence[np.ndarray], look: Look) -> np.ndarray:
+    """(1, len(STATS), channels), as a shard keeps them."""
+    channels = 3 if look.kind == "video" else 1
+    pixels = np.concatenate([each.reshape(-1, channels) for each in samples])
+    pixels = depth.to_metres(pixels) if look.kind == "depth" else pixels.astype(np.float32) / 255
+    return episode_stats(pixels, np.array([len(pixels)]))
+
+
+def can_copy(film: Film) -> bool:
+    """Is it, packet by packet, what a shard may hold?"""
+    if not isinstance(film, VideoFilm):
+        return False
+    av = require_av()
+    try:
+        return _is_ours(film)
+    except (av.error.FFmpegError, DatasetError, IndexError, ValueError):
+        return False  # whatever is wrong with it is found when it is looked through
+
+
+def _is_ours(film: VideoFilm) -> bool:
+    with _reading(film.path) as container:
+        stream = container.streams.video[0]
+        if stream.codec_context.codec.canonical_name not in COPIED:
+            return False
+        since, last = 0, None
+        for place, (packet, index) in enumerate(_packets(container, film)):
+            since = 1 if packet.is_keyframe else since + 1
+            in_order = packet.pts is not None and (last is None or packet.pts > last)
+            if (place == 0 and not packet.is_keyframe) or since > KEY_EVERY or not in_order:
+                return False
+            if film.frames is not None and index != film.first + place:
+                return False
+            last = packet.pts
+        return last is not None
+
+
+def copy_film(film: VideoFilm, path: Path, *, fps: float) -> tuple[FileDigest, int]:
+    """The packets of a film as a video of its own, a frame a row; its digest, and how many frames there are."""
+    av = require_av()
+    target, count, time_base = PatchedFile(path), 0, 1 / rate_of(fps)
+    try:
+        with _reading(film.path) as container, av.open(target, "w", format="mp4") as out:
+            stream = out.add_stream_from_template(container.streams.video[0], opaque=True)
+            for packet, _ in _packets(container, film):
+                packet.stream = stream
+                packet.time_base = time_base
+                packet.pts = packet.dts = count
+                packet.duration = 1
+                out.mux(packet)
+                count += 1
+        return target.seal(), count
+    finally:
+        target.close()
+
+
+def encode_film(film: Film, look: Look, feature: Feature, path: Path, rows: int, *, fps: float) -> FileDigest:
+    with VideoWriter(path, feature, fps) as writer:
+        part: list[np.ndarray] = []
+        for picture in film.pictures(look):
+            # Codes of depth become metres and the same codes again: nothing is lost on the way.
+            part.append(depth.to_metres(picture) if look.kind == "depth" else picture)
+            if len(part) == PART:
+                writer.write(np.stack(part))
+                part = []
+        if part:
+            writer.write(np.stack(part))
+        return writer.finish(rows)
+
+
+def film_path(folder: Path, feature: Feature) -> Path:
+    return folder / video_file(feature)
+
+
+def _packets(container, film: VideoFilm) -> Iterator[tuple]:
+    """(packet, its number in the file) of the film's own packets."""
+    stream = container.streams.video[0]
+    if film.frames is None:
+        yield from ((packet, number) for number, packet in enumerate(container.demux(stream)) if packet.size)
+        return
+    ticks = float(1 / (rate_of(film.file_rate_hz) * stream.time_base))
+    container.seek(round(film.first * ticks), stream=stream)
+    for packet in container.demux(stream):
+        if not packet.size:
+            continue
+        index = round((packet.pts or 0) / ticks)
+        if index >= film.first + film.frames:
+            return
+        if index >= film.first:
+            yield packet, index
+
+
+@contextmanager
+def _reading(path: Path):
+    av = require_av()
+    # As MP4 whatever it looks like: guessed to be a playlist it could make FFmpeg open other files.
+    with av.open(str(path), format="mp4") as container:
+        if not container.streams.video:
+            raise DatasetError(f"{path}: has no pictures in it")
+        yield container

@@ -1,0 +1,304 @@
+"""Source -> Dataset: real recordings in the schema of all others, each with a verdict and its evidence.
+
+An episode is a shard, so a kill loses the one that was being written. What was recorded is stored as recorded;
+conversions are those of the mapping, kept in conversions.json.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from twinloop import __version__
+from twinloop.curate.quality import Quality, QualityConfig, judge
+from twinloop.curate.quality.take import FilmFacts, Take
+from twinloop.curate.verdict import ACCEPTED
+from twinloop.dataset.header import Header
+from twinloop.dataset.ingest.films import Screening, VideoFilm, copy_film, encode_film, film_path, screen, stats_of
+from twinloop.dataset.ingest.mapping import MappingConfig
+from twinloop.dataset.ingest.options import IngestOptions
+from twinloop.dataset.ingest.shaping import conversions_of, shaped
+from twinloop.dataset.ingest.source import RawEpisode, Source, Unreadable
+from twinloop.dataset.ingest.survey import TIMING, Camera, Survey, survey, take_of
+from twinloop.dataset.layout import SCRATCH
+from twinloop.dataset.people.consent import Consent
+from twinloop.dataset.pictures import PictureFiles, video_file
+from twinloop.dataset.reader import Dataset
+from twinloop.dataset.shard import ShardDraft, write_shard
+from twinloop.dataset.stats import STATS
+from twinloop.dataset.video import encoder_version
+from twinloop.dataset.writer import DatasetWriter
+from twinloop.durable import FileDigest, replace_file
+from twinloop.errors import DatasetError
+from twinloop.observe.recording import Recording
+
+CONVERSIONS = "conversions.json"
+
+
+@dataclass(frozen=True)
+class IngestProgress:
+    """doing: "surveying" or "writing"."""
+
+    doing: str
+    done: int
+    total: int
+    rejected: int = 0
+
+
+@dataclass(frozen=True)
+class Ingested:
+    path: Path
+    digest: str
+    qualities: tuple[Quality, ...]
+    left_out: Mapping[str, str]
+
+
+def ingest(
+    source: Source,
+    out: Path,
+    *,
+    name: str,
+    label: str,
+    mapping: MappingConfig | None = None,
+    options: IngestOptions | None = None,
+    limits: QualityConfig | None = None,
+    consent: Consent | None = None,
+    on_progress: Callable[[IngestProgress], None] = lambda _: None,
+) -> Ingested:
+    """label: what the source is called in the dataset's own papers. consent: of whoever took part."""
+    if consent is not None:
+        consent.require("record", today=datetime.now(UTC).date())
+    mapping, options, limits = mapping or MappingConfig(), options or IngestOptions(), limits or QualityConfig()
+    total = len(source)
+    found = survey(source, mapping, options, lambda done: on_progress(IngestProgress("surveying", done, total)))
+    header = _header(source, found, mapping, name)
+    text = _config_text(source, found, mapping, options, name, label)
+    job = _Job(source, found, mapping, options, limits, name, consent.columns() if consent else {})
+    rejected = 0
+    with DatasetWriter.open(out, header, text) as writer:
+        _refuse_changed(Dataset(out, header, writer.entries), found)
+        replace_file(out / CONVERSIONS, _conversions(source, found, mapping), scratch=out / SCRATCH)
+        missing = writer.missing()
+        for attempt, _ in missing:
+            draft, quality = job.write(attempt, writer.scratch(f"attempt-{attempt}"))
+            writer.commit(draft)
+            rejected += bool(quality.errors)
+            on_progress(IngestProgress("writing", total - len(writer.missing()), total, rejected))
+        digest = writer.finish()
+    return Ingested(out, digest, stored_qualities(Dataset.open(out)), found.left_out)
+
+
+@dataclass(frozen=True)
+class _Job:
+    source: Source
+    survey: Survey
+    mapping: MappingConfig
+    options: IngestOptions
+    limits: QualityConfig
+    name: str
+    people: Mapping[str, str]
+
+    def write(self, attempt: int, folder: Path) -> tuple[ShardDraft, Quality]:
+        shutil.rmtree(folder, ignore_errors=True)
+        raw, frames, take, screenings = self._look(attempt)
+        quality = judge(take, self.survey.crowd, self.limits)
+        rows = raw.rows if quality.storable else 0
+        features = self.survey.features
+        recording = Recording(np.empty(0, np.int64), np.empty(0, np.int64), (), features, self._empty())
+        if rows:
+            folder.mkdir(parents=True)
+            pictures = self._film(raw, screenings, folder)
+            recording = Recording(
+                np.array([attempt]), np.array([rows]), (self._task(raw),), features, self._frames(raw, frames)
+            )
+        else:
+            nothing = {each.name: np.empty((0, len(STATS), each.shape[2])) for each in features if each.is_picture}
+            pictures = PictureFiles({}, nothing, {})
+        draft = write_shard(
+            folder, attempt, attempt + 1, recording, self._columns(raw, quality, rows), fps=self.survey.rate_hz,
+            pictures=pictures,
+        )  # fmt: skip
+        return draft, quality
+
+    def _look(self, attempt: int) -> tuple[RawEpisode, dict[str, np.ndarray], Take, dict[str, Screening]]:
+        try:
+            raw = self.source.read(attempt)
+            frames = shaped(raw, self.survey.columns)
+            self._fit(raw, frames)
+        except Unreadable as error:
+            raw = RawEpisode(attempt, self.source.label(attempt), 0, {})
+            take = take_of(raw, {}, (), self.survey.rate_hz, self.mapping)
+            return raw, {}, _with_complaint(take, error), {}
+        screenings = {
+            name: screen(raw.films[name], camera.look, raw.rows)
+            if name in raw.films
+            else Screening(FilmFacts(0, problem="there is no video"), ())
+            for name, camera in self.survey.cameras.items()
+        }
+        films = {name: each.facts for name, each in screenings.items()}
+        take = take_of(raw, frames, self.survey.columns, self.survey.rate_hz, self.mapping, films)
+        return raw, frames, take, screenings
+
+    def _fit(self, raw: RawEpisode, frames: Mapping[str, np.ndarray]) -> None:
+        for feature in self.survey.features:
+            values = frames.get(feature.name)
+            if values is not None and values.shape[1] != feature.shape[0]:
+                widths = f"{values.shape[1]} elements, the other episodes {feature.shape[0]}"
+                raise Unreadable(f"{raw.label}: {feature.name} has {widths}", check="ragged_columns")
+        if self.survey.timed and (raw.time_s is None or not np.isfinite(raw.time_s).all()):
+            raise Unreadable(f"{raw.label}: its clock is missing or not finite", check="ragged_columns")
+
+    def _frames(self, raw: RawEpisode, frames: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        out = {}
+        for feature in self.survey.features:
+            if feature.name == TIMING and raw.time_s is not None:
+                out[TIMING] = raw.time_s - raw.time_s[0]
+            elif not feature.is_picture:
+                values = frames[feature.name].astype(feature.dtype)
+                out[feature.name] = values[:, 0] if feature.shape == (1,) else values
+        return out
+
+    def _empty(self) -> dict[str, np.ndarray]:
+        columns = [each for each in self.survey.features if not each.is_picture]
+        return {each.name: np.empty((0, *each.shape), each.dtype) for each in columns}
+
+    def _film(self, raw: RawEpisode, screenings: Mapping[str, Screening], folder: Path) -> PictureFiles:
+        files: dict[str, FileDigest] = {}
+        stats: dict[str, np.ndarray] = {}
+        for feature in self.survey.features:
+            camera = self.survey.cameras.get(feature.name)
+            if camera is None:
+                continue
+            film, path = raw.films[feature.name], film_path(folder, feature)
+            if camera.copied and isinstance(film, VideoFilm):
+                digest, count = copy_film(film, path, fps=self.survey.rate_hz)
+                if count != raw.rows:
+                    raise DatasetError(f"{film.path}: {count} pictures were copied for {raw.rows} rows")
+            else:
+                digest = encode_film(film, camera.look, feature, path, raw.rows, fps=self.survey.rate_hz)
+            files[video_file(feature)] = digest
+            stats[feature.name] = stats_of(screenings[feature.name].samples, camera.look)
+        return PictureFiles(files, stats, {})
+
+    def _task(self, raw: RawEpisode) -> str:
+        return self.options.task or raw.task
+
+    def _columns(self, raw: RawEpisode, quality: Quality, rows: int) -> dict[str, list]:
+        outcome = self.options.outcome or raw.outcome
+        by = "human" if self.options.outcome else raw.outcome_by
+        verdict = quality.verdict or (ACCEPTED if outcome != "failure" else "success")
+        took_s = float(raw.time_s[-1] - raw.time_s[0]) if raw.time_s is not None and raw.rows else 0.0
+        values: dict[str, Any] = {
+            "attempt": raw.index,
+            "task": self._task(raw),
+            "length": rows,
+            "verdict": verdict,
+            "success": outcome == "success",
+            "robot_id": self.name,
+            "outcome": outcome,
+            "outcome_by": by,
+            "outcome_detail": quality.errors[0].said if quality.errors else "",
+            "duration_s": took_s if np.isfinite(took_s) and took_s > 0 else raw.rows / self.survey.rate_hz,
+            "last_phase": "",
+            "failure": "",
+            "checkpoint": "",
+            "arm": "",
+            "participant": "",
+            "recorded_at": raw.recorded_at,
+            "clock_began_s": float(raw.time_s[0]) if raw.time_s is not None and raw.rows else 0.0,
+            "recorded_rows": raw.rows,
+            "source_label": raw.label,
+            "source_digest": self.survey.digests[raw.index],
+            "quality_errors": len(quality.errors),
+            "quality_notes": len(quality.findings) - len(quality.errors),
+            "quality": json.dumps(quality.to_json(), allow_nan=True),
+            "version/twinloop": __version__,
+            **{f"condition/{key}": value for key, value in raw.facts.items()},
+            **self.people,
+        }
+        return {key: [value] for key, value in values.items()}
+
+
+def stored_qualities(dataset: Dataset) -> tuple[Quality, ...]:
+    """What was found when the episodes came in."""
+    attempts = dataset.attempts()
+    texts = attempts["quality"].to_pylist() if "quality" in attempts.column_names else []
+    return tuple(Quality.from_json(json.loads(text)) for text in texts if text)
+
+
+def _with_complaint(take: Take, error: Unreadable) -> Take:
+    return replace(take, complaints=(error.finding,))
+
+
+def _header(source: Source, found: Survey, mapping: MappingConfig, name: str) -> Header:
+    versions = {"twinloop": __version__, "ingest": source.kind}
+    if any(not camera.copied for camera in found.cameras.values()):
+        versions["av"] = encoder_version()
+    return Header(
+        name=name, source="real", robot=found.robot, fps=found.rate_hz, features=found.features, phases=(),
+        config_digest=mapping.digest, run_seed=0, shard_episodes=1, episodes=len(source), keep_rejected=True,
+        versions=versions,
+    )  # fmt: skip
+
+
+def _config_text(
+    source: Source, found: Survey, mapping: MappingConfig, options: IngestOptions, name: str, label: str
+) -> str:
+    """Where it came from and what was done to it; `ingest:` tells it from the config of a run."""
+    plain = json.loads(json.dumps(mapping.to_json()))  # tuples as lists
+    given = {"pictures": options.pictures, "task": options.task, "outcome": options.outcome}
+    content = {
+        "ingest": {
+            "as": name, "source": label, "format": source.kind, "rate_hz": found.rate_hz, "robot": found.robot,
+            **{key: value for key, value in given.items() if value}, "mapping": plain,
+        }
+    }  # fmt: skip
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+
+
+def _conversions(source: Source, found: Survey, mapping: MappingConfig) -> bytes:
+    widths = {feature.name: feature.shape[0] for feature in found.features if not feature.is_picture}
+    features = {}
+    for column in found.columns:
+        if column.name in widths:
+            conversions = conversions_of(column, widths[column.name])
+            lowest = found.lowest.get(column.name, np.zeros(len(conversions))).tolist()
+            pairs = zip(conversions, lowest, strict=True)
+            features[column.name] = [{**each.to_json(), "lowest": least} for each, least in pairs]
+    content = {
+        "format": source.kind,
+        "rule": "stored = scale * recorded + offset, after unwrapping",
+        "features": features,
+        "sources": {column.name: list(column.sources) for column in found.columns},
+        "stored_as": {each.name: each.dtype for each in found.features if not each.is_picture},
+        "pictures": {name: _how(camera) for name, camera in found.cameras.items()},
+        "clock": "timing" if found.timed else "rows are evenly spaced at the rate, as recorded",
+        "limits": {name: list(ends) for name, ends in mapping.limits.items()},
+        "left_out": dict(found.left_out),
+    }
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _how(camera: Camera) -> str:
+    if camera.copied:
+        return "copied"
+    return "encoded again" if camera.look.kind == "video" else "encoded again, without loss"
+
+
+def _refuse_changed(dataset: Dataset, found: Survey) -> None:
+    """A dataset may grow with its source; what is in it already must not have changed."""
+    if not dataset.entries:
+        return
+    attempts = dataset.attempts()
+    for attempt, digest in zip(attempts["attempt"].to_pylist(), attempts["source_digest"].to_pylist(), strict=True):
+        if attempt >= len(found.digests) or found.digests[attempt] != digest:
+            advice = "choose another --out, or remove that folder to make it anew"
+            raise DatasetError(
+                f"{dataset.path}: episode {attempt} of the source has changed since it came in; {advice}"
+            )

@@ -1,0 +1,57 @@
+"""Files of a folder from outside: only those below it, no larger than believable, at paths that do not wander."""
+
+import re
+import string
+from collections.abc import Mapping
+from pathlib import Path
+
+from twinloop.dataset.ingest.source import Unreadable
+from twinloop.durable import read_bounded
+from twinloop.errors import DatasetError
+
+MOST_TEXT = 256 << 20
+"""Bytes of a JSON or CSV file: Python needs about ten times as many to hold the first."""
+MOST_BINARY = 4 << 30
+MOST_EPISODES = 1_000_000
+MOST_ROWS = 10_000_000
+"""Of an episode: a day at 100 Hz."""
+
+
+def inside(root: Path, path: Path, *, most_bytes: int = MOST_BINARY) -> Path:
+    """The file, if it is one, lies below `root` once links are followed, and is not too large."""
+    try:
+        resolved = path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        raise Unreadable(f"{path}: is missing") from None
+    if not resolved.is_relative_to(root.resolve()):
+        raise DatasetError(f"{path}: leads out of {root}; files are read from below it only")
+    if not resolved.is_file():
+        raise Unreadable(f"{path}: is not a file")
+    size = resolved.stat().st_size
+    if size > most_bytes:
+        raise Unreadable(f"{path}: has {size:,} bytes; {most_bytes:,} at most are read")
+    return resolved
+
+
+def text_inside(root: Path, path: Path, *, most_bytes: int = MOST_TEXT) -> str:
+    try:
+        return read_bounded(inside(root, path, most_bytes=most_bytes), most_bytes, error=DatasetError).decode(
+            "utf-8-sig"
+        )
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"{path}: is not UTF-8 text (byte {error.start})") from None
+
+
+def filled(template: str, values: Mapping[str, int | str], *, where: str) -> str:
+    """A path template of info.json with its numbers in place. It comes from outside: nothing but those names, no
+    attribute of them, and no step upwards."""
+    for _, name, form, conversion in string.Formatter().parse(template):
+        if name is None:
+            continue
+        if name not in values or conversion or not re.fullmatch(r"(0?\d{0,2}d?)?", form or ""):
+            raise DatasetError(f"{where}: {template!r} is no path of files; it may hold {', '.join(values)}")
+    path = template.format(**values)
+    parts = Path(path).parts
+    if not parts or Path(path).is_absolute() or ".." in parts or "\0" in path:
+        raise DatasetError(f"{where}: {path!r} is no path below the dataset's folder")
+    return path

@@ -1,0 +1,234 @@
+"""Survey: a first reading of everything, which decides the schema and what is usual; it keeps a few numbers an episode.
+
+The second reading writes. Twice, because a header comes before the first row, and because whether an episode is odd is
+a matter of the others.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from twinloop.curate.quality import Crowd, Summary, Take
+from twinloop.curate.quality.take import FilmFacts
+from twinloop.dataset.header import CHANNELS
+from twinloop.dataset.ingest.films import can_copy
+from twinloop.dataset.ingest.mapping import ColumnMap, MappingConfig
+from twinloop.dataset.ingest.options import IngestOptions
+from twinloop.dataset.ingest.shaping import conversions_of, recorded_of, shaped
+from twinloop.dataset.ingest.source import Look, RawEpisode, Source, Unreadable
+from twinloop.errors import DatasetError, UsageError
+from twinloop.observe.recording import Feature
+
+TIMING = "timing"
+MEASURED = ("float32", "float64", "int64")
+LARGEST = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Camera:
+    """copied: packet by packet; else it is encoded again."""
+
+    look: Look
+    copied: bool
+
+
+@dataclass(frozen=True)
+class Survey:
+    """timed: does the recorded clock say more than the rate does? digests: of every episode's numbers, "" of one that
+    cannot be read. left_out: what of the source is not stored, and why. lowest: feature -> least recorded values."""
+
+    features: tuple[Feature, ...]
+    columns: tuple[ColumnMap, ...]
+    rate_hz: float
+    robot: str
+    timed: bool
+    cameras: Mapping[str, Camera]
+    crowd: Crowd
+    digests: tuple[str, ...]
+    left_out: Mapping[str, str]
+    lowest: Mapping[str, np.ndarray]
+
+
+@dataclass
+class _Found:
+    kinds: dict[str, np.dtype] = field(default_factory=dict)
+    widths: dict[str, Counter] = field(default_factory=dict)
+    large: bool = False
+    periods: list[float] = field(default_factory=list)
+    clocks: list[np.ndarray | None] = field(default_factory=list)
+    digests: list[str] = field(default_factory=list)
+    filmed: Counter = field(default_factory=Counter)
+    uncopied: set[str] = field(default_factory=set)
+    readable: int = 0
+    problem: str = ""
+    lowest: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+def survey(source: Source, mapping: MappingConfig, options: IngestOptions, on_episode: Callable[[int], None]) -> Survey:
+    columns = mapping.columns or source.columns()
+    found = _Found()
+    summaries: list[Summary] = []
+    for index in range(len(source)):
+        raw, frames = _read(source, index, columns, found, options) or (RawEpisode(index, "", 0, {}), {})
+        # The rate is not known yet, and a summary does not ask for it.
+        summaries.append(Summary.of(take_of(raw, frames, columns, 1.0, mapping)))
+        on_episode(index + 1)
+    if not found.readable:
+        raise DatasetError(f"no episode can be read: {found.problem or 'the source is empty'}")
+    rate = options.rate_hz or source.rate_hz or _measured_rate(found.periods)
+    if rate is None:
+        raise UsageError("at which rate was it recorded? Say so with --rate-hz, or rate_hz or time in the mapping")
+    cameras, left_out = _cameras(source, found, options)
+    timed = any(_differs(clock, rate) for clock in found.clocks)
+    return Survey(
+        features=tuple(_features(columns, found, timed=timed, cameras=cameras)),
+        columns=columns,
+        rate_hz=rate,
+        robot=options.robot or mapping.robot or source.robot or "unknown",
+        timed=timed,
+        cameras=cameras,
+        crowd=Crowd.of(summaries),
+        digests=tuple(found.digests),
+        left_out={**source.left_out, **left_out},
+        lowest=found.lowest,
+    )
+
+
+def take_of(
+    raw: RawEpisode,
+    frames: Mapping[str, np.ndarray],
+    columns: tuple[ColumnMap, ...],
+    rate_hz: float,
+    mapping: MappingConfig,
+    films: Mapping[str, FilmFacts] | None = None,
+) -> Take:
+    """An episode as quality control sees it: what was measured or commanded, not flags and counters."""
+    by_name = {column.name: column for column in columns}
+    signals = {
+        name: values.astype(np.float64)
+        for name, values in frames.items()
+        if values.dtype.kind in "fiu" and not name.startswith("next.") and name != "phase"
+    }
+    units = {
+        name: tuple(each.stored for each in conversions_of(by_name[name], values.shape[1]))
+        for name, values in signals.items()
+    }
+    return Take(
+        attempt=raw.index,
+        label=raw.label,
+        rate_hz=rate_hz,
+        rows=raw.rows,
+        time_s=raw.time_s,
+        signals=signals,
+        names={name: by_name[name].names for name in signals},
+        units=units,
+        limits=mapping.limits,
+        films=films or {},
+    )
+
+
+def _read(
+    source: Source, index: int, columns: tuple[ColumnMap, ...], found: _Found, options: IngestOptions
+) -> tuple[RawEpisode, dict[str, np.ndarray]] | None:
+    try:
+        raw = source.read(index)
+        frames = shaped(raw, columns)
+    except Unreadable as error:
+        found.digests.append("")
+        found.problem = found.problem or str(error)
+        return None
+    found.readable += 1
+    digest = hashlib.sha256(str(raw.rows).encode())
+    for name, values in frames.items():
+        known = found.kinds.get(name, values.dtype)
+        found.kinds[name] = np.result_type(known, values.dtype)
+        found.widths.setdefault(name, Counter())[values.shape[1]] += 1
+        if values.dtype == np.uint64 and values.size and values.max() > LARGEST:
+            found.large = True
+        digest.update(name.encode() + np.ascontiguousarray(values).tobytes())
+    for column in columns:
+        if any(each.unwrap for each in column.conversions) and raw.rows:
+            least = recorded_of(raw, column).min(axis=0).astype(np.float64)
+            known = found.lowest.setdefault(column.name, least)
+            found.lowest[column.name] = np.fmin(known, least)
+    if raw.time_s is not None:
+        digest.update(raw.time_s.tobytes())
+        periods = np.diff(raw.time_s)
+        found.periods += [float(np.median(periods[periods > 0]))] if (periods > 0).any() else []
+    found.digests.append(digest.hexdigest())
+    found.clocks.append(_unevenness(raw.time_s))
+    if options.pictures != "none":
+        for camera, film in raw.films.items():
+            found.filmed[camera] += 1
+            if camera not in found.uncopied and not can_copy(film):
+                found.uncopied.add(camera)
+    return raw, frames
+
+
+def _unevenness(time_s: np.ndarray | None) -> np.ndarray | None:
+    """The ends of what the clock says against a straight line: enough to know later whether a rate explains it."""
+    if time_s is None or len(time_s) < 2 or not np.isfinite(time_s).all():
+        return None if time_s is None or len(time_s) < 2 else np.array([np.nan, np.nan])
+    passed = time_s - time_s[0]
+    slope = passed[-1] / (len(passed) - 1)
+    worst = float(np.abs(passed - slope * np.arange(len(passed))).max())
+    return np.array([slope, worst, len(passed)])
+
+
+def _differs(clock: np.ndarray | None, rate_hz: float) -> bool:
+    if clock is None:
+        return False
+    if not np.isfinite(clock).all():
+        return True
+    slope, worst, rows = clock
+    rounding = 4e-7 * rows / rate_hz + 2e-6  # of a clock kept in single precision
+    return bool(worst > rounding or abs(slope * rate_hz - 1) * rows / rate_hz > rounding)
+
+
+def _measured_rate(periods: list[float]) -> float | None:
+    if not periods:
+        return None
+    rate = 1 / float(np.median(periods))
+    return float(round(rate)) if abs(rate / max(round(rate), 1) - 1) < 0.005 else float(f"{rate:.6g}")
+
+
+def _cameras(source: Source, found: _Found, options: IngestOptions) -> tuple[dict[str, Camera], dict[str, str]]:
+    if options.pictures == "none":
+        return {}, dict.fromkeys(source.looks, "pictures were not asked for")
+    cameras, left_out = {}, {}
+    for name, look in source.looks.items():
+        have, copied = found.filmed[name], name not in found.uncopied
+        if not have or (options.pictures == "auto" and have < found.readable):
+            why = f"{found.readable - have} of {found.readable} episodes have no video of it"
+            left_out[name] = f"{why}; --pictures all keeps it and rejects those" if have else why
+        else:
+            cameras[name] = Camera(look, copied)
+    return cameras, left_out
+
+
+def _features(columns: tuple[ColumnMap, ...], found: _Found, *, timed: bool, cameras: Mapping[str, Camera]):
+    for column in columns:
+        if column.name not in found.widths:
+            continue
+        ((width, _),) = found.widths[column.name].most_common(1)
+        units = [each.stored for each in conversions_of(column, width)]
+        unit = units[0] if len(set(units)) == 1 else "; ".join(units)
+        yield Feature(column.name, _stored_kind(found.kinds[column.name], found.large), (width,), column.names, unit)
+    if timed:
+        yield Feature(TIMING, "float64", (1,), ("robot_s",), "s")
+    for name, camera in cameras.items():
+        look = camera.look
+        unit = "m" if look.kind == "depth" else ""
+        yield Feature(name, look.kind, (look.height, look.width, CHANNELS[look.kind]), look.names, unit)
+
+
+def _stored_kind(kind: np.dtype, large: bool):
+    """A kind that holds every value of the recorded one: nothing is rounded."""
+    if kind.kind == "b":
+        return "bool"
+    if kind.kind in "iu" and not (kind == np.uint64 and large):
+        return "int64"
+    return "float32" if kind.kind == "f" and kind.itemsize <= 4 else "float64"

@@ -1,0 +1,136 @@
+"""Consent: what a participant agreed to. It is stored with every episode of theirs, in columns of its own.
+
+So whatever copies an episode copies the consent, and whoever wants to use the one can read the other.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Literal, get_args
+
+import pyarrow as pa
+import yaml
+
+from twinloop.dataset.people.pseudonym import check_pseudonym
+from twinloop.durable import storage_errors, write_file
+from twinloop.errors import ConsentError, UsageError, nearest
+from twinloop.pipeline.section import Section
+from twinloop.pipeline.yaml_file import read_yaml
+
+Use = Literal["record", "train", "analyse"]
+"""record: be in datasets. train: policies learn from it. analyse: diagnosis and calibration look at it."""
+USES: tuple[Use, ...] = get_args(Use)
+
+PARTICIPANT = "participant"
+CONSENT_COLUMNS = ("consent/purpose", "consent/scope", "consent/given_on", "consent/expires_on")
+
+
+@dataclass(frozen=True)
+class Consent:
+    """participant: a pseudonym. purpose: as it was told to them. scope: the uses they agreed to.
+    given_on, expires_on: the first and the last day on which it holds."""
+
+    participant: str
+    purpose: str
+    scope: tuple[Use, ...]
+    given_on: date
+    expires_on: date
+
+    def __post_init__(self) -> None:
+        check_pseudonym(self.participant)
+        if not self.purpose.strip():
+            raise ConsentError(f"consent of {self.participant}: purpose: is empty; say what they were told it is for")
+        for use in self.scope:
+            if use not in USES:
+                raise ConsentError(f"consent of {self.participant}: scope: {use!r} is no use; {nearest(use, USES)}")
+        if self.expires_on < self.given_on:
+            raise ConsentError(
+                f"consent of {self.participant}: expires_on {self.expires_on} is before given_on {self.given_on}"
+            )
+
+    def columns(self) -> dict[str, str]:
+        """What an episode's row says of it."""
+        told = (self.purpose, ",".join(self.scope), self.given_on.isoformat(), self.expires_on.isoformat())
+        return {PARTICIPANT: self.participant, **dict(zip(CONSENT_COLUMNS, told, strict=True))}
+
+    @classmethod
+    def from_columns(cls, row: Mapping[str, str | None]) -> "Consent":
+        who = str(row[PARTICIPANT])
+        for name in CONSENT_COLUMNS:
+            if not row.get(name):
+                raise ConsentError(
+                    f"an episode of {check_pseudonym(who)} has no {name}: data of people enters only with a consent"
+                )
+        purpose, scope, given_on, expires_on = (str(row[name]) for name in CONSENT_COLUMNS)
+        uses: tuple[Use, ...] = tuple(scope.split(","))  # pyright: ignore[reportAssignmentType]
+        return cls(who, purpose, uses, _date(who, "given_on", given_on), _date(who, "expires_on", expires_on))
+
+    def require(self, use: Use, *, today: date) -> None:
+        """Nothing, or ConsentError with what is not covered."""
+        if today < self.given_on:
+            raise ConsentError(f"the consent of {self.participant} is given from {self.given_on} on; it is {today}")
+        if today > self.expires_on:
+            raise ConsentError(
+                f"the consent of {self.participant} expired on {self.expires_on}; "
+                f"`twinloop forget {self.participant}` removes their episodes"
+            )
+        if use not in self.scope:
+            raise ConsentError(
+                f"the consent of {self.participant} covers {', '.join(self.scope) or 'nothing'}, and not: {use}"
+            )
+
+
+def read_consent(path: Path) -> Consent:
+    """From a YAML file with the keys participant, purpose, scope, given_on and expires_on."""
+    root = Section(str(path), "", *read_yaml(path))
+    texts = {}
+    for key in (PARTICIPANT, "purpose", "given_on", "expires_on"):
+        if key not in root:
+            raise root.error(key, "is missing; a consent has participant, purpose, scope, given_on and expires_on")
+        texts[key] = root.text(key, "")
+    uses: tuple[Use, ...] = root.texts("scope")  # pyright: ignore[reportAssignmentType]
+    root.finish()
+    try:
+        who = texts[PARTICIPANT]
+        dates = {key: _date(who, key, texts[key]) for key in ("given_on", "expires_on")}
+        return Consent(who, texts["purpose"], uses, **dates)
+    except ConsentError as error:
+        raise ConsentError(f"{path}: {error}") from None
+
+
+def write_consent(path: Path, consent: Consent) -> None:
+    """As `read_consent` reads it. A file that is there stays: it is what somebody signed."""
+    content = asdict(consent) | {
+        "scope": list(consent.scope),
+        "given_on": consent.given_on.isoformat(),
+        "expires_on": consent.expires_on.isoformat(),
+    }
+    with storage_errors(path):
+        if path.exists():
+            raise UsageError(f"{path}: is there already; choose another --out")
+        write_file(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True).encode())
+
+
+def require_consent(rows: pa.Table | dict[str, pa.Array], use: Use, *, where: str, today: date | None = None) -> int:
+    """May the data of everybody in these rows of attempts be used so, today? Returns how many people there are."""
+    names = list(rows) if isinstance(rows, dict) else rows.column_names
+    if PARTICIPANT not in names:
+        return 0
+    wanted = [name for name in (PARTICIPANT, *CONSENT_COLUMNS) if name in names]
+    told: Sequence[tuple] = list(zip(*(rows[name].to_pylist() for name in wanted), strict=True))
+    distinct = {values for values in told if values[0]}
+    today = datetime.now(UTC).date() if today is None else today
+    try:
+        for values in sorted(distinct, key=str):
+            Consent.from_columns(dict(zip(wanted, values, strict=True))).require(use, today=today)
+    except ConsentError as error:
+        raise ConsentError(f"{where}: {error}") from None
+    return len({values[0] for values in distinct})
+
+
+def _date(who: str, key: str, text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ConsentError(f"consent of {check_pseudonym(who)}: {key}: {text!r} is no day like 2027-12-31") from None

@@ -1,0 +1,111 @@
+"""Forgetting in one dataset: whose episodes are where, and what the dataset was while it held them."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import numpy as np
+
+from twinloop.dataset.layout import (
+    CONFIG,
+    EXPORT,
+    EXPORT_FOLDERS,
+    FORGOTTEN,
+    HEADER,
+    LOCK,
+    MANIFEST,
+    SCRATCH,
+    SHARDS,
+)  # fmt: skip
+from twinloop.dataset.lock import WriterLock
+from twinloop.dataset.parquet import read_schema
+from twinloop.dataset.people._without import DERIVED, clean_up, replace_dataset
+from twinloop.dataset.people.consent import PARTICIPANT
+from twinloop.dataset.people.tombstones import past_digests, read_tombstones
+from twinloop.dataset.pictures import video_file
+from twinloop.dataset.reader import Dataset
+from twinloop.dataset.shard import EPISODES
+from twinloop.durable import storage_errors
+
+KNOWN = {HEADER, CONFIG, MANIFEST, SHARDS, SCRATCH, LOCK, EXPORT, FORGOTTEN, *EXPORT_FOLDERS, *DERIVED}
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """episodes: of theirs that were removed, or would be in a dry run.
+    digests: all that the dataset ever had with them in it; none where they never were.
+    videos: digests of the removed files of pictures, by which caches know them.
+    beside: files in the folder that are no part of a dataset, and were left as they are.
+    """
+
+    path: Path
+    episodes: int
+    digests: frozenset[str]
+    videos: frozenset[str]
+    beside: tuple[str, ...]
+
+
+def forget_in(path: Path, participant: str, *, today: date | None = None, dry_run: bool = False) -> Forgotten:
+    """Remove the episodes of a participant from the dataset at `path`. Killed, it finishes when it is run again."""
+    path = path.resolve()
+    with storage_errors(path):
+        if dry_run:
+            dataset = Dataset.open(path)
+            return _told(dataset, _theirs(dataset, participant), participant)
+        clean_up(path)
+        lock = WriterLock(path / LOCK)
+        lock.acquire()
+        try:
+            dataset = Dataset.open(path)
+            theirs = _theirs(dataset, participant)
+            told = _told(dataset, theirs, participant)
+            if theirs:
+                day = datetime.now(UTC).date() if today is None else today
+                stones = read_tombstones(path).with_one(
+                    participant, dataset.header, dataset.entries, count=told.episodes, first=_first(theirs), today=day
+                )
+                replace_dataset(dataset, theirs, stones)
+            return told
+        finally:
+            lock.release()
+
+
+def _theirs(dataset: Dataset, participant: str) -> dict[int, np.ndarray]:
+    """A shard's first attempt -> the (n,) mask of its attempts that are the participant's, where there are any."""
+    found = {}
+    for entry in dataset.entries:
+        schema = read_schema(dataset.path / SHARDS / entry.name / EPISODES)
+        if PARTICIPANT in schema.names:
+            names = dataset.episodes(entry, [PARTICIPANT])[PARTICIPANT].to_pylist()
+            mask = np.array([(name or "").casefold() == participant.casefold() for name in names], bool)
+            if mask.any():
+                found[entry.first] = mask
+    return found
+
+
+def _first(theirs: Mapping[int, np.ndarray]) -> int:
+    return min(first + int(mask.argmax()) for first, mask in theirs.items())
+
+
+def _told(dataset: Dataset, theirs: Mapping[int, np.ndarray], participant: str) -> Forgotten:
+    stones = read_tombstones(dataset.path)
+    digests = set(stones.digests(participant))
+    if theirs:
+        first = _first(theirs)
+        present = past_digests(dataset.header, dataset.entries)
+        before = ((past.digest, past.attempts) for past in stones.former)
+        digests |= {digest for digest, attempts in (*before, *present) if attempts > first}
+    return Forgotten(
+        path=dataset.path,
+        episodes=sum(int(mask.sum()) for mask in theirs.values()),
+        digests=frozenset(digests),
+        videos=frozenset(
+            entry.files[video_file(feature)].sha256
+            for entry in dataset.entries
+            for feature in dataset.header.pictures
+            if entry.first in theirs and video_file(feature) in entry.files
+        ),
+        beside=tuple(sorted(file.name for file in os.scandir(dataset.path) if file.name not in KNOWN)),
+    )

@@ -1,0 +1,149 @@
+"""Dataset -> Qualities: the checks of recordings, asked of what is stored, whatever made it."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from twinloop.curate.quality import Crowd, Quality, QualityConfig, Summary, Take, judge
+from twinloop.curate.quality.take import HANDS, FilmFacts
+from twinloop.dataset.ingest.films import VideoFilm, screen
+from twinloop.dataset.ingest.ingest import CONVERSIONS
+from twinloop.dataset.ingest.source import Look
+from twinloop.dataset.ingest.survey import TIMING
+from twinloop.dataset.layout import SHARDS
+from twinloop.dataset.manifest import ShardEntry
+from twinloop.dataset.parquet import to_numpy
+from twinloop.dataset.pictures import video_file
+from twinloop.dataset.reader import Dataset
+from twinloop.durable import read_bounded, replace_file
+from twinloop.observe.recording import Feature
+
+QUALITY = "quality.json"
+MOST_BYTES = 1 << 20
+NOT_MEASURED = ("phase", TIMING)
+Limits = Mapping[str, tuple[float, float]]
+
+
+def review(
+    dataset: Dataset,
+    *,
+    config: QualityConfig | None = None,
+    limits: Limits | None = None,
+    pictures: bool = True,
+    on_episode: Callable[[int], None] = lambda _: None,
+) -> tuple[Quality, ...]:
+    """Every attempt's. Of those that have no rows, what was found when they came in."""
+    config = config or QualityConfig()
+    known = {**stored_limits(dataset), **(limits or {})}
+    crowd = Crowd.of(Summary.of(take) for take in takes(dataset, known))
+    found = {each.attempt: each for each in _without_rows(dataset)}
+    for take in takes(dataset, known, pictures=pictures):
+        found[take.attempt] = judge(take, crowd, config)
+        on_episode(len(found))
+    return tuple(found[attempt] for attempt in sorted(found))
+
+
+def takes(dataset: Dataset, limits: Limits | None = None, *, pictures: bool = False) -> Iterator[Take]:
+    """Each stored episode as quality control sees it."""
+    header = dataset.header
+    features = [each for each in header.columns if _is_measured(each)]
+    clock = next((each for each in header.columns if each.name == TIMING and "robot_s" in each.names), None)
+    names = [each.name for each in features] + ([TIMING] if clock else [])
+    base = Take(
+        attempt=0, label="", rate_hz=float(header.fps), rows=0, time_s=None, signals={},
+        names={each.name: each.names for each in features}, units={each.name: units_of(each) for each in features},
+        limits=limits or {},
+    )  # fmt: skip
+    for entry in dataset.entries:
+        attempts = dataset.episodes(entry, ["attempt", "length"])
+        table = dataset.frames(entry, names) if entry.frames else None
+        start = 0
+        for attempt, length in zip(attempts["attempt"].to_pylist(), attempts["length"].to_pylist(), strict=True):
+            if not length or table is None:
+                continue
+            rows = table.slice(start, length)
+            signals = {each.name: to_numpy(rows[each.name]).reshape(length, -1).astype(np.float64) for each in features}
+            time_s = None
+            if clock is not None:
+                time_s = to_numpy(rows[TIMING]).reshape(length, -1)[:, clock.names.index("robot_s")].astype(np.float64)
+            films = _films(dataset, entry, start, length) if pictures else {}
+            yield replace(
+                base, attempt=attempt, label=f"attempt {attempt}", rows=length, signals=signals, time_s=time_s,
+                films=films,
+            )  # fmt: skip
+            start += length
+
+
+def units_of(feature: Feature) -> tuple[str, ...]:
+    """A unit an element: `rad`, `rad; m; ...` for each, or `rad; m` of an arm whose last element is its hand."""
+    width, parts = feature.shape[0], [part.strip() for part in feature.unit.split(";")]
+    if len(parts) == width:
+        return tuple(parts)
+    if len(parts) == 1:
+        return (parts[0],) * width
+    if len(parts) == 2 and feature.names and any(word in feature.names[-1].lower() for word in HANDS):
+        return (parts[0],) * (width - 1) + (parts[1],)
+    return ("",) * width
+
+
+def stored_limits(dataset: Dataset) -> dict[str, tuple[float, float]]:
+    """Those that a mapping named, where the dataset came in by one."""
+    path = dataset.path / CONVERSIONS
+    if not path.exists():
+        return {}
+    try:
+        values = json.loads(read_bounded(path, MOST_BYTES)).get("limits", {})
+        return {str(name): (float(low), float(high)) for name, (low, high) in values.items()}
+    except (ValueError, TypeError, AttributeError):
+        return {}
+
+
+def to_json(name: str, qualities: tuple[Quality, ...]) -> dict[str, Any]:
+    """quality.json: every episode's verdict and evidence, and how often each check spoke."""
+    counts: dict[str, dict[str, int]] = {}
+    for each in qualities:
+        for check, severity in {(finding.check, finding.severity) for finding in each.findings}:
+            one = counts.setdefault(check, {"error": 0, "note": 0})
+            one[severity] += 1
+    return {
+        "dataset": name,
+        "episodes": len(qualities),
+        "rejected": sum(bool(each.errors) for each in qualities),
+        "checks": dict(sorted(counts.items())),
+        "verdicts": [each.to_json() for each in qualities],
+    }
+
+
+def write_quality(folder: Path, name: str, qualities: tuple[Quality, ...], *, scratch: Path) -> Path:
+    content = json.dumps(to_json(name, qualities), indent=2, ensure_ascii=False) + "\n"
+    replace_file(folder / QUALITY, content.encode(), scratch=scratch)
+    return folder / QUALITY
+
+
+def _is_measured(feature: Feature) -> bool:
+    number = feature.dtype in ("float32", "float64", "int64")
+    return number and feature.name not in NOT_MEASURED and not feature.name.startswith(("next.", "label."))
+
+
+def _films(dataset: Dataset, entry: ShardEntry, start: int, length: int) -> dict[str, FilmFacts]:
+    films = {}
+    for feature in dataset.header.pictures:
+        path = dataset.path / SHARDS / entry.name / video_file(feature)
+        film = VideoFilm(path, start, length, float(dataset.header.fps))
+        kind = feature.dtype
+        assert kind in ("video", "depth", "mask")
+        films[feature.name] = screen(film, Look(kind, feature.shape[0], feature.shape[1]), length).facts
+    return films
+
+
+def _without_rows(dataset: Dataset) -> Iterator[Quality]:
+    attempts = dataset.attempts()
+    if "quality" not in attempts.column_names:
+        return
+    for length, text in zip(attempts["length"].to_pylist(), attempts["quality"].to_pylist(), strict=True):
+        if not length and text:
+            yield Quality.from_json(json.loads(text))

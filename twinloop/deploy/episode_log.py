@@ -1,0 +1,115 @@
+"""EpisodeLog: one episode on a robot, whoever moved it: what was seen and sent, and all that is known of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from twinloop.curate.verdict import ACCEPTED
+from twinloop.deploy.robot import Briefing, Description
+from twinloop.observe.recording import Feature
+
+OutcomeWord = Literal["success", "failure", "unknown", "aborted"]
+OutcomeBy = Literal["detector", "human", ""]
+
+SAFETY = ("position", "velocity", "acceleration", "effort", "workspace", "non_finite", "force")
+"""Why the safety filter changes a command."""
+
+TIMING = Feature("timing", "float32", (4,), ("robot_s", "waited_s", "thought_s", "late"), "s; s; s; 1")
+"""robot_s: the robot's clock since the episode began. waited_s: how old the reading was. thought_s: how long whoever
+acts took. late: 1 where the deadline was missed."""
+
+ABORTED = "aborted"
+UNSUCCESSFUL = "success"
+"""The verdict on an episode that failed: named, like every verdict, after the check that it did not pass."""
+
+
+@dataclass(frozen=True)
+class EpisodeLog:
+    """frames: feature -> (n, *shape), pictures as bytes (n, height, width, 3). `next.*` may be left out.
+    action is what was meant, command what left the safety filter.
+    scene: the number the robot was given to lay it out.
+    verdict: the name of a failed quality check, where there is one; else it follows from the outcome.
+    checkpoint: digest of the policy's card, "" for demonstrations. arm: "", "candidate" or "control".
+    safety: reason -> control periods in which the filter changed the command for it.
+    participant: a pseudonym, or "". recorded_at: when it ended, ISO 8601 in UTC.
+    columns: whatever else is to be kept of it, as `kind/name` -> value.
+    """
+
+    robot_id: str
+    briefing: Briefing
+    frames: Mapping[str, np.ndarray]
+    outcome: OutcomeWord
+    recorded_at: str
+    outcome_by: OutcomeBy = ""
+    outcome_detail: str = ""
+    scene: int = 0
+    last_phase: str = ""
+    failure: str = ""
+    verdict: str = ""
+    checkpoint: str = ""
+    arm: str = ""
+    interventions: int = 0
+    safety: Mapping[str, int] = field(default_factory=dict)
+    deadlines_missed: int = 0
+    participant: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+
+    @property
+    def length(self) -> int:
+        return len(self.frames["action"])
+
+    @property
+    def judged(self) -> str:
+        """The verdict: accepted where it is good as a demonstration."""
+        if self.outcome == "aborted":
+            return ABORTED
+        return self.verdict or (ACCEPTED if self.outcome == "success" else UNSUCCESSFUL)
+
+    def attempt_columns(self, attempt: int, *, fps: float) -> dict[str, str | int | float | bool]:
+        """What is stored of it, frames aside, as a row of `attempts`."""
+        return {
+            "attempt": attempt,
+            "task": self.briefing.instruction,
+            "length": self.length,
+            "verdict": self.judged,
+            "success": self.outcome == "success",
+            "robot_id": self.robot_id,
+            "scene": self.scene,
+            "outcome": self.outcome,
+            "outcome_by": self.outcome_by,
+            "outcome_detail": self.outcome_detail,
+            "duration_s": self.length / fps,
+            "last_phase": self.last_phase,
+            "failure": self.failure,
+            "checkpoint": self.checkpoint,
+            "arm": self.arm,
+            "interventions": self.interventions,
+            **{f"safety/{reason}": int(self.safety.get(reason, 0)) for reason in SAFETY},
+            "deadlines_missed": self.deadlines_missed,
+            **{f"condition/{name}": value for name, value in sorted(self.briefing.conditions.items())},
+            "participant": self.participant,
+            "recorded_at": self.recorded_at,
+            **{f"version/{name}": value for name, value in sorted(self.versions.items())},
+            **self.columns,
+        }
+
+
+def logged_features(about: Description) -> tuple[Feature, ...]:
+    """Of every frame of an episode on this robot."""
+    columns = tuple(feature for feature in about.observed if not feature.is_picture)
+    pictures = tuple(feature for feature in about.observed if feature.is_picture)
+    command = Feature("command", about.action.dtype, about.action.shape, about.action.names, about.action.unit)
+    return (
+        *columns,
+        about.action,
+        command,
+        Feature("phase", "int64", (1,)),
+        TIMING,
+        Feature("next.reward", "float32", (1,)),
+        Feature("next.done", "bool", (1,)),
+        Feature("next.success", "bool", (1,)),
+        *pictures,
+    )

@@ -1,0 +1,41 @@
+"""Keys: what a human presses in the terminal while a robot works. Without a terminal nobody presses anything."""
+
+import os
+import select
+import sys
+import termios
+import tty
+
+STOP, RESET, ABORT, TAKEOVER, ENOUGH = " e", "r", "a", "t", "\n\r"
+HELP = "keys: space or e = e-stop · a = abort this episode · t = mark a takeover"
+HELP_LEADING = "keys: space or e = e-stop · a = abort this episode · Enter = it is done"
+
+
+class Keys:
+    """A context manager: between entering and leaving, keys are read one by one and not shown."""
+
+    def __init__(self, descriptor: int | None = None):
+        self._descriptor = sys.stdin.fileno() if descriptor is None else descriptor
+        self._before: list | None = None
+
+    def __enter__(self) -> "Keys":
+        self._before = termios.tcgetattr(self._descriptor)
+        tty.setcbreak(self._descriptor)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
+
+    def pressed(self, wait_s: float = 0.0) -> str:
+        """All that were pressed since the last call."""
+        if not select.select([self._descriptor], [], [], wait_s)[0]:
+            return ""
+        return os.read(self._descriptor, 64).decode(errors="replace").lower()
+
+
+def terminal() -> bool:
+    try:
+        return os.isatty(sys.stdin.fileno())
+    except (ValueError, OSError):  # there may be no input at all
+        return False

@@ -1,0 +1,1 @@
+"""Hardware through lerobot's `Robot` and `Teleoperator` classes. lerobot is imported when a robot is connected to."""

@@ -1,0 +1,120 @@
+"""Devices: lerobot's robots and teleoperators, made from their name and config. Here alone lerobot is imported."""
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Protocol
+
+from twinloop.deploy.lerobot.config_file import DeviceConfig
+from twinloop.errors import ConfigError, UsageError, nearest
+
+ROBOT = ("connect", "is_connected", "is_calibrated", "observation_features", "action_features", "get_observation",
+         "send_action", "disconnect")  # fmt: skip
+TELEOPERATOR = ("connect", "is_connected", "action_features", "get_action", "disconnect")
+
+
+class Device(Protocol):
+    """What lerobot's robots and teleoperators have in common."""
+
+    @property
+    def is_connected(self) -> bool: ...
+
+    @property
+    def action_features(self) -> Mapping[str, Any]: ...
+
+    def connect(self, calibrate: bool = True) -> None: ...
+
+    def disconnect(self) -> None: ...
+
+
+class RobotDevice(Device, Protocol):
+    """lerobot 0.4's `Robot`, as far as it is used here."""
+
+    @property
+    def is_calibrated(self) -> bool: ...
+
+    @property
+    def observation_features(self) -> Mapping[str, Any]: ...
+
+    def get_observation(self) -> Mapping[str, Any]: ...
+
+    def send_action(self, action: dict[str, Any]) -> Mapping[str, Any]: ...
+
+
+class TeleoperatorDevice(Device, Protocol):
+    """lerobot 0.4's `Teleoperator`, as far as it is used here."""
+
+    def get_action(self) -> Mapping[str, Any]: ...
+
+
+def make_robot(config: DeviceConfig) -> RobotDevice:
+    """Not connected yet."""
+    return _made(config, "robots", "RobotConfig", "make_robot_from_config", ROBOT)
+
+
+def make_teleoperator(config: DeviceConfig) -> TeleoperatorDevice:
+    return _made(config, "teleoperators", "TeleoperatorConfig", "make_teleoperator_from_config", TELEOPERATOR)
+
+
+def _made(config: DeviceConfig, room: str, base: str, maker: str, interface: tuple[str, ...]) -> Any:
+    if ":" in config.type:
+        return _of_class(config, interface)
+    package = _lerobot(room)
+    kinds = getattr(importlib.import_module(f"{package.__name__}.config"), base)
+    _register(package, kinds, config.type)
+    if config.type not in kinds.get_known_choices():
+        known = nearest(config.type, kinds.get_known_choices())
+        raise ConfigError(config.where, f"type {config.type!r}: lerobot has no such one; {known}")
+    _register(_lerobot("cameras"))
+    decode = importlib.import_module("draccus").decode  # lerobot's own reader of configs
+    try:
+        made = decode(kinds.get_choice_class(config.type), dict(config.config))
+        return getattr(importlib.import_module(f"{package.__name__}.utils"), maker)(made)
+    except ImportError as error:
+        raise UsageError(f"{config.where}: {config.type} needs what is not installed: {error}") from None
+    except Exception as error:  # whatever a driver finds wrong with its config
+        raise ConfigError(config.where, f"lerobot refuses it: {error}") from None
+
+
+def _of_class(config: DeviceConfig, interface: tuple[str, ...]) -> Any:
+    """`module:Class`, called with the config's keys. Only what has the interface is called."""
+    kind = imported(config.type, config.where)
+    missing = [method for method in interface if not hasattr(kind, method)]
+    if not isinstance(kind, type) or missing:
+        what = f"has no {', '.join(missing)}" if isinstance(kind, type) else "is no class"
+        raise ConfigError(config.where, f"type {config.type!r}: {what}; lerobot's interface was expected")
+    try:
+        return kind(**config.config)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(config.where, f"{config.type} refuses it: {error}") from None
+
+
+def imported(name: str, where: str) -> Any:
+    """`module:name`, from what is installed."""
+    module, _, inside = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), inside, None)
+    except ImportError as error:
+        raise ConfigError(where, f"{name!r}: {error}") from None
+    if not callable(found):
+        raise ConfigError(where, f"{name!r}: there is no {inside} in {module} that could be called")
+    return found
+
+
+def _lerobot(room: str) -> Any:
+    try:
+        return importlib.import_module(f"lerobot.{room}")
+    except Exception as error:  # also what its own imports raise
+        advice = "install it beside twinloop, e.g. pip install 'lerobot[feetech]' (docs/hardware.md)"
+        raise UsageError(f"lerobot cannot be imported ({error}); {advice}") from None
+
+
+def _register(package: Any, kinds: Any = None, wanted: str = "") -> None:
+    """A kind is known once its module was imported; one whose driver is not installed stays unknown."""
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        if kinds is not None and wanted in kinds.get_known_choices():
+            return
+        if module.ispkg:
+            with suppress(ImportError):
+                importlib.import_module(module.name)

@@ -1,0 +1,220 @@
+"""LerobotRobot: a robot that lerobot drives, behind our interface. Time passes by the clock on the wall.
+
+What goes wrong in a driver is a RobotError, and the connection is given up: the next `connect` makes a new one.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from twinloop.deploy.lerobot.config_file import ALSO, HUMAN, LerobotConfig, read_lerobot, unmapped
+from twinloop.deploy.lerobot.device import RobotDevice, imported, make_robot
+from twinloop.deploy.robot import Briefing, Description, Limits, Outcome, Reading
+from twinloop.errors import ConfigError, RobotError, UsageError
+from twinloop.observe.recording import PREFIX, Feature
+
+PEAK_SPEED, PEAK_ACCELERATION = 1.875, 5.774
+"""Of a movement of least jerk: times its length over its time, and over its time squared."""
+ARRIVED = 0.05
+"""Of a joint's range: that close to home, an episode may begin."""
+SETTLE_S = 2.0
+
+
+class LerobotRobot:
+    """`config`: a YAML file."""
+
+    def __init__(self, config: str):
+        if not config:
+            raise UsageError("robot 'lerobot': which one? Name its file: lerobot:CONFIG.yaml (docs/hardware.md)")
+        self.config = read_lerobot(Path(config))
+        self.id = f"lerobot:{Path(config).name}"
+        self._device: RobotDevice | None = None
+        self._sequence = -1
+        self._command: np.ndarray | None = None
+
+    def connect(self) -> Description:
+        if self._device is None:
+            device = make_robot(self.config.robot)
+            if self.config.outcome != HUMAN:
+                self._detector = imported(self.config.outcome, f"{self.config.file}: outcome")
+            self._about = _description(self.config, self.id, device)
+            self._device = device
+            # Calibrating asks a human to move the arm: that is done beforehand, with lerobot's own command.
+            self._drive(lambda: device.connect(calibrate=False), "cannot be connected to")
+            if not self._drive(lambda: device.is_calibrated, "does not say whether it is calibrated"):
+                self.close()
+                raise RobotError(f"{self.id}: is not calibrated; run lerobot-calibrate for it, then again")
+        return self._about
+
+    def describe(self) -> Description:
+        self._connected()
+        return self._about
+
+    def begin(self, episode: int) -> Briefing:  # noqa: ARG002 - people lay out the scene
+        self._connected()
+        self._home()
+        self._sequence = -1
+        return Briefing(self.config.instruction, dict(self.config.conditions))
+
+    def observe(self) -> Reading:
+        told = self._observation()
+        self._sequence += 1
+        return Reading(self._sequence, time.monotonic(), self._features(told))
+
+    def act(self, action: np.ndarray) -> None:
+        action = np.asarray(action, float)
+        if action.shape != self._about.action.shape or not np.isfinite(action).all():
+            raise RobotError(f"{self.id}: act: {self._about.action.shape[0]} finite numbers were expected")
+        self._send(np.clip(action, *self._about.limits.position.T))
+
+    def stop(self) -> None:
+        """Hold the arm where it is measured, and the gripper where it was commanded: it may hold something."""
+        here = self._position(self._observation())
+        if self._command is not None:
+            here[-1] = self._command[-1]
+        self._send(np.clip(here, *self._about.limits.position.T))
+
+    def end(self) -> Outcome:
+        self.stop()
+        if self.config.outcome == HUMAN:
+            return Outcome(None, "it is for a human to say")
+        seen = self._drive(lambda: self._detector(self._observation()), f"{self.config.outcome} failed")
+        if seen is not None and not isinstance(seen, (bool, np.bool_)):
+            raise RobotError(f"{self.id}: {self.config.outcome} says {seen!r:.40}; True, False or None was expected")
+        return Outcome(None if seen is None else bool(seen), f"as {self.config.outcome} saw it")
+
+    def close(self) -> None:
+        """What becomes of the torque is the driver's affair: lerobot's arms go limp unless their config says no."""
+        device, self._device, self._command = self._device, None, None
+        if device is not None:
+            with suppress(Exception):  # of a device that is gone
+                device.disconnect()
+
+    def __enter__(self) -> "LerobotRobot":
+        self.connect()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _home(self) -> None:
+        """To where episodes begin, smoothly, within the limits, however far it is."""
+        limits, period_s = self._about.limits, self._about.period_s
+        start, home = self._position(self._observation()), np.array(self._about.home)
+        way = np.abs(home - start)
+        fast, hard = PEAK_SPEED * way / limits.velocity, np.sqrt(PEAK_ACCELERATION * way / limits.acceleration)
+        periods = math.ceil(max(self.config.homing_s, fast.max(), hard.max()) / period_s)
+        for number in range(1, periods + 1):
+            began, share = time.monotonic(), number / periods
+            eased = share**3 * (10 - 15 * share + 6 * share**2)
+            self.act(start + eased * (home - start))
+            time.sleep(max(0.0, period_s - (time.monotonic() - began)))
+        self._arrive(home)
+
+    def _arrive(self, home: np.ndarray) -> None:
+        near = ARRIVED * (self._about.limits.position[:, 1] - self._about.limits.position[:, 0])
+        until = time.monotonic() + SETTLE_S
+        while True:
+            far = np.abs(self._position(self._observation()) - home) - near
+            if (far < 0).all():
+                return
+            if time.monotonic() > until:
+                name = self._about.joints[int(far.argmax())]
+                raise RobotError(f"{self.id}: does not get home: {name} stays away from it; is something in the way?")
+            time.sleep(self._about.period_s)
+
+    def _connected(self) -> RobotDevice:
+        if self._device is None:
+            raise RobotError(f"{self.id}: not connected")
+        return self._device
+
+    def _drive(self, call: Callable[[], Any], problem: str) -> Any:
+        try:
+            return call()
+        except KeyboardInterrupt:
+            raise
+        except Exception as error:  # drivers raise whatever their bus does
+            self.close()
+            raise RobotError(f"{self.id}: {problem}: {error or type(error).__name__}. Connect again to go on") from None
+
+    def _observation(self) -> Mapping[str, Any]:
+        return self._drive(self._connected().get_observation, "tells nothing")
+
+    def _send(self, action: np.ndarray) -> None:
+        device, joints = self._connected(), self.config.joints
+        command = {
+            joint.told.key: joint.told.line.theirs(float(value)) for joint, value in zip(joints, action, strict=True)
+        }
+        self._drive(lambda: device.send_action(command), "takes no command")
+        self._command = action
+
+    def _number(self, told: Mapping[str, Any], key: str) -> float:
+        try:
+            return float(told[key])
+        except (KeyError, TypeError, ValueError):
+            given = repr(told[key])[:40] if key in told else "nothing"
+            raise RobotError(f"{self.id}: tells {given} as {key}; a number was announced") from None
+
+    def _position(self, told: Mapping[str, Any]) -> np.ndarray:
+        return np.array([joint.told.line.ours(self._number(told, joint.told.key)) for joint in self.config.joints])
+
+    def _features(self, told: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        features = {"observation.state": self._position(told).astype(np.float32)}
+        for what, name in ALSO.items():
+            known = [joint.also[what] for joint in self.config.joints if what in joint.also]
+            if known:
+                values = [each.line.ours(self._number(told, each.key)) for each in known]
+                features[name] = np.array(values, np.float32)
+        for feature in self._about.observed:
+            if feature.is_picture:
+                picture = told.get(feature.name.removeprefix(PREFIX))
+                features[feature.name] = np.asarray(picture if picture is not None else ())
+        return features
+
+
+def _description(config: LerobotConfig, id: str, device: RobotDevice) -> Description:
+    told, taken = dict(device.observation_features), set(device.action_features)
+    keys = {joint.told.key for joint in config.joints}
+    problem = unmapped(config, told)
+    if problem is None and keys != taken:
+        problem = f"the robot takes {', '.join(sorted(taken))}; the joints' keys are {', '.join(sorted(keys))}"
+    if problem is not None:
+        raise ConfigError(f"{config.file}: joints", problem)
+    joints, names = config.joints, tuple(joint.name for joint in config.joints)
+    unit = _unit([joint.told.line.unit for joint in joints])
+    observed = [Feature("observation.state", "float32", (len(joints),), names, unit)]
+    for what, name in ALSO.items():
+        if what in joints[0].also:
+            units = [joint.also[what].line.unit for joint in joints]
+            observed.append(Feature(name, "float32", (len(joints),), names, _unit(units)))
+    for key, shape in told.items():
+        if isinstance(shape, tuple):
+            if len(shape) != 3 or shape[2] != 3:
+                raise ConfigError(f"{config.file}: robot", f"{key} has shape {shape}; pictures in colour were expected")
+            observed.append(Feature(PREFIX + key, "video", (int(shape[0]), int(shape[1]), 3)))
+    return Description(
+        robot=config.model,
+        id=id,
+        rate_hz=config.rate_hz,
+        observed=tuple(observed),
+        action=Feature("action", "float32", (len(joints),), names, unit),
+        limits=Limits(
+            position=np.array([joint.position for joint in joints]),
+            velocity=np.array([joint.velocity for joint in joints]),
+            acceleration=np.array([joint.acceleration for joint in joints]),
+            effort=np.array([joint.effort for joint in joints]),
+            workspace_m=np.array(config.workspace_m),
+        ),
+        home=tuple(joint.home for joint in joints),
+        lockstep=False,
+    )
+
+
+def _unit(units: list[str]) -> str:
+    """As datasets say it: that of the arm, then the gripper's where it is another."""
+    return "; ".join(dict.fromkeys(units) if len(set(units[:-1])) <= 1 else units)

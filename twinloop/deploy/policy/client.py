@@ -1,0 +1,135 @@
+"""PolicyProcess: a policy at the other end of a socket. It is asked, and looked after: one that hangs is ended."""
+
+import os
+import select
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from twinloop import errors
+from twinloop.deploy.policy.facts import PolicyFacts, read_facts
+from twinloop.deploy.policy.wire import receive, send
+from twinloop.deploy.rehearsal.wire import WireError
+from twinloop.errors import CheckpointError, PolicyError, TwinloopError
+from twinloop.learn.space import Space
+
+OWN = ("-m", "twinloop.deploy.policy.server")
+"""What runs a policy: loads a checkpoint or an ONNX file."""
+LONGEST_START_S = 180.0
+"""Importing torch on a busy machine takes its time."""
+
+
+class PolicyProcess:
+    """program: what is run with the number of a socket and `checkpoint` as its arguments."""
+
+    def __init__(self, checkpoint: Path, *, program: Sequence[str] = OWN):
+        self.name = checkpoint.resolve().name
+        self._checkpoint, self._program = checkpoint, tuple(program)
+        self._process: subprocess.Popen | None = None
+        self._link: socket.socket | None = None
+        self._asked = 0
+
+    @property
+    def running(self) -> bool:
+        return self._link is not None
+
+    @property
+    def pid(self) -> int:
+        return 0 if self._process is None else self._process.pid
+
+    def known(self) -> PolicyFacts:
+        """What it is. Our own program need not run for that; any other has to say it."""
+        if self._program == OWN and self._link is None:
+            return read_facts(self._checkpoint)
+        self.start()
+        return self.facts
+
+    def start(self) -> None:
+        """Nothing if it runs. What it refuses, it refuses here."""
+        if self._link is not None:
+            return
+        self._link, theirs = socket.socketpair()
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        environment.setdefault("OMP_NUM_THREADS", "1")
+        command = [sys.executable, *self._program, str(theirs.fileno()), str(self._checkpoint)]
+        # What it prints is for people: our own output may be for a machine.
+        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment, stdout=2)
+        theirs.close()
+        self._link.settimeout(LONGEST_START_S)
+        try:
+            facts, _ = receive(self._link)
+        except WireError as error:
+            raise self.lost(f"did not start: {error}") from None
+        if "error" in facts:
+            self.end()
+            raise _rebuilt(str(facts.get("kind")), str(facts["error"]))
+        space = Space.from_json(facts["space"])
+        self.facts = PolicyFacts(self.name, str(facts["digest"]), space, bool(facts["knows_real"]))
+        self.horizon, self.executed = int(facts["horizon"]), int(facts["executed"])
+
+    def ask(self, features: Mapping[str, np.ndarray], *, instruction: str, noise: np.ndarray, timeout_s: float) -> None:
+        """Put a question; the answer is for `answer` to fetch. timeout_s: for this and for the answer's bytes."""
+        link, arrays = self._connected(), {}
+        for feature in self.facts.space.inputs:
+            arrays[feature.name] = np.asarray(features[feature.name])
+        self._asked += 1
+        link.settimeout(timeout_s)
+        try:
+            send(link, {"instruction": instruction, "asked": self._asked}, {**arrays, "noise": noise})
+        except WireError as error:
+            raise self.lost(str(error)) from None
+
+    def answer(self, wait_s: float) -> np.ndarray | None:
+        """(horizon, actions) what it says to the last question, or None if it still thinks after `wait_s`."""
+        link = self._connected()
+        if not select.select([link], [], [], max(wait_s, 0))[0]:
+            return None
+        try:
+            message, arrays = receive(link)
+            chunk = arrays["chunk"]
+        except (WireError, KeyError) as error:
+            raise self.lost(str(error)) from None
+        if message.get("asked") != self._asked or chunk.shape != (self.horizon, *self.facts.space.action.shape):
+            raise self.lost(f"answered what was not asked: a chunk of shape {chunk.shape}")
+        return chunk
+
+    def lost(self, problem: str) -> PolicyError:
+        """Whatever is left of the process is ended; the next `start` makes a new one."""
+        process, code = self._process, None
+        if process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                code = process.wait(timeout=0.2)
+        self.end()
+        how = "was ended" if code is None else f"signal {-code}" if code < 0 else f"exit code {code}"
+        return PolicyError(f"policy {self.name}: {problem}; its process: {how}")
+
+    def end(self) -> None:
+        """At once: it has nothing to put away."""
+        if self._link is not None:
+            self._link.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self._link = self._process = None
+
+    def __enter__(self) -> "PolicyProcess":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def _connected(self) -> socket.socket:
+        if self._link is None:
+            raise PolicyError(f"policy {self.name}: its process does not run")
+        return self._link
+
+
+def _rebuilt(name: str, message: str) -> TwinloopError:
+    kind = getattr(errors, name, CheckpointError)
+    return kind(message) if isinstance(kind, type) and issubclass(kind, TwinloopError) else CheckpointError(message)

@@ -1,0 +1,36 @@
+"""PolicyFacts: what is known of a policy before it runs: its card's digest, and what it reads and commands."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from twinloop.deploy.robot import Description
+from twinloop.errors import CheckpointError
+from twinloop.learn.space import Space, table_of
+
+
+@dataclass(frozen=True)
+class PolicyFacts:
+    name: str
+    digest: str
+    space: Space
+    knows_real: bool
+
+    def refuse_misfit(self, about: Description) -> None:
+        """A policy for another robot, rate or set of sensors is not let near this one."""
+        differences = self.space.differences(about.space([feature.name for feature in self.space.inputs]))
+        if differences:
+            table = table_of(differences, here=self.name, there=about.id)
+            raise CheckpointError(f"{self.name} does not fit {about.id}; these differ:\n{table}")
+
+
+def read_facts(path: Path) -> PolicyFacts:
+    """Of a checkpoint's folder, by its card alone, or of an ONNX file."""
+    if path.suffix == ".onnx":
+        from twinloop.learn.onnx_brain import OnnxBrain
+
+        brain = OnnxBrain(path)
+        return PolicyFacts(path.stem, brain.card_digest, brain.space, brain.knows_real)
+    from twinloop.learn.card import read_card
+
+    card = read_card(path)
+    return PolicyFacts(path.resolve().name, card.digest, card.space, card.knows_real)

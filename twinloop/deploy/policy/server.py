@@ -1,0 +1,85 @@
+"""The process of a policy: loads it, says what it is, then answers observations until the other side is gone.
+
+python -m twinloop.deploy.policy.server SOCKET_FD CHECKPOINT
+"""
+
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from twinloop.deploy.policy.wire import receive, send
+from twinloop.deploy.rehearsal.wire import WireError
+from twinloop.errors import TwinloopError, UsageError
+from twinloop.learn.brain import Brain
+
+
+def main(descriptor: int, checkpoint: str) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever drives the robot
+    link = socket.socket(fileno=descriptor)
+    try:
+        brain, digest, knows_real = load_policy(Path(checkpoint))
+    except TwinloopError as error:
+        send(link, {"error": str(error), "kind": type(error).__name__})
+        return
+    serve(link, brain, digest=digest, knows_real=knows_real)
+
+
+def load_policy(path: Path) -> tuple[Brain, str, bool]:
+    """(brain, digest of its card, was it shown real data) of a checkpoint's folder or an ONNX file."""
+    if path.suffix == ".onnx":
+        from twinloop.learn.onnx_brain import OnnxBrain
+
+        brain = OnnxBrain(path)
+        return brain, brain.card_digest, brain.knows_real
+    from twinloop.learn.card import read_card
+
+    card = read_card(path)
+    try:
+        import torch
+    except ImportError:
+        raise UsageError(
+            f"{path}: needs torch: pip install 'twinloop[learn]'; or deploy a file of `twinloop export`, which does not"
+        ) from None
+    from twinloop.learn.checkpoint import load_brain
+
+    torch.set_num_threads(1)
+    return load_brain(path), card.digest, card.knows_real
+
+
+def serve(link: socket.socket, brain: Brain, *, digest: str, knows_real: bool) -> None:
+    """Answer until nobody asks any more. What has never been shown real data is told that it is in a twin: the
+    element that says otherwise would be one it has not learnt to read."""
+    _warm_up(brain)
+    facts = {
+        "space": brain.space.to_json(), "horizon": brain.horizon, "executed": brain.executed,
+        "digest": digest, "knows_real": knows_real,
+    }  # fmt: skip
+    try:
+        send(link, facts)
+        while True:
+            message, arrays = receive(link)
+            noise = arrays.pop("noise")
+            chunks = brain.chunks(
+                {name: values[None] for name, values in arrays.items()},
+                instructions=[str(message["instruction"])], real=knows_real, noise=noise[None],
+            )  # fmt: skip
+            send(link, {"asked": message["asked"]}, {"chunk": np.asarray(chunks[0], np.float64)})
+    except WireError:
+        return
+
+
+def _warm_up(brain: Brain) -> None:
+    """The first answer takes longest; nobody should wait for it with a robot in the air."""
+    observation = {
+        feature.name: np.zeros((1, *feature.shape), np.uint8 if feature.is_picture else feature.dtype)
+        for feature in brain.space.inputs
+    }
+    noise = np.zeros((1, brain.horizon, *brain.space.action.shape), np.float32)
+    brain.chunks(observation, instructions=[""], real=False, noise=noise)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2])

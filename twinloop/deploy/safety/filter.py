@@ -1,0 +1,118 @@
+"""SafetyFilter: an action comes in, a command within the limits goes out, and why it is another one.
+
+It is the only way to the motors: whoever commands a robot commands what comes out of here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinloop.deploy.robot import Description
+from twinloop.deploy.safety.bounds import Bounds
+from twinloop.deploy.safety.effort import eased
+from twinloop.deploy.safety.force import BackOff
+from twinloop.deploy.safety.intention import intended
+from twinloop.deploy.safety.motion import Motion
+from twinloop.deploy.safety.workspace import Tool, Workspace
+from twinloop.errors import RobotError
+from twinloop.twin.twin import Twin
+
+AT_HOME = 0.02
+"""Of a joint's range: measured that close to home, it is there, and the command that holds it is home."""
+SAME = 1e-9
+NOTICED = 0.005
+"""Of a joint's range. A network that says 80.02 mm to a hand that opens 80 mm means an open hand."""
+
+
+@dataclass(frozen=True)
+class Passed:
+    """command: what may be sent. action: what was meant, or the command where nothing that could be was said.
+    reasons: why they differ: `position`, `velocity`, `acceleration`, `effort`, `workspace`, `non_finite`, `force`."""
+
+    command: np.ndarray
+    action: np.ndarray
+    reasons: tuple[str, ...]
+
+
+class SafetyFilter:
+    """twin: of the robot, for the kinematics of its tool; not needed where the workspace is infinite."""
+
+    def __init__(self, about: Description, bounds: Bounds, twin: Twin | None):
+        self._bounds, self._home = bounds, np.array(about.home)
+        self._noticed = NOTICED * (bounds.position[:, 1] - bounds.position[:, 0])
+        self._motion = Motion(bounds, period_s=about.period_s)
+        self._workspace: Workspace | None = None
+        if np.isfinite(bounds.workspace_m).any():
+            if twin is None:
+                raise RobotError(
+                    f"{about.id}: its workspace is limited, and no model of a {about.robot} is known to tell where "
+                    "its tool is; a package can add one (docs/extending.md)"
+                )
+            joints = (*twin.robot.arm_joints, "gripper")
+            if about.joints != joints:
+                raise RobotError(f"{about.id}: has the joints {', '.join(about.joints)}; its model {', '.join(joints)}")
+            self._workspace = Workspace(bounds.workspace_m, Tool(twin))
+        arm = bounds.effort[: len(twin.arm_joints)] if twin is not None else bounds.effort[:-1]
+        self._back_off = BackOff(arm_effort=arm, force_n=bounds.force_n, period_s=about.period_s)
+
+    def begin(self, measured: np.ndarray) -> None:
+        """At rest where the robot is: at the beginning of an episode, and after every stop."""
+        span = self._bounds.position[:, 1] - self._bounds.position[:, 0]
+        near = np.abs(measured - self._home) < AT_HOME * span
+        self._motion.begin(self._home if near.all() else measured)
+        self._back_off.begin()
+        if self._workspace is not None:
+            self._workspace.begin(self._motion.position)
+
+    @property
+    def hopeless(self) -> bool:
+        """It has backed off from a force that did not go away."""
+        return self._back_off.hopeless
+
+    def pass_on(self, action: object, readings: Mapping[str, np.ndarray] | None = None) -> Passed:
+        """action: whatever a policy says; None holds. readings: the features of this period."""
+        motion, reasons = self._motion, []
+        effort, force_n = _measured(readings or {})
+        meant = None if action is None else intended(action, len(self._home))
+        if meant is None and action is not None:
+            reasons.append("non_finite")
+        if self._back_off.look(effort, force_n):
+            reasons.append("force")
+            target = self._back_off.back()
+        else:
+            target = meant
+        if target is None:
+            wish = at_once = motion.rest()
+        else:
+            within = motion.within(target)
+            if (np.abs(within - target) > self._noticed).any():
+                reasons.append("position")
+            wish, at_once = motion.chase(within)
+            if motion.faster_than_allowed(at_once).any():
+                reasons.append("velocity")
+        light = eased(wish, effort, self._bounds.effort)
+        if (light != wish).any():
+            reasons.append("effort")
+        velocity = motion.possible(light)
+        # Whatever else keeps a joint from being there at the end of the period is its inertia.
+        if target is not None and np.abs(velocity - at_once).max() > SAME and not {"velocity", "effort"} & {*reasons}:
+            reasons.append("acceleration")
+        if self._workspace is not None:
+            velocity, fits = self._workspace.allowed(motion, velocity)
+            if not fits:
+                reasons.append("workspace")
+        command = motion.move(velocity)
+        if self._workspace is not None:
+            self._workspace.passed(command)
+        self._back_off.sent(command)
+        return Passed(command, command if meant is None else meant, tuple(reasons))
+
+
+def _measured(readings: Mapping[str, np.ndarray]) -> tuple[np.ndarray | None, float | None]:
+    """(effort of the joints, force at the wrist), of a robot that measures them."""
+    effort, wrench = readings.get("observation.effort"), readings.get("observation.force_torque")
+    return (
+        None if effort is None else np.asarray(effort, float),
+        None if wrench is None else float(np.linalg.norm(np.asarray(wrench, float)[:3])),
+    )

@@ -1,0 +1,153 @@
+"""A session: policies take turns on a robot, scene by scene, and every episode is committed to a runlog as it ends."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from twinloop.deploy.crew import DeployConfig, Job, Turn, bounds_for, fly
+from twinloop.deploy.episode_log import EpisodeLog
+from twinloop.deploy.estop import EStop, stop_file_of
+from twinloop.deploy.policy.client import OWN, PolicyProcess
+from twinloop.deploy.policy.facts import PolicyFacts
+from twinloop.deploy.robot import LiveRobot
+from twinloop.deploy.robots import SEVERAL, robot_named
+from twinloop.deploy.runlog import Runlog
+from twinloop.deploy.tally import Tally, tally
+from twinloop.errors import UsageError, nearest
+from twinloop.fleet.local import run_local
+from twinloop.randomize.draw import episode_rng
+from twinloop.twin.tasks import tasks
+from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
+
+AGAIN = ("interrupted",)
+"""An episode that whoever runs it broke off says nothing of the policy: its turn comes again."""
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """path, digest: of the runlog. tallies: one a policy, over all turns of this session, earlier ones included.
+    fresh: episodes that ran now. stopped: why it ended early, or ""."""
+
+    path: Path
+    digest: str
+    robot: str
+    tallies: tuple[Tally, ...]
+    planned: int
+    fresh: int
+    stopped: str = ""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a session is. done, planned: turns. last: the episode that has just ended."""
+
+    done: int
+    planned: int
+    successes: int
+    aborted: int
+    last: EpisodeLog | None = None
+
+
+def deploy(
+    policies: Mapping[str, Path],
+    robot: str | LiveRobot,
+    out: Path,
+    *,
+    episodes: int,
+    first: int = 0,
+    config: DeployConfig = DeployConfig(),  # noqa: B008
+    stop_file: Path | None = None,
+    workers: int = 1,
+    attended: bool = False,
+    task: str = PICK_AND_PLACE.name,
+    on_progress: Callable[[Standing], None] = lambda _: None,
+    program: tuple[str, ...] = OWN,
+) -> Deployed:
+    """Let each policy (arm -> checkpoint) act in the scenes from `first` to `first + episodes`, and log it in `out`.
+
+    Several take turns in an order that is drawn anew for each scene, so that what drifts during a session hits all
+    alike. Called again it goes on: turns that are in the log already are not taken again.
+    """
+    name = robot if isinstance(robot, str) else ""
+    if workers > 1 and name.partition(":")[0] not in SEVERAL:
+        valid = ", ".join(SEVERAL)
+        raise UsageError(f"--workers {workers}: there is one {name or 'robot'}; only {valid} can be had more than once")
+    if task not in tasks():
+        raise UsageError(f"--task {task!r}: {nearest(task, tasks())}")
+    live = robot_named(robot) if isinstance(robot, str) else robot
+    processes = {arm: PolicyProcess(path, program=program) for arm, path in policies.items()}
+    try:
+        facts = {arm: process.known() for arm, process in processes.items()}
+        about = live.connect()
+        latch = stop_file or stop_file_of(about.id)
+        job = Job(live, processes, config, latch, about, attended, task, program)
+        EStop(job.stop_file).refuse()
+        # What is refused is refused before anything is written.
+        bounds_for(about, config)
+        for each in facts.values():
+            each.refuse_misfit(about)
+        phases = (phase.name for phase in tasks()[task].phases)
+        with Runlog.open(out, about, task=task, phases=phases) as runlog:
+            if workers > 1:
+                live.close()  # each worker has one of its own
+                job = replace(job, robot=name, policies=policies, about=None)
+            return _session(job, runlog, facts, episodes, first, workers, about.id, on_progress)
+    finally:
+        for process in processes.values():
+            process.end()
+        live.close()
+
+
+def _session(
+    job: Job,
+    runlog: Runlog,
+    facts: Mapping[str, PolicyFacts],
+    episodes: int,
+    first: int,
+    workers: int,
+    robot_id: str,
+    on_progress: Callable[[Standing], None],
+) -> Deployed:
+    turns = _turns(job, episodes, first)
+    planned = set(turns)
+    rows = [row for row in runlog.attempts().to_pylist() if _turn(row, facts) in planned]
+    done = {_turn(row, facts) for row in rows if row["failure"] not in AGAIN}
+    left = [turn for turn in turns if turn not in done]
+    successes, aborted = (sum(row["outcome"] == word for row in rows) for word in ("success", "aborted"))
+    count, fresh, stopped = len(turns) - len(left), 0, ""
+    on_progress(Standing(count, len(turns), successes, aborted))
+    for _, log in run_local(fly, job, left, workers=workers) if left else ():
+        runlog.add(log)
+        fresh += 1
+        if log.failure in (*AGAIN, "e_stop"):
+            stopped = log.outcome_detail
+        count += log.failure not in AGAIN
+        successes += log.outcome == "success"
+        aborted += log.outcome == "aborted"
+        on_progress(Standing(count, len(turns), successes, aborted, log))
+    if count == len(turns):
+        stopped = ""
+    elif not stopped and EStop(job.stop_file).latched:
+        stopped = f"e-stop: {EStop(job.stop_file).reason()}"
+    digest = runlog.finish()
+    rows = [
+        row for row in runlog.attempts().to_pylist() if _turn(row, facts) in planned and row["failure"] not in AGAIN
+    ]
+    of_arms = [[row for row in rows if row["arm"] == arm] for arm in job.policies]
+    tallies = tuple(tally(each) for each in of_arms if each)
+    return Deployed(runlog.path, digest, robot_id, tallies, len(turns), fresh, stopped)
+
+
+def _turns(job: Job, episodes: int, first: int) -> list[Turn]:
+    arms = list(job.policies)
+    turns = []
+    for scene in range(first, first + episodes):
+        order = episode_rng(job.config.seed, scene, stream="arms").permutation(len(arms))
+        turns += [(scene, arms[place]) for place in order]
+    return turns
+
+
+def _turn(row: Mapping, facts: Mapping[str, PolicyFacts]) -> Turn | None:
+    """The turn that a row of the log is, if it is one of these policies'."""
+    arm = str(row["arm"])
+    return (int(row["scene"]), arm) if arm in facts and row["checkpoint"] == facts[arm].digest else None

@@ -1,0 +1,249 @@
+"""Two datasets side by side: what they hold, how it is distributed, how joints follow, how noisy and how it looks."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from twinloop.curate.quality import Take
+from twinloop.curate.verdict import ACCEPTED
+from twinloop.dataset import Dataset
+from twinloop.dataset.ingest.units import factor, spelled
+from twinloop.dataset.layout import SHARDS
+from twinloop.dataset.parquet import to_numpy
+from twinloop.dataset.pictures import video_file
+from twinloop.dataset.review import takes
+from twinloop.dataset.video import read_frames
+from twinloop.diagnose.signals import (
+    Appearance,
+    Distance,
+    Motion,
+    Noise,
+    Response,
+    Tracking,
+    appearance,
+    distance,
+    motion,
+    noise_floor,
+    response,
+    tracking,
+)
+from twinloop.diagnose.signals.response import Hold
+from twinloop.errors import DatasetError
+
+MOST_EPISODES = 200
+MOST_RESPONSE_ROWS = 3000
+FILMED_EPISODES, FILMED_FRAMES = 6, 4
+NOT_COMPARED = ("observation.environment_state",)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two. read: episodes that were looked at, of `episodes` that are accepted, or stored if none is."""
+
+    path: str
+    name: str
+    source: str
+    robot: str
+    rate_hz: float
+    measured_hz: float
+    episodes: int
+    read: int
+    seconds: float
+    features: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ChannelComparison:
+    """unit: that of the first side, to which the second was converted. caution: what to know before believing it.
+    tracking, response: of a channel that has commands; first ours, then theirs. None where there are none."""
+
+    channel: str
+    unit: str
+    caution: str
+    distance: Distance
+    motion: tuple[Motion, Motion]
+    noise: tuple[Noise, Noise]
+    tracking: tuple[Tracking, Tracking] | None
+    response: tuple[Response, Response] | None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class DatasetComparison:
+    """unmatched: channel or camera -> why it is not compared. samples: channel -> a few hundred values of each side."""
+
+    ours: Side
+    theirs: Side
+    channels: tuple[ChannelComparison, ...]
+    cameras: Mapping[str, tuple[Appearance, Appearance]]
+    unmatched: Mapping[str, str]
+    samples: Mapping[str, tuple[np.ndarray, np.ndarray]]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "ours": asdict(self.ours),
+            "theirs": asdict(self.theirs),
+            "channels": [each.to_json() for each in self.channels],
+            "cameras": {name: [side.to_json() for side in both] for name, both in self.cameras.items()},
+            "unmatched": dict(self.unmatched),
+        }
+
+
+def compare_datasets(
+    ours: Path | str,
+    theirs: Path | str,
+    *,
+    seed: int,
+    hold: Hold = "held",
+    on_channel: Callable[[int, int], None] = lambda _done, _total: None,
+) -> DatasetComparison:
+    datasets = Dataset.open(ours), Dataset.open(theirs)
+    read = [_takes(each) for each in datasets]
+    sides = [_side(dataset, found) for dataset, found in zip(datasets, read, strict=True)]
+    matched, unmatched = _match(read[0][0], read[1][0])
+    channels, samples = [], {}
+    for done, (name, (scale, caution)) in enumerate(matched.items()):
+        ours_values = [_values(take, name) for take in read[0]]
+        theirs_values = [_values(take, name) * scale for take in read[1]]
+        told = [_pairs(found, name, by) for found, by in zip(read, (1.0, scale), strict=True)]
+        rates = [side.measured_hz for side in sides]
+        follows = follow = None
+        if all(told):
+            follows = tracking(told[0]), tracking(told[1])
+            follow = tuple(
+                response(_some(pairs), rate_hz=rate, seed=seed, hold=hold)
+                for pairs, rate in zip(told, rates, strict=True)
+            )
+        channels.append(
+            ChannelComparison(
+                channel=name,
+                unit=_unit(read[0][0], name),
+                caution=caution,
+                distance=distance(ours_values, theirs_values, seed=seed),
+                motion=(motion(ours_values, rate_hz=rates[0]), motion(theirs_values, rate_hz=rates[1])),
+                noise=(noise_floor(ours_values, rate_hz=rates[0]), noise_floor(theirs_values, rate_hz=rates[1])),
+                tracking=follows,
+                response=None if follow is None else (follow[0], follow[1]),
+            )
+        )
+        samples[name] = _sample(ours_values), _sample(theirs_values)
+        on_channel(done + 1, len(matched))
+    cameras, unseen = _cameras(*datasets)
+    return DatasetComparison(sides[0], sides[1], tuple(channels), cameras, {**unmatched, **unseen}, samples)
+
+
+def _takes(dataset: Dataset) -> list[Take]:
+    """Accepted episodes, or all where none is, spread over the dataset, as many as memory should hold."""
+    attempts = dataset.attempts()
+    if not dataset.stored:
+        raise DatasetError(f"{dataset.path}: has no episode with rows to compare")
+    rows = zip(
+        attempts["attempt"].to_pylist(), attempts["length"].to_pylist(), attempts["verdict"].to_pylist(), strict=True
+    )
+    stored = [(attempt, verdict) for attempt, length, verdict in rows if length]
+    good = [attempt for attempt, verdict in stored if verdict == ACCEPTED] or [attempt for attempt, _ in stored]
+    places = np.unique(np.linspace(0, len(good) - 1, min(len(good), MOST_EPISODES)).round().astype(int))
+    wanted = {good[place] for place in places}
+    return [take for take in takes(dataset) if take.attempt in wanted]
+
+
+def _side(dataset: Dataset, found: list[Take]) -> Side:
+    header = dataset.header
+    verdicts = dataset.attempts()["verdict"].to_pylist()
+    clocks = [take.time_s for take in found if take.time_s is not None and take.rows > 2]
+    measured = (
+        1 / float(np.median(np.concatenate([np.diff(clock) for clock in clocks]))) if clocks else float(header.fps)
+    )
+    features = {
+        each.name: f"{each.dtype} {'×'.join(map(str, each.shape))} {each.unit}".strip() for each in header.features
+    }
+    return Side(
+        path=dataset.path.name, name=header.name, source=header.source, robot=header.robot, rate_hz=float(header.fps),
+        measured_hz=measured if np.isfinite(measured) and measured > 0 else float(header.fps),
+        episodes=verdicts.count(ACCEPTED) or dataset.stored, read=len(found),
+        seconds=sum(take.rows for take in found) / float(header.fps), features=features,
+    )  # fmt: skip
+
+
+def _match(ours: Take, theirs: Take) -> tuple[dict[str, tuple[float, str]], dict[str, str]]:
+    """Channels with one name and one quantity: name -> (their unit in ours, a caution); and why others are not."""
+    mine = {each.name: each for each in ours.channels if each.feature not in NOT_COMPARED}
+    other = {each.name: each for each in theirs.channels if each.feature not in NOT_COMPARED}
+    matched, unmatched = {}, {}
+    for name, channel in mine.items():
+        if name not in other:
+            unmatched[name] = "only the first has it"
+            continue
+        units = spelled(channel.unit), spelled(other[name].unit)
+        size = factor(units[1], units[0])
+        if units[0] == units[1]:
+            matched[name] = (
+                1.0,
+                "" if units[0] or not name.startswith(("action", "observation")) else "no unit is declared",
+            )
+        elif not all(units):
+            known, unknown = ("first", "second") if units[0] else ("second", "first")
+            matched[name] = 1.0, f"only the {known} declares a unit; the {unknown} is taken to have the same"
+        elif size is not None:
+            matched[name] = size, f"converted from {units[1]} to {units[0]}"
+        else:
+            unmatched[name] = f"{units[0]} cannot be compared with {units[1]}"
+    unmatched |= {name: "only the second has it" for name in other if name not in mine}
+    return matched, unmatched
+
+
+def _values(take: Take, name: str) -> np.ndarray:
+    return next(each.values for each in take.channels if each.name == name)
+
+
+def _unit(take: Take, name: str) -> str:
+    return next(each.unit for each in take.channels if each.name == name)
+
+
+def _pairs(found: list[Take], name: str, scale: float) -> list[tuple[np.ndarray, np.ndarray]]:
+    out = []
+    for take in found:
+        pair = next((each for each in take.pairs if each.measured.name == name), None)
+        if pair is not None:
+            out.append((pair.command.values * scale, pair.measured.values * scale))
+    return out
+
+
+def _some(pairs: list[tuple[np.ndarray, np.ndarray]]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Those that move most, up to a number of rows: more say the same and take longer."""
+    ordered = sorted(pairs, key=lambda pair: -float(np.abs(np.diff(pair[0])).mean()) if len(pair[0]) > 1 else 0.0)
+    rows = np.cumsum([len(command) for command, _ in ordered])
+    return ordered[: max(1, int(np.searchsorted(rows, MOST_RESPONSE_ROWS)) + 1)]
+
+
+def _sample(values: list[np.ndarray]) -> np.ndarray:
+    whole = np.concatenate(values)
+    return whole[np.linspace(0, len(whole) - 1, min(len(whole), 4000)).astype(int)]
+
+
+def _cameras(ours: Dataset, theirs: Dataset) -> tuple[dict[str, tuple[Appearance, Appearance]], dict[str, str]]:
+    names = [{each.name for each in side.header.pictures if each.dtype == "video"} for side in (ours, theirs)]
+    found, unseen = {}, {}
+    for name in sorted(names[0] & names[1]):
+        looks = [appearance(_pictures(side, name)) for side in (ours, theirs)]
+        if looks[0] is not None and looks[1] is not None:
+            found[name] = looks[0], looks[1]
+    unseen |= dict.fromkeys(names[0] - names[1], "only the first has this camera")
+    unseen |= dict.fromkeys(names[1] - names[0], "only the second has this camera")
+    return found, unseen
+
+
+def _pictures(dataset: Dataset, name: str) -> Iterator[np.ndarray]:
+    feature = dataset.header.feature(name)
+    entries = [entry for entry in dataset.entries if entry.frames]
+    for place in np.unique(np.linspace(0, len(entries) - 1, FILMED_EPISODES).round().astype(int)):
+        entry = entries[place]
+        length = int(to_numpy(dataset.episodes(entry, ["length"])["length"]).sum())
+        path = dataset.path / SHARDS / entry.name / video_file(feature)
+        for frame in np.unique(np.linspace(0, length - 1, FILMED_FRAMES).round().astype(int)):
+            yield read_frames(path, feature, int(frame), int(frame) + 1, fps=dataset.header.fps)[0]

@@ -1,0 +1,26 @@
+"""Estimators of what a signal tells: how late and how slowly it follows, how noisy it is, how it is distributed.
+
+Each is a function of arrays, with an uncertainty and with "cannot tell" where the data does not say.
+"""
+
+from twinloop.diagnose.signals.distance import Distance, distance
+from twinloop.diagnose.signals.motion import Motion, motion
+from twinloop.diagnose.signals.noise import Noise, noise_floor
+from twinloop.diagnose.signals.pictures import Appearance, appearance
+from twinloop.diagnose.signals.response import Response, response
+from twinloop.diagnose.signals.tracking import Tracking, tracking
+
+__all__ = [
+    "Appearance",
+    "Distance",
+    "Motion",
+    "Noise",
+    "Response",
+    "Tracking",
+    "appearance",
+    "distance",
+    "motion",
+    "noise_floor",
+    "response",
+    "tracking",
+]

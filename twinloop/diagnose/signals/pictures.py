@@ -1,0 +1,43 @@
+"""What pictures look like in a few numbers: bright, contrasty, coloured, sharp."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Appearance:
+    """Of RGB pictures, each in 0..1: brightness (mean luma), contrast (its deviation), saturation, mean red, green and
+    blue, sharpness (mean step between neighbouring pixels' luma). between: deviation of brightness over pictures."""
+
+    brightness: float
+    contrast: float
+    saturation: float
+    red: float
+    green: float
+    blue: float
+    sharpness: float
+    between: float
+    pictures: int
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def appearance(pictures: Iterable[np.ndarray]) -> Appearance | None:
+    """Of (height, width, 3) uint8 pictures, one at a time; None of none."""
+    rows = []
+    for picture in pictures:
+        colour = picture.astype(np.float32) / 255
+        luma = colour @ np.array([0.299, 0.587, 0.114], np.float32)
+        high, low = colour.max(axis=2), colour.min(axis=2)
+        saturation = float(np.mean((high - low) / np.maximum(high, 1e-3)))
+        step = float(np.abs(np.diff(luma, axis=1)).mean() + np.abs(np.diff(luma, axis=0)).mean()) / 2
+        rows.append([float(luma.mean()), float(luma.std()), saturation, *colour.mean(axis=(0, 1)).tolist(), step])
+    if not rows:
+        return None
+    table = np.array(rows)
+    mean = table.mean(axis=0).tolist()
+    return Appearance(*mean, between=float(table[:, 0].std()), pictures=len(rows))

@@ -1,0 +1,215 @@
+"""How late and how slowly a joint follows its command: dead time and a first-order lag.
+
+    τ dy/dt = g u(t - θ) - y,    u held between rows
+
+For each dead time θ and lag τ of a grid the response to the recorded commands is computed exactly, fractions of a row
+included, and compared with what was measured. Both are taken as increments over a tenth of a second, so that neither
+gravity nor an offset counts. The best pair is refined between grid points; its interval is a bootstrap over stretches
+of a few seconds, which keeps what is correlated together.
+
+A log holds commands at the times they were given, and a drive keeps the last one until the next: hence `held`. Where
+the command was a continuous motion that was only sampled, `linear` is right, and the dead time is half a period more.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+Hold = Literal["held", "linear"]
+Episodes = Sequence[tuple[np.ndarray, np.ndarray]]
+
+LONGEST_DELAY_S = 0.5
+LONGEST_LAG_S = 1.0
+INCREMENT_S = 0.12
+STRETCH_S = 3.0
+LEAST_ROWS = 60
+LEAST_EXPLAINED = 0.5
+BOOTSTRAPS = 200
+FINEST_S = 0.001
+WIDEST_S = 0.08  # an interval wider than this tells nothing
+
+
+@dataclass(frozen=True)
+class Response:
+    """Seconds, each with a 95 % interval. total_s: dead time and lag together, how far behind a slow motion is; known
+    better than its parts. gain: how far it goes of what it is told. explained: share of the motion that this accounts
+    for. unknown: why nothing can be told, else ""."""
+
+    delay_s: float
+    delay_interval_s: tuple[float, float]
+    lag_s: float
+    lag_interval_s: tuple[float, float]
+    total_s: float
+    total_interval_s: tuple[float, float]
+    gain: float
+    explained: float
+    unknown: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def response(episodes: Episodes, *, rate_hz: float, seed: int, hold: Hold = "held") -> Response:
+    """Of (command, measured) pairs of arrays (rows,), one an episode, in one unit."""
+    stretches = _stretches(episodes, rate_hz)
+    if not stretches:
+        return _unknown("too few rows with motion in them")
+    step = max(0.004, 0.25 / rate_hz)
+    delays = np.arange(0.0, LONGEST_DELAY_S + 1e-9, step)
+    lags = np.concatenate([[0.0], np.geomspace(0.004, LONGEST_LAG_S, 15)])
+    row, column = _best(_sums(stretches, delays, lags, rate_hz, hold).sum(axis=2))
+    # Finer around the best, twice: the valley between dead time and lag is narrow and slants.
+    delays = _around(delays[row], 2 * step, 13)
+    lags = np.unique(
+        np.concatenate([[0.0] if lags[column] < 0.01 else [], np.linspace(0.55, 1.6, 14) * max(lags[column], 0.004)])
+    )
+    wide = _sums(stretches, delays, lags, rate_hz, hold)
+    row, column = _best(wide.sum(axis=2))
+    near = [_around(delays[row], step / 2, 9), _around(lags[column], 1.5 * float(np.diff(lags).max()), 11)]
+    whole = _sums(stretches, near[0], near[1], rate_hz, hold).sum(axis=2)
+    place = _best(whole)
+    delay, lag = _refined(whole, near[0], near[1])
+    xx, xy, yy = whole[place]
+    explained = float(xy**2 / (xx * yy)) if xx > 0 and yy > 0 else 0.0
+    rng = np.random.default_rng(seed)
+    count = wide.shape[2]
+    drawn = np.array([
+        _refined(wide[:, :, rng.integers(count, size=count)].sum(axis=2), delays, lags) for _ in range(BOOTSTRAPS)
+    ])  # fmt: skip
+    ends = drawn - np.median(drawn, axis=0) + (delay, lag)
+    intervals = [_interval(ends[:, 0], delay), _interval(ends[:, 1], lag), _interval(ends.sum(axis=1), delay + lag)]
+    if hold == "held" and lag < 0.15 / rate_hz:
+        # Without a lag every dead time within one period gives the same rows.
+        first, last = (np.ceil(delay * rate_hz) - 1) / rate_hz, np.ceil(delay * rate_hz) / rate_hz
+        delay = float(max(first + last, 0.0) / 2)
+        ends = (max(0.0, float(first)), float(last))
+        intervals = [
+            (min(low, ends[0]), max(high, ends[1])) if at != 1 else (low, high)
+            for at, (low, high) in enumerate(intervals)
+        ]
+    unknown = ""
+    if explained < LEAST_EXPLAINED:
+        unknown = f"a delayed lag explains {100 * explained:.0f} % of the motion: it does not follow these commands"
+    elif intervals[2][1] - intervals[2][0] > WIDEST_S:
+        unknown = "the motion does not tell early from late"
+    elif delay >= LONGEST_DELAY_S - step:
+        unknown = f"it follows by {LONGEST_DELAY_S:g} s or more, or not at all"
+    return Response(
+        delay_s=delay, delay_interval_s=intervals[0], lag_s=lag, lag_interval_s=intervals[1], total_s=delay + lag,
+        total_interval_s=intervals[2], gain=float(xy / xx) if xx > 0 else float("nan"), explained=explained,
+        unknown=unknown,
+    )  # fmt: skip
+
+
+def simulate(command: np.ndarray, delay_s: float, lag_s: float, *, rate_hz: float, hold: Hold = "held") -> np.ndarray:
+    """What a joint with that dead time and lag would measure at every row, from rest at its first command."""
+    from scipy.signal import lfilter
+
+    period = 1 / rate_hz
+    if hold == "linear":
+        rows = np.arange(len(command)) - delay_s * rate_hz
+        late = np.interp(rows, np.arange(len(command)), command)
+        if lag_s <= 0:
+            return late
+        # Exact for an input that is straight between rows.
+        decay = np.exp(-period / lag_s)
+        ramp = lag_s / period * (1 - decay)
+        return lfilter([1 - ramp, ramp - decay], [1, -decay], late, zi=[ramp * late[0]])[0]
+    whole, part = divmod(delay_s * rate_hz, 1.0)
+    early = _shifted(command, int(whole) + 1)  # held into this row for the first `part` of it
+    earlier = _shifted(command, int(whole) + 2)
+    if lag_s <= 0:
+        return earlier if part > 0 else early
+    decay, rest = np.exp(-period / lag_s), np.exp(-(1 - part) * period / lag_s)
+    driven = (1 - rest) * early + (rest - decay) * earlier
+    return lfilter([1.0], [1, -decay], driven, zi=[decay * command[0]])[0]
+
+
+def _shifted(values: np.ndarray, rows: int) -> np.ndarray:
+    rows = min(rows, len(values))
+    return np.concatenate([np.full(rows, values[0]), values[: len(values) - rows]])
+
+
+def _stretches(episodes: Episodes, rate_hz: float) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """(command, measured, stretch of each row) of the episodes in which the command moves."""
+    out, number = [], 0
+    for command, measured in episodes:
+        if len(command) < LEAST_ROWS / 2 or not np.isfinite(command).all() or not np.isfinite(measured).all():
+            continue
+        labels = number + np.arange(len(command)) // max(1, round(STRETCH_S * rate_hz))
+        number = int(labels[-1]) + 1
+        out.append((command.astype(np.float64), measured.astype(np.float64), labels))
+    total = sum(len(command) for command, _, _ in out)
+    moved = sum(int((np.diff(command) != 0).sum()) for command, _, _ in out)
+    alive = any(np.ptp(measured) > 0 for _, measured, _ in out)
+    return out if total >= LEAST_ROWS and moved >= LEAST_ROWS / 6 and alive else []
+
+
+def _sums(stretches, delays: np.ndarray, lags: np.ndarray, rate_hz: float, hold: Hold) -> np.ndarray:
+    """(delays, lags, stretches, 3): sums of x², x y and y² of increments, x computed and y measured."""
+    apart = max(1, round(INCREMENT_S * rate_hz))
+    count = int(stretches[-1][2][-1]) + 1
+    out = np.zeros((len(delays), len(lags), count, 3))
+    for command, measured, labels in stretches:
+        if len(command) <= 2 * apart:
+            continue
+        # The first moments depend on what was commanded before the log began.
+        begin = min(len(command) // 4, round(0.3 * rate_hz))
+        y, where = (measured[apart:] - measured[:-apart])[begin:], labels[apart:][begin:]
+        yy = np.bincount(where, y * y, minlength=count)
+        for row, delay in enumerate(delays):
+            for column, lag in enumerate(lags):
+                made = simulate(command, delay, lag, rate_hz=rate_hz, hold=hold)
+                x = (made[apart:] - made[:-apart])[begin:]
+                out[row, column, :, 0] += np.bincount(where, x * x, minlength=count)
+                out[row, column, :, 1] += np.bincount(where, x * y, minlength=count)
+                out[row, column, :, 2] += yy
+    return out
+
+
+def _left(sums: np.ndarray) -> np.ndarray:
+    """(delays, lags) what no gain explains, as a share of what was measured."""
+    xx, xy, yy = np.moveaxis(sums, -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        left = 1 - np.maximum(xy, 0) ** 2 / (xx * yy)
+    return np.where(np.isfinite(left), left, 1.0)
+
+
+def _best(sums: np.ndarray) -> tuple[int, int]:
+    row, column = np.unravel_index(int(_left(sums).argmin()), sums.shape[:2])
+    return int(row), int(column)
+
+
+def _refined(sums: np.ndarray, delays: np.ndarray, lags: np.ndarray) -> tuple[float, float]:
+    """The lowest point between grid points: a parabola through the neighbours, in each direction."""
+    left = _left(sums)
+    row, column = np.unravel_index(int(left.argmin()), left.shape)
+    return _vertex(delays, left[:, column], int(row)), _vertex(lags, left[row], int(column))
+
+
+def _vertex(places: np.ndarray, values: np.ndarray, at: int) -> float:
+    if not 0 < at < len(places) - 1:
+        return float(places[at])
+    (a, b, c), (fa, fb, fc) = places[at - 1 : at + 2], values[at - 1 : at + 2]
+    below = (b - a) * (fb - fc) - (b - c) * (fb - fa)
+    if below == 0:
+        return float(b)
+    vertex = b - 0.5 * ((b - a) ** 2 * (fb - fc) - (b - c) ** 2 * (fb - fa)) / below
+    return float(np.clip(vertex, a, c))
+
+
+def _around(centre: float, reach: float, points: int) -> np.ndarray:
+    return np.unique(np.maximum(np.linspace(centre - reach, centre + reach, points), 0.0))
+
+
+def _interval(drawn: np.ndarray, value: float) -> tuple[float, float]:
+    """Never narrower than the model is true: commands do not act at exactly the same moment of every period."""
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return max(0.0, float(min(low, value - FINEST_S))), float(max(high, value + FINEST_S))
+
+
+def _unknown(why: str) -> Response:
+    nowhere, nan = (float("nan"), float("nan")), float("nan")
+    return Response(nan, nowhere, nan, nowhere, nan, nowhere, nan, 0.0, why)

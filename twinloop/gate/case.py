@@ -1,0 +1,164 @@
+"""Case: everything one decision is made on: a checkpoint, the rules, and what was shown for it, now or ever."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from twinloop.errors import RegistryError, TwinloopError
+from twinloop.gate.real import RealEpisodes, Runlog, in_utc, joined, load_runlog, require_shown
+from twinloop.gate.registry import Registry
+from twinloop.gate.rules.config import RulesConfig
+from twinloop.gate.shown import ShownEvaluation, TrainingData, TwinRate, by_twin, show_evaluation, training_data
+from twinloop.gate.store import Pinned, pinned_evaluation
+from twinloop.gate.twins import TwinTrust, twins_of
+
+AGAINST = "against"
+"""The folder in an evaluation's where `twinloop evaluate --against` puts the other policy's."""
+
+
+@dataclass(frozen=True)
+class Canary:
+    """What the trials on the robot are limited to. speed: share of the robot's own."""
+
+    robot: str
+    speed: float
+    episodes: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """evaluations: of the checkpoint; rivals: of the live policy. troubles: what was shown and cannot be believed.
+    folders: where training data is looked for. human_ready: somebody affirmed it."""
+
+    registry: Registry
+    checkpoint: Pinned
+    rules: RulesConfig
+    evaluations: tuple[ShownEvaluation, ...]
+    rivals: tuple[ShownEvaluation, ...]
+    runlogs: tuple[Runlog, ...]
+    troubles: tuple[str, ...]
+    folders: tuple[Path, ...] = ()
+    human_ready: bool = False
+    canary: Canary | None = None
+    trust: Mapping[str, TwinTrust] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        return self.checkpoint.digest
+
+    @property
+    def incumbent(self) -> str:
+        """The live policy, if it is another."""
+        live = self.registry.production
+        return "" if live == self.digest else live
+
+    @cached_property
+    def twins(self) -> tuple[TwinRate, ...]:
+        return by_twin(self.evaluations)
+
+    @cached_property
+    def episodes(self) -> RealEpisodes:
+        """Since it was last rolled back from, if it was."""
+        found = joined(self.runlogs)
+        left = self.registry.standing.left.get(self.digest)
+        return found if left is None else found.take(found.recorded_at > in_utc(left))
+
+    @cached_property
+    def data(self) -> tuple[TrainingData, ...]:
+        return training_data(self.checkpoint.card, self.folders)
+
+
+def case_of(
+    registry: Registry,
+    checkpoint: Pinned,
+    rules: RulesConfig,
+    *,
+    evaluations: Sequence[Path] = (),
+    runlogs: Sequence[Path] = (),
+    folders: Sequence[Path] = (),
+    human_ready: bool = False,
+    canary: Canary | None = None,
+) -> Case:
+    """Read what is shown now and all that was shown before; what cannot be believed is a trouble, not an absence."""
+    troubles: list[str] = []
+    shown = list(_evaluations(registry, checkpoint.digest, evaluations, troubles))
+    logs = tuple(_runlogs(registry, checkpoint, runlogs, troubles))
+    live = registry.production
+    trust = twins_of(registry, rules.canary, shown=[each.to_json() for each in (*shown, *logs)])
+    return Case(
+        registry=registry,
+        checkpoint=checkpoint,
+        rules=rules,
+        evaluations=tuple(each for each in shown if each.checkpoint == checkpoint.digest),
+        rivals=tuple(each for each in shown if each.checkpoint == live and live != checkpoint.digest),
+        runlogs=logs,
+        troubles=tuple(dict.fromkeys(troubles)),
+        folders=tuple(folders),
+        human_ready=human_ready,
+        canary=canary,
+        trust=trust,
+    )
+
+
+def _evaluations(
+    registry: Registry, digest: str, given: Sequence[Path], troubles: list[str]
+) -> Sequence[ShownEvaluation]:
+    found: dict[str, ShownEvaluation] = {}
+    live = registry.production
+    for folder in given:
+        for place in (folder, folder / AGAINST):
+            if place != folder and not place.is_dir():
+                continue
+            try:
+                each = show_evaluation(place)
+                if each.checkpoint not in (digest, live):
+                    who = f"is of checkpoint {each.checkpoint[:12]}..., not of {digest[:12]}..."
+                    if place == folder:
+                        raise RegistryError(f"{place}: {who}; evaluate this one")
+                    continue
+                found[each.digest] = each
+            except (TwinloopError, ValueError, TypeError) as error:
+                troubles.append(str(error))
+    for owner in (digest, live):
+        for entry in registry.standing.shown.get(owner, ()) if owner else ():
+            if entry.get("kind") == "evaluation" and entry["digest"] not in found:
+                try:
+                    each = show_evaluation(pinned_evaluation(registry.path, str(entry["digest"])))
+                    found[each.digest] = each
+                except (TwinloopError, ValueError, TypeError) as error:
+                    troubles.append(str(error))
+    return tuple(found.values())
+
+
+def _runlogs(registry: Registry, checkpoint: Pinned, given: Sequence[Path], troubles: list[str]) -> Sequence[Runlog]:
+    found: dict[Path, Runlog] = {}
+    robot = checkpoint.card.space.robot
+    before = [entry for entry in registry.standing.shown.get(checkpoint.digest, ()) if entry.get("kind") == "runlog"]
+    for path in (*given, *(Path(str(entry["path"])) for entry in before)):
+        place = path.resolve()
+        if place in found:
+            continue
+        try:
+            log = load_runlog(place)
+            if log.robot != robot:
+                raise RegistryError(f"{path}: is of a {log.robot}; this policy is for a {robot}")
+            found[place] = log
+        except (TwinloopError, ValueError, TypeError, OSError) as error:
+            troubles.append(str(error))
+    for entry in before:
+        try:
+            require_shown(Path(str(entry["path"])), attempts=int(entry["attempts"]), digest=str(entry["digest"]))
+        except (TwinloopError, ValueError, TypeError, OSError) as error:
+            troubles.append(str(error))
+    return tuple(found.values())
+
+
+def evidence_of(case: Case) -> tuple[dict[str, Any], ...]:
+    """As the ledger keeps it: everything that was looked at, with its digests."""
+    return (
+        *(each.to_json() for each in case.evaluations),
+        *(each.to_json() for each in case.rivals),
+        *(each.to_json() for each in case.runlogs),
+    )

@@ -1,0 +1,163 @@
+"""Decision: one step of one policy: every rule with what was measured, what was asked, and whether it holds."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from twinloop.curate.rates import Rate
+from twinloop.errors import UsageError
+from twinloop.gate.case import Case, evidence_of
+from twinloop.gate.ledger import Record
+from twinloop.gate.registry import Writer
+from twinloop.gate.rules import canary, robot, twin
+from twinloop.gate.rules.finding import Finding, Rule
+from twinloop.gate.sequence import arms_of, path_of_trials, plan_of
+from twinloop.gate.standing import PROMOTED, REFUSED, Stage, next_stage
+from twinloop.gate.twins import enter_twins
+
+RULES: Mapping[Stage, Callable[[Case], tuple[Rule, ...]]] = {
+    "validated": twin.rules,
+    "canary": canary.rules,
+    "production": robot.rules,
+}
+MOST_STEPS, MOST_VALUES, MOST_PARAMETERS = 2000, 12, 4
+
+
+@dataclass(frozen=True)
+class Decision:
+    """name: of the checkpoint, for people. asked: the step, `canary -> production`. figures: for the plots."""
+
+    checkpoint: str
+    name: str
+    asked: str
+    findings: tuple[Finding, ...]
+    evidence: tuple[Mapping[str, Any], ...]
+    rules: str
+    figures: Mapping[str, Any]
+
+    @property
+    def to(self) -> str:
+        return self.asked.rpartition(" -> ")[2]
+
+    @property
+    def promoted(self) -> bool:
+        """Only if there are rules, and every one of them holds."""
+        return bool(self.findings) and all(finding.passed for finding in self.findings)
+
+    @property
+    def failed(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if not finding.passed)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        return tuple(f"{finding.rule}: {finding.said}" for finding in (self.failed or self.findings))
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in one."""
+        who = f"{self.name} ({self.checkpoint[:12]})"
+        if self.promoted:
+            return f"{who} is promoted to {self.to}: all {len(self.findings)} rules hold."
+        names = ", ".join(finding.rule for finding in self.failed)
+        many = f"{len(self.failed)} of {len(self.findings)} rules {'does' if len(self.failed) == 1 else 'do'} not hold"
+        return f"{who} is not promoted to {self.to}: {many} ({names})."
+
+    @classmethod
+    def of_record(cls, record: Record) -> "Decision":
+        """As the ledger has it."""
+        details = record.details
+        return cls(
+            record.checkpoint, str(details["name"]), record.transition,
+            tuple(map(Finding.from_json, details["findings"])), record.evidence, record.rules, details["figures"],
+        )  # fmt: skip
+
+
+def decide(case: Case, stage: Stage, *, name: str) -> Decision:
+    """The step from `stage` to the next, by its rules. Nothing is changed by deciding."""
+    reached = next_stage(stage)
+    if reached is None:
+        raise UsageError(f"{name}: is in production; there is no stage after it")
+    findings = tuple(rule.judge() for rule in RULES[reached](case))
+    return Decision(
+        checkpoint=case.digest,
+        name=name,
+        asked=f"{stage} -> {reached}",
+        findings=findings,
+        evidence=(*evidence_of(case), *(each.to_json() for each in (case.data if reached == "validated" else ()))),
+        rules=case.rules.digest,
+        figures=_figures(case, reached),
+    )
+
+
+def enter(writer: Writer, case: Case, decision: Decision) -> Record:
+    """Put a decision into the ledger and carry it out. Evaluations are copied first, so that they stay."""
+    for each in (*case.evaluations, *case.rivals):
+        writer.pin_evaluation(each.path)
+    enter_twins(writer, case.trust)
+    return writer.decide(
+        PROMOTED if decision.promoted else REFUSED,
+        checkpoint=decision.checkpoint,
+        transition=decision.asked,
+        rules=decision.rules,
+        evidence=decision.evidence,
+        reasons=decision.reasons,
+        details={
+            "name": decision.name,
+            "sentence": decision.sentence,
+            "findings": [finding.to_json() for finding in decision.findings],
+            "figures": decision.figures,
+        },
+    )
+
+
+def _figures(case: Case, reached: Stage) -> dict[str, Any]:
+    """What the plots of the page show, small enough for the ledger."""
+    figures: dict[str, Any] = {"rates": _rates(case), "pairs": _pairs(case)}
+    if reached == "validated" and case.evaluations:
+        figures["parameters"] = case.evaluations[0].evaluation.results()["parameters"][:MOST_PARAMETERS]
+    if case.runlogs:
+        figures["conditions"] = _conditions(case)
+    if reached == "production" and case.runlogs:
+        plan = plan_of(case.rules.production, against=bool(case.incumbent))
+        steps = path_of_trials(case)[:MOST_STEPS]
+        figures["test"] = {
+            "paired": bool(case.incumbent), "null": plan.null, "target": plan.target, "error": plan.error,
+            "miss": plan.miss, "for": [round(step.log_evidence_for, 4) for step in steps],
+            "against": [round(step.log_evidence_against, 4) for step in steps],
+        }  # fmt: skip
+    return figures
+
+
+def _rates(case: Case) -> list[dict[str, Any]]:
+    rows = [_rate(f"in {each.config}", each.success) for each in case.twins]
+    rows += [_rate(f"live policy in {each.evaluation.subject.config_name}", each.evaluation.success)
+             for each in case.rivals]  # fmt: skip
+    if case.runlogs:
+        candidate, control = arms_of(case)
+        rows += [_rate("on the robot", candidate.success)] if len(candidate) else []
+        rows += [_rate("live policy on the robot", control.success)] if len(control) else []
+    return rows
+
+
+def _rate(name: str, rate: Rate) -> dict[str, Any]:
+    return {"name": name, "successes": rate.successes, "trials": rate.trials}
+
+
+def _pairs(case: Case) -> list[dict[str, Any]]:
+    return [pair.to_json() for trust in case.trust.values() for pair in trust.pairs]
+
+
+def _conditions(case: Case) -> list[dict[str, Any]]:
+    """Success of the candidate for each value of each condition."""
+    candidate, _ = arms_of(case)
+    rows = []
+    for name, values in sorted(candidate.conditions.items()):
+        kinds = sorted(set(values.tolist()))
+        if 1 < len(kinds) <= MOST_VALUES or (len(kinds) == 1 and kinds[0]):
+            managed = candidate.managed
+            rows += [
+                {"condition": name, **_rate(str(kind), Rate(int(managed[values == kind].sum()),
+                                                          int((values == kind).sum())))}
+                for kind in kinds
+            ]  # fmt: skip
+    return rows

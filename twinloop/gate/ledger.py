@@ -1,0 +1,226 @@
+"""Ledger: every decision as a line, each with the digest of the one before it. Lines are only ever added.
+
+A line counts once its newline is there; what a kill cut off is ignored by readers and removed by the next writer.
+`head.json` beside it remembers how far the ledger was, so that lines taken off its end are missed too. Whoever can
+write here can also write both anew: note the digest of the last record somewhere else, and compare.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from twinloop.durable import read_bounded, replace_file, storage_errors
+from twinloop.errors import RegistryError
+
+LEDGER, HEAD = "ledger.jsonl", "head.json"
+LARGEST_BYTES = 1 << 30
+LARGEST_LINE_BYTES = 1 << 22
+START = "0" * 64
+"""What the first record has for the digest of the one before it."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """sequence: counts from 1. previous: digest of the record before. time: ISO 8601, UTC. actor: who asked.
+    kind: what this is a record of: a checkpoint that was pinned, a decision, what is live, a twin, an incident.
+    checkpoint: its digest, "" where it is of none. transition: "canary -> production". rules: digest of the rules.
+    evidence: what was shown, each with path and digests. reasons: why, in sentences. details: all else, by kind.
+    """
+
+    sequence: int
+    previous: str
+    time: str
+    actor: str
+    kind: str
+    verdict: str
+    checkpoint: str = ""
+    transition: str = ""
+    rules: str = ""
+    evidence: tuple[Mapping[str, Any], ...] = ()
+    reasons: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def digest(self) -> str:
+        return hashlib.sha256(_canonical(self._content())).hexdigest()
+
+    def _content(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @property
+    def moment(self) -> datetime:
+        return datetime.fromisoformat(self.time)
+
+    def to_line(self) -> bytes:
+        return _canonical(self._content() | {"digest": self.digest}) + b"\n"
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> "Record":
+        """ValueError, KeyError or TypeError for what is no record."""
+        known = {each.name for each in fields(cls)}
+        if set(values) != known | {"digest"}:
+            raise ValueError(f"keys {', '.join(sorted(set(values) ^ (known | {'digest'})))}")
+        texts = ("previous", "time", "actor", "kind", "verdict", "checkpoint", "transition", "rules", "digest")
+        for key in texts:
+            if not isinstance(values[key], str):
+                raise TypeError(f"{key} must be text")
+        if not isinstance(values["sequence"], int) or isinstance(values["sequence"], bool):
+            raise TypeError("sequence must be a number")
+        if not isinstance(values["details"], dict) or not all(isinstance(each, dict) for each in values["evidence"]):
+            raise TypeError("details and evidence must be mappings")
+        record = cls(
+            **{name: values[name] for name in known - {"evidence", "reasons"}},
+            evidence=tuple(values["evidence"]),
+            reasons=tuple(map(str, values["reasons"])),
+        )
+        if record.moment.tzinfo is None:
+            raise ValueError("time has no zone")
+        return record
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """problems: what is wrong, each with the record it is about. torn: did a kill cut off a last line?"""
+
+    path: Path
+    records: tuple[Record, ...]
+    problems: tuple[str, ...]
+    torn: bool
+
+    @property
+    def head(self) -> str:
+        return self.records[-1].digest if self.records else START
+
+    def require(self) -> "Ledger":
+        """This ledger, or RegistryError with every problem."""
+        if self.problems:
+            advice = "nothing is promoted or live until it is put back from a copy"
+            raise RegistryError(
+                "\n".join([f"{self.path}: was changed after it was written; {advice}"]
+                          + [f"  {problem}" for problem in self.problems])
+            )  # fmt: skip
+        return self
+
+
+def read_ledger(folder: Path) -> Ledger:
+    """All records of a registry, looked over from the first to the last."""
+    path = folder / LEDGER
+    # The head first: while somebody writes, the ledger may be ahead of it, never behind.
+    head = read_bounded(folder / HEAD, 1 << 16, error=RegistryError) if (folder / HEAD).exists() else None
+    data = read_bounded(path, LARGEST_BYTES, error=RegistryError) if path.exists() else b""
+    whole = data.rfind(b"\n") + 1
+    records: list[Record] = []
+    problems = list(_look_over(data[:whole].splitlines(), records))
+    problems += _anchored(head, records, damaged=bool(problems))
+    return Ledger(path, tuple(records), tuple(problems), torn=whole < len(data))
+
+
+def _look_over(lines: list[bytes], records: list[Record]) -> Iterator[str]:
+    """Fills `records` with those that can be read; yields what is wrong."""
+    previous, sequences = START, []
+    for number, line in enumerate(lines, start=1):
+        try:
+            if len(line) > LARGEST_LINE_BYTES:
+                raise ValueError(f"{len(line):,} bytes")
+            values = json.loads(line)
+            record = Record.from_values(values)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            yield f"line {number}: is not a record ({error!s:.100})"
+            previous = ""
+            continue
+        found = record.digest
+        if values["digest"] != found or record.to_line().rstrip(b"\n") != line:
+            yield f"record {record.sequence} (line {number}): was altered; its content has digest {found[:12]}..."
+        elif previous and record.previous != previous:
+            yield f"record {record.sequence} (line {number}): does not follow the record before it"
+        previous = str(values["digest"])
+        sequences.append(record.sequence)
+        records.append(record)
+    yield from _order(sequences)
+
+
+def _order(sequences: list[int]) -> Iterator[str]:
+    expected = list(range(1, len(sequences) + 1))
+    if sequences == expected:
+        return
+    if sorted(sequences) == expected:
+        place = next(at for at, sequence in enumerate(sequences) if sequence != at + 1)
+        yield f"the order was changed: line {place + 1} holds record {sequences[place]}"
+        return
+    missing = sorted(set(range(1, max(sequences, default=0) + 1)) - set(sequences))
+    twice = sorted({each for each in sequences if sequences.count(each) > 1})
+    yield from (f"record {each}: is missing" for each in missing)
+    yield from (f"record {each}: is there twice" for each in twice)
+
+
+def _anchored(head: bytes | None, records: list[Record], *, damaged: bool) -> Iterator[str]:
+    """Is what was once the end still there? The ledger may be one ahead: a kill came before the head was written."""
+    if head is None:
+        if len(records) > 1:
+            yield f"{HEAD}: is missing; what was the last record is not known"
+        return
+    try:
+        values = json.loads(head)
+        sequence, digest = int(values["sequence"]), str(values["digest"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        yield f"{HEAD}: is not what was written ({error!s:.100})"
+        return
+    if damaged:
+        return
+    if sequence > len(records):
+        yield f"records {len(records) + 1} to {sequence}: were removed from the end"
+    elif sequence and records[sequence - 1].digest != digest:
+        yield f"record {sequence}: is not the one {HEAD} remembers; all from it on were written anew"
+
+
+def append(folder: Path, record: Record, *, scratch: Path) -> None:
+    """Add a record: on the disk when this returns; after a kill, there as a whole or not at all."""
+    path = folder / LEDGER
+    line = record.to_line()
+    if len(line) > LARGEST_LINE_BYTES:
+        raise RegistryError(f"{path}: a record of {len(line):,} bytes; {LARGEST_LINE_BYTES:,} at most are written")
+    with storage_errors(path):
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            before = os.fstat(fd).st_size
+            try:
+                rest = memoryview(line)
+                while rest:
+                    rest = rest[os.write(fd, rest) :]
+                os.fsync(fd)
+            except OSError:
+                # This process lives on and may append again: leave no half line to append to.
+                os.ftruncate(fd, before)
+                raise
+        finally:
+            os.close(fd)
+        _remember(folder, record, scratch=scratch)
+
+
+def recover(folder: Path, *, scratch: Path) -> Ledger:
+    """Remove what a kill cut off and bring the head up to date; only for whoever holds the lock."""
+    ledger = read_ledger(folder).require()
+    with storage_errors(ledger.path):
+        if ledger.torn:
+            whole = b"".join(record.to_line() for record in ledger.records)
+            os.truncate(ledger.path, len(whole))
+        if ledger.records:
+            _remember(folder, ledger.records[-1], scratch=scratch)
+    return Ledger(ledger.path, ledger.records, (), torn=False)
+
+
+def _remember(folder: Path, record: Record, *, scratch: Path) -> None:
+    text = json.dumps({"sequence": record.sequence, "digest": record.digest}) + "\n"
+    if (folder / HEAD).exists() and (folder / HEAD).read_text(encoding="utf-8") == text:
+        return
+    replace_file(folder / HEAD, text.encode(), scratch=scratch)
+
+
+def _canonical(values: Mapping[str, Any]) -> bytes:
+    return json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()

@@ -1,0 +1,175 @@
+"""Look at what the live policy has done since it went live, and act: a confirmed drop opens an incident and rolls back.
+
+What is found depends on the episodes alone, so a look after a kill finds the same and finishes what was begun.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from twinloop.curate.rates import Rate
+from twinloop.durable import replace_file, storage_errors
+from twinloop.errors import RegistryError
+from twinloop.gate.ledger import Record
+from twinloop.gate.monitor.drift import Shifts, TrainingScales, shifts_of
+from twinloop.gate.monitor.state import check_state, write_state
+from twinloop.gate.monitor.watch import DRIFT, UNDOING, Watched, monitor_of, watch
+from twinloop.gate.real import RealEpisodes, Runlog, in_utc, joined, load_runlog
+from twinloop.gate.registry import Live, Registry, Writer, json_text, writing
+from twinloop.gate.rules.config import RulesConfig
+from twinloop.gate.standing import INCIDENT, OPENED, PROMOTED
+from twinloop.gate.twins import enter_twins, twins_of
+
+INCIDENTS = "incidents"
+ACTOR = "monitor"
+
+
+@dataclass(frozen=True)
+class Looked:
+    """live: what was watched. episodes: of it since it went live. incidents: files opened now.
+    rolled_back: the record, if it was."""
+
+    registry: Registry
+    live: Live
+    episodes: RealEpisodes
+    watched: tuple[Watched, ...]
+    incidents: tuple[Path, ...]
+    rolled_back: Record | None
+
+
+def look(registry_path: Path, runlogs: Sequence[Path], rules: RulesConfig, *, scales: TrainingScales | None) -> Looked:
+    """scales: of the live checkpoint's training data; None if drift is not to be followed."""
+    registry = Registry.open(registry_path)
+    live = registry.live
+    if live is None or not live.checkpoint:
+        raise RegistryError(f"{registry_path}: nothing is live, so there is nothing to watch")
+    logs = tuple(load_runlog(path.resolve()) for path in runlogs)
+    check_state(registry_path, live, logs)
+    real, shifts = _since(live, logs, scales)
+    strange = None if shifts is None else shifts.largest > rules.monitor.drift_deviations
+    monitor = monitor_of(rules, shown=shown_for(registry), drift=scales is not None)
+    watched = watch(monitor, real, strange)
+    incidents, undone = _act(registry_path, live, logs, real, shifts, watched, rules)
+    write_state(registry_path, live, logs, watched)
+    return Looked(Registry.open(registry_path), live, real, watched, incidents, undone)
+
+
+def shown_for(registry: Registry) -> Rate:
+    """The live policy's real success in the trials it was promoted on."""
+    production = registry.production
+    for record in reversed(registry.ledger.records):
+        if record.checkpoint == production and record.verdict == PROMOTED and record.transition.endswith("production"):
+            rows = [row for entry in record.evidence if entry.get("kind") == "runlog" for row in entry["rates"]]
+            mine = [row for row in rows if row["checkpoint"] == production]
+            return Rate(sum(int(row["managed"]) for row in mine), sum(int(row["trials"]) for row in mine))
+    raise RegistryError(f"{registry.ledger.path}: does not say what {production[:12]}... was promoted on")
+
+
+def _since(live: Live, logs: Sequence[Runlog], scales: TrainingScales | None) -> tuple[RealEpisodes, Shifts | None]:
+    """Episodes of the live policy that were recorded after it went live, in order, and how strange inputs were."""
+    whole = joined(logs)
+    mine = (whole.checkpoint == live.checkpoint) & (whole.recorded_at > in_utc(live.since)) & ~whole.interrupted
+    real = whole.take(mine)
+    if scales is None:
+        return real, None
+    found = [shifts_of(log.path, scales) for log in logs]
+    # attempt and log say where an episode is; attempts of a log are its rows.
+    places = list(zip(real.log.tolist(), real.attempt.tolist(), strict=True))
+    return real, Shifts(
+        np.array([found[log].largest[attempt] for log, attempt in places], float),
+        np.array([found[log].element[attempt] for log, attempt in places], object),
+    )
+
+
+def _act(
+    path: Path,
+    live: Live,
+    logs: Sequence[Runlog],
+    real: RealEpisodes,
+    shifts: Shifts | None,
+    watched: Sequence[Watched],
+    rules: RulesConfig,
+) -> tuple[tuple[Path, ...], Record | None]:
+    alarmed = [each for each in watched if each.alarm is not None]
+    if not alarmed:
+        return (), None
+    evidence = [log.to_json() for log in logs]
+    with writing(path, actor=ACTOR) as writer:
+        now = writer.registry
+        if now.live != live:
+            return (), None  # somebody was faster: what is live now is another story
+        opened = [_open(writer, live, logs, real, shifts, each, evidence) for each in alarmed]
+        undoing = [each for each in alarmed if each.name in UNDOING]
+        if not undoing or not rules.monitor.roll_back:
+            return tuple(file for file in opened if file is not None), None
+        reasons = [each.sentence for each in undoing]
+        if now.standing.previous:
+            record = writer.roll_back(reasons=reasons, evidence=evidence, rules=rules.digest)
+        else:
+            record = writer.withdraw(reasons=reasons, evidence=evidence, rules=rules.digest)
+        # What it showed at work is a pair for every twin that foretold it.
+        enter_twins(writer, twins_of(writer.registry, rules.canary))
+    return tuple(file for file in opened if file is not None), record
+
+
+def _open(
+    writer: Writer,
+    live: Live,
+    logs: Sequence[Runlog],
+    real: RealEpisodes,
+    shifts: Shifts | None,
+    each: Watched,
+    evidence: Sequence[dict[str, Any]],
+) -> Path | None:
+    """The episodes to be diagnosed, as a file and a record; None if that was done before."""
+    name = f"{live.record[:12]}-{each.name}-{each.alarm}"
+    for record in writer.registry.ledger.records:
+        opened = str(record.details.get("incident", ""))
+        if record.kind == INCIDENT and opened.startswith(f"{live.record[:12]}-{each.name}-"):
+            return None
+    rows = range(each.began, each.alarm or 0)
+    content = {
+        "id": name,
+        "checkpoint": live.checkpoint,
+        "live_since": live.since,
+        "signal": each.name,
+        "said": each.sentence,
+        "episodes": [
+            {
+                "runlog": str(logs[int(real.log[row])].path), "attempt": int(real.attempt[row]),
+                "recorded_at": str(real.recorded_at[row]), "robot": str(real.robot_id[row]),
+                "outcome": str(real.outcome[row]), "suspect": bool(each.bad[row]),
+                "reasons": _reasons(real, shifts, row, each),
+                "conditions": {key: str(values[row]) for key, values in real.conditions.items()},
+            }
+            for row in rows
+        ],
+    }  # fmt: skip
+    folder = writer.path / INCIDENTS
+    with storage_errors(folder):
+        folder.mkdir(exist_ok=True)
+        digest = replace_file(folder / f"{name}.json", json_text(content).encode(), scratch=writer.scratch)
+    details = {"incident": name, "file": digest.to_json(), "signal": each.name, "episodes": len(content["episodes"])}
+    writer.add(
+        INCIDENT, OPENED, checkpoint=live.checkpoint, reasons=[each.sentence], evidence=evidence, details=details
+    )
+    return folder / f"{name}.json"
+
+
+def _reasons(real: RealEpisodes, shifts: Shifts | None, row: int, each: Watched) -> list[str]:
+    told = []
+    if real.outcome[row] != "success":
+        failure = str(real.failure[row]).replace("_", " ")
+        told.append(f"{real.outcome[row]}{f': {failure}' if failure else ''}")
+    if real.interventions[row]:
+        told.append(f"{real.interventions[row]} interventions")
+    worked = {name: int(values[row]) for name, values in real.safety.items() if values[row]}
+    if worked:
+        periods = ", ".join(f"{name} {many}" for name, many in worked.items())
+        told.append(f"safety filter, of {real.length[row]} periods: {periods}")
+    if shifts is not None and (each.name == DRIFT or each.bad[row]) and shifts.element[row]:
+        told.append(f"{shifts.element[row]} is {shifts.largest[row]:.1f} training deviations away")
+    return told

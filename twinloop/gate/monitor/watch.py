@@ -1,0 +1,112 @@
+"""Watch: four numbers of every episode of the live policy, each followed against what was promised of it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from twinloop.curate.rates import Rate
+from twinloop.gate.real import RealEpisodes
+from twinloop.gate.rules.config import RulesConfig
+from twinloop.gate.statistics.monitor import Monitor, Watch, success_watch
+
+SUCCESS, INTERVENTIONS, SAFETY, DRIFT = "success", "interventions", "safety", "drift"
+UNDOING = (SUCCESS, INTERVENTIONS, SAFETY)
+"""Signals whose alarm rolls back; strange inputs alone are looked into."""
+TOLD = {
+    SUCCESS: "success",
+    INTERVENTIONS: "episodes with an intervention",
+    SAFETY: "periods in which the filter kept it from harm",
+    DRIFT: "episodes with inputs unlike the training data",
+}
+
+DRIFT_FINE = 0.05
+CALM = 1 / 3
+"""Of the way to an alarm: what came after the last time it was less is what raised it."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """One signal. values: (n,) what each episode gave, 0 to 1. closeness: (n,) how much of the way to an alarm the
+    detector had come after each. alarm: after how many episodes, counted from 1."""
+
+    name: str
+    expected: float
+    lower_is_worse: bool
+    values: np.ndarray
+    closeness: np.ndarray
+    alarm: int | None
+
+    @property
+    def began(self) -> int:
+        """The row of the first episode that raised the alarm."""
+        if self.alarm is None:
+            return 0
+        calm = np.flatnonzero(self.closeness[: self.alarm] < CALM)
+        return int(calm[-1]) if len(calm) else 0
+
+    @property
+    def bad(self) -> np.ndarray:
+        """(n,) which episodes speak against it."""
+        return self.values < self.expected if self.lower_is_worse else self.values > self.expected
+
+    @property
+    def sentence(self) -> str:
+        word = "at least" if self.lower_is_worse else "at most"
+        promised = f"{word} {100 * self.expected:.0f} % was promised"
+        if not len(self.values):
+            return f"{TOLD[self.name]}: no episode yet, {promised}"
+        if self.alarm is None:
+            return f"{TOLD[self.name]}: {100 * self.values.mean():.0f} % over {len(self.values)} episodes, {promised}"
+        recent = self.values[self.began : self.alarm]
+        return (
+            f"{TOLD[self.name]}: {100 * recent.mean():.0f} % in the {len(recent)} episodes up to number {self.alarm}, "
+            f"{promised}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "signal": self.name, "episodes": len(self.values), "expected": self.expected,
+            "mean": float(self.values.mean()) if len(self.values) else None, "alarm": self.alarm, "began": self.began,
+            "closeness": [round(float(each), 4) for each in self.closeness], "sentence": self.sentence,
+        }  # fmt: skip
+
+
+def monitor_of(rules: RulesConfig, *, shown: Rate, drift: bool) -> Monitor:
+    """What was promised when the policy went live. shown: its success in the trials it was promoted on."""
+    asked, limits = rules.monitor, rules.production
+    watches = [
+        success_watch(shown.successes, shown.trials, drop=asked.drop),
+        _at_most(INTERVENTIONS, limits.interventions, asked.interventions),
+        _at_most(SAFETY, limits.safety, asked.safety),
+    ]
+    if drift:
+        watches.append(_at_most(DRIFT, DRIFT_FINE, asked.drift))
+    return Monitor(tuple(watches), float(asked.false_alarm_episodes))
+
+
+def _at_most(name: str, limit: float, rise: float) -> Watch:
+    expected = float(np.clip(limit, 0.01, 0.98))
+    return Watch(name, expected, "higher", min(expected + rise, 1.0))
+
+
+def watch(monitor: Monitor, real: RealEpisodes, strange: np.ndarray | None) -> tuple[Watched, ...]:
+    """Follow `monitor`, which has seen nothing yet, through these episodes. strange: (n,) whose inputs are unlike the
+    training data; None where that cannot be told."""
+    values: dict[str, np.ndarray] = {
+        SUCCESS: real.managed.astype(float),
+        INTERVENTIONS: (real.interventions > 0).astype(float),
+        SAFETY: real.grave / np.maximum(real.length, 1),
+    }
+    if strange is not None:
+        values[DRIFT] = np.asarray(strange, float)
+    path: dict[str, list[float]] = {name: [] for name in values}
+    for row in range(len(real)):
+        monitor = monitor.update({name: float(each[row]) for name, each in values.items()})
+        for name, close in monitor.closeness.items():
+            path[name].append(close)
+    return tuple(
+        Watched(each.name, each.expected, each.worse == "lower", values[each.name], np.array(path[each.name]),
+                monitor.alarms.get(each.name))
+        for each in monitor.watches
+    )  # fmt: skip

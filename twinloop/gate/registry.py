@@ -1,0 +1,284 @@
+"""Registry: a folder of pinned checkpoints, a ledger of decisions, and one pointer that says which policy is live.
+
+ledger.jsonl, head.json   every decision, and how far the ledger was
+production.json           the pointer: a checkpoint and the record that made it live; replaced in one moment
+checkpoints/, evidence/   what was decided about, and on what, by digest
+decisions/, incidents/    pages to read, episodes to diagnose
+scratch/, lock            unfinished work; held by the writer
+
+A promotion is decided (a record), carried out (the pointer), and confirmed (a record). Killed before the pointer is
+replaced, the old policy stays live; killed after, the new one is, and the next writer adds what is missing.
+"""
+
+import getpass
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from twinloop.dataset.lock import WriterLock
+from twinloop.durable import replace_file, storage_errors
+from twinloop.errors import LockedError, RegistryError
+from twinloop.gate import store
+from twinloop.gate.ledger import Ledger, Record, append, read_ledger, recover
+from twinloop.gate.standing import (
+    CHECKPOINT,
+    DECISION,
+    LIVE,
+    NOTHING_LIVE,
+    PINNED,
+    POINTER,
+    PROMOTED,
+    ROLLED_BACK,
+    WITHDRAWN,
+    Stage,
+    Standing,
+    standing_of,
+)
+
+PRODUCTION, LOCK, SCRATCH, DECISIONS = "production.json", "lock", "scratch", "decisions"
+LARGEST_POINTER_BYTES = 1 << 16
+FORMAT_VERSION = 1
+WAIT_S = 10.0
+"""How long a writer waits for another: commits are short, a session on a robot holds no lock."""
+
+
+@dataclass(frozen=True)
+class Live:
+    """checkpoint: "" where nothing is live. record: digest of the decision that made it so. since: ISO 8601, UTC."""
+
+    checkpoint: str
+    record: str
+    since: str
+
+
+@dataclass(frozen=True)
+class Registry:
+    """A registry as it was when it was opened: reading takes no lock."""
+
+    path: Path
+    ledger: Ledger
+    live: Live | None
+
+    @classmethod
+    def open(cls, path: Path) -> "Registry":
+        """Ledger and pointer looked over: what is wrong with either is an error, and so nothing is live."""
+        # The pointer first: whatever it names was in the ledger before it. Moved meanwhile, it is read again.
+        while True:
+            live = _pointer(path)
+            ledger = read_ledger(path).require()
+            if _pointer(path) == live:
+                break
+        if live is not None:
+            _authorised(path, live, ledger)
+        elif any(record.kind == POINTER for record in ledger.records):
+            raise RegistryError(f"{path / PRODUCTION}: is missing, though the ledger says what is live; nothing is")
+        return cls(path, ledger, live)
+
+    @cached_property
+    def standing(self) -> Standing:
+        """With a pointer that a kill left unconfirmed already in it."""
+        records, missing = self.ledger.records, self._unconfirmed()
+        return standing_of((*records, missing) if missing else records)
+
+    @property
+    def production(self) -> str:
+        """Digest of the live checkpoint, or ""."""
+        return self.live.checkpoint if self.live else ""
+
+    def stage(self, digest: str) -> Stage | None:
+        if digest and digest == self.production:
+            return "production"
+        return self.standing.stages.get(digest)
+
+    def pinned(self, digest: str) -> store.Pinned:
+        return store.pinned(self.path, digest)
+
+    def production_checkpoint(self) -> store.Pinned:
+        """What a robot is to run, verified now; an error where nothing is live."""
+        if not self.production:
+            raise RegistryError(f"{self.path}: nothing is live; `twinloop promote` brings a policy to production")
+        return self.pinned(self.production)
+
+    def record(self, digest: str) -> Record:
+        for record in self.ledger.records:
+            if record.digest == digest:
+                return record
+        raise RegistryError(f"{self.ledger.path}: has no record {digest[:12]}...")
+
+    def _unconfirmed(self) -> Record | None:
+        """The record of what the pointer did, where a kill came before it was written."""
+        if self.live is None or any(
+            record.kind == POINTER and record.details.get("decision") == self.live.record
+            for record in self.ledger.records
+        ):
+            return None
+        decision = self.record(self.live.record)
+        return _record(self.ledger, decision.actor, POINTER, LIVE if self.live.checkpoint else NOTHING_LIVE,
+                       checkpoint=self.live.checkpoint, transition=decision.transition, time=self.live.since,
+                       details={"decision": self.live.record, "verdict": decision.verdict})  # fmt: skip
+
+
+class Writer:
+    """The one process that changes a registry; made by `writing`. Every step is on the disk when it returns."""
+
+    def __init__(self, path: Path, actor: str):
+        self.path, self._actor = path, actor
+        self.scratch = path / SCRATCH
+        recover(path, scratch=self.scratch)
+        registry = Registry.open(path)
+        missing = registry._unconfirmed()
+        if missing:
+            append(path, missing, scratch=self.scratch)
+
+    @property
+    def registry(self) -> Registry:
+        return Registry.open(self.path)
+
+    def pin(self, folder: Path) -> store.Pinned:
+        """Copy a checkpoint here and note it as a candidate, once."""
+        pinned = store.pin_checkpoint(self.path, folder, scratch=self.scratch)
+        if pinned.digest not in self.registry.standing.stages:
+            details = {"name": folder.resolve().name, "policy": pinned.card.policy, "robot": pinned.card.space.robot}
+            self.add(CHECKPOINT, PINNED, checkpoint=pinned.digest, details=details)
+        return pinned
+
+    def pin_evaluation(self, folder: Path) -> tuple[str, Path]:
+        return store.pin_evaluation(self.path, folder, scratch=self.scratch)
+
+    def add(self, kind: str, verdict: str, **values: Any) -> Record:
+        """Append a record. values: as of `Record`."""
+        record = _record(read_ledger(self.path).require(), self._actor, kind, verdict, **values)
+        append(self.path, record, scratch=self.scratch)
+        return record
+
+    def decide(self, verdict: str, *, checkpoint: str, transition: str, **values: Any) -> Record:
+        """Record a decision and carry it out: a promotion to production moves the pointer, after it was recorded."""
+        record = self.add(DECISION, verdict, checkpoint=checkpoint, transition=transition, **values)
+        if verdict == PROMOTED and transition.endswith(" -> production"):
+            self._point(checkpoint, record)
+        return record
+
+    def roll_back(self, *, to: str = "", reasons: Sequence[str], **values: Any) -> Record:
+        """Make the previous production policy live, or the one named, which must have been live before."""
+        registry = self.registry
+        leaving = registry.production
+        if not leaving:
+            raise RegistryError(f"{self.path}: nothing is live, so there is nothing to roll back from")
+        target = to or registry.standing.previous
+        been = {record.checkpoint for record in registry.standing.history if record.verdict == LIVE}
+        if not target or target not in been or target == leaving:
+            known = ", ".join(sorted(digest[:12] for digest in been - {leaving})) or "none"
+            what = f"{target[:12]}... was never live, or is now" if target else "no policy was live before this one"
+            raise RegistryError(f"{self.path}: {what}; policies to roll back to: {known}")
+        registry.pinned(target)  # an altered one is no way back
+        record = self.add(
+            DECISION, ROLLED_BACK, checkpoint=target, transition=f"{leaving[:12]} -> {target[:12]}", reasons=reasons,
+            **values,
+        )  # fmt: skip
+        self._point(target, record)
+        return record
+
+    def withdraw(self, *, reasons: Sequence[str], **values: Any) -> Record:
+        """Make nothing live: a robot that asks gets an error."""
+        leaving = self.registry.production
+        if not leaving:
+            raise RegistryError(f"{self.path}: nothing is live already")
+        record = self.add(
+            DECISION, WITHDRAWN, checkpoint=leaving, transition=f"{leaving[:12]} -> nothing", reasons=reasons, **values
+        )
+        self._point("", record)
+        return record
+
+    def _point(self, checkpoint: str, decision: Record) -> None:
+        since = _now()
+        content = {
+            "format_version": FORMAT_VERSION, "checkpoint": checkpoint, "record": decision.digest, "since": since,
+        }  # fmt: skip
+        text = json_text(content)
+        with storage_errors(self.path):
+            replace_file(self.path / PRODUCTION, text.encode(), scratch=self.scratch)
+        missing = self.registry._unconfirmed()
+        if missing:
+            append(self.path, missing, scratch=self.scratch)
+
+
+@contextmanager
+def writing(path: Path, *, actor: str = "") -> Iterator[Writer]:
+    """Lock a registry, make it if it is not there, and bring it in order after a kill. actor: the user by default."""
+    with storage_errors(path):
+        (path / SCRATCH).mkdir(parents=True, exist_ok=True)
+    lock = WriterLock(path / LOCK)
+    _acquire(lock)
+    try:
+        yield Writer(path, actor or getpass.getuser())
+    finally:
+        lock.release()
+
+
+def _acquire(lock: WriterLock) -> None:
+    until = time.monotonic() + WAIT_S
+    while True:
+        try:
+            lock.acquire()
+        except LockedError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+def json_text(values: Mapping[str, Any]) -> str:
+    return json.dumps(values, indent=2, allow_nan=False) + "\n"
+
+
+def _pointer(folder: Path) -> Live | None:
+    path = folder / PRODUCTION
+    if not path.exists():
+        return None
+    values = store.read_json(path, LARGEST_POINTER_BYTES)
+    try:
+        if values["format_version"] != FORMAT_VERSION:
+            raise ValueError(f"format_version {values['format_version']!r}")
+        checkpoint, record, since = (str(values[key]) for key in ("checkpoint", "record", "since"))
+        datetime.fromisoformat(since)
+    except (KeyError, ValueError) as error:
+        raise RegistryError(f"{path}: is not a pointer ({error!s:.100}); nothing is live") from None
+    if checkpoint:
+        store.checked(checkpoint)
+    return Live(checkpoint, store.checked(record), since)
+
+
+def _authorised(folder: Path, live: Live, ledger: Ledger) -> None:
+    """The pointer must be what a decision in the ledger says, and the last such one that was carried out."""
+    path = folder / PRODUCTION
+    decision = next((record for record in ledger.records if record.digest == live.record), None)
+    if decision is None or decision.kind != DECISION:
+        raise RegistryError(f"{path}: names a decision that is not in the ledger; nothing is live")
+    allowed = {PROMOTED: decision.checkpoint, ROLLED_BACK: decision.checkpoint, WITHDRAWN: ""}
+    to_production = decision.verdict != PROMOTED or decision.transition.endswith(" -> production")
+    if not to_production or allowed.get(decision.verdict) != live.checkpoint:
+        raise RegistryError(f"{path}: names a checkpoint that its decision did not make live; nothing is live")
+    later = [
+        record for record in ledger.records
+        if record.kind == POINTER and record.sequence > decision.sequence
+        and record.details.get("decision") != live.record
+    ]  # fmt: skip
+    if later:
+        raise RegistryError(f"{path}: is older than record {later[-1].sequence} of the ledger; nothing is live")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _record(ledger: Ledger, actor: str, kind: str, verdict: str, *, time: str = "", **values: Any) -> Record:
+    lists: dict[str, Any] = {key: tuple(values[key]) for key in ("evidence", "reasons") if key in values}
+    plain: dict[str, Any] = {**values, **lists}
+    return Record(len(ledger.records) + 1, ledger.head, time or _now(), actor, kind, verdict, **plain)

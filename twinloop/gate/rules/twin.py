@@ -1,0 +1,135 @@
+"""candidate -> validated: what a policy must show in the twin."""
+
+import math
+from functools import partial
+
+from twinloop.errors import RegistryError
+from twinloop.gate.case import Case
+from twinloop.gate.compare import compare
+from twinloop.gate.rules.finding import Measured, Rule
+from twinloop.gate.shown import TwinRate
+from twinloop.gate.statistics.binomial import rate_bound
+
+
+def rules(case: Case) -> tuple[Rule, ...]:
+    asked = case.rules.validated
+    sure = f"{asked.confidence:g} sure"
+    return (
+        Rule("finished", "its training ran to the end", "is", True, partial(_finished, case)),
+        Rule("metrics", "the losses on its card are numbers", "is", True, partial(_metrics, case)),
+        *([Rule("training data", "every dataset it learnt from verifies and is what the card says", "is", True,
+                partial(_training_data, case))] if asked.training_data else []),
+        Rule("evidence", "all that was shown can be believed", "is", True, partial(believed, case)),
+        Rule("episodes", "attempts in each twin", "at least", asked.episodes, partial(_episodes, case)),
+        Rule("unseen draws", "no evaluation is of draws it was trained on", "is", True, partial(_unseen, case)),
+        Rule("success", f"lower bound of success, {sure}", "at least", asked.success, partial(_success, case)),
+        Rule("harm", f"upper bound of attempts beyond what is plausible or safe, {sure}", "at most", asked.harm,
+             partial(_harm, case)),
+        Rule("no regress", "success against the live policy on the same draws, lower end of the difference (95 %)",
+             "at least", -asked.regress, partial(_regress, case)),
+    )  # fmt: skip
+
+
+def believed(case: Case) -> Measured:
+    if case.troubles:
+        return Measured(False, "; ".join(case.troubles))
+    many = len(case.evaluations) + len(case.rivals) + len(case.runlogs)
+    return Measured(True, f"{many} files or folders were read and are what they were when they were written")
+
+
+def _finished(case: Case) -> Measured:
+    card = case.checkpoint.card
+    return Measured(card.finished is True, f"{card.steps:,} steps were done", (case.digest,))
+
+
+def _metrics(case: Case) -> Measured:
+    metrics = case.checkpoint.card.metrics
+    for name in ("loss", "held_out_loss"):
+        value = metrics.get(name)
+        if value is None:
+            return Measured(None, f"{name} is missing on the card", (case.digest,))
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            return Measured(False, f"{name} is {value!r}", (case.digest,))
+    said = f"loss {metrics['loss']:.4g}, on held-out episodes {metrics['held_out_loss']:.4g}"
+    return Measured(True, said, (case.digest,))
+
+
+def _training_data(case: Case) -> Measured:
+    if not case.data:
+        return Measured(None, "the card names no data", (case.digest,))
+    wrong = [each.problem for each in case.data if each.problem]
+    digests = tuple(each.digest for each in case.data)
+    if wrong:
+        return Measured(False, "; ".join(wrong), digests)
+    return Measured(True, f"{', '.join(each.name for each in case.data)}: every file is as committed", digests)
+
+
+def _episodes(case: Case) -> Measured:
+    fewest = min(_twins(case), key=lambda each: each.success.trials)
+    return Measured(float(fewest.success.trials), f"{fewest.success.trials:,} in {_name(fewest)}", fewest.evidence)
+
+
+def _unseen(case: Case) -> Measured:
+    _twins(case)
+    seeds = {int(source["run_seed"]) for source in case.checkpoint.card.data if source["kind"] != "real"}
+    seen = [each for each in case.evaluations if each.evaluation.subject.seed in seeds]
+    used = tuple(each.digest for each in case.evaluations)
+    if seen:
+        return Measured(False, f"seed {seen[0].evaluation.subject.seed} was trained on", used)
+    tried = sorted({each.evaluation.subject.seed for each in case.evaluations})
+    return Measured(True, f"evaluated on seed {', '.join(map(str, tried))}, trained on "
+                          f"{', '.join(map(str, sorted(seeds))) or 'none'}", used)  # fmt: skip
+
+
+def _success(case: Case) -> Measured:
+    confidence = case.rules.validated.confidence
+    bounds = [
+        (rate_bound(each.success.successes, each.success.trials, confidence=confidence).low, each)
+        for each in _twins(case)
+    ]
+    low, worst = min(bounds, key=lambda pair: pair[0])
+    said = f"{worst.success.successes:,} of {worst.success.trials:,} in {_name(worst)}: at least {low:.3f}"
+    return Measured(float(low), said, worst.evidence)
+
+
+def _harm(case: Case) -> Measured:
+    confidence = case.rules.validated.confidence
+    bounds = [
+        (rate_bound(each.harm.successes, each.harm.trials, confidence=confidence).high, each) for each in _twins(case)
+    ]
+    high, worst = max(bounds, key=lambda pair: pair[0])
+    said = f"{worst.harm.successes:,} of {worst.harm.trials:,} in {_name(worst)}: at most {high:.3f}"
+    return Measured(float(high), said, worst.evidence)
+
+
+def _regress(case: Case) -> Measured:
+    twins = _twins(case)
+    if not case.incumbent:
+        return Measured(0.0, "nothing else is live, so there is nothing to fall behind")
+    rivals = {(each.twin, each.evaluation.subject.seed, each.evaluation.subject.ensemble): each for each in case.rivals}
+    found = []
+    for each in case.evaluations:
+        subject = each.evaluation.subject
+        rival = rivals.get((each.twin, subject.seed, subject.ensemble))
+        if rival is not None:
+            found.append((compare(each.evaluation, rival.evaluation), each, rival))
+    lacking = [each for each in twins if each.twin not in {ours.twin for _, ours, _ in found}]
+    if lacking:
+        advice = "twinloop evaluate --against makes it"
+        return Measured(None, f"the live policy was not evaluated on the same draws of {_name(lacking[0])}; {advice}")
+    worst, ours, rival = min(found, key=lambda each: each[0].interval[0])
+    low, high = worst.interval
+    if worst.trials < case.rules.validated.episodes:
+        return Measured(None, f"only {worst.trials:,} draws were met by both", (ours.digest, rival.digest))
+    said = f"{100 * worst.difference:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f}) on {worst.trials:,} draws"
+    return Measured(float(low), said, (ours.digest, rival.digest))
+
+
+def _twins(case: Case) -> tuple[TwinRate, ...]:
+    if not case.twins:
+        raise RegistryError("no evaluation of this policy was shown; `twinloop evaluate` makes one, or --config here")
+    return case.twins
+
+
+def _name(rate: TwinRate) -> str:
+    return f"{rate.config} ({rate.twin[:8]})"

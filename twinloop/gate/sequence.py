@@ -1,0 +1,94 @@
+"""The sequential test of real trials: candidate against the live policy in turns, or alone against a threshold."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from twinloop.gate.case import Case
+from twinloop.gate.real import CANDIDATE, CONTROL, RealEpisodes
+from twinloop.gate.rules.config import ProductionRules
+from twinloop.gate.statistics.sequential import PairPlan, RatePlan
+from twinloop.gate.statistics.sequential import Standing as Trials
+
+ACCEPT, REJECT = "accept", "reject"
+
+
+@dataclass(frozen=True)
+class Step:
+    """The test after a trial, or a pair of them: the money won against both claims, as logarithms."""
+
+    trials: int
+    log_evidence_for: float
+    log_evidence_against: float
+
+
+def plan_of(rules: ProductionRules, *, against: bool) -> RatePlan | PairPlan:
+    """against: there is a live policy to be compared with."""
+    if against:
+        return PairPlan(null=-rules.regress, target=rules.gain, error=rules.error, miss=rules.miss)
+    return RatePlan(null=rules.success, target=rules.aim, error=rules.error, miss=rules.miss)
+
+
+def arms_of(case: Case) -> tuple[RealEpisodes, RealEpisodes]:
+    """(candidate, control) of the case. Alone, every episode of the policy counts, in whichever arm. In turns, the i-th
+    trials of both belong together: those of one scene, where scenes were noted."""
+    episodes = case.episodes.take(~case.episodes.interrupted)
+    if not case.incumbent:
+        return episodes.of(case.digest), episodes.take(np.zeros(len(episodes), bool))
+    return _matched(episodes.of(case.digest, CANDIDATE), episodes.of(case.incumbent, CONTROL))
+
+
+def _matched(ours: RealEpisodes, theirs: RealEpisodes) -> tuple[RealEpisodes, RealEpisodes]:
+    """In the order of the candidate's scenes, those that only one has met at the end; as they are without scenes."""
+    scenes = [list(zip(arm.log.tolist(), arm.scene.tolist(), strict=True)) for arm in (ours, theirs)]
+    if any(scene < 0 for arm in scenes for _, scene in arm) or any(len(set(arm)) < len(arm) for arm in scenes):
+        return ours, theirs
+    places = {scene: place for place, scene in enumerate(scenes[1])}
+    both = [(place, places.pop(scene)) for place, scene in enumerate(scenes[0]) if scene in places]
+    met = {place for place, _ in both}
+    first = [place for place, _ in both] + [place for place in range(len(ours)) if place not in met]
+    second = [place for _, place in both] + sorted(places.values())
+    return ours.take(np.array(first, int)), theirs.take(np.array(second, int))
+
+
+def counted(candidate: RealEpisodes, control: RealEpisodes) -> tuple[np.ndarray, np.ndarray]:
+    """What counts as done. Nobody knows how some ended: for the candidate that is a failure, for the control not."""
+    return candidate.managed, control.managed | (control.outcome == "unknown")
+
+
+def judge(plan: RatePlan | PairPlan, ours: np.ndarray, theirs: np.ndarray) -> Trials:
+    if isinstance(plan, PairPlan):
+        return plan.judge_trials(ours, theirs)
+    return plan.judge_trials(ours)
+
+
+def standing_of_trials(case: Case) -> Trials:
+    plan = plan_of(case.rules.production, against=bool(case.incumbent))
+    return judge(plan, *counted(*arms_of(case)))
+
+
+def path_of_trials(case: Case) -> tuple[Step, ...]:
+    """The test after each trial so far, for whoever wants to see how it came to its answer."""
+    plan = plan_of(case.rules.production, against=bool(case.incumbent))
+    ours, theirs = counted(*arms_of(case))
+    came = ours.astype(int)  # the place of each outcome among the plan's
+    if isinstance(plan, PairPlan):
+        pairs = min(len(ours), len(theirs))
+        came = 1 + came[:pairs] - theirs[:pairs]
+    counts = np.cumsum(np.eye(len(plan.outcomes))[came], axis=0)
+    sides = zip((plan.bets_for, plan.bets_against), plan.factors(), strict=True)
+    better, worse = (logsumexp(bets.log_weights + counts @ np.log(gains), axis=1) for bets, gains in sides)
+    return tuple(Step(trials, float(a), float(b)) for trials, (a, b) in enumerate(zip(better, worse, strict=True), 1))
+
+
+def longest_run(case: Case) -> int:
+    """How often one arm came in a row, at most, among the trials of both."""
+    episodes = case.episodes.take(~case.episodes.interrupted)
+    ours = (episodes.checkpoint == case.digest) & (episodes.arm == CANDIDATE)
+    theirs = (episodes.checkpoint == case.incumbent) & (episodes.arm == CONTROL)
+    turns = ours[ours | theirs]
+    if not len(turns):
+        return 0
+    edges = np.flatnonzero(np.diff(turns.astype(int))) + 1
+    return int(np.diff(np.concatenate([[0], edges, [len(turns)]])).max())

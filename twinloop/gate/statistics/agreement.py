@@ -1,0 +1,116 @@
+"""Do twin and reality agree on which policy is better, and by how much?"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+RESAMPLES = 4000
+LEAST_POLICIES = 4
+"""Of fewer, resampling says nothing: three drawn from three are most often two."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A success rate, and how many trials it was counted in, where that is known."""
+
+    rate: float
+    trials: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.rate <= 1:
+            raise ValueError(f"a rate of {self.rate} was given, one from 0 to 1 was expected")
+        if self.trials is not None and self.trials < 1:
+            raise ValueError(f"{self.trials} trials were given, at least one was expected")
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Over policies tried on both sides. None: cannot be told from so few, or because one side is always the same.
+
+    pearson: the correlation of the rates. mmrv: the mean, over policies, of the largest real difference to another
+        policy that the twin ranks wrongly (Li and others, SIMPLER, 2024): 0 where every ranking is right.
+    gap: the mean of the twin's rate less the real one.
+    low, high: 95 % intervals by resampling policies and, where the trials are known, the rates they leave possible.
+    """
+
+    policies: int
+    pearson: float | None
+    pearson_low: float
+    pearson_high: float
+    mmrv: float | None
+    mmrv_low: float
+    mmrv_high: float
+    gap: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def pearson(sim: np.ndarray, real: np.ndarray) -> np.ndarray:
+    """Along the last axis; NaN where one side does not vary."""
+    x, y = (each - each.mean(axis=-1, keepdims=True) for each in (np.asarray(sim, float), np.asarray(real, float)))
+    spread = np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1))
+    known = spread > 1e-12
+    return np.where(known, np.clip((x * y).sum(axis=-1) / np.where(known, spread, 1), -1, 1), np.nan)
+
+
+def mean_maximum_rank_violation(sim: np.ndarray, real: np.ndarray) -> np.ndarray:
+    """Along the last axis. Policy i and j are ranked wrongly where one side has i above j and the other has not."""
+    x, y = np.asarray(sim, float), np.asarray(real, float)
+    wrong = (x[..., :, None] > x[..., None, :]) != (y[..., :, None] > y[..., None, :])
+    return np.where(wrong, np.abs(y[..., :, None] - y[..., None, :]), 0.0).max(axis=-1).mean(axis=-1)
+
+
+def agreement(
+    sim: Sequence[Counted], real: Sequence[Counted], *, seed: int, resamples: int = RESAMPLES, confidence: float = 0.95
+) -> Agreement:
+    """Both in the order of the policies."""
+    if len(sim) != len(real):
+        raise ValueError(f"{len(sim)} policies in the twin and {len(real)} in reality were given; pairs were expected")
+    if len(sim) < 2:
+        return Agreement(len(sim), None, -1.0, 1.0, None, 0.0, 1.0, sim[0].rate - real[0].rate if sim else None)
+    x, y = (np.array([each.rate for each in side]) for side in (sim, real))
+    r, violation = float(pearson(x, y)), float(mean_maximum_rank_violation(x, y))
+    correlated = None if np.isnan(r) else r
+    ends = (-1.0, 1.0, 0.0, 1.0)
+    if len(sim) >= LEAST_POLICIES:
+        ends = _intervals(sim, real, correlated, violation, resamples, confidence, np.random.default_rng(seed))
+    return Agreement(len(sim), correlated, *ends[:2], violation, *ends[2:], float((x - y).mean()))
+
+
+def _intervals(
+    sim: Sequence[Counted],
+    real: Sequence[Counted],
+    correlated: float | None,
+    violation: float,
+    resamples: int,
+    confidence: float,
+    rng: np.random.Generator,
+) -> tuple[float, float, float, float]:
+    chosen = rng.integers(len(sim), size=(resamples, len(sim)))
+    x, y = (np.take_along_axis(_possible(side, resamples, rng), chosen, axis=1) for side in (sim, real))
+    tails = (0.5 - confidence / 2, 0.5 + confidence / 2)
+    drawn = pearson(x, y)
+    drawn = drawn[~np.isnan(drawn)]
+    low, high = (-1.0, 1.0) if correlated is None or not len(drawn) else np.quantile(drawn, tails)
+    least, most = np.quantile(mean_maximum_rank_violation(x, y), tails)
+    if correlated is not None:
+        low, high = min(low, correlated), max(high, correlated)
+    return float(low), float(high), float(min(least, violation)), float(max(most, violation))
+
+
+def _possible(side: Sequence[Counted], many: int, rng: np.random.Generator) -> np.ndarray:
+    """(many, policies) rates that the counts leave possible (Jeffreys); as given where the trials are not known."""
+    out = np.empty((many, len(side)))
+    for place, each in enumerate(side):
+        if each.trials is None:
+            out[:, place] = each.rate
+        else:
+            hits = each.rate * each.trials
+            out[:, place] = rng.beta(hits + 0.5, each.trials - hits + 0.5, many)
+    return out

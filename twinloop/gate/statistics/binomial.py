@@ -1,0 +1,123 @@
+"""Counted successes: exact intervals, one-sided bounds, the exact test of a rate, and how many trials it takes."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import bdtr, bdtrc, betaincinv, ndtri
+
+from twinloop.curate.intervals import wilson
+
+Kind = Literal["wilson", "exact"]
+MOST_TRIALS = 20_000
+
+
+@dataclass(frozen=True)
+class RateBound:
+    """A counted rate with one-sided bounds: each end alone is right with the given confidence.
+
+    rate is None where nothing was tried; then the bounds are 0 and 1.
+    """
+
+    successes: int
+    trials: int
+    confidence: float
+    kind: Kind
+    rate: float | None
+    low: float
+    high: float
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def clopper_pearson(
+    successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95
+) -> tuple[np.ndarray, np.ndarray]:
+    """(low, high), element by element: covers at least as often as it says, at any rate and number of trials.
+
+    The ends are where a tail of the binomial distribution holds half of 1 - confidence; in terms of the beta
+    distribution, quantiles of Beta(s, n - s + 1) and Beta(s + 1, n - s). No trials: (0, 1).
+    """
+    hits, n = _counts(successes, trials)
+    return _beta_ends(hits, n, _tail(confidence) / 2)
+
+
+def rate_bound(successes: int, trials: int, *, confidence: float = 0.95, kind: Kind = "exact") -> RateBound:
+    """One-sided bounds: the rate is at least `low`, and it is at most `high`, each with this confidence."""
+    hits, n = _counts(successes, trials)
+    tail = _tail(confidence)
+    if kind == "exact":
+        low, high = _beta_ends(hits, n, tail)
+    elif confidence > 0.5:
+        low, high = wilson(hits, n, confidence=1 - 2 * tail)
+    else:
+        raise ValueError(f"confidence: {confidence} was given, more than 0.5 was expected of a bound of Wilson's")
+    rate = float(hits / n) if n > 0 else None
+    return RateBound(int(successes), int(trials), confidence, kind, rate, float(low), float(high))
+
+
+def chance_of_at_least(successes: int, trials: int, *, rate: float) -> float:
+    """The exact p-value of "the rate is `rate` or less": how likely so many successes, or more, then are."""
+    _counts(successes, trials)
+    return 1.0 if successes == 0 else float(bdtrc(successes - 1, trials, rate))
+
+
+def chance_of_at_most(successes: int, trials: int, *, rate: float) -> float:
+    """The exact p-value of "the rate is `rate` or more"."""
+    _counts(successes, trials)
+    return 1.0 if trials == 0 else float(bdtr(successes, trials, rate))
+
+
+@dataclass(frozen=True)
+class FixedTest:
+    """Of `trials`, `needed` successes accept. error: at `null`, power: at `target`; both exact."""
+
+    null: float
+    target: float
+    trials: int
+    needed: int
+    error: float
+    power: float
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def fixed_test(*, null: float, target: float, error: float = 0.05, miss: float = 0.1) -> FixedTest:
+    """The smallest exact test of "the rate is `null` or less" that is wrong at most `error` of the time, and accepts
+    at `target` all but `miss` of the time."""
+    if not 0 < null < target <= 1:
+        raise ValueError(f"null {null} and target {target} were given; 0 < null < target <= 1 was expected")
+    z = float(ndtri(1 - error)) * np.sqrt(null * (1 - null)) + float(ndtri(1 - miss)) * np.sqrt(target * (1 - target))
+    guess = int((z / (target - null)) ** 2)
+    # The power of exact tests zigzags with the number of trials, so the search begins well below the approximation.
+    for trials in range(max(1, guess // 3), MOST_TRIALS):
+        needed = np.arange(trials + 2)
+        wrong = np.where(needed == 0, 1.0, bdtrc(needed - 1.0, trials, null))
+        least = int(np.argmax(wrong <= error))
+        power = float(bdtrc(least - 1.0, trials, target)) if least <= trials else 0.0
+        if power >= 1 - miss:
+            return FixedTest(null, target, trials, least, float(wrong[least]), power)
+    raise ValueError(f"null {null} and target {target} are too close: more than {MOST_TRIALS:,} trials are needed")
+
+
+def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    hits, n = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
+    if not (np.isfinite(hits) & np.isfinite(n) & (hits >= 0) & (hits <= n)).all():
+        raise ValueError(f"{successes} successes of {trials} trials: from 0 to the number of trials was expected")
+    return hits, n
+
+
+def _tail(confidence: float) -> float:
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence: {confidence} was given, a number between 0 and 1 was expected")
+    return 1 - confidence
+
+
+def _beta_ends(hits: np.ndarray, n: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
+    some, missed = np.maximum(hits, 1), np.maximum(n - hits, 1)
+    low = np.where(hits == 0, 0.0, betaincinv(some, n - some + 1, tail))
+    high = np.where(hits == n, 1.0, betaincinv(n - missed + 1, missed, 1 - tail))
+    return low, high

@@ -1,0 +1,73 @@
+"""What can be expected of a plan of trials, by simulation: how often it is wrong, and how many trials it takes."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from twinloop.gate.statistics.sequential import PairPlan, RatePlan
+
+BATCH = 4000
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """Shares of simulated series of trials that accepted, rejected, or were still undecided after `most_trials`; and
+    the trials they took, undecided ones included."""
+
+    series: int
+    most_trials: int
+    accepted: float
+    rejected: float
+    undecided: float
+    mean_trials: float
+    median_trials: float
+    p90_trials: float
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def expect(
+    plan: RatePlan | PairPlan, chances: Sequence[float], *, series: int, most_trials: int, seed: int
+) -> Expectation:
+    """`chances`: of each of the plan's outcomes. Every series is looked at after every trial."""
+    chance = np.asarray(chances, float)
+    if len(chance) != len(plan.outcomes) or (chance < 0).any() or abs(chance.sum() - 1) > 1e-9:
+        raise ValueError(
+            f"{list(chances)} was given; chances of {', '.join(plan.outcomes)} that sum to 1 were expected"
+        )
+    rng = np.random.default_rng(seed)
+    ends = [_series(plan, chance, min(BATCH, series - first), most_trials, rng) for first in range(0, series, BATCH)]
+    verdict, took = (np.concatenate([each[part] for each in ends]) for part in (0, 1))
+    return Expectation(
+        series=series, most_trials=most_trials,
+        accepted=float((verdict == 1).mean()), rejected=float((verdict == -1).mean()),
+        undecided=float((verdict == 0).mean()), mean_trials=float(took.mean()),
+        median_trials=float(np.median(took)), p90_trials=float(np.quantile(took, 0.9)),
+    )  # fmt: skip
+
+
+def _series(
+    plan: RatePlan | PairPlan, chances: np.ndarray, many: int, most: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """(verdict 1, -1 or 0, trials taken), each (many,)."""
+    verdict, took, open_ = np.zeros(many, int), np.full(many, most), np.arange(many)
+    sides = ((plan.bets_for, plan.error), (plan.bets_against, plan.miss))
+    gains = plan.factors()
+    money = [np.ones((many, len(side.shares))) for side, _ in sides]
+    for trial in range(1, most + 1):
+        outcome = rng.choice(len(chances), size=len(open_), p=chances)
+        shown = []
+        for place, (side, wrong) in enumerate(sides):
+            money[place] *= gains[place][outcome]
+            shown.append(money[place] @ side.weights >= 1 / wrong)
+        better, worse = shown[0], shown[1] & ~shown[0]
+        verdict[open_[better]], verdict[open_[worse]] = 1, -1
+        ended = better | worse
+        took[open_[ended]] = trial
+        open_, money = open_[~ended], [each[~ended] for each in money]
+        if not len(open_):
+            break
+    return verdict, took

@@ -1,0 +1,193 @@
+"""Watching a policy at work: an alarm as soon as something has become worse than was promised, and hardly one before.
+
+Each episode gives numbers in 0..1: it succeeded or not, somebody had to step in or not, in what share of periods the
+safety filter acted, how much of what the sensors said the training data does not know. Of each it was promised that
+its mean is at least, or at most, something. Bets (see `bets`) are made against the promise, a fresh unit of money every
+episode, since nobody knows when things change: money = (money + 1) · gain. While the promise holds the money expected
+after t episodes is at most t, so the first time it exceeds A comes after A episodes or more on average, and within t
+episodes with a chance of at most t/A. That is the Shiryaev-Roberts e-detector of Shin, Ramdas and Rinaldo (2024).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from twinloop.gate.statistics.bets import Bets, best_share, bets, limits_of
+from twinloop.gate.statistics.binomial import rate_bound
+
+Worse = Literal["lower", "higher"]
+SHARES = 16
+RICHEST = 1e300
+FALSE_ALARM_EPISODES = 2000.0
+
+
+@dataclass(frozen=True)
+class Watch:
+    """One number that is followed.
+
+    expected: what was promised: a mean of at least this where lower is worse, of at most this where higher is.
+    notice: the mean at which an alarm should come soonest; others are noticed too. None: no particular one.
+    """
+
+    name: str
+    expected: float
+    worse: Worse
+    notice: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.worse not in ("lower", "higher"):
+            raise ValueError(f"{self.name}: worse is {self.worse!r}; lower or higher was expected")
+        if not 0 < self.expected < 1:
+            raise ValueError(f"{self.name}: {self.expected} was expected of it; a mean between 0 and 1 is possible")
+        if self.notice is not None and not 0 <= self.notice <= 1:
+            raise ValueError(f"{self.name}: notice is {self.notice}; a mean from 0 to 1 was expected")
+
+    @cached_property
+    def bets(self) -> Bets:
+        most, mean = self._badness(self.expected), None if self.notice is None else self._badness(self.notice)
+        aimed = best_share([0.0, 1.0], [1 - mean, mean], most) if mean is not None and mean > most else None
+        return bets(aimed=aimed, shares=SHARES)
+
+    def gains(self, value: float) -> np.ndarray:
+        """(shares,) what this number turns one unit into."""
+        return self.bets.factors(self._badness(value), self._badness(self.expected))
+
+    def _badness(self, value: float) -> float:
+        return 1 - value if self.worse == "lower" else value
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "expected": self.expected, "worse": self.worse, "notice": self.notice}
+
+
+@dataclass(frozen=True)
+class Followed:
+    """How a watch stands: the money on each share, what was seen, and the episode of the alarm if there was one."""
+
+    money: tuple[float, ...]
+    seen: int = 0
+    total: float = 0.0
+    alarmed_at: int | None = None
+
+    @property
+    def mean(self) -> float | None:
+        return self.total / self.seen if self.seen else None
+
+
+@dataclass(frozen=True)
+class Monitor:
+    """Watches and how each stands. `update` gives the next one; as JSON it can be put away and taken up again.
+
+    false_alarm_episodes: while all promises hold, an alarm of any watch comes after so many episodes or more on
+        average; within t episodes with a chance of at most t over this.
+    """
+
+    watches: tuple[Watch, ...]
+    false_alarm_episodes: float = FALSE_ALARM_EPISODES
+    episodes: int = 0
+    followed: tuple[Followed, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        names = [watch.name for watch in self.watches]
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"watches {names} were given; at least one was expected, each with a name of its own")
+        if not (math.isfinite(self.false_alarm_episodes) and self.false_alarm_episodes > 1):
+            raise ValueError(f"false_alarm_episodes: {self.false_alarm_episodes} was given; more than 1 was expected")
+        if not self.followed:
+            blank = tuple(Followed((0.0,) * len(watch.bets.shares)) for watch in self.watches)
+            object.__setattr__(self, "followed", blank)
+
+    @property
+    def threshold(self) -> float:
+        """Of each watch's money. Several watches share the false alarms."""
+        return self.false_alarm_episodes * len(self.watches)
+
+    @property
+    def alarms(self) -> dict[str, int]:
+        """Watch -> the episode, counted from 1, at which it raised the alarm."""
+        pairs = zip(self.watches, self.followed, strict=True)
+        return {watch.name: each.alarmed_at for watch, each in pairs if each.alarmed_at is not None}
+
+    @property
+    def closeness(self) -> dict[str, float]:
+        """Watch -> how much of the way to an alarm its money has come, by its logarithm: 0 to 1."""
+        return {
+            watch.name: float(np.clip(np.log1p(self._money(watch, each)) / np.log1p(self.threshold), 0, 1))
+            for watch, each in zip(self.watches, self.followed, strict=True)
+        }
+
+    def update(self, values: Mapping[str, float | None]) -> "Monitor":
+        """After one more episode. A watch that is not named, or None, was not seen in it."""
+        known = {watch.name for watch in self.watches}
+        if strange := sorted(set(values) - known):
+            raise ValueError(f"{', '.join(strange)}: not watched; {', '.join(sorted(known))} are")
+        number = self.episodes + 1
+        followed = tuple(
+            self._next(watch, each, values.get(watch.name), number)
+            for watch, each in zip(self.watches, self.followed, strict=True)
+        )
+        return replace(self, episodes=number, followed=followed)
+
+    def _next(self, watch: Watch, each: Followed, value: float | None, number: int) -> Followed:
+        if value is None:
+            return each
+        if not 0 <= value <= 1:
+            raise ValueError(f"{watch.name}: {value} was seen in episode {number}; a number from 0 to 1 was expected")
+        money = np.minimum((np.array(each.money) + 1) * watch.gains(float(value)), RICHEST)
+        now = Followed(tuple(money.tolist()), each.seen + 1, each.total + float(value), each.alarmed_at)
+        alarmed = each.alarmed_at is None and self._money(watch, now) >= self.threshold
+        return replace(now, alarmed_at=number) if alarmed else now
+
+    @staticmethod
+    def _money(watch: Watch, each: Followed) -> float:
+        return float(np.array(each.money) @ watch.bets.weights)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "false_alarm_episodes": self.false_alarm_episodes,
+            "episodes": self.episodes,
+            "watches": [
+                watch.to_json()
+                | {"money": list(each.money), "seen": each.seen, "total": each.total, "alarmed_at": each.alarmed_at}
+                for watch, each in zip(self.watches, self.followed, strict=True)
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Monitor":
+        """ValueError, TypeError or KeyError for something else than `to_json` gave."""
+        watches, followed = [], []
+        for row in value["watches"]:
+            watch = Watch(row["name"], row["expected"], row["worse"], row["notice"])
+            money = tuple(float(each) for each in row["money"])
+            if len(money) != len(watch.bets.shares) or not all(math.isfinite(each) and each >= 0 for each in money):
+                raise ValueError(f"{watch.name}: {len(money)} amounts of money were given, not those of this watch")
+            alarmed_at = None if row["alarmed_at"] is None else int(row["alarmed_at"])
+            watches.append(watch)
+            followed.append(Followed(money, int(row["seen"]), float(row["total"]), alarmed_at))
+        return cls(tuple(watches), float(value["false_alarm_episodes"]), int(value["episodes"]), tuple(followed))
+
+
+def success_watch(successes: int, trials: int, *, confidence: float = 0.9, drop: float = 0.15) -> Watch:
+    """What the trials before promotion promise: not the rate they counted but its lower bound, or the alarm would come
+    of having been lucky then."""
+    low = _inside(rate_bound(successes, trials, confidence=confidence).low)
+    return Watch("success", low, "lower", max(low - drop, 0.0))
+
+
+def share_watch(name: str, hits: int, trials: int, *, confidence: float = 0.9, rise: float = 0.15) -> Watch:
+    """A share of episodes that should not grow, such as those in which somebody stepped in."""
+    high = _inside(rate_bound(hits, trials, confidence=confidence).high)
+    return Watch(name, high, "higher", min(high + rise, 1.0))
+
+
+def mean_watch(name: str, numbers: Sequence[float] | np.ndarray, *, confidence: float = 0.9) -> Watch:
+    """A number in 0..1 that should not grow, from its values before promotion: safety activity, drift."""
+    return Watch(name, _inside(limits_of(numbers, error=2 * (1 - confidence))[1]), "higher")
+
+
+def _inside(mean: float) -> float:
+    return float(np.clip(mean, 0.001, 0.999))

@@ -1,0 +1,152 @@
+"""Status: what is live, since when and on what evidence; how far the others have come; which twins are believed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from twinloop.errors import TwinloopError
+from twinloop.gate.ledger import Record, read_ledger
+from twinloop.gate.registry import Registry
+from twinloop.gate.rules.config import CanaryRules
+from twinloop.gate.shown import show_evaluation
+from twinloop.gate.standing import DECISION, PROMOTED, Stage
+from twinloop.gate.store import EVIDENCE, digests_of, is_digest, pinned, pinned_evaluation
+from twinloop.gate.twins import TwinTrust, twins_of
+
+
+@dataclass(frozen=True)
+class PolicyStatus:
+    """since: when it came to its stage. decisions: records about it, the latest last. note: how it stands, in words."""
+
+    digest: str
+    name: str
+    policy: str
+    stage: Stage
+    since: str
+    decisions: tuple[Record, ...]
+    note: str
+
+
+@dataclass(frozen=True)
+class Status:
+    """live: the policy that is, if one is. made_live: the decision that made it so, a promotion or a rollback.
+    shown_by: the promotion that brought it to production, and with it the evidence.
+    history: (since, digest) of what was live, "" for nothing. head: digest of the last record."""
+
+    registry: Registry
+    live: PolicyStatus | None
+    made_live: Record | None
+    shown_by: Record | None
+    policies: tuple[PolicyStatus, ...]
+    twins: Mapping[str, TwinTrust]
+    demoted: Mapping[str, str]
+    history: tuple[tuple[str, str], ...]
+    head: str
+
+    def to_json(self) -> dict[str, Any]:
+        live = self.registry.live
+        made, shown = self.made_live, self.shown_by
+        return {
+            "path": str(self.registry.path),
+            "live": {
+                "checkpoint": self.live.digest, "name": self.live.name, "since": live.since,
+                "path": str(self.registry.path / "checkpoints" / self.live.digest), "record": live.record,
+                "verdict": made.details.get("sentence", made.verdict) if made else "",
+                "evidence": list(shown.evidence) if shown else [],
+            } if self.live and live else None,
+            "policies": [
+                {"checkpoint": each.digest, "name": each.name, "stage": each.stage, "since": each.since,
+                 "note": each.note}
+                for each in self.policies
+            ],
+            "twins": [
+                {"twin": digest, **trust.to_json(), "demoted": self.demoted.get(digest)}
+                for digest, trust in self.twins.items()
+            ],
+            "history": [{"since": since, "checkpoint": digest or None} for since, digest in self.history],
+            "records": len(self.registry.ledger.records),
+            "head": self.head,
+        }  # fmt: skip
+
+
+def status_of(registry: Registry, rules: CanaryRules) -> Status:
+    standing = registry.standing
+    policies = tuple(_policy(registry, digest) for digest in standing.stages)
+    live = next((each for each in policies if each.digest == registry.production), None)
+    made = registry.record(registry.live.record) if registry.live else None
+    order = {"production": 0, "canary": 1, "validated": 2, "candidate": 3}
+    return Status(
+        registry=registry,
+        live=live,
+        made_live=made,
+        shown_by=next(
+            (
+                record
+                for record in reversed(live.decisions if live else ())
+                if record.verdict == PROMOTED and record.transition.endswith(" -> production")
+            ),
+            None,
+        ),
+        policies=tuple(sorted(policies, key=lambda each: order[each.stage])),
+        twins=twins_of(registry, rules),
+        demoted=standing.demoted,
+        history=tuple((record.time, record.checkpoint) for record in standing.history),
+        head=registry.ledger.head,
+    )
+
+
+def _policy(registry: Registry, digest: str) -> PolicyStatus:
+    records = [record for record in registry.ledger.records if record.checkpoint == digest]
+    details = next((record.details for record in records if "policy" in record.details), {})
+    stage = registry.stage(digest) or "candidate"
+    decided = registry.standing.decided.get(digest)
+    since = registry.live.since if stage == "production" and registry.live else (decided or records[0]).time
+    decisions = tuple(record for record in records if record.kind == DECISION)
+    return PolicyStatus(
+        digest, str(details.get("name", digest[:12])), str(details.get("policy", "")), stage, since, decisions,
+        _note(registry, digest, decisions),
+    )  # fmt: skip
+
+
+def _note(registry: Registry, digest: str, decisions: tuple[Record, ...]) -> str:
+    standing = registry.standing
+    last = str(decisions[-1].details.get("sentence", "; ".join(decisions[-1].reasons))) if decisions else ""
+    if digest == registry.production:
+        return last
+    left = standing.left.get(digest)
+    if left and not (decisions and decisions[-1].time > left):
+        return f"rolled back from on {left[:16].replace('T', ' ')}"
+    was = [place for place, record in enumerate(standing.history) if record.checkpoint == digest]
+    if was and was[-1] + 1 < len(standing.history):
+        return f"was live until {standing.history[was[-1] + 1].time[:16].replace('T', ' ')}"
+    return last or "not decided yet"
+
+
+def problems_of(registry_path: Path, *, head: str = "") -> tuple[str, ...]:
+    """Everything in a registry that is not what was written, by name; head: of the last record, as noted elsewhere."""
+    ledger = read_ledger(registry_path)
+    found = list(ledger.problems)
+    if head and head not in {record.digest for record in ledger.records}:
+        found.append(f"record {head[:12]}...: is not in the ledger, though it was noted as its last")
+    if not found:
+        try:
+            Registry.open(registry_path)
+        except TwinloopError as error:
+            found.append(str(error))
+    for digest in digests_of(registry_path):
+        try:
+            pinned(registry_path, digest)
+        except TwinloopError as error:
+            found.append(str(error))
+    folder = registry_path / EVIDENCE
+    for each in sorted(folder.iterdir()) if folder.is_dir() else ():
+        try:
+            if not is_digest(each.name):
+                raise TwinloopError(f"{each}: is nothing that was shown")
+            show_evaluation(pinned_evaluation(registry_path, each.name))
+        except TwinloopError as error:
+            found.append(str(error))
+    named = {record.checkpoint for record in ledger.records if record.checkpoint}
+    found += [f"checkpoints/{digest}: is missing" for digest in sorted(named - set(digests_of(registry_path)))]
+    return tuple(found)

@@ -1,0 +1,143 @@
+"""Store: checkpoints and evaluations a registry has its own copies of, in folders named by their digest.
+
+What is read is compared with its name first, every time: an altered file is refused, never used.
+"""
+
+import json
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from twinloop.durable import FileDigest, copy_file, digest_file, storage_errors, sync_folder
+from twinloop.errors import CheckpointError, CorruptError, RegistryError
+from twinloop.gate.evaluation import EPISODES, EVALUATION
+from twinloop.learn.card import CARD, Card, read_card
+
+CHECKPOINTS, EVIDENCE = "checkpoints", "evidence"
+DIGEST = re.compile(r"[0-9a-f]{64}")
+SHORTEST_PREFIX = 6
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """A checkpoint that was just found to be what its name says."""
+
+    path: Path
+    card: Card
+
+    @property
+    def digest(self) -> str:
+        return self.card.digest
+
+
+def is_digest(name: str) -> bool:
+    return DIGEST.fullmatch(name) is not None
+
+
+def checked(name: str) -> str:
+    """A digest, before it becomes part of a path."""
+    if not isinstance(name, str) or not is_digest(name):
+        raise RegistryError(f"{name!r:.80}: is not a digest; 64 digits from 0 to 9 and a to f were expected")
+    return name
+
+
+def look_at(folder: Path) -> Pinned:
+    """The checkpoint in a folder, its card and its file of weights as they were written. Torch is not needed."""
+    card = read_card(folder)
+    weights = folder / card.file
+    if not weights.is_file():
+        raise CheckpointError(f"{weights}: is missing, though the card names it")
+    with storage_errors(weights):
+        found = digest_file(weights)
+    if found != card.weights:
+        raise CheckpointError(f"{weights}: is not the one its card describes (sha256 {found.sha256[:12]}...)")
+    return Pinned(folder, card)
+
+
+def pin_checkpoint(registry: Path, folder: Path, *, scratch: Path) -> Pinned:
+    """A copy of a checkpoint in the registry; after a kill there is all of it or nothing."""
+    given = look_at(folder)
+    target = registry / CHECKPOINTS / given.digest
+    if not target.exists():
+        files = {given.card.file: given.card.weights, CARD: digest_file(folder / CARD)}
+        _install(target, folder, files, scratch=scratch)
+    return pinned(registry, given.digest)
+
+
+def pinned(registry: Path, digest: str) -> Pinned:
+    folder = registry / CHECKPOINTS / checked(digest)
+    if not folder.is_dir():
+        raise RegistryError(f"{registry}: has no checkpoint {digest[:12]}...; `twinloop status` lists those it has")
+    found = look_at(folder)
+    if found.digest != digest:
+        raise RegistryError(f"{folder}: holds checkpoint {found.digest[:12]}..., which is not its name")
+    return found
+
+
+def pin_evaluation(registry: Path, folder: Path, *, scratch: Path) -> tuple[str, Path]:
+    """(digest, path) of the copy of an evaluation: the two files that are its record."""
+    with storage_errors(folder):
+        files = {name: digest_file(folder / name) for name in (EPISODES, EVALUATION)}
+    digest = files[EVALUATION].sha256
+    target = registry / EVIDENCE / digest
+    if not target.exists():
+        _install(target, folder, files, scratch=scratch)
+    return digest, pinned_evaluation(registry, digest)
+
+
+def pinned_evaluation(registry: Path, digest: str) -> Path:
+    """Where the copy is; its JSON is what its name says, and that names the digest of the rows."""
+    folder = registry / EVIDENCE / checked(digest)
+    path = folder / EVALUATION
+    if not path.is_file():
+        raise RegistryError(f"{folder}: is missing, though the ledger names it")
+    if digest_file(path).sha256 != digest:
+        raise CorruptError(f"{path}: was altered after it was shown")
+    return folder
+
+
+def digests_of(registry: Path) -> tuple[str, ...]:
+    folder = registry / CHECKPOINTS
+    return tuple(sorted(each.name for each in folder.iterdir() if is_digest(each.name))) if folder.is_dir() else ()
+
+
+def named(registry: Path, name: str) -> str:
+    """The digest of a checkpoint here that begins with `name`."""
+    known = digests_of(registry)
+    fits = [digest for digest in known if digest.startswith(name)]
+    if not re.fullmatch(f"[0-9a-f]{{{SHORTEST_PREFIX},64}}", name) or len(fits) != 1:
+        some = ", ".join(digest[:12] for digest in (fits or known)[:8]) or "none"
+        what = "fits several" if len(fits) > 1 else "is the name of no checkpoint here"
+        raise RegistryError(f"{registry}: {name!r:.80} {what}; {SHORTEST_PREFIX} or more digits of one of: {some}")
+    return fits[0]
+
+
+def _install(target: Path, source: Path, files: dict[str, FileDigest], *, scratch: Path) -> None:
+    draft = scratch / target.name
+    with storage_errors(target):
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(parents=True)
+        for name, digest in files.items():
+            copy_file(source / name, draft / name, digest)
+        sync_folder(draft)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.rename(draft, target)
+        sync_folder(target.parent)
+        sync_folder(target.parent.parent)
+
+
+def read_json(path: Path, most_bytes: int) -> dict:
+    """A mapping the registry wrote itself, or RegistryError."""
+    with storage_errors(path):
+        if path.stat().st_size > most_bytes:
+            raise RegistryError(f"{path}: has more than {most_bytes:,} bytes; it is not what was written")
+        text = path.read_bytes()
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise RegistryError(f"{path}: is not JSON ({error!s:.100})") from None
+    if not isinstance(values, dict):
+        raise RegistryError(f"{path}: holds a {type(values).__name__}; a mapping was expected")
+    return values

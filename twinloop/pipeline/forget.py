@@ -1,0 +1,162 @@
+"""Forgetting a participant: out of every dataset, and every checkpoint that learnt from them named."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from twinloop.dataset.layout import HEADER
+from twinloop.dataset.people._without import interrupted
+from twinloop.dataset.people.forget import Forgotten, forget_in
+from twinloop.dataset.people.pseudonym import check_pseudonym
+from twinloop.dataset.people.tombstones import past_digests, read_tombstones
+from twinloop.dataset.reader import Dataset
+from twinloop.durable import storage_errors
+from twinloop.errors import CheckpointError, UsageError
+from twinloop.learn.card import CARD, Card, read_card
+
+NOT_OURS = {".git", ".venv", "node_modules", "__pycache__"}
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A checkpoint. because: how it comes to know the participant, or why that cannot be told."""
+
+    path: Path
+    digest: str
+    because: str
+
+
+@dataclass(frozen=True)
+class Forgetting:
+    """datasets: those that hold, or once held, episodes of the participant. looked_at: all that were searched.
+    learners: checkpoints trained on them, and what was fine-tuned or exported from these.
+    unclear: checkpoints trained on real data that is not among the datasets, so that nobody can tell.
+    cached: small pictures of theirs that were removed from the cache.
+    """
+
+    datasets: tuple[Forgotten, ...]
+    looked_at: int
+    learners: tuple[Learner, ...]
+    unclear: tuple[Learner, ...]
+    cached: int
+
+    @property
+    def episodes(self) -> int:
+        return sum(each.episodes for each in self.datasets)
+
+
+def forget(
+    participant: str,
+    datasets: Sequence[Path],
+    checkpoints: Sequence[Path],
+    *,
+    cache: Path,
+    dry_run: bool = False,
+    today: date | None = None,
+) -> Forgetting:
+    """datasets, checkpoints: folders to look into, however deep. cache: of pictures."""
+    from twinloop.learn.pictures import forget_pictures
+
+    check_pseudonym(participant)
+    for folder in (*datasets, *checkpoints):
+        if not folder.is_dir():
+            raise UsageError(f"{folder}: is not a folder; name folders that hold datasets or checkpoints")
+    paths = list(_datasets(datasets))
+    done = [forget_in(path, participant, today=today, dry_run=dry_run) for path in paths]
+    held = {digest for each in done for digest in each.digests}
+    cards = list(_cards(checkpoints))
+    learners = _learners(cards, held)
+    named = {each.digest for each in learners}
+    learners += _exported(checkpoints, named)
+    videos = {video for each in done for video in each.videos}
+    return Forgetting(
+        datasets=tuple(each for each in done if each.episodes or each.digests),
+        looked_at=len(done),
+        learners=tuple(learners),
+        unclear=tuple(_unclear(cards, named, _known(paths) | held)),
+        cached=0 if dry_run else forget_pictures(videos, cache=cache),
+    )
+
+
+def _walk(folders: Iterable[Path]) -> Iterator[tuple[Path, list[str], list[str]]]:
+    seen = set()
+    for root in folders:
+        for parent, inside, files in os.walk(root.resolve()):
+            inside[:] = sorted(name for name in inside if name not in NOT_OURS)
+            if parent not in seen:
+                seen.add(parent)
+                yield Path(parent), inside, files
+
+
+def _datasets(folders: Iterable[Path]) -> Iterator[Path]:
+    found = set()
+    for folder, inside, files in _walk(folders):
+        path = interrupted(folder) or (folder if HEADER in files else None)
+        if path is not None:
+            inside.clear()
+            found.add(path)
+    return iter(sorted(found))
+
+
+def _known(paths: Iterable[Path]) -> set[str]:
+    """Every digest that a dataset which is here has, or had."""
+    known = set()
+    for path in paths:
+        dataset = Dataset.open(path)
+        known |= {digest for digest, _ in past_digests(dataset.header, dataset.entries)}
+        known |= {past.digest for past in read_tombstones(path).former}
+    return known
+
+
+def _cards(folders: Iterable[Path]) -> Iterator[tuple[Path, Card]]:
+    """A damaged one is an error: it might be the one that is to be named."""
+    for folder, inside, files in _walk(folders):
+        if HEADER in files:
+            inside.clear()
+        elif CARD in files:
+            try:
+                yield folder, read_card(folder)
+            except CheckpointError as error:
+                raise CheckpointError(f"{error}; what it was trained on cannot be told: repair or remove it") from None
+
+
+def _learners(cards: Sequence[tuple[Path, Card]], held: set[str]) -> list[Learner]:
+    named: dict[str, Learner] = {}
+    for path, card in cards:
+        names = [str(source.get("name")) for source in card.data if source.get("digest") in held]
+        if names:
+            named[card.digest] = Learner(path, card.digest, f"trained on {', '.join(names)}")
+    grew = True
+    while grew:  # children of children
+        children = [(path, card) for path, card in cards if card.parent in named and card.digest not in named]
+        for path, card in children:
+            named[card.digest] = Learner(path, card.digest, f"fine-tuned from {named[card.parent].path}")
+        grew = bool(children)
+    return list(named.values())
+
+
+def _exported(folders: Iterable[Path], digests: set[str]) -> list[Learner]:
+    """ONNX files say which card they are of, in words."""
+    found = []
+    for folder, _, files in _walk(folders if digests else ()):
+        for name in sorted(files):
+            if name.endswith(".onnx"):
+                with storage_errors(folder / name):
+                    content = (folder / name).read_bytes()
+                found += [
+                    Learner(folder / name, each, "exported from it") for each in digests if each.encode() in content
+                ]
+    return found
+
+
+def _unclear(cards: Sequence[tuple[Path, Card]], named: set[str], known: set[str]) -> Iterator[Learner]:
+    for path, card in cards:
+        missing = [
+            str(source.get("name"))
+            for source in card.data
+            if source.get("kind") != "sim" and source.get("digest") not in known
+        ]
+        if missing and card.digest not in named:
+            yield Learner(path, card.digest, f"trained on {', '.join(missing)}, which is not here")

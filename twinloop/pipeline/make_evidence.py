@@ -1,0 +1,144 @@
+"""Make the evidence that a promotion lacks: evaluations in the twin, trials on a robot."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from twinloop.dataset import Dataset, DatasetWriter
+from twinloop.dataset.layout import HEADER
+from twinloop.gate import write_evaluation
+from twinloop.gate.case import AGAINST, Case
+from twinloop.gate.real import CANDIDATE, CONTROL, load_runlog
+from twinloop.gate.sequence import Trials, standing_of_trials
+from twinloop.pipeline.candidate import candidate_of
+from twinloop.pipeline.config import RunConfig
+from twinloop.pipeline.evaluate import TrialProgress, evaluate, unseen_seed, with_seed
+from twinloop.pipeline.promote import Maker
+from twinloop.twin.tasks import tasks
+
+if TYPE_CHECKING:
+    from twinloop.deploy.robot import LiveRobot
+    from twinloop.deploy.session import Standing
+
+T = TypeVar("T")
+Show = Callable[[str], AbstractContextManager[Callable[[T], None]]]
+
+
+def evaluation_maker(
+    config: RunConfig,
+    name: str,
+    *,
+    workers: int | None,
+    show: Show[T],
+    told: Callable[[TrialProgress], T],
+) -> Maker:
+    """Evaluates the checkpoint in the twin of `config`, and the live policy on the same draws, as the rules ask."""
+
+    def make(case: Case, out: Path) -> Path | None:
+        twin = config.digest
+        enough = [each for each in case.twins if each.twin == twin and each.success.trials >= _asked(case)]
+        met = not case.incumbent or any(each.twin == twin for each in case.rivals)
+        if enough and met:
+            return None
+        digests = [digest for digest in (case.digest, case.incumbent) if digest]
+        both = [replace(candidate_of(case.registry.pinned(digest).path), name=digest[:12]) for digest in digests]
+        drawn = with_seed(config, unseen_seed(*both))
+        for who, folder in zip(both, (out, out / AGAINST), strict=False):
+            with show(f"evaluating {who.name}") as shown:
+                found = evaluate(
+                    who, drawn, config_name=name, episodes=_asked(case), workers=workers,
+                    on_progress=lambda progress, shown=shown: shown(told(progress)),
+                )  # fmt: skip
+            write_evaluation(found, folder)
+        return out
+
+    return make
+
+
+def _asked(case: Case) -> int:
+    return case.rules.validated.episodes
+
+
+class _KnownError(Exception):
+    """Thrown out of a session when the test has its answer: further trials would only cost robot time."""
+
+
+def runlog_maker(
+    robot: "str | LiveRobot",
+    *,
+    attended: bool,
+    show: Show[T],
+    told: "Callable[[Standing, Trials], T]",
+    task: str = "pick_and_place",
+    longest_s: float | None = None,
+    stop_file: Path | None = None,
+) -> Maker:
+    """Runs the candidate on the robot, in turns with the live policy, at the canary's speed, until the sequential test
+    knows the answer or the canary's episodes are used up. Called again, it goes on.
+
+    A slow robot has that much more time for an episode; chunks are averaged as they were in the evaluation."""
+
+    def make(case: Case, out: Path) -> Path | None:
+        from twinloop.deploy.crew import DeployConfig
+        from twinloop.deploy.session import deploy
+
+        if not case.human_ready or case.canary is None or not robot:
+            return None
+        # Once another policy is live, trials begin anew.
+        live = case.registry.live
+        log = out.with_name(f"{out.name}-{live.record[:12] if live else 'alone'}")
+        if _known(case):
+            return log if log.is_dir() else None
+        policies = {CANDIDATE: case.checkpoint.path}
+        if case.incumbent:
+            policies[CONTROL] = case.registry.pinned(case.incumbent).path
+
+        speed = case.canary.speed
+        # deploy names the tasks it knows if this is none of them.
+        usual_s = tasks()[task].longest_s if task in tasks() else 1.0
+        ensembles = [each.evaluation.subject.ensemble for each in case.evaluations]
+        config = DeployConfig(
+            speed=speed, longest_s=longest_s or usual_s / speed, ensemble=ensembles[0] if ensembles else None
+        )
+
+        with show("trials") as shown:
+
+            def on_progress(standing: "Standing") -> None:
+                now = _with(case, log)
+                shown(told(standing, standing_of_trials(now)))
+                if standing.done % len(policies) == 0 and _known(now):
+                    raise _KnownError
+
+            try:
+                deploy(
+                    policies, robot, log, episodes=case.canary.episodes, config=config, attended=attended, task=task,
+                    stop_file=stop_file, on_progress=on_progress,
+                )  # fmt: skip
+            except _KnownError:
+                _finish(log)
+        return log
+
+    return make
+
+
+def _with(case: Case, log: Path) -> Case:
+    """The case with what is in the log by now, which this process has just written."""
+    if not (log / HEADER).is_file():
+        return case
+    here = log.resolve()
+    others = tuple(each for each in case.runlogs if each.path != here)
+    return replace(case, runlogs=(*others, load_runlog(here, trusted=True)))
+
+
+def _known(case: Case) -> bool:
+    trials = standing_of_trials(case)
+    return trials.decision != "continue" and trials.trials >= case.rules.production.trials
+
+
+def _finish(log: Path) -> None:
+    """What the session would have done at its end."""
+    dataset = Dataset.open(log)
+    with DatasetWriter.open(log, dataset.header, dataset.config_text()) as writer:
+        writer.finish()
