@@ -2,23 +2,32 @@
 
     python benchmarks/reality.py --data DIR [--only so101 xl330] [--out benchmarks/results/reality.json]
 
-DIR holds `so101_table_cleanup` (every fourth episode is set aside) and `xl330_pendulum` (each gain is set aside in
-turn, and the twin fitted on the other two). Prints one line a channel: what was reached, and what it has to beat.
+DIR holds `so101_table_cleanup` (every fourth episode is set aside), `xl330_pendulum` (each gain is set aside in turn,
+and the twin fitted on the other two), `cube_tosses` (every third toss is set aside) and `kinect_tabletops` (scans; the
+videos of `so101_table_cleanup` are the frames). Prints one line a channel: what was reached, and what it has to beat.
 """
 
 import argparse
 import json
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from twinloop.calibrate.bench import Bench, load_bench
+from twinloop.calibrate.by_population import fit_by_population
 from twinloop.calibrate.check import Checked, check
 from twinloop.calibrate.fit import calibrate
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.posterior import replay_with_band
-from twinloop.calibrate.replay import Replay
+from twinloop.calibrate.replay import Replay, replay
+from twinloop.calibrate.sensors.depth import depth_noise
+from twinloop.calibrate.sensors.pcd import read_scan
 from twinloop.cli.replay import logs_of
+from twinloop.pipeline.anchor import anchor
+from twinloop.pipeline.config import load_config
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -30,6 +39,8 @@ SO101_COMMAND = {"shoulder_pan": 2.66, "shoulder_lift": 6.93, "elbow_flex": 7.69
 XL330_COULOMB_VISCOUS_RAD = 0.061
 XL330_PUBLISHED_RAD = (0.095, 0.100)
 EVERY = 4
+CUBE_TO_REACH = (13.2, 17.6)  # per cent of the cube's width, degrees
+CUBE_ENGINE = {"friction": 1.0, "contact_damping_ratio": 1.0, "contact_time_s": 0.02, "table_height_m": 0.0}
 
 
 def fitted(bench: Bench, checked: Checked, unseen: list[Log], threads: int) -> tuple[Replay, float, dict[str, Any]]:
@@ -82,7 +93,60 @@ def xl330(data: Path, threads: int) -> dict[str, Any]:
     }
 
 
-PARTS = {"so101": so101, "xl330": xl330}
+def cube(data: Path, threads: int) -> dict[str, Any]:
+    bench = load_bench(EXAMPLES / "cube_toss.yaml")
+    logs = check(bench, logs_of(bench, data / "cube_tosses")).logs
+    unseen = [log for place, log in enumerate(logs) if place % 3 == 1]
+    seen = tuple(log for place, log in enumerate(logs) if place % 3 != 1)[:40]
+    began = time.perf_counter()
+    fit = fit_by_population(bench, Checked(seen, ()), bench.fit, seed=0, threads=threads)
+    seconds = time.perf_counter() - began
+    found = replay_with_band(bench, unseen, fit.patch, threads=threads)
+    return {
+        "tosses_fitted": len(fit.used),
+        "tosses_unseen": len(unseen),
+        "seconds": round(seconds, 1),
+        **_of_tosses(found),
+        "engine_defaults": _of_tosses(replay(bench, unseen, CUBE_ENGINE, threads=threads)),
+        "to_reach": {"width_percent": CUBE_TO_REACH[0], "degrees": CUBE_TO_REACH[1]},
+        "coverage": {name: round(share, 3) for name, share in found.coverage.items()},
+        "fitted": {name: {"value": f.value, "low": f.low, "high": f.high} for name, f in fit.patch.fitted.items()},
+    }
+
+
+def _of_tosses(found: Replay) -> dict[str, float]:
+    """Means over tosses of the mean over each whole toss; a width is two half widths."""
+    place, turn = (
+        sum(errors[name].mae for errors in found.by_log.values()) / len(found.by_log) for name in ("place", "turn")
+    )
+    return {"width_percent": round(50 * place, 2), "degrees": round(turn, 2)}
+
+
+def depth(data: Path, threads: int) -> dict[str, Any]:
+    scans = [read_scan(file) for file in sorted((data / "kinect_tabletops").glob("*.pcd"))]
+    noise = depth_noise(scans, rng=np.random.default_rng(0))
+    assert noise.step_mm is not None
+    return {
+        "step_mm": [noise.step_mm.value, noise.step_mm.low, noise.step_mm.high],
+        "edge_noise_px": [noise.spread_px.value, noise.spread_px.low, noise.spread_px.high],
+        "edge_noise_px_by_distance": list(noise.near_far_px),
+        "axial_mm": list(noise.axial_mm),
+        "by_distance": [asdict(each) for each in noise.bins],
+        "threads": threads,
+    }
+
+
+def frames(data: Path, threads: int) -> dict[str, Any]:
+    found = anchor(load_config(EXAMPLES / "cameras.yaml"), data / "so101_table_cleanup" / "videos", camera="front")
+    return {
+        "distance_before": round(found.distance_before, 2),
+        "distance_after": round(found.distance_after, 2),
+        "fitted": {name: {"value": f.value, "low": f.low, "high": f.high} for name, f in found.patch.fitted.items()},
+        "threads": threads,
+    }
+
+
+PARTS = {"so101": so101, "xl330": xl330, "cube": cube, "depth": depth, "frames": frames}
 
 
 def show(results: dict[str, Any]) -> None:
@@ -94,6 +158,19 @@ def show(results: dict[str, Any]) -> None:
     for name, each in results.get("xl330", {}).get("by_gain", {}).items():
         label, covered = f"{name} unseen, MAE rad", 100 * each["coverage"]
         print(f"xl330 {label:28}{each['mae_rad']:10.4f}{XL330_COULOMB_VISCOUS_RAD:10.3f}   {covered:.1f} %")
+
+    if "cube" in results:
+        part = results["cube"]
+        for name, unit in (("width_percent", "place, % of width"), ("degrees", "turn, degrees")):
+            covered = f"{100 * part['coverage']['place']:.1f} %" if name == "width_percent" else ""
+            print(f"cube {unit:29}{part[name]:10.2f}{part['to_reach'][name]:10.1f}   {covered}")
+            print(f"     {'engine defaults':29}{part['engine_defaults'][name]:10.2f}")
+    for each in results.get("depth", {}).get("by_distance", []):
+        label = f"{each['near_m']:.1f} to {each['far_m']:.1f} m, mm"
+        print(f"depth noise {label:22}{each['measured_mm']:10.2f} measured, {each['twin_mm']:.2f} in the twin")
+    if "frames" in results:
+        part = results["frames"]
+        print(f"frames, distance in levels: {part['distance_before']:.1f} before, {part['distance_after']:.1f} after")
 
 
 def main() -> None:

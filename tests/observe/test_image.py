@@ -65,6 +65,9 @@ def test_off_in_the_pipeline_is_nominal_in_the_table():
         ("exposure_ev", (0.2, 0.6, 1.2)),
         ("exposure_ev", (-0.2, -0.6, -1.2)),
         ("white_balance_shift.red", (0.05, 0.1, 0.3)),
+        ("defocus_px", (0.3, 0.8, 2.0)),
+        ("colour_saturation", (0.9, 0.6, 0.2)),
+        ("colour_saturation", (1.1, 1.4, 2.0)),
     ],
 )
 def test_more_of_it_changes_more(clip: Clip, develop, column: str, values: tuple[float, ...]):
@@ -89,6 +92,11 @@ def test_an_ev_more_doubles_the_light(develop):
     plain, brighter = develop().astype(float), develop(exposure_ev=1.0).astype(float)
     clear = (plain > 60) & (brighter < 250)
     assert np.median(brighter[clear] / plain[clear]) == pytest.approx(2 ** (1 / 2.2), rel=0.02)
+
+
+def test_no_saturation_is_grey(develop):
+    grey = develop(colour_saturation=0.0).astype(int)
+    assert np.ptp(grey, axis=-1).max() <= 1
 
 
 def test_a_vignette_leaves_the_centre(clip: Clip, develop):

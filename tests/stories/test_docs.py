@@ -208,6 +208,12 @@ def test_every_parameter_has_its_picture_and_the_page_shows_it():
     assert {file.name for file in rows.iterdir()} == {entry["file"] for entry in index.values()} | {"index.json"}
 
 
+NAMED = ("cameras", "look", "parameters", "learning", "evaluating", "calibrating", "calibrating_sensors")
+PAGES = ["README.md", *(f"docs/{name}.md" for name in NAMED)]
+PAGES = [
+    "README.md",
+    *(f"docs/{name}.md" for name in ("cameras", "look", "parameters", "learning", "evaluating", "calibrating")),
+]
 PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))]
 
 

@@ -20,6 +20,8 @@ from twinloop.twin.robots import robots
 from twinloop.twin.robots.mjcf import checked_files
 
 Of = Literal["position", "velocity", "place", "turn", "linear_velocity", "angular_velocity"]
+Search = Literal["slopes", "population"]
+"""How knobs are found: downhill, or, where motion is chaotic and slopes say nothing, by a population."""
 WIDTH: dict[str, int] = {
     "position": 1,
     "velocity": 1,
@@ -73,11 +75,14 @@ class DriveConfig:
 
 @dataclass(frozen=True)
 class LogConfig:
+    """`begin_frames`: of a free flight that tells how an undriven thing begins; 1: the first frame, as logged."""
+
     format: str
     files: str
     rows: str
     time: str
     rate_hz: float
+    begin_frames: int
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,7 @@ class Bench:
     constants: dict[str, tuple[Place, ...]]
     fit: tuple[str, ...]
     digest: str
+    search: Search = "slopes"
 
     @property
     def compared(self) -> tuple[Channel, ...]:
@@ -149,6 +155,7 @@ def load_bench(path: Path) -> Bench:
         constants=constants,
         fit=_read_fit(root, knobs),
         digest=_digest(value, sources),
+        search=root.one_of("search", "slopes", {word: word for word in get_args(Search)}),
     )
     root.finish()
     if not bench.compared:
@@ -178,6 +185,7 @@ def _read_logs(section: Section) -> LogConfig:
         rows=section.text("rows", "entries"),
         time=section.text("time", ""),
         rate_hz=section.number("rate_hz", 0.0, low=0.1, high=100_000),
+        begin_frames=section.integer("begin_frames", 1, low=1, high=1000),
     )
     if config.rate_hz == 0:
         raise section.error("rate_hz", "is missing; how many frames a second do the logs have?")

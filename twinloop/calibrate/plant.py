@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch, SimulationError
 
+from twinloop.calibrate.beginning import begin_of
 from twinloop.calibrate.bench import Bench, Channel, Place
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.models import DRIVES
@@ -31,6 +32,7 @@ class Track:
     measured: dict[str, np.ndarray]
     enabled: np.ndarray
     inputs: dict[str, float]
+    begin: dict[str, np.ndarray]
 
     @property
     def frames(self) -> int:
@@ -87,7 +89,7 @@ def track_of(bench: Bench, log: Log) -> Track:
         if constant and constant not in log.constants:
             raise DatasetError(f"{log.name}: does not say {constant!r}, which the drive needs for {name}")
         inputs[name] = log.constants[constant] * number if constant else number
-    return Track(log, commands, measured, enabled, inputs)
+    return Track(log, commands, measured, enabled, inputs, begin_of(bench, measured))
 
 
 def _filled(values: np.ndarray) -> np.ndarray:
@@ -172,10 +174,12 @@ class _Slots:
         step_s = bench.model.opt.timestep
         period_s = 1 / bench.logs.rate_hz
         for frame in range(1, frames):
-            for substep in range(bench.substeps):
+            # Nobody drives it: it may run from frame to frame.
+            at_once = bench.substeps if drive is None and not bench.commanded else 1
+            for substep in range(0, bench.substeps, at_once):
                 self._push(drive, (frame - 1) * period_s + substep * step_s - delay_s, step_s)
                 try:
-                    self.batch.step(nstep=1, stage=_SEEN)
+                    self.batch.step(nstep=at_once, stage=_SEEN)
                 except SimulationError as error:
                     gone[error.ids] = True
             self._read(out, frame, bias)
@@ -226,7 +230,7 @@ class _Slots:
         """Set every slot to how its log begins; wake the drive there."""
         bench = self.bench
         for channel in bench.measured:
-            first = np.stack([_first(track.measured[channel.name]) for track in self.tracks])[self._log]
+            first = np.stack([track.begin[channel.name] for track in self.tracks])[self._log]
             joint = bench.model.joint(channel.joint)
             position, velocity = int(joint.qposadr[0]), int(joint.dofadr[0])
             match channel.of:
@@ -313,11 +317,6 @@ class _Slots:
 
 def _width(channel: Channel) -> int:
     return len(channel.elements)
-
-
-def _first(rows: np.ndarray) -> np.ndarray:
-    whole = np.flatnonzero(np.isfinite(rows).all(axis=1))
-    return rows[whole[0]] if len(whole) else np.zeros(rows.shape[1])
 
 
 def _goal_of(bench: Bench, joint: str) -> str:

@@ -58,6 +58,7 @@ class Replay:
         return {
             "twin": self.bench.name,
             "logs": len(self.by_log),
+            "begin_frames": self.bench.logs.begin_frames,
             "channels": {name: error.to_json() for name, error in self.errors.items()},
             "by_log": {
                 log: {name: error.to_json() for name, error in errors.items()} for log, errors in self.by_log.items()

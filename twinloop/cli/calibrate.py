@@ -11,13 +11,16 @@ from rich.console import Console
 from rich.table import Table
 
 from twinloop.calibrate.bench import expand, load_bench
+from twinloop.calibrate.by_population import fit_by_population
 from twinloop.calibrate.check import Checked, check
 from twinloop.calibrate.fit import Fit, calibrate
 from twinloop.calibrate.posterior import replay_with_band
 from twinloop.calibrate.replay import Replay
+from twinloop.calibrate.sensors.static_file import is_static
 from twinloop.cli.arguments import count
 from twinloop.cli.progress import Standing, show_progress
-from twinloop.cli.replay import add_logs, logs_of
+from twinloop.cli.replay import logs_of
+from twinloop.cli.senses import run_frames, run_static
 from twinloop.errors import UsageError
 
 EXAMPLES = """\
@@ -26,13 +29,26 @@ examples:
   twinloop calibrate examples/xl330_bench.yaml --logs logs/bench --fit coulomb_nm viscous_nms_rad --out patch.yaml
   twinloop calibrate examples/so101_cell.yaml --logs datasets/teleop --holdout 4   # and test on every fourth log
   twinloop calibrate examples/so101_cell.yaml --logs datasets/teleop --check       # only look at the logs
+  twinloop calibrate examples/static_sensors.yaml --logs logs/at_rest --out sensors.yaml
+  twinloop calibrate examples/kinect_scans.yaml --logs scans --out depth.yaml
+  twinloop calibrate examples/cameras.yaml --frames datasets/teleop/videos --camera front --out visual.yaml
   twinloop replay examples/xl330_bench.yaml --patch patch.yaml --logs logs/unseen
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("twin", type=Path, metavar="TWIN", help="a bench file: a model and what the logs' columns mean")
-    add_logs(parser)
+    parser.add_argument(
+        "twin", type=Path, metavar="TWIN",
+        help="a bench file: a model and what the logs' columns mean; or a file of sensors at rest, or of scans",
+    )  # fmt: skip
+    given = parser.add_mutually_exclusive_group(required=True)
+    given.add_argument("--logs", type=Path, metavar="DATA", help="a folder of logs or scans, or one file")
+    given.add_argument(
+        "--frames", type=Path, metavar="DIR",
+        help="films or pictures of the real camera: fit the image rows of a run config, which TWIN then is",
+    )  # fmt: skip
+    parser.add_argument("--camera", metavar="NAME", help="of the run config, with --frames (default: its first)")
+    parser.add_argument("--page", type=Path, metavar="HTML", help="with --frames: real and twin side by side, here")
     parser.add_argument(
         "--fit", nargs="+", metavar="PARAM", help="what to fit: full names, or those of a joint, or of all joints "
         "(default: what the bench file says)",
@@ -51,6 +67,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    if args.frames is not None:
+        return run_frames(args, console)
+    if is_static(args.twin):
+        return run_static(args, console)
     bench = load_bench(args.twin)
     names = bench.fit
     if args.fit:
@@ -65,7 +85,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     unseen = list(checked.logs[1 :: args.holdout]) if args.holdout else []
     checked = replace(checked, logs=tuple(log for log in checked.logs if not any(log is other for other in unseen)))
     with show_progress(console, f"calibrating {bench.name}") as show:
-        fit = calibrate(
+        fit = (fit_by_population if bench.search == "population" else calibrate)(
             bench, checked, names, seed=args.seed, threads=args.threads,
             told=lambda doing, done, total: show(Standing(done, total, doing)),
         )  # fmt: skip

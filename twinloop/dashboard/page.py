@@ -24,9 +24,10 @@ class Section:
         return f'<section id="{self.anchor}"><h2>{safe(self.title)}</h2>{self.inner}</section>'
 
 
-def page(title: str, inner: str, *, films: bool = False) -> str:
-    """films: there are some inside the page."""
+def page(title: str, inner: str, *, films: bool = False, pictures: bool = False) -> str:
+    """films, pictures: there are some inside the page."""
     allowed = "default-src 'none'; style-src 'unsafe-inline'" + ("; media-src data:" if films else "")
+    allowed += "; img-src data:" if pictures else ""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

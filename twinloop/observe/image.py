@@ -1,8 +1,9 @@
 """From what was drawn to what a camera would have delivered, in the order in which light meets it.
 
-lens distortion -> flare -> vignette -> exposure -> shutter and row readout -> shot and read noise -> white balance ->
-compression. Flare is the lens's and so comes before the sensor. Every stage leaves its input as it is, to the bit, when
-its parameter is nominal. Noise is the episode's own: a function of run seed, episode and camera.
+lens distortion -> flare -> vignette -> exposure -> shutter and row readout -> defocus -> shot and read noise -> white
+balance -> saturation of colours -> compression. Flare is the lens's and so comes before the sensor. Every stage leaves
+its input as it is, to the bit, when its parameter is nominal. Noise is the episode's own: a function of run seed,
+episode and camera.
 
 Pictures go through one after the other: one and all that is made of it stay in a core's cache, a whole clip does not.
 """
@@ -13,9 +14,9 @@ import numpy as np
 
 from twinloop.observe.appearance import Values
 from twinloop.observe.clip import Clip
-from twinloop.observe.compression import compressed
+from twinloop.observe.compression import TO_YCC, compressed
 from twinloop.observe.depth import sensed_depth
-from twinloop.observe.lens import Flare, through_lens, vignette
+from twinloop.observe.lens import Flare, defocused, through_lens, vignette
 from twinloop.observe.noise import Noise
 from twinloop.observe.shutter import Shutter
 from twinloop.randomize.draw import episode_rng
@@ -31,8 +32,9 @@ _LEVELS = (255 * (np.arange(_ROOTS) / (_ROOTS - 1)) ** (2 / GAMMA)).astype(np.fl
 IN_THE_LIGHT = {
     "lens_flare": 0.0, "vignette": 0.0, "exposure_ev": 0.0, "shutter_ms": 0.0, "rolling_shutter_ms": 0.0,
     "shot_noise": 0.0, "read_noise": 0.0, "white_balance_shift.red": 0.0, "white_balance_shift.blue": 0.0,
+    "defocus_px": 0.0, "colour_saturation": 1.0,
 }  # fmt: skip
-"""The stages that work on light, not on stored values, and the value at which each is off."""
+"""The stages between lens and compression, and the value at which each is off."""
 
 
 def sensed(clip: Clip, values: Values, *, seed: int, attempt: int, name: str) -> Clip:
@@ -72,10 +74,14 @@ def _developed(clip: Clip, values: Values, noise: Noise) -> np.ndarray:
         light *= gain
         if clip.pixel_velocity is not None:
             light = shutter.exposed(light, clip.pixel_velocity[frame])
+        if values["defocus_px"] > 0:
+            light = defocused(light, values["defocus_px"])
         # A sensor saturates before its noise is read out with the signal.
         np.clip(light, 0, 1, out=light)
         levels = read_out(light, values["shot_noise"], values["read_noise"], noise)
         levels *= balance
+        if values["colour_saturation"] != 1:
+            levels = saturated(levels, values["colour_saturation"])
         np.rint(levels, out=levels)
         np.clip(levels, 0, 255, out=levels)
         out[frame] = levels
@@ -99,6 +105,12 @@ def read_out(light: np.ndarray, shot: float, read_levels: float, noise: Noise) -
     reading *= np.float32(read_levels)
     levels += reading
     return levels
+
+
+def saturated(levels: np.ndarray, scale: float) -> np.ndarray:
+    """Colours `scale` times as far from the grey of the same luma."""
+    grey = (levels @ TO_YCC[0])[..., None]
+    return grey + np.float32(scale) * (levels - grey)
 
 
 def _levels(root: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """The lens: what it bends, what it scatters and what it loses towards the corners."""
 
 from dataclasses import replace
+from math import erf
 
 import numpy as np
 
@@ -96,3 +97,20 @@ def vignette(height: int, width: int, strength: float) -> np.ndarray:
     # cos⁴ = 1 / (1 + tan²)²; the corner's tangent is the one that leaves 1 - strength.
     corner = 1 / np.sqrt(max(1 - strength, 1e-4)) - 1
     return (1 / (1 + corner * square) ** 2).astype(np.float32)
+
+
+def defocused(light: np.ndarray, spread_px: float) -> np.ndarray:
+    """(h, w, c) light, every point of it spread to a bell of this deviation; at the edge the picture goes on."""
+    reach = max(1, int(np.ceil(3 * spread_px)))
+    places = np.arange(-reach, reach + 1)
+    # The share of a bell that falls on each pixel, of a pixel's own width: right for bells narrower than a pixel, too.
+    ends = np.concatenate([places - 0.5, [reach + 0.5]]) / (np.sqrt(2) * spread_px)
+    shares = np.diff([erf(end) for end in ends])
+    for axis in (0, 1):
+        around = [(reach, reach) if each == axis else (0, 0) for each in range(light.ndim)]
+        padded, size = np.pad(light, around, mode="edge"), light.shape[axis]
+        light = np.zeros_like(light)
+        for place, share in enumerate(shares / shares.sum()):
+            moved = padded[place : place + size] if axis == 0 else padded[:, place : place + size]
+            light += np.float32(share) * moved
+    return light

@@ -12,6 +12,7 @@ from twinloop.randomize.environment import ENVIRONMENT
 from twinloop.randomize.human import HUMAN
 from twinloop.randomize.latency import LATENCY
 from twinloop.randomize.matter import MATTER
+from twinloop.randomize.optics import OPTICS
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.physics import PHYSICS
 from twinloop.randomize.sensing import SENSING
@@ -21,7 +22,7 @@ from twinloop.randomize.visual import VISUAL
 
 TABLE: tuple[Parameter, ...] = (
     *VISUAL, *PHYSICS, *ACTUATION, *LATENCY, *SENSING, *HUMAN, *ENVIRONMENT, *APPEARANCE,
-    *MATTER, *TOUCH, *SURROUNDINGS, *BYSTANDER,
+    *MATTER, *TOUCH, *SURROUNDINGS, *BYSTANDER, *OPTICS,
 )  # fmt: skip
 BY_NAME: dict[str, Parameter] = {parameter.name: parameter for parameter in TABLE}
 COLUMNS: tuple[str, ...] = tuple(column for parameter in TABLE for column in parameter.columns)

@@ -1,0 +1,41 @@
+"""An encoder's step and noise, found again from what it says of a joint that stands still."""
+
+import numpy as np
+import pytest
+
+from twinloop.calibrate.sensors.encoder import encoder_floor
+
+STEP = 2 * np.pi / 4096
+
+
+def read(noise: float, rng: np.random.Generator, *, step: float = STEP, count: int = 1500) -> np.ndarray:
+    place = rng.uniform(-1, 1) + noise * rng.standard_normal(count)
+    return (np.round(place / step) * step if step else place).astype(np.float32).astype(float)
+
+
+def test_step_and_noise_are_found_over_twenty_truths():
+    rng = np.random.default_rng(0)
+    hits = 0
+    for _ in range(20):
+        noise = STEP * 10 ** rng.uniform(-0.6, 0.5)
+        found = encoder_floor(read(noise, rng))
+        assert found.noise is not None
+        assert found.step is not None
+        assert found.step.value == pytest.approx(STEP, rel=1e-3)
+        hits += found.noise.low <= noise <= found.noise.high
+    assert hits >= 16
+
+
+def test_no_step_where_readings_are_fine():
+    rng = np.random.default_rng(1)
+    found = encoder_floor(read(1e-3, rng, step=0.0))
+    assert found.step is not None
+    assert found.noise is not None
+    assert found.step.value == 0
+    assert found.noise.low < 1e-3 < found.noise.high
+
+
+def test_one_reading_all_the_time_tells_nothing():
+    found = encoder_floor(np.full(500, 0.3))
+    assert found.step is None
+    assert "same" in found.why_unknown

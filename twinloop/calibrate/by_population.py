@@ -1,0 +1,163 @@
+"""From logs to a patch where motion is chaotic: things that fall, bounce and tumble. A bench says so: `search:
+population`."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from twinloop import __version__
+from twinloop.calibrate.bench import Bench
+from twinloop.calibrate.check import Checked
+from twinloop.calibrate.fit import Fit, proposed_ranges
+from twinloop.calibrate.patch import Fitted, Provenance, TwinPatch, Unknown
+from twinloop.calibrate.population import Errors, Tried, evolve, loss, posterior
+from twinloop.calibrate.posterior import DRAWS, TAIL
+from twinloop.calibrate.replay import difference
+from twinloop.errors import UsageError
+
+MOST_LOGS = 40
+GENERATIONS = 14
+UNKNOWN_SHARE = 0.55
+"""Of the bounds: a knob whose 90 % interval is wider than this is as good as unknown (0.9 would be all of it)."""
+FOLDS = 4
+INSIDE = 0.9
+
+Told = Callable[[str, int, int], None]
+
+
+def fit_by_population(
+    bench: Bench,
+    checked: Checked,
+    names: Sequence[str],
+    *,
+    seed: int,
+    threads: int = 2,
+    told: Told | None = None,
+    generations: int = GENERATIONS,
+) -> Fit:
+    if not names:
+        raise UsageError(f"{bench.path}: nothing to fit: name knobs with --fit, or under `fit` in the file")
+    many = min(MOST_LOGS, len(checked.logs))
+    chosen = sorted(set(np.linspace(0, len(checked.logs) - 1, many).round().astype(int).tolist()))
+    used = [checked.logs[place] for place in chosen]
+    rng = np.random.default_rng(seed)
+    known, unknown = list(names), {}
+    errors, tried, places = _search(bench, used, known, generations, rng, threads, told)
+    for name, why in _unknown(errors, known, places).items():
+        unknown[name] = why
+    if unknown and len(unknown) < len(known):
+        # What is not known goes back to the bench's value, and the others are found again beside it.
+        known = [name for name in known if name not in unknown]
+        errors, tried, places = _search(bench, used, known, generations // 2, rng, threads, told)
+    elif unknown:
+        reasons = "; ".join(f"{name}: {each.reason}" for name, each in unknown.items())
+        raise UsageError(f"none of the asked parameters can be known from these logs: {reasons}")
+    best = _best(errors, tried, places)
+    drawn = places[rng.choice(len(places), DRAWS, replace=False)]
+    patch = TwinPatch(
+        fitted=(fitted := _fitted(errors, known, best, places)),
+        unknown=unknown,
+        samples={name: tuple(map(float, column)) for name, column in zip(known, errors.values(drawn).T, strict=True)},
+        spread=_spread(bench, errors, tried, drawn),
+        ranges=proposed_ranges(bench, fitted),
+        provenance=_provenance(bench, errors, best, seed),
+        notes=tuple(f"{finding.severity}: {finding}" for finding in checked.findings),
+    )
+    rest = [log.name for place, log in enumerate(checked.logs) if place not in chosen]
+    return Fit(patch, tuple(log.name for log in used), tuple(rest))
+
+
+def _search(
+    bench: Bench, used: Sequence, names: list[str], generations: int, rng: np.random.Generator, threads: int,
+    told: Told | None,
+) -> tuple[Errors, Tried, np.ndarray]:  # fmt: skip
+    errors = Errors(bench, used, names, threads=threads)
+    step = None if told is None else lambda done, total: told("generations", done, total)
+    tried = evolve(errors, generations=generations, rng=rng, told=step)
+    return errors, tried, posterior(tried, rng=rng)
+
+
+def _unknown(errors: Errors, names: Sequence[str], places: np.ndarray) -> dict[str, Unknown]:
+    low, high = np.quantile(places, [0.05, 0.95], axis=0)
+    reason = "recordings drawn anew put it anywhere between its bounds: these logs hardly depend on it"
+    return {
+        name: Unknown(reason, errors.knobs[place].reveals)
+        for place, name in enumerate(names)
+        if high[place] - low[place] > UNKNOWN_SHARE
+    }
+
+
+def _best(errors: Errors, tried: Tried, places: np.ndarray) -> np.ndarray:
+    """The lowest of all tried may be luck; the mean of the posterior is not, and is taken unless it is worse."""
+    luck = tried.places[np.argmin(loss(tried).mean(axis=1))]
+    both = np.stack([places.mean(axis=0), luck])
+    again = Tried(both, errors.of(both))
+    mean = loss(again).mean(axis=1)
+    return both[0] if mean[0] <= 1.02 * mean[1] else both[1]
+
+
+def _fitted(errors: Errors, names: Sequence[str], best: np.ndarray, places: np.ndarray) -> dict[str, Fitted]:
+    low, high = np.quantile(places, [0.05, 0.95], axis=0)
+    value, bottom, top = (
+        errors.values(each[None])[0] for each in (best, np.minimum(low, best), np.maximum(high, best))
+    )
+    return {
+        name: Fitted(float(value[k]), float(bottom[k]), float(top[k]), errors.knobs[k].unit)
+        for k, name in enumerate(names)
+    }
+
+
+def _spread(bench: Bench, errors: Errors, tried: Tried, drawn: np.ndarray) -> dict[str, tuple[float, float]]:
+    """What is left where the fit has not looked: on every fourth recording, with what is best for the others. Together
+    with the spread of the posterior's draws, which is large for what tumbles, it holds nine measurements of ten."""
+    each, logs = loss(tried), tried.errors.shape[1]
+    folds = [np.arange(logs) % min(FOLDS, logs) == fold for fold in range(min(FOLDS, logs))]
+    if logs < 2:
+        folds = [np.zeros(logs, bool)]
+    refits = np.stack([tried.places[np.argmin(each[:, ~out].mean(axis=1))] for out in folds])
+    simulated = errors.plant.simulate(errors.values(np.concatenate([refits, drawn])))
+    found = {}
+    for channel in bench.compared:
+        off, reach = [], []
+        for place, track in enumerate(errors.plant.tracks):
+            fold = int(np.argmax([out[place] for out in folds]))
+            rows = simulated[channel.name][:, place, : track.frames]
+            off.append(-difference(channel, rows[fold], track.measured[channel.name]))
+            drawn_rows = rows[len(refits) :]
+            width = 3 if channel.of == "turn" else rows.shape[-1]
+            spread = np.zeros((track.frames, width))
+            if channel.of != "turn":
+                spread = TAIL * (drawn_rows / channel.scale).std(axis=0)
+            reach.append(spread)
+        found[channel.name] = _holding(np.concatenate(off).ravel(), np.concatenate(reach).ravel())
+    return found
+
+
+def _holding(off: np.ndarray, reach: np.ndarray) -> tuple[float, float]:
+    """(low, high) that, widened by `reach` as a band is, hold INSIDE of `off`."""
+    known = np.isfinite(off)
+    off, reach = off[known], reach[known]
+    low, high = (float(end) for end in np.quantile(off, [(1 - INSIDE) / 2, (1 + INSIDE) / 2]))
+    low, high = min(low, 0.0), max(high, 0.0)
+    small, large = 0.0, 1.0
+    for _ in range(20):
+        share = (small + large) / 2
+        inside = (off >= -np.hypot(share * low, reach)) & (off <= np.hypot(share * high, reach))
+        small, large = (small, share) if inside.mean() > INSIDE else (share, large)
+    return large * low, large * high
+
+
+def _provenance(bench: Bench, errors: Errors, best: np.ndarray, seed: int) -> Provenance:
+    off = errors.of(best[None])[0]
+    rmse = np.sqrt(np.mean(off**2, axis=0))
+    return Provenance(
+        twin=bench.name,
+        twin_digest=bench.digest,
+        logs={track.log.name: track.log.digest for track in errors.plant.tracks},
+        residual={
+            channel.name: {"rmse": float(f"{rmse[k]:.6g}"), "mae": float(f"{off[:, k].mean():.6g}")}
+            for k, channel in enumerate(bench.compared)
+        },
+        code=f"twinloop {__version__}",
+        seed=seed,
+    )

@@ -1,0 +1,133 @@
+"""Random walk, bias instability and walk of the bias, of a gyroscope or accelerometer that stands still.
+
+Readings are white noise (deviation σ a sample: angle random walk N = σ√dt), a bias that flickers (instability B), and
+a bias that walks (K a root second). Differences of successive readings then have the spectrum
+
+    λ(θ) = K² dt + 4 sin²(θ/2) (σ² + B²/θ),    0 < θ < π,
+
+and a sine transform of n differences makes them independent, at θ = π k / (n + 1): exactly so for σ and K. All three
+are found by that likelihood. The Allan deviation is what people draw and compare with data sheets.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinloop.calibrate.sensors.estimate import Estimate, profiled
+
+FEWEST = 64
+FLICKER_SHOWS = 3.3  # of log-likelihood: one log in a hundred without any shows as much by chance
+LONE, BINS = 64, 240  # the slowest frequencies each for itself, the others in bins: the spectrum is smooth
+
+
+@dataclass(frozen=True)
+class ImuNoise:
+    """`white`: σ a sample, in the reading's unit; `random_walk` the same as a density, a root hertz.
+    `walk`: of the bias, a root second. `instability`: None where the log shows no flicker; then `flicker_below`."""
+
+    white: Estimate
+    random_walk: Estimate
+    walk: Estimate
+    instability: Estimate | None
+    flicker_below: float
+
+
+def allan_deviation(readings: np.ndarray, rate_hz: float) -> tuple[np.ndarray, np.ndarray]:
+    """(averaging times in seconds, deviation): overlapping, of the integrated reading."""
+    total = np.concatenate([[0.0], np.cumsum(np.asarray(readings, float))]) / rate_hz
+    longest = (len(total) - 1) // 3
+    sizes = np.unique(np.geomspace(1, max(longest, 1), 40).astype(int))
+    deviations = []
+    for size in sizes:
+        second = total[2 * size :] - 2 * total[size:-size] + total[: -2 * size]
+        deviations.append(np.sqrt(0.5 * np.mean(second**2)) * rate_hz / size)
+    return sizes / rate_hz, np.array(deviations)
+
+
+def imu_noise(readings: np.ndarray, rate_hz: float) -> ImuNoise:
+    """Of one axis: (frames,) readings."""
+    spectrum = _Spectrum(np.asarray(readings, float))
+    flat, flickering = spectrum.best(flicker=False), spectrum.best(flicker=True)
+    seen = flickering[0] - flat[0] > FLICKER_SHOWS
+    start = (flickering if seen else flat)[1]
+    white = profiled(lambda value: spectrum.profile(0, value, start, seen), _around(start[0], 1.5, 9))
+    walk = profiled(lambda value: spectrum.profile(1, value, start, seen), _from_zero(start[1], spectrum.most_walk))
+    flicker = profiled(
+        lambda value: spectrum.profile(2, value, flickering[1], True), _from_zero(flickering[1][2], 2 * start[0])
+    )
+    return ImuNoise(
+        white=white,
+        random_walk=white.scaled(rate_hz**-0.5),
+        walk=walk.scaled(rate_hz**0.5),
+        instability=flicker if seen else None,
+        flicker_below=flicker.high,
+    )
+
+
+def _around(value: float, factor: float, places: int) -> np.ndarray:
+    return np.geomspace(value / factor, value * factor, places)
+
+
+def _from_zero(value: float, most: float) -> np.ndarray:
+    near = max(value, most * 1e-4)
+    return np.unique(np.concatenate([[0.0], np.geomspace(near / 30, max(30 * near, most), 16)]))
+
+
+class _Spectrum:
+    """The log-likelihood of (σ a sample, K √dt a sample, B)."""
+
+    def __init__(self, readings: np.ndarray):
+        from scipy.fft import dst
+
+        steps = np.diff(readings)
+        n = len(steps)
+        square = np.square(np.asarray(dst(steps, type=1))) / (2 * (n + 1))
+        theta = np.pi * np.arange(1, n + 1) / (n + 1)
+        edges = np.unique(np.concatenate([
+            np.arange(min(LONE, n)), np.geomspace(min(LONE, n), n, BINS).astype(int)
+        ]))[:-1]  # fmt: skip
+        self.count = np.diff(np.append(edges, n)).astype(float)
+        self.power = np.add.reduceat(square, edges) / self.count
+        self.theta = np.add.reduceat(theta, edges) / self.count
+        self.bend = np.add.reduceat(4 * np.sin(theta / 2) ** 2, edges) / self.count
+        self.scale = float(np.sqrt(max(np.mean(square) / 2, 1e-300)))
+        self.most_walk = float(np.sqrt(self.power.max()))
+
+    def log_likelihood(self, white: float, walk: float, flicker: float) -> float:
+        density = walk**2 + self.bend * (white**2 + flicker**2 / self.theta) + 1e-300
+        return float(-0.5 * np.sum(self.count * (np.log(density) + self.power / density)))
+
+    def best(self, *, flicker: bool) -> tuple[float, np.ndarray]:
+        start = np.array([self.scale, 1e-2 * self.scale, 1e-2 * self.scale if flicker else 0.0])
+        return self._search(start, free=(0, 1, 2) if flicker else (0, 1))
+
+    def profile(self, fixed: int, value: float, start: np.ndarray, flicker: bool) -> float:
+        place = start.copy()
+        place[fixed] = value
+        return self._search(place, free=tuple(k for k in ((0, 1, 2) if flicker else (0, 1)) if k != fixed))[0]
+
+    def _search(self, start: np.ndarray, *, free: tuple[int, ...]) -> tuple[float, np.ndarray]:
+        """By scoring on the squares, of which the density is a plain sum: the Fisher information is exact, and a step
+        that does not help is halved."""
+        parts = np.stack([self.bend, np.ones_like(self.bend), self.bend / self.theta])
+        square, scale = start**2, self.scale**2
+        value = self.log_likelihood(*np.sqrt(square))
+        for _ in range(60):
+            density = square @ parts + 1e-300
+            slopes = parts[list(free)] / density
+            gradient = 0.5 * slopes @ (self.count * (self.power / density - 1))
+            information = 0.5 * (slopes * self.count) @ slopes.T
+            move = np.linalg.solve(information + 1e-12 * np.trace(information) * np.eye(len(free)), gradient)
+            length, better, found, tried = 1.0, False, value, square
+            while length > 1e-4 and not better:
+                tried = square.copy()
+                tried[list(free)] = np.maximum(square[list(free)] + length * move, 0)
+                found = self.log_likelihood(*np.sqrt(tried))
+                better = found > value + 1e-9
+                length /= 2
+            if not better:
+                break
+            gain, value, square = found - value, found, np.minimum(tried, 1e12 * scale)
+            if gain < 1e-6:
+                break
+        return value, np.sqrt(square)

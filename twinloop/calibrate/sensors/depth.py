@@ -1,0 +1,240 @@
+"""What a depth camera makes of a table: the step of its depth, the noise against distance, and holes.
+
+A plane in space is linear in the pixel for 1/z, so small patches of the table are held against a line in 1/z. What is
+left over is compared with what the twin's own depth camera (`observe/depth.py`) leaves over in the same patches of the
+same plane: then neither slant, nor patch, nor steps have to be modelled twice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinloop.calibrate.sensors.estimate import Estimate
+from twinloop.calibrate.sensors.pcd import Scan
+from twinloop.calibrate.sensors.table_plane import Plane, table_plane
+from twinloop.errors import DatasetError
+from twinloop.observe.depth import jittered, quantised
+from twinloop.observe.noise import Noise
+
+PATCH_PX = 12
+FEWEST_PATCHES, FEWEST_OF_BIN = 40, 24
+COARSEST_MM, FINEST_MM = 40.0, 0.4
+SPREADS_PX = np.concatenate([[0.0], np.geomspace(0.2, 6.0, 11)])
+REPEATS = 200
+BIN_M = 0.1
+
+
+@dataclass(frozen=True)
+class DepthBin:
+    """Deviation from the table between two distances: what was measured, and what the fitted twin shows there."""
+
+    near_m: float
+    far_m: float
+    patches: int
+    measured_mm: float
+    twin_mm: float
+
+
+@dataclass(frozen=True)
+class DepthNoise:
+    """`step_mm`: at 1 m, growing with the square; None where no step is seen. `axial_mm`: c0 + c2 z² of the measured
+    deviation, z in metres. `spread_px`: the twin's jitter that leaves as much over, over all distances; `near_far_px`
+    the least and the most that any distance alone asks for, which differ where the camera has another law."""
+
+    step_mm: Estimate | None
+    spread_px: Estimate
+    near_far_px: tuple[float, float]
+    hole_share: Estimate
+    axial_mm: tuple[float, float]
+    bins: tuple[DepthBin, ...]
+
+
+@dataclass(frozen=True)
+class Patches:
+    """Of one scan: the middle's pixel, mean distance and the variance that is left, in metres squared."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    z_m: np.ndarray
+    variance: np.ndarray
+
+
+def depth_noise(scans: Sequence[Scan], *, rng: np.random.Generator) -> DepthNoise:
+    depths = [scan.points_m[..., 2] for scan in scans]
+    step = depth_step(np.concatenate([depth[np.isfinite(depth)] for depth in depths]), rng=rng)
+    planes = [table_plane(scan, rng=rng) for scan in scans]
+    measured = [patches_of(depth, plane.on_it) for depth, plane in zip(depths, planes, strict=True)]
+    if sum(len(each.z_m) for each in measured) < FEWEST_PATCHES:
+        raise DatasetError(f"{scans[0].name}: too little of a plane is seen; scan a bare table that fills the view")
+    twin = _Twin(measured, planes, 0.0 if step is None else step.value)
+    coarse = _Law(measured, SPREADS_PX, twin.variances(SPREADS_PX, rng=rng))
+    asked = [*coarse.by_distance(), coarse.spread()]
+    # Once more, closely, where it matters.
+    fine = np.unique(np.concatenate([np.linspace(0.8 * min(asked), 1.2 * max(asked), 12), [0.0]]))
+    law = _Law(measured, fine, twin.variances(fine, rng=rng))
+    spread = law.spread()
+    blocks = _blocks(measured)
+    again = [law.spread(_resampled(blocks, rng)) for _ in range(REPEATS)]
+    low, high = np.quantile(again, [0.05, 0.95])
+    by_distance = law.by_distance()
+    bins = law.bins(spread)
+    return DepthNoise(
+        step_mm=step,
+        spread_px=Estimate(spread, float(min(low, spread)), float(max(high, spread))),
+        near_far_px=(float(min(low, *by_distance)), float(max(high, *by_distance))),
+        hole_share=_holes(depths, planes),
+        axial_mm=_axial(bins),
+        bins=bins,
+    )
+
+
+def depth_step(depth_m: np.ndarray, *, rng: np.random.Generator) -> Estimate | None:
+    """In millimetres at 1 m, of depths that are whole numbers of a disparity, perhaps rounded once more on the way.
+
+    The spectrum of the distinct values of 1/z has its first high peak at one line a step.
+    """
+    values = np.unique(np.asarray(depth_m, float))
+    gap = float(np.median(np.diff(values))) if len(values) > 1 else 0.0
+    # Close by the steps may be finer than what they were rounded to: there nothing is seen of them.
+    far = values[values > np.quantile(values, 0.5)]
+    if len(far) < 16 or len(far) > 20_000 or gap <= 0:
+        return None
+    disparity = 1 / far
+    span = float(np.ptp(disparity))
+    lines = np.arange(1000 / COARSEST_MM, 1000 / FINEST_MM, 0.2 / span)
+
+    def coherence(values: np.ndarray, lines: np.ndarray) -> np.ndarray:
+        parts = [np.abs(np.exp(2j * np.pi * np.outer(some, values)).mean(axis=1)) for some in _chunks(lines, 512)]
+        return np.concatenate(parts)
+
+    height = coherence(disparity, lines)
+    # Chance gives 1/√n; a grid of millimetres bends in 1/z and gives little more.
+    if height.max() < max(0.5, 5 / np.sqrt(len(far))):
+        return None
+    first = lines[np.flatnonzero(height >= 0.8 * height.max())[0]]
+    fine = first + np.linspace(-1.0, 1.0, 401) / span
+
+    def peak(values: np.ndarray) -> float:
+        return 1000 / float(fine[np.argmax(coherence(values, fine))])
+
+    again = [peak(rng.choice(disparity, len(disparity))) for _ in range(60)]
+    best = peak(disparity)
+    # The peak is looked for on a grid: half a cell of it is never known.
+    cell = best**2 / 1000 * float(fine[1] - fine[0]) / 2
+    low, high = np.quantile(again, [0.05, 0.95])
+    return Estimate(best, float(min(low, best) - cell), float(max(high, best) + cell))
+
+
+def _chunks(values: np.ndarray, size: int) -> list[np.ndarray]:
+    return [values[first : first + size] for first in range(0, len(values), size)]
+
+
+def patches_of(depth_m: np.ndarray, on_plane: np.ndarray | None) -> Patches:
+    """The squares that lie wholly on the plane (all, if it is everywhere), and what a line in 1/z leaves over there."""
+    rows, columns = depth_m.shape[0] // PATCH_PX, depth_m.shape[1] // PATCH_PX
+
+    def squares(image: np.ndarray) -> np.ndarray:
+        cut = image[: rows * PATCH_PX, : columns * PATCH_PX].reshape(rows, PATCH_PX, columns, PATCH_PX)
+        return cut.swapaxes(1, 2).reshape(rows * columns, PATCH_PX * PATCH_PX)
+
+    whole = np.ones(rows * columns, bool) if on_plane is None else squares(on_plane).all(axis=1)
+    z = squares(depth_m)[whole]
+    v, u = np.mgrid[:PATCH_PX, :PATCH_PX] - (PATCH_PX - 1) / 2
+    base = np.linalg.qr(np.stack([np.ones(u.size), u.ravel(), v.ravel()], axis=1))[0]
+    disparity = 1 / z
+    left = disparity - disparity @ base @ base.T
+    middle = np.flatnonzero(whole)
+    mean_z = 1 / disparity.mean(axis=1)
+    variance = np.square(left).sum(axis=1) / (PATCH_PX**2 - 3) * mean_z**4
+    return Patches(middle // columns, middle % columns, mean_z, variance)
+
+
+class _Twin:
+    """The twin's depth camera before the same planes."""
+
+    def __init__(self, measured: Sequence[Patches], planes: Sequence[Plane], step_mm: float):
+        self._measured, self._step_mm = measured, step_mm
+        self._truths = [plane.depth_m.astype(np.float32) for plane in planes]
+
+    def variances(self, spreads_px: np.ndarray, *, rng: np.random.Generator) -> np.ndarray:
+        """(spreads, patches) what is left over in the same patches, for every jitter."""
+        found = []
+        for patches, truth in zip(self._measured, self._truths, strict=True):
+            # The same noise at every spread: the curve is smooth in it.
+            noise = Noise(rng).normals(2, *truth.shape)
+            number = patches.rows * (truth.shape[1] // PATCH_PX) + patches.columns
+            shown = [quantised(jittered(truth, spread, noise), self._step_mm) for spread in spreads_px]
+            found.append([patches_of(each.astype(float), None).variance[number] for each in shown])
+        return np.concatenate(found, axis=1)
+
+
+class _Law:
+    """What the twin leaves over against its jitter, patch by patch, beside what was measured."""
+
+    def __init__(self, measured: Sequence[Patches], spreads_px: np.ndarray, modelled: np.ndarray):
+        self.spreads, self.modelled = spreads_px, modelled
+        self.z = np.concatenate([each.z_m for each in measured])
+        self.variance = np.concatenate([each.variance for each in measured])
+        self.bin = np.floor(self.z / BIN_M).astype(int)
+
+    def spread(self, chosen: np.ndarray | None = None) -> float:
+        """At which the twin leaves as much over as was measured."""
+        chosen = np.arange(len(self.z)) if chosen is None else chosen
+        weight = 1 / self.z[chosen] ** 4
+        # Half the patches have less: a few that hold the foot of a cup do not decide.
+        measured = np.log(np.median(self.variance[chosen] * weight))
+        modelled = np.log(np.median(self.modelled[:, chosen] * weight, axis=1) + 1e-30)
+        return float(np.interp(measured, np.maximum.accumulate(modelled), self.spreads))
+
+    def _full_bins(self) -> list[np.ndarray]:
+        inside = [np.flatnonzero(self.bin == each) for each in np.unique(self.bin)]
+        return [each for each in inside if len(each) >= FEWEST_OF_BIN]
+
+    def by_distance(self) -> list[float]:
+        return [self.spread(inside) for inside in self._full_bins()]
+
+    def bins(self, spread: float) -> tuple[DepthBin, ...]:
+        above = int(np.clip(np.searchsorted(self.spreads, spread), 1, len(self.spreads) - 1))
+        before, after = self.spreads[above - 1], self.spreads[above]
+        share = float(np.clip((spread - before) / (after - before), 0, 1))
+        twin = (1 - share) * self.modelled[above - 1] + share * self.modelled[above]
+        found = []
+        for inside in self._full_bins():
+            near = float(self.bin[inside[0]]) * BIN_M
+            real, modelled = (1000 * float(np.sqrt(np.median(each[inside]))) for each in (self.variance, twin))
+            found.append(DepthBin(near, near + BIN_M, len(inside), real, modelled))
+        return tuple(found)
+
+
+def _blocks(measured: Sequence[Patches]) -> list[np.ndarray]:
+    """Patches that lie near each other err together: resampled as one."""
+    keys = np.concatenate([
+        number * 10_000 + (each.rows // 4) * 100 + each.columns // 4 for number, each in enumerate(measured)
+    ])  # fmt: skip
+    return [np.flatnonzero(keys == key) for key in np.unique(keys)]
+
+
+def _resampled(blocks: list[np.ndarray], rng: np.random.Generator) -> np.ndarray:
+    return np.concatenate([blocks[place] for place in rng.integers(len(blocks), size=len(blocks))])
+
+
+def _axial(bins: Sequence[DepthBin]) -> tuple[float, float]:
+    z = np.array([(each.near_m + each.far_m) / 2 for each in bins])
+    weight = np.sqrt([each.patches for each in bins])
+    design = np.stack([np.ones_like(z), z**2], axis=1) * weight[:, None]
+    found = np.linalg.lstsq(design, weight * np.array([each.measured_mm for each in bins]), rcond=None)[0]
+    return float(found[0]), float(found[1])
+
+
+def _holes(depths: Sequence[np.ndarray], planes: Sequence[Plane]) -> Estimate:
+    """Of the table, from its left end to its right in every row of pixels: beyond, there may be nothing in reach.
+
+    Scan by scan: how one scene differs from the next is most of what is not known.
+    """
+    shares = []
+    for depth, plane in zip(depths, planes, strict=True):
+        begun = np.maximum.accumulate(plane.on_it, axis=1)
+        going_on = np.maximum.accumulate(plane.on_it[:, ::-1], axis=1)[:, ::-1]
+        shares.append(float(1 - np.isfinite(depth)[begun & going_on].mean()))
+    return Estimate(float(np.mean(shares)), min(shares), max(shares))

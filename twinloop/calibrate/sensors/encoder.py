@@ -1,0 +1,80 @@
+"""The floor of an encoder: the step it counts in, and the noise below that, of a joint that stands still."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinloop.calibrate.sensors.estimate import Estimate, deviation, profiled
+
+FINEST = 1e-9  # rad: readings closer than this are the same one, stored twice
+NOISE_PLACES = 24
+
+
+@dataclass(frozen=True)
+class EncoderFloor:
+    """In radians. `step` is 0 where readings show none; `why_unknown` says what the log cannot tell."""
+
+    step: Estimate | None
+    noise: Estimate | None
+    why_unknown: str = ""
+
+
+def encoder_floor(readings_rad: np.ndarray) -> EncoderFloor:
+    """Of one joint that stands still: (frames,) readings."""
+    readings = np.asarray(readings_rad, float)
+    tolerance = max(FINEST, 4 * float(np.spacing(np.float32(np.abs(readings).max()))))
+    values = _apart(np.unique(readings), tolerance)
+    if len(values) == 1:
+        return EncoderFloor(None, None, "every reading is the same: noise stays below half a step, whatever the step")
+    step = _step(values, tolerance)
+    if step is None:
+        return EncoderFloor(Estimate(0.0, 0.0, 0.0), deviation(readings - readings.mean(), degrees=len(readings) - 1))
+    error = 2 * tolerance / max(round((values[-1] - values[0]) / step), 1)
+    return EncoderFloor(Estimate(step, step - error, step + error), _noise(readings, step))
+
+
+def _apart(values: np.ndarray, tolerance: float) -> np.ndarray:
+    return values[np.concatenate([[True], np.diff(values) > tolerance])]
+
+
+def _step(values: np.ndarray, tolerance: float) -> float | None:
+    """What all gaps between readings are whole multiples of, if anything."""
+    gaps = np.diff(values)
+    smallest = float(gaps.min())
+    if smallest < 8 * tolerance:
+        return None
+    # A gap may miss some steps; halves and thirds of the smallest gap fit whatever it fits, and are not tried: noise
+    # that reaches two steps reaches one.
+    counts = np.round(gaps / smallest)
+    if np.any(np.abs(gaps - counts * smallest) > 0.02 * smallest + tolerance * counts):
+        return None
+    return float(gaps.sum() / counts.sum())
+
+
+def _noise(readings: np.ndarray, step: float) -> Estimate:
+    """By the likelihood of how often each step was read: of normal noise about a place that nobody knows."""
+    from scipy.special import log_ndtr, ndtr
+
+    base = np.median(readings)
+    numbers, counts = np.unique(np.round((readings - base) / step), return_counts=True)
+    spread = float(np.sqrt(np.average(numbers**2, weights=counts) - np.average(numbers, weights=counts) ** 2))
+
+    def at_place(noise: float, place: np.ndarray) -> np.ndarray:
+        upper = (numbers[:, None] + 0.5 - place) / noise
+        lower = (numbers[:, None] - 0.5 - place) / noise
+        # From the side on which the tail is small, or nothing would be left of it.
+        flip = lower > 0
+        a, b = np.where(flip, -lower, upper), np.where(flip, -upper, lower)
+        share = ndtr(a) - ndtr(b)
+        log_share = np.where(share > 1e-290, np.log(np.maximum(share, 1e-300)), log_ndtr(a))
+        return counts @ log_share
+
+    def best_place(noise: float) -> float:
+        centre, reach = float(np.average(numbers, weights=counts)), 1.0
+        for _ in range(6):
+            tried = centre + np.linspace(-reach, reach, 21)
+            centre, reach = float(tried[np.argmax(at_place(noise, tried))]), reach / 6
+        return float(at_place(noise, np.array([centre]))[0])
+
+    widest = max(spread, 0.3) * 3
+    return profiled(best_place, np.geomspace(0.02, widest, NOISE_PLACES)).scaled(step)

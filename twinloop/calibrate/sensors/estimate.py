@@ -1,0 +1,125 @@
+"""Estimate: a number a log tells, with the interval in which it lies nine times of ten."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+HALF_CHI2_90 = 1.3528
+"""Half the 90 % quantile of chi² with one degree of freedom: how much log-likelihood an end of the interval costs."""
+
+
+TAIL = 1.6449
+"""Deviations of a normal distribution between which nine of ten lie."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    value: float
+    low: float
+    high: float
+
+    def scaled(self, factor: float) -> "Estimate":
+        return Estimate(self.value * factor, self.low * factor, self.high * factor)
+
+
+def together(estimates: Iterable[Estimate]) -> tuple[Estimate, Estimate]:
+    """Several sensors of a kind: (what they have in the mean, between which values one of them lies).
+
+    As for studies of one quantity that may differ from place to place (DerSimonian and Laird): what estimates differ
+    by beyond their own errors is a difference between sensors, and widens the second interval, not the first. By
+    logarithms, unless one of them may be nothing.
+    """
+    found = list(estimates)
+    ends = np.array([(each.value, each.low, each.high) for each in found])
+    if len(found) == 1 or (ends[:, 1] == ends[:, 2]).all():
+        known = Estimate(float(np.median(ends[:, 0])), float(ends[:, 1].min()), float(ends[:, 2].max()))
+        return known, known
+    logs = bool((ends[:, 1] > 0).all())
+    middle, low, high = (np.log(ends) if logs else ends).T
+    error = np.maximum((high - low) / (2 * TAIL), 1e-9 * np.abs(middle).max() + 1e-30)
+    # Near nothing an error shrinks with the value it is of: weighed by it, the smallest would win.
+    weight = 1 / error**2 if logs else np.ones(len(found))
+    mean = float(weight @ middle / weight.sum())
+    scatter = float((1 / error**2) @ (middle - mean) ** 2) - (len(found) - 1)
+    norm = float((1 / error**2).sum() - (error**-4.0).sum() / (error**-2.0).sum())
+    between = max(scatter / norm, 0.0) if len(found) > 1 and norm > 0 else 0.0
+    if logs:
+        weight = 1 / (error**2 + between)
+        mean = float(weight @ middle / weight.sum())
+    of_mean = float(np.sqrt((weight**2 @ (error**2 + between)) / weight.sum() ** 2))
+    of_one = float(np.hypot(of_mean, np.sqrt(between)))
+
+    def interval(width: float) -> Estimate:
+        if logs:
+            return Estimate(*(float(np.exp(mean + sign * TAIL * width)) for sign in (0, -1, 1)))
+        return Estimate(*(max(mean + sign * TAIL * width, 0.0) for sign in (0, -1, 1)))
+
+    return interval(of_mean), interval(of_one)
+
+
+def profiled(log_likelihood: Callable[[float], float], places: Iterable[float]) -> Estimate:
+    """The most likely number, and where the likelihood has fallen by what 90 % allow.
+
+    `log_likelihood` is of one number, with all others at their best for it. It is asked at ascending `places`, which
+    need only be fine enough not to miss its one peak, and then between them. A likelihood that has not fallen at the
+    first or last place leaves the interval open there: that place is its end.
+    """
+    grid = [float(place) for place in places]
+    values = [_finite(log_likelihood(place)) for place in grid]
+    best = int(np.argmax(values))
+    value, most = _peak(log_likelihood, grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)])
+    if values[best] >= most:
+        value, most = grid[best], values[best]
+    enough = most - HALF_CHI2_90
+
+    def end(indices: range) -> float:
+        inside = value
+        for index in indices:
+            if values[index] < enough:
+                return _crossing(log_likelihood, inside, grid[index], enough)
+            inside = grid[index]
+        return inside
+
+    return Estimate(value, end(range(best - 1, -1, -1)), end(range(best + 1, len(grid))))
+
+
+def _finite(value: float) -> float:
+    return value if np.isfinite(value) else -np.inf
+
+
+def _peak(log_likelihood: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+    """By golden section: where between two places it is largest, and how large."""
+    golden = 0.618034
+    a, b = high - golden * (high - low), low + golden * (high - low)
+    at_a, at_b = _finite(log_likelihood(a)), _finite(log_likelihood(b))
+    for _ in range(16):
+        if at_a > at_b:
+            high, b, at_b = b, a, at_a
+            a = high - golden * (high - low)
+            at_a = _finite(log_likelihood(a))
+        else:
+            low, a, at_a = a, b, at_b
+            b = low + golden * (high - low)
+            at_b = _finite(log_likelihood(b))
+    return (a, at_a) if at_a > at_b else (b, at_b)
+
+
+def _crossing(log_likelihood: Callable[[float], float], inside: float, outside: float, enough: float) -> float:
+    for _ in range(12):
+        middle = (inside + outside) / 2
+        if log_likelihood(middle) >= enough:
+            inside = middle
+        else:
+            outside = middle
+    return (inside + outside) / 2
+
+
+def deviation(residuals: np.ndarray, *, degrees: int | None = None) -> Estimate:
+    """Of white noise: the root of its mean square, with the interval that chi² gives."""
+    from scipy.special import chdtri
+
+    free = len(residuals) if degrees is None else degrees
+    square = float(np.sum(np.square(residuals)))
+    low, high = square / chdtri(free, 0.05), square / chdtri(free, 0.95)
+    return Estimate(float(np.sqrt(square / free)), float(np.sqrt(low)), float(np.sqrt(high)))

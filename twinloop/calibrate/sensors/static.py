@@ -1,0 +1,224 @@
+"""From logs of sensors at rest, and scans of a table, to a patch: rows of the table with ranges and intervals."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from twinloop import __version__
+from twinloop.calibrate.logs import Log, read_logs
+from twinloop.calibrate.patch import Fitted, Provenance, TwinPatch, Unknown
+from twinloop.calibrate.sensors.allan import FEWEST, ImuNoise, imu_noise
+from twinloop.calibrate.sensors.depth import DepthNoise, depth_noise
+from twinloop.calibrate.sensors.drift import drift_scale, line_of
+from twinloop.calibrate.sensors.encoder import encoder_floor
+from twinloop.calibrate.sensors.estimate import Estimate, deviation, together
+from twinloop.calibrate.sensors.pcd import read_scan
+from twinloop.calibrate.sensors.static_file import SensorConfig, StaticFile
+from twinloop.durable import digest_file
+from twinloop.errors import DatasetError
+from twinloop.observe.sensor_errors import DRIFT_S
+from twinloop.randomize.table import BY_NAME
+
+MOVED = 6.0
+WINDOWS = 20
+
+
+@dataclass
+class _Findings:
+    """What is known so far: full name -> estimate in the unit of the row; row -> estimates whose union is its range."""
+
+    fitted: dict[str, Fitted] = field(default_factory=dict)
+    unknown: dict[str, Unknown] = field(default_factory=dict)
+    rows: dict[str, list[Estimate]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def tell(self, sensor: str, row: str, estimates: Iterable[Estimate], *, ranged: Estimate | None = None) -> None:
+        """Of one sensor's axes and logs. `ranged`: what to propose, where that is more than their scatter."""
+        mean, one = together(estimates)
+        self.fitted[f"{sensor}.{row}"] = Fitted(mean.value, mean.low, mean.high, BY_NAME[row].unit)
+        self.rows.setdefault(row, []).append(ranged or one)
+
+    def beside(self, name: str, estimates: Iterable[Estimate], unit: str) -> None:
+        """Something worth knowing that is no row."""
+        mean, _ = together(estimates)
+        self.fitted[name] = Fitted(mean.value, mean.low, mean.high, unit)
+
+
+def calibrate_static(static: StaticFile, logs: Path, *, seed: int) -> TwinPatch:
+    found, digests = _Findings(), {}
+    if static.sensors:
+        read = read_logs(
+            logs, format=static.format, files=static.files, rows=static.rows, time=static.time, rate_hz=static.rate_hz
+        )
+        digests |= {log.name: log.digest for log in read}
+        for sensor in static.sensors:
+            _OF_KIND[sensor.kind](static, sensor, [readings_of(log, sensor) for log in read], read, found)
+    if static.scans:
+        digests |= _scans(static, logs, found, seed=seed)
+    return TwinPatch(
+        fitted=found.fitted,
+        unknown=found.unknown,
+        samples={},
+        spread={},
+        ranges={row: _range(row, each) for row, each in found.rows.items()},
+        provenance=Provenance(static.path.stem, static.digest, digests, {}, f"twinloop {__version__}", seed),
+        notes=tuple(found.notes),
+    )
+
+
+def _range(row: str, estimates: Sequence[Estimate]) -> tuple[float, float]:
+    """Of several sensors that one row stands for: all that any of them may be."""
+    low, high = min(each.low for each in estimates), max(each.high for each in estimates)
+    ends = BY_NAME[row].plausible
+    return float(np.clip(low, *ends)), float(np.clip(high, *ends))
+
+
+def readings_of(log: Log, sensor: SensorConfig) -> np.ndarray:
+    """(frames, elements) in SI units, without rows that are not numbers."""
+    for column in sensor.columns:
+        if column not in log.columns:
+            raise DatasetError(f"{log.name}: has no column {column!r}; it has {', '.join(sorted(log.columns))}")
+    whole = np.concatenate([log.columns[column] for column in sensor.columns], axis=1)
+    if sensor.elements and max(sensor.elements) >= whole.shape[1]:
+        raise DatasetError(f"{log.name}: {sensor.name} has {whole.shape[1]} elements, not {max(sensor.elements) + 1}")
+    rows = sensor.scale * (whole[:, list(sensor.elements)] if sensor.elements else whole)
+    rows = rows[np.isfinite(rows).all(axis=1)]
+    if len(rows) < FEWEST:
+        raise DatasetError(f"{log.name}: {sensor.name} has {len(rows)} readings; {FEWEST} at least are needed")
+    return rows
+
+
+def refuse_motion(log: Log, sensor: SensorConfig, readings: np.ndarray, rate_hz: float) -> None:
+    """Noise is the same all the time: a stretch that is far livelier than most was not at rest."""
+    size = len(readings) // WINDOWS
+    windows = readings[: size * WINDOWS].reshape(WINDOWS, size, -1).std(axis=1)
+    usual = np.median(windows, axis=0)
+    window, element = np.unravel_index(int(np.argmax(windows / np.maximum(usual, 1e-30))), windows.shape)
+    if windows[window, element] > MOVED * usual[element]:
+        times = windows[window, element] / usual[element]
+        raise DatasetError(
+            f"{log.name}: {sensor.name} was not at rest: element {element} is {times:.0f} times as lively as usual "
+            f"at {window * size / rate_hz:.3g} s. Cut that part out, or log again at rest"
+        )
+
+
+def _encoder(_static: StaticFile, sensor: SensorConfig, runs: list[np.ndarray], logs: list[Log], found: _Findings):
+    steps, noises, silent = [], [], ""
+    for log, rows in zip(logs, runs, strict=True):
+        for element, readings in enumerate(rows.T):
+            floor = encoder_floor(readings)
+            silent = floor.why_unknown or silent
+            if floor.step is None or floor.noise is None:
+                continue
+            if np.ptp(readings) > 40 * max(floor.step.value, np.diff(readings).std() / np.sqrt(2)):
+                raise DatasetError(
+                    f"{log.name}: {sensor.name} was not at rest: element {element} went over {np.ptp(readings):.3g} rad"
+                )
+            steps.append(floor.step.scaled(1000))
+            noises.append(floor.noise.scaled(1000))
+    still = "a joint that stands between two steps, or is turned by hand very slowly"
+    if noises:
+        found.tell(sensor.name, "encoder_step_mrad", steps)
+        found.tell(sensor.name, "encoder_noise_mrad", noises)
+    else:
+        for row in ("encoder_step_mrad", "encoder_noise_mrad"):
+            found.unknown[f"{sensor.name}.{row}"] = Unknown(silent, still)
+    found.unknown[f"{sensor.name}.encoder_bias_mrad"] = Unknown(
+        "at rest a constant error looks like another pose", "the same place reached against a stop or a mark"
+    )
+
+
+def _imu(row: str, scale: float):
+    def of(static: StaticFile, sensor: SensorConfig, runs: list[np.ndarray], logs: list[Log], found: _Findings):
+        noises: list[ImuNoise] = []
+        for log, rows in zip(logs, runs, strict=True):
+            refuse_motion(log, sensor, np.diff(rows, axis=0), static.rate_hz)
+            noises += [imu_noise(readings, static.rate_hz) for readings in rows.T]
+        # A row's noise is that of the twin's own rate: what a density leaves in its band.
+        whites = [each.random_walk.scaled(scale * static.control_hz**0.5) for each in noises]
+        found.tell(sensor.name, row, whites)
+        walks = [
+            Estimate(*(end * scale / white.value for end in (each.walk.value, each.walk.low, each.walk.high)))
+            for each, white in zip(noises, whites, strict=True)
+        ]
+        found.tell(sensor.name, "imu_walk_per_s", walks)
+        unit = BY_NAME[row].unit
+        found.beside(f"{sensor.name}.random_walk", [each.random_walk.scaled(scale) for each in noises], f"{unit}/√Hz")
+        found.beside(f"{sensor.name}.rate_random_walk", [each.walk.scaled(scale) for each in noises], f"{unit}/√s")
+        seen = [each.instability.scaled(scale) for each in noises if each.instability is not None]
+        if seen:
+            found.beside(f"{sensor.name}.bias_instability", seen, unit)
+        else:
+            most = max(each.flicker_below for each in noises) * scale
+            found.unknown[f"{sensor.name}.bias_instability"] = Unknown(
+                f"no flicker shows above noise and walk; it is below {most:.3g} {unit}", "a longer log at rest"
+            )
+
+    return of
+
+
+def _white(row: str, scale: float):
+    def of(static: StaticFile, sensor: SensorConfig, runs: list[np.ndarray], logs: list[Log], found: _Findings):
+        noises = []
+        for log, rows in zip(logs, runs, strict=True):
+            refuse_motion(log, sensor, rows, static.rate_hz)
+            noises += [deviation(each - each.mean(), degrees=len(each) - 1).scaled(scale) for each in rows.T]
+        found.tell(sensor.name, row, noises)
+
+    return of
+
+
+def _drifting(row: str, drift_row: str):
+    def of(static: StaticFile, sensor: SensorConfig, runs: list[np.ndarray], logs: list[Log], found: _Findings):
+        lines = []
+        for log, rows in zip(logs, runs, strict=True):
+            time_s = np.arange(len(rows)) / static.rate_hz
+            refuse_motion(log, sensor, rows - time_s[:, None] * np.polyfit(time_s, rows, 1)[0], static.rate_hz)
+            lines += [line_of(each, time_s) for each in rows.T]
+        found.tell(sensor.name, row, [line.noise for line in lines])
+        if drift_row:
+            found.tell(sensor.name, drift_row, [drift_scale(lines, over_s=DRIFT_S, zeroed=sensor.zeroed)])
+
+    return of
+
+
+_OF_KIND: dict[str, Callable[[StaticFile, SensorConfig, list[np.ndarray], list[Log], _Findings], None]] = {
+    "encoder": _encoder,
+    "gyroscope": _imu("gyro_noise_mrad_s", 1000.0),
+    "accelerometer": _imu("accelerometer_noise_m_s2", 1.0),
+    "force": _drifting("force_noise_n", "force_drift_n"),
+    "torque": _drifting("torque_noise_nm", ""),
+    "effort": _white("effort_noise_nm", 1.0),
+    "tracker": _white("tracker_noise_mm", 1000.0),
+}
+
+
+def _scans(static: StaticFile, folder: Path, found: _Findings, *, seed: int) -> dict[str, str]:
+    files = [folder] if folder.is_file() else sorted(folder.glob(static.scans))
+    if not files:
+        raise DatasetError(f"{folder}: no file is named like {static.scans!r}, as `scans.files` of {static.path} says")
+    noise = depth_noise([read_scan(file) for file in files], rng=np.random.default_rng(seed))
+    if noise.step_mm is None:
+        found.unknown["depth.depth_quantisation_mm"] = Unknown(
+            "depths are no whole steps of a disparity, or were smoothed", "raw scans, before any filter"
+        )
+    else:
+        found.tell("depth", "depth_quantisation_mm", [noise.step_mm])
+    ranged = Estimate(noise.spread_px.value, *noise.near_far_px)
+    found.tell("depth", "depth_edge_noise_px", [noise.spread_px], ranged=ranged)
+    found.tell("depth", "depth_hole_share", [noise.hole_share])
+    found.notes += _said(noise)
+    return {file.name: digest_file(file).sha256 for file in files}
+
+
+def _said(noise: DepthNoise) -> list[str]:
+    plain, square = noise.axial_mm
+    lines = [f"depth noise along the axis: {plain:.3g} + {square:.3g} z² mm, z in metres"]
+    for each in noise.bins:
+        lines.append(
+            f"{each.near_m:.1f} to {each.far_m:.1f} m: {each.measured_mm:.2f} mm measured, {each.twin_mm:.2f} mm in "
+            f"the twin ({each.patches} patches)"
+        )
+    return lines

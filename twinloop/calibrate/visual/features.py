@@ -1,0 +1,102 @@
+"""What a run of frames says of the camera: seven numbers, one for each row that is fitted, whatever is in the picture.
+
+light       log2 of the light that the mean stored brightness stands for: exposure
+red, blue   log of the same for a channel, over green's: white balance
+colour      log of how far colours spread, against brightness: saturation
+dark, bright  of the noise between frames: what does not and what does depend on the light: read and shot noise
+edge        log of the steepest part of strong edges: sharpness
+"""
+
+import numpy as np
+
+from twinloop.observe.compression import TO_YCC
+from twinloop.observe.image import GAMMA
+
+NAMES = ("light", "red", "blue", "colour", "dark", "bright", "edge")
+NOISE = (4, 5)
+FEWEST_STILL = 0.25
+BLOCK_PX = 8
+ALIKE = 0.7  # correlation of neighbours; a codec makes noise coarse, but not that coarse
+LEVEL_BINS = 12
+STEP_PX, STEP_LEVELS = 4, 20.0
+
+
+def features(rgb: np.ndarray) -> np.ndarray:
+    """(7,) of (f, h, w, 3) frames; NaN for noise where no part of the picture stands still."""
+    frames = rgb.astype(np.float32)
+    mean = frames.mean(axis=0)
+    # Of stored values: what is matched is what a policy is shown, and a lamp in view does not count a thousandfold.
+    brightness = (mean @ TO_YCC[0]).mean() / 255
+    clear = ((mean > 6) & (mean < 249)).all(axis=-1)
+    clear = clear if clear.mean() > 0.02 else np.ones_like(clear)
+    red, green, blue = mean[clear].mean(axis=0) + 0.1
+    luma, *chroma = (mean[clear] @ TO_YCC.T).T
+    spread = np.sqrt(sum(np.var(each) for each in chroma)) + 0.05
+    dark, bright = _noise(frames)
+    return np.array([
+        GAMMA * np.log2(brightness + 1e-3), GAMMA * np.log(red / green), GAMMA * np.log(blue / green),
+        np.log(spread / (luma.mean() + 1)), dark, bright, _edges(mean @ TO_YCC[0]),
+    ])  # fmt: skip
+
+
+def shot_variance(level: np.ndarray) -> np.ndarray:
+    """Of the stored level, for a photon noise of 1 at white: the slope of the stored value times the root of light."""
+    light = np.maximum(level / 255, 0.02) ** GAMMA
+    return (255 / GAMMA * light ** (1 / GAMMA - 1)) ** 2 * light
+
+
+def _noise(frames: np.ndarray) -> tuple[float, float]:
+    """Variances (read² in levels², shot²) by least squares over bins of brightness, of green, which no white balance
+    touches. They may come out negative: a mean of several is right."""
+    green = frames[..., 1]
+    if len(green) < 2:
+        return np.nan, np.nan
+    change = np.diff(green, axis=0)
+    level = (green[1:] + green[:-1]) / 2
+    still = _still(change) & (level > 12) & (level < 243)
+    if still.mean() < FEWEST_STILL:
+        return np.nan, np.nan
+    values, square = level[still], change[still] ** 2 / 2
+    order = np.argsort(values, kind="stable")
+    bins = [part for part in np.array_split(order, LEVEL_BINS) if len(part) >= 50]
+    if len(bins) < 3:
+        return np.nan, np.nan
+    # A picture of 8 bits rounds: a twelfth of a level squared, which is not the sensor's.
+    variance = np.array([square[part].mean() for part in bins]) - 1 / 12
+    slope = shot_variance(np.array([values[part].mean() for part in bins]))
+    design = np.stack([np.ones_like(slope), slope], axis=1)
+    dark, bright = np.linalg.lstsq(design, variance, rcond=None)[0]
+    return float(dark), float(bright)
+
+
+def _still(change: np.ndarray) -> np.ndarray:
+    """Blocks that change no more than most do, and not together: an edge that moves changes neighbours alike."""
+    pairs, height, width = change.shape
+    rows, columns = height // BLOCK_PX, width // BLOCK_PX
+    blocks = change[:, : rows * BLOCK_PX, : columns * BLOCK_PX].reshape(pairs, rows, BLOCK_PX, columns, BLOCK_PX)
+    power = np.square(blocks).mean(axis=(2, 4))
+    down = (blocks[:, :, 1:] * blocks[:, :, :-1]).mean(axis=(2, 4))
+    across = (blocks[..., 1:] * blocks[..., :-1]).mean(axis=(2, 4))
+    alike = np.maximum(down, across) > ALIKE * power + 0.1
+    # The quieter half tells what noise is; something that moves is far beyond it.
+    limit = 3 * np.median(power, axis=(1, 2), keepdims=True) + 0.3
+    still = np.zeros(change.shape, bool)
+    still[:, : rows * BLOCK_PX, : columns * BLOCK_PX] = np.repeat(
+        np.repeat((power < limit) & ~alike, BLOCK_PX, axis=1), BLOCK_PX, axis=2
+    )
+    return still
+
+
+def _edges(luma: np.ndarray) -> float:
+    """Of the strong steps over eight pixels, which share lies between two neighbours."""
+    found = []
+    for picture in (luma, luma.T):
+        step = np.abs(picture[:, 2 * STEP_PX :] - picture[:, : -2 * STEP_PX])
+        steepest = np.zeros_like(step)
+        between = np.abs(np.diff(picture, axis=1))
+        for place in range(2 * STEP_PX):
+            np.maximum(steepest, between[:, place : place + step.shape[1]], out=steepest)
+        strong = step > max(STEP_LEVELS, float(np.quantile(step, 0.95)))
+        found.append(steepest[strong] / step[strong])
+    shares = np.concatenate(found)
+    return float(np.log(np.median(shares))) if len(shares) >= 20 else np.nan

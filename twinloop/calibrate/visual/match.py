@@ -1,0 +1,197 @@
+"""The rows at which the twin's frames look to the same estimators as the real ones do, and how sure that is."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinloop.calibrate.sensors.estimate import TAIL, Estimate
+from twinloop.calibrate.visual.features import NOISE, features
+from twinloop.errors import DatasetError
+
+COLUMNS = (
+    "exposure_ev", "white_balance_shift.red", "white_balance_shift.blue", "colour_saturation", "read_noise",
+    "shot_noise", "defocus_px",
+)  # fmt: skip
+"""One for each feature, in their order."""
+
+Develop = Callable[[dict[str, float]], Sequence[np.ndarray]]
+"""Values of the columns -> runs of the twin's frames, one a drawn scene, always of the same scenes."""
+
+ROUNDS = 12
+REPEATS = 400
+_STEPS = np.array([0.1, 0.03, 0.03, 0.05, 0.2, 0.002, 0.1])
+_FINEST = np.array([0.01, 0.004, 0.004, 0.01, 0.02, 2e-6, 0.01])
+"""Of the features: no estimator, and no image pipeline, is truer than this."""
+_LOW = np.array([-4.0, -1.2, -1.2, -1.5, 0.0, 0.0, 0.0])
+_HIGH = np.array([4.0, 1.0, 1.0, 1.3, 30.0, 0.3, 4.0])
+
+
+@dataclass(frozen=True)
+class Match:
+    """`found`: column -> value with the interval of that value. `ranges`: column -> what frames differ by besides.
+    `unknown`: column -> why it is not told. Features are means, in the order of `features.NAMES`."""
+
+    found: dict[str, Estimate]
+    ranges: dict[str, tuple[float, float]]
+    unknown: dict[str, str]
+    real: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+
+    @property
+    def values(self) -> dict[str, float]:
+        return {column: each.value for column, each in self.found.items()}
+
+
+def match(real: Sequence[np.ndarray], develop: Develop, *, rng: np.random.Generator) -> Match:
+    """`real`: runs of frames, (f, h, w, 3) each."""
+    seen = np.stack([features(run) for run in real])
+    nominal = _features(develop(_values(_nominal())))
+    told, unknown = _told(seen, nominal)
+    target = _middle(seen)
+    place = _start(target, _middle(nominal), told)
+    shown = _features(develop(_values(place)))
+    weight = _weight(seen, shown, told, rng)
+    cost, slope, damping = _cost(target, shown, weight), np.eye(len(place)), 0.01
+    fresh = False
+    for _ in range(ROUNDS):
+        if not fresh:
+            slope, fresh = _slope(place, shown, develop, told), True
+        tried = np.clip(place + _step(target, shown, slope, weight, told, damping), _LOW, _HIGH)
+        after = _features(develop(_values(tried)))
+        reached = _cost(target, after, weight)
+        if reached < cost:
+            done = reached > 0.98 * cost
+            place, shown, cost, damping, fresh = tried, after, reached, damping / 5, False
+            if done:
+                break
+        else:
+            damping = max(10 * damping, 1e-3)
+    if not fresh:
+        slope = _slope(place, shown, develop, told)
+    weight = _weight(seen, shown, told, rng)
+    found, ranges = _intervals(place, seen, shown, slope, weight, told)
+    return Match(found, ranges, unknown, target, _middle(nominal), _middle(shown))
+
+
+def _weight(seen: np.ndarray, shown: np.ndarray, told: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(features, features) how much each difference means: the inverse of what chance makes of them, by drawing other
+    frames and other scenes from those there are. Read and photon noise, which err together, weigh together."""
+    again = []
+    for _ in range(REPEATS):
+        of_real = _middle(seen[rng.integers(len(seen), size=len(seen))])
+        of_twin = _middle(shown[rng.integers(len(shown), size=len(shown))])
+        again.append(np.nan_to_num(of_real - of_twin))
+    chance = np.cov(np.array(again).T) + np.diag(_FINEST**2)
+    weight = np.zeros_like(chance)
+    weight[np.ix_(told, told)] = np.linalg.inv(chance[np.ix_(told, told)])
+    return weight
+
+
+def _cost(target: np.ndarray, shown: np.ndarray, weight: np.ndarray) -> float:
+    off = np.nan_to_num(target - _middle(shown))
+    return float(off @ weight @ off)
+
+
+def _step(
+    target: np.ndarray, shown: np.ndarray, slope: np.ndarray, weight: np.ndarray, told: np.ndarray, damping: float
+) -> np.ndarray:
+    """Levenberg and Marquardt's."""
+    off = np.nan_to_num(target - _middle(shown))
+    curve = (slope.T @ weight @ slope)[np.ix_(told, told)]
+    pull = (slope.T @ weight @ off)[told]
+    move = np.zeros(len(off))
+    move[told] = np.linalg.solve(curve + damping * np.diag(np.diag(curve) + 1e-12), pull)
+    return np.clip(move, -20 * _STEPS, 20 * _STEPS)
+
+
+def _nominal() -> np.ndarray:
+    return np.zeros(len(COLUMNS))
+
+
+def _values(place: np.ndarray) -> dict[str, float]:
+    """Gains are searched by their logarithm, so that no step makes one negative."""
+    ev, red, blue, colour, read, shot, spread = map(float, place)
+    return dict(zip(COLUMNS, (ev, np.expm1(red), np.expm1(blue), np.exp(colour), read, shot, spread), strict=True))
+
+
+def _features(runs: Sequence[np.ndarray]) -> np.ndarray:
+    return np.stack([features(run) for run in runs])
+
+
+def _middle(rows: np.ndarray) -> np.ndarray:
+    """Over runs. Of noise the median: a run in which all moves may pass for one that is very noisy."""
+    middle = np.full(rows.shape[1], np.nan)
+    for column in np.flatnonzero(np.isfinite(rows).any(axis=0)):
+        of = np.nanmedian if column in NOISE else np.nanmean
+        middle[column] = of(rows[:, column])
+    return middle
+
+
+def _told(seen: np.ndarray, nominal: np.ndarray) -> tuple[np.ndarray, dict[str, str]]:
+    """Which columns the frames tell, and why not the others."""
+    told, unknown = np.ones(len(COLUMNS), bool), {}
+    for place, column in enumerate(COLUMNS):
+        if np.isfinite(seen[:, place]).sum() >= 2 and np.isfinite(nominal[:, place]).any():
+            continue
+        told[place] = False
+        unknown[column] = (
+            "nothing stands still from one frame to the next, so noise cannot be told from motion"
+            if place in NOISE
+            else "no strong edges are in view"
+        )
+    if not told[:4].all():
+        raise DatasetError("the frames are too few: two runs of pictures are needed at least")
+    return told, unknown
+
+
+def _start(target: np.ndarray, nominal: np.ndarray, told: np.ndarray) -> np.ndarray:
+    off = np.nan_to_num(target - nominal)
+    place = np.array([off[0], off[1], off[2], off[3], 0.5, 0.003, 0.4])
+    if told[4]:
+        place[4], place[5] = np.sqrt(max(target[4], 0.05)), np.sqrt(max(target[5], 1e-6))
+    place[~told] = 0.0
+    return np.clip(place, _LOW, _HIGH)
+
+
+def _slope(place: np.ndarray, shown: np.ndarray, develop: Develop, told: np.ndarray) -> np.ndarray:
+    """(features, columns) by differences, of the same scenes with the same noise."""
+    slope = np.eye(len(place))
+    for column in np.flatnonzero(told):
+        moved = place.copy()
+        step = _STEPS[column] if place[column] + _STEPS[column] <= _HIGH[column] else -_STEPS[column]
+        moved[column] += step
+        slope[:, column] = np.nan_to_num(_middle(_features(develop(_values(moved)))) - _middle(shown)) / step
+    return slope
+
+
+def _intervals(
+    place: np.ndarray, seen: np.ndarray, shown: np.ndarray, slope: np.ndarray, weight: np.ndarray, told: np.ndarray
+) -> tuple[dict[str, Estimate], dict[str, tuple[float, float]]]:
+    """Of the value: what chance leaves open, and no more than the bounds. Of the range: by how much more the camera's
+    frames differ among themselves than scenes do, on top."""
+    curve = slope.T @ weight @ slope + np.diag(12 / (_HIGH - _LOW) ** 2)
+    covariance = np.zeros_like(curve)
+    covariance[np.ix_(told, told)] = np.linalg.inv(curve[np.ix_(told, told)])
+    error = np.sqrt(np.diag(covariance))
+    back = covariance @ slope.T @ weight
+    width = np.sqrt(np.maximum(_spread(seen, back) - _spread(shown, back), 0) + error**2)
+    found, ranges = {}, {}
+    for number in np.flatnonzero(told):
+        ends = [place + sign * TAIL * size for size in (error, width) for sign in (-1, 1)]
+        value, low, high, least, most = (
+            _values(np.clip(each, _LOW, _HIGH))[COLUMNS[number]] for each in (place, *ends)
+        )
+        found[COLUMNS[number]] = Estimate(value, low, high)
+        ranges[COLUMNS[number]] = least, most
+    return found, ranges
+
+
+def _spread(rows: np.ndarray, back: np.ndarray) -> np.ndarray:
+    """Variance among runs, as columns; of noise, without those that are far from all others."""
+    centred = np.nan_to_num(rows - _middle(rows))
+    for column in NOISE:
+        limit = 3 * 1.4826 * np.median(np.abs(centred[:, column]))
+        centred[:, column] = np.clip(centred[:, column], -limit, limit)
+    return np.square(centred @ back.T).sum(axis=0) / max(len(rows) - 1, 1)

@@ -1,0 +1,65 @@
+"""The two errands of `twinloop calibrate` that need no motion: sensors at rest (and scans), and frames of a camera."""
+
+import argparse
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from twinloop.calibrate.patch import TwinPatch
+from twinloop.calibrate.sensors.static import calibrate_static
+from twinloop.calibrate.sensors.static_file import load_static
+
+
+def run_static(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    patch = calibrate_static(load_static(args.twin), args.logs, seed=args.seed)
+    patch.write(args.out)
+    _summarise(console, patch)
+    console.print(f"patch  {args.out}", markup=False)
+    return {"patch": str(args.out), **told(patch)}
+
+
+def run_frames(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    # Rendering is a second of imports, and nobody else here needs it.
+    from twinloop.dashboard.anchoring import write_anchoring_page
+    from twinloop.pipeline.anchor import anchor
+    from twinloop.pipeline.config import load_config
+    from twinloop.pipeline.gallery import cameras_of
+
+    config = load_config(args.twin)
+    camera = args.camera or next(iter(cameras_of(config)))
+    found = anchor(config, args.frames, camera=camera)
+    found.patch.write(args.out)
+    page = args.page or args.out.with_suffix(".html")
+    write_anchoring_page(found, page)
+    _summarise(console, found.patch)
+    console.print(f"distance of patches  {found.distance_before:.1f} before, {found.distance_after:.1f} after (levels)")
+    console.print(f"page   {page}", markup=False)
+    console.print(f"patch  {args.out}", markup=False)
+    distances = {"before": found.distance_before, "after": found.distance_after}
+    return {"patch": str(args.out), "page": str(page), "camera": camera, "distance": distances, **told(found.patch)}
+
+
+def told(patch: TwinPatch) -> dict[str, Any]:
+    return {
+        "fitted": {
+            name: {"value": each.value, "low": each.low, "high": each.high, "unit": each.unit}
+            for name, each in patch.fitted.items()
+        },
+        "unknown": {name: {"reason": u.reason, "reveals": u.reveals} for name, u in patch.unknown.items()},
+        "randomization": {name: list(ends) for name, ends in patch.ranges.items()},
+        "notes": list(patch.notes),
+    }
+
+
+def _summarise(console: Console, patch: TwinPatch) -> None:
+    table = Table(title=f"What {len(patch.provenance.logs)} files tell", title_justify="left")
+    for heading in ("quantity", "value", "90 % interval", "unit"):
+        table.add_column(heading, justify="left" if heading in ("quantity", "unit") else "right")
+    for name, found in patch.fitted.items():
+        table.add_row(name, f"{found.value:.4g}", f"{found.low:.4g} to {found.high:.4g}", found.unit)
+    console.print(table)
+    for name, unknown in patch.unknown.items():
+        console.print(f"not known: {name}: {unknown.reason}. {unknown.reveals} would tell.", markup=False)
+    for note in patch.notes:
+        console.print(note, markup=False)

@@ -1,0 +1,153 @@
+"""Anchor: from real frames of a camera to the rows that make the twin's pictures look as they do."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from twinloop import __version__
+from twinloop.calibrate.patch import Fitted, Provenance, TwinPatch, Unknown
+from twinloop.calibrate.visual.distance import distance
+from twinloop.calibrate.visual.features import NAMES
+from twinloop.calibrate.visual.frames import RUN, Frames, read_frames
+from twinloop.calibrate.visual.match import COLUMNS, Match, match
+from twinloop.errors import UsageError, nearest
+from twinloop.observe.clip import Clip
+from twinloop.observe.image import sensed
+from twinloop.observe.renderer import Renderer
+from twinloop.pipeline.config import RunConfig
+from twinloop.pipeline.gallery import cameras_of
+from twinloop.pipeline.produce import twin_of
+from twinloop.randomize.draw import Sampler
+from twinloop.randomize.table import BY_NAME
+from twinloop.simulate.cell import Cell
+from twinloop.simulate.expert import Expert
+from twinloop.simulate.rollout import rollout
+
+SCENES = 24
+REVEALS = {
+    "read_noise": "frames that follow each other while the camera and most of the scene stand still",
+    "shot_noise": "frames that follow each other while the camera and most of the scene stand still",
+    "defocus_px": "things with edges in view",
+}
+
+
+@dataclass(frozen=True)
+class Anchored:
+    """`pictures`: (real, twin before, twin after) by the handful. Distances are of frames the fit has not seen, in
+    levels of 255."""
+
+    patch: TwinPatch
+    match: Match
+    distance_before: float
+    distance_after: float
+    pictures: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...]
+
+
+class Set:
+    """Scenes of the twin, drawn once and developed as often as somebody asks."""
+
+    def __init__(self, config: RunConfig, camera: str, *, scenes: int = SCENES):
+        cameras = cameras_of(config)
+        if camera not in cameras:
+            raise UsageError(f"--camera {camera}: is not in this config; {nearest(camera, cameras)}")
+        seed = config.rollout.seed
+        # What the fit looks for must not vary of itself.
+        fitted = {column.partition(".")[0] for column in COLUMNS}
+        varied = {name: each for name, each in config.randomization.items() if name not in fitted}
+        draws = Sampler(varied, seed=seed).draw(0, scenes)
+        twin = twin_of(replace(config, randomization=varied))
+        own = replace(cameras[camera], depth=False, rgb=True, labels=())
+        renderer = Renderer(twin, {camera: own})
+        (episodes,) = rollout(
+            Cell(twin, width=scenes), iter([draws]), Expert(twin, config.expert, width=scenes, seed=seed), seed=seed
+        )
+        self.camera, self.name, self._seed = own, camera, seed
+        self._clips: list[tuple[int, Clip, dict[str, float]]] = []
+        for row in map(int, np.flatnonzero(episodes.lengths > 0)):
+            # Another moment of each episode: the arm is not in the same place in all of them.
+            tick = np.array([(row % 8 + 0.5) / 8 * (episodes.lengths[row] - 1)]).round()
+            values = {column: float(array[row]) for column, array in draws.values.items()}
+            clip = renderer.film(episodes, row, ticks=tick)[camera]
+            self._clips.append((int(draws.attempts[row]), _repeated(clip), values))
+        if not self._clips:
+            raise UsageError("every episode diverged before its first frame; there is nothing to look at")
+
+    def develop(self, values: dict[str, float], *, seed: int | None = None) -> list[np.ndarray]:
+        """A run of frames of every scene, with these values of the fitted rows; the same noise every time."""
+        return [
+            sensed(clip, drawn | values, seed=self._seed if seed is None else seed, attempt=attempt, name=self.name).rgb
+            for attempt, clip, drawn in self._clips
+        ]
+
+
+def _repeated(clip: Clip) -> Clip:
+    """A run in which nothing moves: noise is all that differs."""
+
+    def again(array: np.ndarray | None) -> np.ndarray | None:
+        return None if array is None else np.repeat(array, RUN, axis=0)
+
+    return replace(
+        clip, rgb=np.repeat(clip.rgb, RUN, axis=0), depth_m=np.repeat(clip.depth_m, RUN, axis=0),
+        ticks=np.repeat(clip.ticks, RUN), light_px=np.repeat(clip.light_px, RUN, axis=0),
+        geom_ids=again(clip.geom_ids), pixel_velocity=again(clip.pixel_velocity),
+    )  # fmt: skip
+
+
+def anchor(config: RunConfig, frames: Path, *, camera: str, scenes: int = SCENES) -> Anchored:
+    stage = Set(config, camera, scenes=scenes)
+    real = read_frames(frames, height=stage.camera.height, width=stage.camera.width, camera=camera)
+    rng = np.random.default_rng([config.rollout.seed, 0xCA11])
+    runs = [run.rgb for run in real.runs]
+    # The distance is taken where the fit has not looked, if there is enough to look at.
+    fit, held = (runs[::2], runs[1::2]) if len(runs) >= 8 else (runs, runs)
+    found = match(fit, stage.develop, rng=rng)
+    before = [run[0] for run in stage.develop({}, seed=config.rollout.seed + 1)]
+    after = [run[0] for run in stage.develop(found.values, seed=config.rollout.seed + 1)]
+    seen = [run[0] for run in held]
+    apart = [distance(seen, twin, rng=np.random.default_rng(7)) for twin in (before, after)]
+    shown = tuple(
+        (seen[number * len(seen) // 4], before[number * len(before) // 4], after[number * len(after) // 4])
+        for number in range(min(4, len(seen), len(before)))
+    )
+    return Anchored(_patch(config, real, found, camera, apart), found, apart[0], apart[1], shown)
+
+
+def _patch(config: RunConfig, real: Frames, found: Match, camera: str, apart: list[float]) -> TwinPatch:
+    return TwinPatch(
+        fitted={
+            name: Fitted(each.value, each.low, each.high, BY_NAME[name.partition(".")[0]].unit)
+            for name, each in found.found.items()
+        },
+        unknown={name: Unknown(why, REVEALS.get(name, "")) for name, why in found.unknown.items()},
+        samples={},
+        spread={},
+        ranges=row_ranges(found.ranges),
+        provenance=Provenance(
+            twin=f"camera {camera}",
+            twin_digest=config.digest,
+            logs=real.digests,
+            residual={
+                name: {"real": float(a), "before": float(b), "after": float(c)}
+                for name, a, b, c in zip(NAMES, found.real, found.before, found.after, strict=True)
+                if np.isfinite([a, b, c]).all()
+            },
+            code=f"twinloop {__version__}",
+            seed=config.rollout.seed,
+        ),
+        notes=(
+            f"frames of {camera}: sliced Wasserstein distance of patches {apart[0]:.3g} before, {apart[1]:.3g} after, "
+            f"in levels of 255, on frames the fit had not seen",
+        ),
+    )
+
+
+def row_ranges(columns: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """Row -> range: a row of several elements takes what holds all of them, and none leaves what is plausible."""
+    ranges: dict[str, tuple[float, float]] = {}
+    for column, (low, high) in columns.items():
+        name = column.partition(".")[0]
+        least, most = ranges.get(name, (low, high))
+        ends = BY_NAME[name].plausible
+        ranges[name] = max(min(low, least), ends[0]), min(max(high, most), ends[1])
+    return ranges
