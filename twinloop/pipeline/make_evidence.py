@@ -80,10 +80,11 @@ def repeats_maker(config: RunConfig, name: str, *, show: Show[T], told: Callable
         new = set(trial_names(real)) - have
         if not case.rules.production.prediction_powered or case.troubles or not shown or not new:
             return None
+        twin = twin_of(config)
         try:
-            refuse_task(twin_of(config))
+            refuse_task(twin)
         except UsageError:
-            return None
+            return None  # the trials of such a task are judged without the twin
         who = replace(candidate_of(case.registry.pinned(case.digest).path), name=case.digest[:12])
         # The same seed as that of an evaluation would repeat some of its attempts.
         seen = replace(who, seeds=who.seeds | {subject.seed for subject in shown})
