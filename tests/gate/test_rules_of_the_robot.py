@@ -64,19 +64,6 @@ def test_what_the_robot_did_not_show_does_not_go_live(world: World, name: str):
     assert Registry.open(world.registry).production == ""
 
 
-def test_trials_that_the_twin_repeated_are_combined_with_it(world: World):
-    some_missing = fine(world, 12, **{"twin/success": 1.0}) + fine(world, 4, **{"twin/success": float("nan")})
-    refused(alone(world, some_missing), "with the twin")
-    shutil.rmtree(world.path / "runs" / "log")
-    found = world.promote(
-        1, to="production", runlogs=(runlog(world.path / "runs" / "log", fine(world, 16, **{"twin/success": 1.0})),)
-    )
-    findings = {finding.rule: finding for finding in found.steps[0].decision.findings}
-    assert findings["with the twin"].passed
-    assert "worth" in findings["with the twin"].said
-    assert not findings["evidence"].passed  # what was shown before is gone
-
-
 def test_trials_faster_than_a_canary_may_be_do_not_count(world: World):
     refused(alone(world, fine(world, 16, **{"setting/speed": 0.9})), "speed")
 

@@ -134,6 +134,31 @@ def test_from_candidate_to_production_and_back(
     assert [record.verdict for record in records if record.kind == "decision"].count("rolled back") == 3
 
 
+def test_trials_are_repeated_in_the_twin(place: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    """With a config, real trials are done again there, once; where both draw the same scenes, they count together."""
+    (tmp_path / "cell.yaml").write_text(
+        "randomization: {physics: {object_position_noise_cm: [-2, 2]}}\nrollout: {parallel_envs: 8}\n"
+    )
+    easy = ("--rules", place / "rules.yaml", "--registry", tmp_path / "registry", "--data", place / "datasets")
+    twin = (*easy, "--config", tmp_path / "cell.yaml", "--workers", 1)
+    robot = ("--robot", f"twin:{tmp_path / 'cell.yaml'}", "--human-ready", "--episodes", 2, "--speed", 1)
+    assert told(capsys, "promote", place / "policies" / "first", *twin, "--to", "canary", "--human-ready")["code"] == 0
+    found = told(capsys, "promote", place / "policies" / "first", *twin, *robot)
+    assert (found["code"], found["stage"]) == (3, "canary")
+    findings = {finding["rule"]: finding for finding in found["steps"][0]["findings"]}
+    assert findings["evidence"]["passed"]
+    assert "worth" in findings["with the twin"]["said"]
+    assert isinstance(findings["with the twin"]["measured"], float)
+    registry = Registry.open(tmp_path / "registry")
+    (entry,) = [each for each in registry.ledger.records[-1].evidence if each["kind"] == "repeats"]
+    assert (entry["trials"], entry["repeated"]) == (2, 2)
+    assert "2 of 2 real trials repeated in cell" in Path(found["pages"][0]).read_text()
+    (path,) = (tmp_path / "registry" / "trials").glob("*/repeats-*.json")
+    before = path.stat().st_mtime_ns
+    found = told(capsys, "promote", found["checkpoint"], *twin, "--to", "production")
+    assert (found["code"], path.stat().st_mtime_ns) == (3, before)
+
+
 @contextmanager
 def quietly(_: str) -> Iterator[Callable[[object], None]]:
     yield lambda _: None

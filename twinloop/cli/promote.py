@@ -1,8 +1,9 @@
 """Bring a policy one stage further, or as far as evidence allows: candidate, validated (by the twin), canary (on a
 robot, limited), production. Each step has rules; each decision is entered in the registry's ledger with its evidence.
 
-Evidence that is missing is made where it can be: with --config the policy, and the live one, are evaluated in the twin;
-with --robot and --human-ready trials are run, candidate and live policy in turns, until the test knows the answer."""
+Evidence that is missing is made where it can be: with --config the policy, and the live one, are evaluated in the twin,
+and real trials are repeated there; with --robot and --human-ready trials are run, candidate and live policy in turns,
+until the test knows the answer."""
 
 import argparse
 from collections.abc import Callable, Iterator
@@ -56,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where a dataset of its training is, or a folder above it, if it is not found",
     )  # fmt: skip
     parser.add_argument("--rules", type=Path, metavar="FILE", help="a file of rules (default: the embedded ones)")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="evaluate in this twin, if that is missing")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="evaluate, and repeat trials, in this twin")
     parser.add_argument("--workers", type=count(1, 1024), metavar="N", help="processes for it (default: one a core)")
     parser.add_argument("--robot", default="", metavar="R", help="run the trials on it: rehearsal:CELL, twin, ...")
     parser.add_argument("--task", default="pick_and_place", metavar="T", help="what is to be done (pick_and_place)")
@@ -111,12 +112,12 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 
 def _makers(args: argparse.Namespace, console: Console) -> Makers:
-    evaluation = runlog = None
+    evaluation = runlog = repeats = None
     if args.config is not None:
         need_torch()
         from twinloop.pipeline.config import load_config
         from twinloop.pipeline.evaluate import TrialProgress
-        from twinloop.pipeline.make_evidence import evaluation_maker
+        from twinloop.pipeline.make_evidence import evaluation_maker, repeats_maker
 
         twin = load_config(args.config)
 
@@ -128,10 +129,11 @@ def _makers(args: argparse.Namespace, console: Console) -> Makers:
             return Standing(progress.attempted, progress.planned, words)
 
         evaluation = evaluation_maker(twin, args.config.stem, workers=args.workers, show=show, told=told)
+        repeats = repeats_maker(twin, args.config.stem, show=show, told=told)
     if args.robot:
         need_torch()
         runlog = _trials(args, console)
-    return Makers(evaluation, runlog)
+    return Makers(evaluation, runlog, repeats)
 
 
 def _trials(args: argparse.Namespace, console: Console) -> Maker:

@@ -176,6 +176,8 @@ def _evidence(decision: Decision) -> Section:
             "evaluation": f"{each.get('successes')} of {each.get('episodes')} in {each.get('config')}, "
                           f"seed {each.get('seed')}, of {str(each.get('checkpoint'))[:8]}",
             "runlog": f"{each.get('attempts')} episodes",
+            "repeats": f"{each.get('repeated')} of {each.get('trials')} real trials repeated in {each.get('config')}, "
+                       f"{each.get('successes')} succeeded there",
             "dataset": str(each.get("problem")) or "verifies",
         }.get(kind, "")  # fmt: skip
         rows.append(

@@ -9,6 +9,7 @@ from typing import Any
 from twinloop.errors import RegistryError, TwinloopError
 from twinloop.gate.real import RealEpisodes, Runlog, in_utc, joined, load_runlog, require_shown
 from twinloop.gate.registry import Registry
+from twinloop.gate.repeats import Repeats, repeats_of
 from twinloop.gate.rules.config import RulesConfig
 from twinloop.gate.shown import ShownEvaluation, TrainingData, TwinRate, by_twin, show_evaluation, training_data
 from twinloop.gate.store import Pinned, pinned_evaluation
@@ -29,7 +30,8 @@ class Canary:
 
 @dataclass(frozen=True)
 class Case:
-    """evaluations: of the checkpoint; rivals: of the live policy. troubles: what was shown and cannot be believed.
+    """evaluations: of the checkpoint; rivals: of the live policy. repeats: its real trials, in the twin.
+    troubles: what was shown and cannot be believed.
     folders: where training data is looked for. human_ready: somebody affirmed it."""
 
     registry: Registry
@@ -43,6 +45,7 @@ class Case:
     human_ready: bool = False
     canary: Canary | None = None
     trust: Mapping[str, TwinTrust] = field(default_factory=dict)
+    repeats: tuple[Repeats, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -85,6 +88,8 @@ def case_of(
     troubles: list[str] = []
     shown = list(_evaluations(registry, checkpoint.digest, evaluations, troubles))
     logs = tuple(_runlogs(registry, checkpoint, runlogs, troubles))
+    before = registry.standing.shown.get(checkpoint.digest, ())
+    repeats = repeats_of(registry.path, checkpoint.digest, before, troubles)
     live = registry.production
     trust = twins_of(registry, rules.canary, shown=[each.to_json() for each in (*shown, *logs)])
     return Case(
@@ -99,6 +104,7 @@ def case_of(
         human_ready=human_ready,
         canary=canary,
         trust=trust,
+        repeats=repeats,
     )
 
 
@@ -161,4 +167,5 @@ def evidence_of(case: Case) -> tuple[dict[str, Any], ...]:
         *(each.to_json() for each in case.evaluations),
         *(each.to_json() for each in case.rivals),
         *(each.to_json() for each in case.runlogs),
+        *(each.to_json() for each in case.repeats),
     )

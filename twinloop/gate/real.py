@@ -17,7 +17,7 @@ CANDIDATE, CONTROL = "candidate", "control"
 OUTCOMES = ("success", "failure", "unknown", "aborted")
 SAFETY, CONDITION = "safety/", "condition/"
 TEXTS = ("robot_id", "task", "checkpoint", "arm", "outcome", "recorded_at")
-NOTED = ("scene", "failure", "speed", "foretold")
+NOTED = ("scene", "failure", "speed")
 """Columns that a log may do without."""
 INTERRUPTED = "interrupted"
 PACE = ("velocity", "acceleration")
@@ -34,7 +34,6 @@ class RealEpisodes:
     outcome: one of OUTCOMES. length: control periods. safety: reason -> (n,) periods in which the filter changed the
     command for it. conditions: name -> (n,) what the lab wrote down, "" where nothing. scene: (n,) what was laid out,
     -1 where that was not noted. failure: (n,) its name, "". speed: (n,) share of the robot's, NaN where not noted.
-    foretold: (n,) how often the twin succeeded under the conditions of this very trial, NaN where that was not tried.
     """
 
     log: np.ndarray
@@ -53,7 +52,6 @@ class RealEpisodes:
     scene: np.ndarray
     failure: np.ndarray
     speed: np.ndarray
-    foretold: np.ndarray
 
     def __len__(self) -> int:
         return len(self.attempt)
@@ -219,7 +217,6 @@ def _episodes(dataset: Dataset) -> RealEpisodes:
         scene=np.array(noted("scene", -1), int),
         failure=np.array(noted("failure", ""), object),
         speed=np.array(noted("setting/speed", np.nan), float),
-        foretold=np.array(noted("twin/success", np.nan), float),
     )
 
 

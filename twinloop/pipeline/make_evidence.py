@@ -1,5 +1,6 @@
-"""Make the evidence that a promotion lacks: evaluations in the twin, trials on a robot."""
+"""Make the evidence that a promotion lacks: evaluations in the twin, trials on a robot, their repeats in the twin."""
 
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -8,14 +9,19 @@ from typing import TYPE_CHECKING, TypeVar
 
 from twinloop.dataset import Dataset, DatasetWriter
 from twinloop.dataset.layout import HEADER
+from twinloop.errors import UsageError
 from twinloop.gate import write_evaluation
 from twinloop.gate.case import AGAINST, Case
 from twinloop.gate.real import CANDIDATE, CONTROL, load_runlog
+from twinloop.gate.repeats import trial_names, write_repeats
 from twinloop.gate.sequence import Trials, standing_of_trials
+from twinloop.learn.chunks import ActingConfig
 from twinloop.pipeline.candidate import candidate_of
 from twinloop.pipeline.config import RunConfig
 from twinloop.pipeline.evaluate import TrialProgress, evaluate, unseen_seed, with_seed
+from twinloop.pipeline.produce import twin_of
 from twinloop.pipeline.promote import Maker
+from twinloop.pipeline.repeats import logged_trials, refuse_task, repeat
 from twinloop.twin.tasks import tasks
 
 if TYPE_CHECKING:
@@ -59,6 +65,42 @@ def evaluation_maker(
 
 def _asked(case: Case) -> int:
     return case.rules.validated.episodes
+
+
+def repeats_maker(config: RunConfig, name: str, *, show: Show[T], told: Callable[[TrialProgress], T]) -> Maker:
+    """Repeats real trials in the twin of `config`, if the policy was evaluated there: with nothing else could they be
+    combined. Called again, those that came since."""
+
+    def make(case: Case, out: Path) -> Path | None:
+        real = case.episodes.of(case.digest)
+        real = real.take(~real.interrupted)
+        shown = [each.evaluation.subject for each in case.evaluations if each.twin == config.digest]
+        known = next((each for each in case.repeats if each.twin == config.digest), None)
+        have = {each.trial for each in known.trials} if known else set()
+        new = set(trial_names(real)) - have
+        if not case.rules.production.prediction_powered or case.troubles or not shown or not new:
+            return None
+        twin = twin_of(config)
+        try:
+            refuse_task(twin)
+        except UsageError:
+            return None  # the trials of such a task are judged without the twin
+        who = replace(candidate_of(case.registry.pinned(case.digest).path), name=case.digest[:12])
+        # The same seed as that of an evaluation would repeat some of its attempts.
+        seen = replace(who, seeds=who.seeds | {subject.seed for subject in shown})
+        acting = ActingConfig(known.ensemble if known else shown[0].ensemble)
+        drawn = with_seed(config, known.seed if known else unseen_seed(seen))
+        began = time.perf_counter()
+        with show("repeating trials in the twin") as tell:
+            found = repeat(
+                who, drawn, logged_trials(case.runlogs, real), config_name=name, acting=acting, known=known,
+                on_progress=lambda done, planned, succeeded: tell(
+                    told(TrialProgress(planned, done, succeeded, time.perf_counter() - began))
+                ),
+            )  # fmt: skip
+        return write_repeats(found, out)
+
+    return make
 
 
 class _KnownError(Exception):

@@ -12,12 +12,10 @@ from twinloop.gate.case import Canary, Case, case_of
 from twinloop.gate.decision import Decision, decide, enter
 from twinloop.gate.ledger import Record
 from twinloop.gate.registry import Registry, writing
+from twinloop.gate.repeats import folder_of
 from twinloop.gate.rules.config import RulesConfig
 from twinloop.gate.standing import STAGES, Stage
 from twinloop.gate.store import look_at, named
-
-TRIALS = "trials"
-"""The folder in a registry where evidence is that was made here."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +42,11 @@ Maker = Callable[[Case, Path], Path | None]
 
 @dataclass(frozen=True)
 class Makers:
-    """Whoever can make what is missing: evaluations in the twin, trials on the robot."""
+    """Whoever can make what is missing: evaluations in the twin, trials on the robot, their repeats in the twin."""
 
     evaluation: Maker | None = None
     runlog: Maker | None = None
+    repeats: Maker | None = None
 
 
 @dataclass(frozen=True)
@@ -140,16 +139,20 @@ def _case(
         )  # fmt: skip
 
     case = gathered(config.evaluations, config.runlogs)
-    out = config.registry / TRIALS / digest[:16]
+    out = folder_of(config.registry, digest)
     made = None
     if stage == "candidate" and makers.evaluation:
         made = makers.evaluation(case, out / "evaluation")
         if made is not None:
             case = gathered((*config.evaluations, made), config.runlogs)
-    elif stage == "canary" and makers.runlog:
-        made = makers.runlog(case, out / "runlog")
+    elif stage == "canary":
+        made = makers.runlog(case, out / "runlog") if makers.runlog else None
+        logs = (*config.runlogs, made) if made is not None else config.runlogs
         if made is not None:
-            case = gathered(config.evaluations, (*config.runlogs, made))
+            case = gathered(config.evaluations, logs)
+        again = makers.repeats(case, out) if makers.repeats else None
+        if again is not None:
+            made, case = again, gathered(config.evaluations, logs)
     return case, made is not None
 
 

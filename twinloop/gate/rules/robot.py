@@ -8,12 +8,15 @@ import numpy as np
 from twinloop.errors import RegistryError
 from twinloop.gate.case import Case
 from twinloop.gate.real import CANDIDATE, RealEpisodes
+from twinloop.gate.repeats import combined
 from twinloop.gate.rules.finding import Measured, Rule
 from twinloop.gate.rules.twin import believed
 from twinloop.gate.sequence import ACCEPT, arms_of, longest_run, standing_of_trials
-from twinloop.gate.statistics.prediction_powered import combine
+from twinloop.gate.statistics.binomial import clopper_pearson
+from twinloop.gate.statistics.prediction_powered import Combined
 
 HOW = "`--robot R --human-ready` runs the trials, `twinloop deploy` does, and --runlog shows them"
+WITHOUT = "`production: {prediction_powered: false}` in --rules FILE decides without the twin"
 
 
 def rules(case: Case) -> tuple[Rule, ...]:
@@ -40,7 +43,7 @@ def rules(case: Case) -> tuple[Rule, ...]:
         Rule("deadlines", "share of control periods that came too late", "at most", asked.deadlines,
              partial(_periods, case, lambda real: real.deadlines_missed)),
     ]  # fmt: skip
-    if asked.prediction_powered and any(np.isfinite(log.episodes.foretold).any() for log in case.runlogs):
+    if asked.prediction_powered and case.repeats:
         both = "real success from trials and twin together, lower end (95 %)"
         rules.append(Rule("with the twin", both, "at least", asked.least_success, partial(_combined, case)))
     if any(np.isfinite(log.episodes.speed).any() for log in case.runlogs):
@@ -109,20 +112,23 @@ def _periods(case: Case, which: Callable[[RealEpisodes], np.ndarray]) -> Measure
 
 
 def _combined(case: Case) -> Measured:
-    """Prediction-powered: right whatever the twin's bias; the better the twin foretells, the narrower."""
+    """Prediction-powered: right whatever the twin's bias; the better the twin foretells, the narrower. Of several twins
+    the least favourable counts, so that none is looked for."""
     real = _candidate(case)
-    if not np.isfinite(real.foretold).all():
-        missing = int((~np.isfinite(real.foretold)).sum())
-        return Measured(None, f"{missing} of {len(real)} trials were not repeated in the twin (column twin/success)")
-    if not case.evaluations:
-        return Measured(None, "there is no evaluation to combine them with")
-    many = np.concatenate([each.evaluation.outcomes.success for each in case.evaluations])
-    found = combine(real.managed, real.foretold, many)
+    each = [combined(repeats, real, case.evaluations) for repeats in case.repeats]
+    could = [found for found in each if isinstance(found, Combined)]
+    used = (*_logs(case), *(repeats.digest() for repeats in case.repeats))
+    if not could:
+        low, high = clopper_pearson(real.success.successes, len(real))
+        why = "; ".join(found for found in each if isinstance(found, str))
+        alone = f"the trials alone say {float(low):.2f} to {float(high):.2f}"
+        return Measured(None, f"cannot be combined: {why}; {alone}. {WITHOUT}", used)
+    found = min(could, key=lambda one: one.low)
     said = (
         f"{found.estimate:.2f} ({found.low:.2f} to {found.high:.2f}); the trials alone say {found.real_low:.2f} to "
         f"{found.real_high:.2f}; worth {found.worth_trials} real trials instead of {found.trials}"
     )
-    return Measured(found.low, said, (*_logs(case), *(each.digest for each in case.evaluations)))
+    return Measured(found.low, said, (*used, *(each.digest for each in case.evaluations)))
 
 
 def _speed(case: Case) -> Measured:

@@ -1,0 +1,133 @@
+"""Real trials once more in the twin: where they were laid out, and as they ended if the robot was the twin itself."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.conftest import Simulate
+from tests.deploy.neighbour_policy import PROGRAM
+from tests.learn.neighbours import Neighbours
+from twinloop.dataset import Dataset
+from twinloop.deploy.session import deploy
+from twinloop.errors import UsageError
+from twinloop.gate.real import Runlog, load_runlog
+from twinloop.gate.repeats import Repeats, trial_names, unlike_scenes
+from twinloop.pipeline.candidate import Candidate
+from twinloop.pipeline.config import RunConfig, config_from_text, load_config
+from twinloop.pipeline.evaluate import with_seed
+from twinloop.pipeline.repeats import Logged, logged_trials, repeat
+from twinloop.randomize.draw import Sampler
+from twinloop.twin.twin import Twin
+
+# Wider than what was demonstrated, so that some fail, and where tells which.
+CELL = """
+randomization:
+  physics: {object_mass_kg: [0.05, 0.4], object_position_noise_cm: [-5, 5]}
+rollout: {parallel_envs: 64}
+"""
+COUNT = 6
+
+
+@pytest.fixture(scope="module")
+def place(simulate: Simulate, twin: Twin, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("repeats")
+    replace(Neighbours.of(simulate(15), twin), executed=8).save(folder / "neighbours.npz")
+    (folder / "cell.yaml").write_text(CELL)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def candidate(place: Path) -> Candidate:
+    path = place / "neighbours.npz"
+    return Candidate("neighbours", "0" * 64, "neighbours", Neighbours.load(path).space, partial(Neighbours.load, path))
+
+
+@pytest.fixture(scope="module")
+def config(place: Path) -> RunConfig:
+    return with_seed(load_config(place / "cell.yaml"), 1_000_001)
+
+
+@pytest.fixture(scope="module")
+def log(place: Path) -> Runlog:
+    policies, robot = {"": place / "neighbours.npz"}, f"twin:{place / 'cell.yaml'}"
+    deploy(policies, robot, place / "log", episodes=COUNT, program=PROGRAM, stop_file=place / "stop")
+    return load_runlog(place / "log")
+
+
+@pytest.fixture(scope="module")
+def logged(log: Runlog) -> list[Logged]:
+    return logged_trials([log], log.episodes)
+
+
+@pytest.fixture(scope="module")
+def repeats(candidate: Candidate, config: RunConfig, logged: list[Logged]) -> Repeats:
+    return repeat(candidate, config, logged, config_name="cell")
+
+
+def test_a_repeat_begins_where_its_trial_did(repeats: Repeats, config: RunConfig, log: Runlog):
+    drawn = Sampler(config.randomization, seed=0).draw(0, COUNT).values
+    placed = np.array([each.layout for each in repeats.trials])
+    at = np.column_stack([drawn["object_position_noise_cm.x"], drawn["object_position_noise_cm.y"]]) / 100
+    np.testing.assert_allclose(placed[:, :2], at + np.array([0.46, -0.13]), atol=1e-4)
+    np.testing.assert_allclose(placed[:, 3:], [(0.52, 0.17)] * COUNT, atol=1e-4)
+    assert [each.trial for each in repeats.trials] == trial_names(log.episodes)
+    first = Dataset.open(log.path).episode(attempt=3)["observation.environment_state"][0]
+    np.testing.assert_allclose(placed[3, :2], first[:2], atol=1e-4)
+
+
+def test_the_twin_foretells_itself(repeats: Repeats, log: Runlog):
+    told = np.array([each.success for each in repeats.trials])
+    real = log.episodes.managed
+    assert 0 < real.sum() < COUNT
+    # Mass is drawn anew; where the object lies decides.
+    assert (told == real).sum() >= COUNT - 1
+    assert unlike_scenes(repeats, repeats.trials) == ""
+
+
+def test_repeats_are_continued_and_the_same_alone_or_together(
+    candidate: Candidate, config: RunConfig, logged: list[Logged], repeats: Repeats
+):
+    some = repeat(candidate, config, logged[:3], config_name="cell")
+    assert some.trials == repeats.trials[:3]
+    whole = repeat(candidate, config, logged, config_name="cell", known=some)
+    assert whole == repeats
+    assert repeat(candidate, config, logged, config_name="cell", known=whole) == whole
+
+
+def test_what_lies_elsewhere_is_not_repeated_and_why(candidate: Candidate, config: RunConfig, logged: list[Logged]):
+    scene = logged[0].scene
+    assert scene is not None
+    far, goal = scene.copy(), scene.copy()
+    far[0] += 0.5
+    goal[8] -= 0.4
+    given = [
+        replace(logged[0], trial="far", scene=far), replace(logged[0], trial="goal", scene=goal),
+        replace(logged[0], trial="mug", object="mug"), replace(logged[0], trial="what", object=""),
+        replace(logged[0], trial="blind", scene=None, why="the log has no poses"), logged[1],
+        replace(logged[0], trial="can", object="can"),
+    ]  # fmt: skip
+    found = repeat(candidate, config, given, config_name="cell").trials
+    assert [each.trial for each in found] == [each.trial for each in given]
+    words = ("object_position_noise_cm.x would be", "target_position_noise_cm.y", "no object 'mug'", "does not say",
+             "has no poses")  # fmt: skip
+    for each, word in zip(found, words, strict=False):
+        assert each.success is None
+        assert word in each.why
+    assert [each.success is None for each in found[5:]] == [False, False]
+    assert found[6].object == "can"
+
+
+def test_scenes_of_another_cell_are_seen_to_differ(candidate: Candidate, logged: list[Logged]):
+    text = CELL.replace("[-5, 5]", "[8, 12]")
+    elsewhere = with_seed(config_from_text(text, name="cell.yaml", folder=Path()), 1_000_001)
+    found = repeat(candidate, elsewhere, logged[:6], config_name="other")
+    assert "object_x_m" in unlike_scenes(found, found.trials)
+
+
+def test_a_task_whose_scene_is_drawn_otherwise_is_refused(candidate: Candidate, logged: list[Logged]):
+    config = config_from_text("scene: {task: handover}\n", name="cell.yaml", folder=Path())
+    with pytest.raises(UsageError, match=r"handover.*cannot be repeated"):
+        repeat(candidate, config, logged, config_name="cell")

@@ -1,0 +1,184 @@
+"""Repeats: real trials of a policy done again in the twin, each under its own conditions, as a file in the registry.
+
+With them few real trials and many in the twin say together how often the policy succeeds, whatever the twin's bias; but
+only if the scenes on the robot are drawn as those of the evaluation. So the file keeps both, and they are compared.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from twinloop.durable import read_bounded, replace_file, storage_errors
+from twinloop.errors import CorruptError, TwinloopError
+from twinloop.gate.real import RealEpisodes
+from twinloop.gate.shown import ShownEvaluation, by_twin
+from twinloop.gate.statistics.prediction_powered import Combined, combine
+
+FORMAT_VERSION = 1
+TRIALS = "trials"
+"""The folder in a registry where evidence is that was made here."""
+LARGEST_BYTES = 1 << 26
+LAYOUT = ("object_x_m", "object_y_m", "object_yaw_deg", "goal_x_m", "goal_y_m")
+"""What the scene of a trial is compared by."""
+LEVEL = 0.05
+"""Chance that scenes which are drawn alike are taken for different ones, over all of LAYOUT together."""
+FIXED = (0.015, 0.015, 5.0, 0.015, 0.015)
+"""What hardly varies in the twin is the same on the robot if it is as near as this; sensors are not exact."""
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """trial: which real one, see `trial_names`. object: its kind. layout: LAYOUT as logged. success: the twin's. Where
+    it was not repeated both may be None, and `why` says why."""
+
+    trial: str
+    object: str
+    layout: tuple[float, ...] | None
+    success: bool | None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """twin: digest of the config. object: the kind it has. seed: of the run, of which trial i is attempt i, but for
+    its layout. ensemble: see ActingConfig. drawn: rows of LAYOUT, as the config draws them. trials: may grow."""
+
+    checkpoint: str
+    twin: str
+    config: str
+    object: str
+    seed: int
+    ensemble: float | None
+    drawn: tuple[tuple[float, ...], ...]
+    trials: tuple[Repeat, ...]
+
+    @property
+    def file(self) -> str:
+        return f"repeats-{self.twin[:12]}.json"
+
+    def digest(self, trials: int | None = None) -> str:
+        """Of so many of its first trials; of all without a number."""
+        content = asdict(self) | {"trials": [asdict(each) for each in self.trials[:trials]]}
+        return hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        done = [each.success for each in self.trials if each.success is not None]
+        return {
+            "kind": "repeats", "path": self.file, "digest": self.digest(), "trials": len(self.trials),
+            "repeated": len(done), "successes": sum(done), "twin": self.twin, "config": self.config, "seed": self.seed,
+        }  # fmt: skip
+
+
+def trial_names(real: RealEpisodes) -> list[str]:
+    """One an episode. Not by its place in a log: logs grow and are merged."""
+    told = zip(real.recorded_at, real.scene, real.robot_id, strict=True)
+    return [f"{moment} scene {scene} {robot}" for moment, scene, robot in told]
+
+
+def folder_of(registry: Path, checkpoint: str) -> Path:
+    return registry / TRIALS / checkpoint[:16]
+
+
+def write_repeats(repeats: Repeats, folder: Path) -> Path:
+    path = folder / repeats.file
+    content = {"format_version": FORMAT_VERSION, "digest": repeats.digest(), "repeats": asdict(repeats)}
+    with storage_errors(path):
+        folder.mkdir(parents=True, exist_ok=True)
+        replace_file(path, (json.dumps(content, indent=1, allow_nan=False) + "\n").encode(), scratch=folder)
+    return path
+
+
+def load_repeats(path: Path) -> Repeats:
+    text = read_bounded(path, LARGEST_BYTES)
+    try:
+        content = json.loads(text)
+        if content["format_version"] != FORMAT_VERSION:
+            raise ValueError(f"format_version is {content['format_version']!r}, {FORMAT_VERSION} is what is read")
+        values = content["repeats"]
+        trials = tuple(
+            Repeat(**each | {"layout": None if each["layout"] is None else tuple(map(float, each["layout"]))})
+            for each in values["trials"]
+        )
+        drawn = tuple(tuple(map(float, row)) for row in values["drawn"])
+        repeats = Repeats(**values | {"drawn": drawn, "trials": trials})
+        whole = repeats.digest() == content["digest"]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise CorruptError(f"{path}: does not hold repeats of trials ({error!r:.200})") from None
+    if not whole or path.name != repeats.file:
+        raise CorruptError(f"{path}: was altered after it was written")
+    return repeats
+
+
+def repeats_of(
+    registry: Path, checkpoint: str, shown: Iterable[Mapping[str, Any]], troubles: list[str]
+) -> tuple[Repeats, ...]:
+    """All there are of a checkpoint. They may have grown since they were shown; what was there must be as it was."""
+    folder, found = folder_of(registry, checkpoint), dict[str, Repeats]()
+    for path in sorted(folder.glob("repeats-*.json")):
+        try:
+            each = load_repeats(path)
+            if each.checkpoint != checkpoint:
+                raise CorruptError(f"{path}: is of checkpoint {each.checkpoint[:12]}...")
+            found[path.name] = each
+        except (TwinloopError, OSError) as error:
+            troubles.append(str(error))
+    for entry in shown:
+        if entry.get("kind") == "repeats":
+            each = found.get(str(entry["path"]))
+            if each is None:
+                troubles.append(f"{folder / str(entry['path'])}: was shown before and is missing, or cannot be read")
+            elif each.digest(int(entry["trials"])) != entry["digest"]:
+                troubles.append(f"{folder / each.file}: its first {entry['trials']} trials are not those shown before")
+    return tuple(found.values())
+
+
+def combined(repeats: Repeats, real: RealEpisodes, shown: Sequence[ShownEvaluation]) -> Combined | str:
+    """Of real trials, their repeats, and the evaluations in the same twin; or why they cannot be combined."""
+    known = {each.trial: each for each in repeats.trials}
+    names = trial_names(real)
+    if len(set(names)) < len(names):
+        return "some trials were recorded at the same time in the same scene, and cannot be told apart"
+    mine = [known.get(name) for name in names]
+    done = [each for each in mine if each is not None and each.success is not None]
+    if len(done) < len(mine):
+        why = next((f": {each.why}" for each in mine if each is not None and each.success is None), "")
+        return f"{len(mine) - len(done)} of {len(mine)} trials were not repeated in {repeats.config}{why}"
+    same = [each for each in shown if each.twin == repeats.twin]
+    groups = by_twin(each for each in same if each.evaluation.subject.ensemble == repeats.ensemble)
+    if not groups:
+        return f"there is no evaluation in {repeats.config} to combine them with"
+    unlike = unlike_scenes(repeats, done)
+    if unlike:
+        return f"the scenes on the robot are not drawn as those of the evaluation in {repeats.config} ({unlike})"
+    rate = groups[0].success
+    return combine(real.managed, [float(bool(each.success)) for each in done], np.arange(rate.trials) < rate.successes)
+
+
+def unlike_scenes(repeats: Repeats, trials: Sequence[Repeat]) -> str:
+    """In what the scenes of trials are not those that the twin's config draws; "" where no difference is shown."""
+    from scipy.stats import ks_2samp
+
+    others = sorted({each.object for each in trials} - {repeats.object})
+    if others:
+        return f"there: {', '.join(others)}; here: {repeats.object}"
+    there = np.array([each.layout for each in trials], float)
+    here = np.array(repeats.drawn, float)
+    if there.shape[1:] != (len(LAYOUT),) or here.shape[1:] != (len(LAYOUT),) or not np.isfinite(there).all():
+        return "their layouts are not known"
+    found = []
+    for name, some, drawn, near in zip(LAYOUT, there.T, here.T, FIXED, strict=True):
+        if np.ptp(drawn) < near:
+            furthest = np.abs(some - drawn.mean()).max()
+            if furthest > near:
+                found.append(f"{name} is up to {furthest:.3g} off")
+            continue
+        p_value = float(ks_2samp(some, drawn).pvalue)  # type: ignore[attr-defined]
+        if not p_value >= LEVEL / len(LAYOUT):
+            told = f"{some.min():.3g} to {some.max():.3g} there, {drawn.min():.3g} to {drawn.max():.3g} here"
+            found.append(f"{name}: {told}, p = {p_value:.2g}")
+    return "; ".join(found)

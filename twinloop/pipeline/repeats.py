@@ -1,0 +1,210 @@
+"""Repeat: real trials of a policy once more in the twin: the same object at the same place, the rest drawn.
+
+One trial in the twin for each on the robot, in a run of its own whose seed neither training nor evaluation has seen.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from twinloop.dataset import Dataset
+from twinloop.errors import TwinloopError, UsageError
+from twinloop.gate.real import RealEpisodes, Runlog
+from twinloop.gate.repeats import Repeat, Repeats, trial_names
+from twinloop.learn.brain import Brain
+from twinloop.learn.chunks import ActingConfig
+from twinloop.pipeline.candidate import Candidate, refuse_misfit
+from twinloop.pipeline.config import RunConfig
+from twinloop.pipeline.evaluate import with_seed
+from twinloop.pipeline.produce import twin_of
+from twinloop.pipeline.tryout import acted, outcomes_of
+from twinloop.randomize.draw import Draws, Sampler, nominal_values
+from twinloop.randomize.table import BY_NAME
+from twinloop.twin.objects import OBJECTS
+from twinloop.twin.task import Start
+from twinloop.twin.twin import Twin
+
+SCENE = "observation.environment_state"
+PLACES = ("object_position_noise_cm.x", "object_position_noise_cm.y")
+GOALS = ("target_position_noise_cm.x", "target_position_noise_cm.y")
+YAW = "object_yaw_deg"
+MOST_OFF_M = 0.015
+"""In x and y: further away than this, the twin's scene is not the one that was logged."""
+DRAWN = 512
+"""Scenes of the config that those on the robot are compared with."""
+WIDEST = 64
+
+
+@dataclass(frozen=True)
+class Logged:
+    """A real trial. scene: (14,) poses of object and goal in its first frame; None where there are none, and why."""
+
+    trial: str
+    object: str
+    scene: np.ndarray | None
+    why: str = ""
+
+
+def logged_trials(runlogs: Sequence[Runlog], real: RealEpisodes) -> list[Logged]:
+    """real: episodes of these logs."""
+    datasets = [Dataset.open(log.path) for log in runlogs]
+    kinds = real.conditions.get("object", np.full(len(real), ""))
+    trials = []
+    for row, name in enumerate(trial_names(real)):
+        scene, why = _scene(datasets[int(real.log[row])], int(real.attempt[row]))
+        trials.append(Logged(name, str(kinds[row]), scene, why))
+    return trials
+
+
+def repeat(
+    candidate: Candidate,
+    config: RunConfig,
+    logged: Sequence[Logged],
+    *,
+    config_name: str,
+    acting: ActingConfig = ActingConfig(),  # noqa: B008
+    known: Repeats | None = None,
+    on_progress: Callable[[int, int, int], None] = lambda *_: None,
+) -> Repeats:
+    """All of these trials, in the run of the config's seed. known: from before, which is continued.
+
+    on_progress: is told how many of the new ones are done, of how many, and how many succeeded."""
+    twin, seed = twin_of(config), config.rollout.seed
+    refuse_misfit(candidate, config, twin, config_name=config_name)
+    refuse_task(twin)
+    shape_varies = "object_shape" in config.randomization
+    if known is None:
+        drawn = Sampler(config.randomization, seed=seed).draw(0, DRAWN)
+        known = Repeats(
+            candidate.digest, config.digest, config_name, "any shape" if shape_varies else twin.object.name, seed,
+            acting.ensemble, _rows(_layout(twin.task.start(drawn.values, DRAWN, twin.object))), (),
+        )  # fmt: skip
+    have = {each.trial for each in known.trials}
+    new = [each for each in logged if each.trial not in have]
+    if not new:
+        return known
+    first = len(known.trials)
+    draws = Sampler(config.randomization, seed=known.seed).draw(first, first + len(new))
+    brain, found = candidate.load(), dict[int, Repeat]()
+    for kind in dict.fromkeys(each.object for each in new):
+        rows = [row for row, each in enumerate(new) if each.object == kind]
+        found |= _of_kind(kind, rows, new, with_seed(config, known.seed), draws, brain, acting)
+        on_progress(len(found), len(new), sum(each.success is True for each in found.values()))
+    return replace(known, trials=(*known.trials, *(found[row] for row in range(len(new)))))
+
+
+def refuse_task(twin: Twin) -> None:
+    """Of some tasks the start is told by other draws than these."""
+    usual, moved = nominal_values(1), nominal_values(1)
+    for column in (*PLACES, *GOALS):
+        moved[column] = moved[column] + 1.0
+    before, after = (_layout(twin.task.start(values, 1, twin.object)) for values in (usual, moved))
+    if not np.allclose((after - before)[:, [0, 1, 3, 4]], 0.01, atol=1e-6):
+        raise UsageError(
+            f"task {twin.task.name!r}: where object and goal are is not set by {', '.join((*PLACES, *GOALS))} alone, "
+            "so its real trials cannot be repeated in the twin"
+        )
+
+
+def _of_kind(
+    kind: str,
+    rows: Sequence[int],
+    trials: Sequence[Logged],
+    config: RunConfig,
+    draws: Draws,
+    brain: Brain,
+    acting: ActingConfig,
+) -> dict[int, Repeat]:
+    """Row -> its repeat. One twin for all trials with the same kind of object."""
+    given = [trials[row] for row in rows]
+    if kind not in OBJECTS:
+        why = f"the twin has no object {kind!r}" if kind else "the log does not say what the object was"
+        return {row: _without(each, each.why or why) for row, each in zip(rows, given, strict=True)}
+    try:
+        config = replace(config, scene=replace(config.scene, object=OBJECTS[kind]))
+        twin = twin_of(config)
+    except TwinloopError as error:
+        return {row: _without(each, f"no twin with a {kind}: {error}") for row, each in zip(rows, given, strict=True)}
+    found: dict[int, Repeat] = {}
+    laid_out: list[tuple[int, Draws]] = []
+    for row, each in zip(rows, given, strict=True):
+        mine = _taken(draws, [row])
+        laid = _laid_out(twin, each, mine)
+        if isinstance(laid, Draws):
+            laid_out.append((row, laid))
+        else:
+            found[row] = _without(each, laid)
+    if laid_out:
+        block = _together([each for _, each in laid_out])
+        (episodes,) = acted(config, twin, brain, acting, [block], width=min(len(laid_out), WIDEST))
+        success = outcomes_of(episodes, config, twin).success
+        for (row, _), done in zip(laid_out, success, strict=True):
+            each = trials[row]
+            found[row] = Repeat(each.trial, kind, _layout_of(each), bool(done))
+    return found
+
+
+def _laid_out(twin: Twin, trial: Logged, draws: Draws) -> Draws | str:
+    """The draws of one attempt with the trial's layout in them; or why the twin cannot begin like that."""
+    if trial.scene is None:
+        return trial.why
+    wanted = _layout(_start(trial.scene))[0]
+    usual = _layout(twin.task.start(nominal_values(1), 1, twin.object))[0]
+    offsets = dict(zip((*PLACES, *GOALS), 100 * (wanted - usual)[[0, 1, 3, 4]], strict=True)) | {YAW: wanted[2]}
+    for column, offset in offsets.items():
+        low, high = BY_NAME[column.partition(".")[0]].plausible
+        if not low - 1e-6 <= offset <= high + 1e-6:
+            return f"{column} would be {offset:.1f}; {low:g} to {high:g} is what the twin can begin with"
+    values = dict(draws.values) | {column: np.array([offset]) for column, offset in offsets.items()}
+    began = _layout(twin.task.start(values, 1, twin.object))[0]
+    off = np.hypot(*(began - wanted)[[0, 1]]), np.hypot(*(began - wanted)[[3, 4]])
+    if not max(off) <= MOST_OFF_M:
+        return f"the twin begins with the object {100 * off[0]:.1f} cm and the goal {100 * off[1]:.1f} cm away"
+    return replace(draws, values=values)
+
+
+def _scene(dataset: Dataset, attempt: int) -> tuple[np.ndarray | None, str]:
+    try:
+        frames = dataset.episode(attempt=attempt)
+    except TwinloopError as error:
+        return None, str(error)
+    if SCENE not in frames:
+        return None, f"the log has no {SCENE}"
+    scene = np.asarray(frames[SCENE][0], float).ravel()
+    if scene.shape != (14,) or not np.isfinite(scene).all():
+        return None, f"{SCENE}: its first frame does not hold the poses of object and goal"
+    return scene, ""
+
+
+def _start(scene: np.ndarray) -> Start:
+    return Start(scene[None, :7], scene[None, 7:])
+
+
+def _layout(start: Start) -> np.ndarray:
+    """(n, 5) as LAYOUT names it."""
+    w, x, y, z = start.object_pose[:, 3:].T
+    yaw = np.rad2deg(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
+    return np.column_stack([start.object_pose[:, :2], yaw, start.goal_pose[:, :2]])
+
+
+def _layout_of(trial: Logged) -> tuple[float, ...] | None:
+    return None if trial.scene is None else _rows(_layout(_start(trial.scene)))[0]
+
+
+def _rows(layout: np.ndarray) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in np.round(layout, 6).tolist())
+
+
+def _without(trial: Logged, why: str) -> Repeat:
+    return Repeat(trial.trial, trial.object, _layout_of(trial), None, why)
+
+
+def _taken(draws: Draws, rows: Sequence[int]) -> Draws:
+    values = {column: array[list(rows)] for column, array in draws.values.items()}
+    return Draws(draws.attempts[list(rows)], values, draws.varied)
+
+
+def _together(parts: Sequence[Draws]) -> Draws:
+    values = {column: np.concatenate([part.values[column] for part in parts]) for column in parts[0].values}
+    return Draws(np.concatenate([part.attempts for part in parts]), values, parts[0].varied)
