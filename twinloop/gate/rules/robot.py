@@ -16,7 +16,6 @@ from twinloop.gate.statistics.binomial import clopper_pearson
 from twinloop.gate.statistics.prediction_powered import Combined
 
 HOW = "`--robot R --human-ready` runs the trials, `twinloop deploy` does, and --runlog shows them"
-WITHOUT = "`production: {prediction_powered: false}` in --rules FILE decides without the twin"
 
 
 def rules(case: Case) -> tuple[Rule, ...]:
@@ -113,7 +112,8 @@ def _periods(case: Case, which: Callable[[RealEpisodes], np.ndarray]) -> Measure
 
 def _combined(case: Case) -> Measured:
     """Prediction-powered: right whatever the twin's bias; the better the twin foretells, the narrower. Of several twins
-    the least favourable counts, so that none is looked for."""
+    the least favourable counts, so that none is looked for. Where nothing can be combined, the trials alone have to say
+    it, as exactly as they can."""
     real = _candidate(case)
     each = [combined(repeats, real, case.evaluations) for repeats in case.repeats]
     could = [found for found in each if isinstance(found, Combined)]
@@ -122,7 +122,7 @@ def _combined(case: Case) -> Measured:
         low, high = clopper_pearson(real.success.successes, len(real))
         why = "; ".join(found for found in each if isinstance(found, str))
         alone = f"the trials alone say {float(low):.2f} to {float(high):.2f}"
-        return Measured(None, f"cannot be combined: {why}; {alone}. {WITHOUT}", used)
+        return Measured(float(low), f"cannot be combined: {why}; {alone}", used)
     found = min(could, key=lambda one: one.low)
     said = (
         f"{found.estimate:.2f} ({found.low:.2f} to {found.high:.2f}); the trials alone say {found.real_low:.2f} to "
