@@ -163,9 +163,11 @@ def test_what_was_shown_cannot_be_taken_back(world: World):
     log = shown(world)
     bad = without(repeated(world, log), 0)
     path = put(world, bad)
-    asked = replace(world.rules.production, least_success=0.85)  # more than the trials alone say
-    world.rules = replace(world.rules, production=asked)
+    usual = world.rules
+    asked = replace(usual.production, least_success=0.85)  # more than the trials alone say
+    world.rules = replace(usual, production=asked)
     refused(promoted(world, log), RULE)
+    world.rules = usual
     better = replace(bad.trials[0], success=True, why="")
     put(world, replace(bad, trials=(better, *bad.trials[1:])))
     found = promoted(world, log)
