@@ -1,25 +1,30 @@
 """Is a truth that we know recovered? Logs from the twin with hidden values, fitted as if they were real.
 
-    python benchmarks/known_truth.py [--truths 20] [--out benchmarks/results/known_truth.json]
+    python benchmarks/known_truth.py [--truths 20] [--knobs 5] [--out benchmarks/results/known_truth.json]
 
-For every truth: values drawn across the bounds, six logs of the bench (two gains, three motions, the motor off at the
-end of one), sensor noise, then `calibrate`. A knob is recovered if it is within 5 % of its truth or its truth within
-its stated 90 % interval; a knob that is called unknown is counted apart.
+For every truth: some knobs drawn at random, their values drawn across the bounds, six logs of the bench (two gains,
+three motions, the motor off at the end of one), sensor noise, then `calibrate`. A knob is recovered if it is within 5 %
+of its truth or its truth within its stated 90 % interval; a knob that is called unknown is counted apart. `--knobs 9`
+hides and fits them all. Truths that the file already has are not run again.
 """
 
 import argparse
 import json
+import multiprocessing
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.calibrate.made import logs_of_truth, xl330
+from tests.calibrate.made import RATE_HZ, command, logs_of_truth, xl330
 from twinloop.calibrate.check import check
 from twinloop.calibrate.fit import calibrate
+from twinloop.calibrate.logs import Log
+from twinloop.durable import replace_file
 
 ASKED = {
     # knob -> where its truths lie
@@ -35,12 +40,26 @@ ASKED = {
 }
 
 
-def one(number: int, *, threads: int) -> dict[str, dict[str, float | bool | str]]:
+SECONDS, OFF_AFTER_S = 2.0, 1.4
+Each = dict[str, float | bool | str]
+
+
+def commands() -> list[Log]:
+    return [
+        command(kind, kp, off_after_s=OFF_AFTER_S if kind == 0 else np.inf).select(slice(0, int(SECONDS * RATE_HZ)))
+        for kp in (100, 400)
+        for kind in (0, 1, 2)
+    ]
+
+
+def one(number: int, *, knobs: int) -> tuple[int, dict[str, Each]]:
     bench, rng = xl330(), np.random.default_rng(1000 + number)
-    truth = {name: float(rng.uniform(*ends)) for name, ends in ASKED.items()}
-    logs = logs_of_truth(bench, truth, seed=number)
-    fit = calibrate(bench, check(bench, logs), list(ASKED), seed=number, threads=threads)
-    result: dict[str, dict[str, float | bool | str]] = {}
+    drawn = set(rng.choice(len(ASKED), knobs, replace=False).tolist())
+    truth = {name: float(rng.uniform(*ends)) for k, (name, ends) in enumerate(ASKED.items()) if k in drawn}
+    logs = logs_of_truth(bench, truth, seed=number, asked=commands())
+    began = time.process_time()
+    fit = calibrate(bench, check(bench, logs), list(truth), seed=number, threads=1)
+    result: dict[str, Each] = {}
     for name, value in truth.items():
         if name in fit.patch.unknown:
             result[name] = {"truth": value, "unknown": fit.patch.unknown[name].reason}
@@ -52,34 +71,50 @@ def one(number: int, *, threads: int) -> dict[str, dict[str, float | bool | str]
             "truth": value, "value": found.value, "low": found.low, "high": found.high, "recovered": near or within,
             "near": near, "within": within,
         }  # fmt: skip
-    return result
+    missed = [name for name, each in result.items() if each.get("recovered") is False]
+    unknown = [name for name, each in result.items() if "unknown" in each]
+    used = time.process_time() - began
+    print(f"truth {number}: missed {missed or 'none'}, unknown {unknown or 'none'}, {used:.0f} s", flush=True)
+    return number, result
+
+
+def summary(runs: dict[str, dict[str, Each]], knobs: int) -> dict[str, object]:
+    told = [each for run in runs.values() for each in run.values() if "unknown" not in each]
+    return {
+        "truths": len(runs),
+        "knobs": knobs,
+        "hidden": sum(len(run) for run in runs.values()),
+        "told": len(told),
+        "recovered": sum(bool(each["recovered"]) for each in told),
+        "near": sum(bool(each["near"]) for each in told),
+        "within_interval": sum(bool(each["within"]) for each in told),
+        "unknown": sum("unknown" in each for run in runs.values() for each in run.values()),
+        "whole_truths": sum(all(each.get("recovered", True) for each in run.values()) for run in runs.values()),
+        "runs": dict(sorted(runs.items(), key=lambda item: int(item[0]))),
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--truths", type=int, default=20)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--knobs", type=int, default=5)
+    parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "known_truth.json")
     args = parser.parse_args()
-    began, runs = time.perf_counter(), []
-    for number in range(args.truths):
-        runs.append(one(number, threads=args.threads))
-        missed = [name for name, each in runs[-1].items() if each.get("recovered") is False]
-        unknown = [name for name, each in runs[-1].items() if "unknown" in each]
-        print(f"truth {number}: missed {missed or 'none'}, unknown {unknown or 'none'}", flush=True)
-    told = [each for run in runs for each in run.values() if "unknown" not in each]
-    summary = {
-        "truths": len(runs),
-        "knobs": len(ASKED),
-        "told": len(told),
-        "recovered": sum(bool(each["recovered"]) for each in told),
-        "within_interval": sum(bool(each["within"]) for each in told),
-        "unknown": sum("unknown" in each for run in runs for each in run.values()),
-        "seconds": round(time.perf_counter() - began, 1),
-        "runs": runs,
-    }
-    args.out.write_text(json.dumps(summary, indent=1) + "\n")
-    print({key: value for key, value in summary.items() if key != "runs"})
+    runs: dict[str, dict[str, Each]] = {}
+    if args.out.exists():
+        before = json.loads(args.out.read_text(encoding="utf-8"))
+        if before["knobs"] != args.knobs:
+            parser.error(f"{args.out} is of {before['knobs']} knobs a truth; name another --out")
+        runs = before["runs"]
+    left = [number for number in range(args.first, args.first + args.truths) if str(number) not in runs]
+    with multiprocessing.get_context("spawn").Pool(args.processes) as pool:
+        for number, result in pool.imap_unordered(partial(one, knobs=args.knobs), left):
+            runs[str(number)] = result
+            text = json.dumps(summary(runs, args.knobs), indent=1) + "\n"
+            replace_file(args.out, text.encode(), scratch=args.out.parent)
+    print({key: value for key, value in summary(runs, args.knobs).items() if key != "runs"})
 
 
 if __name__ == "__main__":

@@ -93,13 +93,15 @@ def benchmarks_page() -> str:
         for key, value in json.loads(file.read_text(encoding="utf-8")).items():
             shown = f"{value:,}" if isinstance(value, (int, float)) else str(value)
             page = page.replace(f"{{{file.stem}.{key}}}", shown)
-    learning, inference = (
-        json.loads((results / f"{name}.json").read_text(encoding="utf-8")) for name in ("learning", "inference")
+    learning, inference, truths = (
+        json.loads((results / f"{name}.json").read_text(encoding="utf-8"))
+        for name in ("learning", "inference", "known_truth")
     )
     return (
         page.replace("{LEARNING}", _curves(learning["curves"]))
         .replace("{LEARNT}", _learnt(learning["curves"]))
         .replace("{INFERENCE}", _latencies(inference["policies"]))
+        .replace("{KNOWN_TRUTH}", _found_again(truths["runs"]))
     )
 
 
@@ -139,6 +141,19 @@ def _latencies(policies: dict[str, dict[str, dict[str, float]]]) -> str:
     for name, engines in policies.items():
         told = (f"{engines[each]['median_ms']:.2f} / {engines[each]['p99_ms']:.2f}" for each in ("torch", "onnx"))
         lines.append(f"| `{name}` | {' | '.join(told)} |")
+    return "\n".join(lines)
+
+
+def _found_again(runs: dict[str, dict[str, dict]]) -> str:
+    """What became of the values that were hidden, a row a knob."""
+    lines = ["| knob | hidden | within 5 % | within its interval | neither | unknown |", "|---|---|---|---|---|---|"]
+    for name in sorted({name for run in runs.values() for name in run}):
+        each = [run[name] for run in runs.values() if name in run]
+        told = [one for one in each if "unknown" not in one]
+        near, within = (sum(one[key] for one in told) for key in ("near", "within"))
+        missed = sum(not one["recovered"] for one in told)
+        row = (name.rpartition(".")[2], len(each), near, within, missed, len(each) - len(told))
+        lines.append("| `{}` | {} | {} | {} | {} | {} |".format(*row))
     return "\n".join(lines)
 
 

@@ -13,6 +13,7 @@ from twinloop.calibrate.logs import Log
 from twinloop.calibrate.objective import Objective, robust_cost
 from twinloop.calibrate.patch import Fitted, Provenance, TwinPatch, Unknown
 from twinloop.calibrate.posterior import Posterior, fitted_of, left_over, posterior_of, samples_of, swing_factor
+from twinloop.calibrate.profile import profiled
 from twinloop.calibrate.replay import held_against, swing_of
 from twinloop.calibrate.search import Optimum, coarse, downhill
 from twinloop.errors import UsageError
@@ -25,6 +26,7 @@ LONGEST_S = 20.0
 COARSE_POINTS, COARSE_STEPS = 32, 6_000
 STARTS = 2
 ROUNDS = 24
+WALKS, WALK_ROUNDS = 3, 8
 FOLDS = 3
 FOLD_ROUNDS = 3
 
@@ -56,26 +58,30 @@ def calibrate(
     objective = Objective(bench, used, names, threads=threads)
     unknown = beforehand(objective, seed=seed)
     known = [name for name in names if name not in unknown]
-    if not known:
-        told_why = "; ".join(f"{name}: {each.reason}" for name, each in unknown.items())
-        raise UsageError(f"none of the asked parameters can be known from these logs: {told_why}")
+    _refuse_if_nothing(known, unknown)
     if len(known) < len(names):
         objective = Objective(bench, used, known, threads=threads)
     found = _look_around(bench, used, known, seed=seed, threads=threads, told=told)
     optimum = _descend(objective, [objective.start, *found], ROUNDS, told)
-    posterior = posterior_of(objective, optimum)
-    lost = unidentified(objective, posterior.information)
-    if lost and len(lost) < len(known):
+    optimum, posterior = _settle(objective, optimum, told)
+    while lost := unidentified(objective, posterior.information):
         # What turned out not to be known goes back to the bench's value, and the others are found again beside it.
         unknown |= lost
         stay = [k for k, name in enumerate(known) if name not in lost]
         known = [known[k] for k in stay]
+        _refuse_if_nothing(known, unknown)
         objective = Objective(bench, used, known, threads=threads)
         optimum = _descend(objective, [optimum.place[stay]], ROUNDS // 2, told)
-        posterior = posterior_of(objective, optimum)
+        optimum, posterior = _settle(objective, optimum, told)
     spread = _spread(bench, objective, optimum, used, rest, threads=threads, told=told)
     patch = _patch(bench, checked, objective, optimum, posterior, unknown, spread, seed=seed)
     return Fit(patch, tuple(log.name for log in used), tuple(log.name for log in rest))
+
+
+def _refuse_if_nothing(known: list[str], unknown: dict[str, Unknown]) -> None:
+    if not known:
+        told_why = "; ".join(f"{name}: {each.reason}" for name, each in unknown.items())
+        raise UsageError(f"none of the asked parameters can be known from these logs: {told_why}")
 
 
 def divided(bench: Bench, logs: Sequence[Log], steps: int) -> tuple[list[Log], list[Log]]:
@@ -109,6 +115,21 @@ def _descend(objective: Objective, starts: list[np.ndarray], rounds: int, told: 
     # What counts as large is judged anew once the worst is mended.
     objective.rescale(objective.raw(place)[0])
     return downhill(objective, place, rounds=rounds - rounds // 3, told=_of(told, "fitting closely"))
+
+
+def _settle(objective: Objective, optimum: Optimum, told: Told | None) -> tuple[Optimum, Posterior]:
+    """How sure, with walks along every knob; where a walk meets a better place, the search goes on from there."""
+    turn = 1
+    while True:
+        posterior, better = profiled(objective, optimum, posterior_of(objective, optimum))
+        if told is not None:
+            told("walking along the knobs", turn, WALKS)
+        if better is None or turn == WALKS:
+            return optimum, posterior
+        lower = downhill(objective, better, rounds=WALK_ROUNDS)
+        if lower.cost >= optimum.cost:
+            return optimum, posterior
+        optimum, turn = lower, turn + 1
 
 
 def _of(told: Told | None, doing: str) -> Callable[[int, int], None] | None:

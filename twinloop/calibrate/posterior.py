@@ -24,16 +24,23 @@ DRAWS = 24
 TAIL = 1.645
 """Standard deviations from the middle to the 95th percentile."""
 FEW_LOGS = 5
+PRIOR = 12.0
+"""Information of knowing only the bounds: a place that is uniform from 0 to 1 has a variance of 1/12."""
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """Normal in places (0 to 1 over a knob's bounds), cut at the bounds. `information`: what the logs alone say."""
+    """Normal in places (0 to 1 over a knob's bounds), cut at the bounds. `information`: what the logs alone say.
+    `low` and `high` hold 90 %, and may lie further out than the normal says. `temper`: what a knob's variance costs in
+    the objective's cost, a number a knob."""
 
     names: tuple[str, ...]
     place: np.ndarray
     covariance: np.ndarray
     information: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    temper: np.ndarray
 
 
 def posterior_of(objective: Objective, optimum: Optimum) -> Posterior:
@@ -44,7 +51,7 @@ def posterior_of(objective: Objective, optimum: Optimum) -> Posterior:
     memory = _memory(objective, optimum.residual)
     fisher = curve / (variance * memory)
     many = len(objective.names)
-    prior = 12 * np.eye(many)
+    prior = PRIOR * np.eye(many)
     covariance = np.linalg.inv(fisher + prior)
     bread = np.linalg.inv(curve + variance * memory * prior)
     logs = len(objective.plant.tracks)
@@ -58,7 +65,11 @@ def posterior_of(objective: Objective, optimum: Optimum) -> Posterior:
         spread = np.maximum(spread, among)
     wider = np.sqrt(np.maximum(spread / np.diag(covariance), 1.0))
     fisher = fisher / np.outer(wider, wider)
-    return Posterior(objective.names, optimum.place, np.linalg.inv(fisher + prior), fisher)
+    covariance = np.linalg.inv(fisher + prior)
+    std = TAIL * np.sqrt(np.diag(covariance))
+    temper = np.diag(covariance) / np.diag(bread)
+    place = optimum.place
+    return Posterior(objective.names, place, covariance, fisher, place - std, place + std, temper)
 
 
 def _scatter(objective: Objective, slope: np.ndarray, weighted: np.ndarray) -> np.ndarray:
@@ -106,12 +117,10 @@ def _memory(objective: Objective, residual: np.ndarray) -> float:
 
 
 def fitted_of(objective: Objective, posterior: Posterior) -> dict[str, Fitted]:
-    std = np.sqrt(np.diag(posterior.covariance))
     found = {}
     for place, (name, knob) in enumerate(zip(posterior.names, objective.knobs, strict=True)):
-        middle = posterior.place[place]
-        low, high = np.clip([middle - TAIL * std[place], middle + TAIL * std[place]], 0, 1)
-        value, bottom, top = (float(knob.outward(np.array(at))) for at in (middle, low, high))
+        low, high = np.clip([posterior.low[place], posterior.high[place]], 0, 1)
+        value, bottom, top = (float(knob.outward(np.array(at))) for at in (posterior.place[place], low, high))
         found[name] = Fitted(value, bottom, top, knob.unit)
     return found
 

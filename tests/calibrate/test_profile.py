@@ -1,0 +1,100 @@
+"""An interval reaches as far as the logs bear a knob, and is never narrower than the curvature says."""
+
+import numpy as np
+import pytest
+
+from tests.calibrate.made import command, logs_of_truth, xl330
+from twinloop.calibrate.bench import Bench
+from twinloop.calibrate.check import check
+from twinloop.calibrate.fit import calibrate
+from twinloop.calibrate.objective import Objective, robust_cost
+from twinloop.calibrate.posterior import PRIOR, TAIL, Posterior, posterior_of
+from twinloop.calibrate.profile import Walk, profiled, widened
+from twinloop.calibrate.search import Optimum, downhill
+
+STD = 0.01
+HALF = TAIL * STD
+AT = 0.5 + HALF * np.array([-4.0, -2.0, -1.0, 1.0, 2.0, 4.0])
+
+
+def curved() -> Posterior:
+    """Two knobs, known to STD, that do not feel each other."""
+    place, covariance = np.full(2, 0.5), STD**2 * np.eye(2)
+    information = np.linalg.inv(covariance) - PRIOR * np.eye(2)
+    return Posterior(("a", "b"), place, covariance, information, place - HALF, place + HALF, np.ones(2))
+
+
+def walked(first: list[float], *, other: float = 0.0) -> Walk:
+    """Both knobs walked to AT: the second as smooth as its curvature says, the first as told; `other`: by how much
+    of its way the second followed."""
+    places = np.full((2, len(AT), 2), 0.5)
+    places[0, :, 0] = places[1, :, 1] = AT
+    places[0, :, 1] += other * (AT - 0.5)
+    return Walk(np.stack([np.array(first), ((AT - 0.5) / HALF) ** 2]), places)
+
+
+def test_a_smooth_valley_is_as_wide_as_its_curvature():
+    found = widened(curved(), walked([16, 4, 1, 1, 4, 16]))
+    assert found.low == pytest.approx(curved().low)
+    assert found.high == pytest.approx(curved().high)
+    assert found.covariance == pytest.approx(curved().covariance)
+
+
+def test_a_walk_that_comes_down_again_counts_to_its_outermost_crossing():
+    found = widened(curved(), walked([16, 4, 1, 9, 0.25, 4]))
+    # Between 2 and 4 halves the root of the cost goes from 0.5 to 2: it is 1 a third of the way.
+    assert found.high[0] == pytest.approx(0.5 + HALF * (2 + 2 / 3))
+    assert found.low[0] <= 0.5 - HALF
+    assert found.high[1] == pytest.approx(curved().high[1])
+
+
+def test_a_wide_walk_widens_the_draws_along_the_way_the_others_took():
+    found = widened(curved(), walked([1, 0.5, 0.1, 0.1, 0.5, 1], other=-0.5))
+    assert found.high[0] == pytest.approx(0.5 + 4 * HALF)
+    assert found.covariance[0, 0] == pytest.approx((4 * STD) ** 2)
+    assert found.covariance[0, 1] == pytest.approx(-0.5 * (4**2 - 1) * STD**2)
+    assert np.linalg.eigvalsh(found.covariance)[0] > 0
+
+
+def test_a_steep_walk_narrows_nothing():
+    found = widened(curved(), walked([400, 100, 25, 25, 100, 400]))
+    assert (found.low <= curved().low).all()
+    assert (found.high >= curved().high).all()
+    assert found.covariance == pytest.approx(curved().covariance)
+
+
+@pytest.fixture(scope="module")
+def bench() -> Bench:
+    return xl330()
+
+
+def test_walks_from_a_place_that_is_not_the_best_meet_a_better_one(bench: Bench):
+    truth = {"pendulum.coulomb_nm": 0.03, "pendulum.delay_ms": 6.0}
+    logs = logs_of_truth(bench, truth, seed=3, asked=[command(2, 200)])
+    objective = Objective(bench, logs, tuple(truth), threads=1)
+    near = np.array([float(knob.inward(np.array(truth[knob.name]))) for knob in objective.knobs])
+    objective.rescale(objective.raw(near)[0])
+    best = downhill(objective, near, rounds=8)
+    curvature = posterior_of(objective, best)
+    found, better = profiled(objective, best, curvature)
+    assert better is None
+    assert (found.low <= curvature.low).all()
+    assert (found.high >= curvature.high).all()
+    aside = _at(objective, best.place + 4 * np.sqrt(np.diag(curvature.covariance)))
+    _, better = profiled(objective, aside, posterior_of(objective, aside))
+    assert better is not None
+    assert robust_cost(objective.residuals(better)[0]) < aside.cost
+
+
+def _at(objective: Objective, place: np.ndarray) -> Optimum:
+    residual, jacobian = objective.linearised(place)
+    return Optimum(place, residual, jacobian, float(robust_cost(residual)))
+
+
+def test_what_is_hardly_there_is_unknown_or_its_interval_says_so(bench: Bench):
+    truth = {"pendulum.backlash_rad": 0.0, "pendulum.encoder_bias_rad": 1e-5}
+    logs = logs_of_truth(bench, truth, seed=5, asked=[command(kind, 200).select(slice(0, 300)) for kind in (1, 2)])
+    patch = calibrate(bench, check(bench, logs), list(truth), seed=0, threads=1).patch
+    assert patch.fitted.keys() | patch.unknown.keys() == truth.keys()
+    for name, found in patch.fitted.items():
+        assert found.low <= truth[name] <= found.high, name

@@ -1,0 +1,160 @@
+"""Profile: how far can a knob go before the logs object, if the others may give way?
+
+The curvature at the best place says how wide the valley is if the valley is smooth. Play, dry friction and delay make
+it rough: steep right where the search stopped, and as low again a little further on. So every knob is walked away
+from its best value to both sides, the others follow, and it counts as likely as far out as the logs bear it: up to the
+outermost crossing where the walk comes back down. Nothing gets narrower by this.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from twinloop.calibrate.objective import Block, Objective, robust_cost, robust_weight
+from twinloop.calibrate.posterior import PRIOR, TAIL, Posterior
+from twinloop.calibrate.search import Optimum
+
+STRIDES = (0.8, 1.3, 2.2, 4.0, 8.0)
+"""Places looked at to either side, in half widths of the interval that the curvature gives."""
+FURTHER = 5.0
+"""Where even the last stride is borne, the strides are taken again, this much longer."""
+EASINGS = 2
+"""How often the others may follow: Gauss-Newton steps with the slopes at the best place, mended by what was seen."""
+LOWER = 0.25
+"""A walk that finds a place better by this much of what an interval may cost has found a better best place."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Where knobs were walked to: (knobs, strides) cost above the best place, as a share of what the interval's end
+    may cost, and (knobs, strides, knobs of all) the places."""
+
+    excess: np.ndarray
+    places: np.ndarray
+
+    @property
+    def better(self) -> bool:
+        return bool((self.excess < -LOWER).any())
+
+
+def profiled(objective: Objective, optimum: Optimum, posterior: Posterior) -> tuple[Posterior, np.ndarray | None]:
+    """The posterior, wider where walks along its knobs say so; and a better place to search from, if one was met."""
+    walk = _walk(objective, optimum, posterior, 1.0)
+    if not walk.better and _borne(walk)[:, [0, -1]].any():
+        far = _walk(objective, optimum, posterior, FURTHER)
+        walk = Walk(np.hstack([walk.excess, far.excess]), np.hstack([walk.places, far.places]))
+    return widened(posterior, walk), _best_met(objective, optimum, walk) if walk.better else None
+
+
+def _walk(objective: Objective, optimum: Optimum, posterior: Posterior, longer: float) -> Walk:
+    best, covariance = posterior.place, posterior.covariance
+    strides = TAIL * longer * np.array([-each for each in reversed(STRIDES)] + list(STRIDES))
+    many, wide = max(len(block.knobs) for block in objective.blocks), len(strides)
+    sets = np.repeat(best[None], many * wide, axis=0)
+    fixed = np.full((len(sets), len(objective.blocks)), -1)
+    for number, block in enumerate(objective.blocks):
+        for row, knob in enumerate(block.knobs):
+            own = slice(row * wide, (row + 1) * wide)
+            std = np.sqrt(covariance[knob, knob])
+            at = np.clip(best[knob] + strides * std, 0, 1)
+            follow = covariance[block.knobs, knob] / covariance[knob, knob]
+            sets[own, block.knobs] = np.clip(best[block.knobs] + (at - best[knob])[:, None] * follow, 0, 1)
+            fixed[own, number] = knob
+    residual = objective.residuals(sets)
+    for _ in range(EASINGS):
+        tried = sets.copy()
+        for number, block in enumerate(objective.blocks):
+            rows = objective.of_block(block)
+            for place in np.flatnonzero(fixed[:, number] >= 0):
+                eased = _eased(block, optimum, rows, sets[place], residual[place], int(fixed[place, number]))
+                tried[place, block.knobs] = eased
+        outcome = objective.residuals(tried)
+        for block in objective.blocks:
+            rows = objective.of_block(block)
+            lower = np.flatnonzero(robust_cost(outcome[:, rows]) < robust_cost(residual[:, rows]))
+            sets[np.ix_(lower, block.knobs)] = tried[np.ix_(lower, block.knobs)]
+            residual[np.ix_(lower, rows)] = outcome[np.ix_(lower, rows)]
+    excess = np.full((len(best), wide), np.inf)
+    places = np.repeat(np.repeat(best[None, None], wide, axis=1), len(best), axis=0)
+    for block in objective.blocks:
+        rows = objective.of_block(block)
+        cost = robust_cost(residual[:, rows]) - robust_cost(optimum.residual[rows])
+        for row, knob in enumerate(block.knobs):
+            own = slice(row * wide, (row + 1) * wide)
+            excess[knob] = cost[own] / (TAIL**2 * posterior.temper[knob])
+            places[knob][:, block.knobs] = sets[own][:, block.knobs]
+    return Walk(excess, places)
+
+
+def _eased(
+    block: Block, optimum: Optimum, rows: np.ndarray, place: np.ndarray, residual: np.ndarray, fixed: int
+) -> np.ndarray:
+    """The block's knobs, all but the fixed one moved to where the residuals should be lower."""
+    own = block.knobs
+    slope, step = optimum.jacobian[np.ix_(rows, own)], place[own] - optimum.place[own]
+    length = float(step @ step)
+    if length > 0:
+        # The slopes are those of the best place; along the way here they are known to be others (Broyden).
+        missed = residual[rows] - optimum.residual[rows] - slope @ step
+        slope = slope + np.outer(missed, step) / length
+    free = own != fixed
+    weight = robust_weight(residual[rows])[:, None]
+    curve = (slope * weight)[:, free].T @ slope[:, free]
+    curve[np.diag_indices(len(curve))] += 1e-3 * np.diag(curve) + 1e-9
+    eased = place[own].copy()
+    if free.any():
+        eased[free] -= np.linalg.solve(curve, (slope * weight)[:, free].T @ residual[rows])
+    return np.clip(eased, 0, 1)
+
+
+def _borne(walk: Walk) -> np.ndarray:
+    """Strides that the logs bear and that still went somewhere."""
+    at = np.stack([walk.places[knob, :, knob] for knob in range(len(walk.places))])
+    inside = (at > 0) & (at < 1)
+    return (walk.excess <= 1) & inside
+
+
+def _best_met(objective: Objective, optimum: Optimum, walk: Walk) -> np.ndarray:
+    place = optimum.place.copy()
+    for block in objective.blocks:
+        of_block = walk.excess[block.knobs]
+        row, stride = np.unravel_index(int(np.argmin(of_block)), of_block.shape)
+        if of_block[row, stride] < 0:
+            place[block.knobs] = walk.places[block.knobs[row], stride, block.knobs]
+    return place
+
+
+def widened(posterior: Posterior, walk: Walk) -> Posterior:
+    """Out to where the walks were still borne. The covariance grows along the way that the others took as well, so that
+    draws stay in the valley."""
+    best, covariance = posterior.place, posterior.covariance.copy()
+    low, high = posterior.low.copy(), posterior.high.copy()
+    downs = np.stack([_end(posterior, walk, knob, -1) for knob in range(len(best))])
+    ups = np.stack([_end(posterior, walk, knob, 1) for knob in range(len(best))])
+    reach = np.diag(ups - downs) / 2
+    for knob in np.argsort(-reach / np.sqrt(np.diag(covariance))):
+        low[knob], high[knob] = min(low[knob], downs[knob, knob]), max(high[knob], ups[knob, knob])
+        short = (reach[knob] / TAIL) ** 2 - covariance[knob, knob]
+        if short > 0:
+            chord = (ups[knob] - downs[knob]) / (2 * reach[knob])
+            covariance += short * np.outer(chord, chord)
+    information = np.linalg.inv(covariance) - PRIOR * np.eye(len(best))
+    half = TAIL * np.sqrt(np.diag(covariance))
+    low, high = np.minimum(low, best - half), np.maximum(high, best + half)
+    return replace(posterior, covariance=covariance, information=information, low=low, high=high)
+
+
+def _end(posterior: Posterior, walk: Walk, knob: int, side: int) -> np.ndarray:
+    """The outermost place on this side that the logs still bear, between the strides around it."""
+    best = posterior.place
+    at = walk.places[knob, :, knob]
+    order = np.argsort(side * (at - best[knob]), kind="stable")
+    order = order[side * (at[order] - best[knob]) > 0]
+    excess, places = np.concatenate([[0.0], walk.excess[knob, order]]), np.vstack([best, walk.places[knob, order]])
+    last = int(np.flatnonzero(excess <= 1)[-1])
+    if last + 1 == len(excess):
+        return places[last]
+    # A parabola is a line once its root is taken.
+    inner, outer = np.sqrt(max(excess[last], 0)), np.sqrt(excess[last + 1])
+    share = (1 - inner) / (outer - inner) if np.isfinite(outer) else 0.0
+    return places[last] + share * (places[last + 1] - places[last])
