@@ -172,6 +172,24 @@ def exchange(one: Path, other: Path) -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(one))
 
 
+def append_line(path: Path, line: bytes) -> None:
+    """Add a line to a log: on the disk when this returns, and no half of it left if the disk refuses."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    try:
+        before = os.fstat(fd).st_size
+        try:
+            rest = memoryview(line)
+            while rest:
+                rest = rest[os.write(fd, rest) :]
+            os.fsync(fd)
+        except OSError:
+            # This process lives on (a full disk, say) and may append again: leave no half line to append to.
+            os.ftruncate(fd, before)
+            raise
+    finally:
+        os.close(fd)
+
+
 def sync_folder(folder: Path) -> None:
     """Make the names in `folder` durable; without it a rename may be undone by a power cut."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 ACCEPTED = "accepted"
+FORGOTTEN = "forgotten"
+"""Of an attempt whose participant wanted it gone: nothing else is left of it."""
 
 
 @dataclass(frozen=True)

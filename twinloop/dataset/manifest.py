@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from twinloop.durable import FileDigest, replace_file
+from twinloop.durable import FileDigest, append_line, replace_file
 from twinloop.errors import CorruptError
 
 _COUNTS = ("first", "stop", "accepted", "stored", "frames")
@@ -85,20 +85,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def append_entry(path: Path, entry: ShardEntry) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-    try:
-        before = os.fstat(fd).st_size
-        try:
-            line = memoryview(entry.to_line())
-            while line:
-                line = line[os.write(fd, line) :]
-            os.fsync(fd)
-        except OSError:
-            # This process lives on (a full disk, say) and may append again: leave no half line to append to.
-            os.ftruncate(fd, before)
-            raise
-    finally:
-        os.close(fd)
+    append_line(path, entry.to_line())
 
 
 def rewrite_manifest(path: Path, entries: Iterable[ShardEntry], *, scratch: Path) -> None:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from twinloop.dataset.people._without import VERDICT as FORGOTTEN
+from twinloop.curate.verdict import FORGOTTEN
 from twinloop.dataset.people.consent import PARTICIPANT, Consent
 from twinloop.deploy.attention import Attention
 from twinloop.deploy.crew import Crew, DeployConfig, Job
 from twinloop.deploy.demonstrating import OTHER, Leading, Showing
 from twinloop.deploy.demonstrator import Demonstrator
-from twinloop.deploy.episode import run_episode, with_conditions
+from twinloop.deploy.episode import log_of, run_episode
 from twinloop.deploy.episode_log import EpisodeLog
 from twinloop.deploy.estop import EStop, stop_file_of
 from twinloop.deploy.imperfection import ImperfectionConfig
@@ -26,7 +26,6 @@ from twinloop.deploy.session import AGAIN, Standing
 from twinloop.deploy.tally import Tally, tally
 from twinloop.errors import UsageError
 from twinloop.fleet.local import run_local
-from twinloop.pipeline.versions import versions
 from twinloop.randomize.draw import episode_rng
 from twinloop.simulate.expert import ExpertConfig
 from twinloop.twin.task import Task
@@ -123,22 +122,9 @@ class Studio(Crew):
         if ran.robot_lost:
             self._connected = False
         told = {name: value for name, value in (consent.columns() if consent else {}).items() if name != PARTICIPANT}
-        return EpisodeLog(
-            robot_id=about.id,
-            briefing=with_conditions(ran.briefing, config.conditions),
-            frames=ran.frames,
-            outcome=ran.outcome,
-            outcome_by=ran.outcome_by,
-            outcome_detail=ran.outcome_detail,
-            recorded_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            scene=scene,
-            last_phase=ran.last_phase,
-            failure=ran.failure,
-            interventions=ran.interventions,
-            safety=ran.safety,
-            deadlines_missed=ran.deadlines_missed,
+        return replace(
+            log_of(ran, about, scene=scene, conditions=config.conditions),
             participant=consent.participant if consent else "",
-            versions=versions((), films=False),
             columns={"demonstrator": leader.kind, "try": number, "setting/speed": config.speed, **told},
         )
 

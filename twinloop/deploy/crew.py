@@ -3,12 +3,11 @@
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from twinloop.deploy.attention import Attention
-from twinloop.deploy.episode import run_episode, with_conditions
+from twinloop.deploy.episode import log_of, run_episode
 from twinloop.deploy.episode_log import EpisodeLog
 from twinloop.deploy.estop import EStop
 from twinloop.deploy.keys import Keys
@@ -22,7 +21,6 @@ from twinloop.deploy.safety.filter import SafetyFilter
 from twinloop.deploy.schedule import Lockstep, Realtime
 from twinloop.errors import RobotError
 from twinloop.learn.chunks import ActingConfig
-from twinloop.pipeline.versions import versions
 from twinloop.randomize.draw import episode_rng
 from twinloop.twin.tasks import tasks
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
@@ -120,25 +118,8 @@ class Crew:
         setting = {"setting/speed": job.config.speed}
         if job.config.ensemble is not None:
             setting["setting/ensemble"] = job.config.ensemble
-        return EpisodeLog(
-            robot_id=about.id,
-            briefing=with_conditions(ran.briefing, job.config.conditions),
-            frames=ran.frames,
-            outcome=ran.outcome,
-            outcome_by=ran.outcome_by,
-            outcome_detail=ran.outcome_detail,
-            recorded_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            scene=scene,
-            last_phase=ran.last_phase,
-            failure=ran.failure,
-            checkpoint=policy.facts.digest,
-            arm=arm,
-            interventions=ran.interventions,
-            safety=ran.safety,
-            deadlines_missed=ran.deadlines_missed,
-            versions=versions((), films=False),
-            columns={"policy": policy.name, **setting},
-        )
+        log = log_of(ran, about, scene=scene, conditions=job.config.conditions)
+        return replace(log, checkpoint=policy.facts.digest, arm=arm, columns={"policy": policy.name, **setting})
 
     def _connect(self) -> Description:
         """The robot's description, connected to it if need be. One that was lost must be the one it was."""

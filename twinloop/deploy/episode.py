@@ -9,11 +9,12 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 import numpy as np
 
 from twinloop.deploy.attention import Attention, Stopped
-from twinloop.deploy.episode_log import TIMING, OutcomeBy, OutcomeWord
+from twinloop.deploy.episode_log import TIMING, EpisodeLog, OutcomeBy, OutcomeWord
 from twinloop.deploy.freshness import Freshness
 from twinloop.deploy.leader import Leader
 from twinloop.deploy.onlooker import Onlooker
@@ -22,6 +23,7 @@ from twinloop.deploy.robot import Briefing, Description, LiveRobot, Reading
 from twinloop.deploy.safety.filter import SafetyFilter
 from twinloop.deploy.schedule import Deadlines, Schedule
 from twinloop.errors import PolicyError, RobotError
+from twinloop.pipeline.versions import versions
 
 UNKNOWN = Briefing("", {})
 STATE = "observation.state"
@@ -188,6 +190,26 @@ def _halt(robot: LiveRobot) -> None:
             robot.stop()
 
 
-def with_conditions(briefing: Briefing, conditions: Mapping[str, str]) -> Briefing:
+def log_of(ran: Ran, about: Description, *, scene: int, conditions: Mapping[str, str]) -> EpisodeLog:
+    """For the runlog, now that it has ended; who led is for the caller to add. conditions: noted beside the robot's."""
+    return EpisodeLog(
+        robot_id=about.id,
+        briefing=_with_conditions(ran.briefing, conditions),
+        frames=ran.frames,
+        outcome=ran.outcome,
+        outcome_by=ran.outcome_by,
+        outcome_detail=ran.outcome_detail,
+        recorded_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        scene=scene,
+        last_phase=ran.last_phase,
+        failure=ran.failure,
+        interventions=ran.interventions,
+        safety=ran.safety,
+        deadlines_missed=ran.deadlines_missed,
+        versions=versions((), films=False),
+    )
+
+
+def _with_conditions(briefing: Briefing, conditions: Mapping[str, str]) -> Briefing:
     """What somebody notes down beside what the robot knows; theirs counts."""
     return replace(briefing, conditions={**briefing.conditions, **conditions})

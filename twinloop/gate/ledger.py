@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from twinloop.durable import read_bounded, replace_file, storage_errors
+from twinloop.durable import append_line, read_bounded, replace_file, storage_errors
 from twinloop.errors import RegistryError
 
 LEDGER, HEAD = "ledger.jsonl", "head.json"
@@ -186,20 +186,7 @@ def append(folder: Path, record: Record, *, scratch: Path) -> None:
     if len(line) > LARGEST_LINE_BYTES:
         raise RegistryError(f"{path}: a record of {len(line):,} bytes; {LARGEST_LINE_BYTES:,} at most are written")
     with storage_errors(path):
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-        try:
-            before = os.fstat(fd).st_size
-            try:
-                rest = memoryview(line)
-                while rest:
-                    rest = rest[os.write(fd, rest) :]
-                os.fsync(fd)
-            except OSError:
-                # This process lives on and may append again: leave no half line to append to.
-                os.ftruncate(fd, before)
-                raise
-        finally:
-            os.close(fd)
+        append_line(path, line)
         _remember(folder, record, scratch=scratch)
 
 

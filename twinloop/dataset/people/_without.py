@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from twinloop.curate.verdict import FORGOTTEN as FORGOTTEN_VERDICT
 from twinloop.dataset._install import install_export, read_export_record
 from twinloop.dataset.layout import (
     EXPORT,
@@ -35,7 +36,6 @@ from twinloop.dataset.video import read_frames
 from twinloop.durable import copy_file, digest_file, exchange, sync_folder, sync_tree, write_file
 from twinloop.observe.recording import Recording
 
-VERDICT = "forgotten"
 DERIVED = ("report.html", "quality.json", "quality.html")
 """Beside the data, drawn from it, and drawn again when asked for: it goes."""
 MADE_ANEW = {MANIFEST, SHARDS, SCRATCH, LOCK, EXPORT, FORGOTTEN, *EXPORT_FOLDERS, *DERIVED}
@@ -166,7 +166,7 @@ def _without(dataset: Dataset, entry: ShardEntry, gone: np.ndarray, folder: Path
 
 def _emptied(name: str, values: pa.Array, gone: np.ndarray) -> pa.Array:
     """Nothing of what is gone; of the columns that every attempt must have, what says the least."""
-    least = {"task": "", "verdict": VERDICT, "success": False}
+    least = {"task": "", "verdict": FORGOTTEN_VERDICT, "success": False}
     if name == "attempt":
         return values
     nothing = pa.scalar(least.get(name), REQUIRED.get(name, values.type))
