@@ -43,8 +43,7 @@ run: $(BASE) ## generate 500 episodes of the embedded pick-and-place cell
 	$(BIN)/twinloop generate --episodes 500
 
 test: check ## lint, types and the whole test suite
-	@# Threads of torch that spin while they wait take the cores from the tests beside them.
-	OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest
 
 check: lint type ## lint and types
 
