@@ -122,6 +122,14 @@ def test_a_finished_file_is_read_only(tmp_path):
     write(tmp_path / "v.mp4", FRONT)  # and yet a repeated attempt replaces it
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_getscheduler"), reason="scheduling classes are Linux's")
+def test_an_encoder_takes_no_real_time_priority(tmp_path):
+    with VideoWriter(tmp_path / "file.mp4", FRONT, FPS) as writer:
+        writer.write(pictures(FRONT))
+        threads = [int(thread) for thread in os.listdir("/proc/self/task")]
+        assert {os.sched_getscheduler(thread) for thread in threads} <= {os.SCHED_OTHER, os.SCHED_BATCH, os.SCHED_IDLE}
+
+
 def test_a_frame_too_few_or_too_many_is_an_error(tmp_path):
     for rows in (23, 25):
         with VideoWriter(tmp_path / "v.mp4", FRONT, FPS) as writer:

@@ -16,7 +16,7 @@ import pytest
 from tests.dataset.people.peopled import ADA, BO, CY, MARK, TODAY, consent_of, mentions, peopled
 from tests.laws.test_dataset_laws import committed_shards_are_whole, export_is_whole_or_absent, run_killed_at
 from twinloop.dataset import Dataset, verify
-from twinloop.dataset.people import _without
+from twinloop.dataset.people import without
 from twinloop.dataset.people.forget import forget_in
 from twinloop.errors import ConsentError
 
@@ -106,7 +106,7 @@ def test_killed_anywhere_it_leaves_a_whole_dataset_and_finishes_when_run_again(t
     assert not mentions(place, str(MARK + 1))
 
     # On a disk that cannot swap two folders there is a moment without a dataset, and it is put right.
-    monkeypatch.setattr(_without, "exchange", _cannot)
+    monkeypatch.setattr(without, "exchange", _cannot)
     whole = len(digests)
     for last in range(count - 30, count + 4):
         killed_at(last)

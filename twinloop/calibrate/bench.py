@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 import mujoco
 
-from twinloop.calibrate.logs import FORMATS
+from twinloop.calibrate.logs import FORMATS, Log, read_logs
 from twinloop.calibrate.models import DRIVES, Knob
 from twinloop.errors import ModelError, UsageError, nearest
 from twinloop.pipeline.section import Section, is_number
@@ -161,6 +161,14 @@ def load_bench(path: Path) -> Bench:
     if not bench.compared:
         raise UsageError(f"{path}: no channel under `measured` is compared; there is nothing to hold the twin against")
     return bench
+
+
+def logs_of(bench: Bench, path: Path) -> list[Log]:
+    """What lies at `path`, read as the bench file says such logs are."""
+    config = bench.logs
+    return read_logs(
+        path, format=config.format, files=config.files, rows=config.rows, time=config.time, rate_hz=config.rate_hz
+    )
 
 
 def _read_model(section: Section, folder: Path) -> tuple[mujoco.MjSpec, list[Path]]:

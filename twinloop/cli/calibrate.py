@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from twinloop.calibrate.bench import expand, load_bench
+from twinloop.calibrate.bench import expand, load_bench, logs_of
 from twinloop.calibrate.by_population import fit_by_population
 from twinloop.calibrate.check import Checked, check
 from twinloop.calibrate.fit import Fit, calibrate
@@ -19,7 +19,6 @@ from twinloop.calibrate.replay import Replay
 from twinloop.calibrate.sensors.static_file import is_static
 from twinloop.cli.arguments import count
 from twinloop.cli.progress import Standing, show_progress
-from twinloop.cli.replay import logs_of
 from twinloop.cli.senses import run_frames, run_static
 from twinloop.errors import UsageError
 

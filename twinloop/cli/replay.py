@@ -8,8 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from twinloop.calibrate.bench import Bench, load_bench
-from twinloop.calibrate.logs import Log, read_logs
+from twinloop.calibrate.bench import load_bench, logs_of
 from twinloop.calibrate.patch import load_patch, refuse_strangers
 from twinloop.calibrate.posterior import replay_with_band
 from twinloop.calibrate.replay import Replay, replay
@@ -35,13 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_logs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--logs", type=Path, required=True, metavar="DATA", help="a folder of logs, or one file")
-
-
-def logs_of(bench: Bench, path: Path) -> list[Log]:
-    config = bench.logs
-    return read_logs(
-        path, format=config.format, files=config.files, rows=config.rows, time=config.time, rate_hz=config.rate_hz
-    )
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:

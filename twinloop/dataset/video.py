@@ -8,7 +8,7 @@ must be the same bytes. PyAV is imported here alone, and only when there are pic
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -134,6 +134,9 @@ class VideoWriter:
         if feature.dtype == "mask":
             # Or whoever decodes it to RGB, as lerobot does, would stretch the ids.
             self._stream.codec_context.color_range = FULL_RANGE
+        with self._explained():
+            self._stream.codec_context.open()
+        leave_real_time()
 
     def __enter__(self) -> "VideoWriter":
         return self
@@ -186,6 +189,21 @@ class VideoWriter:
             if self._file.error is not None:
                 raise self._file.error from None
             raise DatasetError(f"{self._path}: {self._feature.name} cannot be encoded ({error})") from error
+
+
+def leave_real_time() -> None:
+    """Back to ordinary scheduling with every thread of this process.
+
+    SVT-AV1, started by root, gives itself and the thread that starts it the highest real-time priority. What that
+    thread starts inherits it, and on a machine with few cores threads that wait for one another in a loop, as those
+    of a batched engine do, then keep everybody else from running: work on two cores stood still for hours.
+    """
+    if not hasattr(os, "sched_getscheduler"):
+        return  # not Linux
+    for thread in os.listdir("/proc/self/task"):
+        with suppress(ProcessLookupError):  # it ended meanwhile
+            if os.sched_getscheduler(int(thread)) in (os.SCHED_FIFO, os.SCHED_RR):
+                os.sched_setscheduler(int(thread), os.SCHED_OTHER, os.sched_param(0))
 
 
 def rate_of(fps: float) -> Fraction:

@@ -7,10 +7,10 @@ from datetime import date
 from pathlib import Path
 
 from twinloop.dataset.layout import HEADER
-from twinloop.dataset.people._without import interrupted
 from twinloop.dataset.people.forget import Forgotten, forget_in
 from twinloop.dataset.people.pseudonym import check_pseudonym
 from twinloop.dataset.people.tombstones import past_digests, read_tombstones
+from twinloop.dataset.people.without import interrupted
 from twinloop.dataset.reader import Dataset
 from twinloop.durable import storage_errors
 from twinloop.errors import CheckpointError, UsageError

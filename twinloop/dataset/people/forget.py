@@ -21,9 +21,9 @@ from twinloop.dataset.layout import (
 )  # fmt: skip
 from twinloop.dataset.lock import WriterLock
 from twinloop.dataset.parquet import read_schema
-from twinloop.dataset.people._without import DERIVED, clean_up, replace_dataset
 from twinloop.dataset.people.consent import PARTICIPANT
 from twinloop.dataset.people.tombstones import past_digests, read_tombstones
+from twinloop.dataset.people.without import DERIVED, clean_up, replace_dataset
 from twinloop.dataset.pictures import video_file
 from twinloop.dataset.reader import Dataset
 from twinloop.dataset.shard import EPISODES
