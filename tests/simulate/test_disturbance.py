@@ -20,7 +20,8 @@ def test_the_object_is_moved_once_and_the_expert_follows(simulate: Simulate, twi
     at = round(0.2 / twin.control_period_s)
     assert np.abs(_way_cm(episodes, at - 1)).max() < 0.05
     np.testing.assert_allclose(_way_cm(episodes, at + 2), drawn_cm, atol=0.1)
-    assert episodes.success.mean() > 0.9 and not episodes.diverged.any()
+    assert episodes.success.mean() > 0.9
+    assert not episodes.diverged.any()
 
 
 def test_nobody_takes_it_out_of_the_hand(simulate: Simulate):
