@@ -10,6 +10,7 @@ from rich.table import Table
 
 from twinloop.cli.arguments import CONFIG_HELP, config_of, count, number
 from twinloop.cli.lessons import need_torch, use_threads
+from twinloop.errors import UsageError
 
 EXAMPLES = """\
 examples:
@@ -49,7 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--demonstrator", choices=("human-like", "script"), default="human-like", help="who demonstrates (human-like)"
     )
     parser.add_argument(
+        "--ungated", action="store_true", help="let policies act that the gate holds back; for rehearsal cells only"
+    )
+    parser.add_argument(
         "--worlds", type=count(4, 4096), default=24, metavar="N", help="counterfactual cells for each gap (24)"
+    )
+    parser.add_argument(
+        "--imagined", type=count(4, 4096), default=16, metavar="N", help="episodes in each of those (16)"
     )
     parser.add_argument("--seed", type=count(0, (1 << 62) - 1), default=None, metavar="N", help="of data and training")
     parser.add_argument("--workers", type=count(1, 1024), default=2, metavar="N", help="processes (default 2)")
@@ -65,12 +72,15 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     from twinloop.dashboard.loop import write_loop_page
     from twinloop.pipeline.loop import LoopConfig, run_loop
 
+    if args.ungated and not args.robot.startswith(("rehearsal:", "twin")):
+        raise UsageError(f"--ungated: {args.robot} is no rehearsal cell; on hardware the gate decides")
     config, name = config_of(args)
     settings = LoopConfig(
         robot=args.robot, strategy=args.strategy, rounds=args.rounds, target=args.target, budget=args.budget,
         trials=args.trials, episodes=args.episodes, steps=args.steps, policy=args.policy,
         inputs=tuple(each.strip() for each in args.inputs.split(",") if each.strip()),
-        demonstrator=args.demonstrator, worlds=args.worlds, seed=args.seed or 1, workers=args.workers,
+        demonstrator=args.demonstrator, gated=not args.ungated, worlds=args.worlds, imagined=args.imagined,
+        seed=args.seed or 1, workers=args.workers,
     )  # fmt: skip
     out = args.out or Path("loops") / name
     result = run_loop(

@@ -41,13 +41,17 @@ wide: the config's ranges as they are and no real data. blind: those and real da
 """
 MOST_BYTES = 1 << 22
 DIAGNOSED = ("diagnose",)
+NOBODY: Mapping[str, Any] = {"successes": 0, "trials": 0, "rate": None, "low": 0.0, "high": 1.0}
+"""Of a policy that the gate held back: it was not on the robot."""
 COLLECTING = ("diagnose", "adr", "blind", "real")
 
 
 @dataclass(frozen=True)
 class LoopConfig:
     """rounds: after the first, which has no real data. target: success on the robot that is enough. budget: real
-    demonstrations in all. trials: episodes on the robot in each round. episodes, steps: of simulation and training."""
+    demonstrations in all. trials: episodes on the robot in each round. episodes, steps: of simulation and training.
+    gated: what the gate holds back does not act on the robot. judged: episodes in the twin. worlds, imagined:
+    counterfactual cells for each gap, and episodes in each."""
 
     robot: str
     strategy: Strategy = "diagnose"
@@ -61,8 +65,10 @@ class LoopConfig:
     inputs: tuple[str, ...] = ()
     settings: Mapping[str, Any] | None = None
     demonstrator: Literal["human-like", "script"] = "human-like"
+    gated: bool = True
     judged: int = 200
     worlds: int = 24
+    imagined: int = 16
     seed: int = 1
     workers: int = 2
 
@@ -144,8 +150,10 @@ class _Stage:
         self._train(learnt)
         twin = self._evaluate(config)
         gate = self._gate()
-        robot = self._deploy()
-        report = self._diagnose(config) if settings.strategy in DIAGNOSED and _short(robot, settings) else None
+        held_back = settings.gated and bool(gate["held_back"])
+        robot = NOBODY if held_back else self._deploy()
+        diagnosed = settings.strategy in DIAGNOSED and _short(robot, settings) and not held_back
+        report = self._diagnose(config) if diagnosed else None
         collected = 0
         if settings.strategy in COLLECTING and _short(robot, settings) and self.number < settings.rounds:
             collected = self._collect(report)
@@ -157,7 +165,8 @@ class _Stage:
 
     def next_config(self, config: RunConfig) -> RunConfig:
         if self.settings.strategy == "diagnose":
-            return by_diagnosis(config, read_report(self.folder / "diagnosis"))
+            report = self.folder / "diagnosis"
+            return by_diagnosis(config, read_report(report)) if report.exists() else config
         if self.settings.strategy == "adr":
             file = self.folder / "widened.yaml"
             if not file.exists():
@@ -233,12 +242,12 @@ class _Stage:
         evaluation = (self.folder / "evaluation",)
         done = promote(
             PromoteConfig(
-                str(self.folder / "policy"), self.out / "registry", load_rules(None), to="staging",
+                str(self.folder / "policy"), self.out / "registry", load_rules(None), to="validated",
                 evaluations=evaluation, data=(self.out,), actor="loop",
             )
         )  # fmt: skip
-        refused = [reason for step in done.steps if step.record is None for reason in [step.decision.to]]
-        return {"stage": done.reached, "held_back": refused, "promoted": done.promoted}
+        reasons = [reason for step in done.steps for reason in step.decision.reasons]
+        return {"stage": done.reached, "held_back": reasons if done.reached == "candidate" else []}
 
     def _deploy(self) -> dict[str, Any]:
         self.say(f"on {self.settings.robot}")
@@ -259,7 +268,7 @@ class _Stage:
             candidate = candidate_of(self.folder / "policy")
             report = diagnose(
                 [self.folder / "runlog"], candidate, config, config_name=f"round-{self.number}",
-                cache=self.out / "banks", settings=DiagnoseConfig(worlds=self.settings.worlds),
+                cache=self.out / "banks", settings=DiagnoseConfig(worlds=self.settings.worlds, episodes=self.settings.imagined),
                 workers=self.settings.workers,
             )  # fmt: skip
             with storage_errors(folder):
