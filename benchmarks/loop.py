@@ -35,8 +35,8 @@ def looped(strategy: str, robot: str, args: argparse.Namespace) -> dict[str, Any
     rounds = 1 if strategy == "wide" else args.rounds
     return twinloop(
         "loop", config, "--robot", robot, "--strategy", strategy, "--rounds", rounds, "--budget", args.budget,
-        "--trials", args.trials, "--episodes", args.episodes, "--steps", args.steps, "--ungated", "--workers", args.workers,
-        *(("--inputs", args.inputs) if args.inputs else ()), "--out", folder / strategy,
+        "--trials", args.trials, "--episodes", args.episodes, "--steps", args.steps, "--ungated",
+        "--workers", args.workers, *(("--inputs", args.inputs) if args.inputs else ()), "--out", folder / strategy,
     )  # fmt: skip
 
 

@@ -67,8 +67,8 @@ def test_the_same_command_goes_on_and_another_is_refused(looped: Path, monkeypat
 def test_a_diagnosis_and_its_plan_by_hand(looped: Path, monkeypatch, capsys):
     monkeypatch.chdir(looped)
     words = [
-        "diagnose", "loops/a/round-0/runlog", "--policy", "loops/a/round-0/policy", "--twin", "cell.yaml", "--worlds", "4",
-        "--episodes", "4", "--cache", "loops/a/banks", "--out", "diagnoses/a", "--json",
+        "diagnose", "loops/a/round-0/runlog", "--policy", "loops/a/round-0/policy", "--twin", "cell.yaml",
+        "--worlds", "4", "--episodes", "4", "--cache", "loops/a/banks", "--out", "diagnoses/a", "--json",
     ]  # fmt: skip
     assert main(words) == 0
     told = json.loads(capsys.readouterr().out.splitlines()[-1])

@@ -266,10 +266,10 @@ class _Stage:
         if not (folder / "report.json").exists():
             self.say("diagnosing")
             candidate = candidate_of(self.folder / "policy")
+            settings = DiagnoseConfig(worlds=self.settings.worlds, episodes=self.settings.imagined)
             report = diagnose(
                 [self.folder / "runlog"], candidate, config, config_name=f"round-{self.number}",
-                cache=self.out / "banks", settings=DiagnoseConfig(worlds=self.settings.worlds, episodes=self.settings.imagined),
-                workers=self.settings.workers,
+                cache=self.out / "banks", settings=settings, workers=self.settings.workers,
             )  # fmt: skip
             with storage_errors(folder):
                 folder.mkdir(exist_ok=True)
