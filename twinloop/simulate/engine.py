@@ -5,11 +5,15 @@ for GPUs. They solve the same equations, one in double precision and one in sing
 while and then goes its own way, so a dataset is made by one of them (`docs/gpu.md`).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import mujoco
 import numpy as np
+
+from twinloop.randomize.distribution import Distribution
+from twinloop.twin.twin import Twin
 
 Backend = Literal["cpu", "warp"]
 
@@ -53,6 +57,14 @@ class Engine(Protocol):
     def failed(self) -> np.ndarray:
         """(width,) simulations that have raised or warned since their last reset."""
         ...
+
+
+def refuse_unsupported(config: EngineConfig, twin: Twin, randomization: Mapping[str, Distribution]) -> None:
+    """Raise if the engine cannot simulate this twin, or not under these draws. The CPU engine can do everything."""
+    if config.backend == "warp":
+        from twinloop.simulate import warp_support
+
+        warp_support.refuse_unsupported(twin, randomization)
 
 
 def make_engine(config: EngineConfig, model: mujoco.MjModel, *, width: int, threads: int = 1) -> Engine:

@@ -11,7 +11,7 @@ import numpy as np
 import warp as wp
 from mujoco.batch import MODEL_FIELDS, Batch, SimulationError
 
-from twinloop.simulate.warp_support import device_model, is_per_world
+from twinloop.simulate.warp_support import device_model, is_per_world, put_model
 
 LARGEST = 1e10  # beyond it the CPU engine calls a state bad
 MOST_CONTACTS, MOST_CONVEX = 256, 16  # of a world; what needs more has failed
@@ -31,7 +31,7 @@ class WarpEngine:
         ours = device_model(model)
         pairs = _pairs(model)
         with wp.ScopedDevice(self._device):
-            self._model = mjw.put_model(ours)
+            self._model = put_model(ours)
             # In order, whatever the device: contacts, rows and sums.
             self._model.opt.deterministic = True
             # Printing from a kernel is slow, and the bits are read below.

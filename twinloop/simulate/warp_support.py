@@ -3,6 +3,7 @@
 Everything that it does not do is refused here, by name, before any work starts.
 """
 
+import warnings
 from collections.abc import Mapping
 from copy import copy
 from functools import cache
@@ -19,7 +20,9 @@ from twinloop.randomize.table import APPLIED
 from twinloop.twin.twin import Twin
 
 if TYPE_CHECKING:
-    import warp
+    from types import ModuleType
+
+    import mujoco_warp
 
 CPU_FLAGS = ""
 """Code for any processor of the kind, not for this one: the same numbers on the next machine. It compiles in half the
@@ -41,16 +44,13 @@ def resolve_device(given: str | None) -> str:
     return name
 
 
-def device_title(device: str) -> str:
-    """A device's kind, for headers: another kind of GPU rounds otherwise."""
-    found = load_warp().get_device(device)
-    return device if found.is_cpu else f"{found.name} sm_{found.arch}"
-
-
-def warp_versions() -> dict[str, str]:
+def warp_versions(device: str) -> dict[str, str]:
+    """For headers: of the packages, and the kind of device, since another kind of GPU rounds otherwise."""
     from importlib.metadata import version
 
-    return {"mujoco_warp": version("mujoco-warp"), "warp": version("warp-lang")}
+    found = load_warp().get_device(device)
+    kind = "cpu" if found.is_cpu else f"{found.name} (sm_{found.arch})"
+    return {"mujoco_warp": version("mujoco-warp"), "warp": version("warp-lang"), "warp_device": kind}
 
 
 def refuse_unsupported(twin: Twin, randomization: Mapping[str, Distribution]) -> None:
@@ -71,11 +71,9 @@ def refuse_unsupported(twin: Twin, randomization: Mapping[str, Distribution]) ->
             f"--backend warp: these parameters cannot differ between simulations there: {why}. Leave them out of "
             "randomization, or use --backend cpu"
         )
-    import mujoco_warp as mjw
-
     try:
         with load_warp().ScopedDevice("cpu"):
-            mjw.put_model(device_model(twin.model))
+            put_model(device_model(twin.model))
     except (NotImplementedError, ValueError) as error:
         raise ModelError(
             f"--backend warp: robot {twin.robot.name} in task {twin.task.name} has what MuJoCo Warp cannot simulate: "
@@ -90,6 +88,15 @@ def device_model(model: mujoco.MjModel) -> mujoco.MjModel:
     # engine's; without "native" collisions it takes a way like that one's.
     ours.opt.disableflags = (model.opt.disableflags & ~_OFF.mjDSBL_AUTORESET.value) | _OFF.mjDSBL_NATIVECCD.value
     return ours
+
+
+def put_model(model: mujoco.MjModel) -> "mujoco_warp.Model":
+    import mujoco_warp
+
+    with warnings.catch_warnings():
+        # It warns of geoms without friction. Here they are those whose friction the thing they touch decides.
+        warnings.filterwarnings("ignore", message=".*friction.*may cause NaN")
+        return mujoco_warp.put_model(model)
 
 
 @cache
@@ -137,7 +144,7 @@ def _written(twin: Twin, parameter: Parameter, values: np.ndarray) -> list[str]:
 
 
 @cache
-def load_warp() -> "warp":
+def load_warp() -> "ModuleType":
     """Import Warp, quiet and set up; to be called before anything else is made of it."""
     try:
         import mujoco_warp  # noqa: F401
