@@ -17,6 +17,10 @@ from twinloop.twin.twin import Twin
 
 Backend = Literal["cpu", "warp"]
 
+MOST_CONTACTS, MOST_ROWS = 256, 256
+"""Contacts and rows of constraints that a simulation may have on a device, where room is given once. What needs more
+has failed."""
+
 
 @dataclass(frozen=True)
 class EngineConfig:

@@ -11,14 +11,15 @@ import numpy as np
 import warp as wp
 from mujoco.batch import MODEL_FIELDS, Batch, SimulationError
 
+from twinloop.simulate.engine import MOST_CONTACTS, MOST_ROWS
 from twinloop.simulate.warp_support import device_model, is_per_world, put_model
 
 LARGEST = 1e10  # beyond it the CPU engine calls a state bad
-MOST_CONTACTS, MOST_CONVEX = 256, 16  # of a world; what needs more has failed
-MOST_ROWS = 256
+MOST_CONVEX = 16  # pairs of a simulation that take the general way of finding contacts
 
 STATE = ("time", "qpos", "qvel", "act", "history", "ctrl", "mocap_pos", "mocap_quat")
 ADVANCED = ("qpos", "qvel", "act", "history")  # of these, what a step changes; time apart
+PLACED = frozenset(("body_pos", "body_quat", "geom_pos", "geom_quat"))
 
 
 class WarpEngine:
@@ -47,6 +48,9 @@ class WarpEngine:
             self._felt = wp.zeros_like(self._data.sensordata)
         self._state = {name: self._host.bind(name) for name in STATE if getattr(self._data, name).size}
         self._late = np.repeat(model.sensor_needstage == mujoco.mjtStage.mjSTAGE_ACC.value, model.sensor_dim)
+        self._fixed = _fixed_geoms(model)
+        # Bound before anything is computed: an array bound later would hold zeros at first.
+        self._places = {name: self._host.bind(name) for name in ("geom_xpos", "geom_xmat")}
         self._outputs: dict[str, np.ndarray] = {}
         self._varying: list[str] = []
         self._taken: dict[str, np.ndarray] = {}
@@ -81,6 +85,8 @@ class WarpEngine:
     def forward(self, ids: np.ndarray) -> None:
         with wp.ScopedDevice(self._device):
             self._take()
+            if not PLACED.isdisjoint(self._varying):
+                self._place_fixed(ids)
             mjw.forward(self._model, self._data)
             wp.copy(self._felt, self._data.sensordata)
             self._bring(ids)
@@ -132,6 +138,19 @@ class WarpEngine:
                 self._taken[field] = values.copy()
                 self._put(field, values)
 
+    def _place_fixed(self, ids: np.ndarray) -> None:
+        """Warp works out once where geoms are that never move. Here a table is where the episode has it."""
+        try:
+            self._host.forward(ids, stage=mujoco.mjtStage.mjSTAGE_POS.value)
+        except SimulationError as error:
+            self._failed[error.ids] = True
+        cells = np.ix_(ids, self._fixed)
+        for name, given in self._places.items():
+            there = getattr(self._data, name)
+            places = there.numpy().copy()
+            places[cells] = given[cells].reshape(places[cells].shape)
+            there.assign(places)
+
     def _note_varying(self) -> None:
         """Fields that are written, and constants that follow from them: those of which the host keeps many."""
         known = (field for field in MODEL_FIELDS if is_per_world(field))
@@ -168,6 +187,12 @@ class WarpEngine:
 def _inner(array: wp.array) -> tuple[int, ...]:
     """The shape of one world's part, in numbers."""
     return (*array.shape[1:], *getattr(array.dtype, "_shape_", ()))
+
+
+def _fixed_geoms(model: mujoco.MjModel) -> np.ndarray:
+    """Those that hang on the world, and on nothing that is moved from outside."""
+    body = model.geom_bodyid
+    return np.flatnonzero((model.body_weldid[body] == 0) & (model.body_mocapid[model.body_rootid[body]] < 0))
 
 
 def _pairs(model: mujoco.MjModel) -> int:
