@@ -247,8 +247,8 @@ def gpu_page() -> str:
     lines = ["| until | episodes | gripping by then | a joint | the object | a finger's force |", "|---" * 6 + "|"]
     for row in measured["errors"]:
         lines.append(
-            f"| {row['horizon_s']:g} s | {row['episodes']} | {row['gripping']} | {1e6 * row['joint_rad']:.1f} µrad "
-            f"| {1e6 * row['object_m']:.2g} µm | {1e3 * row['finger_n']:.2g} mN |"
+            f"| {row['horizon_s']:g} s | {row['episodes']} | {row['gripping']} | {1e6 * row['joint_rad']:.2f} µrad "
+            f"| {1e6 * row['object_m']:.2f} µm | {row['finger_n']:.2f} N |"
         )
     for key, value in measured.items():
         page = page.replace(f"{{engines.{key}}}", f"{value:,}" if isinstance(value, (int, float)) else str(value))
