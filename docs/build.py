@@ -242,7 +242,11 @@ def _range(bounds: tuple[float, float]) -> str:
 
 
 def gpu_page() -> str:
-    measured = json.loads((DOCS.parent / "benchmarks" / "results" / "engines.json").read_text(encoding="utf-8"))
+    results = DOCS.parent / "benchmarks" / "results"
+    measured, throughput = (
+        json.loads((results / f"{name}.json").read_text(encoding="utf-8")) for name in ("engines", "throughput")
+    )
+    share = throughput["ratio"]
     page = (DOCS / "gpu.md.in").read_text(encoding="utf-8")
     lines = ["| until | episodes | gripping by then | a joint | the object | a finger's force |", "|---" * 6 + "|"]
     for row in measured["errors"]:
@@ -257,6 +261,8 @@ def gpu_page() -> str:
         .replace("{CONTACTS}", str(MOST_CONTACTS))
         .replace("{ROWS}", str(MOST_ROWS))
         .replace("{WORLDS}", f"{WORLDS:,}")
+        .replace("{SHARE}", f"{share:.2f}")
+        .replace("{CEILING}", f"{1 / (1 - share):.0f}")
     )
 
 
