@@ -10,6 +10,10 @@ import pytest
 
 from twinloop.cli import main
 from twinloop.dataset import Dataset, verify
+from twinloop.errors import DatasetError
+from twinloop.pipeline.embedded import embedded_config
+from twinloop.pipeline.generate import generate
+from twinloop.simulate.engine import EngineConfig
 
 pytest.importorskip("mujoco_warp", reason="MuJoCo Warp is not installed: pip install 'twinloop[warp]'")
 
@@ -17,13 +21,10 @@ pytest.importorskip("mujoco_warp", reason="MuJoCo Warp is not installed: pip ins
 ROOT = Path(__file__).parents[2]
 
 
-def generate(out: Path, *more: str) -> int:
-    return main(["generate", "--episodes", "3", "--out", str(out), "--json", *more])
-
-
 def test_a_dataset_by_warp(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     made, ordinary = tmp_path / "warp", tmp_path / "cpu"
-    assert generate(made, "--backend", "warp", "--device", "cpu") == 0
+    words = ["generate", "--episodes", "3", "--out", str(made), "--backend", "warp", "--device", "cpu", "--json"]
+    assert main(words) == 0
     # Nothing but the result on standard output.
     told = json.loads(capfd.readouterr().out)
     assert told["accepted"] == 3
@@ -31,19 +32,21 @@ def test_a_dataset_by_warp(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     assert not verify(made).problems
 
     # What made it is in the header and beside every episode; the config's digest is that of the config.
-    assert generate(ordinary) == 0
+    config, warp = embedded_config(), EngineConfig("warp", "cpu")
+    generate(config, ordinary, episodes=3, workers=1)
     by_warp, by_cpu = Dataset.open(made), Dataset.open(ordinary)
     assert by_warp.header.versions["warp_device"] == "cpu"
     assert set(by_warp.header.versions) - set(by_cpu.header.versions) == {"mujoco_warp", "warp", "warp_device"}
+    assert by_warp.attempts()["version/warp_device"].to_pylist() == ["cpu"] * 3
     assert by_warp.header.config_digest == by_cpu.header.config_digest
 
     # Neither engine continues what the other has begun, and nothing is touched by the attempt.
     digest = by_warp.digest()
     assert digest != by_cpu.digest()
-    capfd.readouterr()
-    assert generate(made, "--episodes", "5") == 1
-    assert "mujoco_warp" in capfd.readouterr().err
-    assert generate(ordinary, "--episodes", "5", "--backend", "warp", "--device", "cpu") == 1
+    with pytest.raises(DatasetError, match="mujoco_warp"):
+        generate(config, made, episodes=5, workers=1)
+    with pytest.raises(DatasetError, match="mujoco_warp"):
+        generate(config, ordinary, episodes=5, workers=1, engine=warp)
     assert Dataset.open(made).digest() == digest
 
 
