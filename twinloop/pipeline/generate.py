@@ -15,10 +15,14 @@ from twinloop.observe.pictures import picture_features
 from twinloop.pipeline.config import MOST_EPISODES, RunConfig
 from twinloop.pipeline.produce import Job, produce, twin_of
 from twinloop.pipeline.versions import versions
+from twinloop.simulate.engine import EngineConfig, refuse_unsupported
 
 SLOTS_PER_WORKER = 256
 """Simulations a worker keeps in flight at most. Beyond this a CPU core steps no faster, the first shard only
 comes later and memory grows; the data is the same at any number."""
+
+WORLDS = 4096
+"""Simulations in flight on a device at most: on a GPU it is their number that makes it fast."""
 
 RUNS = "runs.jsonl"
 
@@ -61,18 +65,21 @@ def generate(
     episodes: int | None = None,
     workers: int | None = None,
     keep_rejected: bool = False,
+    engine: EngineConfig = EngineConfig(),  # noqa: B008
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Generated:
     """Simulate, curate and write `episodes` (default: the config's total) into `out`, or continue there.
 
     Killed at any moment and called again, it goes on from the last committed shard, and the finished dataset
-    is the one an undisturbed run would have made, whatever the number of workers.
+    is the one an undisturbed run would have made, whatever the number of workers. Another engine than that which
+    began is refused: it would not make the same data.
     """
     total = config.rollout.episodes if episodes is None else episodes
     if not 1 <= total <= MOST_EPISODES:
         raise UsageError(f"episodes: {total} was given; a number from 1 to {MOST_EPISODES:,} was expected")
-    workers = workers or os.cpu_count() or 1
-    with DatasetWriter.open(out, header_of(config, out.name, total, keep_rejected), config.to_yaml()) as writer:
+    workers = workers or default_workers(engine)
+    header = header_of(config, out.name, total, keep_rejected, engine=engine)
+    with DatasetWriter.open(out, header, config.to_yaml()) as writer:
         missing = writer.missing()
         workers = max(1, min(workers, len(missing)))
         clock = _Clock(writer, total)
@@ -82,7 +89,8 @@ def generate(
             folder=str(Path.cwd()),
             keep_rejected=keep_rejected,
             scratch=str(writer.scratch("")),
-            width=width_of(config, workers),
+            width=width_of(config, workers, engine=engine, episodes=sum(stop - first for first, stop in missing)),
+            engine=engine,
         )
         for _, draft in run_local(produce, job, missing, workers=workers):
             writer.commit(draft)
@@ -92,14 +100,36 @@ def generate(
         return Generated(out, digest, clock.progress(), workers)
 
 
-def width_of(config: RunConfig, workers: int) -> int:
-    """Simulations in flight in each worker. One that films has a shard in hand at a time, and no use for more slots."""
-    most = min(SLOTS_PER_WORKER, config.dataset.shard_episodes) if config.cameras else SLOTS_PER_WORKER
+def default_workers(engine: EngineConfig) -> int:
+    """A process a core; but one a device, which steps all its simulations at once anyway."""
+    return 1 if engine.backend == "warp" else os.cpu_count() or 1
+
+
+def width_of(
+    config: RunConfig,
+    workers: int,
+    *,
+    engine: EngineConfig = EngineConfig(),  # noqa: B008
+    episodes: int = MOST_EPISODES,
+) -> int:
+    """Simulations in flight in each worker. One that films has a shard in hand at a time, and no use for more slots.
+    On a device an empty slot costs as much as a full one: no more than there are `episodes` to simulate."""
+    most = SLOTS_PER_WORKER if engine.backend == "cpu" else min(WORLDS, -(-episodes // workers))
+    if config.cameras:
+        most = min(most, config.dataset.shard_episodes)
     return max(1, min(most, -(-config.rollout.parallel_envs // workers)))
 
 
-def header_of(config: RunConfig, name: str, episodes: int, keep_rejected: bool) -> Header:
+def header_of(
+    config: RunConfig,
+    name: str,
+    episodes: int,
+    keep_rejected: bool,
+    *,
+    engine: EngineConfig = EngineConfig(),  # noqa: B008
+) -> Header:
     twin = twin_of(config)
+    refuse_unsupported(engine, twin, config.randomization)
     features = features_of(twin, config.observe) + picture_features(config.cameras, twin)
     return Header(
         name=name,
@@ -113,7 +143,7 @@ def header_of(config: RunConfig, name: str, episodes: int, keep_rejected: bool) 
         shard_episodes=config.dataset.shard_episodes,
         episodes=episodes,
         keep_rejected=keep_rejected,
-        versions=versions(features, films=bool(config.cameras)),
+        versions=versions(features, films=bool(config.cameras), engine=engine),
     )
 
 
