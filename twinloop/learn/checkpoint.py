@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from twinloop.durable import FileDigest, replace_file, storage_errors
+from twinloop.durable import FileDigest, digest_file, replace_file, storage_errors
 from twinloop.errors import CheckpointError, nearest
 from twinloop.learn.card import CARD, Card, read_card
 from twinloop.learn.policies import POLICIES
@@ -39,7 +39,7 @@ def load(path: Path) -> Checkpoint:
         claimed = build(path / CARD, card).state_dict()
     tensors, _ = read_tensors(file, claimed)
     with storage_errors(file):
-        found = hashlib.sha256(file.read_bytes()).hexdigest()
+        found = digest_file(file).sha256
     if found != card.weights.sha256:
         raise CheckpointError(f"{file}: is not the one its card describes (sha256 {found[:12]}...)")
     policy = build(path / CARD, card)
