@@ -156,7 +156,9 @@ class DatasetWriter:
         names = {entry.name for entry in kept}
         for folder in shards.iterdir():
             if folder.name not in names:
-                shutil.rmtree(folder) if folder.is_dir() else folder.unlink()
+                gone = self.path / SCRATCH / f"{folder.name}.gone"
+                os.rename(folder, gone)  # in one step: half of a folder would be half of a shard
+                shutil.rmtree(gone, ignore_errors=True)
         sync_folder(shards)
         self._committed = {(entry.first, entry.stop): entry for entry in kept}
 

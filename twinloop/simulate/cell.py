@@ -106,6 +106,10 @@ class Cell:
         if twin.forms is not None:
             self.object_yaw_symmetry_rad[ids] = twin.forms.yaw_symmetry_rad[form_of(values["object_shape"])]
         self.failed[ids] = False
+        if "body_mass" in self._fields:
+            # The engine takes any mass while it runs, and divides by it.
+            massless = ~(self["body_mass"][ids] > mujoco.mjMINVAL) & (twin.model.body_mass > mujoco.mjMINVAL)
+            self.failed[ids] = massless.any(axis=1)
         if not RECOMPUTED.isdisjoint(self._fields):
             self._call(self.batch.set_const, ids)
         self._call(self.batch.forward, ids)
