@@ -1,5 +1,5 @@
-"""Promise: a disk that fills up stops a run cleanly, with a word on the room that is needed; what was committed verifies,
-and with more room the same command finishes."""
+"""Promise: a disk that fills up stops a run cleanly, with a word on the room that is needed; what was committed
+verifies, and with more room the same command finishes."""
 
 import os
 import subprocess
