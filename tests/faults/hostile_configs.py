@@ -33,7 +33,9 @@ TEXTS = {
     "half a character": 'scene: {robot: "\\ud800"}\n',
     "a merge key": "<<: {scene: {robot: franka_panda}}\nx: 1\n",
     "a milliard of simulations": "rollout: {parallel_envs: 1000000000}\n",
-    "cameras of a milliard of pixels": "cameras: {c: {position_m: [1, 0, 1], look_at_m: [0, 0, 0], width: 32768, height: 32768}}\n",
+    "cameras of a milliard of pixels": (
+        "cameras: {c: {position_m: [1, 0, 1], look_at_m: [0, 0, 0], width: 32768, height: 32768}}\n"
+    ),
     "a model without an end": ROBOT.format(path="/dev/zero"),
     "a model that is a folder": ROBOT.format(path="."),
     "a model by a very long name": ROBOT.format(path="a/" * 1500 + "b.xml"),
