@@ -15,6 +15,9 @@ from twinloop.learn.card import read_card
 from twinloop.learn.checkpoint import build, save
 from twinloop.observe.recording import Feature
 
+Harm = Callable[[Path], object]
+"""What is done to the folder of a checkpoint."""
+
 SETTINGS = {"horizon": 4, "executed": 2, "width": 16, "depth": 1}
 
 
@@ -42,21 +45,21 @@ def framed(header: object, data: bytes = b"") -> bytes:
     return struct.pack("<Q", len(text)) + text + data
 
 
-def content(data: bytes) -> Callable[[Path], None]:
-    return lambda folder: numbers(folder).write_bytes(data) and None
+def content(data: bytes) -> Harm:
+    return lambda folder: numbers(folder).write_bytes(data)
 
 
-def card(**changes) -> Callable[[Path], None]:
+def card(**changes) -> Harm:
     """A card whose digest is right, as somebody who wants to be believed would write it."""
     return lambda folder: replace(read_card(folder), **changes).write(folder)
 
 
-def settings(**changes) -> Callable[[Path], None]:
+def settings(**changes) -> Harm:
     return card(settings={**SETTINGS, **changes})
 
 
-def text(data: bytes) -> Callable[[Path], None]:
-    return lambda folder: (folder / "card.json").write_bytes(data) and None
+def text(data: bytes) -> Harm:
+    return lambda folder: (folder / "card.json").write_bytes(data)
 
 
 def zipped(folder: Path) -> None:
@@ -98,7 +101,7 @@ def wide(size: int) -> Feature:
     return Feature("action", "float32", (size,), JOINTS, "rad")
 
 
-HOSTILE: dict[str, Callable[[Path], None]] = {
+HOSTILE: dict[str, Harm] = {
     "a pickle": content(pickle.dumps(Touch())),
     "a zip of torch": zipped,
     "nothing": content(b""),

@@ -114,11 +114,11 @@ def test_a_registry_whose_disk_fails_at_any_call(tmp_path: Path):
         shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(tmp_path / "start", place)
         told = None
-        try:
-            with failing_at(count, rng.choice(ERRORS)) as happened:
+        with failing_at(count, rng.choice(ERRORS)) as happened:
+            try:
                 promote(place, folder)
-        except StorageError as error:
-            told = error
+            except StorageError as error:
+                told = error
         if not happened():
             break
         found = Registry.open(place)

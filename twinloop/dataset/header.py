@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from twinloop.durable import read_bounded
 from twinloop.errors import CorruptError, DatasetError, nearest
@@ -108,7 +108,8 @@ class Header:
     def from_json(cls, values: object, *, where: str) -> "Header":
         if not isinstance(values, dict):
             raise DatasetError(f"{where}: holds a {type(values).__name__}, a mapping was expected")
-        values = {"cuts": (), "config_sha256": "", **values}
+        defaults: dict[str, Any] = {"cuts": (), "config_sha256": ""}
+        values = {**defaults, **values}
         if values.get("format_version") != FORMAT_VERSION:
             given = values.get("format_version")
             valid = f"this twinloop reads version {FORMAT_VERSION}"
