@@ -158,7 +158,7 @@ class DatasetWriter:
             if folder.name not in names:
                 gone = self.path / SCRATCH / f"{folder.name}.gone"
                 os.rename(folder, gone)  # in one step: half of a folder would be half of a shard
-                shutil.rmtree(gone, ignore_errors=True)
+                shutil.rmtree(gone)
         sync_folder(shards)
         self._committed = {(entry.first, entry.stop): entry for entry in kept}
 
