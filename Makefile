@@ -1,6 +1,6 @@
 # The habits of this project. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup opengl run test check format type lint bench docs pictures clean
+.PHONY: help setup opengl run test faults check format type lint bench docs pictures clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -44,6 +44,9 @@ run: $(BASE) ## generate 500 episodes of the embedded pick-and-place cell
 
 test: check ## lint, types and the whole test suite
 	$(BIN)/python -m pytest
+
+faults: setup ## every promise under its fault, as often as promised (about half an hour; as root also a full disk)
+	TWINLOOP_FAULTS=full $(BIN)/python -m pytest tests/faults -s -o faulthandler_timeout=7200
 
 check: lint type ## lint and types
 

@@ -3,12 +3,15 @@
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from twinloop.dataset import DatasetWriter, Header
-from twinloop.errors import UsageError
+from twinloop.dataset import Dataset, DatasetWriter, Header
+from twinloop.dataset.layout import HEADER
+from twinloop.durable import storage_errors
+from twinloop.errors import FullDiskError, UsageError
 from twinloop.fleet.local import run_local
 from twinloop.observe.features import features_of
 from twinloop.observe.pictures import picture_features
@@ -79,7 +82,8 @@ def generate(
         raise UsageError(f"episodes: {total} was given; a number from 1 to {MOST_EPISODES:,} was expected")
     workers = workers or default_workers(engine)
     header = header_of(config, out.name, total, keep_rejected, engine=engine)
-    with DatasetWriter.open(out, header, config.to_yaml()) as writer:
+    # What is there is read before it is continued: that takes a hundredth of the time that making it took.
+    with _room_told(out, header), DatasetWriter.open(out, header, config.to_yaml(), verify=True) as writer:
         missing = writer.missing()
         workers = max(1, min(workers, len(missing)))
         clock = _Clock(writer, total)
@@ -118,6 +122,30 @@ def width_of(
     if config.cameras:
         most = min(most, config.dataset.shard_episodes)
     return max(1, min(most, -(-config.rollout.parallel_envs // workers)))
+
+
+@contextmanager
+def _room_told(out: Path, header: Header) -> Iterator[None]:
+    """Where the disk is full, say what the rest will take, not only what did not fit just now."""
+    try:
+        yield
+    except FullDiskError as error:
+        entries = Dataset.open(out).entries if (out / HEADER).exists() else ()
+        done = sum(entry.stop - entry.first for entry in entries)
+        there = sum(entry.size_bytes for entry in entries)
+        each = there / done if done else _bytes_per_episode(header)
+        # Every shard, and the same again as the export.
+        more = 2 * each * header.episodes - there
+        told = f"{header.episodes - done:,} of {header.episodes:,} episodes are missing"
+        raise FullDiskError(f"{error}; {told}, in all about {more / 1e6:,.1f} MB more are needed") from None
+
+
+def _bytes_per_episode(header: Header) -> float:
+    """Before there is any to measure: 20 s of its numbers, and a bit a pixel."""
+    sizes = {"float32": 4, "float64": 8, "int64": 8, "bool": 1}
+    numbers = sum(sizes.get(feature.dtype, 8) * feature.shape[0] for feature in header.columns)
+    pixels = sum(feature.shape[0] * feature.shape[1] for feature in header.pictures)
+    return 20 * header.fps * (numbers + pixels / 8)
 
 
 def header_of(
@@ -191,5 +219,5 @@ class _Clock:
             "workers": workers,
             "timeline": self._timeline,
         }
-        with (out / RUNS).open("a", encoding="utf-8") as log:
+        with storage_errors(out), (out / RUNS).open("a", encoding="utf-8") as log:
             log.write(json.dumps(line) + "\n")

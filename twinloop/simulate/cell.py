@@ -57,7 +57,7 @@ class Cell:
         self._drawn: dict[str, np.ndarray] = {}
         self._history = _history_at_home(twin)
         self._bystander = twin.mocap(bystander.NAME) if "bystander" in twin.surroundings else None
-        self._to_be_moved = np.zeros(width, bool)
+        self._to_be_moved, self._massless = np.zeros(width, bool), np.zeros(width, bool)
         self._look()
 
     def __getitem__(self, field: str) -> np.ndarray:
@@ -75,7 +75,7 @@ class Cell:
     @property
     def failed(self) -> np.ndarray:
         """(width,) slots in which the engine has raised or warned."""
-        return self.engine.failed()
+        return self.engine.failed() | self._massless
 
     def admit(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
         """Begin episodes `rows` of `draws` in slots `ids`."""
@@ -120,6 +120,11 @@ class Cell:
         self.object_half_height_m[ids] = half_extents_m(twin.object, values)[:, 2]
         if twin.forms is not None:
             self.object_yaw_symmetry_rad[ids] = twin.forms.yaw_symmetry_rad[form_of(values["object_shape"])]
+        self._massless[ids] = False
+        if "body_mass" in self._fields:
+            # The engine takes any mass while it runs, and divides by it.
+            massless = ~(self["body_mass"][ids] > mujoco.mjMINVAL) & (twin.model.body_mass > mujoco.mjMINVAL)
+            self._massless[ids] = massless.any(axis=1)
         if not RECOMPUTED.isdisjoint(self._fields):
             self.engine.set_const(ids)
         self.engine.forward(ids)
