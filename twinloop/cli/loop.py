@@ -82,7 +82,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         robot=args.robot, strategy=args.strategy, rounds=args.rounds, target=args.target, budget=args.budget,
         trials=args.trials, episodes=args.episodes, steps=args.steps, policy=args.policy,
         inputs=tuple(each.strip() for each in args.inputs.split(",") if each.strip()),
-        demonstrator=args.demonstrator, gated=not args.ungated, judged=args.judged, worlds=args.worlds, imagined=args.imagined,
+        demonstrator=args.demonstrator, gated=not args.ungated, judged=args.judged,
+        worlds=args.worlds, imagined=args.imagined,
         seed=args.seed or 1, workers=args.workers,
     )  # fmt: skip
     out = args.out or Path("loops") / name
