@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from twinloop.calibrate.bench import load_bench, logs_of
+from twinloop.calibrate.check import playable
 from twinloop.calibrate.patch import load_patch, refuse_strangers
 from twinloop.calibrate.posterior import replay_with_band
 from twinloop.calibrate.replay import Replay, replay
@@ -38,17 +39,20 @@ def add_logs(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     bench = load_bench(args.twin)
-    logs = [log for log in logs_of(bench, args.logs) if len(log) > 1]
+    checked = playable(bench, logs_of(bench, args.logs))
+    for finding in checked.findings:
+        console.print(f"left out: {finding}", markup=False)
     patch = None if args.patch is None or args.without_patch else load_patch(args.patch)
     if patch is None:
-        found = replay(bench, logs, threads=args.threads)
+        found = replay(bench, checked.logs, threads=args.threads)
     else:
         refuse_strangers(patch, bench)
-        found = replay_with_band(bench, logs, patch, threads=args.threads)
+        found = replay_with_band(bench, checked.logs, patch, threads=args.threads)
     page = write_replay_page(found, args.out) if args.out is not None else None
     _summarise(console, found, page)
     return {
         **found.to_json(),
+        "left_out": [{"where": finding.where, "said": finding.said} for finding in checked.findings],
         "patch": str(args.patch) if patch is not None else None,
         "page": str(page) if page is not None else None,
     }
