@@ -8,6 +8,7 @@ from twinloop.calibrate.logs.arrays import read_array_logs
 from twinloop.calibrate.logs.json_rows import read_json_log
 from twinloop.calibrate.logs.lerobot import read_lerobot_logs
 from twinloop.calibrate.logs.log import Log
+from twinloop.calibrate.logs.own import is_own, read_own_logs
 from twinloop.errors import DatasetError, nearest
 
 __all__ = ["FORMATS", "Log", "read_logs"]
@@ -19,6 +20,8 @@ def read_logs(path: Path, *, format: str, files: str, rows: str, time: str, rate
     """Every log of a folder and the folders in it (or the one file that is named), in the order of their names."""
     if not path.exists():
         raise DatasetError(f"{path}: no such file or folder of logs")
+    if format == "lerobot" and is_own(path):
+        return read_own_logs(path)
     if format == "lerobot":
         return _told_apart(read_lerobot_logs(path, rate_hz=rate_hz))
     found = [path] if path.is_file() else sorted(file for file in path.rglob(files) if file.is_file())

@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from twinloop.calibrate.logs.log import Log
+from twinloop.calibrate.people import INFO, ask_people
 from twinloop.durable import digest_file, read_bounded
 from twinloop.errors import DatasetError
 
 MOST_BYTES = 16 * 1024 * 1024
-INFO = Path("meta") / "info.json"
 EPISODE, TIME = "episode_index", "timestamp"
 
 
@@ -26,6 +26,7 @@ def read_lerobot_logs(path: Path, *, rate_hz: float) -> list[tuple[Path, Log]]:
     """(dataset, log) of the dataset at `path`, of those in it, or of one Parquet file; `rate_hz` holds where nothing
     says how many frames a second there are."""
     if path.is_file():
+        ask_people(path)
         return _of_files([path], *_facts(_root_of(path), rate_hz))
     roots = [path] if (path / INFO).is_file() else sorted(info.parents[1] for info in path.rglob(str(INFO)))
     logs: list[tuple[Path, Log]] = []
@@ -33,6 +34,7 @@ def read_lerobot_logs(path: Path, *, rate_hz: float) -> list[tuple[Path, Log]]:
         files = sorted((root / "data").rglob("*.parquet"))
         if not files:
             raise DatasetError(f"{root}: a LeRobot dataset without any Parquet file under data/")
+        ask_people(root)
         logs += [(root, log) for _, log in _of_files(files, *_facts(root, rate_hz))]
     if not roots:
         files = sorted(file for file in path.rglob("*.parquet") if "meta" not in file.parts)
@@ -40,6 +42,7 @@ def read_lerobot_logs(path: Path, *, rate_hz: float) -> list[tuple[Path, Log]]:
             raise DatasetError(
                 f"{path}: no {INFO} and no Parquet file; the bench file says these logs are a LeRobot dataset"
             )
+        ask_people(files[0])
         logs = _of_files(files, *_facts(_root_of(files[0]), rate_hz))
     return logs
 
