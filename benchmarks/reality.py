@@ -160,9 +160,9 @@ def show(results: dict[str, Any]) -> None:
 
     if "cube" in results:
         part = results["cube"]
-        for name, unit in (("width_percent", "place, % of width"), ("degrees", "turn, degrees")):
-            covered = f"{100 * part['coverage']['place']:.1f} %" if name == "width_percent" else ""
-            print(f"cube {unit:29}{part[name]:10.2f}{part['to_reach'][name]:10.1f}   {covered}")
+        for name, unit, of in (("width_percent", "place, % of width", "place"), ("degrees", "turn, degrees", "turn")):
+            covered = 100 * part["coverage"][of]
+            print(f"cube {unit:29}{part[name]:10.2f}{part['to_reach'][name]:10.1f}   {covered:.1f} %")
             print(f"     {'engine defaults':29}{part['engine_defaults'][name]:10.2f}")
     for each in results.get("depth", {}).get("by_distance", []):
         label = f"{each['near_m']:.1f} to {each['far_m']:.1f} m, mm"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from twinloop.calibrate.bench import Bench
+from twinloop.calibrate.bench import Bench, Channel
 from twinloop.calibrate.identify import noise_floors
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.objective import Objective, robust_weight
@@ -144,6 +144,17 @@ def swing_factor(swing: float, typical: float | None) -> float:
     return 1.0 if typical is None else float(np.clip(swing / typical, 0.25, 4.0))
 
 
+def reach_of(channel: Channel, rows: np.ndarray) -> np.ndarray:
+    """(frames, elements) how far the draws rows[1:] are from the best, rows[0], nine times out of ten: in the log's unit,
+    of a turn in degrees about each axis."""
+    width = 3 if channel.of == "turn" else rows.shape[-1]
+    if len(rows) < 2:
+        return np.zeros((rows.shape[1], width))
+    if channel.of == "turn":
+        return TAIL * np.sqrt(np.mean(difference(channel, rows[1:], rows[0]) ** 2, axis=0))
+    return TAIL * (rows[1:] / channel.scale).std(axis=0)
+
+
 def replay_with_band(bench: Bench, logs: Sequence[Log], patch: TwinPatch, *, threads: int = 2) -> Replay:
     """A replay at the patch's values, with the 90 % band of what the twin then expects to be measured.
 
@@ -160,19 +171,21 @@ def replay_with_band(bench: Bench, logs: Sequence[Log], patch: TwinPatch, *, thr
     found = held_against(plant, simulated, patch.values)
     coverage, traces = {}, list(found.traces)
     for channel in bench.compared:
-        if channel.name not in patch.spread or channel.of == "turn":
+        if channel.name not in patch.spread:
             continue
         low, high = patch.spread[channel.name]
         inside = []
         for place, track in enumerate(plant.tracks):
             rows = simulated[channel.name][:, place, : track.frames]
-            drawn = TAIL * (rows[1:] / channel.scale).std(axis=0) if len(rows) > 1 else np.zeros_like(rows[0])
-            centre = (rows[0] - channel.offset) / channel.scale
+            drawn = reach_of(channel, rows)
             far = swing_factor(swing_of(channel, rows[0]), patch.swing.get(channel.name))
             below, above = np.hypot(far * low, drawn), np.hypot(far * high, drawn)
             off = -difference(channel, rows[0], track.measured[channel.name])
             known = np.isfinite(off).all(axis=-1)
             inside.append(((off >= -below) & (off <= above))[known])
+            if channel.of == "turn":
+                continue  # a band about a quaternion has no lower and upper end
+            centre = (rows[0] - channel.offset) / channel.scale
             traces[place] = replace(
                 traces[place],
                 low={**traces[place].low, channel.name: centre - below},
