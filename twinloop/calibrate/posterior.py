@@ -48,7 +48,7 @@ def posterior_of(objective: Objective, optimum: Optimum) -> Posterior:
     curve = (slope * weight[:, None]).T @ slope
     # Variance of a residual, and how many neighbours say the same.
     variance = float(np.mean(weight * optimum.residual**2)) or 1.0
-    memory = _memory(objective, optimum.residual)
+    memory = memory_of(objective, optimum.residual)
     fisher = curve / (variance * memory)
     many = len(objective.names)
     prior = PRIOR * np.eye(many)
@@ -98,7 +98,7 @@ def _shaken(objective: Objective, optimum: Optimum) -> np.ndarray:
     return shaken.residuals(optimum.place)[0] - optimum.residual
 
 
-def _memory(objective: Objective, residual: np.ndarray) -> float:
+def memory_of(objective: Objective, residual: np.ndarray) -> float:
     """How many residuals in a row say the same: the integrated autocorrelation time, the mean over logs."""
     times = []
     for log in range(len(objective.plant.tracks)):
@@ -132,21 +132,48 @@ def samples_of(objective: Objective, posterior: Posterior, *, seed: int) -> dict
     return {name: tuple(map(float, values[:, k])) for k, name in enumerate(posterior.names)}
 
 
-def left_over(residual: np.ndarray) -> tuple[float, float]:
-    """Where 90 % of what the twin misses lies, in the log's unit. To either side alike: which way it errs in logs
-    that were left out says little of the next ones."""
-    most = float(np.quantile(np.abs(residual), 0.9))
-    return -most, most
+@dataclass(frozen=True)
+class Left:
+    """What a twin missed of one log that it had not seen: (frames, elements) by how much, how far the log swings, as
+    `swing_factor` tells, and how far the posterior's draws are apart."""
+
+    off: np.ndarray
+    far: float
+    drawn: np.ndarray
+
+
+@dataclass(frozen=True)
+class Band:
+    """Half the width of a band: the root of (left · swing factor)² + (drawn · reach of the draws)²."""
+
+    left: float
+    drawn: float
+
+
+def band_of(missed: Sequence[Left], *, wider: float = 1.0) -> Band:
+    """The band that holds 90 % of what was missed. To either side alike: which way a twin errs in logs that were left
+    out says little of the next ones. What was missed says how wide it is, the draws only where it is wider: were they
+    all of it, a posterior that is too sure or not sure enough would be believed."""
+    off = np.concatenate([np.abs(each.off).ravel() for each in missed])
+    far = np.concatenate([np.full(each.off.size, each.far) for each in missed])
+    drawn = np.concatenate([each.drawn.ravel() for each in missed])
+    known = np.isfinite(off)
+    off, far, drawn = off[known], far[known], drawn[known]
+    if not len(off):
+        return Band(0.0, 1.0)
+    left = float(np.quantile(off / far, 0.9))
+    share = float(np.quantile(off / np.maximum(np.hypot(left * far, drawn), 1e-12), 0.9)) * wider
+    return Band(left * share, share)
 
 
 def swing_factor(swing: float, typical: float | None) -> float:
-    """What a twin misses grows with how far things move; by a factor of four at most, either way."""
-    return 1.0 if typical is None else float(np.clip(swing / typical, 0.25, 4.0))
+    """What a twin misses grows with how far things move, but less: with the root of it, by a factor of two at most."""
+    return 1.0 if typical is None else float(np.clip(np.sqrt(swing / typical), 0.5, 2.0))
 
 
 def reach_of(channel: Channel, rows: np.ndarray) -> np.ndarray:
-    """(frames, elements) how far the draws rows[1:] are from the best, rows[0], nine times out of ten: in the log's unit,
-    of a turn in degrees about each axis."""
+    """(frames, elements) how far nine of ten draws, rows[1:], are from the best, rows[0]: in the log's unit, of a turn
+    in degrees about each axis."""
     width = 3 if channel.of == "turn" else rows.shape[-1]
     if len(rows) < 2:
         return np.zeros((rows.shape[1], width))
@@ -177,7 +204,7 @@ def replay_with_band(bench: Bench, logs: Sequence[Log], patch: TwinPatch, *, thr
         inside = []
         for place, track in enumerate(plant.tracks):
             rows = simulated[channel.name][:, place, : track.frames]
-            drawn = reach_of(channel, rows)
+            drawn = patch.drawn.get(channel.name, 1.0) * reach_of(channel, rows)
             far = swing_factor(swing_of(channel, rows[0]), patch.swing.get(channel.name))
             below, above = np.hypot(far * low, drawn), np.hypot(far * high, drawn)
             off = -difference(channel, rows[0], track.measured[channel.name])
