@@ -41,7 +41,7 @@ STARTS = 2
 ROUNDS = 24
 WALKS, WALK_ROUNDS = 3, 8
 FOLDS = 3
-FOLD_ROUNDS = 3
+FOLD_ROUNDS = 8
 ALONE = 2.0
 
 Told = Callable[[str, int, int], None]
