@@ -243,6 +243,10 @@ def _of_speeds(bench: Bench, tracks: list[Track]) -> list[Finding]:
             rows = track.measured[partner.name][:, 0]
             made.append((rows[4:] - rows[:-4]) * bench.logs.rate_hz / 4)
             told.append(track.measured[speed.name][2:-2, 0])
+        if not any(np.isfinite(rows).any() for rows in told):
+            said = "is not logged: recordings begin at rest"
+            found.append(Finding("warning", "speed", speed.name, said))
+            continue
         slope, likeness, _ = _fit_line(np.concatenate(made), np.concatenate(told))
         if abs(likeness) < 0.5:
             found.append(Finding("warning", "speed", speed.name, f"is not the derivative of {partner.name}"))

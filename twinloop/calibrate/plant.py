@@ -74,6 +74,9 @@ def track_of(bench: Bench, log: Log) -> Track:
 
     measured = {}
     for channel in bench.measured:
+        if not channel.compared and channel.column not in log.columns:
+            measured[channel.name] = np.full((len(grid), len(channel.elements)), np.nan)  # then it begins at rest
+            continue
         values = of_model(channel)
         whole = np.asarray(np.isfinite(values).all(axis=1))
         on_grid = np.full((len(grid), values.shape[1]), np.nan)

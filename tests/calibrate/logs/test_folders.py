@@ -11,9 +11,10 @@ import pytest
 
 from tests.calibrate.made import command, write_json, xl330
 from tests.dataset.people.peopled import ADA, consent_of, peopled
-from twinloop.calibrate.check import playable
+from twinloop.calibrate.check import check, playable
 from twinloop.calibrate.logs import read_logs
 from twinloop.calibrate.people import ask_people
+from twinloop.calibrate.replay import replay
 from twinloop.diagnose.compare import compare_datasets
 from twinloop.errors import ConsentError, DatasetError
 
@@ -140,3 +141,12 @@ def test_people_who_did_not_agree_are_not_looked_at(tmp_path: Path):
     for path in (tmp_path / "not", next((tmp_path / "not" / "data").rglob("*.parquet"))):
         with pytest.raises(ConsentError, match="not: analyse"):
             read(path)
+
+
+def test_a_speed_that_nobody_logged_is_rest():
+    bench = xl330()
+    log, without = command(0, 200), command(0, 200)
+    del without.columns["speed"]
+    found = [replay(bench, [each], threads=1).errors["position"].mae for each in (log, without)]
+    assert found[0] == found[1]
+    assert "not logged" in " ".join(map(str, check(bench, [without]).findings))
