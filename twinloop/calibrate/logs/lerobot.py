@@ -110,7 +110,8 @@ def _matrix(column: pa.ChunkedArray) -> np.ndarray:
     whole = column.combine_chunks()
     if pa.types.is_floating(whole.type) or pa.types.is_integer(whole.type):
         return np.asarray(whole.to_numpy(zero_copy_only=False), float)[:, None]
-    width = pc.max(pc.list_value_length(whole)).as_py() or 0
+    lengths = pc.call_function("list_value_length", [whole])
+    width = int(np.max(lengths.drop_null().to_numpy(zero_copy_only=False), initial=0))
     flat = np.asarray(whole.flatten().to_numpy(zero_copy_only=False), float)
     if not whole.null_count and len(flat) == len(whole) * width:
         return flat.reshape(len(whole), width)
