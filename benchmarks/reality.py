@@ -190,7 +190,7 @@ def main() -> None:
     for name in args.only:
         print(f"{name} ...", flush=True)
         results[name] = PARTS[name](args.data, args.threads)
-    args.out.write_text(json.dumps(results, indent=1) + "\n")
+        args.out.write_text(json.dumps(results, indent=1) + "\n")
     show(results)
 
 

@@ -11,7 +11,6 @@ from twinloop.dataset import Dataset
 from twinloop.twin.robots import robots
 from twinloop.twin.robots.so101 import LINKS, SO101, radians_per_unit
 
-
 EXAMPLE = Path(__file__).parents[2] / "examples" / "so101_pick_and_place.yaml"
 
 

@@ -37,7 +37,8 @@ class Robot:
     `build` returns a fresh spec whose root is the robot's mount. Joint, actuator, site and body names are
     those inside that spec. `tool_site` is the frame between the finger tips: z points out of the hand, the
     fingers move along y. `mount_m` is where it stands: the things on the table lie about 0.5 m from the origin, so a
-    short arm stands nearer to them, on a plinth. Limits are the maker's, one per arm joint; no accelerations where the maker names none.
+    short arm stands nearer to them, on a plinth. Limits are the maker's, one per arm joint; no accelerations where
+    the maker names none.
     """
 
     name: str
