@@ -4,8 +4,8 @@
 
 DIR holds `so101_table_cleanup` (every fourth episode is set aside), `xl330_pendulum` (each gain is set aside in turn,
 and the twin fitted on the other two), `cube_tosses` (each third of them is set aside in turn) and `kinect_tabletops`
-(scans; the videos of `so101_table_cleanup` are the frames). Prints one line a channel: what was reached, and what it has
-to beat.
+(scans; the videos of `so101_table_cleanup` are the frames). Prints one line a channel: what was reached, and what it
+has to beat.
 """
 
 import argparse
