@@ -42,6 +42,7 @@ COMMANDS = {
     "rollback": "return to the previous production policy at once",
     "status": "what is live, since when, on what evidence",
     "monitor": "follow the live policy, and roll back when it drops",
+    "diagnose": "which of eight gaps costs a policy its success on a robot, and how much",
     "calibrate": "fit a twin to logs: values with intervals, and ranges, as a patch",
     "replay": "logged commands played in a twin, against what was measured",
     "parameters": "the table of everything a config may vary",
