@@ -8,7 +8,7 @@ import numpy as np
 from twinloop import __version__
 from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.check import Checked
-from twinloop.calibrate.fit import Fit, proposed_ranges
+from twinloop.calibrate.fit import ALONE, Fit, proposed_ranges
 from twinloop.calibrate.patch import Fitted, Provenance, TwinPatch, Unknown
 from twinloop.calibrate.population import Errors, Tried, evolve, loss, posterior
 from twinloop.calibrate.posterior import DRAWS, reach_of
@@ -124,7 +124,9 @@ def _spread(bench: Bench, errors: Errors, tried: Tried, drawn: np.ndarray) -> di
             rows = simulated[channel.name][:, place, : track.frames]
             off.append(-difference(channel, rows[fold], track.measured[channel.name]))
             reach.append(reach_of(channel, np.concatenate([rows[fold : fold + 1], rows[len(refits) :]])))
-        found[channel.name] = _holding(np.concatenate(off).ravel(), np.concatenate(reach).ravel())
+        low, high = _holding(np.concatenate(off).ravel(), np.concatenate(reach).ravel())
+        wider = ALONE if logs < 2 else 1.0
+        found[channel.name] = wider * low, wider * high
     return found
 
 

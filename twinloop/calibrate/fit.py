@@ -36,13 +36,14 @@ BUDGET_STEPS = 24_000
 """Physics steps that one parameter set may cost: of more logs than that, evenly spaced ones are fitted on, and the
 others show what is left."""
 LONGEST_S = 20.0
-COARSE_POINTS, COARSE_STEPS = 32, 6_000
+COARSE_POINTS, COARSE_STEPS = 32, 6_000  # on few logs, since every start is tried
 STARTS = 2
-ROUNDS = 24
+SCOUT_ROUNDS, ROUNDS = 8, 24
 WALKS, WALK_ROUNDS = 3, 8
 FOLDS = 3
 FOLD_ROUNDS = 8
 ALONE = 2.0
+"""What one log leaves over on its own fit is a poor witness of the next: its band is wider by this."""
 
 Told = Callable[[str, int, int], None]
 
@@ -75,8 +76,10 @@ def calibrate(
     _refuse_if_nothing(known, unknown)
     if len(known) < len(names):
         objective = Objective(bench, used, known, threads=threads)
-    found = _look_around(bench, used, known, seed=seed, threads=threads, told=told)
-    optimum = _descend(objective, [objective.start, *found], ROUNDS, told)
+    few, _ = divided(bench, used, COARSE_STEPS)
+    scout = Objective(bench, few, known, threads=threads)
+    found = coarse(scout, seed=seed, points=COARSE_POINTS, best=STARTS, told=_of(told, "looking around"))
+    optimum = _descend(objective, _lowest(scout, [scout.start, *found], told), ROUNDS, told)
     optimum, posterior = _settle(objective, optimum, told)
     lost = unidentified(objective, posterior.information)
     while lost:
@@ -86,7 +89,7 @@ def calibrate(
         known = [known[k] for k in stay]
         _refuse_if_nothing(known, unknown)
         objective = Objective(bench, used, known, threads=threads)
-        optimum = _descend(objective, [optimum.place[stay]], ROUNDS // 2, told)
+        optimum = _descend(objective, optimum.place[stay], ROUNDS // 2, told)
         # Walks are dear, and make nothing known that the slopes do not: first what they already say.
         lost = unidentified(objective, posterior_of(objective, optimum).information)
         if not lost:
@@ -115,31 +118,28 @@ def divided(bench: Bench, logs: Sequence[Log], steps: int) -> tuple[list[Log], l
     return used, [log for place, log in enumerate(logs) if place not in chosen]
 
 
-def _look_around(
-    bench: Bench, logs: list[Log], names: list[str], *, seed: int, threads: int, told: Told | None
-) -> list[np.ndarray]:
-    """The best of a coarse look over the whole box, on few logs."""
-    few, _ = divided(bench, logs, COARSE_STEPS)
-    objective = Objective(bench, few, names, threads=threads)
-    return coarse(objective, seed=seed, points=COARSE_POINTS, best=STARTS, told=_of(told, "looking around"))
-
-
-def _descend(objective: Objective, starts: list[np.ndarray], rounds: int, told: Told | None) -> Optimum:
-    """Downhill a little from every start, then all the way from where each block got lowest."""
-    objective.rescale(objective.raw(starts[0])[0])
-    objective.pull = LEAST_PULL
-    reached = [downhill(objective, start, rounds=rounds // 3, told=_of(told, "fitting")) for start in starts]
+def _lowest(scout: Objective, starts: list[np.ndarray], told: Told | None) -> np.ndarray:
+    """Downhill a little from every start, on few logs: where each block got lowest."""
+    scout.rescale(scout.raw(starts[0])[0])
+    reached = [downhill(scout, start, rounds=SCOUT_ROUNDS, told=_of(told, "scouting")) for start in starts]
     place = reached[0].place.copy()
-    for block in objective.blocks:
-        rows = objective.of_block(block)
+    for block in scout.blocks:
+        rows = scout.of_block(block)
         lowest = min(reached, key=lambda optimum: float(robust_cost(optimum.residual[rows])))
         place[block.knobs] = lowest.place[block.knobs]
-    # What counts as large is judged anew once the worst is mended, and what the logs weigh against the bench's own
-    # values: residuals that repeat their neighbours weigh less.
-    raw = objective.raw(place)[0]
+    return place
+
+
+def _descend(objective: Objective, place: np.ndarray, rounds: int, told: Told | None) -> Optimum:
+    """Downhill until the worst is mended; then what counts as large is judged anew, and what the logs weigh against the
+    bench's own values, since residuals that repeat their neighbours weigh less; and on from there."""
+    objective.rescale(objective.raw(place)[0])
+    objective.pull = LEAST_PULL
+    optimum = downhill(objective, place, rounds=rounds // 3, told=_of(told, "fitting"))
+    raw = optimum.residual * objective.scale[objective.channel_of]
     objective.rescale(raw)
     objective.pull = PRIOR * memory_of(objective, raw / objective.scale[objective.channel_of])
-    return downhill(objective, place, rounds=rounds - rounds // 3, told=_of(told, "fitting closely"))
+    return downhill(objective, optimum.place, rounds=rounds - rounds // 3, told=_of(told, "fitting closely"))
 
 
 def _settle(objective: Objective, optimum: Optimum, told: Told | None) -> tuple[Optimum, Posterior]:
@@ -200,7 +200,6 @@ def _band(
             look(Plant(bench, [used[k] for k in out], names, threads=threads), refit.place)
             if told is not None:
                 told("leaving logs out", number + 1, len(groups))
-    # What one log leaves over on its own fit is a poor witness of the next.
     wider = 1.0 if rest or len(used) > 1 else ALONE
     return {name: band_of(rows, wider=wider) for name, rows in left.items()}
 
