@@ -167,7 +167,7 @@ def _reality_told(results: dict[str, dict]) -> str:
     lines = list(_against(results))
     missed = [f"{of} ({what})" for of, what, reached, limit, _ in lines if reached > limit]
     outside = sum(not 0.85 <= share <= 0.95 for *_, share in lines)
-    told = f"Not reached: {', '.join(missed)}." if missed else "All are better than what they have to beat."
+    told = f"Not reached: {', '.join(missed)}." if missed else "These are better than what they have to beat."
     told += f" The band should hold 85 to 95 %; {outside} of {len(lines)} do not."
     if "cube" in results:
         engine = results["cube"]["engine_defaults"]

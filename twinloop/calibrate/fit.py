@@ -35,8 +35,10 @@ from twinloop.randomize.table import BY_NAME
 BUDGET_STEPS = 24_000
 """Physics steps that one parameter set may cost: of more logs than that, evenly spaced ones are fitted on, and the
 others show what is left."""
+DOFS_TWICE_AS_DEAR = 6
+"""An arm's step costs more than a pendulum's."""
 LONGEST_S = 20.0
-COARSE_POINTS, COARSE_STEPS = 32, 6_000  # on few logs, since every start is tried
+COARSE_POINTS, COARSE_STEPS = 32, 8_000  # on few logs, since every start is tried
 STARTS = 2
 SCOUT_ROUNDS, ROUNDS = 8, 24
 WALKS, WALK_ROUNDS = 3, 8
@@ -111,7 +113,8 @@ def _refuse_if_nothing(known: list[str], unknown: dict[str, Unknown]) -> None:
 def divided(bench: Bench, logs: Sequence[Log], steps: int) -> tuple[list[Log], list[Log]]:
     """Logs to fit on, cut to their first LONGEST_S, and the others. Evenly spaced, so that no kind is left out."""
     longest = int(LONGEST_S * bench.logs.rate_hz)
-    cost = [min(len(log), longest) * bench.substeps for log in logs]
+    dear = 1 + bench.model.nv / DOFS_TWICE_AS_DEAR
+    cost = [min(len(log), longest) * bench.substeps * dear for log in logs]
     many = max(1, min(len(logs), int(steps / max(np.mean(cost), 1))))
     chosen = set(np.unique(np.linspace(0, len(logs) - 1, many).astype(int)).tolist())
     used = [log.select(slice(0, longest)) for place, log in enumerate(logs) if place in chosen]
