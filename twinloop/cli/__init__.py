@@ -43,6 +43,8 @@ COMMANDS = {
     "status": "what is live, since when, on what evidence",
     "monitor": "follow the live policy, and roll back when it drops",
     "diagnose": "which of eight gaps costs a policy its success on a robot, and how much",
+    "plan": "a collection programme from a diagnosis, in order of gain per hour",
+    "loop": "all of it, round after round, until the robot succeeds",
     "calibrate": "fit a twin to logs: values with intervals, and ranges, as a patch",
     "replay": "logged commands played in a twin, against what was measured",
     "parameters": "the table of everything a config may vary",

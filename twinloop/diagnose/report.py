@@ -163,11 +163,16 @@ def _report(value: Mapping[str, Any]) -> GapReport:
     )  # fmt: skip
 
 
+def _wrong(value: Mapping[str, Any]) -> Wrong:
+    plain: dict[str, Any] = dict(value)
+    plain["interval"] = tuple(plain["interval"])
+    plain["trained"] = plain["trained"] and tuple(plain["trained"])
+    return Wrong(**plain)
+
+
 def _finding(value: Mapping[str, Any]) -> Finding:
-    plain = dict(value)
-    rows = tuple(
-        Wrong(**item | {"interval": tuple(item["interval"]), "trained": item["trained"] and tuple(item["trained"])})
-        for item in plain.pop("rows")
-    )
+    plain: dict[str, Any] = dict(value)
+    rows = tuple(_wrong(item) for item in plain.pop("rows"))
     evidence = tuple(Evidence(**item) for item in plain.pop("evidence"))
-    return Finding(**plain | {"interval": tuple(plain["interval"])}, rows=rows, evidence=evidence)
+    plain["interval"] = tuple(plain["interval"])
+    return Finding(**plain, rows=rows, evidence=evidence)

@@ -103,9 +103,8 @@ class _Scales:
         self.difference = (shown.values - usual.values)[self.known]
         noise = shown.variances + usual.variances + FLOORS**2
         self.noise = noise[self.known]
-        self.effects: dict[Gap, Effect] = {
-            gap: _effect(bank, gap, usual, self.known) for gap in GAPS if bank.by_gap[gap]
-        }
+        there: list[Gap] = [gap for gap in GAPS if bank.by_gap[gap]]
+        self.effects: dict[Gap, Effect] = {gap: _effect(bank, gap, usual, self.known) for gap in there}
 
     def weigh(self) -> Weighed:
         found = self._search()
