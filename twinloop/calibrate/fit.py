@@ -95,7 +95,7 @@ def calibrate(
         # Walks are dear, and make nothing known that the slopes do not: first what they already say.
         lost = unidentified(objective, posterior_of(objective, optimum).information)
         if not lost:
-            optimum, posterior = _settle(objective, optimum, told)
+            optimum, posterior = _settle(objective, optimum, told, walks=1)
             lost = unidentified(objective, posterior.information)
     samples = samples_of(objective, posterior, seed=seed)
     drawn = np.stack([samples[name] for name in known], axis=1)
@@ -145,14 +145,17 @@ def _descend(objective: Objective, place: np.ndarray, rounds: int, told: Told | 
     return downhill(objective, optimum.place, rounds=rounds - rounds // 3, told=_of(told, "fitting closely"))
 
 
-def _settle(objective: Objective, optimum: Optimum, told: Told | None) -> tuple[Optimum, Posterior]:
-    """How sure, with walks along every knob; where a walk meets a better place, the search goes on from there."""
+def _settle(
+    objective: Objective, optimum: Optimum, told: Told | None, *, walks: int = WALKS
+) -> tuple[Optimum, Posterior]:
+    """How sure, with walks along every knob; where a walk meets a better place, the search goes on from there, as long
+    as there are walks left."""
     turn = 1
     while True:
         posterior, better = profiled(objective, optimum, posterior_of(objective, optimum))
         if told is not None:
-            told("walking along the knobs", turn, WALKS)
-        if better is None or turn == WALKS:
+            told("walking along the knobs", turn, walks)
+        if better is None or turn == walks:
             return optimum, posterior
         lower = downhill(objective, better, rounds=WALK_ROUNDS)
         if lower.cost >= optimum.cost:

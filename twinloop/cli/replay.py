@@ -2,6 +2,7 @@
 what was measured: error per channel, over time, and with a patch the share of measurements in its 90 % band."""
 
 import argparse
+import os
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--patch", type=Path, metavar="FILE", help="what `twinloop calibrate` found")
     parser.add_argument("--without-patch", action="store_true", help="the twin as it was before the patch")
     parser.add_argument("--out", type=Path, metavar="PAGE", help="write a page with plots here (HTML)")
-    parser.add_argument("--threads", type=count(1, 256), default=2, metavar="N", help="of the physics (default 2)")
+    parser.add_argument(
+        "--threads", type=count(1, 256), default=min(16, os.cpu_count() or 1), metavar="N",
+        help="of the physics (default: one a core, up to 16)",
+    )  # fmt: skip
 
 
 def add_logs(parser: argparse.ArgumentParser) -> None:
