@@ -3,22 +3,29 @@
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from twinloop.dataset import DatasetWriter, Header
-from twinloop.errors import UsageError
+from twinloop.dataset import Dataset, DatasetWriter, Header
+from twinloop.dataset.layout import HEADER
+from twinloop.durable import storage_errors
+from twinloop.errors import FullDiskError, UsageError
 from twinloop.fleet.local import run_local
 from twinloop.observe.features import features_of
 from twinloop.observe.pictures import picture_features
 from twinloop.pipeline.config import MOST_EPISODES, RunConfig
 from twinloop.pipeline.produce import Job, produce, twin_of
 from twinloop.pipeline.versions import versions
+from twinloop.simulate.engine import EngineConfig, refuse_unsupported
 
 SLOTS_PER_WORKER = 256
 """Simulations a worker keeps in flight at most. Beyond this a CPU core steps no faster, the first shard only
 comes later and memory grows; the data is the same at any number."""
+
+WORLDS = 4096
+"""Simulations in flight on a device at most: on a GPU it is their number that makes it fast."""
 
 RUNS = "runs.jsonl"
 
@@ -61,18 +68,22 @@ def generate(
     episodes: int | None = None,
     workers: int | None = None,
     keep_rejected: bool = False,
+    engine: EngineConfig = EngineConfig(),  # noqa: B008
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Generated:
     """Simulate, curate and write `episodes` (default: the config's total) into `out`, or continue there.
 
     Killed at any moment and called again, it goes on from the last committed shard, and the finished dataset
-    is the one an undisturbed run would have made, whatever the number of workers.
+    is the one an undisturbed run would have made, whatever the number of workers. Another engine than that which
+    began is refused: it would not make the same data.
     """
     total = config.rollout.episodes if episodes is None else episodes
     if not 1 <= total <= MOST_EPISODES:
         raise UsageError(f"episodes: {total} was given; a number from 1 to {MOST_EPISODES:,} was expected")
-    workers = workers or os.cpu_count() or 1
-    with DatasetWriter.open(out, header_of(config, out.name, total, keep_rejected), config.to_yaml()) as writer:
+    workers = workers or default_workers(engine)
+    header = header_of(config, out.name, total, keep_rejected, engine=engine)
+    # What is there is read before it is continued: that takes a hundredth of the time that making it took.
+    with _room_told(out, header), DatasetWriter.open(out, header, config.to_yaml(), verify=True) as writer:
         missing = writer.missing()
         workers = max(1, min(workers, len(missing)))
         clock = _Clock(writer, total)
@@ -82,7 +93,8 @@ def generate(
             folder=str(Path.cwd()),
             keep_rejected=keep_rejected,
             scratch=str(writer.scratch("")),
-            width=width_of(config, workers),
+            width=width_of(config, workers, engine=engine, episodes=sum(stop - first for first, stop in missing)),
+            engine=engine,
         )
         for _, draft in run_local(produce, job, missing, workers=workers):
             writer.commit(draft)
@@ -92,14 +104,60 @@ def generate(
         return Generated(out, digest, clock.progress(), workers)
 
 
-def width_of(config: RunConfig, workers: int) -> int:
-    """Simulations in flight in each worker. One that films has a shard in hand at a time, and no use for more slots."""
-    most = min(SLOTS_PER_WORKER, config.dataset.shard_episodes) if config.cameras else SLOTS_PER_WORKER
+def default_workers(engine: EngineConfig) -> int:
+    """A process a core; but one a device, which steps all its simulations at once anyway."""
+    return 1 if engine.backend == "warp" else os.cpu_count() or 1
+
+
+def width_of(
+    config: RunConfig,
+    workers: int,
+    *,
+    engine: EngineConfig = EngineConfig(),  # noqa: B008
+    episodes: int = MOST_EPISODES,
+) -> int:
+    """Simulations in flight in each worker. One that films has a shard in hand at a time, and no use for more slots.
+    On a device an empty slot costs as much as a full one: no more than there are `episodes` to simulate."""
+    most = SLOTS_PER_WORKER if engine.backend == "cpu" else min(WORLDS, -(-episodes // workers))
+    if config.cameras:
+        most = min(most, config.dataset.shard_episodes)
     return max(1, min(most, -(-config.rollout.parallel_envs // workers)))
 
 
-def header_of(config: RunConfig, name: str, episodes: int, keep_rejected: bool) -> Header:
+@contextmanager
+def _room_told(out: Path, header: Header) -> Iterator[None]:
+    """Where the disk is full, say what the rest will take, not only what did not fit just now."""
+    try:
+        yield
+    except FullDiskError as error:
+        entries = Dataset.open(out).entries if (out / HEADER).exists() else ()
+        done = sum(entry.stop - entry.first for entry in entries)
+        there = sum(entry.size_bytes for entry in entries)
+        each = there / done if done else _bytes_per_episode(header)
+        # Every shard, and the same again as the export.
+        more = 2 * each * header.episodes - there
+        told = f"{header.episodes - done:,} of {header.episodes:,} episodes are missing"
+        raise FullDiskError(f"{error}; {told}, in all about {more / 1e6:,.1f} MB more are needed") from None
+
+
+def _bytes_per_episode(header: Header) -> float:
+    """Before there is any to measure: 20 s of its numbers, and a bit a pixel."""
+    sizes = {"float32": 4, "float64": 8, "int64": 8, "bool": 1}
+    numbers = sum(sizes.get(feature.dtype, 8) * feature.shape[0] for feature in header.columns)
+    pixels = sum(feature.shape[0] * feature.shape[1] for feature in header.pictures)
+    return 20 * header.fps * (numbers + pixels / 8)
+
+
+def header_of(
+    config: RunConfig,
+    name: str,
+    episodes: int,
+    keep_rejected: bool,
+    *,
+    engine: EngineConfig = EngineConfig(),  # noqa: B008
+) -> Header:
     twin = twin_of(config)
+    refuse_unsupported(engine, twin, config.randomization)
     features = features_of(twin, config.observe) + picture_features(config.cameras, twin)
     return Header(
         name=name,
@@ -113,7 +171,7 @@ def header_of(config: RunConfig, name: str, episodes: int, keep_rejected: bool) 
         shard_episodes=config.dataset.shard_episodes,
         episodes=episodes,
         keep_rejected=keep_rejected,
-        versions=versions(features, films=bool(config.cameras)),
+        versions=versions(features, films=bool(config.cameras), engine=engine),
     )
 
 
@@ -161,5 +219,5 @@ class _Clock:
             "workers": workers,
             "timeline": self._timeline,
         }
-        with (out / RUNS).open("a", encoding="utf-8") as log:
+        with storage_errors(out), (out / RUNS).open("a", encoding="utf-8") as log:
             log.write(json.dumps(line) + "\n")
