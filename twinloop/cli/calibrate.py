@@ -3,6 +3,7 @@ they can is fitted, with intervals. The patch that is written holds values, the 
 ranges, and where it all comes from."""
 
 import argparse
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=count(0, (1 << 63) - 1), default=0, metavar="N", help="of the search (default 0)"
     )
-    parser.add_argument("--threads", type=count(1, 256), default=2, metavar="N", help="of the physics (default 2)")
+    parser.add_argument(
+        "--threads", type=count(1, 256), default=min(16, os.cpu_count() or 1), metavar="N",
+        help="of the physics (default: one a core, up to 16)",
+    )  # fmt: skip
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
