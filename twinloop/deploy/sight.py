@@ -3,25 +3,30 @@
 Where the tool is follows from the joints and the twin's kinematics; where the object is, the tracker says; how hard
 the fingers press, the gripper's effort does, once they have stopped moving.
 
-Readings are late on a real robot, and whoever corrects what is long past begins to swing. So the joints are taken to
-be where they were commanded, off by what measurements say in the long run; and an object in the grip is where the tool
-is, off by as much as tracker and encoders, both late, say.
+Readings are late on a real robot: `following.py` says where the joints are after all that was sent, `tracking.py` where
+the object is.
 """
 
 import mujoco
 import numpy as np
 
+from twinloop.deploy.following import Following
 from twinloop.deploy.robot import Reading
+from twinloop.deploy.tracking import Tracking
 from twinloop.simulate.cell import cross
 from twinloop.twin.twin import Twin
 
 STILL_SHARE_S = 0.15
-"""Fingers are still that move by less than this share of their stroke in a second."""
-STEADY_S = 0.2
-"""An object that nobody holds lies still: what the tracker says of it is averaged over about this long."""
-OPEN_SHARE = 0.9
-TRUST_S = 0.4
-"""How long measurements take to overrule what was commanded."""
+"""Fingers are still that move by less than this share of their stroke in a second,"""
+STILL_S = 0.1
+"""for so long: a motor pulls before anything moves."""
+OPEN_SHARE, EMPTY_SHARE = 0.95, 0.05
+"""Of the stroke: fingers further apart than the first are open; closer than the second they hold nothing."""
+HELD_N = 1.0
+LAG_S = 0.12
+"""How far the tool is behind is averaged over so long."""
+AT_REST_M = 0.01
+"""A tool is at rest that is measured this close to where it was sent."""
 
 
 class Sight:
@@ -39,63 +44,55 @@ class Sight:
         self.support_force_n = np.zeros(1)
         # Nothing here tells where people are.
         self.bystander_distance_m = np.full(1, np.inf)
+        self._following = Following(home_rad=np.array(twin.robot.home_rad), period_s=twin.control_period_s)
+        self._tracking = Tracking(period_s=twin.control_period_s)
+        self._long = max(1, round(STILL_S / twin.control_period_s))
+        self._share = 1 - float(np.exp(-twin.control_period_s / LAG_S))
         self.begin()
 
     def begin(self) -> None:
         """Forget the episode before."""
-        self._pose: np.ndarray | None = None
-        self._lag_rad = np.zeros(len(self._twin.arm_joints))
-        self._in_hand_m: np.ndarray | None = None
+        self._following.begin()
+        self._tracking.begin()
+        self._still, self._holds = 0, False
+        self._behind_m = np.zeros((1, 3))
 
     def take(self, reading: Reading, command: np.ndarray | None) -> None:
         """command: the last that was sent, if any was."""
         twin, features = self._twin, reading.features
         state, effort = (features[name].astype(float) for name in ("observation.state", "observation.effort"))
-        believed_rad = state[:-1]
-        if command is not None:
-            self._lag_rad += self._share(TRUST_S) * (state[:-1] - command[:-1] - self._lag_rad)
-            believed_rad = command[:-1] + self._lag_rad
-        measured_m = self._tool_at(state[:-1])
+        believed_rad, measured_rad = self._following.take(state[:-1], None if command is None else command[:-1])
+        measured_m = self._tool_at(measured_rad)
         self.arm_position_rad = believed_rad[None]
         self.tool_position = self._tool_at(believed_rad)[None]
         self.tool_axes = self._data.site_xmat[twin.tool_site].reshape(1, 3, 3).copy()
+        self._behind_m += self._share * (self.tool_position - measured_m - self._behind_m)
+        self.tool_lag_m = np.linalg.norm(self._behind_m, axis=1)
+
+        slow = abs(float(features["observation.velocity"][-1])) < STILL_SHARE_S * self._stroke
+        self._still = self._still + 1 if slow else 0
+        apart = abs(state[-1] - twin.robot.gripper.closed) / self._stroke
+        stopped = self._still >= self._long and apart < OPEN_SHARE
+        pressing_n = max(0.0, self._closing * effort[-1]) / 2 if stopped else 0.0
+        self.finger_force_n = np.full((1, 2), pressing_n)
+        opens = command is not None and abs(command[-1] - twin.robot.gripper.closed) / self._stroke > apart
+        self._holds = (self._holds or pressing_n > HELD_N) and apart > EMPTY_SHARE and not opens
 
         scene = features["observation.environment_state"].astype(float)
-        held = abs(state[-1] - twin.robot.gripper.closed) < OPEN_SHARE * self._stroke
-        pose = self._in_hand(scene[:7], measured_m) if held else self._steadied(scene[:7])
+        if self._holds:
+            still = bool(self.tool_lag_m[0] < AT_REST_M)
+            pose = self._tracking.carried(scene[:7], tool_m=self.tool_position[0], measured_m=measured_m, still=still)
+        else:
+            pose = self._tracking.lying(scene[:7])
         self.object_position, self.goal_position = pose[None, :3], scene[None, 7:10]
         w, x, y, z = pose[3:, None]
         self.object_yaw_rad = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
         self.object_speed_m_s = np.zeros(1)
 
-        still = abs(float(features["observation.velocity"][-1])) < STILL_SHARE_S * self._stroke
-        pressing_n = max(0.0, self._closing * effort[-1]) / 2
-        self.finger_force_n = np.full((1, 2), pressing_n if still else 0.0)
-
-    def _share(self, seconds: float) -> float:
-        """Of what is new in a control period, in an average over so long."""
-        return 1 - float(np.exp(-self._twin.control_period_s / seconds))
-
     def _tool_at(self, arm_rad: np.ndarray) -> np.ndarray:
         self._data.qpos[self._twin.arm_qpos] = arm_rad
         mujoco.mj_kinematics(self._twin.model, self._data)
         return self._data.site_xpos[self._twin.tool_site].copy()
-
-    def _steadied(self, pose: np.ndarray) -> np.ndarray:
-        before, self._in_hand_m = self._pose, None
-        if before is not None:
-            # A quaternion and its negative are the same turn.
-            same = pose * np.append(np.ones(3), np.full(4, np.sign(pose[3:] @ before[3:]) or 1.0))
-            pose = before + self._share(STEADY_S) * (same - before)
-        self._pose = pose
-        return pose
-
-    def _in_hand(self, pose: np.ndarray, measured_m: np.ndarray) -> np.ndarray:
-        offset_m, self._pose = pose[:3] - measured_m, None
-        if self._in_hand_m is not None:
-            offset_m = self._in_hand_m + self._share(STEADY_S) * (offset_m - self._in_hand_m)
-        self._in_hand_m = offset_m
-        return np.append(self.tool_position[0] + offset_m, pose[3:])
 
     def jacobian(self) -> np.ndarray:
         joints = self._twin.arm_joints

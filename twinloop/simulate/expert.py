@@ -42,7 +42,7 @@ class ExpertConfig:
 
     action_noise_rad: float = 0.005
     noise_memory_s: float = 0.3
-    retries: int = 1
+    retries: int = 3
     yields_to_people: bool = False
 
 
@@ -167,7 +167,8 @@ class Expert:
     def _advance(self, cell: View, distance: np.ndarray, yaw_error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Go on to the next phase, or back to the first after a lost grasp; which slots are over, which lost."""
         phase, ticks = self._phase, self._ticks
-        arrived = (distance < self._tolerance[phase]) & ((np.abs(yaw_error) < YAW_TOLERANCE_RAD) | ~self._aligns[phase])
+        near = (distance < self._tolerance[phase]) & (cell.tool_lag_m < self._tolerance[phase])
+        arrived = near & ((np.abs(yaw_error) < YAW_TOLERANCE_RAD) | ~self._aligns[phase])
         pressed = cell.finger_force_n
         # Fingers that close on nothing never press: after a while the phase ends, and the lift finds out.
         gripped = (pressed.min(axis=1) > GRIPPED_N) | (ticks > self.twin.control_hz)
