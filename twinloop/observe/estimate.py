@@ -12,9 +12,9 @@ import mujoco
 import numpy as np
 
 from twinloop.observe.features import POSE
-from twinloop.observe.following import Following
 from twinloop.observe.recording import Feature
 from twinloop.observe.tracking import Tracking
+from twinloop.simulate.following import Following
 from twinloop.twin.assemble import assemble
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots import robots

@@ -52,7 +52,7 @@ class Cell:
         self.table_height_m = np.zeros(width)
         self.object_half_height_m = np.zeros(width)
         self.object_yaw_symmetry_rad = np.full(width, twin.object.yaw_symmetry_rad)
-        self.tool_lag_m = 0.0  # the tool is where it is
+        self.tool_lag_m = np.zeros(width)  # the tool is where it is
         self.failed = np.zeros(width, bool)
         self._drawn: dict[str, np.ndarray] = {}
         self._history = _history_at_home(twin)

@@ -17,6 +17,7 @@ from twinloop.randomize.draw import Draws, episode_rng
 from twinloop.simulate.actor import Act
 from twinloop.simulate.cell import length
 from twinloop.simulate.ending import fallen
+from twinloop.simulate.foresight import Foresight
 from twinloop.simulate.view import View
 from twinloop.twin.twin import Twin
 
@@ -47,7 +48,9 @@ class ExpertConfig:
 
 
 class Expert:
-    def __init__(self, twin: Twin, config: ExpertConfig, *, width: int, seed: int):
+    """foresees: it works out itself where late arms come to stand; not where a View says so already."""
+
+    def __init__(self, twin: Twin, config: ExpertConfig, *, width: int, seed: int, foresees: bool = True):
         self.twin, self.config, self.seed = twin, config, seed
         phases = twin.task.phases
         self._height = np.array([phase.height_m for phase in phases])
@@ -80,6 +83,8 @@ class Expert:
         self._yaw = np.zeros(width)
         self._velocity = np.zeros((width, 3))
         self._target = np.tile(self._home, (width, 1))
+        self._sent = self._target.copy()
+        self._foresight = Foresight(twin, width=width) if foresees else None
         self._white = np.zeros((width, twin.longest_ticks + 1, joints))
         self._noise = np.zeros((width, joints))
 
@@ -90,7 +95,9 @@ class Expert:
         self._fresh[ids] = True
         self._retries[ids] = 0
         self._velocity[ids] = 0
-        self._target[ids] = self._home
+        self._target[ids] = self._sent[ids] = self._home
+        if self._foresight is not None:
+            self._foresight.begin(ids)
         if self.config.action_noise_rad > 0:
             # One episode at a time: each has its own generator, whatever slot or batch it lands in.
             for slot, attempt in zip(ids, draws.attempts[rows], strict=True):
@@ -103,6 +110,8 @@ class Expert:
         self._velocity[:] = 0
 
     def act(self, cell: View) -> Act:
+        if self._foresight is not None:
+            cell = self._foresight.look(cell, self._sent, self._carrying[self._phase])
         points, yaw = self._points(cell), _yaw_of(cell.tool_axes)
         self._enter(cell, points, yaw)
         error, yaw_error = self._errors(cell, points, yaw)
@@ -119,6 +128,7 @@ class Expert:
         opening = np.where(self._closed[self._phase], gripper.closed, gripper.open)
         noise = self._noise * self._noisy[self._phase, None]
         command = np.clip(self._target + noise, self._lowest, self._highest)
+        self._sent = command
         # Waiting for somebody is no part of a phase's time.
         self._ticks += 1 if pace is None else pace > 0
         self._tick = np.minimum(self._tick + 1, self._white.shape[1] - 1)

@@ -19,7 +19,7 @@ class View(Scene, Protocol):
         ...
 
     @property
-    def tool_lag_m(self) -> np.ndarray | float:
+    def tool_lag_m(self) -> np.ndarray:
         """(n,) how far the tool still is from `tool_position`, where that is where it was sent."""
         ...
 
