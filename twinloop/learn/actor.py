@@ -86,6 +86,7 @@ class PolicyActor:
             arm_rad=self._command[:, :-1].copy(),
             opening=self._command[:, -1].copy(),
             command_rad=self._command[:, :-1].copy(),
+            command_opening=self._command[:, -1].copy(),
             phase=self._progress.phase,
             over=over,
             lost=lost,

@@ -24,6 +24,7 @@ class Act:
     arm_rad: np.ndarray
     opening: np.ndarray
     command_rad: np.ndarray
+    command_opening: np.ndarray
     phase: np.ndarray
     over: np.ndarray
     lost: np.ndarray

@@ -34,17 +34,21 @@ LOST_M = 0.045
 FUNNEL = 1.5
 STOPS_M, SLOWS_M = 0.25, 0.4  # from the tool to a bystander's arm, for an expert that yields
 EVADES_M_S = 1.0
+SLIPS_S, SLIP_S = (0.8, 5.0), 0.4  # when fingers slip, in the episodes in which they do, and for how long
 UNTIL = {"arrived": 0, "gripped": 1, "opened": 2}
 
 
 @dataclass(frozen=True)
 class ExpertConfig:
-    """yields_to_people: slow down near a bystander's arm; wait, and make way upwards, while it is too near."""
+    """yields_to_people: slow down near a bystander's arm; wait, and make way upwards, while it is too near.
+    slips: share of episodes in which the fingers once do the wrong thing for a moment: they open and lose what they
+    hold, or close before they are there. Not meant, so not in the recorded action: what follows shows how to recover."""
 
     action_noise_rad: float = 0.005
     noise_memory_s: float = 0.3
     retries: int = 3
     yields_to_people: bool = False
+    slips: float = 0.0
 
 
 class Expert:
@@ -87,6 +91,8 @@ class Expert:
         self._foresight = Foresight(twin, width=width) if foresees else None
         self._white = np.zeros((width, twin.longest_ticks + 1, joints))
         self._noise = np.zeros((width, joints))
+        self._slips_at = np.full(width, twin.longest_ticks)
+        self._slip = round(SLIP_S * twin.control_hz)
 
     def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
         self._phase[ids] = 0
@@ -104,6 +110,12 @@ class Expert:
                 rng = episode_rng(self.seed, int(attempt), stream="action noise")
                 rng.standard_normal(out=self._white[slot])
             self._noise[ids] = self.config.action_noise_rad * self._white[ids, 0]
+        if self.config.slips > 0:
+            for slot, attempt in zip(ids, draws.attempts[rows], strict=True):
+                chance, moment = episode_rng(self.seed, int(attempt), stream="slips").random(2)
+                at_s = SLIPS_S[0] + moment * (SLIPS_S[1] - SLIPS_S[0])
+                never = chance >= self.config.slips
+                self._slips_at[slot] = self.twin.longest_ticks if never else round(at_s * self.twin.control_hz)
 
     def halt(self) -> None:
         """Somebody stopped it: from the next period on it starts from rest."""
@@ -126,6 +138,7 @@ class Expert:
         self._move(cell, error, distance, yaw_error, pace)
         gripper = self.twin.robot.gripper
         opening = np.where(self._closed[self._phase], gripper.closed, gripper.open)
+        slipping = (self._tick >= self._slips_at) & (self._tick < self._slips_at + self._slip)
         noise = self._noise * self._noisy[self._phase, None]
         command = np.clip(self._target + noise, self._lowest, self._highest)
         self._sent = command
@@ -137,6 +150,7 @@ class Expert:
             arm_rad=self._target.copy(),
             opening=opening,
             command_rad=command,
+            command_opening=np.where(slipping, gripper.closed + gripper.open - opening, opening),
             phase=self._phase.copy(),
             over=over,
             lost=lost,
