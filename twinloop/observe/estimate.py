@@ -37,7 +37,7 @@ AT_REST_RAD = 0.015
 class Estimate:
     """Of `width` robots in scenes of their own.
 
-    following, object_pose: see there. opening: as measured. pressing_n: of each finger, once they have stopped.
+    following, object_pose, lay_m: see there. opening: as measured. pressing_n: of each finger, once they have stopped.
     holds: there is something between them. goal_pose: as told. All have a row for each scene.
     """
 
@@ -86,7 +86,7 @@ class Estimate:
                 measured_m[row] = self.tool_at(following.measured_rad[row])
             still = np.sqrt(np.square(following.behind_rad).sum(axis=1)) < AT_REST_RAD
             tracking.carry(told, self.holds, tool_m=tool_m, measured_m=measured_m, still=still)
-        self.object_pose, self.goal_pose = tracking.pose, scene[:, 7:14]
+        self.object_pose, self.lay_m, self.goal_pose = tracking.pose, tracking.lay_m, scene[:, 7:14]
 
     def tool_at(self, arm_rad: np.ndarray) -> np.ndarray:
         """(3,) where the tool is with joints like this; `data` is then of that."""
@@ -105,15 +105,15 @@ class Estimate:
         return np.concatenate([
             self.following.believed_rad, self.opening[:, None],
             self.object_pose[:, :3], turn / np.maximum(size, 1e-9), self.goal_pose,
-            self.following.behind_rad, self.holds[:, None], self.pressing_n[:, None],
+            self.following.behind_rad, self.lay_m[:, None], self.holds[:, None], self.pressing_n[:, None],
         ], axis=1).astype(np.float32)  # fmt: skip
 
 
 def feature_of(joints: tuple[str, ...], unit: str) -> Feature:
     """joints: names of the elements of `observation.state`, the gripper last; unit: theirs."""
     poses = tuple(f"{thing}.{part}" for thing in ("object", "goal") for part in POSE)
-    names = (*joints, *poses, *(f"behind.{joint}" for joint in joints[:-1]), "holds", "pressing")
-    return Feature(ESTIMATE, "float32", (len(names),), names, f"{unit}; m; quaternion; rad; 1; N")
+    names = (*joints, *poses, *(f"behind.{joint}" for joint in joints[:-1]), "lay", "holds", "pressing")
+    return Feature(ESTIMATE, "float32", (len(names),), names, f"{unit}; m; quaternion; rad; m; 1; N")
 
 
 def derived(features: Mapping[str, Feature], robot: str) -> Feature | None:

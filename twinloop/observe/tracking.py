@@ -17,11 +17,13 @@ MOVED_SHARE = 4.0
 
 
 class Tracking:
-    """Of one object in each of `width` scenes. pose: (width, 7) x, y, z, then a quaternion."""
+    """Of one object in each of `width` scenes. pose: (width, 7) x, y, z, then a quaternion. lay_m: (width,) how high it
+    was when it last lay somewhere, and will be when it is put down: how tall it is, nobody says."""
 
     def __init__(self, *, width: int, period_s: float):
         self._quick, self._least = (1 - np.exp(-period_s / seconds) for seconds in (STEADY_S, LONGEST_S))
         self.pose = np.zeros((width, 7))
+        self.lay_m = np.zeros(width)
         self._late = np.zeros((width, 3))
         self._seen = np.zeros(width, int)
         self._scatter_m2 = np.zeros(width)
@@ -53,6 +55,7 @@ class Tracking:
         self._seen[again], scatter[again] = 1, 0.0
         pose[new], late[new] = told[new], told[new, :3]
         self.pose = np.where(where[:, None], pose, self.pose)
+        self.lay_m = np.where(where, pose[:, 2], self.lay_m)
         self._late = np.where(where[:, None], late, self._late)
         self._scatter_m2 = np.where(where, scatter, self._scatter_m2)
 

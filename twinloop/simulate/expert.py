@@ -42,7 +42,7 @@ UNTIL = {"arrived": 0, "gripped": 1, "opened": 2}
 class ExpertConfig:
     """yields_to_people: slow down near a bystander's arm; wait, and make way upwards, while it is too near.
     slips: share of episodes in which the fingers once do the wrong thing for a moment: they open and lose what they
-    hold, or close before they are there. Not meant, so not in the recorded action: what follows shows how to recover."""
+    hold, or close before they are there. It is not meant, so no action: what follows shows how to recover."""
 
     action_noise_rad: float = 0.005
     noise_memory_s: float = 0.3
