@@ -37,8 +37,8 @@ AT_REST_RAD = 0.015
 class Estimate:
     """Of `width` robots in scenes of their own.
 
-    following, object_pose, lay_m: see there. opening: as measured. pressing_n: of each finger, once they have stopped.
-    holds: there is something between them. goal_pose: as told. All have a row for each scene.
+    following, object_pose, lay_m: see there. opening: as measured. pressing_n: of each finger, once they have stopped or
+    hold. holds: there is something between them. goal_pose: as told. All have a row for each scene.
     """
 
     def __init__(self, twin: Twin, *, width: int):
@@ -72,9 +72,11 @@ class Estimate:
         self._still = np.where(slow, self._still + 1, 0)
         apart = np.abs(self.opening - self._closed) / self._stroke
         stopped = (self._still >= self._long) & (apart < OPEN_SHARE)
-        self.pressing_n = np.where(stopped, np.maximum(0.0, self._closing * effort[:, -1]) / 2, 0.0)
+        closing_n = np.maximum(0.0, self._closing * effort[:, -1]) / 2
         opens = np.abs(sent[:, -1] - self._closed) / self._stroke > apart
-        self.holds = (self.holds | (self.pressing_n > HELD_N)) & (apart > EMPTY_SHARE) & ~opens
+        self.holds = (self.holds | (stopped & (closing_n > HELD_N))) & (apart > EMPTY_SHARE) & ~opens
+        # What is held is pressed on, also while fingers give a little.
+        self.pressing_n = np.where(stopped | self.holds, closing_n, 0.0)
 
         tracking, told = self._tracking, scene[:, :7]
         tracking.lie(told, ~self.holds)
