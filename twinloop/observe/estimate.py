@@ -37,8 +37,8 @@ AT_REST_RAD = 0.015
 class Estimate:
     """Of `width` robots in scenes of their own.
 
-    following, object_pose, lay_m: see there. opening: as measured. pressing_n: of each finger, once they have stopped or
-    hold. holds: there is something between them. goal_pose: as told. All have a row for each scene.
+    following, object_pose, lay_m: see there. opening: as measured. pressing_n: of each finger, once they have stopped
+    or hold. holds: there is something between them. goal_pose: as told. All have a row for each scene.
     """
 
     def __init__(self, twin: Twin, *, width: int):

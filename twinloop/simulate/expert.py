@@ -191,8 +191,10 @@ class Expert:
     def _advance(self, cell: View, distance: np.ndarray, yaw_error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Go on to the next phase, or back to the first after a lost grasp; which slots are over, which lost."""
         phase, ticks = self._phase, self._ticks
-        near = (distance < self._tolerance[phase]) & (cell.tool_lag_m < self._tolerance[phase])
-        arrived = near & ((np.abs(yaw_error) < YAW_TOLERANCE_RAD) | ~self._aligns[phase])
+        # What a phase leaves of its way the next one makes up for; after the last there is none.
+        last = phase == len(self._height) - 1
+        missing = np.where(last, distance + cell.tool_lag_m, np.maximum(distance, cell.tool_lag_m))
+        arrived = (missing < self._tolerance[phase]) & ((np.abs(yaw_error) < YAW_TOLERANCE_RAD) | ~self._aligns[phase])
         pressed = cell.finger_force_n
         # Fingers that close on nothing never press: after a while the phase ends, and the lift finds out.
         gripped = (pressed.min(axis=1) > GRIPPED_N) | (ticks > self.twin.control_hz)
@@ -205,7 +207,7 @@ class Expert:
         again = dropped & (self._retries < self.config.retries)
         late = ticks > self._longest[phase]
         lost = (dropped & ~again) | (late & ~done) | fallen(cell)
-        finished = done & (phase == len(self._height) - 1)
+        finished = done & last
 
         onward = done & ~finished & ~dropped
         self._phase = np.where(again, self._retry_from, phase + onward)
