@@ -38,8 +38,7 @@ def test_dear_gaps_get_more_demonstrations_and_the_budget_holds():
 
 
 def test_lines_come_in_order_of_gain_per_hour_and_ranges_first():
-    rows = {"latency": (wrong("action_delay_ms", 80.0, 10.0),)}
-    plan = planned(report({"latency": 20.0}, rows), robot="twin")
+    plan = planned(report({"latency": 20.0}, {"latency": (wrong("action_delay_ms", 80.0, 10.0),)}), robot="twin")
     gains = [line.gain_per_hour for line in plan.lines]
     assert gains == sorted(gains, reverse=True)
     assert plan.lines[0].measure == "randomize"

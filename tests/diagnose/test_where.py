@@ -25,7 +25,7 @@ def test_p_values_are_fishers_and_corrected_after_holm():
     success = np.array([False] * 6 + [True] * 14)
     found = looks(kinds, success)
     assert len(found) == 4
-    wanted = fisher_exact([[4, 6], [10, 0]])[1]
+    wanted = float(np.asarray(fisher_exact([[4, 6], [10, 0]]))[1])
     assert found[0].p == pytest.approx(wanted)
     assert found[0].corrected == pytest.approx(min(1.0, 4 * wanted))
     assert all(a.corrected <= b.corrected for a, b in pairwise(found))

@@ -42,7 +42,7 @@ def test_a_quaternion_and_its_negative_are_one():
 
 def test_in_the_grip_it_goes_with_the_tool_whatever_a_hidden_tracker_says():
     tracking, rng = lying(30)
-    tool = THERE[:3].copy()
+    tool = target = THERE[:3].copy()
     for tick in range(40):
         target = tool + np.array([0.0, 0.005, 0.003]) * tick
         tracking.carry(told(rng), YES, tool_m=target[None], measured_m=tool[None], still=NO)
