@@ -26,7 +26,7 @@ $(BASE): pyproject.toml constraints.txt
 	@touch $(BASE)
 
 $(STAMP): $(BASE)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,video,view,ingest,learn]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,video,view,ingest,learn,ray,s3]'
 	@# Without its dependencies: of these a rehearsal needs only NumPy, and Mosek is not free software.
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps drake
 	@touch $(STAMP)

@@ -97,7 +97,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
         if name in words[:1]:
-            if name in WORK and "--help" not in words:
+            if name in WORK and not {"--help", "ray", "--executor=ray"} & set(words):
                 prepare(WORK[name], os.cpu_count() or 1)
             module = import_module(f"twinloop.cli.{name}")
             command.description, command.epilog = module.__doc__, module.EXAMPLES

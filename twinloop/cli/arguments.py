@@ -63,6 +63,22 @@ def patch_of(args: argparse.Namespace) -> "TwinPatch | None":
     return load_patch(args.patch)
 
 
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """`--workers`, and where they run."""
+    parser.add_argument("--workers", type=count(1, 100_000), metavar="N", help="processes (default: one a core)")
+    parser.add_argument(
+        "--executor",
+        choices=("local", "ray"),
+        default="local",
+        help="where they run: on this machine, or on Ray (local)",
+    )
+    parser.add_argument(
+        "--address",
+        metavar="HOST:PORT",
+        help="with --executor ray: a running cluster, or auto (default: start Ray here)",
+    )
+
+
 def add_dataset(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", type=Path, metavar="DATASET", help="a dataset folder")
 

@@ -10,10 +10,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from twinloop.cli.arguments import add_config, add_patch, config_of, count, patch_of
+from twinloop.cli.arguments import add_config, add_patch, add_workers, config_of, count, patch_of
 from twinloop.cli.progress import Standing, show_progress
 from twinloop.dashboard.report import write_report
 from twinloop.dataset import describe
+from twinloop.fleet.executor import executor_of
 from twinloop.pipeline.generate import Generated, Progress, generate
 from twinloop.pipeline.patched import patched
 
@@ -23,6 +24,7 @@ examples:
   twinloop generate cell.yaml --episodes 500
   twinloop generate cell.yaml --episodes 500 --seed 7 --out datasets/cell-7 --workers 4
   twinloop generate cell.yaml --keep-rejected --json
+  twinloop generate cell.yaml --executor ray --address auto         # on the cluster this machine belongs to
   twinloop generate cell.yaml --patch patch.yaml --out datasets/fitted   # over ranges fitted to logs
 """
 
@@ -34,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--episodes", type=count(), metavar="N", help="how many (default: parallel_envs × episodes_per_env)"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="dataset folder (default: datasets/NAME)")
-    parser.add_argument("--workers", type=count(1, 1024), metavar="N", help="processes (default: one a core)")
+    add_workers(parser)
     parser.add_argument(
         "--keep-rejected",
         action="store_true",
@@ -55,6 +57,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             episodes=args.episodes,
             workers=args.workers,
             keep_rejected=args.keep_rejected,
+            executor=executor_of(args.executor, args.address),
             on_progress=lambda progress: show(_standing(progress)),
         )
     facts = describe(out)

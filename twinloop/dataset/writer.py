@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from twinloop.durable import digest_file, replace_file, storage_errors, sync_folder
-from twinloop.errors import CorruptError, DatasetError
+from twinloop.errors import CorruptError, DatasetError, StorageError
 
 from ._install import install_export, installed_export
 from .header import Header
@@ -98,6 +98,9 @@ class DatasetWriter:
             return
         if (draft.first, draft.stop) not in set(self.plan()):
             raise DatasetError(f"{self.path}: attempts {draft.first}-{draft.stop} are no shard of this dataset")
+        if not draft.folder.is_dir():
+            advice = "workers on other machines need an --out that all of them share, or one like s3://bucket/run"
+            raise StorageError(f"{draft.folder}: was written by a worker, and is not on this machine; {advice}")
         with storage_errors(self.path):
             if set(os.listdir(draft.folder)) != set(draft.files):
                 raise DatasetError(f"{draft.folder}: holds other files than {', '.join(sorted(draft.files))}")
@@ -124,7 +127,7 @@ class DatasetWriter:
         """Write what the folder has in common: at creation, and when the run is to have more episodes."""
         scratch = self.path / SCRATCH
         shutil.rmtree(scratch, ignore_errors=True)
-        scratch.mkdir()
+        scratch.mkdir(exist_ok=True)  # a worker that outlives its driver by a moment may write into it meanwhile
         (self.path / SHARDS).mkdir(exist_ok=True)
         if (self.path / HEADER).exists():
             stored = Header.read(self.path / HEADER)

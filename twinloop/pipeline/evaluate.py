@@ -1,13 +1,12 @@
 """Evaluate: from a checkpoint to an Evaluation: the policy acts in the twin, batched, on draws it has not seen."""
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from twinloop.errors import UsageError
-from twinloop.fleet.local import run_local
+from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate import Evaluation, Subject
 from twinloop.gate.outcomes import joined
 from twinloop.learn.chunks import ActingConfig
@@ -57,6 +56,7 @@ def evaluate(
     episodes: int,
     workers: int | None = None,
     acting: ActingConfig = ActingConfig(),  # noqa: B008
+    executor: Executor = LOCAL,
     on_progress: Callable[[TrialProgress], None] = lambda _: None,
 ) -> Evaluation:
     """Let the policy act in episodes 0 to `episodes` of the config's run, whose seed must be new to it."""
@@ -69,7 +69,7 @@ def evaluate(
     twin = twin_of(config)
     refuse_misfit(candidate, config, twin, config_name=config_name)
     ranges = [(first, min(first + PART, episodes)) for first in range(0, episodes, PART)]
-    workers = max(1, min(workers or os.cpu_count() or 1, len(ranges)))
+    workers = max(1, min(workers or executor.capacity(), len(ranges)))
     trial = Trial(
         config_yaml=config.to_yaml(),
         folder=str(Path.cwd()),
@@ -78,7 +78,7 @@ def evaluate(
         width=min(width_of(config, workers), -(-episodes // workers)),
     )
     began, parts, succeeded = time.perf_counter(), [], 0
-    for _, part in run_local(try_out, trial, ranges, workers=workers):
+    for _, part in executor.run(try_out, trial, ranges, workers=workers):
         parts.append(part)
         succeeded += int(part.success.sum())
         attempted = sum(map(len, parts))

@@ -1,7 +1,6 @@
 """Generate: from a config to a curated dataset. The main job."""
 
 import json
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,7 +8,7 @@ from pathlib import Path
 
 from twinloop.dataset import DatasetWriter, Header
 from twinloop.errors import UsageError
-from twinloop.fleet.local import run_local
+from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.observe.features import features_of
 from twinloop.observe.pictures import picture_features
 from twinloop.pipeline.config import MOST_EPISODES, RunConfig
@@ -61,20 +60,20 @@ def generate(
     episodes: int | None = None,
     workers: int | None = None,
     keep_rejected: bool = False,
+    executor: Executor = LOCAL,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Generated:
     """Simulate, curate and write `episodes` (default: the config's total) into `out`, or continue there.
 
     Killed at any moment and called again, it goes on from the last committed shard, and the finished dataset
-    is the one an undisturbed run would have made, whatever the number of workers.
+    is the one an undisturbed run would have made, whatever the number of workers and wherever they run.
     """
     total = config.rollout.episodes if episodes is None else episodes
     if not 1 <= total <= MOST_EPISODES:
         raise UsageError(f"episodes: {total} was given; a number from 1 to {MOST_EPISODES:,} was expected")
-    workers = workers or os.cpu_count() or 1
     with DatasetWriter.open(out, header_of(config, out.name, total, keep_rejected), config.to_yaml()) as writer:
         missing = writer.missing()
-        workers = max(1, min(workers, len(missing)))
+        workers = max(1, min(workers or executor.capacity(), len(missing))) if missing else 1
         clock = _Clock(writer, total)
         on_progress(clock.progress())
         job = Job(
@@ -83,8 +82,9 @@ def generate(
             keep_rejected=keep_rejected,
             scratch=str(writer.scratch("")),
             width=width_of(config, workers),
+            versions=tuple(sorted(writer.header.versions.items())),
         )
-        for _, draft in run_local(produce, job, missing, workers=workers):
+        for _, draft in executor.run(produce, job, missing, workers=workers):
             writer.commit(draft)
             on_progress(clock.tick(draft.stop - draft.first, draft.accepted, draft.frames))
         clock.write_log(out, workers)

@@ -4,6 +4,8 @@ A pure function of (config, run seed, range): nothing else decides what is in a 
 twice, or again after a crash.
 """
 
+import platform
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +15,7 @@ import numpy as np
 from twinloop.curate.failure import failures_of
 from twinloop.curate.judge import judge
 from twinloop.dataset import ShardDraft, write_shard
+from twinloop.errors import WorkerError
 from twinloop.observe.clearance import refuse_blocked
 from twinloop.observe.features import observe
 from twinloop.observe.pictures import calibration_columns, picture_features, pictures_of
@@ -41,6 +44,8 @@ class Job:
     keep_rejected: bool
     scratch: str
     width: int
+    versions: tuple[tuple[str, str], ...] = ()
+    """Those of the dataset: a worker with others would make other data under the same name."""
 
 
 def twin_of(config: RunConfig) -> Twin:
@@ -82,6 +87,7 @@ def produce(job: Job, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeR
     expert = Expert(twin, config.expert, width=job.width, seed=seed)
     # Made before the first episode: a machine that cannot draw says so at once.
     renderer = Renderer(twin, config.cameras) if config.cameras else None
+    _refuse_other_versions(job, config, twin)
     cell = Cell(twin, width=job.width)
     blocks = (sampler.draw(first, stop) for first, stop in ranges)
     # Filming takes a hundred times as long as simulating: a worker that took its next range early, to keep its slots
@@ -91,6 +97,19 @@ def produce(job: Job, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeR
             attempts = episodes.draws.attempts
             first, stop = int(attempts[0]), int(attempts[-1]) + 1
             yield (first, stop), _write(episodes, config, twin, job, renderer)
+
+
+def _refuse_other_versions(job: Job, config: RunConfig, twin: Twin) -> None:
+    features = picture_features(config.cameras, twin)
+    here = versions(features, films=bool(config.cameras))
+    other = [
+        f"{name} {here.get(name, 'none')} instead of {wanted}"
+        for name, wanted in job.versions
+        if here.get(name) != wanted
+    ]
+    if other:
+        advice = "install the same everywhere, or what they make would not be one dataset"
+        raise WorkerError(f"the worker on {platform.node()} has {', '.join(other)}; {advice}")
 
 
 def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer: Renderer | None) -> ShardDraft:
@@ -124,7 +143,8 @@ def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer
         **{f"check/{name}": np.asarray(values, float) for name, values in verdicts.measures.items()},
     }
     first, stop = int(attempts[0]), int(attempts[-1]) + 1
-    folder = Path(job.scratch) / f"{first:09d}-{stop:09d}"
+    # A name nobody else has: a worker that was given up for lost may still be writing the same range.
+    folder = Path(job.scratch) / f"{first:09d}-{stop:09d}.{secrets.token_hex(4)}"
     return write_shard(folder, first, stop, recording, columns, fps=twin.control_hz, keep=stored)
 
 
