@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from twinloop.dataset.remote.address import Remote, place
 from twinloop.errors import UsageError
 from twinloop.pipeline.config import RunConfig, load_config
 from twinloop.pipeline.embedded import NAME, embedded_config
@@ -79,8 +80,16 @@ def add_workers(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def location(text: str) -> Path | Remote:
+    """An argument that is a dataset: a folder, or an address like s3://bucket/run."""
+    try:
+        return place(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def add_dataset(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", type=Path, metavar="DATASET", help="a dataset folder")
+    parser.add_argument("dataset", type=location, metavar="DATASET", help="a dataset folder, or s3://bucket/run")
 
 
 def number(least: float, most: float) -> Callable[[str], float]:

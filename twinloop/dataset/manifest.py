@@ -77,11 +77,16 @@ def read_manifest(path: Path) -> Manifest:
             entries.append(ShardEntry.from_line(line))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise CorruptError(f"{path}:{number}: is not a shard entry ({error}): {line[:80]!r}") from None
-    entries.sort(key=lambda entry: entry.first)
-    for before, after in pairwise(entries):
+    return Manifest(ordered_entries(entries, where=str(path)), torn=complete_bytes < len(data))
+
+
+def ordered_entries(entries: Iterable[ShardEntry], *, where: str) -> tuple[ShardEntry, ...]:
+    """In order of `first`; CorruptError where two hold the same attempt."""
+    ordered = sorted(entries, key=lambda entry: entry.first)
+    for before, after in pairwise(ordered):
         if after.first < before.stop:
-            raise CorruptError(f"{path}: shards {before.name} and {after.name} overlap")
-    return Manifest(tuple(entries), torn=complete_bytes < len(data))
+            raise CorruptError(f"{where}: shards {before.name} and {after.name} overlap")
+    return tuple(ordered)
 
 
 def append_entry(path: Path, entry: ShardEntry) -> None:

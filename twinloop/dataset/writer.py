@@ -12,7 +12,7 @@ from twinloop.errors import CorruptError, DatasetError, StorageError
 
 from ._install import install_export, installed_export
 from .header import Header
-from .identity import dataset_digest, differences
+from .identity import dataset_digest, refuse_other
 from .layout import CONFIG, EXPORT, HEADER, LOCK, MANIFEST, SCRATCH, SHARDS
 from .lock import WriterLock
 from .manifest import ShardEntry, append_entry, read_manifest, rewrite_manifest
@@ -182,12 +182,4 @@ def _refuse(path: Path, header: Header) -> None:
         return
     if not path.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "is a file")
-    stored = Header.read(path / HEADER)
-    different = differences(stored, header)
-    if different:
-        advice = "choose another --out, or remove that folder to make it anew"
-        lines = [f"  {each.what}: {each.mine} there, {each.theirs} given" for each in different]
-        raise DatasetError("\n".join([f"{path}: holds a different dataset; {advice}", *lines]))
-    if header.episodes < stored.episodes:
-        counts = f"{stored.episodes} episodes are planned there, {header.episodes} were given"
-        raise DatasetError(f"{path}: {counts}; a dataset can grow but not shrink, choose another --out")
+    refuse_other(str(path), Header.read(path / HEADER), header)

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from twinloop.dataset import DatasetWriter, Header
+from twinloop.dataset.remote.address import Remote
+from twinloop.dataset.remote.writer import RemoteWriter
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.observe.features import features_of
 from twinloop.observe.pictures import picture_features
 from twinloop.pipeline.config import MOST_EPISODES, RunConfig
-from twinloop.pipeline.produce import Job, produce, twin_of
+from twinloop.pipeline.produce import Job, Store, produce, twin_of
 from twinloop.pipeline.versions import versions
 
 SLOTS_PER_WORKER = 256
@@ -47,7 +49,7 @@ class Progress:
 class Generated:
     """A finished run."""
 
-    path: Path
+    path: Path | Remote
     digest: str
     progress: Progress
     workers: int
@@ -55,7 +57,7 @@ class Generated:
 
 def generate(
     config: RunConfig,
-    out: Path,
+    out: Path | Remote,
     *,
     episodes: int | None = None,
     workers: int | None = None,
@@ -65,13 +67,15 @@ def generate(
 ) -> Generated:
     """Simulate, curate and write `episodes` (default: the config's total) into `out`, or continue there.
 
+    out: a folder, or an address in an object store; there workers publish what they make themselves.
+
     Killed at any moment and called again, it goes on from the last committed shard, and the finished dataset
     is the one an undisturbed run would have made, whatever the number of workers and wherever they run.
     """
     total = config.rollout.episodes if episodes is None else episodes
     if not 1 <= total <= MOST_EPISODES:
         raise UsageError(f"episodes: {total} was given; a number from 1 to {MOST_EPISODES:,} was expected")
-    with DatasetWriter.open(out, header_of(config, out.name, total, keep_rejected), config.to_yaml()) as writer:
+    with _writer(out, header_of(config, out.name, total, keep_rejected), config.to_yaml()) as writer:
         missing = writer.missing()
         workers = max(1, min(workers or executor.capacity(), len(missing))) if missing else 1
         clock = _Clock(writer, total)
@@ -83,13 +87,21 @@ def generate(
             scratch=str(writer.scratch("")),
             width=width_of(config, workers),
             versions=tuple(sorted(writer.header.versions.items())),
+            store=Store(writer.path.url, writer.identity) if isinstance(writer, RemoteWriter) else None,
         )
         for _, draft in executor.run(produce, job, missing, workers=workers):
             writer.commit(draft)
             on_progress(clock.tick(draft.stop - draft.first, draft.accepted, draft.frames))
-        clock.write_log(out, workers)
+        if isinstance(out, Path):
+            clock.write_log(out, workers)
         digest = writer.finish()
         return Generated(out, digest, clock.progress(), workers)
+
+
+def _writer(out: Path | Remote, header: Header, config_text: str) -> DatasetWriter | RemoteWriter:
+    if isinstance(out, Remote):
+        return RemoteWriter.open(out, header, config_text)
+    return DatasetWriter.open(out, header, config_text)
 
 
 def width_of(config: RunConfig, workers: int) -> int:
@@ -120,7 +132,7 @@ def header_of(config: RunConfig, name: str, episodes: int, keep_rejected: bool) 
 class _Clock:
     """Counts and times a session. Its log is for the report; nothing in it enters the dataset's digest."""
 
-    def __init__(self, writer: DatasetWriter, planned: int):
+    def __init__(self, writer: DatasetWriter | RemoteWriter, planned: int):
         entries = writer.entries
         self._base = Progress(
             planned=planned,

@@ -15,6 +15,8 @@ import numpy as np
 from twinloop.curate.failure import failures_of
 from twinloop.curate.judge import judge
 from twinloop.dataset import ShardDraft, write_shard
+from twinloop.dataset.remote.address import Remote
+from twinloop.dataset.remote.publish import publish
 from twinloop.errors import WorkerError
 from twinloop.observe.clearance import refuse_blocked
 from twinloop.observe.features import observe
@@ -36,6 +38,14 @@ EpisodeRange = tuple[int, int]
 
 
 @dataclass(frozen=True)
+class Store:
+    """Where in an object store shards are published: the dataset's address, and its identity there."""
+
+    url: str
+    identity: str
+
+
+@dataclass(frozen=True)
 class Job:
     """What a worker must know of a run, as plain values that travel to other processes."""
 
@@ -46,6 +56,9 @@ class Job:
     width: int
     versions: tuple[tuple[str, str], ...] = ()
     """Those of the dataset: a worker with others would make other data under the same name."""
+
+    store: Store | None = None
+    """None: shards stay in `scratch`, for the driver to commit."""
 
 
 def twin_of(config: RunConfig) -> Twin:
@@ -145,7 +158,10 @@ def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer
     first, stop = int(attempts[0]), int(attempts[-1]) + 1
     # A name nobody else has: a worker that was given up for lost may still be writing the same range.
     folder = Path(job.scratch) / f"{first:09d}-{stop:09d}.{secrets.token_hex(4)}"
-    return write_shard(folder, first, stop, recording, columns, fps=twin.control_hz, keep=stored)
+    draft = write_shard(folder, first, stop, recording, columns, fps=twin.control_hz, keep=stored)
+    if job.store is not None:
+        publish(Remote(job.store.url), job.store.identity, draft)
+    return draft
 
 
 def _last_phases(episodes: Episodes, twin: Twin) -> list[str]:
