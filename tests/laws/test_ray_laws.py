@@ -22,7 +22,9 @@ from pathlib import Path
 import pytest
 
 from tests.fleet.work import die_once, double, run_out_of_disk
+from tests.object_store import Store
 from twinloop.dataset import Dataset, DatasetWriter, verify
+from twinloop.dataset.remote.address import Remote
 from twinloop.errors import StorageError, WorkerError
 from twinloop.fleet.on_ray import RayExecutor
 from twinloop.pipeline.config import RunConfig
@@ -51,8 +53,11 @@ sys.stdin.read()
 
 
 @pytest.fixture(scope="module")
-def holder() -> Iterator[tuple[int, str]]:
-    """A process that starts Ray as `--executor ray` does and keeps it: its pid, and the address of its Ray."""
+def holder(object_store: Store) -> Iterator[tuple[int, str]]:  # noqa: ARG001
+    """A process that starts Ray as `--executor ray` does and keeps it: its pid, and the address of its Ray.
+
+    After the object store, since workers have the environment of who starts Ray.
+    """
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in token.items():
@@ -117,6 +122,13 @@ def test_an_error_keeps_its_kind_and_words(executor: RayExecutor):
 @pytest.mark.parametrize("workers", [1, 2, 7] if FULL else [2, 7])
 def test_one_digest(executor: RayExecutor, config: RunConfig, digest: str, workers: int, tmp_path: Path):
     assert generate(config, tmp_path / "data", episodes=EPISODES, workers=workers, executor=executor).digest == digest
+
+
+def test_one_digest_in_an_object_store(object_store: Store, executor: RayExecutor, config: RunConfig, digest: str):
+    """Workers publish what they make, and the driver never touches it."""
+    remote = Remote(object_store.address("cell"))
+    assert generate(config, remote, episodes=EPISODES, workers=2, executor=executor).digest == digest
+    assert verify(remote).require().complete
 
 
 def test_shuffled(executor: RayExecutor, config: RunConfig, digest: str, tmp_path: Path):
