@@ -67,7 +67,7 @@ pictures: setup ## draw what every parameter does (about a minute), then write t
 
 bench: setup ## every benchmark (about an hour and a half); results go to benchmarks/results/
 	@mkdir -p benchmarks/results
-	for name in throughput writer memory cameras learning inference rehearsal cells sequential prediction_powered monitoring; do $(BIN)/python benchmarks/$$name.py --json | tail -n 1 > benchmarks/results/$$name.json; done
+	for name in throughput scaling writer memory cameras learning inference rehearsal cells sequential prediction_powered monitoring; do $(BIN)/python benchmarks/$$name.py --json | tail -n 1 > benchmarks/results/$$name.json; done
 
 clean: ## remove the environment and caches; datasets stay
 	rm -rf $(VENV) .pytest_cache .ruff_cache build *.egg-info

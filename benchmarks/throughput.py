@@ -67,14 +67,14 @@ def main() -> None:
 
 
 class Limit:
-    """The engine alone, on commands recorded once."""
+    """The engine alone, on commands recorded once. threads: 0 for one a core."""
 
-    def __init__(self, width: int):
+    def __init__(self, width: int, *, threads: int = 0):
         config = embedded_config()
         self.twin = twin_of(config)
         self.draws: Draws = Sampler(config.randomization, seed=0).draw(0, width)
         expert = Expert(self.twin, config.expert, width=width, seed=0)
-        cell = Cell(self.twin, width=width, threads=0)
+        cell = Cell(self.twin, width=width, threads=threads)
         (episodes,) = rollout(cell, iter([self.draws]), expert, seed=0)
         self.lengths = episodes.lengths
         self.commands = _padded(episodes)

@@ -58,10 +58,9 @@ def holder(object_store: Store) -> Iterator[tuple[int, str]]:  # noqa: ARG001
 
     After the object store, since workers have the environment of who starts Ray.
     """
-    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in token.items():
-            patch.setenv(name, value)
+        patch.setenv("RAY_AUTH_MODE", "token")
+        patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
         process = subprocess.Popen(
             [sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -158,7 +157,7 @@ def test_nobody_from_outside_is_listened_to(holder: tuple[int, str]):
 def test_under_any_hash_seed_with_a_ray_of_its_own(config: RunConfig, digest: str, hash_seed: str, tmp_path: Path):
     done = subprocess.run(
         _command(config, tmp_path), check=True, capture_output=True, text=True, timeout=300,
-        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        env={**_without_ray(), "PYTHONHASHSEED": hash_seed},
     )  # fmt: skip
     assert json.loads(done.stdout.splitlines()[-1])["digest"] == digest
 
@@ -218,6 +217,11 @@ def _knock(address: str, **environment: str) -> subprocess.Popen:
     command = [sys.executable, "-c", code]
     env = {**os.environ, **environment}
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
+
+
+def _without_ray() -> dict[str, str]:
+    """The environment of somebody who has never heard of Ray."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
 
 
 def _command(config: RunConfig, folder: Path) -> list[str]:

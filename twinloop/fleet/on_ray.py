@@ -124,9 +124,13 @@ class _Crew:
 
 def _imported(address: str | None) -> Any:
     """The module `ray`, or UsageError."""
-    if "ray" not in sys.modules and (address is None or address.startswith((LOOPBACK, "localhost"))):
-        # Read once, when Ray is imported: without it every port is on all interfaces, also of a Ray for one machine.
-        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+    if "ray" not in sys.modules:  # all of this is read once, when it is imported
+        if address is None or address.startswith((LOOPBACK, "localhost")):
+            # Or every port would be on all interfaces, also of a Ray for one machine.
+            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+        if address is None:
+            os.environ["RAY_AUTH_MODE"] = "token"
+            os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell strangers that it was used
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # silences a warning of Ray's to itself
     try:
@@ -153,14 +157,16 @@ def _connected(address: str | None, *, cores: int | None = None) -> Any:
             advice = "is it running (ray status), and are RAY_AUTH_MODE and RAY_AUTH_TOKEN those it was started with?"
             raise UsageError(f"--address {address}: no Ray cluster answers there ({_line(error)}); {advice}") from None
         return ray
-    os.environ["RAY_AUTH_MODE"] = "token"
-    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-    ray.init(address="local", num_cpus=cores, include_dashboard=False, object_store_memory=STORE_BYTES, **quiet)
-    if ray.util.get_node_ip_address() != LOOPBACK:
+    try:
+        ray.init(address="local", num_cpus=cores, include_dashboard=False, object_store_memory=STORE_BYTES, **quiet)
+    except (OSError, RuntimeError, ray.exceptions.RayError) as error:
+        raise WorkerError(f"--executor ray: Ray could not be started here ({_line(error)})") from None
+    if ray.util.get_node_ip_address() != LOOPBACK or os.environ.get("RAY_AUTH_MODE") != "token":
         ray.shutdown()
         raise UsageError(
-            "--executor ray: Ray was imported here before and would open its ports to the network; set "
-            "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0 beforehand, or start a cluster yourself and give its --address"
+            "--executor ray: Ray was imported here before, and would listen to the network, or to anybody; set "
+            "RAY_AUTH_MODE=token and RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0 beforehand, or start a cluster yourself and "
+            "give its --address"
         )
     return ray
 

