@@ -18,7 +18,9 @@ from twinloop.simulate.rollout import rollout
 from twinloop.twin.assemble import assemble
 from twinloop.twin.twin import Twin
 
-EVERY_SENSOR = SEED_RANGES | {name: Uniform(*BY_NAME[name].sensible) for name in READ}
+EVERY_SENSOR = SEED_RANGES | {
+    name: Uniform(*BY_NAME[name].sensible) for name in dict.fromkeys(column.partition(".")[0] for column in READ)
+}
 WIDTHS = (1, 3, 8)
 
 

@@ -164,3 +164,8 @@ def test_how_long_an_episode_turns_out_to_be_changes_nothing_of_what_is_seen_in_
     cut = sense(replace(noisy, lengths=short.lengths, tape=short.tape), twin, ObserveConfig(), seed=0)
     for channel, values in cut.items():
         np.testing.assert_array_equal(values, whole[channel][:40])
+
+
+def test_a_tracker_that_is_off_shows_everything_beside_its_place(few: Episodes, twin: Twin):
+    off = seen(few, twin, tracker_bias_mm=4.0)["environment"][:, :3] - few["environment"][:, :3]
+    np.testing.assert_allclose(off, np.broadcast_to([0.004, 0.004, 0], off.shape), atol=1e-6)

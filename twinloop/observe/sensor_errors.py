@@ -17,7 +17,8 @@ from twinloop.twin.twin import Twin
 OUTAGE_S = 0.2  # a tracker that has lost the object finds it again after about this long
 DRIFT_S = 10.0
 
-READ = (*(row.name for row in SENSING + TOUCH), "observation_delay_ms", "observation_loss_share")
+BIAS = ("tracker_bias_mm.x", "tracker_bias_mm.y")
+READ = (*(row.name for row in SENSING + TOUCH), *BIAS, "observation_delay_ms", "observation_loss_share")
 
 
 def errors_of(twin: Twin, draws: Draws, row: int, *, seed: int) -> dict[str, np.ndarray]:
@@ -51,7 +52,7 @@ class _Draw:
             "position": self._encoders(),
             "effort": drawn["effort_noise_nm"] * self._white(self.joints),
             "tracked": self._when(drawn["tracker_delay_ms"], self._outages()),
-            "tracker": 1e-3 * drawn["tracker_noise_mm"] * self._white(3),
+            "tracker": 1e-3 * (drawn["tracker_noise_mm"] * self._white(3) + self._tracker_bias_mm()),
             "tracker_turn": np.deg2rad(drawn["tracker_turn_noise_deg"]) * self._white(3),
         }
         if self.twin.has_wrist_sensors:
@@ -72,6 +73,9 @@ class _Draw:
     def _encoders(self) -> np.ndarray:
         bias = self.rng.uniform(-1, 1, self.joints) * self.drawn["encoder_bias_mrad"]
         return 1e-3 * (bias + self.drawn["encoder_noise_mrad"] * self._white(self.joints))
+
+    def _tracker_bias_mm(self) -> np.ndarray:
+        return np.array([*(self.drawn[column] for column in BIAS), 0.0])
 
     def _outages(self) -> np.ndarray:
         """A tracker loses the object for a while, not for single frames: two states, left at random."""

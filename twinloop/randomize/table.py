@@ -8,6 +8,7 @@ new rows go at the end: then the draws of every config that does not name them s
 from twinloop.randomize.actuation import ACTUATION
 from twinloop.randomize.appearance import APPEARANCE
 from twinloop.randomize.bystander import BYSTANDER
+from twinloop.randomize.disturbance import DISTURBANCE
 from twinloop.randomize.environment import ENVIRONMENT
 from twinloop.randomize.human import HUMAN
 from twinloop.randomize.latency import LATENCY
@@ -22,7 +23,7 @@ from twinloop.randomize.visual import VISUAL
 
 TABLE: tuple[Parameter, ...] = (
     *VISUAL, *PHYSICS, *ACTUATION, *LATENCY, *SENSING, *HUMAN, *ENVIRONMENT, *APPEARANCE,
-    *MATTER, *TOUCH, *SURROUNDINGS, *BYSTANDER, *OPTICS,
+    *MATTER, *TOUCH, *SURROUNDINGS, *BYSTANDER, *OPTICS, *DISTURBANCE,
 )  # fmt: skip
 BY_NAME: dict[str, Parameter] = {parameter.name: parameter for parameter in TABLE}
 COLUMNS: tuple[str, ...] = tuple(column for parameter in TABLE for column in parameter.columns)

@@ -16,6 +16,9 @@ from twinloop.twin.soft import SoftIndex, fitted
 from twinloop.twin.surroundings import standing
 from twinloop.twin.twin import Twin
 
+UNTOUCHED_M = 0.1
+"""Nobody moves an object that the hand is this near to."""
+
 _SEEN = mujoco.mjtStage.mjSTAGE_VEL.value
 
 
@@ -56,6 +59,7 @@ class Cell:
         self._drawn: dict[str, np.ndarray] = {}
         self._history = _history_at_home(twin)
         self._bystander = twin.mocap(bystander.NAME) if "bystander" in twin.surroundings else None
+        self._to_be_moved = np.zeros(width, bool)
         self._look()
 
     def __getitem__(self, field: str) -> np.ndarray:
@@ -73,7 +77,9 @@ class Cell:
         for parameter in APPLIED:
             if parameter.apply is not None and parameter.columns[0] in draws.varied:
                 parameter.apply(self, ids, draws.elements(parameter)[rows])
-        if twin.task.goal_poses is not None or self._bystander is not None:
+        moved = twin.soft is None and "object_shift_probability" in draws.varied
+        self._to_be_moved[ids] = moved and values["object_shift_probability"] > 0.5
+        if twin.task.goal_poses is not None or self._bystander is not None or moved:
             for column, array in values.items():
                 # Slots that never had an episode hold somebody's values, not zeros that nobody would draw.
                 self._drawn.setdefault(column, np.full(self.width, array[0]))[ids] = array
@@ -134,11 +140,23 @@ class Cell:
         if twin.task.goal_poses is not None:
             poses = twin.task.goal_poses(self._drawn, self.time_s)
             self._mocap_pos[:, twin.target_mocap], self._mocap_quat[:, twin.target_mocap] = poses[:, :3], poses[:, 3:]
+        if self._to_be_moved.any():
+            self._move_objects()
         if self._bystander is None:
             self._call(lambda these: self.batch.step(these, nstep=twin.substeps, stage=_SEEN), ids)
         else:
             self._step_beside_people(np.arange(self.width) if ids is None else ids)
         self._look()
+
+    def _move_objects(self) -> None:
+        """Somebody takes the object elsewhere, once, unless the robot was faster."""
+        due = np.flatnonzero(self._to_be_moved & (self.time_s >= self._drawn["object_shift_at_s"]))
+        self._to_be_moved[due] = False
+        ids = due[length(self.object_position[due] - self.tool_position[due]) > UNTOUCHED_M]
+        if len(ids):
+            shift_cm = np.column_stack([self._drawn[f"object_shift_cm.{axis}"][ids] for axis in "xy"])
+            self._qpos[ids, self.twin.object_qpos : self.twin.object_qpos + 2] += shift_cm / 100
+            self._call(self.batch.forward, ids)
 
     def _step_beside_people(self, ids: np.ndarray) -> None:
         """Where somebody is, the hand moves with every step of the physics: one that jumped a control period's way

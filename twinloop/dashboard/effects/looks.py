@@ -70,6 +70,13 @@ SETTINGS: dict[str, Setting] = {
     "hand_withdrawal_s": Setting("goal", scene="task: handover", given={"hand_patience_s": 1.5},
                                  why="Of a receiver who gives up."),
     "hand_turn_deg": Setting("person", scene="task: handover"),
+    "object_shift_probability": Setting("way", given={"object_shift_cm": 4.0, "object_shift_at_s": 0.3},
+                                        why="By 4 cm each way, after 0.3 s."),
+    "object_shift_cm": Setting("way", given={"object_shift_probability": 1.0, "object_shift_at_s": 0.3},
+                               why="After 0.3 s."),
+    "object_shift_at_s": Setting("way", given={"object_shift_probability": 1.0, "object_shift_cm": 4.0},
+                                 over=(0.1, 0.6), why="By 4 cm each way; later than this the hand is there already."),
+    "tracker_bias_mm": Setting("tracker", over=(0.0, 5.0), why="To one side; the other looks the same."),
 }  # fmt: skip
 
 SCENES: dict[Gap, str] = {"human": "task: handover"}

@@ -1,0 +1,99 @@
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from twinloop.diagnose.plan import planned, range_of
+from twinloop.diagnose.report import Finding, GapReport, Unmodelled, Wrong, read_report
+from twinloop.errors import CorruptError
+from twinloop.randomize.parameter import GAPS, Gap
+from twinloop.randomize.table import BY_NAME
+
+
+def wrong(row: str, value: float, width: float, *, trained=None, spread: bool = False) -> Wrong:
+    return Wrong(row, BY_NAME[row].unit, value, (value - width, value + width), BY_NAME[row].nominal, spread, trained)
+
+
+def report(found: dict[Gap, float], rows: dict[Gap, tuple[Wrong, ...]] | None = None, looks=()) -> GapReport:
+    findings = [
+        Finding(gap, 0.95 if gap in found else 0.02, 0.9, 0.8, found.get(gap, 0.0),
+                (0.5 * found.get(gap, 0.0), 1.5 * found.get(gap, 0.0)), (rows or {}).get(gap, ()), ())
+        for gap in sorted(GAPS, key=lambda gap: -found.get(gap, 0.0))
+    ]  # fmt: skip
+    return GapReport(
+        subject={}, episodes=40, success=0.5, success_interval=(0.35, 0.65), twin_success=0.95, nothing=0.0,
+        findings=tuple(findings), unmodelled=Unmodelled(0.0, (), (), 0.5, False), looks=tuple(looks), phases=(),
+        failures={},
+    )  # fmt: skip
+
+
+def test_dear_gaps_get_more_demonstrations_and_the_budget_holds():
+    plan = planned(report({"human": 30.0, "object": 8.0}), robot="twin", budget=100)
+    counts = {line.gap: line.demonstrations for line in plan.lines if line.measure == "collect"}
+    assert counts["human"] > counts["object"] > 0
+    assert sum(counts.values()) == plan.demonstrations <= 100
+    assert sum(errand["episodes"] for errand in plan.errands()) == plan.demonstrations
+    assert 0 < plan.real_share <= 0.5
+
+
+def test_lines_come_in_order_of_gain_per_hour_and_ranges_first():
+    rows = {"latency": (wrong("action_delay_ms", 80.0, 10.0),)}
+    plan = planned(report({"latency": 20.0}, rows), robot="twin")
+    gains = [line.gain_per_hour for line in plan.lines]
+    assert gains == sorted(gains, reverse=True)
+    assert plan.lines[0].measure == "randomize"
+    assert all(line.assumed for line in plan.lines)
+
+
+@pytest.mark.parametrize(
+    ("trained", "change"),
+    [(None, "new"), ((0.0, 40.0), "wider"), ((0.0, 200.0), "narrower"), ((60.0, 100.0), "as it is")],
+)
+def test_a_range_is_around_the_estimate(trained, change: str):
+    found = range_of(wrong("action_delay_ms", 80.0, 8.0, trained=trained))
+    assert found.change == change
+    assert found.low <= 80.0 <= found.high
+
+
+def test_a_range_stays_plausible():
+    found = range_of(wrong("command_loss_share", 0.9, 0.5))
+    assert (
+        BY_NAME["command_loss_share"].plausible[0]
+        <= found.low
+        < found.high
+        <= BY_NAME["command_loss_share"].plausible[1]
+    )
+
+
+def test_demonstrations_are_asked_for_where_it_fails():
+    look = {"about": "object", "kind": "can", "p": 0.001, "corrected": 0.01,
+            "these": {"successes": 1, "trials": 10}, "others": {"successes": 28, "trials": 30}}  # fmt: skip
+    plan = planned(report({"object": 20.0}, looks=(look,)), robot="twin")
+    assert {"robot": "twin", "episodes": plan.demonstrations, "conditions": {"object": "can"}} in plan.errands()
+
+
+def test_nothing_open_is_nothing_to_do():
+    plan = planned(report({}), robot="twin")
+    assert (plan.lines, plan.errands()) == ((), [])
+
+
+def test_a_report_comes_back_as_it_was(tmp_path: Path):
+    before = report({"latency": 20.0}, {"latency": (wrong("action_delay_ms", 80.0, 10.0, trained=(0.0, 40.0)),)})
+    (tmp_path / "report.json").write_text(json.dumps(before.to_json()))
+    assert read_report(tmp_path) == before
+
+
+@pytest.mark.parametrize("text", ["[", "{}", '{"format": 2}', '{"format": 1, "findings": []}'])
+def test_what_is_no_report_is_refused(tmp_path: Path, text: str):
+    (tmp_path / "report.json").write_text(text)
+    with pytest.raises(CorruptError, match=r"report\.json"):
+        read_report(tmp_path)
+
+
+def test_the_verdict_names_what_is_open():
+    told = report({"latency": 20.0}, {"latency": (wrong("action_delay_ms", 80.0, 10.0),)}).verdict()
+    assert "action_delay_ms 80 (70 to 90) costs 20 points" in told
+    assert "No gap is open" in report({}).verdict()
+    unknown = dataclasses.replace(report({}), unmodelled=Unmodelled(10.0, (), (), 9.0, True))
+    assert "unmodelled" in unknown.verdict()

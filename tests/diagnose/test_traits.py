@@ -1,0 +1,83 @@
+"""Traits: each tells what was put in, in its unit."""
+
+import numpy as np
+import pytest
+
+from twinloop.diagnose.traits import TRAITS, Arm, Shown, measured
+from twinloop.twin.twin import Twin
+
+ROWS = 120
+
+
+@pytest.fixture(scope="module")
+def arm(twin: Twin) -> Arm:
+    return Arm(twin)
+
+
+def smooth(rows: int = ROWS) -> np.ndarray:
+    """A slow way from one place to another."""
+    return 0.5 - 0.5 * np.cos(np.pi * np.clip((np.arange(rows) - 3) / 70, 0, 1))
+
+
+def shown(arm: Arm, *, late: int = 2, seed: int = 0, **changed) -> Shown:
+    rng = np.random.default_rng(seed)
+    way = smooth()[:, None] * np.linspace(0.3, 0.6, arm.joints)
+    told = np.column_stack([way, np.full(ROWS, arm.closed + arm.stroke)])
+    state = np.roll(told, late, axis=0)
+    state[:late] = told[0]
+    effort = np.zeros((ROWS, arm.joints + 1))
+    scene = np.tile(np.array([0.46, -0.13, 0.02, 1, 0, 0, 0, 0.52, 0.17, 0.02, 1, 0, 0, 0]), (ROWS, 1))
+    scene[:, :2] += 1e-3 * changed.pop("tracker_mm", 0.0) * rng.standard_normal((ROWS, 2))
+    scene[40:, 0] += changed.pop("moved_m", 0.0)
+    state[:, :-1] += 1e-3 * changed.pop("noise_mrad", 0.0) * rng.standard_normal((ROWS, arm.joints))
+    frames = {
+        "observation.state": state, "observation.effort": effort, "observation.environment_state": scene,
+        "action": told, "command": told,
+    }  # fmt: skip
+    return Shown(frames, success=True, completed=1, failure="", arm=arm, conditions=changed.pop("conditions", {}))
+
+
+def told(trait: str, one: Shown) -> float:
+    return float(measured([one])[0, [each.name for each in TRAITS].index(trait)])
+
+
+@pytest.mark.parametrize("late", [0, 1, 3, 6])
+def test_how_late_the_arm_is(arm: Arm, late: int):
+    assert told("following", shown(arm, late=late)) == pytest.approx(1000 * arm.period_s * late, abs=6)
+    assert told("onset", shown(arm, late=late)) == pytest.approx(1000 * arm.period_s * late, abs=1)
+
+
+def test_noise_of_encoders_and_tracker(arm: Arm):
+    assert told("shaking", shown(arm, noise_mrad=1.5)) == pytest.approx(1.5, rel=0.25)
+    assert told("shaking", shown(arm)) < 0.2
+    assert told("tracker_noise", shown(arm, tracker_mm=3.0)) == pytest.approx(3.0, rel=0.3)
+    assert told("tracker_noise", shown(arm)) < 1e-6
+
+
+def test_an_object_that_moves_by_itself(arm: Arm):
+    assert told("was_moved", shown(arm, moved_m=0.04)) == 1
+    assert told("was_moved", shown(arm, tracker_mm=2.0)) == 0
+    assert told("moved", shown(arm, moved_m=0.04)) == pytest.approx(40, abs=1)
+
+
+def test_what_the_lab_wrote_down(arm: Arm):
+    noted = shown(arm, conditions={"object": "can", "light": "dim", "human": "present"})
+    assert [told(name, noted) for name in ("other_object", "poor_light", "person")] == [1, 1, 1]
+    assert [told(name, shown(arm)) for name in ("other_object", "poor_light", "person")] == [0, 0, 0]
+
+
+def test_a_robot_that_tells_little_is_measured_as_far_as_it_goes(arm: Arm):
+    whole = shown(arm)
+    bare = Shown({name: whole.frames[name] for name in ("observation.state", "action")}, True, 1, "", arm)
+    values = dict(zip([trait.name for trait in TRAITS], measured([bare])[0], strict=True))
+    assert np.isfinite(values["following"])
+    assert np.isnan([values["tracker_noise"], values["effort_noise"], values["grip"], values["place_x"]]).all()
+
+
+def test_the_tool_is_where_the_twin_has_it(arm: Arm, twin: Twin):
+    import mujoco
+
+    data = mujoco.MjData(twin.model)
+    data.qpos[twin.arm_qpos] = twin.robot.home_rad
+    mujoco.mj_forward(twin.model, data)
+    np.testing.assert_allclose(arm.tool(np.array([twin.robot.home_rad]))[0], data.site_xpos[twin.tool_site])

@@ -1,0 +1,96 @@
+"""From a policy that fails on a robot to a diagnosis, a plan and the next round; killed and run again, it goes on."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from twinloop.cli import main
+from twinloop.diagnose.report import read_report
+from twinloop.pipeline.config import load_config
+from twinloop.randomize.parameter import GAPS
+
+pytest.importorskip("torch", reason="needs twinloop[learn]")
+
+CELL = """\
+randomization:
+  physics: {object_position_noise_cm: [-2, 2]}
+"""
+LOOP = [
+    "loop", "cell.yaml", "--robot", "twin", "--rounds", "1", "--target", "1", "--budget", "4", "--trials", "8",
+    "--episodes", "16", "--steps", "20", "--worlds", "4", "--imagined", "4", "--ungated", "--json", "--out", "loops/a",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def looped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("loop")
+    (folder / "cell.yaml").write_text(CELL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main(LOOP) == 0
+    return folder
+
+
+def test_every_round_has_its_evidence(looped: Path):
+    told = json.loads((looped / "loops/a/loop.json").read_text())
+    first, second = told["rounds"]
+    assert (first["demonstrations"], second["demonstrations"]) == (0, first["collected"])
+    assert first["collected"] == 4
+    for number in (0, 1):
+        round_folder = looped / f"loops/a/round-{number}"
+        for name in ("config.yaml", "policy/card.json", "evaluation/evaluation.json", "runlog", "round.json"):
+            assert (round_folder / name).exists(), name
+    page = (looped / "loops/a/loop.html").read_text()
+    assert 'href="round-1/runlog"' in page
+
+
+def test_the_report_speaks_of_all_gaps_and_the_next_ranges_follow_it(looped: Path):
+    report = read_report(looped / "loops/a/round-0/diagnosis")
+    assert {finding.gap for finding in report.findings} == set(GAPS)
+    assert report.episodes == 8
+    before, after = (load_config(looped / f"loops/a/round-{number}/config.yaml") for number in (0, 1))
+    suspected = {finding.gap for finding in report.findings if finding.probability >= 0.3}
+    assert (after.digest != before.digest) == bool(suspected)
+
+
+def test_the_same_command_goes_on_and_another_is_refused(looped: Path, monkeypatch, capsys):
+    monkeypatch.chdir(looped)
+    made = (looped / "loops/a/round-1/runlog").stat().st_mtime_ns
+    assert main(LOOP) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["rounds"][1]["number"] == 1
+    assert (looped / "loops/a/round-1/runlog").stat().st_mtime_ns == made
+    assert main([*LOOP[:-1], "loops/a", "--budget", "8"]) == 2
+    assert "holds another loop" in capsys.readouterr().out
+
+
+def test_a_diagnosis_and_its_plan_by_hand(looped: Path, monkeypatch, capsys):
+    monkeypatch.chdir(looped)
+    words = [
+        "diagnose", "loops/a/round-0/runlog", "--policy", "loops/a/round-0/policy", "--twin", "cell.yaml",
+        "--worlds", "4", "--episodes", "4", "--cache", "loops/a/banks", "--out", "diagnoses/a", "--json",
+    ]  # fmt: skip
+    assert main(words) == 0
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert told["episodes"] == 8
+    assert "<svg" in (looped / "diagnoses/a/report.html").read_text()
+    assert main(["plan", "diagnoses/a", "--robot", "twin", "--budget", "20", "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert plan["demonstrations"] <= 20
+    assert json.loads((looped / "diagnoses/a/errands.json").read_text()) == plan["errands"]
+    assert "Programme" in (looped / "diagnoses/a/plan.html").read_text()
+
+
+def test_another_policys_episodes_tell_nothing(looped: Path, monkeypatch, capsys):
+    monkeypatch.chdir(looped)
+    words = [
+        "diagnose",
+        "loops/a/round-0/runlog",
+        "--policy",
+        "loops/a/round-1/policy",
+        "--twin",
+        "cell.yaml",
+        "--json",
+    ]
+    assert main(words) == 2
+    assert "8 or more are needed" in capsys.readouterr().out

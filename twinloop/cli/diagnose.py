@@ -1,0 +1,112 @@
+"""Say which of the eight gaps costs a policy its success on a robot, and how much: from runlogs with their outcomes,
+held against the policy in the twin with each gap opened in turn. Results are a folder: report.json and report.html."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from twinloop.cli.arguments import count
+from twinloop.cli.lessons import need_torch
+from twinloop.cli.progress import Standing, show_progress
+from twinloop.dashboard.diagnosis import write_diagnosis_page
+from twinloop.diagnose.report import GapReport
+from twinloop.durable import replace_file, storage_errors
+from twinloop.errors import UsageError
+from twinloop.pipeline.candidate import Candidate, candidate_of, home_config
+from twinloop.pipeline.config import RunConfig, load_config
+from twinloop.pipeline.diagnose import DiagnoseConfig, diagnose
+from twinloop.pipeline.embedded import NAME, embedded_config
+
+EXAMPLES = """\
+examples:
+  twinloop diagnose runlogs/cell-3 --policy policies/first
+  twinloop diagnose runlogs/monday runlogs/tuesday --twin cell.yaml --policy policies/first --out diagnoses/first
+  twinloop diagnose runlogs/cell-3 --policy policies/first --worlds 48 --json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    usual = DiagnoseConfig()
+    parser.add_argument("runlogs", nargs="+", type=Path, metavar="RUNLOG", help="folders that `twinloop deploy` wrote")
+    parser.add_argument(
+        "--policy", type=Path, required=True, metavar="CHECKPOINT", help="the policy whose episodes count"
+    )
+    parser.add_argument(
+        "--twin", type=Path, metavar="FILE",
+        help="a config file (default: that of the data it was trained on, or the embedded pick-and-place cell)",
+    )  # fmt: skip
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write to (default: diagnoses/NAME)")
+    parser.add_argument(
+        "--worlds", type=count(4, 4096), default=usual.worlds, metavar="N",
+        help=f"counterfactual cells for each gap (default {usual.worlds})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--episodes", type=count(4, 4096), default=usual.episodes, metavar="N",
+        help=f"episodes in each (default {usual.episodes})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seed", type=count(0, (1 << 62) - 1), default=usual.seed, metavar="N", help="of the counterfactuals"
+    )
+    parser.add_argument("--workers", type=count(1, 1024), metavar="N", help="processes (default: one a core)")
+    parser.add_argument(
+        "--cache", type=Path, default=Path("diagnoses") / "banks", metavar="DIR",
+        help="where counterfactuals are kept; the next diagnosis of the policy uses them (default: diagnoses/banks)",
+    )  # fmt: skip
+
+
+def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    need_torch()
+    candidate = candidate_of(args.policy)
+    config, name = _twin(args.twin, candidate)
+    if args.seed in candidate.seeds:
+        raise UsageError(f"--seed {args.seed}: {candidate.name} was trained on episodes of this seed; choose another")
+    settings = DiagnoseConfig(worlds=args.worlds, episodes=args.episodes, seed=args.seed)
+    with show_progress(console, "imagining") as show:
+        report = diagnose(
+            args.runlogs, candidate, config, config_name=name, cache=args.cache, settings=settings,
+            workers=args.workers, on_progress=lambda done, total: show(Standing(done, total, "counterfactual cells")),
+        )  # fmt: skip
+    out = args.out or Path("diagnoses") / candidate.name
+    with storage_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
+        told = json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n"
+        replace_file(out / "report.json", told.encode(), scratch=out)
+    page = write_diagnosis_page(out / "report.html", report)
+    _print(console, report)
+    console.print(f"\nreport: {page}", markup=False)
+    return {"path": str(out), "page": str(page), **report.to_json()}
+
+
+def _twin(path: Path | None, candidate: Candidate) -> tuple[RunConfig, str]:
+    if path is not None:
+        return load_config(path), path.stem
+    return home_config(candidate) or (embedded_config(), NAME)
+
+
+def _print(console: Console, report: GapReport) -> None:
+    console.print(report.verdict(), markup=False)
+    table = Table("gap", "open", "costs", "90 %", "what seems wrong", box=None, pad_edge=False)
+    for finding in report.findings:
+        low, high = finding.interval
+        rows = ", ".join(f"{row.row} {'±' if row.spread else ''}{row.value:.3g}" for row in finding.rows[:2])
+        table.add_row(
+            finding.gap, f"{finding.probability:.2f}", f"{finding.points:.0f}", f"{low:.0f} to {high:.0f}",
+            rows if finding.found else "",
+        )  # fmt: skip
+    console.print(table, markup=False)
+    for look in report.looks[:3]:
+        if look["corrected"] < 0.05:
+            these, others = look["these"], look["others"]
+            console.print(
+                f"{look['about']} {look['kind']}: {these['successes']}/{these['trials']} against "
+                f"{others['successes']}/{others['trials']} (p {look['corrected']:.3f}, corrected)",
+                markup=False,
+            )
+    if report.unmodelled.present:
+        strange = ", ".join(each.trait for each in report.unmodelled.strange) or "the pattern as a whole"
+        looked = ", ".join(f"{log} {attempt}" for log, attempt in report.unmodelled.episodes[:4])
+        console.print(f"unmodelled: {strange}; look at {looked}", markup=False)

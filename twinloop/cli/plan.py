@@ -1,0 +1,62 @@
+"""A collection programme from a diagnosis: what to randomize, calibrate and collect, in order of gain per hour.
+Written as a page, and as a list that `twinloop collect --plan` carries out."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from twinloop.cli.arguments import count
+from twinloop.dashboard.plan import write_plan_page
+from twinloop.diagnose.plan import Plan, planned
+from twinloop.diagnose.report import read_report
+from twinloop.durable import replace_file, storage_errors
+
+EXAMPLES = """\
+examples:
+  twinloop plan diagnoses/first --robot rehearsal:harsh
+  twinloop plan diagnoses/first --robot lerobot:arm.yaml --budget 60 --out plans/first --json
+  twinloop collect --plan plans/first/errands.json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("report", type=Path, metavar="REPORT", help="a folder that `twinloop diagnose` wrote")
+    parser.add_argument("--robot", default="", metavar="NAME", help="where to collect, as `twinloop collect` names it")
+    parser.add_argument(
+        "--budget", type=count(0, 1 << 20), default=200, metavar="N", help="demonstrations there are means for (200)"
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write to (default: the report's)")
+
+
+def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    plan = planned(read_report(args.report), robot=args.robot, budget=args.budget)
+    out = args.out or (args.report if args.report.is_dir() else args.report.parent)
+    with storage_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
+        for name, value in (("plan.json", plan.to_json()), ("errands.json", plan.errands())):
+            replace_file(out / name, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode(), scratch=out)
+    page = write_plan_page(out / "plan.html", plan)
+    _print(console, plan)
+    console.print(f"\nplan: {page}", markup=False)
+    if plan.demonstrations and args.robot:
+        console.print(f"Next:\n  twinloop collect --plan {out / 'errands.json'}", markup=False)
+    return {"path": str(out), "page": str(page), **plan.to_json(), "errands": plan.errands()}
+
+
+def _print(console: Console, plan: Plan) -> None:
+    console.print(plan.verdict, markup=False)
+    if not plan.lines:
+        console.print("Nothing is worth a line.")
+        return
+    table = Table("gap", "do", "what", "gain", "90 %", "hours", box=None, pad_edge=False)
+    for line in plan.lines:
+        low, high = line.interval
+        table.add_row(
+            line.gap, line.measure, line.what, f"{line.gain:.1f}", f"{low:.0f} to {high:.0f}", f"{line.hours:.1f}"
+        )
+    console.print(table, markup=False)
+    console.print(f"Train with {plan.real_share:.0%} of every batch real, the rest simulated.")

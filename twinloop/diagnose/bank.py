@@ -1,0 +1,40 @@
+"""Bank: what a policy shows in the twin as it is, and in every cell of the hypotheses. Made once for a policy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from twinloop.diagnose.hypothesis import Hypothesis
+from twinloop.randomize.parameter import GAPS, Gap
+
+
+@dataclass(frozen=True)
+class World:
+    """traits: (episodes, traits) of the policy in a cell where the hypothesis holds."""
+
+    hypothesis: Hypothesis
+    traits: np.ndarray
+
+
+@dataclass(frozen=True)
+class Bank:
+    """reference: where nothing is wrong."""
+
+    reference: World
+    worlds: tuple[World, ...]
+
+    @cached_property
+    def by_gap(self) -> dict[Gap, tuple[World, ...]]:
+        return {gap: tuple(world for world in self.worlds if world.hypothesis.gap == gap) for gap in GAPS}
+
+    def sizes(self, gap: Gap) -> tuple[tuple[str, ...], np.ndarray]:
+        """The rows of a gap, and (worlds, rows) how wrong each is in each of its cells."""
+        worlds = self.by_gap[gap]
+        rows = tuple(dict.fromkeys(name for world in worlds for name in world.hypothesis.ranges))
+        return rows, _table(rows, worlds)
+
+
+def _table(rows: Sequence[str], worlds: Sequence[World]) -> np.ndarray:
+    return np.array([[world.hypothesis.sizes.get(row, 0.0) for row in rows] for world in worlds])

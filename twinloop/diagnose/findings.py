@@ -1,0 +1,111 @@
+"""Findings: what was weighed, gap by gap, in words and units that a lab can act on."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from twinloop.diagnose.hypothesis import VARYING, ends_of
+from twinloop.diagnose.report import Evidence, Finding, Interval, Wrong
+from twinloop.diagnose.summary import ENTRIES, Entry, Summary
+from twinloop.diagnose.traits import TRAITS
+from twinloop.diagnose.weigh import RowEstimate, Weighed
+from twinloop.randomize.distribution import Choice, Constant, Distribution, Uniform
+from twinloop.randomize.parameter import Gap
+from twinloop.randomize.table import BY_NAME
+
+NOTICED = 0.05
+"""Of success: a gap that takes less does not drive failures."""
+WIDE = 1.645  # deviations of a 90 % interval
+LIKELY = 1.2816  # of an 80 % one
+SHOWN_ROWS, SHOWN_EVIDENCE = 4, 6
+
+
+def finding_of(
+    gap: Gap, weighed: Weighed, summary: Summary, usual: Summary, trained: Mapping[str, Interval]
+) -> Finding:
+    cost, deviation = weighed.cost[gap]
+    probability = weighed.probability[gap]
+    points = 100 * max(cost, 0.0)
+    low, high = (100 * min(max(cost + side * WIDE * deviation, 0.0), 1.0) for side in (-1, 1))
+    # By a normal law of the cost, where it is open at all.
+    from scipy.special import ndtr
+
+    drives = probability * float(ndtr((cost / max(probability, 1e-6) - NOTICED) / max(deviation, 0.01)))
+    rows = [row for row in weighed.rows.get(gap, ()) if abs(row.size) > max(0.08, row.deviation)][:SHOWN_ROWS]
+    evidence = [
+        each for each in evidence_of(weighed.shown, summary, usual) if _about(each) == gap and abs(each.apart) > 1
+    ]
+    return Finding(
+        gap=gap,
+        probability=probability,
+        drives=drives,
+        magnitude=weighed.magnitude[gap][0],
+        points=points,
+        interval=(low, high),
+        rows=tuple(_wrong(row, trained) for row in rows),
+        evidence=tuple(evidence[:SHOWN_EVIDENCE]),
+    )
+
+
+def _about(evidence: Evidence) -> Gap:
+    return next(trait.gap for trait in TRAITS if trait.name == evidence.trait.removesuffix(" (spread)"))
+
+
+def evidence_of(deviations: np.ndarray, summary: Summary, usual: Summary) -> list[Evidence]:
+    """The farthest apart first."""
+    order = np.argsort(-np.abs(np.nan_to_num(deviations)))
+    return [
+        Evidence(
+            trait=ENTRIES[at].name,
+            says=ENTRIES[at].about.says,
+            unit=ENTRIES[at].about.unit,
+            robot=_in_unit(ENTRIES[at], float(summary.values[at])),
+            twin=_in_unit(ENTRIES[at], float(usual.values[at])),
+            apart=float(deviations[at]),
+        )
+        for at in order
+        if np.isfinite(deviations[at])
+    ]
+
+
+def _in_unit(entry: Entry, value: float) -> float:
+    return float(np.exp(value)) if entry.spread or entry.about.log else float(value)
+
+
+def _wrong(estimate: RowEstimate, trained: Mapping[str, Interval]) -> Wrong:
+    row = BY_NAME[estimate.row]
+    first, last = ends_of(row)
+    if row.chance is not None or row.words or row.pool:
+        ends = (0.0, 1.0)
+    else:
+        ends = (row.nominal, first if estimate.size < 0 else last)
+    reach = ends[1] - ends[0]
+    size = abs(estimate.size)
+    spread = first < row.nominal < last and VARYING.get(row.gap, 0.0) > 0.5 and row.chance is None
+    base = 0.0 if spread else ends[0]
+    value, deviation = base + size * reach, abs(reach) * estimate.deviation
+    low, high = sorted((value - LIKELY * deviation, value + LIKELY * deviation))
+    edge = sorted((base, base + 1.3 * reach))
+    return Wrong(
+        row=row.name,
+        unit=row.unit,
+        value=value,
+        interval=(max(low, edge[0]), min(high, edge[1])),
+        nominal=row.nominal,
+        spread=spread,
+        trained=trained.get(row.name),
+    )
+
+
+def as_distribution(wrong: Wrong) -> Distribution:
+    """A cell in which just this is wrong."""
+    row = BY_NAME[wrong.row]
+    if row.chance is not None:
+        share = min(max(wrong.value, 0.0), 1.0)
+        return Choice((0.0, 1.0), (1 - share, share)) if 0 < share < 1 else Constant(round(share))
+    if row.words or row.pool:
+        return Constant(row.nominal)
+    low, high = row.plausible
+    if wrong.spread:
+        return Uniform(max(wrong.nominal - wrong.value, low), min(wrong.nominal + wrong.value, high))
+    return Constant(min(max(wrong.value, low), high))

@@ -1,0 +1,229 @@
+"""Plan: from a GapReport to a collection programme: what to do about each gap, in order of gain per cost.
+
+What a gap costs is measured; how much of it a measure wins back is an assumption, and each line says which. They are
+in one table, to be replaced by a lab's own experience.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from twinloop.diagnose.report import Finding, GapReport, Interval, Wrong
+from twinloop.randomize.parameter import Gap
+from twinloop.randomize.table import BY_NAME
+
+Measure = Literal["randomize", "calibrate", "collect", "look"]
+
+WORTH_POINTS = 2.0
+"""A gap that costs less, and is as likely as not closed, is not worth a line."""
+MARGIN = 0.25  # of an estimated range, on both sides
+MINUTES = 2.0  # to set up, demonstrate and check one episode
+
+
+@dataclass(frozen=True)
+class Practice:
+    """What is usually done about a gap.
+
+    half: demonstrations after which half of what they can win is won. wins: share of its cost that demonstrations win
+    at most; covering: that randomization of the rows wins. setup_h: before the first demonstration. sensors: to record
+    with. conditions: to vary, as `name -> words`; logs: what to record for `twinloop calibrate`.
+    """
+
+    half: int
+    wins: float
+    covering: float
+    setup_h: float
+    sensors: tuple[str, ...] = ()
+    vary: tuple[str, ...] = ()
+    logs: str = ""
+
+
+PRACTICE: dict[Gap, Practice] = {
+    "contact": Practice(60, 0.7, 0.5, 4.0, ("force-torque at the wrist", "tactile pads"), ("object",),
+                        "grasps, slips and pushes with force-torque recorded"),
+    "visual": Practice(40, 0.8, 0.6, 1.0, ("the deployment camera",), ("light",),
+                       "frames of the deployment camera in every light, for `twinloop calibrate --frames`"),
+    "sensing": Practice(80, 0.5, 0.8, 0.5, (), (), "a minute of every sensor at rest, and slow sweeps"),
+    "object": Practice(30, 0.9, 0.6, 0.5, ("a scale and a caliper",), ("object",), "tosses and pushes of each object"),
+    "environment": Practice(30, 0.9, 0.8, 0.5, (), ("clutter", "layout"), "a scan of the table and its height"),
+    "human": Practice(40, 0.8, 0.6, 2.0, ("a second camera", "consent of everybody in view"), ("human",), ""),
+    "actuation": Practice(80, 0.4, 0.7, 0.5, (), (), "chirps and steps of every joint, loaded and empty"),
+    "latency": Practice(80, 0.4, 0.8, 0.2, ("one clock for commands and readings",), (),
+                        "steps of every joint with timestamps"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Range:
+    """What a row should be drawn from instead. change: against what it was trained on."""
+
+    row: str
+    low: float
+    high: float
+    change: Literal["new", "wider", "narrower", "as it is"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """gain: points of success it should win, with an interval. hours: of a robot and somebody beside it."""
+
+    gap: Gap | Literal["unmodelled"]
+    measure: Measure
+    what: str
+    gain: float
+    interval: Interval
+    hours: float
+    demonstrations: int = 0
+    conditions: Mapping[str, str] = field(default_factory=dict)
+    ranges: tuple[Range, ...] = ()
+    assumed: str = ""
+
+    @property
+    def gain_per_hour(self) -> float:
+        return self.gain / max(self.hours, 0.1)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """lines: in the order in which to do them. real_share: of a batch that is to be of real data."""
+
+    lines: tuple[Line, ...]
+    real_share: float
+    demonstrations: int
+    robot: str
+    verdict: str
+
+    def errands(self) -> list[dict[str, Any]]:
+        """What `twinloop collect --plan` carries out."""
+        return [
+            {"robot": self.robot, "episodes": line.demonstrations, "conditions": dict(line.conditions)}
+            for line in self.lines
+            if line.demonstrations
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        lines = [asdict(line) | {"gain_per_hour": line.gain_per_hour} for line in self.lines]
+        return {"robot": self.robot, "verdict": self.verdict, "real_share": self.real_share,
+                "demonstrations": self.demonstrations, "lines": lines}  # fmt: skip
+
+
+def planned(report: GapReport, *, robot: str, budget: int = 200) -> Plan:
+    """budget: demonstrations there are means for."""
+    worth = [each for each in report.findings if each.found or each.points >= WORTH_POINTS]
+    lines = [line for finding in worth if finding.found for line in _simulated(finding)]
+    lines += _collected(report, worth, budget)
+    if report.unmodelled.present or report.unmodelled.points >= 5:
+        lines.append(_looked_at(report))
+    lines.sort(key=lambda line: -line.gain_per_hour)
+    demonstrations = sum(line.demonstrations for line in lines)
+    return Plan(tuple(lines), _real_share(demonstrations), demonstrations, robot, report.verdict())
+
+
+def _simulated(finding: Finding) -> list[Line]:
+    """Cheap, and first: what the simulator has a row for needs no robot."""
+    practice = PRACTICE[finding.gap]
+    ranges = tuple(range_of(row) for row in finding.rows)
+    changed = tuple(each for each in ranges if each.change != "as it is")
+    lines = []
+    if changed:
+        told = ", ".join(f"{each.row} {each.low:.3g} to {each.high:.3g} ({each.change})" for each in changed)
+        share = practice.covering
+        lines.append(
+            Line(finding.gap, "randomize", f"draw {told}", *_gain(finding, share), hours=0.1, ranges=changed,
+                 assumed=f"randomization wins {share:.0%} of what it costs")
+        )  # fmt: skip
+    if practice.logs and any(row.interval[1] - row.interval[0] > 0.5 * abs(row.value) for row in finding.rows):
+        lines.append(
+            Line(finding.gap, "calibrate", f"record {practice.logs}; then `twinloop calibrate`", *_gain(finding, 0.2),
+                 hours=practice.setup_h + 0.5, assumed="narrow ranges win another 20 %")
+        )  # fmt: skip
+    return lines
+
+
+def _collected(report: GapReport, worth: Sequence[Finding], budget: int) -> list[Line]:
+    """Demonstrations go where their next one wins most, ten at a time."""
+    counts: dict[Gap, int] = dict.fromkeys((finding.gap for finding in worth), 0)
+    by_gap = {finding.gap: finding for finding in worth if finding.points > 0}
+    for _ in range(budget // 10 if by_gap else 0):
+        gains = {gap: _won(finding, counts[gap] + 10) - _won(finding, counts[gap]) for gap, finding in by_gap.items()}
+        best = max(gains, key=lambda gap: gains[gap])
+        if gains[best] < 0.25:  # points for ten demonstrations
+            break
+        counts[best] += 10
+    lines = []
+    for gap, many in counts.items():
+        if not many:
+            continue
+        practice, finding = PRACTICE[gap], by_gap[gap]
+        share = _won(finding, many) / finding.points
+        conditions = _conditions(report, practice.vary)
+        sensors = f", recorded with {' and '.join(practice.sensors)}" if practice.sensors else ""
+        varied = f" with {', '.join(practice.vary)} varied as on site" if practice.vary and not conditions else ""
+        where = f" with {', '.join(f'{name} {value}' for name, value in conditions.items())}" if conditions else ""
+        lines.append(
+            Line(gap, "collect", f"{many} demonstrations{where}{varied}{sensors}", *_gain(finding, share),
+                 hours=practice.setup_h + many * MINUTES / 60, demonstrations=many, conditions=conditions,
+                 assumed=f"half of {practice.wins:.0%} of its cost is won by {practice.half} demonstrations")
+        )  # fmt: skip
+    return lines
+
+
+def _won(finding: Finding, demonstrations: int) -> float:
+    practice = PRACTICE[finding.gap]
+    return finding.probability * finding.points * practice.wins * demonstrations / (demonstrations + practice.half)
+
+
+def _conditions(report: GapReport, names: Sequence[str]) -> dict[str, str]:
+    """The kind of episodes in which it fails, where that is beyond chance."""
+    for look in report.looks:
+        worse = (
+            look["these"]["successes"] * look["others"]["trials"]
+            < look["others"]["successes"] * look["these"]["trials"]
+        )
+        if look["about"] in names and look["corrected"] < 0.05 and worse:
+            return {str(look["about"]): str(look["kind"])}
+    return {}
+
+
+def _gain(finding: Finding, share: float) -> tuple[float, Interval]:
+    low, high = finding.interval
+    return share * finding.probability * finding.points, (share * finding.probability * low, share * high)
+
+
+def range_of(wrong: Wrong) -> Range:
+    """Around the estimate, as wide as it is uncertain and a quarter more; nominal stays inside for rows that only
+    sometimes are wrong."""
+    row = BY_NAME[wrong.row]
+    low, high = wrong.interval
+    if row.chance is not None:
+        low = high = min(max(wrong.value, 0.0), 1.0)
+    elif wrong.spread:
+        reach = (1 + MARGIN) * max(abs(wrong.value), abs(high))
+        low, high = row.nominal - reach, row.nominal + reach
+    else:
+        room = MARGIN * (high - low) + 1e-9
+        low, high = low - room, high + room
+    low, high = max(low, row.plausible[0]), min(high, row.plausible[1])
+    if wrong.trained is None:
+        return Range(wrong.row, low, high, "new")
+    first, last = wrong.trained
+    inside = first <= low and high <= last
+    if inside and (high - low) < 0.6 * (last - first):
+        return Range(wrong.row, low, high, "narrower")
+    if inside:
+        return Range(wrong.row, first, last, "as it is")
+    return Range(wrong.row, min(low, first), max(high, last), "wider")
+
+
+def _looked_at(report: GapReport) -> Line:
+    episodes = ", ".join(f"{log} {attempt}" for log, attempt in report.unmodelled.episodes[:4]) or "the failures"
+    points = report.unmodelled.points
+    return Line(
+        "unmodelled", "look", f"look at {episodes}: what the simulator does not model, no range covers",
+        0.5 * points, (0.0, points), hours=1.0, assumed="half of it is understood once it is seen",
+    )  # fmt: skip
+
+
+def _real_share(demonstrations: int) -> float:
+    """A quarter of every batch where there are a hundred demonstrations, never more than half."""
+    return round(0.5 * demonstrations / (demonstrations + 100), 2)

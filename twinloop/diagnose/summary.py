@@ -1,0 +1,75 @@
+"""Summary: what a set of episodes shows, as one vector: the level of every trait, and the spread of some."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from twinloop.diagnose.traits.table import TRAITS, Trait
+
+SHARE = "1"  # the unit of traits that are yes or no, or a share
+LEAST = 4  # episodes that must tell a trait
+
+
+@dataclass(frozen=True)
+class Entry:
+    """spread: how much the trait varies between episodes, not how large it is."""
+
+    trait: int
+    spread: bool
+
+    @property
+    def about(self) -> Trait:
+        return TRAITS[self.trait]
+
+    @property
+    def name(self) -> str:
+        return f"{self.about.name} (spread)" if self.spread else self.about.name
+
+    @cached_property
+    def floor(self) -> float:
+        return (self.about.spread or 0.0) if self.spread else self.about.floor
+
+
+ENTRIES: tuple[Entry, ...] = tuple(
+    Entry(place, spread)
+    for spread in (False, True)
+    for place, trait in enumerate(TRAITS)
+    if not spread or trait.spread is not None
+)
+FLOORS = np.array([entry.floor for entry in ENTRIES])
+
+
+@dataclass(frozen=True)
+class Summary:
+    """values, variances: (entries,); NaN where too few episodes tell. The variance is that of a sample of this size."""
+
+    episodes: int
+    values: np.ndarray
+    variances: np.ndarray
+
+
+def summarised(traits: np.ndarray) -> Summary:
+    """Of (episodes, traits)."""
+    found = np.array([_entry(traits[:, entry.trait], entry) for entry in ENTRIES])
+    return Summary(len(traits), found[:, 0], found[:, 1])
+
+
+def _entry(values: np.ndarray, entry: Entry) -> tuple[float, float]:
+    trait = entry.about
+    known = values[np.isfinite(values)]
+    n = len(known)
+    if n < LEAST:
+        return float("nan"), float("nan")
+    told = trait.told(known)
+    if entry.spread:
+        # A little is added, so that nothing at all and next to nothing are alike.
+        middle = np.median(told)
+        width = 1.2533 * float(np.mean(np.abs(told - middle)))
+        return float(np.log(width + trait.floor / 4)), 0.6 / (n - 1)
+    if trait.unit == SHARE:
+        share = float(told.mean())
+        held = (share * n + 0.5) / (n + 1)
+        return share, held * (1 - held) / n
+    deviation = 1.4826 * float(np.median(np.abs(told - np.median(told))))
+    return float(np.median(told)), 1.57 * deviation**2 / n

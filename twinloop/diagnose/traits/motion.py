@@ -1,0 +1,97 @@
+"""Traits of how the arm follows its commands."""
+
+import numpy as np
+
+from twinloop.diagnose.traits.episode import Shown
+
+FARTHEST = 9  # control periods an arm may be behind its commands
+BEGUN_RAD = 0.006
+MOVING_RAD_S = 0.15
+REST_RAD = 0.003  # in a control period
+NAN = float("nan")
+
+
+def _behind(shown: Shown) -> tuple[float, float]:
+    """Periods that the arm is behind its commands, and what is left of the error then (rad, rms)."""
+    told, seen = shown.told[:, :-1], shown.position
+    n = len(seen)
+    most = min(FARTHEST, n // 3)
+    if most < 2:
+        return NAN, NAN
+    # Without the mean of each joint: a bias is not a delay.
+    errors = []
+    for shift in range(most + 1):
+        off = seen[shift:] - told[: n - shift]
+        errors.append(float(np.mean(np.square(off - np.median(off, axis=0)))))
+    at = int(np.argmin(errors))
+    if not 0 < at < most:
+        return float(at), float(np.sqrt(errors[at]))
+    before, here, after = errors[at - 1 : at + 2]
+    part = 0.5 * (before - after) / max(before - 2 * here + after, 1e-15)
+    return at + part, float(np.sqrt(here))
+
+
+def following_ms(shown: Shown) -> float:
+    return 1000 * shown.arm.period_s * _behind(shown)[0]
+
+
+def uneven_mrad(shown: Shown) -> float:
+    return 1000 * _behind(shown)[1]
+
+
+def onset_ms(shown: Shown) -> float:
+    """By the joint that is told to move farthest in the first second."""
+    told, seen = shown.told[:, :-1], shown.position
+    early = min(len(told), max(round(1.0 / shown.arm.period_s), 2))
+    joint = int(np.argmax(np.abs(told[:early] - told[0]).max(axis=0)))
+    # What is told in the first frame may lead away from where the arm rests already.
+    start, goes = seen[0, joint], told[:early, joint] - seen[0, joint]
+    goes = np.abs(goes) > BEGUN_RAD
+    moved = np.abs(seen[:, joint] - start) > BEGUN_RAD
+    if not goes.any() or not moved.any():
+        return NAN
+    return 1000 * shown.arm.period_s * float(np.argmax(moved) - np.argmax(goes))
+
+
+def repeated_share(shown: Shown) -> float:
+    told_moves = np.abs(np.diff(shown.told[:, :-1], axis=0)).max(axis=1) > REST_RAD
+    same = (np.diff(shown.position, axis=0) == 0).all(axis=1)
+    return float(np.mean(same[told_moves])) if told_moves.sum() > 5 else NAN
+
+
+def offset_mrad(shown: Shown) -> float:
+    """Where neither the command nor the arm moves."""
+    told, seen = shown.told[:, :-1], shown.position
+    step = np.maximum(np.abs(np.diff(told, axis=0)), np.abs(np.diff(seen, axis=0))).max(axis=1)
+    rows = np.flatnonzero(step < REST_RAD) + 1
+    if len(rows) < 3:
+        rows = np.arange(len(told) - 3, len(told))
+    return 1000 * float(np.abs(np.median(seen[rows] - told[rows], axis=0)).mean())
+
+
+def shaking_mrad(shown: Shown) -> float:
+    """Third differences, of which white noise has √20 times its deviation and a smooth motion next to nothing."""
+    if shown.rows < 8:
+        return NAN
+    return 1000 * float(np.median(np.abs(np.diff(shown.position, n=3, axis=0)))) / (0.6745 * np.sqrt(20))
+
+
+def effort_noise_nm(shown: Shown) -> float:
+    effort = shown.effort
+    if effort is None or shown.rows < 8:
+        return NAN
+    return float(np.median(np.abs(np.diff(effort[:, :-1], n=3, axis=0)))) / (0.6745 * np.sqrt(20))
+
+
+def drag_nm(shown: Shown) -> float:
+    """Half the difference between torques of motion up and down each joint, the same for all where friction is."""
+    effort = shown.effort
+    if effort is None:
+        return NAN
+    speed = np.gradient(shown.position, shown.arm.period_s, axis=0)
+    found = []
+    for joint in range(shown.arm.joints):
+        up, down = speed[:, joint] > MOVING_RAD_S, speed[:, joint] < -MOVING_RAD_S
+        if min(up.sum(), down.sum()) >= 4:
+            found.append((np.median(effort[up, joint]) - np.median(effort[down, joint])) / 2)
+    return float(np.median(found)) if found else NAN

@@ -1,0 +1,86 @@
+"""Traits of what tells where the object is: its noise, its delay, and its frame against the robot's."""
+
+import numpy as np
+
+from twinloop.diagnose.traits.episode import Shown
+
+LATEST = 12  # control periods
+ENOUGH = 8  # frames in which the object is carried
+STILL_M_S = 0.05
+NAN = float("nan")
+
+
+def noise_mm(shown: Shown) -> float:
+    poses = shown.object
+    if poses is None or len(shown.before) < 6:
+        return NAN
+    steps = np.diff(poses[shown.before, :2], n=2, axis=0)
+    return 1000 * float(np.median(np.abs(steps))) / (0.6745 * np.sqrt(6))
+
+
+def turn_noise_deg(shown: Shown) -> float:
+    poses = shown.object
+    if poses is None or len(shown.before) < 6:
+        return NAN
+    steps = np.diff(yaw_rad(poses[shown.before]), n=2)
+    return float(np.rad2deg(np.median(np.abs(steps)))) / (0.6745 * np.sqrt(6))
+
+
+def _behind(shown: Shown) -> tuple[float, float]:
+    """Periods that the carried object is behind the hand, and what is left between them then (m, rms)."""
+    poses, rows = shown.object, shown.held
+    if poses is None or len(rows) < ENOUGH:
+        return NAN, NAN
+    first, last = int(rows[0]), int(rows[-1]) + 1
+    tool, seen = _carrying(shown), poses[first:last, :3]
+    most = min(LATEST, len(seen) // 2)
+    errors = []
+    for shift in range(most + 1):
+        off = seen[shift:] - tool[: len(tool) - shift]
+        errors.append(float(np.mean(np.square(off - np.median(off, axis=0)))))
+    at = int(np.argmin(errors))
+    part = 0.0
+    if 0 < at < most:
+        before, here, after = errors[at - 1 : at + 2]
+        part = 0.5 * (before - after) / max(before - 2 * here + after, 1e-15)
+    return at + part, float(np.sqrt(errors[at]))
+
+
+def _carrying(shown: Shown) -> np.ndarray:
+    first, last = int(shown.held[0]), int(shown.held[-1]) + 1
+    if len(shown.held) == last - first:
+        return shown.held_tool
+    return shown.arm.tool(shown.position[first:last])
+
+
+def late_ms(shown: Shown) -> float:
+    return 1000 * shown.arm.period_s * _behind(shown)[0]
+
+
+def lost_mm(shown: Shown) -> float:
+    return 1000 * _behind(shown)[1]
+
+
+def _beside_mm(shown: Shown, axis: int) -> float:
+    """Where the hand moves slowly: there no delay puts the object beside it."""
+    poses, rows = shown.object, shown.held
+    if poses is None or len(rows) < 3:
+        return NAN
+    tool = shown.held_tool
+    speed = np.linalg.norm(np.gradient(tool, shown.arm.period_s, axis=0), axis=1)
+    slow = speed <= max(STILL_M_S, float(np.quantile(speed, 0.2)))
+    return 1000 * float(np.median((poses[rows, axis] - tool[:, axis])[slow]))
+
+
+def beside_x_mm(shown: Shown) -> float:
+    return _beside_mm(shown, 0)
+
+
+def beside_y_mm(shown: Shown) -> float:
+    return _beside_mm(shown, 1)
+
+
+def yaw_rad(poses: np.ndarray) -> np.ndarray:
+    """(n,) of (n, 7), without jumps."""
+    w, x, y, z = poses[:, 3:7].T
+    return np.unwrap(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))

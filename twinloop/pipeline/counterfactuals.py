@@ -1,0 +1,146 @@
+"""Counterfactuals: the policy in the twin with one gap opened after another, batched, and what it shows there."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from twinloop.curate.failure import failures_of
+from twinloop.diagnose.bank import World
+from twinloop.diagnose.hypothesis import NOTHING, Hypothesis, drawn, rows_of
+from twinloop.diagnose.traits import Arm, Shown, measured
+from twinloop.learn.brain import Brain
+from twinloop.learn.chunks import ActingConfig
+from twinloop.observe.features import observe
+from twinloop.pipeline.config import RunConfig, config_from_text
+from twinloop.pipeline.produce import twin_of
+from twinloop.pipeline.tryout import acted, last_phase
+from twinloop.randomize.distribution import Constant, Distribution
+from twinloop.randomize.draw import Sampler
+from twinloop.randomize.parameter import GAPS
+from twinloop.randomize.table import BY_NAME
+from twinloop.simulate.episodes import Episodes
+from twinloop.twin.shapes import OWN, SHAPES
+from twinloop.twin.twin import Twin
+
+LAID_OUT = ("object_position_noise_cm", "object_yaw_deg", "target_position_noise_cm")
+"""Rows that lay a scene: the config's own ranges hold in every world, or no two episodes would differ."""
+DIM, BRIGHT = 0.7, 1.4
+WIDEST = 96
+
+Chunk = tuple[int, tuple[Hypothesis, ...]]
+"""The number of the first world, and the hypotheses of it and those that follow. They share a twin and fill one
+another's slots."""
+TOGETHER = 8
+
+
+@dataclass(frozen=True)
+class Imagining:
+    """What a worker must know, as values that travel to other processes. episodes: of each world."""
+
+    config_yaml: str
+    folder: str
+    load: Callable[[], Brain]
+    acting: ActingConfig
+    episodes: int
+    seed: int
+
+
+def hypotheses_of(config: RunConfig, *, worlds: int, seed: int) -> list[Hypothesis]:
+    """A third as many of nothing, and then so many of each gap that this cell can show."""
+    there = {
+        "pictures": bool(config.cameras),
+        "wrist": config.observe.wrist,
+        "touch": config.observe.touch,
+        "person": config.scene.task.goal_poses is not None,
+        "soft": config.scene.object.soft,
+    }
+    found = [NOTHING] * max(1, worlds // 3)
+    for gap in GAPS:
+        rows = rows_of(gap, **there)
+        found += [drawn(gap, rows, number, seed=seed) for number in range(worlds if rows else 0)]
+    return found
+
+
+def chunks_of(hypotheses: Sequence[Hypothesis]) -> list[Chunk]:
+    """Only such as have the same rows go together."""
+    chunks: list[Chunk] = []
+    for number, hypothesis in enumerate(hypotheses):
+        first, group = chunks[-1] if chunks else (0, ())
+        if group and len(group) < TOGETHER and group[0].ranges.keys() == hypothesis.ranges.keys():
+            chunks[-1] = first, (*group, hypothesis)
+        else:
+            chunks.append((number, (hypothesis,)))
+    return chunks
+
+
+def imagine(job: Imagining, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, list[World]]]:
+    config = config_from_text(job.config_yaml, name="config.yaml", folder=Path(job.folder))
+    brain = job.load()
+    for chunk in chunks:
+        yield chunk, _worlds(job, config, brain, chunk)
+
+
+def _worlds(job: Imagining, config: RunConfig, brain: Brain, chunk: Chunk) -> list[World]:
+    first, hypotheses = chunk
+    usual, count = usual_of(config), job.episodes
+    # The twin is built for the largest value any of them draws: delay lines must hold it.
+    widest = {name: Constant(_reach(name, hypotheses)) for name in hypotheses[0].ranges}
+    config = replace(config, randomization=usual | widest, rollout=replace(config.rollout, seed=job.seed))
+    twin = twin_of(config)
+    samplers = [Sampler(usual | dict(hypothesis.ranges), seed=job.seed) for hypothesis in hypotheses]
+    blocks = [
+        sampler.draw(number * count, (number + 1) * count) for number, sampler in enumerate(samplers, start=first)
+    ]
+    arm, found = Arm(twin), dict[int, np.ndarray]()
+    for episodes in acted(config, twin, brain, job.acting, blocks, width=min(WIDEST, count * len(blocks))):
+        number = int(episodes.draws.attempts[0]) // count
+        found[number] = measured(shown_of(episodes, config, twin, arm))
+    return [World(hypothesis, found[number]) for number, hypothesis in enumerate(hypotheses, start=first)]
+
+
+def _reach(name: str, hypotheses: Sequence[Hypothesis]) -> float:
+    return max(hypothesis.ranges[name].support()[1] for hypothesis in hypotheses)
+
+
+def usual_of(config: RunConfig) -> dict[str, Distribution]:
+    """The twin as it believes the cell to be: scenes laid out as in the config, all else at its middle."""
+    usual: dict[str, Distribution] = {}
+    for name, distribution in config.randomization.items():
+        row = BY_NAME[name]
+        if name in LAID_OUT:
+            usual[name] = distribution
+            continue
+        low, high = distribution.support()
+        if not low <= row.nominal <= high and row.chance is None and not row.words:
+            usual[name] = Constant((low + high) / 2)
+    return usual
+
+
+def shown_of(episodes: Episodes, config: RunConfig, twin: Twin, arm: Arm) -> list[Shown]:
+    recording = observe(episodes, twin, config.observe, seed=config.rollout.seed)
+    failures = failures_of(episodes, twin, config.curate)
+    completed = np.where(episodes.success, len(twin.task.phases), last_phase(episodes))
+    values = episodes.draws.values
+    shown = []
+    for row, (start, length) in enumerate(zip(recording.starts, recording.lengths, strict=True)):
+        frames = {name: array[start : start + length] for name, array in recording.frames.items()}
+        told = {name: float(array[row]) for name, array in values.items()}
+        shown.append(
+            Shown(frames, bool(episodes.success[row]), int(completed[row]), str(failures[row]), arm,
+                  _conditions(told, twin))
+        )  # fmt: skip
+    return shown
+
+
+def _conditions(drawn: Mapping[str, float], twin: Twin) -> dict[str, str]:
+    """What somebody who writes conditions down would have written."""
+    shape = int(drawn["object_shape"])
+    somebody = max(drawn["object_shift_probability"], drawn["bystander_probability"]) > 0.5
+    light = drawn["lighting_intensity"]
+    return {
+        "object": twin.object.name if shape == OWN else SHAPES[shape],
+        "light": "dim" if light < DIM else "bright" if light > BRIGHT else "normal",
+        "human": "present" if somebody else "absent",
+    }

@@ -1,0 +1,101 @@
+"""How ranges change between rounds: by what a diagnosis found, or by how well the policy holds at their ends.
+
+The second is automatic domain randomization: a row is widened while the policy holds at its end, and drawn back
+where it breaks.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from twinloop.diagnose.findings import as_distribution
+from twinloop.diagnose.hypothesis import BEYOND, NOTHING, ends_of
+from twinloop.diagnose.plan import range_of
+from twinloop.diagnose.report import GapReport
+from twinloop.diagnose.traits import TRAITS
+from twinloop.pipeline.config import RunConfig, idle_rows
+from twinloop.pipeline.counterfactuals import Imagining, imagine
+from twinloop.randomize.distribution import Choice, Constant, Distribution, Uniform
+from twinloop.randomize.parameter import Parameter
+from twinloop.randomize.table import BY_NAME, TABLE
+
+SUSPECTED = 0.3
+"""A gap as probable as this is covered, found or not: simulated episodes cost little."""
+HOLDS, BREAKS = 0.8, 0.5
+STEP = 0.25  # of a row's sensible range, in a round
+ROOM = 1.3
+
+
+def by_diagnosis(config: RunConfig, report: GapReport) -> RunConfig:
+    """Estimated rows around their estimates; the other rows of a suspected gap as far as it seems open."""
+    idle = idle_rows(config.scene.object)
+    ranges = dict(config.randomization)
+    for finding in report.findings:
+        if finding.probability < SUSPECTED:
+            continue
+        reach = min(max(ROOM * finding.magnitude, 0.4), 1.3)
+        for row in TABLE:
+            usable = row.gap == finding.gap and row.realistic and row.name not in idle
+            if usable and (config.cameras or row.group != "visual"):
+                ranges[row.name] = _wider(ranges.get(row.name), _reaching(row, reach))
+        for wrong in finding.rows:
+            row = BY_NAME[wrong.row]
+            if row.chance is None and not row.words and not row.pool:
+                found = range_of(wrong)
+                around = Uniform(min(found.low, row.nominal), max(found.high, row.nominal))
+                ranges[row.name] = around if wrong.trained is None else _wider(ranges.get(row.name), around)
+            elif row.chance is not None:
+                ranges[row.name] = as_distribution(wrong)
+    return replace(config, randomization=_ordered(ranges))
+
+
+def by_itself(config: RunConfig, job: Imagining, *, on_row: Callable[[str, float], None]) -> RunConfig:
+    """Automatic domain randomization: one world at the outer ends of each row. on_row: told each row's success."""
+    rows = [BY_NAME[name] for name, each in config.randomization.items() if _widens(BY_NAME[name], each)]
+    ranges = dict(config.randomization)
+    at = [trait.name for trait in TRAITS].index("success")
+    for row in rows:
+        low, high = ranges[row.name].support()
+        ends = replace(NOTHING, ranges={row.name: Choice((low, high), (0.5, 0.5)) if low < high else Constant(low)})
+        ((_, (world,)),) = imagine(job, iter([(0, (ends,))]))
+        success = float(np.mean(world.traits[:, at]))
+        on_row(row.name, success)
+        step = STEP if success >= HOLDS else -STEP if success < BREAKS else 0.0
+        ranges[row.name] = _stepped(row, low, high, step)
+    return replace(config, randomization=_ordered(ranges))
+
+
+def _widens(row: Parameter, distribution: Distribution) -> bool:
+    return row.chance is None and not row.pool and not row.words and isinstance(distribution, (Uniform, Constant))
+
+
+def _stepped(row: Parameter, low: float, high: float, step: float) -> Distribution:
+    first, last = row.sensible
+    ends = ends_of(row)
+    low = float(np.clip(low + step * (first - row.nominal), ends[0], max(row.nominal, ends[0])))
+    high = float(np.clip(high + step * (last - row.nominal), min(row.nominal, ends[1]), ends[1]))
+    return Uniform(low, high) if low < high else Constant(low)
+
+
+def _reaching(row: Parameter, reach: float) -> Distribution:
+    low, high = row.sensible
+    if row.chance is not None:
+        share = min(max(row.chance, 0.6 * reach), 0.9)
+        return Choice((0.0, 1.0), (1 - share, share))
+    share = min(reach, BEYOND)
+    if row.needs or row.unit in ("things", "lights"):
+        return Uniform(low, high)
+    ends = (row.nominal + share * (low - row.nominal), row.nominal + share * (high - row.nominal))
+    return Uniform(max(min(ends), row.plausible[0]), min(max(ends), row.plausible[1]))
+
+
+def _wider(before: Distribution | None, found: Distribution) -> Distribution:
+    if before is None or not isinstance(before, (Uniform, Constant)) or not isinstance(found, (Uniform, Constant)):
+        return found
+    (a, b), (c, d) = before.support(), found.support()
+    return Uniform(min(a, c), max(b, d)) if min(a, c) < max(b, d) else Constant(a)
+
+
+def _ordered(ranges: Mapping[str, Distribution]) -> dict[str, Distribution]:
+    return {row.name: ranges[row.name] for row in TABLE if row.name in ranges}
