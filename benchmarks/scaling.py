@@ -10,7 +10,7 @@ In one run on one machine, alternately:
 
 docs/scale.md is computed from it.
 
-    python benchmarks/scaling.py [--episodes 2000] [--rounds 3] [--json]
+    python benchmarks/scaling.py [--episodes 4000] [--rounds 3] [--json]
 """
 
 import argparse
@@ -24,7 +24,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from throughput import WIDTH, Limit, note
+from throughput import PASSES, WIDTH, Limit, note
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -51,6 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--episodes", type=int, default=4000, help="in each run of ours")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--passes", type=int, default=PASSES, help="of the engine alone, in each measurement of it")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
 
@@ -66,11 +67,11 @@ def main() -> None:
         runs: dict[str, list[dict[str, float]]] = {}
         for number in range(args.rounds):
             for workers in WORKERS:
-                engine[workers].append(limits[workers].measure())
+                engine[workers].append(limits[workers].measure(args.passes))
                 for executor in ("local", "ray"):
                     run = generate(args.episodes, workers, executor)
                     runs.setdefault(f"{executor}_{workers}", []).append(run)
-                engine[workers].append(limits[workers].measure())
+                engine[workers].append(limits[workers].measure(args.passes))
             runs.setdefault("store_2", []).append(generate(args.episodes, 2, "local", store.address("run")))
             note(f"round {number + 1}: limit {engine[2][-1]:.1f}, {_told(runs)}")
         result = {

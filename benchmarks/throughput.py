@@ -81,9 +81,9 @@ class Limit:
         self.cell = cell
         self.mean_episode_s = float(self.lengths.mean() * self.twin.control_period_s)
 
-    def measure(self) -> float:
+    def measure(self, passes: int = PASSES) -> float:
         """Trajectories a second of the engine, over about as long as a run of ours, so that both see the same noise."""
-        return statistics.mean(self._pass() for _ in range(PASSES))
+        return statistics.mean(self._pass() for _ in range(passes))
 
     def _pass(self) -> float:
         """One time through all episodes: `Batch.step` with the randomized fields in place and nothing else."""

@@ -55,9 +55,10 @@ def _machines(scaling: dict) -> str:
         cores = machines * CORES
         seconds = scaling["start_s_ray"] + ceil(shards / cores) * shard_s
         rate = MILLION / seconds
+        megabytes = rate * scaling["bytes_per_trajectory"] / 1e6
         dollars = [seconds * cores / 3600 * price + shards * objects * PUT_DOLLARS for price in DOLLARS.values()]
         lines.append(
-            f"| {machines:,} | {cores:,} | {rate:,.0f} | {_time(seconds)} | {rate * scaling['bytes_per_trajectory'] / 1e6:,.0f} "
+            f"| {machines:,} | {cores:,} | {rate:,.0f} | {_time(seconds)} | {megabytes:,.0f} "
             f"| {rate / scaling['shard_episodes'] * objects:,.0f} | {dollars[0]:,.2f} | {dollars[1]:,.2f} |"
         )
     return "\n".join(lines)
@@ -86,7 +87,9 @@ def _breaks(scaling: dict, writer: dict) -> str:
         / (rate * scaling["bytes_per_trajectory"]),
     }
     lines = ["| at machines | what |", "|---|---|"]
-    lines += [f"| {max(1, round(many)):,} | {what} |" for what, many in sorted(limits.items(), key=lambda each: each[1])]
+    lines += [
+        f"| {max(1, round(many)):,} | {what} |" for what, many in sorted(limits.items(), key=lambda each: each[1])
+    ]
     return "\n".join(lines)
 
 

@@ -1,7 +1,8 @@
 """From logs to a patch: choose what to look at, ask what can be known, search, and say how sure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -9,14 +10,16 @@ from twinloop import __version__
 from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.check import Checked
 from twinloop.calibrate.identify import beforehand, unidentified
+from twinloop.calibrate.left_out import Group, Left, Refit, left_of, refit_without
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.objective import Objective, robust_cost
 from twinloop.calibrate.patch import Fitted, Provenance, TwinPatch, Unknown
-from twinloop.calibrate.posterior import Posterior, fitted_of, left_over, posterior_of, samples_of, swing_factor
+from twinloop.calibrate.posterior import Posterior, fitted_of, left_over, posterior_of, samples_of
 from twinloop.calibrate.profile import profiled
 from twinloop.calibrate.replay import held_against, swing_of
 from twinloop.calibrate.search import Optimum, coarse, downhill
 from twinloop.errors import UsageError
+from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.randomize.table import BY_NAME
 
 BUDGET_STEPS = 24_000
@@ -49,9 +52,14 @@ def calibrate(
     *,
     seed: int,
     threads: int = 2,
+    executor: Executor = LOCAL,
+    workers: int = 1,
     told: Told | None = None,
 ) -> Fit:
-    """Fit these knobs to the logs that passed the check."""
+    """Fit these knobs to the logs that passed the check.
+
+    executor, workers: for what can be done side by side, the fits that leave logs out.
+    """
     if not names:
         raise UsageError(f"{bench.path}: nothing to fit: name knobs with --fit, or under `fit` in the file")
     used, rest = divided(bench, checked.logs, BUDGET_STEPS)
@@ -73,7 +81,8 @@ def calibrate(
         objective = Objective(bench, used, known, threads=threads)
         optimum = _descend(objective, [optimum.place[stay]], ROUNDS // 2, told)
         optimum, posterior = _settle(objective, optimum, told)
-    spread = _spread(bench, objective, optimum, used, rest, threads=threads, told=told)
+    crew = partial(executor.run, workers=workers)
+    spread = _spread(bench, objective, optimum, used, rest, threads=threads, crew=crew, told=told)
     patch = _patch(bench, checked, objective, optimum, posterior, unknown, spread, seed=seed)
     return Fit(patch, tuple(log.name for log in used), tuple(log.name for log in rest))
 
@@ -144,36 +153,29 @@ def _spread(
     rest: list[Log],
     *,
     threads: int,
+    crew: Callable[..., Iterator[tuple[Group, Left]]],
     told: Told | None,
 ) -> dict[str, tuple[float, float]]:
     """What is left between twin and logs where the fit has not looked: on the logs it left out, or, where it used
     them all, on each third of them with the fit of the others."""
     names = objective.names
     typical = typical_swings(objective)
-    left: dict[str, list[np.ndarray]] = {channel.name: [] for channel in bench.compared}
-
-    def look(unseen: Objective, raw: np.ndarray) -> None:
-        for number, channel in enumerate(bench.compared):
-            for place, track in enumerate(unseen.plant.tracks):
-                rows = raw[(unseen.channel_of == number) & (unseen.log_of == place)]
-                far = swing_factor(swing_of(channel, track.measured[channel.name]), typical[channel.name])
-                left[channel.name].append(rows / far)
-
     if rest:
         few, _ = divided(bench, rest, BUDGET_STEPS)
         unseen = Objective(bench, few, names, threads=threads)
-        look(unseen, unseen.raw(optimum.place)[0])
+        left = left_of(unseen, unseen.raw(optimum.place)[0], typical)
     elif len(used) < 2:
-        look(objective, optimum.residual * objective.scale[objective.channel_of])
+        left = left_of(objective, optimum.residual * objective.scale[objective.channel_of], typical)
     else:
-        for number, out in enumerate(folds(used)):
-            others = Objective(bench, [log for k, log in enumerate(used) if k not in out], names, threads=threads)
-            others.scale = objective.scale.copy()
-            refit = downhill(others, optimum.place, rounds=FOLD_ROUNDS)
-            unseen = Objective(bench, [used[k] for k in out], names, threads=threads)
-            look(unseen, unseen.raw(refit.place)[0])
+        groups = [tuple(out) for out in folds(used)]
+        job = Refit(bench, tuple(used), names, optimum.place, objective.scale, typical, FOLD_ROUNDS, threads)
+        found: dict[Group, Left] = {}
+        for out, part in crew(refit_without, job, groups):
+            found[out] = part
             if told is not None:
-                told("leaving logs out", number + 1, FOLDS)
+                told("leaving logs out", len(found), len(groups))
+        # In their order, not in that in which they were done.
+        left = {each.name: [rows for out in groups for rows in found[out][each.name]] for each in bench.compared}
     return {name: left_over(np.concatenate(rows)) for name, rows in left.items() if sum(map(len, rows))}
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.objective import Objective
-from twinloop.calibrate.replay import swing_factor, swing_of
+from twinloop.calibrate.posterior import swing_factor
+from twinloop.calibrate.replay import swing_of
 from twinloop.calibrate.search import downhill
 
 Group = tuple[int, ...]

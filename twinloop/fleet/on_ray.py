@@ -41,7 +41,7 @@ class RayExecutor:
         return max(1, int(_connected(self.address).cluster_resources().get("CPU", 1)))
 
     def run(self, work: Work, job: Any, items: Iterable[Any], *, workers: int) -> Iterator[tuple[Any, Any]]:
-        waiting = deque(items)
+        waiting = deque(enumerate(items))  # numbered, since an item may be anything
         if not waiting:
             return
         ray = _connected(self.address, cores=max(workers, os.cpu_count() or 1))
@@ -74,8 +74,8 @@ class _Crew:
 
     def __init__(self, ray: Any, task: Any, told: Any, waiting: deque):
         self.ray, self.task, self.told, self.waiting = ray, task, told, waiting
-        self.taken: dict[Any, list[Any]] = {}
-        self.deaths: Counter = Counter()
+        self.taken: dict[Any, list[tuple[int, Any]]] = {}
+        self.deaths: Counter[int] = Counter()
 
     def run(self, workers: int) -> Iterator[tuple[Any, Any]]:
         while self.waiting or self.taken:
@@ -96,23 +96,23 @@ class _Crew:
                 raise error_of(*content)
             if kind == "done":
                 item, result = content
-                self.taken[stream].remove(item)
+                self.taken[stream].remove(next(each for each in self.taken[stream] if each[1] == item))
                 yield item, result
 
     def start(self, workers: int) -> None:
         many = -(-len(self.waiting) // (SHARES * workers))
-        items = [self.waiting.popleft() for _ in range(many)]
-        self.taken[self.task.remote(self.told, __version__, items)] = items
+        taken = [self.waiting.popleft() for _ in range(many)]
+        self.taken[self.task.remote(self.told, __version__, [item for _, item in taken])] = taken
 
     def end(self, stream: Any, how: str) -> None:
         """A task is over. What it still had in hand was lost with its worker and is done again."""
         lost = self.taken.pop(stream)
         self.waiting.extendleft(reversed(lost))
-        self.deaths.update(lost)
-        for item in lost:
-            if self.deaths[item] >= MOST_DEATHS:
+        self.deaths.update(number for number, _ in lost)
+        for number, item in lost:
+            if self.deaths[number] >= MOST_DEATHS:
                 raise WorkerError(
-                    f"{MOST_DEATHS} workers died over {item} (the last: {how}); is there enough memory where they run? "
+                    f"{MOST_DEATHS} workers died over {item!s:.80} (the last: {how}); is there enough memory? "
                     "Fewer --workers or a smaller parallel_envs need less"
                 )
 
