@@ -21,7 +21,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from throughput import PASSES, WIDTH, Limit, note
@@ -29,6 +28,7 @@ from throughput import PASSES, WIDTH, Limit, note
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.dataset.synthetic import CONFIG_TEXT, draft, header
+from tests.fleet.work import double
 from tests.object_store import BUCKET, program, serving
 from twinloop.dataset import Dataset, DatasetWriter
 from twinloop.dataset.remote.address import Remote
@@ -40,11 +40,6 @@ from twinloop.fleet.executor import LOCAL, Executor
 
 WORKERS = (1, 2)
 SHARDS = 150  # committed to measure a rate
-
-
-def nothing(_job: None, items: Iterator[int]) -> Iterator[tuple[int, int]]:
-    for item in items:
-        yield item, item
 
 
 def main() -> None:
@@ -142,9 +137,9 @@ def sizes() -> dict[str, float]:
 def driver_rates(name: str, executor: Executor, items: int = 4000) -> dict[str, float]:
     """How long until workers work, and how fast a driver then hears of results from workers that do nothing else."""
     began = time.perf_counter()
-    list(executor.run(nothing, None, range(8), workers=2))
+    list(executor.run(double, None, range(8), workers=2))
     started = time.perf_counter()
-    assert len(list(executor.run(nothing, None, range(items), workers=2))) == items
+    assert len(list(executor.run(double, None, range(items), workers=2))) == items
     ended = time.perf_counter()
     rate = items / (ended - started)
     return {f"start_s_{name}": round(started - began, 2), f"driver_results_per_s_{name}": round(rate)}

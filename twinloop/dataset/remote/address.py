@@ -10,9 +10,6 @@ STORES = {
     "s3a": ("s3fs", "s3"),
     "gs": ("gcsfs", "gs"),
     "gcs": ("gcsfs", "gs"),
-    "az": ("adlfs", "az"),
-    "abfs": ("adlfs", "az"),
-    "abfss": ("adlfs", "az"),
 }
 """Protocols whose fsspec creates an object only if there is none, in one step: the package, and the family. fsspec has
 many more, but looks first and writes then, and two writers would both find nothing."""

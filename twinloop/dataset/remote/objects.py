@@ -5,6 +5,7 @@ whatever else the store's own library reads), never from a config or an address.
 """
 
 import secrets
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -15,8 +16,9 @@ from twinloop.dataset.remote.address import STORES, Remote
 from twinloop.errors import CorruptError, StorageError, UsageError
 
 CONNECT_S, READ_S = 10, 60
-TAKEN = ("PreconditionFailed", "ConditionalRequestConflict", "412", "409")
-"""What S3 says where an object is there already, or somebody is creating it at the same time."""
+TAKEN, BEING_TAKEN = "PreconditionFailed", "ConditionalRequestConflict"
+"""What S3 says where an object is there already, and where somebody is creating it, who may yet fail."""
+TRIES = 6
 
 
 class Objects:
@@ -47,13 +49,17 @@ class Objects:
     def create(self, key: str, data: bytes) -> bool:
         """Make the object unless there is one: False where somebody was first."""
         with self._explained(key):
-            try:
-                self._fs.pipe_file(self._path(key), data, mode="create")
-            except OSError as error:
-                if isinstance(error, FileExistsError) or _code(error) in TAKEN:
-                    return False
-                raise
-        return True
+            for turn in range(TRIES):
+                try:
+                    self._fs.pipe_file(self._path(key), data, mode="create")
+                    return True
+                except OSError as error:
+                    if isinstance(error, FileExistsError) or _code(error) == TAKEN:
+                        return False
+                    if _code(error) != BEING_TAKEN or turn == TRIES - 1:
+                        raise
+                    time.sleep(0.1 * 2**turn)
+        return False
 
     def write(self, key: str, data: bytes) -> None:
         with self._explained(key):
