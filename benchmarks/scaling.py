@@ -3,7 +3,7 @@
 In one run on one machine, alternately:
 - limit: `mujoco.batch` alone (benchmarks/throughput.py), on one core and on two;
 - `twinloop generate --workers 1` and `2`, with `--executor local` and `ray`, from the start of the process to the
-  finished dataset, and once more what each takes before and after the work itself;
+  finished dataset, and how much of that is the start of its workers;
 - into an object store (SeaweedFS on this machine, so the network costs nothing and the server takes from the cores);
 - how many results a second a driver takes from workers that do nothing, and how many shards a second can be committed:
   in a folder by the driver, in a store by one worker.
@@ -59,7 +59,7 @@ def main() -> None:
 
         fsspec.filesystem("s3").mkdir(BUCKET)
         engine: dict[int, list[float]] = {workers: [] for workers in WORKERS}
-        runs: dict[str, list[dict[str, float]]] = {}
+        runs: dict[str, list[float]] = {}
         for number in range(args.rounds):
             for workers in WORKERS:
                 engine[workers].append(limits[workers].measure(args.passes))
@@ -68,53 +68,51 @@ def main() -> None:
                     runs.setdefault(f"{executor}_{workers}", []).append(run)
                 engine[workers].append(limits[workers].measure(args.passes))
             runs.setdefault("store_2", []).append(generate(args.episodes, 2, "local", store.address("run")))
-            note(f"round {number + 1}: limit {engine[2][-1]:.1f}, {_told(runs)}")
+            told = ", ".join(f"{name} {args.episodes / seconds[-1]:.1f}" for name, seconds in runs.items())
+            note(f"round {number + 1}: limit {engine[2][-1]:.1f}, {told}")
+        rates = {**driver_rates("local", LOCAL), **driver_rates("ray", _ray())}
+        start_s = {name: rates[f"start_s_{name}"] for name in ("local", "ray")}
+        medians = {workers: statistics.median(values) for workers, values in engine.items()}
         result = {
             "episodes": args.episodes,
             "rounds": args.rounds,
             "cores": os.cpu_count(),
             "unit": "trajectories/s",
-            **{f"limit_{workers}": round(statistics.median(values), 2) for workers, values in engine.items()},
-            **summary(runs, {workers: statistics.median(values) for workers, values in engine.items()}),
+            **{f"limit_{workers}": round(rate, 2) for workers, rate in medians.items()},
+            **summary(args.episodes, runs, medians, start_s),
             **sizes(),
-            **driver_rates("local", LOCAL),
-            **driver_rates("ray", _ray()),
+            **rates,
             "commits_per_s_folder": round(folder_commits_per_s(Path(folder) / "commits"), 1),
             **store_rates(Remote(store.address("commits")), Path(folder) / "drafts"),
         }
     print(json.dumps(result) if args.json else "\n".join(f"{key:30} {value}" for key, value in result.items()))
 
 
-def generate(episodes: int, workers: int, executor: str, out: str | None = None) -> dict[str, float]:
-    """A whole run, and how much of it was not the work itself: starting, joining, exporting, reporting."""
+def generate(episodes: int, workers: int, executor: str, out: str | None = None) -> float:
+    """Seconds of a whole run, as a user waits for it."""
     with tempfile.TemporaryDirectory() as folder:
         words = ["generate", "--episodes", episodes, "--workers", workers, "--executor", executor]
         words += ["--out", out or Path(folder) / "dataset", "--json"]
         began = time.perf_counter()
-        command = [sys.executable, "-m", "twinloop", *map(str, words)]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        seconds = time.perf_counter() - began
-        told = json.loads(done.stdout.splitlines()[-1])
-        steady = episodes / told["seconds"]
-        if out is None:
-            # From the first commit to the last: what comes before is starting up.
-            timeline = json.loads((Path(folder) / "dataset" / "runs.jsonl").read_text())["timeline"]
-            (first_s, first), (last_s, last) = timeline[0], timeline[-1]
-            steady = (last - first) / (last_s - first_s)
-    return {"rate": episodes / seconds, "around_s": seconds - episodes / steady, "steady": steady}
+        subprocess.run([sys.executable, "-m", "twinloop", *map(str, words)], check=True, capture_output=True)
+        return time.perf_counter() - began
 
 
-def summary(runs: dict[str, list[dict[str, float]]], engine: dict[int, float]) -> dict[str, float]:
-    """rate: end to end. steady: from the first committed shard to the last, which a long run comes close to. share: of
-    the limit, end to end. around_s: what a run takes beside that: starting, exporting, reporting."""
+def summary(
+    episodes: int, runs: dict[str, list[float]], engine: dict[int, float], start_s: dict[str, float]
+) -> dict[str, float]:
+    """NAME: end to end. NAME_started: without the start of its workers, to which long runs come close. share: of the
+    limit."""
     out = {}
-    for name, rounds in runs.items():
-        middle = {key: statistics.median(each[key] for each in rounds) for key in rounds[0]}
-        out[name] = round(middle["rate"], 2)
-        out[f"{name}_steady"] = round(middle["steady"], 2)
-        out[f"{name}_around_s"] = round(middle["around_s"], 2)
-        out[f"{name}_share"] = round(middle["rate"] / engine[int(name[-1])], 3)
-        out[f"{name}_steady_share"] = round(middle["steady"] / engine[int(name[-1])], 3)
+    for name, seconds in runs.items():
+        executor, workers = name.split("_")
+        start = start_s["ray" if executor == "ray" else "local"]
+        for key, lasted in (
+            (name, statistics.median(seconds)),
+            (f"{name}_started", statistics.median(seconds) - start),
+        ):
+            out[key] = round(episodes / lasted, 2)
+            out[f"{key}_share"] = round(episodes / lasted / engine[int(workers)], 3)
     return out
 
 
@@ -176,10 +174,6 @@ def store_rates(remote: Remote, scratch: Path) -> dict[str, float]:
         "commits_per_s_store_worker": round(SHARDS / publishing_s, 1),
         "entries_read_per_s_store": round(SHARDS / reading_s, 1),
     }
-
-
-def _told(runs: dict[str, list[dict[str, float]]]) -> str:
-    return ", ".join(f"{name} {rounds[-1]['rate']:.1f}" for name, rounds in runs.items())
 
 
 if __name__ == "__main__":

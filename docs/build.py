@@ -11,8 +11,10 @@ from twinloop.dashboard.effects.looks import LOOKS, range_of, setting_of
 from twinloop.dashboard.effects.measures import Measure
 from twinloop.deploy.rehearsal.truth import TRUTHS
 from twinloop.pipeline.config import config_from_text
+from twinloop.pipeline.generate import WORLDS
 from twinloop.randomize.parameter import GAPS, Parameter
 from twinloop.randomize.table import TABLE
+from twinloop.simulate.engine import MOST_CONTACTS, MOST_ROWS
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.shapes import SHAPES
 from twinloop.twin.tasks.handover import HANDOVER
@@ -261,11 +263,37 @@ def _range(bounds: tuple[float, float]) -> str:
     return f"[{bounds[0]:g}, {bounds[1]:g}]"
 
 
+def gpu_page() -> str:
+    results = DOCS.parent / "benchmarks" / "results"
+    measured, throughput = (
+        json.loads((results / f"{name}.json").read_text(encoding="utf-8")) for name in ("engines", "throughput")
+    )
+    share = throughput["ratio"]
+    page = (DOCS / "gpu.md.in").read_text(encoding="utf-8")
+    lines = ["| until | episodes | gripping by then | a joint | the object | a finger's force |", "|---" * 6 + "|"]
+    for row in measured["errors"]:
+        lines.append(
+            f"| {row['horizon_s']:g} s | {row['episodes']} | {row['gripping']} | {1e6 * row['joint_rad']:.2f} µrad "
+            f"| {1e6 * row['object_m']:.2f} µm | {row['finger_n']:.2f} N |"
+        )
+    for key, value in measured.items():
+        page = page.replace(f"{{engines.{key}}}", f"{value:,}" if isinstance(value, (int, float)) else str(value))
+    return (
+        page.replace("{AGREEMENT}", "\n".join(lines))
+        .replace("{CONTACTS}", str(MOST_CONTACTS))
+        .replace("{ROWS}", str(MOST_ROWS))
+        .replace("{WORLDS}", f"{WORLDS:,}")
+        .replace("{SHARE}", f"{share:.2f}")
+        .replace("{CEILING}", f"{1 / (1 - share):.0f}")
+    )
+
+
 PAGES = {
     "parameters.md": parameters_page,
     "config.md": config_page,
     "benchmarks.md": benchmarks_page,
     "rehearsal.md": rehearsal_page,
+    "gpu.md": gpu_page,
     "hardware.md": hardware_page,
     "statistics.md": statistics_page,
     "scale.md": scale_page,

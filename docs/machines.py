@@ -25,7 +25,7 @@ def tables(scaling: dict, writer: dict) -> dict[str, str]:
 
 
 def _measured(scaling: dict) -> str:
-    lines = ["| | workers | trajectories/s, all in | of the limit | once it runs | of the limit |", "|---" * 6 + "|"]
+    lines = ["| | workers | trajectories/s, all in | of the limit | once started | of the limit |", "|---" * 6 + "|"]
     for workers in (1, 2):
         lines.append(f"| the engine alone (limit) | {workers} | {scaling[f'limit_{workers}']:.1f} | 1 | | |")
         for name, shown in (("local", "`--executor local`"), ("ray", "`--executor ray`"), ("store", "into a store")):
@@ -33,14 +33,14 @@ def _measured(scaling: dict) -> str:
             if key in scaling:
                 lines.append(
                     f"| {shown} | {workers} | {scaling[key]:.1f} | {scaling[f'{key}_share']:.2f} "
-                    f"| {scaling[f'{key}_steady']:.1f} | {scaling[f'{key}_steady_share']:.2f} |"
+                    f"| {scaling[f'{key}_started']:.1f} | {scaling[f'{key}_started_share']:.2f} |"
                 )
     return "\n".join(lines)
 
 
 def _per_core(scaling: dict) -> float:
     """Trajectories a second on Ray, with every core of a machine at work."""
-    return scaling["ray_2_steady"] / 2
+    return scaling["ray_2_started"] / 2
 
 
 def _machines(scaling: dict) -> str:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from twinloop.errors import CorruptError, StorageError, TwinloopError
+from twinloop.errors import CorruptError, FullDiskError, StorageError, TwinloopError
 
 _BUFFER_BYTES = 1 << 20  # a Parquet file comes in pages of a few kilobytes
 _COPIED_BYTES = 1 << 20
@@ -211,12 +211,19 @@ def digest_file(path: Path) -> FileDigest:
 
 
 def read_bounded(path: Path, most_bytes: int, *, error: type[TwinloopError] = CorruptError) -> bytes:
-    """What a file from outside holds, unless it is too large to be what it should be."""
-    with storage_errors(path):
-        size = path.stat().st_size
-        if size > most_bytes:
-            raise error(f"{path}: has {size:,} bytes; {most_bytes:,} at most are read")
-        return path.read_bytes()
+    """What a file from outside holds, unless it is too large to be what it should be, or no file with an end."""
+    if "\0" in str(path):
+        raise error(f"{str(path)!r}: is no path; it has a zero byte in it")
+    # A pipe that nobody writes to is waited for when it is opened, unless one says not to.
+    with storage_errors(path), os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise error(f"{path}: is not a regular file; a device or pipe need not have an end and is not read")
+        content = b"" if status.st_size > most_bytes else file.read(status.st_size + 1)
+    size = max(status.st_size, len(content))  # it may be growing
+    if size > most_bytes:
+        raise error(f"{path}: has {size:,} bytes; {most_bytes:,} at most are read")
+    return content
 
 
 @contextmanager
@@ -225,7 +232,8 @@ def storage_errors(path: Path, *, needed_bytes: int | None = None) -> Iterator[N
     try:
         yield
     except OSError as error:
-        raise StorageError(_in_plain_words(error, path, needed_bytes)) from error
+        kind = FullDiskError if error.errno in (errno.ENOSPC, errno.EDQUOT) else StorageError
+        raise kind(_in_plain_words(error, path, needed_bytes)) from error
 
 
 def _in_plain_words(error: OSError, path: Path, needed_bytes: int | None) -> str:

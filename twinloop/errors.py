@@ -15,7 +15,8 @@
     ├── PolicyError               a policy's process that hangs, died, or answers what was not asked
     ├── RobotError                a robot that cannot be reached, went away, or tells what cannot be
     │   └── EStopError            its e-stop is latched, and a human has to reset it
-    ├── StorageError              no room, no permission, a read-only disk
+    ├── StorageError              no permission, a read-only disk, a disk that fails
+    │   └── FullDiskError         no room
     └── WorkerError               a worker process died and its work could not be repeated
 
 The message is the product: it says what was given, where, what would be valid, and what to do.
@@ -92,6 +93,10 @@ class EStopError(RobotError):
 
 
 class StorageError(TwinloopError):
+    pass
+
+
+class FullDiskError(StorageError):
     pass
 
 

@@ -126,9 +126,9 @@ def draft(folder: Path, first: int, stop: int, head: Header) -> ShardDraft:
     return write_shard(folder, first, stop, recording, columns, fps=head.fps)
 
 
-def run(path: Path, head: Header, *, reverse: bool = False) -> str:
+def run(path: Path, head: Header, *, reverse: bool = False, verify: bool = False) -> str:
     """Make whatever is missing of the dataset, as a driver with one worker would; returns its digest."""
-    with DatasetWriter.open(path, head, CONFIG_TEXT) as writer:
+    with DatasetWriter.open(path, head, CONFIG_TEXT, verify=verify) as writer:
         for first, stop in sorted(writer.missing(), reverse=reverse):
             writer.commit(draft(writer.scratch(f"{first}"), first, stop, writer.header))
         return writer.finish()

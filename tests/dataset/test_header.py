@@ -6,13 +6,14 @@ import pytest
 from tests.dataset.synthetic import FEATURES, header
 from twinloop.dataset import Header, dataset_digest
 from twinloop.dataset.identity import differences
+from twinloop.dataset.seal import unsealed
 from twinloop.errors import DatasetError
 from twinloop.observe.recording import Feature
 
 
 def test_what_is_written_is_what_is_read(tmp_path):
     path = tmp_path / "dataset.json"
-    path.write_text(header(fps=12.5).to_json())
+    path.write_bytes(header(fps=12.5).to_bytes())
     assert Header.read(path) == header(fps=12.5)
 
 
@@ -62,7 +63,7 @@ def test_the_plan_covers_every_attempt_once():
 )
 def test_a_malformed_header_is_refused_by_file_and_key(tmp_path, key, value):
     path = tmp_path / "dataset.json"
-    path.write_text(json.dumps({**json.loads(header().to_json()), key: value}))
+    path.write_text(json.dumps({**unsealed(header().to_bytes()), key: value}))
     with pytest.raises(DatasetError, match=key) as caught:
         Header.read(path)
     assert str(path) in str(caught.value)
@@ -70,7 +71,7 @@ def test_a_malformed_header_is_refused_by_file_and_key(tmp_path, key, value):
 
 def test_missing_and_unknown_keys_are_named(tmp_path):
     path = tmp_path / "dataset.json"
-    values = json.loads(header().to_json())
+    values = unsealed(header().to_bytes())
     path.write_text(json.dumps({key: value for key, value in values.items() if key != "robot"}))
     with pytest.raises(DatasetError, match="robot: is missing"):
         Header.read(path)

@@ -1,6 +1,5 @@
 import dataclasses
 import threading
-import time
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -102,33 +101,6 @@ def test_a_shard_without_rows_has_no_videos(tmp_path):
     assert set(empty.files) == {"frames.parquet", "episodes.parquet"}
     row = pq.read_table(tmp_path / "s/episodes.parquet").to_pylist()[0]
     assert row[f"stats/{FRONT.name}"] is None
-
-
-def test_a_slow_encoder_loses_nothing_and_is_waited_for(tmp_path, monkeypatch):
-    """At most two episodes of pictures exist: the one that is encoded and the one that is made."""
-    encode, living, most, lock = video.VideoWriter.write, 0, 0, threading.Lock()
-    recording = recording_of(range(6), features=(*FEATURES, FRONT))
-    undisturbed = write(tmp_path / "a", recording)
-
-    def slow(writer, pictures):
-        nonlocal living
-        time.sleep(0.05)  # ten times what encoding these takes
-        encode(writer, pictures)
-        with lock:
-            living -= 1
-
-    def counted(episodes):
-        nonlocal living, most
-        for episode in episodes:
-            with lock:
-                living += 1
-                most = max(most, living)
-            yield episode_pictures(int(episode), 7, (FRONT,))
-
-    monkeypatch.setattr(video.VideoWriter, "write", slow)
-    slowed = write(tmp_path / "b", dataclasses.replace(recording, pictures=counted))
-    assert slowed.files == undisturbed.files
-    assert most == 2
 
 
 def test_what_fails_in_the_encoder_is_told_and_leaves_no_thread(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import pytest
 
 from tests.dataset.synthetic import PICTURED, header, run
 from twinloop.dataset import verify
+from twinloop.dataset.seal import sealed, unsealed
 from twinloop.durable import digest_file
 from twinloop.errors import CorruptError, DatasetError
 
@@ -69,10 +70,10 @@ def test_stray_files_are_named(path, name):
 
 def test_a_manifest_that_miscounts_is_found(path):
     manifest = path / "manifest.jsonl"
-    lines = [json.loads(line) for line in manifest.read_text().splitlines()]
+    lines = [unsealed(line) for line in manifest.read_bytes().splitlines()]
     lines[1]["frames"] += 1
     lines[1]["accepted"] -= 1
-    manifest.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    manifest.write_bytes(b"".join(sealed(line) + b"\n" for line in lines))
     told = [str(problem) for problem in verify(path).problems]
     assert any("accepted episodes, the manifest lists" in line for line in told)
     assert any("frames, the manifest lists" in line for line in told)
@@ -126,7 +127,7 @@ def test_a_video_that_is_changed_through_its_link_is_named_twice(pictured):
 def test_a_video_with_other_frames_than_rows_is_named(pictured):
     """As a wrong writer might have committed it: its digest is right and its frames are not."""
     manifest = pictured / "manifest.jsonl"
-    lines = [json.loads(line) for line in manifest.read_text().splitlines()]
+    lines = [unsealed(line) for line in manifest.read_bytes().splitlines()]
     name = "observation.images.front.mp4"
     folders = [pictured / f"shards/{line['first']:09d}-{line['stop']:09d}" for line in lines]
     assert lines[0]["frames"] != lines[1]["frames"]
@@ -136,7 +137,7 @@ def test_a_video_with_other_frames_than_rows_is_named(pictured):
     (folders[1] / "observation.images.wrist.mp4").unlink()
     replace(folders[2] / name, b"no video at all")
     lines[2]["files"][name] = digest_file(folders[2] / name).to_json()
-    manifest.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    manifest.write_bytes(b"".join(sealed(line) + b"\n" for line in lines))
     told = [str(problem) for problem in verify(pictured).problems]
     counts = f"has {lines[1]['frames']} frames for {lines[0]['frames']} rows"
     assert told[0] == f"shards/000000000-000000004/{name}: {counts}"

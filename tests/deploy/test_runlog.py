@@ -116,7 +116,7 @@ def test_only_one_writes_and_only_of_one_robot(tmp_path: Path, twin: Twin):
 def test_a_log_goes_on_after_an_update_of_the_software(tmp_path: Path, twin: Twin):
     with opened(tmp_path / "log", twin) as runlog:
         older = replace(runlog.header, versions={"twinloop": "0.0.9"})
-    (tmp_path / "log" / "dataset.json").write_text(older.to_json())
+    (tmp_path / "log" / "dataset.json").write_bytes(older.to_bytes())
     with opened(tmp_path / "log", twin) as runlog:
         runlog.add(episode_log(described(twin), 0))
         assert runlog.header.versions == {"twinloop": "0.0.9"}

@@ -1,5 +1,7 @@
 """Two policies on the same draws: only what one of them managed and the other did not tells them apart."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binomtest
@@ -75,3 +77,11 @@ def test_other_draws_are_not_compared():
         compare(evaluation_of(np.ones(5)), evaluation_of(np.ones(5), seed=8))
     with pytest.raises(UsageError, match="no attempt in common"):
         compare(evaluation_of(np.ones(5)), evaluation_of(np.ones(5), first=5))
+
+
+def test_what_another_engine_has_made_is_not_compared():
+    here, there = (evaluation_of(np.ones(10, bool), name=name) for name in ("ours", "theirs"))
+    versions = {**there.subject.versions, "mujoco_warp": "4.0.0", "warp_device": "cpu"}
+    elsewhere = replace(there, subject=replace(there.subject, versions=versions))
+    with pytest.raises(UsageError, match="mujoco here and mujoco_warp on cpu there"):
+        compare(here, elsewhere)

@@ -20,23 +20,14 @@ import numpy as np
 import pytest
 
 from tests.dataset.synthetic import CAMERAS, FEATURES, PICTURED, header, run
-from twinloop.dataset import Dataset, verify
+from tests.faults.folder import committed_shards_are_whole, files
+from twinloop.dataset import verify
 from twinloop.dataset.video import VideoWriter
 from twinloop.durable import digest_file
 
 # Every call by which a writer changes the disk. A kill is put before each, and in the middle of each write.
 CALLS = ("write", "fsync", "rename", "replace", "mkdir", "unlink", "rmdir", "ftruncate", "link", "fchmod")
 KILLED = 9
-
-
-def files(path: Path) -> dict[str, str]:
-    """All but the lock, which names the process, and the order of the manifest, which is that of commits."""
-    found = (file for file in path.rglob("*") if file.is_file() and file.name not in ("lock", "manifest.jsonl"))
-    lines = sorted((path / "manifest.jsonl").read_bytes().splitlines())
-    return {
-        "manifest.jsonl": repr(lines),
-        **{str(file.relative_to(path)): digest_file(file).sha256 for file in found},
-    }
 
 
 def run_killed_at(count: int, action: Callable[[], object]) -> bool:
@@ -75,14 +66,6 @@ def run_killed_at(count: int, action: Callable[[], object]) -> bool:
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     raise AssertionError("the child hung")
-
-
-def committed_shards_are_whole(path: Path) -> None:
-    if (path / "dataset.json").exists():
-        dataset = Dataset.open(path)
-        for entry in dataset.entries:
-            for name, file in entry.files.items():
-                assert digest_file(path / "shards" / entry.name / name) == file
 
 
 def export_is_whole_or_absent(path: Path) -> None:

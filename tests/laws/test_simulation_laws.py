@@ -1,10 +1,8 @@
-"""Laws of simulation: an episode depends on its draw alone; a diverged one is a verdict, never a row."""
+"""Laws of simulation: an episode depends on its draw alone. Those that diverge: `tests/faults`."""
 
 import numpy as np
 
 from tests.conftest import SEED_RANGES, Simulate
-from twinloop.curate.judge import judge
-from twinloop.curate.limits import CurateConfig
 from twinloop.randomize.distribution import Constant, Uniform
 from twinloop.randomize.draw import Sampler
 from twinloop.randomize.matter import OF_SOFT
@@ -75,37 +73,6 @@ def test_an_off_centre_mass_is_where_it_was_put(twin: Twin):
     draws = Sampler({"object_com_offset_mm": Constant(3.0)}, seed=0).draw(0, 1)
     cell.admit(np.array([0]), draws, np.array([0]))
     np.testing.assert_allclose(where[0, able.object_body] - cell.object_position[0], 0.003, atol=1e-9)
-
-
-class _Saboteur:
-    """An expert whose hand is jerked away in one slot: a command that no physics survives."""
-
-    def __init__(self, expert: Expert, cell: Cell, slot: int):
-        self.expert, self.cell, self.slot, self.period = expert, cell, slot, 0
-
-    def begin(self, ids, draws, rows):
-        self.expert.begin(ids, draws, rows)
-
-    def act(self, cell: Cell):
-        self.period += 1
-        if self.period == 20:
-            cell.batch.bind("qvel")[self.slot, 0] = np.nan
-        return self.expert.act(cell)
-
-
-def test_a_diverged_simulation_is_a_verdict_and_its_neighbours_do_not_notice(twin: Twin, few: Episodes):
-    draws = Sampler(SEED_RANGES, seed=0).draw(0, 12)
-    cell = Cell(twin, width=12)
-    expert = Expert(twin, ExpertConfig(), width=12, seed=0)
-    (episodes,) = rollout(cell, iter([draws]), _Saboteur(expert, cell, slot=3), seed=0)
-    verdicts = judge(episodes, twin, CurateConfig())
-    assert verdicts.reasons[3] == "divergence"
-    assert not verdicts.storable[3]
-    assert episodes.lengths[3] < 25
-    for row in (0, 2, 4, 11):
-        ours = episodes.tape[episodes.starts[row] : episodes.starts[row] + episodes.lengths[row]]
-        theirs = few.tape[few.starts[row] : few.starts[row] + few.lengths[row]]
-        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_every_physical_row_changes_the_physics(twin: Twin, simulate: Simulate):

@@ -9,7 +9,7 @@ from twinloop.errors import ConfigError, ModelError
 from twinloop.pipeline.config import RunConfig, config_from_text
 from twinloop.pipeline.generate import generate
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA, build
-from twinloop.twin.robots.mjcf import checked_files
+from twinloop.twin.robots.mjcf_file import checked_files
 
 MAPPING = f"""
 scene:

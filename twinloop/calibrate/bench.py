@@ -17,7 +17,7 @@ from twinloop.errors import ModelError, UsageError, nearest
 from twinloop.pipeline.section import Section, is_number
 from twinloop.pipeline.yaml_file import read_yaml
 from twinloop.twin.robots import robots
-from twinloop.twin.robots.mjcf import checked_files
+from twinloop.twin.robots.mjcf_file import checked_files
 
 Of = Literal["position", "velocity", "place", "turn", "linear_velocity", "angular_velocity"]
 Search = Literal["slopes", "population"]

@@ -107,7 +107,8 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
         if name in words[:1]:
-            if name in WORK and not {"--help", "ray", "--executor=ray"} & set(words):
+            # A device is fed by one process, this one; and Ray's workers are Ray's to start.
+            if name in WORK and {"--help", "warp", "--backend=warp", "ray", "--executor=ray"}.isdisjoint(words):
                 prepare(WORK[name], os.cpu_count() or 1)
             module = import_module(f"twinloop.cli.{name}")
             command.description, command.epilog = module.__doc__, module.EXAMPLES

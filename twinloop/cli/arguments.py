@@ -11,6 +11,7 @@ from twinloop.dataset.remote.address import Remote, place
 from twinloop.errors import UsageError
 from twinloop.pipeline.config import RunConfig, load_config
 from twinloop.pipeline.embedded import NAME, embedded_config
+from twinloop.simulate.engine import EngineConfig
 
 if TYPE_CHECKING:
     from twinloop.calibrate.patch import TwinPatch
@@ -86,6 +87,24 @@ def location(text: str) -> Path | Remote:
         return place(text)
     except UsageError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def add_backend(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--backend", choices=("cpu", "warp"), default="cpu",
+        help="engine: MuJoCo on the CPU (default), or MuJoCo Warp, for GPUs (docs/gpu.md)",
+    )  # fmt: skip
+    parser.add_argument("--device", metavar="NAME", help="of --backend warp: cuda:0, cpu (default: a GPU if there is)")
+
+
+def engine_of(args: argparse.Namespace) -> EngineConfig:
+    if args.backend == "cpu":
+        if args.device is not None:
+            raise UsageError(f"--device {args.device!r}: is of --backend warp; --backend cpu has none to choose")
+        return EngineConfig()
+    from twinloop.simulate.warp_support import resolve_device
+
+    return EngineConfig("warp", resolve_device(args.device))
 
 
 def add_dataset(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from twinloop.cli.arguments import add_config, config_of, count
+from twinloop.cli.arguments import add_backend, add_config, config_of, count, engine_of
 from twinloop.curate.checks import CHECKS
 from twinloop.curate.failure import failures_of
 from twinloop.pipeline.reproduce import Reproduced, reproduce
@@ -23,11 +23,12 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config(parser)
     parser.add_argument("--attempt", type=count(0), required=True, metavar="I", help="index of the episode in its run")
+    add_backend(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     config, _ = config_of(args)
-    made = reproduce(config, args.attempt)
+    made = reproduce(config, args.attempt, engine=engine_of(args))
     episodes, verdict = made.episodes, made.verdicts.reasons[0]
     drawn = {column: float(episodes.draws.values[column][0]) for column in episodes.draws.varied}
     (failure,) = failures_of(episodes, made.twin, config.curate)

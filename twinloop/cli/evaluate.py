@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from twinloop.cli.arguments import add_workers, config_of, count, number
+from twinloop.cli.arguments import add_backend, add_workers, config_of, count, engine_of, number
 from twinloop.cli.lessons import need_torch
 from twinloop.cli.progress import Standing, show_progress
 from twinloop.dashboard.evaluation import difference_text, rate_text, write_evaluation_report
@@ -24,6 +24,7 @@ from twinloop.pipeline.candidate import Candidate, candidate_of, home_config
 from twinloop.pipeline.clips import film
 from twinloop.pipeline.config import RunConfig
 from twinloop.pipeline.evaluate import TrialProgress, evaluate, unseen_seed, with_seed
+from twinloop.simulate.engine import EngineConfig
 
 EXAMPLES = """\
 examples:
@@ -58,11 +59,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ask for a chunk in every period and average those that overlap, weighted by exp(-M · age)",
     )  # fmt: skip
     add_workers(parser)
+    add_backend(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     need_torch()
     executor = executor_of(args.executor, args.address)
+    engine = engine_of(args)
     candidate = candidate_of(args.checkpoint)
     rival = theirs = None
     if args.against is not None:
@@ -92,7 +95,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
             return evaluate(
                 who, config, config_name=name, episodes=episodes, workers=args.workers, acting=acting,
-                executor=executor, on_progress=on_progress,
+                engine=engine, executor=executor, on_progress=on_progress,
             )  # fmt: skip
 
     ours = judged(candidate)
@@ -102,7 +105,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         theirs = judged(rival)
         write_evaluation(theirs, out / "against")
     comparison = compare(ours, theirs) if theirs is not None else None
-    clips = _film(candidate, config, ours, out, console, most=args.clips, acting=acting)
+    clips = _film(candidate, config, ours, out, console, most=args.clips, acting=acting, engine=engine)
     report = write_evaluation_report(ours, out, comparison=comparison, clips=clips)
     _summarise(console, ours, comparison, speed, report)
     return {
@@ -137,10 +140,11 @@ def _film(
     *,
     most: int,
     acting: ActingConfig,
+    engine: EngineConfig,
 ) -> dict[int, Path]:
     failed = ours.outcomes.attempt[~ours.outcomes.success][:most].tolist()
     try:
-        return film(candidate, config, failed, out, acting=acting)
+        return film(candidate, config, failed, out, acting=acting, engine=engine)
     except (RenderError, UsageError) as error:
         console.print(f"No films of failures: {error}", markup=False)
         return {}

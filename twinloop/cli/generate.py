@@ -10,7 +10,17 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from twinloop.cli.arguments import add_config, add_patch, add_workers, config_of, count, location, patch_of
+from twinloop.cli.arguments import (
+    add_backend,
+    add_config,
+    add_patch,
+    add_workers,
+    config_of,
+    count,
+    engine_of,
+    location,
+    patch_of,
+)
 from twinloop.cli.progress import Standing, show_progress
 from twinloop.dashboard.report import write_report
 from twinloop.dataset import describe
@@ -29,6 +39,7 @@ examples:
   twinloop generate cell.yaml --executor ray --address auto         # on the cluster this machine belongs to
   twinloop generate cell.yaml --executor ray --address auto --out s3://bucket/run
   twinloop generate cell.yaml --patch patch.yaml --out datasets/fitted   # over ranges fitted to logs
+  twinloop generate cell.yaml --backend warp                             # on a GPU
 """
 
 
@@ -42,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=location, metavar="DIR", help="dataset folder, or s3://bucket/run (default: datasets/NAME)"
     )
     add_workers(parser)
+    add_backend(parser)
     parser.add_argument(
         "--keep-rejected",
         action="store_true",
@@ -63,6 +75,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             workers=args.workers,
             keep_rejected=args.keep_rejected,
             executor=executor_of(args.executor, args.address),
+            engine=engine_of(args),
             on_progress=lambda progress: show(_standing(progress)),
         )
     # In a store there is no report, and of what is there it takes only this much to count rejected episodes.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from twinloop.dashboard.style import STYLE
 from twinloop.dashboard.svg import safe
-from twinloop.errors import StorageError
+from twinloop.durable import storage_errors
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,13 @@ def page(title: str, inner: str, *, films: bool = False, pictures: bool = False)
 def write_page(target: Path, content: str) -> Path:
     """A reader finds the old page or the new one, never half of one."""
     new = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
+    data = content.encode("utf-8", errors="replace")
+    with storage_errors(target, needed_bytes=len(data)):
         try:
-            new.write_bytes(content.encode("utf-8", errors="replace"))
+            new.write_bytes(data)
             os.replace(new, target)
         finally:
             new.unlink(missing_ok=True)
-    except OSError as error:
-        raise StorageError(f"{target}: cannot be written: {error.strerror}; is the folder writable?") from error
     return target
 
 

@@ -5,19 +5,21 @@ therefore finds the old export, the new one, or for a moment none; a writer that
 for its shards makes the export again.
 """
 
-import json
 import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from twinloop.durable import FileDigest, replace_file, sync_folder, sync_tree
+from twinloop.durable import FileDigest, digest_file, read_bounded, replace_file, sync_folder, sync_tree
 from twinloop.errors import CorruptError
 
 from .layout import EXPORT, EXPORT_FOLDERS, SCRATCH
 from .lerobot import export
 from .reader import Dataset
+from .seal import sealed, unsealed
+
+MOST_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -27,25 +29,28 @@ class ExportRecord:
     digest: str
     files: Mapping[str, FileDigest]
 
-    def to_json(self) -> str:
+    def to_bytes(self) -> bytes:
         files = {name: file.to_json() for name, file in sorted(self.files.items())}
-        return json.dumps({"digest": self.digest, "format": "lerobot v3.0", "files": files}, indent=2) + "\n"
+        return sealed({"digest": self.digest, "format": "lerobot v3.0", "files": files}, end="\n", indent=2)
 
 
 def read_export_record(path: Path) -> ExportRecord | None:
     """The record of the dataset at `path`, or None where nothing was exported yet."""
+    if not (path / EXPORT).exists():
+        return None
     try:
-        value = json.loads((path / EXPORT).read_text(encoding="utf-8"))
+        value = unsealed(read_bounded(path / EXPORT, MOST_BYTES))
+        unknown = sorted(value.keys() - {"digest", "format", "files"})
+        if unknown:
+            raise ValueError(f"unknown keys {', '.join(unknown)}")
         files = {str(name): FileDigest.from_json(file) for name, file in value["files"].items()}
         return ExportRecord(str(value["digest"]), files)
-    except FileNotFoundError:
-        return None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorruptError(f"{path / EXPORT}: is not an export record ({error})") from None
 
 
-def installed_export(path: Path, digest: str) -> bool:
-    """Is the export there, of this digest, and are all its files of the right size?"""
+def installed_export(path: Path, digest: str, *, verify: bool = False) -> bool:
+    """Is the export there, of this digest, and are all its files of the right size, or with `verify` as written?"""
     try:
         record = read_export_record(path)
     except CorruptError:
@@ -53,7 +58,14 @@ def installed_export(path: Path, digest: str) -> bool:
     if record is None or record.digest != digest:
         return False
     files = ((path / name, file) for name, file in record.files.items())
-    return all(file_path.is_file() and file_path.stat().st_size == file.bytes for file_path, file in files)
+    return all(is_intact(file_path, file, verify=verify) for file_path, file in files)
+
+
+def is_intact(path: Path, committed: FileDigest, *, verify: bool) -> bool:
+    """Sizes always, since that costs nothing; contents when asked."""
+    if not path.is_file() or path.stat().st_size != committed.bytes:
+        return False
+    return not verify or digest_file(path) == committed
 
 
 def install_export(dataset: Dataset) -> ExportRecord:
@@ -74,7 +86,7 @@ def install_export(dataset: Dataset) -> ExportRecord:
         if (new / name).exists():  # a dataset without pictures has no videos
             os.rename(new / name, path / name)
     sync_folder(path)
-    replace_file(path / EXPORT, record.to_json().encode(), scratch=path / SCRATCH)
+    replace_file(path / EXPORT, record.to_bytes(), scratch=path / SCRATCH)
     shutil.rmtree(old)
     new.rmdir()
     return record

@@ -1,18 +1,21 @@
 """Header: what every shard of a dataset has in common, and what makes it this dataset and no other."""
 
 import dataclasses
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
-from twinloop.errors import DatasetError, nearest
+from twinloop.durable import read_bounded
+from twinloop.errors import CorruptError, DatasetError, nearest
 from twinloop.observe.recording import Feature
 
+from .seal import SEAL, sealed, unsealed
+
 FORMAT_VERSION = 1
+MOST_BYTES = 64 << 20  # a merge has a number for each of its shards
 
 CHANNELS = {"video": 3, "depth": 1, "mask": 1}
 MOST_IDS = 256  # a mask has 8 bits
@@ -29,6 +32,7 @@ class Header:
     cuts: the attempts at which shards begin, where they are not all of one size: those of a merge of pictures.
     keep_rejected: whether rows of rejected episodes are stored too.
     versions: of everything that decides the values, `{"twinloop": ..., "mujoco": ...}`.
+    config_sha256: of the bytes of config.yaml beside it; the writer fills it in.
     """
 
     name: str
@@ -45,6 +49,7 @@ class Header:
     versions: Mapping[str, str] = field(default_factory=dict)
     format_version: int = FORMAT_VERSION
     cuts: tuple[int, ...] = ()
+    config_sha256: str = ""
 
     def __post_init__(self) -> None:
         # 50 and 50.0 are one frame rate and must be one digest.
@@ -80,25 +85,31 @@ class Header:
         known = (feature.name for feature in self.features)
         raise DatasetError(f"dataset {self.name!r} has no feature {name!r}; {nearest(name, known)}")
 
-    def to_json(self) -> str:
+    def to_bytes(self) -> bytes:
+        """The content of `dataset.json`, with a seal."""
         values = dataclasses.asdict(self)
-        if not self.cuts:  # most datasets have none, and those written before there were any say nothing of them
-            del values["cuts"]
-        return json.dumps(values, indent=2) + "\n"
+        for key in ("cuts", "config_sha256"):  # those written before there were any say nothing of them
+            if not values[key]:
+                del values[key]
+        return sealed(values, end="\n", indent=2)
 
     @classmethod
     def read(cls, path: Path) -> "Header":
         try:
-            values = json.loads(path.read_text(encoding="utf-8"))
+            data = read_bounded(path, MOST_BYTES)
+            values = unsealed(data)
+            if "config_sha256" in values and f'"{SEAL}"'.encode() not in data:
+                raise ValueError("has no seal")
         except ValueError as error:
-            raise DatasetError(f"{path}: is not JSON ({error}); a dataset header was expected") from None
+            raise CorruptError(f"{path}: {error}; a dataset header was expected") from None
         return cls.from_json(values, where=str(path))
 
     @classmethod
     def from_json(cls, values: object, *, where: str) -> "Header":
         if not isinstance(values, dict):
             raise DatasetError(f"{where}: holds a {type(values).__name__}, a mapping was expected")
-        values = {"cuts": (), **values}
+        defaults: dict[str, Any] = {"cuts": (), "config_sha256": ""}
+        values = {**defaults, **values}
         if values.get("format_version") != FORMAT_VERSION:
             given = values.get("format_version")
             valid = f"this twinloop reads version {FORMAT_VERSION}"
@@ -133,6 +144,7 @@ def _problem(header: Header) -> str | None:
         "name": str,
         "robot": str,
         "config_digest": str,
+        "config_sha256": str,
         "run_seed": int,
         "shard_episodes": int,
         "episodes": int,

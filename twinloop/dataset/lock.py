@@ -3,11 +3,16 @@
 import errno
 import fcntl
 import os
+import re
 import socket
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 from twinloop.errors import LockedError
+
+LONGEST_NAMELESS_S = 2.0
+"""From taking the lock to having written one's name into it: less than this, on any machine that runs at all."""
 
 
 class WriterLock:
@@ -26,10 +31,12 @@ class WriterLock:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            holder = os.read(fd, 200).decode(errors="replace").strip() or "another process"
-            os.close(fd)
-            if error.errno not in (errno.EAGAIN, errno.EACCES):
-                raise
+            try:
+                if error.errno not in (errno.EAGAIN, errno.EACCES):
+                    raise
+                holder = _holder(fd)
+            finally:
+                os.close(fd)
             advice = "wait for it to end, or stop it and run this again"
             raise LockedError(f"{self._path.parent}: is being written by {holder}; {advice}") from None
         started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -45,3 +52,26 @@ class WriterLock:
         if self._fd is not None:
             fd, self._fd = self._fd, None
             os.close(fd)
+
+
+def _holder(fd: int) -> str:
+    """Who holds it. Whoever has just taken it may not have signed yet: until then nobody is named, or one who died."""
+    deadline = time.monotonic() + LONGEST_NAMELESS_S
+    while True:
+        holder = os.pread(fd, 200, 0).decode(errors="replace").strip()
+        if (holder and _may_live(holder)) or time.monotonic() > deadline:
+            return holder or "another process"
+        time.sleep(0.01)
+
+
+def _may_live(holder: str) -> bool:
+    found = re.match(r"pid (\d+) on (\S+) since ", holder)
+    if found is None or found[2] != socket.gethostname():
+        return True
+    try:
+        os.kill(int(found[1]), 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        pass
+    return True

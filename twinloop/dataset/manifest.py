@@ -4,17 +4,19 @@ A line counts once its newline is there. What follows the last newline was cut o
 ignore it and the next writer removes it.
 """
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from twinloop.durable import FileDigest, append_line, replace_file
+from twinloop.durable import FileDigest, append_line, read_bounded, replace_file
 from twinloop.errors import CorruptError
 
+from .seal import sealed, unsealed
+
 _COUNTS = ("first", "stop", "accepted", "stored", "frames")
+MOST_BYTES = 4 << 30  # some hundred bytes a shard
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,14 @@ class ShardEntry:
     def to_line(self) -> bytes:
         value = {key: getattr(self, key) for key in _COUNTS}
         value["files"] = {name: file.to_json() for name, file in sorted(self.files.items())}
-        return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+        return sealed(value) + b"\n"
 
     @classmethod
     def from_line(cls, line: bytes) -> "ShardEntry":
-        value = json.loads(line)
+        value = unsealed(line)
+        unknown = sorted(value.keys() - {*_COUNTS, "files"})
+        if unknown:
+            raise ValueError(f"unknown keys {', '.join(unknown)}")
         counts = {key: value[key] for key in _COUNTS}
         if not all(isinstance(count, int) and count >= 0 for count in counts.values()):
             raise ValueError(f"{', '.join(_COUNTS)} must be counts")
@@ -55,29 +60,35 @@ class ShardEntry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """entries: in order of `first`. torn: is there something after the last whole line?"""
+    """entries: in order of `first`. torn: is there something after the last whole line?
+    damaged: what is wrong with whole lines that are no entries, each with its number."""
 
     entries: tuple[ShardEntry, ...]
     torn: bool
+    damaged: tuple[str, ...] = ()
 
 
 def shard_name(first: int, stop: int) -> str:
     return f"{first:09d}-{stop:09d}"
 
 
-def read_manifest(path: Path) -> Manifest:
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:  # nothing was committed yet
+def read_manifest(path: Path, *, damaged: bool = False) -> Manifest:
+    """CorruptError at the first line that is no entry; with `damaged`, those are told and the others read."""
+    if not path.exists():  # nothing was committed yet
         return Manifest((), torn=False)
+    data = read_bounded(path, MOST_BYTES)
     complete_bytes = data.rfind(b"\n") + 1
-    entries = []
-    for number, line in enumerate(data[:complete_bytes].splitlines(), start=1):
+    entries, wrong = [], []
+    for number, line in enumerate(data[:complete_bytes].split(b"\n")[:-1], start=1):
         try:
             entries.append(ShardEntry.from_line(line))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise CorruptError(f"{path}:{number}: is not a shard entry ({error}): {line[:80]!r}") from None
-    return Manifest(ordered_entries(entries, where=str(path)), torn=complete_bytes < len(data))
+            what = f"is not a shard entry ({error!s:.200}): {line[:80]!r}"
+            if not damaged:
+                raise CorruptError(f"{path}:{number}: {what}") from None
+            wrong.append(f"line {number} {what}")
+    ordered = ordered_entries(entries, where=str(path))
+    return Manifest(ordered, torn=complete_bytes < len(data), damaged=tuple(wrong))
 
 
 def ordered_entries(entries: Iterable[ShardEntry], *, where: str) -> tuple[ShardEntry, ...]:

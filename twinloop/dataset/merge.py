@@ -50,7 +50,7 @@ def merge(out: Path | str, inputs: Sequence[Path | str], *, name: str | None = N
     header = _merged_header(datasets, name or out.name)
     columns = _merged_columns(datasets)
     config = "".join(f"# merged: {dataset.header.name} {dataset.digest()}\n" for dataset in datasets)
-    with DatasetWriter.open(out, header, config) as writer:
+    with DatasetWriter.open(out, header, config, verify=True) as writer:
         missing = set(writer.missing())
         for (first, stop), parts in _cut(datasets, writer.plan()):
             if (first, stop) in missing:

@@ -13,8 +13,9 @@ from twinloop.durable import FileDigest, digest_file, storage_errors
 from twinloop.errors import CorruptError, DatasetError
 
 from ._install import read_export_record
-from .layout import CONFIG, EXPORT, EXPORT_FOLDERS, MANIFEST, SHARDS
-from .manifest import ShardEntry, read_manifest
+from .header import Header
+from .layout import CONFIG, EXPORT, EXPORT_FOLDERS, HEADER, MANIFEST, SHARDS
+from .manifest import Manifest, ShardEntry, read_manifest, shard_name
 from .parquet import read_table, to_numpy
 from .pictures import video_file
 from .reader import Dataset
@@ -54,6 +55,7 @@ class VerifyReport:
         """This report, or CorruptError with every problem."""
         if self.problems:
             advice = "run the command that made it again: what is wrong is dropped and made anew"
+            advice += " (what a robot has recorded has to come from a copy)"
             lines = [f"  {problem}" for problem in self.problems]
             raise CorruptError("\n".join([f"{self.path}: is damaged; {advice}", *lines]))
         return self
@@ -66,9 +68,12 @@ def verify(path: Path | Remote | str) -> VerifyReport:
         from .remote.verify import verify_remote
 
         return verify_remote(path)
-    dataset = Dataset.open(path)
+    if not (path / HEADER).is_file():
+        Dataset.open(path)  # which says what it is instead
     with storage_errors(path):
-        problems = [*_manifest(dataset), *shard_problems(dataset), *_strays(dataset)]
+        manifest = read_manifest(path / MANIFEST, damaged=True)
+        dataset = Dataset(path, Header.read(path / HEADER), manifest.entries)
+        problems = [*_manifest(dataset, manifest), *shard_problems(dataset), *_strays(dataset)]
         exported, wrong = _export(dataset)
     return VerifyReport(
         path=path,
@@ -81,14 +86,19 @@ def verify(path: Path | Remote | str) -> VerifyReport:
     )
 
 
-def _manifest(dataset: Dataset) -> Iterator[Problem]:
-    if read_manifest(dataset.path / MANIFEST).torn:
+def _manifest(dataset: Dataset, manifest: Manifest) -> Iterator[Problem]:
+    if manifest.torn:
         yield Problem(MANIFEST, "its last line was cut off by a kill; the next run drops it")
-    if not (dataset.path / CONFIG).is_file():
+    yield from (Problem(MANIFEST, what) for what in manifest.damaged)
+    config, expected = dataset.path / CONFIG, dataset.header.config_sha256
+    if not config.is_file():
         yield Problem(CONFIG, "is missing")
-    plan = set(dataset.header.plan())
+    elif expected and digest_file(config).sha256 != expected:
+        yield Problem(CONFIG, "has another content than was committed")
+    plan = dict(dataset.header.plan())
     for entry in dataset.entries:
-        if (entry.first, entry.stop) not in plan:
+        # A run that was to grow and was stopped still has the short shard it ended with before: that is no damage.
+        if entry.stop > plan.get(entry.first, -1):
             yield Problem(MANIFEST, f"shard {entry.name} is not one of the {len(plan)} planned")
 
 
@@ -161,6 +171,10 @@ def _strays(dataset: Dataset) -> Iterator[Problem]:
     for found in _files(dataset.path / SHARDS):
         if found not in listed:
             yield Problem(f"{SHARDS}/{found}", "is not in the manifest")
+    committed = {entry.name for entry in dataset.entries}
+    for name in (shard_name(*planned) for planned in dataset.header.plan()):
+        if name not in committed and (dataset.path / SHARDS / name).is_dir():
+            yield Problem(MANIFEST, f"has no line for shard {name}, whose folder is there; the next run makes it again")
 
 
 def _export(dataset: Dataset) -> tuple[bool, list[Problem]]:

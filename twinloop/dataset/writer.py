@@ -1,6 +1,7 @@
 """DatasetWriter: the one process that commits shards, and resumes where the last one was killed."""
 
 import errno
+import hashlib
 import os
 import shutil
 from dataclasses import replace
@@ -10,7 +11,7 @@ from pathlib import Path
 from twinloop.durable import digest_file, replace_file, storage_errors, sync_folder
 from twinloop.errors import CorruptError, DatasetError, StorageError
 
-from ._install import install_export, installed_export
+from ._install import install_export, installed_export, is_intact, read_export_record
 from .header import Header
 from .identity import dataset_digest, refuse_other
 from .layout import CONFIG, EXPORT, HEADER, LOCK, MANIFEST, SCRATCH, SHARDS
@@ -23,29 +24,32 @@ from .shard import ShardDraft
 class DatasetWriter:
     """Made by `DatasetWriter.open`; a context manager that holds the dataset's lock until it ends."""
 
-    def __init__(self, path: Path, header: Header, lock: WriterLock):
+    def __init__(self, path: Path, header: Header, lock: WriterLock, *, verify: bool):
         self.path = path
+        self._verify = verify
         self.header = header
         self._lock = lock
         self._committed: dict[tuple[int, int], ShardEntry] = {}
 
     @classmethod
     def open(cls, path: Path | str, header: Header, config_text: str, *, verify: bool = False) -> "DatasetWriter":
-        """Create the dataset at `path`, or resume it; `verify` drops shards whose files are not as committed.
+        """Create the dataset at `path`, or resume it.
 
-        Whatever is refused is refused before anything is touched.
+        verify: read everything that is there, and drop what is not as it was committed so that it is made again: for
+        whoever can make it again. Whatever is refused is refused before anything is touched.
         """
         path = Path(path)
+        header = replace(header, config_sha256=hashlib.sha256(config_text.encode()).hexdigest())
         with storage_errors(path):
-            _refuse(path, header)
+            _refuse(path, header, repair=verify)
             path.mkdir(parents=True, exist_ok=True)
             lock = WriterLock(path / LOCK)
             lock.acquire()
             try:
-                _refuse(path, header)  # again, now that nobody else can change it
-                writer = cls(path, header, lock)
+                _refuse(path, header, repair=verify)  # again, now that nobody else can change it
+                writer = cls(path, header, lock, verify=verify)
                 writer._settle(config_text)
-                writer._recover(verify=verify)
+                writer._recover()
             except BaseException:
                 lock.release()
                 raise
@@ -79,7 +83,7 @@ class DatasetWriter:
             raise DatasetError(f"{self.path}: a dataset can grow but not shrink, to {episodes} episodes")
         header = replace(self.header, episodes=episodes)
         with storage_errors(self.path):
-            replace_file(self.path / HEADER, header.to_json().encode(), scratch=self.path / SCRATCH)
+            replace_file(self.path / HEADER, header.to_bytes(), scratch=self.path / SCRATCH)
         self.header = header
 
     def scratch(self, name: str) -> Path:
@@ -119,7 +123,7 @@ class DatasetWriter:
         dataset = Dataset(self.path, self.header, self.entries)
         digest = dataset.digest()
         with storage_errors(self.path, needed_bytes=sum(entry.size_bytes for entry in self.entries)):
-            if not installed_export(self.path, digest):
+            if not installed_export(self.path, digest, verify=self._verify):
                 install_export(dataset)
         return digest
 
@@ -129,52 +133,78 @@ class DatasetWriter:
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(exist_ok=True)  # a worker that outlives its driver by a moment may write into it meanwhile
         (self.path / SHARDS).mkdir(exist_ok=True)
-        if (self.path / HEADER).exists():
-            stored = Header.read(self.path / HEADER)
-            if stored.episodes == self.header.episodes and (self.path / CONFIG).exists():
-                return
+        stored = _stored(self.path)
+        if stored is not None and _has_config(self.path, stored):
+            # The config stays the one the dataset began with, so that growing is one replaced file.
+            self.header = replace(self.header, config_sha256=stored.config_sha256)
+            if stored.episodes != self.header.episodes:
+                replace_file(self.path / HEADER, self.header.to_bytes(), scratch=scratch)
+            return
         # The header first: a folder is a dataset once it has one. A missing config is written on reopening.
-        replace_file(self.path / HEADER, self.header.to_json().encode(), scratch=scratch)
+        replace_file(self.path / HEADER, self.header.to_bytes(), scratch=scratch)
         replace_file(self.path / CONFIG, config_text.encode(), scratch=scratch)
 
-    def _recover(self, *, verify: bool) -> None:
+    def _recover(self) -> None:
         """Make the invariant true again: a shard exists if and only if its line does."""
         manifest_path, shards = self.path / MANIFEST, self.path / SHARDS
-        manifest, plan = read_manifest(manifest_path), set(self.plan())
+        manifest, plan = read_manifest(manifest_path, damaged=self._verify), set(self.plan())
         kept = [entry for entry in manifest.entries if (entry.first, entry.stop) in plan]
-        kept = [entry for entry in kept if _intact(shards / entry.name, entry, verify=verify)]
-        if len(kept) < len(manifest.entries):
+        kept = [entry for entry in kept if _intact(shards / entry.name, entry, verify=self._verify)]
+        lost = bool(manifest.damaged) or len(kept) < len(manifest.entries)
+        if lost:
             # The export may hold what is dropped: its videos are the shards' files under a second name.
             (self.path / EXPORT).unlink(missing_ok=True)
-        if manifest.torn or len(kept) < len(manifest.entries):
+        if manifest.torn or lost:
             rewrite_manifest(manifest_path, kept, scratch=self.path / SCRATCH)
         names = {entry.name for entry in kept}
         for folder in shards.iterdir():
             if folder.name not in names:
-                shutil.rmtree(folder)
+                gone = self.path / SCRATCH / f"{folder.name}.gone"
+                os.rename(folder, gone)  # in one step: half of a folder would be half of a shard
+                shutil.rmtree(gone)
         sync_folder(shards)
         self._committed = {(entry.first, entry.stop): entry for entry in kept}
 
 
 def _intact(folder: Path, entry: ShardEntry, *, verify: bool) -> bool:
-    """Sizes always, since that costs nothing; contents when asked."""
-    for name, committed in entry.files.items():
-        path = folder / name
-        if not path.is_file() or path.stat().st_size != committed.bytes:
-            return False
-        if verify and digest_file(path) != committed:
-            return False
-    return True
+    return all(is_intact(folder / name, committed, verify=verify) for name, committed in entry.files.items())
 
 
-def _refuse(path: Path, header: Header) -> None:
+def _stored(path: Path) -> Header | None:
+    """The header that is there, unless it is damaged: then it was proved to be the one that is given."""
+    try:
+        return Header.read(path / HEADER) if (path / HEADER).exists() else None
+    except CorruptError:
+        return None
+
+
+def _has_config(path: Path, header: Header) -> bool:
+    if not (path / CONFIG).is_file():
+        return False
+    return not header.config_sha256 or digest_file(path / CONFIG).sha256 == header.config_sha256
+
+
+def _is_proved(path: Path, header: Header) -> bool:
+    """Is the dataset that lost its header the one with this header? Its export tells, and so does having nothing."""
+    entries = read_manifest(path / MANIFEST, damaged=True).entries
+    planned = {(entry.first, entry.stop) for entry in entries} <= set(header.plan())
+    try:
+        record = read_export_record(path)
+    except CorruptError:
+        record = None
+    return planned and (not entries or (record is not None and record.digest == dataset_digest(header, entries)))
+
+
+def _refuse(path: Path, header: Header, *, repair: bool) -> None:
     """Say no to a folder that is not this dataset."""
     if not path.exists():
         return
     if path.is_dir() and not (path / HEADER).exists():
         # What a writer leaves that was killed before it had written the header.
         ours = {LOCK, SCRATCH, SHARDS, f"{SCRATCH}/{HEADER}.new"}
-        found = (file.relative_to(path).as_posix() for file in path.rglob("*"))
+        # Not rglob, which minds that another writer is just making the same dataset: that one is told of by the lock.
+        walked = ((Path(parent), [*folders, *files]) for parent, folders, files in os.walk(path))
+        found = ((parent / name).relative_to(path).as_posix() for parent, names in walked for name in names)
         stray = sorted(name for name in islice(found, 100) if name not in ours)
         if stray:
             some = ", ".join(stray[:5]) + (" ..." if len(stray) > 5 else "")
@@ -182,4 +212,11 @@ def _refuse(path: Path, header: Header) -> None:
         return
     if not path.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "is a file")
-    refuse_other(str(path), Header.read(path / HEADER), header)
+    try:
+        stored = Header.read(path / HEADER)
+    except CorruptError as error:
+        if repair and _is_proved(path, header):
+            return
+        advice = "restore it from a copy, or choose another --out"
+        raise CorruptError(f"{error}; nothing here proves that it is the dataset that was given: {advice}") from None
+    refuse_other(str(path), stored, header)

@@ -47,7 +47,7 @@ def finding_of(
     )
 
 
-def _about(evidence: Evidence) -> Gap:
+def _about(evidence: Evidence) -> Gap | None:
     return next(trait.gap for trait in TRAITS if trait.name == evidence.trait.removesuffix(" (spread)"))
 
 

@@ -5,10 +5,11 @@ What a set of episodes shows is one vector s (`summary.py`). With the gaps g of 
     s - s0 ~ T( Σ t_g μ_g,  Σ t_g² C_g + D )
 
 s0 is what the twin shows as it is; μ_g and C_g are mean and covariance of what the hypotheses of a gap change, for a
-unit of magnitude; D is what may differ for no reason of these: the size of the samples, and as much as two honest
-simulators of one cell differ (a trait's floor), and a share of the effect itself, for effects are not straight lines.
-The tails are Student's: one trait that nobody thought of must not decide alone. Sets of gaps and magnitudes are
-gone through from the empty one upwards, the best at each size further.
+unit of magnitude, with room for what the gap may do to its own traits and no hypothesis does; D is what may differ for
+no reason of these: the size of the samples, as much as two honest simulators of one cell differ (a trait's floor), and
+a share of the effect itself, for effects are not straight lines. The tails are Student's: one trait that nobody thought
+of must not decide alone. Sets of gaps and magnitudes are gone through from the empty one upwards, the best at each size
+further.
 """
 
 from collections.abc import Mapping
@@ -25,7 +26,9 @@ OPEN = 0.15
 MAGNITUDES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.3)
 BEND = 0.35  # share of an effect by which it may differ from a straight line
 TAIL = 6.0  # degrees of freedom
-FURTHER = 48  # sets that are tried with one gap more
+OWN = 2.0
+"""A gap may show in the traits that are its own evidence in ways that no row of the table has: this many floors."""
+FURTHER = 24  # sets that are tried with one gap more
 COUNTED = 200  # explanations among which costs are averaged
 SUCCESS = next(at for at, entry in enumerate(ENTRIES) if entry.name == "success")
 STRANGE = 4.0
@@ -227,10 +230,11 @@ def _effect(bank: Bank, gap: Gap, usual: Summary, known: np.ndarray) -> Effect:
     # Through the origin: the smaller a world's magnitude, the less it says of what a unit does.
     weight = float(np.square(units).sum())
     mean, middle = (units * changes).sum(axis=0) / weight, (units * sizes).sum(axis=0) / weight
+    own = np.array([entry.floor * (entry.about.gap == gap) for entry in ENTRIES])[known]
     off, apart = changes - units * mean, sizes - units * middle
     return Effect(
         mean=mean,
-        covariance=off.T @ off / weight,
+        covariance=off.T @ off / weight + np.diag(np.square(OWN * own)),
         rows=rows,
         sizes=middle,
         crossed=apart.T @ off / weight,

@@ -96,6 +96,12 @@ def compare(ours: Evaluation, theirs: Evaluation) -> Comparison:
                 f"{ours.subject.checkpoint} and {theirs.subject.checkpoint} were not evaluated on the same draws: "
                 f"{what} is {_short(mine)} here and {_short(other)} there; evaluate both with one config and seed"
             )
+    engines = [_engine(each.subject) for each in (ours, theirs)]
+    if engines[0] != engines[1]:
+        raise UsageError(
+            f"{ours.subject.checkpoint} and {theirs.subject.checkpoint} were not evaluated by the same engine: "
+            f"{engines[0]} here and {engines[1]} there; evaluate both with one --backend and --device"
+        )
     _, here, there = np.intersect1d(ours.outcomes.attempt, theirs.outcomes.attempt, return_indices=True)
     if not len(here):
         raise UsageError("the two evaluations have no attempt in common; evaluate both with the same --episodes")
@@ -111,6 +117,11 @@ def compare(ours: Evaluation, theirs: Evaluation) -> Comparison:
         neither=int((~won & ~lost).sum()),
         faster_s=float(np.median(saved)) if len(saved) else float("nan"),
     )
+
+
+def _engine(subject: Subject) -> str:
+    device = subject.versions.get("warp_device")
+    return "mujoco" if device is None else f"mujoco_warp on {device}"
 
 
 def _short(value: object) -> str:

@@ -214,7 +214,8 @@ def writing(path: Path, *, actor: str = "") -> Iterator[Writer]:
     with storage_errors(path):
         (path / SCRATCH).mkdir(parents=True, exist_ok=True)
     lock = WriterLock(path / LOCK)
-    _acquire(lock)
+    with storage_errors(path):
+        _acquire(lock)
     try:
         yield Writer(path, actor or getpass.getuser())
     finally:

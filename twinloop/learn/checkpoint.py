@@ -5,13 +5,14 @@ card does: killed before, the old one is whole; killed after, the new one.
 """
 
 import hashlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
-from twinloop.durable import FileDigest, replace_file, storage_errors
+from twinloop.durable import FileDigest, digest_file, replace_file, storage_errors
 from twinloop.errors import CheckpointError, nearest
 from twinloop.learn.card import CARD, Card, read_card
 from twinloop.learn.policies import POLICIES
@@ -21,6 +22,10 @@ from twinloop.learn.tensors import read_tensors, to_bytes
 from twinloop.learn.torch_brain import TorchBrain
 
 LARGEST_SETTING = 4096
+MOST_LAYERS = 64
+LAYERS = ("depth", "encoder_layers", "decoder_layers")
+MOST_ELEMENTS = 1 << 16
+"""Of an observation, and of a chunk of actions: what a card claims is laid out before it is compared with the file."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ def load(path: Path) -> Checkpoint:
         claimed = build(path / CARD, card).state_dict()
     tensors, _ = read_tensors(file, claimed)
     with storage_errors(file):
-        found = hashlib.sha256(file.read_bytes()).hexdigest()
+        found = digest_file(file).sha256
     if found != card.weights.sha256:
         raise CheckpointError(f"{file}: is not the one its card describes (sha256 {found[:12]}...)")
     policy = build(path / CARD, card)
@@ -68,8 +73,16 @@ def build(where: Path, card: Card) -> Policy:
     if kind is None:
         raise CheckpointError(f"{where}: policy: {card.policy!r} is unknown; {nearest(str(card.policy), POLICIES)}")
     for name, value in card.settings.items():
-        if isinstance(value, int) and not 0 <= value <= LARGEST_SETTING:
-            raise CheckpointError(f"{where}: settings.{name}: {value} was given; 0 to {LARGEST_SETTING} were expected")
+        largest = MOST_LAYERS if name in LAYERS else LARGEST_SETTING
+        if isinstance(value, int) and not 0 <= value <= largest:
+            raise CheckpointError(f"{where}: settings.{name}: {value} was given; 0 to {largest} were expected")
+    horizon = card.settings.get("horizon", 0)
+    sizes = {feature.name: feature.shape for feature in (*card.space.inputs, card.space.action)}
+    claimed = sum(math.prod(feature.shape) for feature in card.space.vectors)
+    claimed = max(claimed, math.prod(card.space.action.shape) * (horizon if isinstance(horizon, int) else 0))
+    if claimed > MOST_ELEMENTS or any(side < 1 for shape in sizes.values() for side in shape):
+        told = ", ".join(f"{name} {list(shape)}" for name, shape in sizes.items())
+        raise CheckpointError(f"{where}: space: {told:.200} was given; {MOST_ELEMENTS:,} elements at most are laid out")
     try:
         scales = blank_scales(card.space, int(card.settings["horizon"]))
         return kind(card.space, scales, **card.settings)

@@ -5,6 +5,7 @@ Layout: 8 bytes with the length of a JSON header, the header (name -> dtype, sha
 
 import json
 import math
+import os
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +19,7 @@ from twinloop.durable import FileDigest, read_bounded, replace_file, storage_err
 from twinloop.errors import CheckpointError
 
 LARGEST_HEADER_BYTES = 1 << 20
-LARGEST_FILE_BYTES = 4 << 30
+LARGEST_FILE_BYTES = 1 << 30  # a quarter of a milliard of numbers
 ITEM_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "U8": 1, "BOOL": 1}
 DISGUISES = {b"PK\x03\x04": "a zip archive, as torch.save writes", b"\x80": "a Python pickle", b"\x7fELF": "a program"}
 
@@ -36,12 +37,16 @@ def to_bytes(tensors: Mapping[str, Tensor], facts: Mapping[str, str] | None = No
 
 def read_tensors(path: Path, expected: Mapping[str, Tensor] | None = None) -> tuple[dict[str, Tensor], dict[str, str]]:
     """The tensors of a file and the facts beside them; with `expected`, of exactly these names, shapes and types."""
-    content = _bytes(path)
-    header = _header(path, content)
+    size, start = _start(path)
+    header = _header(path, start, size)
     facts = header.pop("__metadata__", {})
-    _look_over(path, header, len(content) - 8 - int.from_bytes(content[:8], "little"))
+    _look_over(path, header, size - 8 - int.from_bytes(start[:8], "little"))
     if expected is not None:
         _refuse_other(path, header, expected)
+    # Only now is there memory for it: before, a few kilobytes have said that this is what was expected.
+    content = read_bounded(path, LARGEST_FILE_BYTES, error=CheckpointError)
+    if content[: len(start)] != start:
+        raise CheckpointError(f"{path}: was changed while it was read")
     tensors = load(content)
     for name, tensor in tensors.items():
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
@@ -49,26 +54,31 @@ def read_tensors(path: Path, expected: Mapping[str, Tensor] | None = None) -> tu
     return tensors, facts
 
 
-def _bytes(path: Path) -> bytes:
+def _start(path: Path) -> tuple[int, bytes]:
+    """How many bytes a file has, and those that may be its header."""
     if not path.is_file():
         raise CheckpointError(f"{path}: is missing; a safetensors file was expected")
-    content = read_bounded(path, LARGEST_FILE_BYTES, error=CheckpointError)
+    with storage_errors(path), path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        content = file.read(8 + LARGEST_HEADER_BYTES)
+    if size > LARGEST_FILE_BYTES:
+        raise CheckpointError(f"{path}: has {size:,} bytes; {LARGEST_FILE_BYTES:,} at most are read")
     for start, what in DISGUISES.items():
         # The first bytes of a real file count its header, so only those of a disguise read like this.
-        if content.startswith(start) and (len(start) > 1 or not _plausible(content)):
+        if content.startswith(start) and (len(start) > 1 or not _plausible(content, size)):
             raise CheckpointError(f"{path}: is {what}; only safetensors are read, since that could run code")
-    return content
+    return size, content
 
 
-def _plausible(content: bytes) -> bool:
-    return len(content) > 8 and content[8:9] == b"{" and int.from_bytes(content[:8], "little") <= len(content) - 8
+def _plausible(content: bytes, size: int) -> bool:
+    return len(content) > 8 and content[8:9] == b"{" and int.from_bytes(content[:8], "little") <= size - 8
 
 
-def _header(path: Path, content: bytes) -> dict:
+def _header(path: Path, content: bytes, file_bytes: int) -> dict:
     size = int.from_bytes(content[:8], "little") if len(content) >= 8 else -1
-    if not 2 <= size <= min(len(content) - 8, LARGEST_HEADER_BYTES):
+    if not 2 <= size <= min(file_bytes - 8, LARGEST_HEADER_BYTES):
         raise CheckpointError(
-            f"{path}: says its header has {size:,} bytes, of a file of {len(content):,}; is it a whole safetensors?"
+            f"{path}: says its header has {size:,} bytes, of a file of {file_bytes:,}; is it a whole safetensors?"
         )
     try:
         header = json.loads(content[8 : 8 + size])
@@ -101,6 +111,9 @@ def _look_over(path: Path, header: Mapping[str, object], room: int) -> None:
     for (_, end, name), (begin, _, other) in pairwise(places):
         if begin < end:
             raise CheckpointError(f"{path}: {name} and {other} claim the same bytes")
+    claimed = sum(stop - start for start, stop, _ in places)
+    if claimed != room:
+        raise CheckpointError(f"{path}: has {room:,} bytes of numbers, its header claims {claimed:,}")
 
 
 def _refuse_other(path: Path, header: Mapping[str, object], expected: Mapping[str, Tensor]) -> None:

@@ -44,7 +44,7 @@ def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.nda
     cell.admit(first, draws, first)
     model = cell.model_of(0)
     data = mujoco.MjData(model)
-    data.mocap_pos[:], data.mocap_quat[:] = (cell.batch.bind(name)[0] for name in ("mocap_pos", "mocap_quat"))
+    data.mocap_pos[:], data.mocap_quat[:] = (cell.engine.bind(name)[0] for name in ("mocap_pos", "mocap_quat"))
     frames = len(position)
     places, turns = np.zeros((frames, model.nbody, 3)), np.zeros((frames, model.nbody, 4))
     tool = np.tile(np.eye(4), (frames, 1, 1))

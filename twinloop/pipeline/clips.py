@@ -15,6 +15,7 @@ from twinloop.pipeline.config import RunConfig
 from twinloop.pipeline.produce import twin_of
 from twinloop.pipeline.tryout import acted
 from twinloop.randomize.draw import Sampler
+from twinloop.simulate.engine import EngineConfig
 from twinloop.simulate.episodes import Episodes
 
 PIXELS = 192
@@ -23,7 +24,13 @@ FOLDER = "clips"
 
 
 def film(
-    candidate: Candidate, config: RunConfig, attempts: Sequence[int], out: Path, *, acting: ActingConfig
+    candidate: Candidate,
+    config: RunConfig,
+    attempts: Sequence[int],
+    out: Path,
+    *,
+    acting: ActingConfig,
+    engine: EngineConfig = EngineConfig(),  # noqa: B008
 ) -> dict[int, Path]:
     """Attempt -> an MP4 in `out`/clips. RenderError where there is no OpenGL."""
     if not attempts:
@@ -36,7 +43,7 @@ def film(
     folder = out / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     films = {}
-    for episodes in acted(config, twin, candidate.load(), acting, blocks, width=len(attempts)):
+    for episodes in acted(config, twin, candidate.load(), acting, blocks, width=len(attempts), engine=engine):
         attempt = int(episodes.draws.attempts[0])
         if episodes.lengths[0]:
             films[attempt] = _write(

@@ -12,10 +12,11 @@ from twinloop.gate.outcomes import joined
 from twinloop.learn.chunks import ActingConfig
 from twinloop.pipeline.candidate import Candidate, refuse_misfit
 from twinloop.pipeline.config import RunConfig
-from twinloop.pipeline.generate import width_of
+from twinloop.pipeline.generate import default_workers, width_of
 from twinloop.pipeline.produce import twin_of
 from twinloop.pipeline.tryout import Trial, try_out
 from twinloop.pipeline.versions import versions
+from twinloop.simulate.engine import EngineConfig, refuse_unsupported
 
 FIRST_SEED = 1_000_000
 """Seeds of evaluations are looked for from here on, far from those that people give their runs."""
@@ -57,6 +58,7 @@ def evaluate(
     workers: int | None = None,
     acting: ActingConfig = ActingConfig(),  # noqa: B008
     executor: Executor = LOCAL,
+    engine: EngineConfig = EngineConfig(),  # noqa: B008
     on_progress: Callable[[TrialProgress], None] = lambda _: None,
 ) -> Evaluation:
     """Let the policy act in episodes 0 to `episodes` of the config's run, whose seed must be new to it."""
@@ -68,14 +70,16 @@ def evaluate(
         )
     twin = twin_of(config)
     refuse_misfit(candidate, config, twin, config_name=config_name)
+    refuse_unsupported(engine, twin, config.randomization)
     ranges = [(first, min(first + PART, episodes)) for first in range(0, episodes, PART)]
-    workers = max(1, min(workers or executor.capacity(), len(ranges)))
+    workers = max(1, min(workers or default_workers(engine, executor), len(ranges)))
     trial = Trial(
         config_yaml=config.to_yaml(),
         folder=str(Path.cwd()),
         load=candidate.load,
         acting=acting,
-        width=min(width_of(config, workers), -(-episodes // workers)),
+        width=min(width_of(config, workers, engine=engine), -(-episodes // workers)),
+        engine=engine,
     )
     began, parts, succeeded = time.perf_counter(), [], 0
     for _, part in executor.run(try_out, trial, ranges, workers=workers):
@@ -94,6 +98,6 @@ def evaluate(
         phases=tuple(phase.name for phase in twin.task.phases),
         seed=seed,
         ensemble=acting.ensemble,
-        versions=versions((), films=False),
+        versions=versions((), films=False, engine=engine),
     )
     return Evaluation(subject, joined(parts))

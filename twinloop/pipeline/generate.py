@@ -2,24 +2,31 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from twinloop.dataset import DatasetWriter, Header
+from twinloop.dataset import Dataset, DatasetWriter, Header
+from twinloop.dataset.layout import HEADER
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.writer import RemoteWriter
-from twinloop.errors import UsageError
+from twinloop.durable import storage_errors
+from twinloop.errors import FullDiskError, UsageError
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.observe.features import features_of
 from twinloop.observe.pictures import picture_features
 from twinloop.pipeline.config import MOST_EPISODES, RunConfig
 from twinloop.pipeline.produce import Job, Store, produce, twin_of
 from twinloop.pipeline.versions import versions
+from twinloop.simulate.engine import EngineConfig, refuse_unsupported
 
 SLOTS_PER_WORKER = 256
 """Simulations a worker keeps in flight at most. Beyond this a CPU core steps no faster, the first shard only
 comes later and memory grows; the data is the same at any number."""
+
+WORLDS = 4096
+"""Simulations in flight on a device at most: on a GPU it is their number that makes it fast."""
 
 RUNS = "runs.jsonl"
 
@@ -63,6 +70,7 @@ def generate(
     workers: int | None = None,
     keep_rejected: bool = False,
     executor: Executor = LOCAL,
+    engine: EngineConfig = EngineConfig(),  # noqa: B008
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Generated:
     """Simulate, curate and write `episodes` (default: the config's total) into `out`, or continue there.
@@ -70,14 +78,16 @@ def generate(
     out: a folder, or an address in an object store; there workers publish what they make themselves.
 
     Killed at any moment and called again, it goes on from the last committed shard, and the finished dataset
-    is the one an undisturbed run would have made, whatever the number of workers and wherever they run.
+    is the one an undisturbed run would have made, whatever the number of workers and wherever they run. Another
+    engine than that which began is refused: it would not make the same data.
     """
     total = config.rollout.episodes if episodes is None else episodes
     if not 1 <= total <= MOST_EPISODES:
         raise UsageError(f"episodes: {total} was given; a number from 1 to {MOST_EPISODES:,} was expected")
-    with _writer(out, header_of(config, out.name, total, keep_rejected), config.to_yaml()) as writer:
+    header = header_of(config, out.name, total, keep_rejected, engine=engine)
+    with _writer(out, header, config.to_yaml()) as writer:
         missing = writer.missing()
-        workers = max(1, min(workers or executor.capacity(), len(missing))) if missing else 1
+        workers = max(1, min(workers or default_workers(engine, executor), len(missing))) if missing else 1
         clock = _Clock(writer, total)
         on_progress(clock.progress())
         job = Job(
@@ -85,7 +95,8 @@ def generate(
             folder=str(Path.cwd()),
             keep_rejected=keep_rejected,
             scratch=str(writer.scratch("")),
-            width=width_of(config, workers),
+            width=width_of(config, workers, engine=engine, episodes=sum(stop - first for first, stop in missing)),
+            engine=engine,
             versions=tuple(sorted(writer.header.versions.items())),
             store=Store(writer.path.url, writer.identity) if isinstance(writer, RemoteWriter) else None,
         )
@@ -98,20 +109,71 @@ def generate(
         return Generated(out, digest, clock.progress(), workers)
 
 
-def _writer(out: Path | Remote, header: Header, config_text: str) -> DatasetWriter | RemoteWriter:
+@contextmanager
+def _writer(out: Path | Remote, header: Header, config_text: str) -> Iterator[DatasetWriter | RemoteWriter]:
     if isinstance(out, Remote):
-        return RemoteWriter.open(out, header, config_text)
-    return DatasetWriter.open(out, header, config_text)
+        with RemoteWriter.open(out, header, config_text) as writer:
+            yield writer
+        return
+    # What is there is read before it is continued: that takes a hundredth of the time that making it took.
+    with _room_told(out, header), DatasetWriter.open(out, header, config_text, verify=True) as writer:
+        yield writer
 
 
-def width_of(config: RunConfig, workers: int) -> int:
-    """Simulations in flight in each worker. One that films has a shard in hand at a time, and no use for more slots."""
-    most = min(SLOTS_PER_WORKER, config.dataset.shard_episodes) if config.cameras else SLOTS_PER_WORKER
+def default_workers(engine: EngineConfig, executor: Executor) -> int:
+    """A process a core; but one a device, which steps all its simulations at once anyway."""
+    return 1 if engine.backend == "warp" else executor.capacity()
+
+
+def width_of(
+    config: RunConfig,
+    workers: int,
+    *,
+    engine: EngineConfig = EngineConfig(),  # noqa: B008
+    episodes: int = MOST_EPISODES,
+) -> int:
+    """Simulations in flight in each worker. One that films has a shard in hand at a time, and no use for more slots.
+    On a device an empty slot costs as much as a full one: no more than there are `episodes` to simulate."""
+    most = SLOTS_PER_WORKER if engine.backend == "cpu" else min(WORLDS, -(-episodes // workers))
+    if config.cameras:
+        most = min(most, config.dataset.shard_episodes)
     return max(1, min(most, -(-config.rollout.parallel_envs // workers)))
 
 
-def header_of(config: RunConfig, name: str, episodes: int, keep_rejected: bool) -> Header:
+@contextmanager
+def _room_told(out: Path, header: Header) -> Iterator[None]:
+    """Where the disk is full, say what the rest will take, not only what did not fit just now."""
+    try:
+        yield
+    except FullDiskError as error:
+        entries = Dataset.open(out).entries if (out / HEADER).exists() else ()
+        done = sum(entry.stop - entry.first for entry in entries)
+        there = sum(entry.size_bytes for entry in entries)
+        each = there / done if done else _bytes_per_episode(header)
+        # Every shard, and the same again as the export.
+        more = 2 * each * header.episodes - there
+        told = f"{header.episodes - done:,} of {header.episodes:,} episodes are missing"
+        raise FullDiskError(f"{error}; {told}, in all about {more / 1e6:,.1f} MB more are needed") from None
+
+
+def _bytes_per_episode(header: Header) -> float:
+    """Before there is any to measure: 20 s of its numbers, and a bit a pixel."""
+    sizes = {"float32": 4, "float64": 8, "int64": 8, "bool": 1}
+    numbers = sum(sizes.get(feature.dtype, 8) * feature.shape[0] for feature in header.columns)
+    pixels = sum(feature.shape[0] * feature.shape[1] for feature in header.pictures)
+    return 20 * header.fps * (numbers + pixels / 8)
+
+
+def header_of(
+    config: RunConfig,
+    name: str,
+    episodes: int,
+    keep_rejected: bool,
+    *,
+    engine: EngineConfig = EngineConfig(),  # noqa: B008
+) -> Header:
     twin = twin_of(config)
+    refuse_unsupported(engine, twin, config.randomization)
     features = features_of(twin, config.observe) + picture_features(config.cameras, twin)
     return Header(
         name=name,
@@ -125,7 +187,7 @@ def header_of(config: RunConfig, name: str, episodes: int, keep_rejected: bool) 
         shard_episodes=config.dataset.shard_episodes,
         episodes=episodes,
         keep_rejected=keep_rejected,
-        versions=versions(features, films=bool(config.cameras)),
+        versions=versions(features, films=bool(config.cameras), engine=engine),
     )
 
 
@@ -173,5 +235,5 @@ class _Clock:
             "workers": workers,
             "timeline": self._timeline,
         }
-        with (out / RUNS).open("a", encoding="utf-8") as log:
+        with storage_errors(out), (out / RUNS).open("a", encoding="utf-8") as log:
             log.write(json.dumps(line) + "\n")

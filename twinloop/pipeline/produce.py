@@ -26,6 +26,7 @@ from twinloop.pipeline.config import RunConfig, config_from_text
 from twinloop.pipeline.versions import versions
 from twinloop.randomize.draw import Sampler
 from twinloop.simulate.cell import Cell
+from twinloop.simulate.engine import EngineConfig, make_engine
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout
@@ -54,6 +55,7 @@ class Job:
     keep_rejected: bool
     scratch: str
     width: int
+    engine: EngineConfig = EngineConfig()  # noqa: RUF009
     versions: tuple[tuple[str, str], ...] = ()
     """Those of the dataset: a worker with others would make other data under the same name."""
 
@@ -101,7 +103,7 @@ def produce(job: Job, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeR
     # Made before the first episode: a machine that cannot draw says so at once.
     renderer = Renderer(twin, config.cameras) if config.cameras else None
     _refuse_other_versions(job, config, twin)
-    cell = Cell(twin, width=job.width)
+    cell = Cell(twin, width=job.width, engine=make_engine(job.engine, twin.model, width=job.width))
     blocks = (sampler.draw(first, stop) for first, stop in ranges)
     # Filming takes a hundred times as long as simulating: a worker that took its next range early, to keep its slots
     # full, would sit on it while another has nothing to do.
@@ -114,7 +116,7 @@ def produce(job: Job, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeR
 
 def _refuse_other_versions(job: Job, config: RunConfig, twin: Twin) -> None:
     features = picture_features(config.cameras, twin)
-    here = versions(features, films=bool(config.cameras))
+    here = versions(features, films=bool(config.cameras), engine=job.engine)
     other = [
         f"{name} {here.get(name, 'none')} instead of {wanted}"
         for name, wanted in job.versions
@@ -137,7 +139,7 @@ def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer
     stored = verdicts.storable if job.keep_rejected else verdicts.storable & verdicts.accepted
     attempts = episodes.draws.attempts
     count = len(attempts)
-    made_with = versions(recording.features, films=renderer is not None)
+    made_with = versions(recording.features, films=renderer is not None, engine=job.engine)
     columns = {
         "attempt": attempts,
         "task": recording.tasks,

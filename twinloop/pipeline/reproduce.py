@@ -8,6 +8,7 @@ from twinloop.pipeline.config import RunConfig
 from twinloop.pipeline.produce import twin_of
 from twinloop.randomize.draw import Sampler
 from twinloop.simulate.cell import Cell
+from twinloop.simulate.engine import EngineConfig, make_engine
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout
@@ -23,9 +24,15 @@ class Reproduced:
     verdicts: Verdicts
 
 
-def reproduce(config: RunConfig, attempt: int) -> Reproduced:
+def reproduce(
+    config: RunConfig,
+    attempt: int,
+    *,
+    engine: EngineConfig = EngineConfig(),  # noqa: B008
+) -> Reproduced:
     twin, seed = twin_of(config), config.rollout.seed
     draws = Sampler(config.randomization, seed=seed).draw(attempt, attempt + 1)
     expert = Expert(twin, config.expert, width=1, seed=seed)
-    (episodes,) = rollout(Cell(twin, width=1), iter([draws]), expert, seed=seed)
+    cell = Cell(twin, width=1, engine=make_engine(engine, twin.model, width=1))
+    (episodes,) = rollout(cell, iter([draws]), expert, seed=seed)
     return Reproduced(twin, episodes, judge(episodes, twin, config.curate))

@@ -21,6 +21,7 @@ from twinloop.pipeline.config import RunConfig, config_from_text
 from twinloop.pipeline.produce import EpisodeRange, twin_of
 from twinloop.randomize.draw import Draws, Sampler
 from twinloop.simulate.cell import Cell
+from twinloop.simulate.engine import EngineConfig, make_engine
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.rollout import rollout
 from twinloop.twin.twin import Twin
@@ -35,6 +36,7 @@ class Trial:
     load: Callable[[], Brain]
     acting: ActingConfig
     width: int
+    engine: EngineConfig = EngineConfig()  # noqa: RUF009
 
 
 def try_out(trial: Trial, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, Outcomes]]:
@@ -42,13 +44,20 @@ def try_out(trial: Trial, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[Epis
     twin, brain = twin_of(config), trial.load()
     sampler = Sampler(config.randomization, seed=config.rollout.seed)
     blocks = (sampler.draw(first, stop) for first, stop in ranges)
-    for episodes in acted(config, twin, brain, trial.acting, blocks, width=trial.width):
+    for episodes in acted(config, twin, brain, trial.acting, blocks, width=trial.width, engine=trial.engine):
         attempts = episodes.draws.attempts
         yield (int(attempts[0]), int(attempts[-1]) + 1), outcomes_of(episodes, config, twin)
 
 
 def acted(
-    config: RunConfig, twin: Twin, brain: Brain, acting: ActingConfig, blocks: Iterable[Draws], *, width: int
+    config: RunConfig,
+    twin: Twin,
+    brain: Brain,
+    acting: ActingConfig,
+    blocks: Iterable[Draws],
+    *,
+    width: int,
+    engine: EngineConfig = EngineConfig(),  # noqa: B008
 ) -> Iterator[Episodes]:
     """Episodes in which the brain moves the robot."""
     seed = config.rollout.seed
@@ -57,7 +66,8 @@ def acted(
     pictures = tuple(feature.name for feature in brain.space.pictures)
     eyes = Eyes(twin, config.cameras, pictures, width=width, seed=seed) if pictures else None
     actor = PolicyActor(twin, brain, watch, acting, width=width, seed=seed, eyes=eyes)
-    return rollout(Cell(twin, width=width), iter(blocks), actor, seed=seed)
+    cell = Cell(twin, width=width, engine=make_engine(engine, twin.model, width=width))
+    return rollout(cell, iter(blocks), actor, seed=seed)
 
 
 def outcomes_of(episodes: Episodes, config: RunConfig, twin: Twin) -> Outcomes:

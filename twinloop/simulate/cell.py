@@ -4,11 +4,13 @@ from copy import copy
 
 import mujoco
 import numpy as np
-from mujoco.batch import Batch, SimulationError
+from mujoco.batch import Batch
 
 from twinloop.randomize.draw import Draws
 from twinloop.randomize.physics import RECOMPUTED
 from twinloop.randomize.table import APPLIED
+from twinloop.simulate.cpu_engine import CpuEngine
+from twinloop.simulate.engine import Engine
 from twinloop.twin import bystander
 from twinloop.twin.clutter import poses as clutter_poses
 from twinloop.twin.shapes import form_of, half_extents_m
@@ -19,24 +21,21 @@ from twinloop.twin.twin import Twin
 UNTOUCHED_M = 0.1
 """Nobody moves an object that the hand is this near to."""
 
-_SEEN = mujoco.mjtStage.mjSTAGE_VEL.value
-
 
 class Cell:
     """`width` simulations of one twin.
 
     Every attribute is an array with one row a slot; they are refreshed by `admit` and `step`. Positions are
-    in the world frame. Rows of slots without an episode hold whatever was there last.
+    in the world frame. Rows of slots without an episode hold whatever was there last. `engine` is what steps
+    the physics: MuJoCo on the CPU, with that many threads, unless another of this width is given.
     """
 
-    def __init__(self, twin: Twin, *, width: int, threads: int = 1):
-        _quieten_engine()
+    def __init__(self, twin: Twin, *, width: int, threads: int = 1, engine: Engine | None = None):
         self.twin = twin
         self.width = width
-        # Persistent: the stages computed to observe a state are those the next step begins with.
-        self.batch = Batch(twin.model, width, threads, persistent=True)
+        self.engine = engine or CpuEngine(twin.model, width=width, threads=threads)
         self._fields: dict[str, np.ndarray] = {}
-        bind = self.batch.bind
+        bind = self.engine.bind
         self.time_s = bind("time")
         self._qpos, self._qvel, self._ctrl = bind("qpos"), bind("qvel"), bind("ctrl")
         self._act = bind("act")
@@ -55,23 +54,33 @@ class Cell:
         self.table_height_m = np.zeros(width)
         self.object_half_height_m = np.zeros(width)
         self.object_yaw_symmetry_rad = np.full(width, twin.object.yaw_symmetry_rad)
-        self.failed = np.zeros(width, bool)
         self._drawn: dict[str, np.ndarray] = {}
         self._history = _history_at_home(twin)
         self._bystander = twin.mocap(bystander.NAME) if "bystander" in twin.surroundings else None
-        self._to_be_moved = np.zeros(width, bool)
+        self._to_be_moved, self._massless = np.zeros(width, bool), np.zeros(width, bool)
         self._look()
 
     def __getitem__(self, field: str) -> np.ndarray:
         """The (width, ...) values of a model field, which differ between slots from now on."""
         if field not in self._fields:
-            self._fields[field] = self.batch.expand(field)
+            self._fields[field] = self.engine.expand(field)
         return self._fields[field]
+
+    @property
+    def batch(self) -> Batch:
+        """What the CPU engine computes with, for those who look deeper than an actor can."""
+        assert isinstance(self.engine, CpuEngine)
+        return self.engine.batch
+
+    @property
+    def failed(self) -> np.ndarray:
+        """(width,) slots in which the engine has raised or warned."""
+        return self.engine.failed() | self._massless
 
     def admit(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
         """Begin episodes `rows` of `draws` in slots `ids`."""
         twin = self.twin
-        self.batch.reset(ids, stage=mujoco.mjtStage.mjSTAGE_NONE.value)
+        self.engine.reset(ids)
         self._restore(ids)
         values = {column: array[rows] for column, array in draws.values.items()}
         for parameter in APPLIED:
@@ -106,15 +115,19 @@ class Cell:
         self._act[np.ix_(ids, twin.arm_filters[filtered])] = np.array(twin.robot.home_rad)[filtered]
         self._ctrl[ids, twin.gripper_control] = gripper.open_control
         if len(self._history):
-            self.batch.bind("history")[ids] = self._history
+            self.engine.bind("history")[ids] = self._history
         self.table_height_m[ids] = values["table_height_cm"] / 100
         self.object_half_height_m[ids] = half_extents_m(twin.object, values)[:, 2]
         if twin.forms is not None:
             self.object_yaw_symmetry_rad[ids] = twin.forms.yaw_symmetry_rad[form_of(values["object_shape"])]
-        self.failed[ids] = False
+        self._massless[ids] = False
+        if "body_mass" in self._fields:
+            # The engine takes any mass while it runs, and divides by it.
+            massless = ~(self["body_mass"][ids] > mujoco.mjMINVAL) & (twin.model.body_mass > mujoco.mjMINVAL)
+            self._massless[ids] = massless.any(axis=1)
         if not RECOMPUTED.isdisjoint(self._fields):
-            self._call(self.batch.set_const, ids)
-        self._call(self.batch.forward, ids)
+            self.engine.set_const(ids)
+        self.engine.forward(ids)
         self._look()
 
     def _restore(self, ids: np.ndarray) -> None:
@@ -143,7 +156,7 @@ class Cell:
         if self._to_be_moved.any():
             self._move_objects()
         if self._bystander is None:
-            self._call(lambda these: self.batch.step(these, nstep=twin.substeps, stage=_SEEN), ids)
+            self.engine.step(ids, twin.substeps)
         else:
             self._step_beside_people(np.arange(self.width) if ids is None else ids)
         self._look()
@@ -156,7 +169,7 @@ class Cell:
         if len(ids):
             shift_cm = np.column_stack([self._drawn[f"object_shift_cm.{axis}"][ids] for axis in "xy"])
             self._qpos[ids, self.twin.object_qpos : self.twin.object_qpos + 2] += shift_cm / 100
-            self._call(self.batch.forward, ids)
+            self.engine.forward(ids)
 
     def _step_beside_people(self, ids: np.ndarray) -> None:
         """Where somebody is, the hand moves with every step of the physics: one that jumped a control period's way
@@ -164,28 +177,20 @@ class Cell:
         visited = self._drawn["bystander_probability"][ids] > 0.5
         alone, beside = ids[~visited], ids[visited]
         if len(alone):
-            self._call(lambda these: self.batch.step(these, nstep=self.twin.substeps, stage=_SEEN), alone)
+            self.engine.step(alone, self.twin.substeps)
         for _ in range(self.twin.substeps if len(beside) else 0):
             self._place_bystander(beside)
-            self._call(lambda these: self.batch.step(these, nstep=1, stage=_SEEN), beside)
+            self.engine.step(beside, 1)
 
     def _place_bystander(self, ids: np.ndarray) -> None:
         # Of these slots alone: to the others their hand stands where it was in their last step.
         poses = bystander.poses({name: self._drawn[name][ids] for name in bystander.READ}, self.time_s[ids])
         self._mocap_pos[ids, self._bystander], self._mocap_quat[ids, self._bystander] = poses[:, :3], poses[:, 3:]
 
-    def _call(self, function, ids: np.ndarray | None) -> None:
-        try:
-            function(ids)
-        except SimulationError as error:
-            # Those simulations keep the state they had; the others ran on. Their episodes end as diverged.
-            self.failed[error.ids] = True
-
     def diverged(self, expected_time_s: np.ndarray) -> np.ndarray:
         """Slots whose physics cannot be trusted: the engine warned, raised, or time did not advance."""
-        warned = self.batch.warning[:, :, 1].any(axis=1)
         stalled = np.abs(self.time_s - expected_time_s) > self.twin.model.opt.timestep / 2
-        return warned | stalled | self.failed
+        return stalled | self.failed
 
     def jacobian(self) -> np.ndarray:
         """(width, 6, joints) of the tool: linear rows, then angular, in the world frame."""
@@ -254,13 +259,6 @@ def _history_at_home(twin: Twin) -> np.ndarray:
         if samples:
             mujoco.mj_initCtrlHistory(twin.model, data, int(actuator), None, np.full(samples, control))
     return data.history.copy()
-
-
-def _quieten_engine() -> None:
-    """A diverging simulation warns every step, to the console and into a file. The counters say it all."""
-    config = mujoco.MjLogConfig.get()
-    config.logto_console = config.logto_file = False
-    config.set()
 
 
 def length(vectors: np.ndarray) -> np.ndarray:

@@ -81,7 +81,7 @@ def ingest(
     text = _config_text(source, found, mapping, options, name, label)
     job = _Job(source, found, mapping, options, limits, name, consent.columns() if consent else {})
     rejected = 0
-    with DatasetWriter.open(out, header, text) as writer:
+    with DatasetWriter.open(out, header, text, verify=True) as writer:
         _refuse_changed(Dataset(out, header, writer.entries), found)
         replace_file(out / CONVERSIONS, _conversions(source, found, mapping), scratch=out / SCRATCH)
         missing = writer.missing()

@@ -1,10 +1,9 @@
 """Catalogue: what a dataset in a store is: its header and its committed shards, at the moment of asking."""
 
-import json
-
 from twinloop.dataset.header import Header
 from twinloop.dataset.layout import HEADER
 from twinloop.dataset.manifest import ShardEntry, ordered_entries
+from twinloop.dataset.seal import unsealed
 from twinloop.errors import CorruptError, DatasetError
 
 from .layout import MANIFESTS, entry_key, identity, snapshot_key
@@ -19,9 +18,10 @@ def read_header(objects: Objects) -> Header | None:
         return None
     where = f"{objects.remote}/{HEADER}"
     try:
-        return Header.from_json(json.loads(data), where=where)
+        values = unsealed(data)
     except ValueError as error:
-        raise DatasetError(f"{where}: is not JSON ({error}); a dataset header was expected") from None
+        raise CorruptError(f"{where}: {error}; a dataset header was expected") from None
+    return Header.from_json(values, where=where)
 
 
 def require_header(objects: Objects) -> Header:

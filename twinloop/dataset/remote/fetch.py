@@ -51,7 +51,7 @@ def mirror(remote: Remote, *, only: Iterable[str] | None = None, on_shard: OnSha
             for name, data in (
                 (CONFIG, objects.read(CONFIG) or b""),
                 (MANIFEST, b"".join(entry.to_line() for entry in entries)),
-                (HEADER, header.to_json().encode()),
+                (HEADER, header.to_bytes()),
             ):
                 replace_file(folder / name, data, scratch=Path(scratch))
     return folder

@@ -44,7 +44,7 @@ class RemoteWriter:
             _refuse(objects, header)  # again, now that nobody else can change it
             writer = cls(remote, header, lease, objects)
             objects.write(CONFIG, config_text.encode())
-            objects.write(HEADER, header.to_json().encode())
+            objects.write(HEADER, header.to_bytes())
             writer._recover()
         except BaseException:
             lease.release()

@@ -12,7 +12,8 @@ from twinloop.randomize.parameter import Gap
 
 @dataclass(frozen=True)
 class Trait:
-    """of: one episode -> its value, NaN where it cannot be told. gap: whose evidence it is first of all.
+    """of: one episode -> its value, NaN where it cannot be told. gap: whose evidence it is first of all; None of
+    what any gap changes.
     floor: as far as this, two honest simulators of the same cell differ; less is no evidence.
     spread: how much it varies between episodes is evidence too, and this its floor, in logarithms.
     log: it is compared by ratios, values below `least` counting as that.
@@ -21,7 +22,7 @@ class Trait:
     name: str
     unit: str
     says: str
-    gap: Gap
+    gap: Gap | None
     of: Callable[[Shown], float]
     floor: float
     spread: float | None = None
@@ -76,9 +77,9 @@ TRAITS: tuple[Trait, ...] = (
     Trait("other_object", "1", "the object is of another kind", "object", scene.other_object, 0.03),
     Trait("poor_light", "1", "the light was not as usual", "visual", scene.poor_light, 0.03),
     Trait("person", "1", "somebody was there", "human", scene.person, 0.03),
-    Trait("duration", "s", "how long it took", "contact", scene.duration_s, 0.15, log=True, least=1.0),
-    Trait("success", "1", "it succeeded", "contact", scene.succeeded, 0.12),
-    Trait("grasped", "1", "the object was lifted", "contact", scene.grasped, 0.12),
+    Trait("duration", "s", "how long it took", None, scene.duration_s, 0.15, log=True, least=1.0),
+    Trait("success", "1", "it succeeded", None, scene.succeeded, 0.12),
+    Trait("grasped", "1", "the object was lifted", None, scene.grasped, 0.12),
 )  # fmt: skip
 
 

@@ -1,23 +1,17 @@
-"""A user's own robot: an MJCF file and a short mapping.
-
-The file comes from outside. Before MuJoCo sees it, it is read as XML: no document type (entities can expand
-without end), no plugins, no file outside its own folder.
-"""
+"""A user's own robot: an MJCF file and a short mapping. The file comes from outside, so it is looked over first."""
 
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from xml.etree import ElementTree
 
 import mujoco
 import numpy as np
 
+from twinloop.durable import digest_file
 from twinloop.errors import ModelError
 from twinloop.twin.robot import Gripper, Robot
-
-MOST_BYTES = 16 * 1024 * 1024
-MOST_ELEMENTS = 50_000
-FOLDER_ATTRIBUTES = ("assetdir", "meshdir", "texturedir")
+from twinloop.twin.robots.mjcf_file import checked_files
+from twinloop.twin.robots.trial import try_out
 
 
 @dataclass(frozen=True)
@@ -37,6 +31,7 @@ class MjcfRobot:
     def load(self) -> Robot:
         """Check the file, compile it once alone, and describe it as a Robot."""
         files = checked_files(self.path)
+        try_out(self.path)
         try:
             model = mujoco.MjSpec.from_file(str(self.path)).compile()
         except (ValueError, mujoco.FatalError) as error:
@@ -91,68 +86,8 @@ class MjcfRobot:
         return int(np.flatnonzero(driven)[0])
 
 
-def checked_files(path: Path) -> list[Path]:
-    """The model file and every file that it names, all of them inside its folder."""
-    root = path.parent.resolve()
-    files: list[Path] = []
-    _visit(path, root, files, depth=0)
-    return files
-
-
-def _visit(path: Path, root: Path, files: list[Path], *, depth: int) -> None:
-    if depth > 8:
-        raise ModelError(f"{path}: includes files more than 8 deep")
-    files.append(path)
-    tree = _parse(path)
-    folders = {"": Path()}
-    for compiler in tree.iter("compiler"):
-        folders |= {name: Path(compiler.attrib[name]) for name in FOLDER_ATTRIBUTES if name in compiler.attrib}
-    for element in tree.iter():
-        if element.tag in ("plugin", "extension"):
-            raise ModelError(f"{path}: <{element.tag}> loads code into the engine and is not allowed")
-        for attribute, name in element.attrib.items():
-            if attribute.startswith("file") and element.tag != "size":
-                target = _inside(path, root, name, folders, element.tag)
-                if element.tag in ("include", "model") and target.suffix == ".xml":
-                    _visit(target, root, files, depth=depth + 1)
-                else:
-                    files.append(target)
-
-
-def _inside(path: Path, root: Path, name: str, folders: dict[str, Path], tag: str) -> Path:
-    kind = {"mesh": "meshdir", "texture": "texturedir"}.get(tag, "")
-    folder = folders.get(kind, folders.get("assetdir", Path())) if kind else Path()
-    target = (path.parent / folder / name).resolve()
-    if not target.is_relative_to(root):
-        raise ModelError(f"{path}: <{tag}> names {name!r}, which is outside its folder {root}")
-    if not target.is_file():
-        raise ModelError(f"{path}: <{tag}> names {name!r}, but there is no such file in {root}")
-    return target
-
-
-def _parse(path: Path) -> ElementTree.Element:
-    try:
-        size = path.stat().st_size
-        if size > MOST_BYTES:
-            raise ModelError(f"{path}: {size:,} bytes; a model file may have {MOST_BYTES:,} at most")
-        text = path.read_bytes()
-        if b"<!DOCTYPE" in text or b"<!ENTITY" in text:
-            raise ModelError(f"{path}: a document type or entity is not allowed in a model file")
-        tree = ElementTree.fromstring(text)
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror}") from None
-    except ElementTree.ParseError as error:
-        raise ModelError(f"{path}: not XML: {error}") from None
-    if tree.tag not in ("mujoco", "mujocoinclude"):
-        raise ModelError(f"{path}: the root element is <{tree.tag}>; <mujoco> was expected")
-    count = sum(1 for _ in tree.iter())
-    if count > MOST_ELEMENTS:
-        raise ModelError(f"{path}: {count:,} elements; a model may have {MOST_ELEMENTS:,} at most")
-    return tree
-
-
 def digest_of(files: list[Path]) -> str:
     digest = hashlib.sha256()
     for path in sorted(set(files)):
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
+        digest.update(bytes.fromhex(digest_file(path).sha256))
     return digest.hexdigest()

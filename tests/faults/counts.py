@@ -1,0 +1,17 @@
+"""How often a fault is injected: a few times in `make test`, as often as was promised in `make faults`."""
+
+import os
+import random
+
+
+def times(few: int, full: int) -> int:
+    """TWINLOOP_FAULTS: `full`, or a number of times for every test; `few` where it is not set."""
+    asked = os.environ.get("TWINLOOP_FAULTS", "")
+    return full if asked == "full" else int(asked) if asked else few
+
+
+def fresh_rng() -> random.Random:
+    """Another one each time, since a promise holds of every seed. It is printed, and TWINLOOP_SEED repeats it."""
+    seed = int(os.environ.get("TWINLOOP_SEED") or random.SystemRandom().randrange(1 << 32))
+    print(f"TWINLOOP_SEED={seed}")
+    return random.Random(seed)

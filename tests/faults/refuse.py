@@ -1,0 +1,72 @@
+"""A process that is given hostile files, one a line, and says of each how it was refused and what that took.
+
+It has little memory, so that a file that would have it all is found out here and not by the machine.
+"""
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from twinloop.errors import TwinloopError
+
+MORE_BYTES = 1 << 30  # than it has after its imports
+
+
+def _checkpoint() -> Callable[[Path], object]:
+    import torch
+
+    from twinloop.learn.checkpoint import load
+
+    torch.set_num_threads(1)
+    return load
+
+
+def _config() -> Callable[[Path], object]:
+    from twinloop.pipeline.config import load_config
+
+    return load_config
+
+
+READERS = {"checkpoint": _checkpoint, "config": _config}
+
+
+def cpu_s() -> float:
+    """Of this process and of those it has started and waited for."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def resident_bytes() -> int:
+    """Now; what was the most so far is forgotten."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return peak_bytes()
+
+
+def peak_bytes() -> int:
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(status.partition("VmHWM:")[2].split()[0])
+
+
+def main(kind: str, warm_up: str) -> None:
+    read = READERS[kind]()
+    read(Path(warm_up))  # what is imported at the first use is nobody's fault
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + MORE_BYTES, resource.RLIM_INFINITY))
+    for line in sys.stdin:
+        before, began = resident_bytes(), cpu_s()
+        try:
+            read(Path(json.loads(line)))
+            how, said = "read", ""
+        except TwinloopError as error:
+            how, said = type(error).__name__, str(error)
+        except BaseException as error:  # a bug: the test is to see it, and the other files as well
+            how, said = f"bug: {type(error).__name__}", str(error)
+        told = {"how": how, "said": said, "cpu_s": cpu_s() - began, "more_bytes": peak_bytes() - before}
+        print(json.dumps(told), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

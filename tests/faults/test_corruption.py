@@ -1,0 +1,109 @@
+"""Promise: a changed byte or a cut-off end of any file of a dataset is found, the file is named, and the command that
+made it makes that shard again and no other."""
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.dataset.synthetic import LABELLED, header, run
+from tests.faults.conftest import Undisturbed, said
+from tests.faults.counts import fresh_rng, times
+from tests.faults.folder import files
+from twinloop.dataset import verify
+from twinloop.errors import DatasetError
+
+HEAD = header(features=LABELLED, episodes=10)
+KINDS = ("*.parquet", "*.mp4", "*.json*", "config.yaml")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("whole") / "d"
+    run(path, HEAD)
+    return path
+
+
+def copied(whole: Path, target: Path) -> Path:
+    """With hard links, so that untouched shards can be told by their inodes; what is damaged gets a copy of its own."""
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(whole, target, copy_function=lambda source, new: Path(new).hardlink_to(source))
+    for file in target.rglob("*"):
+        if file.is_file() and (file.suffix in (".json", ".jsonl", ".yaml") or file.name == "lock"):
+            content = file.read_bytes()
+            file.unlink()
+            file.write_bytes(content)
+    return target
+
+
+def damaged(path: Path, rng: random.Random, *, cut: bool) -> Path:
+    """Flip bits of one byte of a file, or cut its end off. An exported video is the shard's own, so both change."""
+    kind = rng.choice(KINDS)
+    file = rng.choice([each for each in sorted(path.rglob(kind)) if each.is_file() and "scratch" not in each.parts])
+    content = bytearray(file.read_bytes())
+    at = rng.randrange(len(content))
+    if cut:
+        del content[at:]
+    else:
+        content[at] ^= rng.randrange(1, 256)
+    inode = file.stat().st_ino
+    for same in [each for each in path.rglob("*") if each.is_file() and each.stat().st_ino == inode]:
+        same.unlink()
+        if same == file:
+            same.write_bytes(content)
+        else:
+            same.hardlink_to(file) if file.exists() else same.write_bytes(content)
+    return file
+
+
+def shards_hit(path: Path, whole: Path, file: Path) -> set[str]:
+    """Those whose file or line in the manifest is no longer what it was."""
+    lines = (whole / "manifest.jsonl").read_bytes().splitlines(keepends=True)
+    left = (path / "manifest.jsonl").read_bytes().splitlines(keepends=True)
+    names = sorted(each.name for each in (whole / "shards").iterdir())
+    hit = {name for name, line in zip(names, lines, strict=True) if line not in left}
+    for name in names:
+        for each in (path / "shards" / name).iterdir():
+            if each == file or each.read_bytes() != (whole / "shards" / name / each.name).read_bytes():
+                hit.add(name)
+    return hit
+
+
+def inodes(path: Path) -> dict[str, int]:
+    return {str(file.relative_to(path)): file.stat().st_ino for file in (path / "shards").rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize(("cut", "few", "full"), [(False, 20, 200), (True, 8, 50)], ids=["flipped", "cut off"])
+def test_any_damage_is_found_named_and_mended(whole: Path, tmp_path: Path, cut: bool, few: int, full: int):
+    rng, expected = fresh_rng(), files(whole)
+    for _ in range(times(few, full)):
+        path = copied(whole, tmp_path / "d")
+        file = damaged(path, rng, cut=cut)
+        name = str(file.relative_to(path))
+        try:
+            named = {problem.file for problem in verify(path).problems}
+        except DatasetError as error:  # without a header there is no more to be said
+            named = {name} if str(file) in str(error) else set()
+        assert name in named, f"{name}: {named}"
+        hit, before = shards_hit(path, whole, file), inodes(path)
+        run(path, HEAD, verify=True)
+        assert files(path) == expected, name
+        assert verify(path).ok
+        made_again = {each.split("/")[1] for each, inode in inodes(path).items() if before.get(each) != inode}
+        assert made_again == hit, name
+
+
+def test_the_commands_find_name_and_mend_it(undisturbed: Undisturbed, tmp_path: Path):
+    out = tmp_path / "data"
+    shutil.copytree(undisturbed.path, out)
+    file = sorted(out.glob("shards/*/frames.parquet"))[2]
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    others = {each: each.stat().st_mtime_ns for each in out.glob("shards/*/*") if each.parent != file.parent}
+    told = said([*undisturbed.command(out)[:3], "verify", str(out), "--json"], code=1)
+    assert [problem["file"] for problem in told["problems"]] == [str(file.relative_to(out))]
+    assert undisturbed.generate(out)["digest"] == undisturbed.digest
+    assert files(out) == files(undisturbed.path)
+    assert {each: each.stat().st_mtime_ns for each in others} == others

@@ -1,0 +1,83 @@
+"""Promise: a file that means harm is refused before it has cost anything: by name, at once, in little memory, and
+without a trace of it anywhere else."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from tests.faults.hostile_checkpoints import HOSTILE, valid
+from tests.faults.hostile_configs import configs
+from tests.faults.hostile_models import models
+
+ROOT = Path(__file__).parents[2]
+MOST_CPU_S = 3.0  # the promise is one; the rest is for machines that are slow or busy
+MOST_MORE_BYTES = 512 << 20
+
+
+def refused(kind: str, files: Iterable[Path], warm_up: Path, *, inside: Path) -> list[dict]:
+    """What became of each file, in a process of its own with little memory, standing in an empty folder."""
+    files, empty = list(files), inside / "empty"
+    empty.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.faults.refuse", kind, str(warm_up)],
+        input="".join(json.dumps(str(file)) + "\n" for file in files),
+        capture_output=True, text=True, cwd=empty, env={"PYTHONPATH": f"{ROOT}:{':'.join(sys.path)}"}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert not list(empty.iterdir())
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def judged(names: Iterable[str], told: list[dict], kinds: tuple[str, ...], *, least: int) -> None:
+    found = dict(zip(names, told, strict=True))
+    for name, each in found.items():
+        print(f"{each['cpu_s']:6.2f} s {each['more_bytes'] / 1e6:6.0f} MB  {name}: {each['said'][:150]}")
+    assert len(found) >= least
+    for name, each in found.items():
+        assert each["how"] in kinds, f"{name}: {each}"
+        assert len(each["said"]) < 4096, name
+        assert each["cpu_s"] < MOST_CPU_S, f"{name}: {each}"
+        assert each["more_bytes"] < MOST_MORE_BYTES, f"{name}: {each}"
+
+
+@pytest.fixture
+def canary(tmp_path: Path):
+    """Whoever could be reached: it must be as it was."""
+    (tmp_path / "files").mkdir()
+    file = tmp_path / "files" / "canary"
+    file.write_text("sings")
+    before = file.stat().st_mtime_ns
+    yield tmp_path / "files"
+    assert file.read_text() == "sings"
+    assert file.stat().st_mtime_ns == before
+    assert not list(tmp_path.rglob("*was-here*"))
+
+
+def test_hostile_configs(canary: Path, tmp_path: Path):
+    files = configs(canary)
+    told = refused("config", files.values(), ROOT / "examples" / "pick_and_place.yaml", inside=tmp_path)
+    judged(files, told, ("UsageError", "ConfigError", "ModelError"), least=30)
+
+
+def test_hostile_models(canary: Path, tmp_path: Path):
+    files = models(canary)
+    told = refused("config", files.values(), ROOT / "examples" / "pick_and_place.yaml", inside=tmp_path)
+    judged(files, told, ("ModelError",), least=20)
+    assert all(str(file.with_name("arm.xml")) in each["said"] for file, each in zip(files.values(), told, strict=True))
+
+
+def test_hostile_checkpoints(canary: Path, tmp_path: Path):
+    start = valid(tmp_path / "valid")
+    folders = []
+    for number, harm in enumerate(HOSTILE.values()):
+        folders.append(canary / f"policy{number}")
+        shutil.copytree(start, folders[-1])
+        harm(folders[-1])
+    told = refused("checkpoint", [start, *folders], start, inside=tmp_path)
+    assert told[0]["how"] == "read", told[0]  # the one that means no harm
+    judged(HOSTILE, told[1:], ("CheckpointError",), least=20)

@@ -1,0 +1,114 @@
+"""Promise: of writers that start at once exactly one wins, the others name it, and one that died holds nothing."""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.dataset.synthetic import CONFIG_TEXT, header
+from tests.faults.conftest import Undisturbed
+from tests.faults.counts import times
+from twinloop.dataset import DatasetWriter, WriterLock
+from twinloop.errors import LockedError
+
+
+@dataclass(frozen=True)
+class Starter:
+    """A process that waits at the line, then opens the dataset and says what came of it."""
+
+    pid: int
+    start: int
+    answers: int
+
+    def answer(self) -> str:
+        return os.read(self.answers, 4096).decode()
+
+    def end(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.start)
+        os.close(self.answers)
+
+
+def starter(path: Path) -> Starter:
+    line, start = os.pipe()
+    answers, answer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.read(line, 1)
+            try:
+                DatasetWriter.open(path, header(), CONFIG_TEXT)
+                os.write(answer, b"won")
+            except LockedError as error:
+                os.write(answer, str(error).encode())
+            except BaseException as error:  # whatever else it is, the test must hear of it
+                os.write(answer, f"failed: {error!r}".encode())
+            signal.pause()
+        finally:
+            os._exit(1)  # and not on into pytest
+    os.close(line)
+    os.close(answer)
+    return Starter(pid, start, answers)
+
+
+@contextmanager
+def racing(path: Path, count: int) -> Iterator[tuple[Starter, list[str]]]:
+    """`count` writers started at once: the one that won, and what the others said."""
+    starters = [starter(path) for _ in range(count)]
+    try:
+        for each in starters:
+            os.write(each.start, b"!")
+        answers = {each: each.answer() for each in starters}
+        (winner,) = (each for each, said in answers.items() if said == "won")
+        yield winner, [said for each, said in answers.items() if each is not winner]
+    finally:
+        for each in starters:
+            each.end()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("count", [2, 8])
+def test_of_simultaneous_starts_one_wins_and_the_others_name_it(tmp_path: Path, count: int):
+    """Over and over in the same folder: each time the last winner was killed, and its name is in the lock."""
+    for _ in range(times(5, 50)):
+        with racing(tmp_path / "d", count) as (winner, others):
+            assert all(f"is being written by pid {winner.pid} on {os.uname().nodename}" in said for said in others), (
+                others
+            )
+
+
+def test_of_simultaneous_commands_one_wins_and_the_others_name_it(undisturbed: Undisturbed, tmp_path: Path):
+    out = tmp_path / "data"
+    command = [*undisturbed.command(out), "--episodes", "100000"]
+    running = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+        for _ in range(times(2, 8))
+    ]
+    try:
+        while len([process for process in running if process.poll() is None]) > 1:
+            next(process for process in running if process.poll() is None)
+            os.sched_yield()
+            signal.sigtimedwait([], 0.05)
+        (winner,) = (process for process in running if process.returncode is None)
+        for process in running:
+            if process is not winner:
+                assert process.returncode == 1
+                assert process.stdout is not None
+                assert f"pid {winner.pid} " in json.loads(process.stdout.read().splitlines()[-1])["error"]
+    finally:
+        for process in running:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            assert process.stdout is not None
+            process.stdout.close()
+    lock = WriterLock(out / "lock")  # the winner is dead: nobody has to be asked
+    lock.acquire()
+    lock.release()

@@ -1,0 +1,175 @@
+"""An MJCF file from outside, looked over before MuJoCo sees it.
+
+No document type (entities can expand without end), no plugins, no file outside its own folder, and nothing that a
+few letters make large: repeats, grids, pictures and buffers are counted before they are made.
+"""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+from twinloop.durable import read_bounded
+from twinloop.errors import ModelError, StorageError
+
+MOST_BYTES = 16 * 1024 * 1024
+MOST_ASSET_BYTES = 512 * 1024 * 1024
+MOST_ELEMENTS = 50_000
+MOST_CELLS = 1 << 24  # of a height field, a texture, an array
+DEEPEST = 8
+FOLDER_ATTRIBUTES = ("assetdir", "meshdir", "texturedir")
+REPEATS = ("replicate", "composite", "flexcomp")
+# What is allocated for these grows with the product of their attributes.
+GRIDS = {
+    "hfield": ("nrow", "ncol"),
+    "texture": ("width", "height"),
+    "numeric": ("size",),
+    "user": ("dim",),
+}
+UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50, "E": 1 << 60}
+
+
+def checked_files(path: Path) -> list[Path]:
+    """The model file and every file that it names, all of them inside its folder."""
+    if "\0" in str(path):
+        raise ModelError(f"{str(path)!r}: is no path; it has a zero byte in it")
+    root = path.parent.resolve()
+    trees: dict[Path, ElementTree.Element] = {}
+    _collect(path, root, trees, depth=0)
+    total = sum(_expanded(tree) for tree in trees.values())
+    if total > MOST_ELEMENTS:
+        raise ModelError(f"{path}: {total:,} elements, repeats counted; a model may have {MOST_ELEMENTS:,} at most")
+    folders = _folders(trees)
+    files = list(trees)
+    for file, tree in trees.items():
+        for element in tree.iter():
+            _refuse_large(file, element)
+            files += [
+                _inside(file, root, name, element.tag, folders)
+                for name in _named_files(element)
+                if element.tag not in ("include", "model")
+            ]
+    size = sum(file.stat().st_size for file in set(files))
+    if size > MOST_ASSET_BYTES:
+        raise ModelError(
+            f"{path}: it and the files it names have {size:,} bytes; {MOST_ASSET_BYTES:,} at most are read"
+        )
+    return files
+
+
+def _collect(path: Path, root: Path, trees: dict[Path, ElementTree.Element], *, depth: int) -> None:
+    """The model and whatever it includes or attaches, whatever those files are called."""
+    if depth > DEEPEST:
+        raise ModelError(f"{path}: includes files more than {DEEPEST} deep")
+    if path in trees:
+        return
+    tree = trees[path] = _parse(path)
+    for element in tree.iter():
+        if element.tag in ("plugin", "extension"):
+            raise ModelError(f"{path}: <{element.tag}> loads code into the engine and is not allowed")
+        if element.tag in ("include", "model"):
+            for name in _named_files(element):
+                _collect(_inside(path, root, name, element.tag, {}), root, trees, depth=depth + 1)
+
+
+def _named_files(element: ElementTree.Element) -> Iterator[str]:
+    return (name for attribute, name in element.attrib.items() if attribute.startswith("file"))
+
+
+def _folders(trees: dict[Path, ElementTree.Element]) -> dict[str, set[str]]:
+    """Where assets may lie. A compiler element counts for the whole model, whichever file it stands in."""
+    folders: dict[str, set[str]] = {name: {""} for name in FOLDER_ATTRIBUTES}
+    for tree in trees.values():
+        for compiler in tree.iter("compiler"):
+            for name in FOLDER_ATTRIBUTES:
+                folders[name] |= {compiler.attrib[name]} if name in compiler.attrib else set()
+    return folders
+
+
+def _inside(file: Path, root: Path, name: str, tag: str, folders: dict[str, set[str]]) -> Path:
+    """The file that is meant. Wherever the engine may look for it, that must be inside the model's folder."""
+    kind = {"mesh": "meshdir", "texture": "texturedir"}.get(tag, "assetdir")
+    places = folders.get(kind, {""}) | folders.get("assetdir", {""})
+    try:
+        targets = [(base / place / name).resolve() for place in sorted(places) for base in (file.parent, root)]
+    except (ValueError, RuntimeError, OSError) as error:  # a zero byte, links in a circle, a name too long
+        raise ModelError(f"{file}: <{tag}> names {name!r:.80}, which is no path ({error})") from None
+    if not all(target.is_relative_to(root) for target in targets):
+        raise ModelError(f"{file}: <{tag}> names {name!r}, which is outside its folder {root}")
+    for target in targets:
+        if target.is_file():
+            return target
+    raise ModelError(f"{file}: <{tag}> names {name!r:.80}, but there is no such file in {root}")
+
+
+def _expanded(element: ElementTree.Element) -> int:
+    """Elements, with what is repeated as often as it will be."""
+    inside = 1 + sum(_expanded(child) for child in element)
+    return inside * max(1, _product(element, ("count",))) if element.tag in REPEATS else inside
+
+
+def _refuse_large(file: Path, element: ElementTree.Element) -> None:
+    tag = element.tag
+    cells = _product(element, GRIDS.get(tag, ()))
+    if tag == "size":
+        cells = max((_product(element, (name,)) for name in element.attrib), default=0) // UNITS["K"]
+    if tag == "mesh" and "builtin" in element.attrib and element.attrib["builtin"] == "sphere":
+        cells = 4 ** min(_product(element, ("params",)), 99)
+    cells = max(cells, _product(element, ("nsample",)))
+    if cells > MOST_CELLS:
+        raise ModelError(f"{file}: <{tag}> asks for {cells:,} cells; {MOST_CELLS:,} at most are made")
+
+
+def _product(element: ElementTree.Element, names: tuple[str, ...]) -> int:
+    """Of all numbers under these attributes. What is no number is left to the engine, which refuses it."""
+    found = []
+    for word in " ".join(element.attrib.get(name, "") for name in names).split():
+        unit = UNITS.get(word[-1].upper(), 1)
+        try:
+            number = float(word[:-1] if unit > 1 else word) * unit
+        except ValueError:
+            continue
+        found.append(int(number) if math.isfinite(number) else 1 << 62)
+    return math.prod(abs(number) for number in found) if found else 0
+
+
+class _Strict(ElementTree.TreeBuilder):
+    """Stops at a document type, and at one element too many, before there is memory for the others."""
+
+    def __init__(self, path: Path):
+        super().__init__()
+        self._path, self._count, self._depth = path, 0, 0
+
+    def doctype(self, *_: object) -> None:
+        raise ModelError(f"{self._path}: a document type or entity is not allowed in a model file")
+
+    def start(self, tag, attrs, /):
+        self._count, self._depth = self._count + 1, self._depth + 1
+        if self._count > MOST_ELEMENTS:
+            raise ModelError(f"{self._path}: more than {MOST_ELEMENTS:,} elements; a model may have that many")
+        if self._depth > 500:
+            raise ModelError(f"{self._path}: elements are nested more than 500 deep")
+        return super().start(tag, attrs)
+
+    def end(self, tag, /):
+        self._depth -= 1
+        return super().end(tag)
+
+
+def _parse(path: Path) -> ElementTree.Element:
+    try:
+        text = read_bounded(path, MOST_BYTES, error=ModelError)
+        text.decode()
+        # As UTF-8 whatever it declares, as the engine does: two readers must not see two different files.
+        parser = ElementTree.XMLParser(target=_Strict(path), encoding="utf-8")
+        parser.feed(text)
+        tree = parser.close()
+    except StorageError as error:
+        raise ModelError(str(error)) from None
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    except ElementTree.ParseError as error:
+        raise ModelError(f"{path}: not XML: {error}") from None
+    if tree.tag not in ("mujoco", "mujocoinclude"):
+        raise ModelError(f"{path}: the root element is <{tree.tag:.40}>; <mujoco> was expected")
+    return tree

@@ -1,0 +1,52 @@
+"""A model from outside is compiled in a process of its own first: with little memory, little time, and nothing to lose.
+
+What `mjcf_file` counts are the ways that are known of making a large model from a small file. A picture that claims
+to be a million pixels wide, a mesh that is all one point: here they end this process and not the one that asked.
+"""
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+from twinloop.errors import ModelError
+
+MOST_MEMORY_BYTES = 4 << 30  # of addresses; the engine and NumPy alone take one
+MOST_CPU_S = 20
+LONGEST_S = 120
+
+
+def try_out(path: Path) -> None:
+    """ModelError unless MuJoCo compiles the file within the limits."""
+    command = [sys.executable, "-m", "twinloop.twin.robots.trial", str(path.resolve())]
+    # A thread a core, each with a stack and a heap of addresses, would count towards the limit.
+    one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, **one, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", env=environment, timeout=LONGEST_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise ModelError(f"{path}: MuJoCo needs more than {LONGEST_S} s to compile it") from None
+    if done.returncode:
+        limits = f"{MOST_MEMORY_BYTES:,} bytes of memory and {MOST_CPU_S} s of computing are allowed"
+        said = (done.stderr.strip().splitlines() or [""])[-1]
+        why = said if done.returncode == 1 else f"the engine broke off ({said or done.returncode}); {limits}"
+        raise ModelError(f"{path}: MuJoCo cannot compile it: {why}")
+
+
+def main(path: str) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY_BYTES, MOST_MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_S, MOST_CPU_S))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    import mujoco
+
+    try:
+        mujoco.MjSpec.from_file(path).compile()
+    except (ValueError, mujoco.FatalError, MemoryError) as error:
+        sys.exit(" ".join(str(error).split()) or "out of memory")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
