@@ -48,6 +48,6 @@ def read_entries(objects: Objects, header: Header) -> tuple[ShardEntry, ...]:
 
 def _entry(line: bytes, where: str) -> ShardEntry:
     try:
-        return ShardEntry.from_line(line)
+        return ShardEntry.from_line(line.rstrip(b"\n"))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorruptError(f"{where}: is not a shard entry ({error}): {line[:80]!r}") from None

@@ -22,6 +22,6 @@ def publish(remote: Remote, identity: str, draft: ShardDraft) -> None:
     key = entry_key(identity, entry.name)
     if not objects.create(key, entry.to_line()):
         there = objects.read(key)
-        if there is None or ShardEntry.from_line(there) != entry:
+        if there is None or ShardEntry.from_line(there.rstrip(b"\n")) != entry:
             raise CorruptError(f"{remote}/{key}: shard {entry.name} was made again and came out different")
     shutil.rmtree(draft.folder, ignore_errors=True)
