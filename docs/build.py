@@ -1,6 +1,7 @@
 """Write the generated pages of the docs from the code they describe, so that they cannot rot: `make docs`."""
 
 import json
+from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -96,15 +97,17 @@ def benchmarks_page() -> str:
         for key, value in json.loads(file.read_text(encoding="utf-8")).items():
             shown = f"{value:,}" if isinstance(value, (int, float)) else str(value)
             page = page.replace(f"{{{file.stem}.{key}}}", shown)
-    learning, inference, truths = (
+    learning, inference, truths, reality = (
         json.loads((results / f"{name}.json").read_text(encoding="utf-8"))
-        for name in ("learning", "inference", "known_truth")
+        for name in ("learning", "inference", "known_truth", "reality")
     )
     return (
         page.replace("{LEARNING}", _curves(learning["curves"]))
         .replace("{LEARNT}", _learnt(learning["curves"]))
         .replace("{INFERENCE}", _latencies(inference["policies"]))
         .replace("{KNOWN_TRUTH}", _found_again(truths["runs"]))
+        .replace("{REALITY}", _reality(reality))
+        .replace("{REALITY_TOLD}", _reality_told(reality))
     )
 
 
@@ -137,6 +140,44 @@ def _learnt(curves: dict[str, list[dict]]) -> str:
     grows = "More demonstrations help" if last["low"] > first["high"] else "More demonstrations make no difference"
     ends = f"{100 * first['success']:.1f} % from {first['demonstrations']:,}, {100 * last['success']:.1f} % from"
     return "\n".join([*lines, f"- {grows}: {ends} {last['demonstrations']:,}."])
+
+
+def _reality(results: dict[str, dict]) -> str:
+    """A line a quantity; a part that has not been run since the twins last changed has none."""
+    lines = ["| unseen logs of | quantity | reached | to beat | the 90 % band holds |", "|---|---|---|---|---|"]
+    for of, what, reached, limit, share in _against(results):
+        lines.append(f"| {of} | {what} | {reached:.3g} | {limit:.3g} | {100 * share:.0f} % |")
+    return "\n".join(lines)
+
+
+def _against(results: dict[str, dict]) -> Iterator[tuple[str, str, float, float, float]]:
+    """(logs, quantity, reached, to beat, share in the band)"""
+    if arm := results.get("so101"):
+        for name, reached in arm["rmse"].items():
+            yield f"SO-101: {name}", "RMSE, %", reached, arm["lag_rmse"][name], arm["coverage"][name]
+    if servo := results.get("xl330"):
+        for name, each in servo["by_gain"].items():
+            limit = servo["coulomb_viscous_mae_rad"]
+            yield f"XL330: {name}", "mean error, rad", each["mae_rad"], limit, each["coverage"]
+    if cube := results.get("cube"):
+        for name, each in cube["by_split"].items():
+            for key, what, of in (("width_percent", "place, % of width", "place"), ("degrees", "turn, °", "turn")):
+                yield f"cube: {name}", what, each[key], cube["to_reach"][key], each["coverage"][of]
+
+
+def _reality_told(results: dict[str, dict]) -> str:
+    """What falls short, what was not run, and for comparison what a cube of the engine's defaults misses."""
+    lines = list(_against(results))
+    missed = [f"{of} ({what})" for of, what, reached, limit, _ in lines if reached > limit]
+    outside = sum(not 0.85 <= share <= 0.95 for *_, share in lines)
+    told = f"Not reached: {', '.join(missed)}." if missed else "These are better than what they have to beat."
+    told += f" The band should hold 85 to 95 %; {outside} of {len(lines)} do not."
+    if "cube" in results:
+        engine = results["cube"]["engine_defaults"]
+        told += f" With the engine's default contact the cube misses by {engine['width_percent']:.0f} % and"
+        told += f" {engine['degrees']:.0f}°."
+    absent = [name for name in ("so101", "xl330", "cube") if name not in results]
+    return told + (f" Not run since the twins last changed: {', '.join(absent)}." if absent else "")
 
 
 def _latencies(policies: dict[str, dict[str, dict[str, float]]]) -> str:

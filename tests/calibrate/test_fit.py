@@ -101,6 +101,6 @@ def test_logs_are_left_out_by_what_differs_between_them():
 
 def test_of_many_logs_evenly_spaced_ones_are_fitted_on(bench: Bench):
     logs = [command(0, 100 + place) for place in range(10)]
-    used, rest = divided(bench, logs, 4 * len(logs[0]))
+    used, rest = divided(bench, logs, 5 * len(logs[0]))  # a pendulum has a joint: its steps are a little dearer than 1
     assert [log.constants["kp"] for log in used] == [100, 103, 106, 109]
     assert len(rest) == 6

@@ -124,3 +124,29 @@ def test_frames_are_recorded_at_the_control_rate(few: Episodes, twin: Twin):
     moved = np.diff(few["position"][: few.lengths[0], 0])
     expected = few["velocity"][: few.lengths[0] - 1, 0] * twin.control_period_s
     assert np.corrcoef(moved, expected)[0, 1] > 0.95
+
+
+LATE = {
+    "action_delay_ms": Uniform(80.0, 130.0),
+    "servo_stiffness_scale": Uniform(0.4, 0.6),
+    "backlash_mrad": Uniform(0.0, 15.0),
+    "object_position_noise_cm": Uniform(-4.0, 4.0),
+}
+
+
+def test_arms_that_are_late_and_soft_are_not_made_to_swing(simulate: Simulate, twin: Twin):
+    late = assemble(FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["cube"], longest_delay_s=0.13)
+    episodes = simulate(24, of=late, ranges=LATE)
+    assert episodes.success.all()
+    assert (episodes.retries == 0).all()
+    assert episodes.lengths.mean() * twin.control_period_s < 6
+
+
+def test_fingers_that_slip_are_not_meant_to_and_what_is_lost_is_fetched_again(simulate: Simulate):
+    slipped = simulate(24, expert=ExpertConfig(slips=1.0))
+    meant, sent = slipped["action"][:, -1], slipped["command"][:, -1]
+    assert (meant != sent).any()
+    assert (slipped.retries > 0).any()
+    assert slipped.success.mean() > 0.9
+    plain = simulate(4, expert=ExpertConfig())
+    np.testing.assert_array_equal(plain["action"][:, -1], plain["command"][:, -1])

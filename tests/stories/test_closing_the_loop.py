@@ -18,7 +18,8 @@ randomization:
 """
 LOOP = [
     "loop", "cell.yaml", "--robot", "twin", "--rounds", "1", "--target", "1", "--budget", "4", "--trials", "8",
-    "--episodes", "16", "--steps", "20", "--worlds", "4", "--imagined", "4", "--ungated", "--json", "--out", "loops/a",
+    "--episodes", "16", "--steps", "20", "--worlds", "4", "--imagined", "4", "--judged", "8",
+    "--ungated", "--json", "--out", "loops/a",
 ]  # fmt: skip
 
 

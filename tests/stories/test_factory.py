@@ -201,6 +201,6 @@ def test_explain_says_what_will_happen(made, capsys: pytest.CaptureFixture):
     assert said["episodes"] == 128
     assert {row["name"]: row["gap"] for row in said["varied"]}["friction_coefficient"] == "contact"
     assert said["estimate"]["disk_bytes"] > 0
-    assert said["config"]["expert"]["retries"] == 1
+    assert said["config"]["expert"]["retries"] == 3
     assert "friction_coefficient" in printed.err
     assert "in flight" in printed.err

@@ -1,11 +1,17 @@
 """The SO-101: dimensions, masses and directions as published, and units as lerobot tells them."""
 
+from pathlib import Path
+
 import mujoco
 import numpy as np
 import pytest
 
+from twinloop.cli import main
+from twinloop.dataset import Dataset
 from twinloop.twin.robots import robots
 from twinloop.twin.robots.so101 import LINKS, SO101, radians_per_unit
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "so101_pick_and_place.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +40,7 @@ def test_its_masses_are_the_published_ones(model: mujoco.MjModel):
 
 def test_in_the_middle_of_its_ranges_it_reaches_forward(model: mujoco.MjModel):
     tool = at(model).site("tool")
-    np.testing.assert_allclose(tool.xpos, [0.391, 0, 0.226], atol=0.002)
+    np.testing.assert_allclose(tool.xpos, [0.391, 0, 0.250], atol=0.002)
     np.testing.assert_allclose(tool.xmat.reshape(3, 3)[:, 2], [1, 0, 0], atol=0.01)
 
 
@@ -57,6 +63,15 @@ def test_it_holds_a_pose_against_gravity(model: mujoco.MjModel):
     for _ in range(1000):
         mujoco.mj_step(model, data)
     assert np.abs(data.qpos - data.ctrl).max() < 0.08
+
+
+def test_the_scripted_expert_picks_and_places_with_it(tmp_path: Path):
+    out = tmp_path / "data"
+    words = ["generate", str(EXAMPLE), "--out", str(out), "--episodes", "8", "--workers", "1", "--json"]
+    assert main(words) == 0
+    attempts = Dataset.open(out).attempts()
+    assert sum(attempts["success"].to_pylist()) >= 7
+    assert attempts.num_rows == 8
 
 
 def test_a_unit_of_lerobot_is_half_a_hundredth_of_the_range():

@@ -320,7 +320,7 @@ def _read_parameter(section: Section, name: str, model: mujoco.MjModel) -> tuple
     )
     if knob.log and knob.low <= 0:
         raise section.error("low", f"is {knob.low:g}; a number searched by its logarithm must stay above 0")
-    places = (_read_place(section, model),)
+    places = _read_place(section, model)
     section.finish()
     return knob, places
 
@@ -331,27 +331,37 @@ def _read_places(section: Section, name: str, model: mujoco.MjModel) -> tuple[Pl
     places = []
     for index, item in enumerate(items):
         entry = section.item(name, index, item) if isinstance(given, list) else section.section(name)
-        places.append(_read_place(entry, model))
+        places += _read_place(entry, model)
         entry.finish()
     return tuple(places)
 
 
-def _read_place(section: Section, model: mujoco.MjModel) -> Place:
+def _read_place(section: Section, model: mujoco.MjModel) -> tuple[Place, ...]:
+    """`element` is a number, or a list of those that all get the value."""
     field = section.text("field", "")
-    if not hasattr(model, field) or field.partition("_")[0] not in ("body", "geom", "dof", "jnt", "actuator"):
-        raise section.error("field", f"is {field!r}; a field of bodies, geoms, joints, dofs or actuators was expected")
     kind = field.partition("_")[0]
+    if not hasattr(model, field) or kind not in ("body", "geom", "pair", "dof", "jnt", "actuator"):
+        said = f"is {field!r}; a field of bodies, geoms, contact pairs, joints, dofs or actuators was expected"
+        raise section.error("field", said)
     of = section.text("of", "")
     named(section, "of", model, {"dof": "joint", "jnt": "joint"}.get(kind, kind), of)
-    shape = getattr(model, field).shape
-    element = section.integer("element", 0, low=0, high=shape[1] - 1) if len(shape) > 1 else None
-    return Place(field, of, element, section.number("scale", 1.0, low=-1e9, high=1e9))
+    shape, scale = getattr(model, field).shape, section.number("scale", 1.0, low=-1e9, high=1e9)
+    given = section.raw("element")
+    if len(shape) == 1:
+        if given is not None:
+            raise section.error("element", f"is {given!r}; {field} is one number, not several")
+        return (Place(field, of, None, scale),)
+    elements = given if isinstance(given, list) else [0 if given is None else given]
+    for each in elements:
+        if isinstance(each, bool) or not isinstance(each, int) or not 0 <= each < shape[1]:
+            raise section.error("element", f"is {given!r}; numbers from 0 to {shape[1] - 1} were expected")
+    return tuple(Place(field, of, each, scale) for each in elements)
 
 
 def named(section: Section, key: str, model: mujoco.MjModel, kind: str, name: str) -> int:
     """The id of a thing of the model, or an error that lists those there are."""
-    count = {"body": model.nbody, "geom": model.ngeom, "joint": model.njnt, "actuator": model.nu}[kind]
-    names = [getattr(model, kind)(index).name for index in range(count)]
+    counts = {"body": model.nbody, "geom": model.ngeom, "pair": model.npair, "joint": model.njnt, "actuator": model.nu}
+    names = [getattr(model, kind)(index).name for index in range(counts[kind])]
     if name not in names:
         raise section.error(key, f"names {kind} {name!r}, which the model does not have; {nearest(name, names)}")
     return names.index(name)

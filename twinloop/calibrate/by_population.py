@@ -8,15 +8,15 @@ import numpy as np
 from twinloop import __version__
 from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.check import Checked
-from twinloop.calibrate.fit import Fit, proposed_ranges
+from twinloop.calibrate.fit import ALONE, Fit, proposed_ranges
 from twinloop.calibrate.patch import Fitted, Provenance, TwinPatch, Unknown
 from twinloop.calibrate.population import Errors, Tried, evolve, loss, posterior
-from twinloop.calibrate.posterior import DRAWS, TAIL
+from twinloop.calibrate.posterior import DRAWS, reach_of
 from twinloop.calibrate.replay import difference
 from twinloop.errors import UsageError
 
 MOST_LOGS = 40
-GENERATIONS = 14
+GENERATIONS = 10
 UNKNOWN_SHARE = 0.55
 """Of the bounds: a knob whose 90 % interval is wider than this is as good as unknown (0.9 would be all of it)."""
 FOLDS = 4
@@ -93,7 +93,7 @@ def _best(errors: Errors, tried: Tried, places: np.ndarray) -> np.ndarray:
     both = np.stack([places.mean(axis=0), luck])
     again = Tried(both, errors.of(both))
     mean = loss(again).mean(axis=1)
-    return both[0] if mean[0] <= 1.02 * mean[1] else both[1]
+    return both[0] if mean[0] <= 1.05 * mean[1] else both[1]
 
 
 def _fitted(errors: Errors, names: Sequence[str], best: np.ndarray, places: np.ndarray) -> dict[str, Fitted]:
@@ -123,13 +123,10 @@ def _spread(bench: Bench, errors: Errors, tried: Tried, drawn: np.ndarray) -> di
             fold = int(np.argmax([out[place] for out in folds]))
             rows = simulated[channel.name][:, place, : track.frames]
             off.append(-difference(channel, rows[fold], track.measured[channel.name]))
-            drawn_rows = rows[len(refits) :]
-            width = 3 if channel.of == "turn" else rows.shape[-1]
-            spread = np.zeros((track.frames, width))
-            if channel.of != "turn":
-                spread = TAIL * (drawn_rows / channel.scale).std(axis=0)
-            reach.append(spread)
-        found[channel.name] = _holding(np.concatenate(off).ravel(), np.concatenate(reach).ravel())
+            reach.append(reach_of(channel, np.concatenate([rows[fold : fold + 1], rows[len(refits) :]])))
+        low, high = _holding(np.concatenate(off).ravel(), np.concatenate(reach).ravel())
+        wider = ALONE if logs < 2 else 1.0
+        found[channel.name] = wider * low, wider * high
     return found
 
 

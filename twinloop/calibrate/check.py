@@ -62,6 +62,20 @@ class Checked:
             raise DatasetError(f"no log is left to fit:\n  {told}")
 
 
+def playable(bench: Bench, logs: Sequence[Log]) -> Checked:
+    """The logs that a replay can play, whatever else may be said of them."""
+    kept, findings = [], []
+    for log in logs:
+        found = _of_clock(log) or _of_nothing(bench, track_of(bench, log))
+        findings += found
+        if not found:
+            kept.append(log)
+    if not kept:
+        told = "\n  ".join(str(finding) for finding in findings)
+        raise DatasetError(f"no log can be played:\n  {told}" if told else "there is no log to play")
+    return Checked(tuple(kept), tuple(findings))
+
+
 def check(bench: Bench, logs: Sequence[Log]) -> Checked:
     findings: list[Finding] = []
     kept, tracks = [], []
@@ -91,10 +105,9 @@ def _of_time(bench: Bench, log: Log) -> list[Finding]:
     period_s, found = 1 / bench.logs.rate_hz, []
     if len(log) < SHORTEST_FRAMES or log.time_s[-1] - log.time_s[0] < SHORTEST_S:
         return [Finding("dropped", "short", log.name, f"has {len(log)} frames; nothing can be learnt from so few")]
+    if wrong := _of_clock(log):
+        return wrong
     steps = np.diff(log.time_s)
-    if not np.isfinite(log.time_s).all() or (steps <= 0).any():
-        back = int((~(steps > 0)).sum())
-        return [Finding("dropped", "time", log.name, f"its time does not run forward in {back} places")]
     typical = float(np.median(steps))
     if abs(typical / period_s - 1) > RATE_TOLERANCE:
         said = f"has {1 / typical:.4g} frames a second; the bench file says {bench.logs.rate_hz:g} (logs.rate_hz)"
@@ -114,8 +127,27 @@ def _of_time(bench: Bench, log: Log) -> list[Finding]:
     return found
 
 
+def _of_clock(log: Log) -> list[Finding]:
+    if len(log) < 2:
+        return [Finding("dropped", "short", log.name, f"has {len(log)} frames; nothing can be played of so few")]
+    back = int((~(np.diff(log.time_s) > 0)).sum())
+    return [Finding("dropped", "time", log.name, f"its time does not run forward in {back} places")] if back else []
+
+
+def _of_nothing(bench: Bench, track: Track) -> list[Finding]:
+    """A channel without a single number."""
+    rows = track.commands | {channel.name: track.measured[channel.name] for channel in bench.compared}
+    return [
+        Finding("dropped", "gap", f"{track.log.name}: {name}", "holds no number at all")
+        for name, each in rows.items()
+        if not np.isfinite(each).all(axis=1).any()
+    ]
+
+
 def _of_values(bench: Bench, track: Track) -> list[Finding]:
-    found = []
+    found = _of_nothing(bench, track)
+    if found:
+        return found
     for channel in bench.compared:
         missing = 1 - float(np.isfinite(track.measured[channel.name]).all(axis=1).mean())
         if missing > 0:
@@ -211,6 +243,10 @@ def _of_speeds(bench: Bench, tracks: list[Track]) -> list[Finding]:
             rows = track.measured[partner.name][:, 0]
             made.append((rows[4:] - rows[:-4]) * bench.logs.rate_hz / 4)
             told.append(track.measured[speed.name][2:-2, 0])
+        if not any(np.isfinite(rows).any() for rows in told):
+            said = "is not logged: recordings begin at rest"
+            found.append(Finding("warning", "speed", speed.name, said))
+            continue
         slope, likeness, _ = _fit_line(np.concatenate(made), np.concatenate(told))
         if abs(likeness) < 0.5:
             found.append(Finding("warning", "speed", speed.name, f"is not the derivative of {partner.name}"))

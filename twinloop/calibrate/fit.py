@@ -1,8 +1,7 @@
 """From logs to a patch: choose what to look at, ask what can be known, search, and say how sure."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -10,28 +9,43 @@ from twinloop import __version__
 from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.check import Checked
 from twinloop.calibrate.identify import beforehand, unidentified
-from twinloop.calibrate.left_out import Group, Left, Refit, left_of, refit_without
 from twinloop.calibrate.logs import Log
-from twinloop.calibrate.objective import Objective, robust_cost
+from twinloop.calibrate.objective import LEAST_PULL, Objective, robust_cost
 from twinloop.calibrate.patch import Fitted, Provenance, TwinPatch, Unknown
-from twinloop.calibrate.posterior import Posterior, fitted_of, left_over, posterior_of, samples_of
+from twinloop.calibrate.plant import Plant
+from twinloop.calibrate.posterior import (
+    PRIOR,
+    Band,
+    Left,
+    Posterior,
+    band_of,
+    fitted_of,
+    memory_of,
+    posterior_of,
+    reach_of,
+    samples_of,
+    swing_factor,
+)
 from twinloop.calibrate.profile import profiled
-from twinloop.calibrate.replay import held_against, swing_of
+from twinloop.calibrate.replay import difference, held_against, swing_of
 from twinloop.calibrate.search import Optimum, coarse, downhill
 from twinloop.errors import UsageError
-from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.randomize.table import BY_NAME
 
 BUDGET_STEPS = 24_000
 """Physics steps that one parameter set may cost: of more logs than that, evenly spaced ones are fitted on, and the
 others show what is left."""
+DOFS_TWICE_AS_DEAR = 6
+"""An arm's step costs more than a pendulum's."""
 LONGEST_S = 20.0
-COARSE_POINTS, COARSE_STEPS = 32, 6_000
+COARSE_POINTS, COARSE_STEPS = 32, 8_000  # on few logs, since every start is tried
 STARTS = 2
-ROUNDS = 24
+SCOUT_ROUNDS, ROUNDS = 8, 24
 WALKS, WALK_ROUNDS = 3, 8
 FOLDS = 3
-FOLD_ROUNDS = 3
+FOLD_ROUNDS = 8
+ALONE = 2.0
+"""What one log leaves over on its own fit is a poor witness of the next: its band is wider by this."""
 
 Told = Callable[[str, int, int], None]
 
@@ -52,14 +66,9 @@ def calibrate(
     *,
     seed: int,
     threads: int = 2,
-    executor: Executor = LOCAL,
-    workers: int = 1,
     told: Told | None = None,
 ) -> Fit:
-    """Fit these knobs to the logs that passed the check.
-
-    executor, workers: for what can be done side by side, the fits that leave logs out.
-    """
+    """Fit these knobs to the logs that passed the check."""
     if not names:
         raise UsageError(f"{bench.path}: nothing to fit: name knobs with --fit, or under `fit` in the file")
     used, rest = divided(bench, checked.logs, BUDGET_STEPS)
@@ -69,21 +78,29 @@ def calibrate(
     _refuse_if_nothing(known, unknown)
     if len(known) < len(names):
         objective = Objective(bench, used, known, threads=threads)
-    found = _look_around(bench, used, known, seed=seed, threads=threads, told=told)
-    optimum = _descend(objective, [objective.start, *found], ROUNDS, told)
+    few, _ = divided(bench, used, COARSE_STEPS)
+    scout = Objective(bench, few, known, threads=threads)
+    found = coarse(scout, seed=seed, points=COARSE_POINTS, best=STARTS, told=_of(told, "looking around"))
+    optimum = _descend(objective, _lowest(scout, [scout.start, *found], told), ROUNDS, told)
     optimum, posterior = _settle(objective, optimum, told)
-    while lost := unidentified(objective, posterior.information):
+    lost = unidentified(objective, posterior.information)
+    while lost:
         # What turned out not to be known goes back to the bench's value, and the others are found again beside it.
         unknown |= lost
         stay = [k for k, name in enumerate(known) if name not in lost]
         known = [known[k] for k in stay]
         _refuse_if_nothing(known, unknown)
         objective = Objective(bench, used, known, threads=threads)
-        optimum = _descend(objective, [optimum.place[stay]], ROUNDS // 2, told)
-        optimum, posterior = _settle(objective, optimum, told)
-    crew = partial(executor.run, workers=workers)
-    spread = _spread(bench, objective, optimum, used, rest, threads=threads, crew=crew, told=told)
-    patch = _patch(bench, checked, objective, optimum, posterior, unknown, spread, seed=seed)
+        optimum = _descend(objective, optimum.place[stay], ROUNDS // 2, told)
+        # Walks are dear, and make nothing known that the slopes do not: first what they already say.
+        lost = unidentified(objective, posterior_of(objective, optimum).information)
+        if not lost:
+            optimum, posterior = _settle(objective, optimum, told, walks=1)
+            lost = unidentified(objective, posterior.information)
+    samples = samples_of(objective, posterior, seed=seed)
+    drawn = np.stack([samples[name] for name in known], axis=1)
+    band = _band(bench, objective, optimum, drawn, used, rest, threads=threads, told=told)
+    patch = _patch(bench, checked, objective, optimum, posterior, unknown, samples, band, seed=seed)
     return Fit(patch, tuple(log.name for log in used), tuple(log.name for log in rest))
 
 
@@ -96,44 +113,49 @@ def _refuse_if_nothing(known: list[str], unknown: dict[str, Unknown]) -> None:
 def divided(bench: Bench, logs: Sequence[Log], steps: int) -> tuple[list[Log], list[Log]]:
     """Logs to fit on, cut to their first LONGEST_S, and the others. Evenly spaced, so that no kind is left out."""
     longest = int(LONGEST_S * bench.logs.rate_hz)
-    cost = [min(len(log), longest) * bench.substeps for log in logs]
+    dear = 1 + bench.model.nv / DOFS_TWICE_AS_DEAR
+    cost = [min(len(log), longest) * bench.substeps * dear for log in logs]
     many = max(1, min(len(logs), int(steps / max(np.mean(cost), 1))))
     chosen = set(np.unique(np.linspace(0, len(logs) - 1, many).astype(int)).tolist())
     used = [log.select(slice(0, longest)) for place, log in enumerate(logs) if place in chosen]
     return used, [log for place, log in enumerate(logs) if place not in chosen]
 
 
-def _look_around(
-    bench: Bench, logs: list[Log], names: list[str], *, seed: int, threads: int, told: Told | None
-) -> list[np.ndarray]:
-    """The best of a coarse look over the whole box, on few logs."""
-    few, _ = divided(bench, logs, COARSE_STEPS)
-    objective = Objective(bench, few, names, threads=threads)
-    return coarse(objective, seed=seed, points=COARSE_POINTS, best=STARTS, told=_of(told, "looking around"))
-
-
-def _descend(objective: Objective, starts: list[np.ndarray], rounds: int, told: Told | None) -> Optimum:
-    """Downhill a little from every start, then all the way from where each block got lowest."""
-    objective.rescale(objective.raw(starts[0])[0])
-    reached = [downhill(objective, start, rounds=rounds // 3, told=_of(told, "fitting")) for start in starts]
+def _lowest(scout: Objective, starts: list[np.ndarray], told: Told | None) -> np.ndarray:
+    """Downhill a little from every start, on few logs: where each block got lowest."""
+    scout.rescale(scout.raw(starts[0])[0])
+    reached = [downhill(scout, start, rounds=SCOUT_ROUNDS, told=_of(told, "scouting")) for start in starts]
     place = reached[0].place.copy()
-    for block in objective.blocks:
-        rows = objective.of_block(block)
+    for block in scout.blocks:
+        rows = scout.of_block(block)
         lowest = min(reached, key=lambda optimum: float(robust_cost(optimum.residual[rows])))
         place[block.knobs] = lowest.place[block.knobs]
-    # What counts as large is judged anew once the worst is mended.
+    return place
+
+
+def _descend(objective: Objective, place: np.ndarray, rounds: int, told: Told | None) -> Optimum:
+    """Downhill until the worst is mended; then what counts as large is judged anew, and what the logs weigh against the
+    bench's own values, since residuals that repeat their neighbours weigh less; and on from there."""
     objective.rescale(objective.raw(place)[0])
-    return downhill(objective, place, rounds=rounds - rounds // 3, told=_of(told, "fitting closely"))
+    objective.pull = LEAST_PULL
+    optimum = downhill(objective, place, rounds=rounds // 3, told=_of(told, "fitting"))
+    raw = optimum.residual * objective.scale[objective.channel_of]
+    objective.rescale(raw)
+    objective.pull = PRIOR * memory_of(objective, raw / objective.scale[objective.channel_of])
+    return downhill(objective, optimum.place, rounds=rounds - rounds // 3, told=_of(told, "fitting closely"))
 
 
-def _settle(objective: Objective, optimum: Optimum, told: Told | None) -> tuple[Optimum, Posterior]:
-    """How sure, with walks along every knob; where a walk meets a better place, the search goes on from there."""
+def _settle(
+    objective: Objective, optimum: Optimum, told: Told | None, *, walks: int = WALKS
+) -> tuple[Optimum, Posterior]:
+    """How sure, with walks along every knob; where a walk meets a better place, the search goes on from there, as long
+    as there are walks left."""
     turn = 1
     while True:
         posterior, better = profiled(objective, optimum, posterior_of(objective, optimum))
         if told is not None:
-            told("walking along the knobs", turn, WALKS)
-        if better is None or turn == WALKS:
+            told("walking along the knobs", turn, walks)
+        if better is None or turn == walks:
             return optimum, posterior
         lower = downhill(objective, better, rounds=WALK_ROUNDS)
         if lower.cost >= optimum.cost:
@@ -145,38 +167,47 @@ def _of(told: Told | None, doing: str) -> Callable[[int, int], None] | None:
     return None if told is None else lambda done, total: told(doing, done, total)
 
 
-def _spread(
+def _band(
     bench: Bench,
     objective: Objective,
     optimum: Optimum,
+    samples: np.ndarray,
     used: list[Log],
     rest: list[Log],
     *,
     threads: int,
-    crew: Callable[..., Iterator[tuple[Group, Left]]],
     told: Told | None,
-) -> dict[str, tuple[float, float]]:
+) -> dict[str, Band]:
     """What is left between twin and logs where the fit has not looked: on the logs it left out, or, where it used
-    them all, on each third of them with the fit of the others."""
-    names = objective.names
-    typical = typical_swings(objective)
+    them all, on each group of them with the fit of the others. `samples` are values of the posterior's draws."""
+    names, typical = objective.names, typical_swings(objective)
+    left: dict[str, list[Left]] = {channel.name: [] for channel in bench.compared}
+
+    def look(plant: Plant, place: np.ndarray) -> None:
+        simulated = plant.simulate(np.concatenate([objective.values(place), samples]))
+        for channel in bench.compared:
+            for number, track in enumerate(plant.tracks):
+                rows = simulated[channel.name][:, number, : track.frames]
+                far = swing_factor(swing_of(channel, track.measured[channel.name]), typical[channel.name])
+                off = difference(channel, rows[0], track.measured[channel.name])
+                left[channel.name].append(Left(off, far, reach_of(channel, rows)))
+
     if rest:
         few, _ = divided(bench, rest, BUDGET_STEPS)
-        unseen = Objective(bench, few, names, threads=threads)
-        left = left_of(unseen, unseen.raw(optimum.place)[0], typical)
+        look(Plant(bench, few, names, threads=threads), optimum.place)
     elif len(used) < 2:
-        left = left_of(objective, optimum.residual * objective.scale[objective.channel_of], typical)
+        look(objective.plant, optimum.place)
     else:
-        groups = [tuple(out) for out in folds(used)]
-        job = Refit(bench, tuple(used), names, optimum.place, objective.scale, typical, FOLD_ROUNDS, threads)
-        found: dict[Group, Left] = {}
-        for out, part in crew(refit_without, job, groups):
-            found[out] = part
+        groups = folds(used)
+        for number, out in enumerate(groups):
+            others = Objective(bench, [log for k, log in enumerate(used) if k not in out], names, threads=threads)
+            others.scale, others.pull = objective.scale.copy(), objective.pull
+            refit = downhill(others, optimum.place, rounds=FOLD_ROUNDS)
+            look(Plant(bench, [used[k] for k in out], names, threads=threads), refit.place)
             if told is not None:
-                told("leaving logs out", len(found), len(groups))
-        # In their order, not in that in which they were done.
-        left = {each.name: [rows for out in groups for rows in found[out][each.name]] for each in bench.compared}
-    return {name: left_over(np.concatenate(rows)) for name, rows in left.items() if sum(map(len, rows))}
+                told("leaving logs out", number + 1, len(groups))
+    wider = 1.0 if rest or len(used) > 1 else ALONE
+    return {name: band_of(rows, wider=wider) for name, rows in left.items()}
 
 
 def typical_swings(objective: Objective) -> dict[str, float]:
@@ -208,7 +239,8 @@ def _patch(
     optimum: Optimum,
     posterior: Posterior,
     unknown: dict[str, Unknown],
-    spread: dict[str, tuple[float, float]],
+    samples: dict[str, tuple[float, ...]],
+    band: dict[str, Band],
     *,
     seed: int,
 ) -> TwinPatch:
@@ -224,9 +256,17 @@ def _patch(
         seed=seed,
     )
     notes = tuple(f"{finding.severity}: {finding}" for finding in checked.findings)
-    samples = samples_of(objective, posterior, seed=seed)
-    ranges, swings = proposed_ranges(bench, fitted), typical_swings(objective)
-    return TwinPatch(fitted, unknown, samples, spread, ranges, provenance, notes, swings)
+    return TwinPatch(
+        fitted=fitted,
+        unknown=unknown,
+        samples=samples,
+        spread={name: (-each.left, each.left) for name, each in band.items()},
+        ranges=proposed_ranges(bench, fitted),
+        provenance=provenance,
+        notes=notes,
+        swing=typical_swings(objective),
+        drawn={name: each.drawn for name, each in band.items()},
+    )
 
 
 def proposed_ranges(bench: Bench, fitted: dict[str, Fitted]) -> dict[str, tuple[float, float]]:

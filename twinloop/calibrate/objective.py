@@ -14,6 +14,7 @@ from twinloop.calibrate.logs import Log
 from twinloop.calibrate.plant import Plant
 from twinloop.calibrate.replay import difference
 
+LEAST_PULL = 0.1
 SAMPLES = 400
 """Residuals a log and channel element, at most: more of them only repeat their neighbours."""
 
@@ -43,7 +44,9 @@ def blocks_of(bench: Bench, names: Sequence[str]) -> list[Block]:
 
 
 class Objective:
-    """`residuals` are in units of `scale`, one number a channel, which the fit sets to what is left at best."""
+    """`residuals` are in units of `scale`, one number a channel, which the fit sets to what is left at best.
+    `pull`: what it costs to be the whole width of the bounds away from the bench's own values; they decide where logs
+    say little."""
 
     def __init__(self, bench: Bench, logs: Sequence[Log], names: Sequence[str], *, threads: int = 2):
         self.bench, self.names, self.threads = bench, tuple(names), threads
@@ -65,10 +68,15 @@ class Objective:
             log_of.append(np.repeat(np.nonzero(mask)[0], width))
         self.channel_of, self.log_of = np.concatenate(channel_of), np.concatenate(log_of)
         self.scale = np.ones(len(bench.compared))
+        self.pull = LEAST_PULL
 
     @property
     def start(self) -> np.ndarray:
         return np.array([float(knob.inward(np.array(knob.value))) for knob in self.knobs])
+
+    def pulled(self, places: np.ndarray, knobs: np.ndarray) -> np.ndarray:
+        """What these knobs cost by being away from the bench's own values."""
+        return self.pull * np.square(places[..., knobs] - self.start[knobs]).sum(axis=-1)
 
     def values(self, places: np.ndarray) -> np.ndarray:
         places = np.atleast_2d(places)

@@ -52,7 +52,8 @@ class Provenance:
 class TwinPatch:
     """`samples`: draws of the posterior, one value a fitted knob and draw. `spread`: channel -> where 90 % of what is
     left between twin and log lies, in the log's unit, in a log that swings as far as `swing`: it grows with how far one
-    does. `ranges`: row of the parameter table -> range."""
+    does. `drawn`: channel -> how much of the samples' spread a band counts. `ranges`: row of the parameter table ->
+    range."""
 
     fitted: dict[str, Fitted]
     unknown: dict[str, Unknown]
@@ -62,6 +63,7 @@ class TwinPatch:
     provenance: Provenance
     notes: tuple[str, ...] = field(default=())
     swing: dict[str, float] = field(default_factory=dict)
+    drawn: dict[str, float] = field(default_factory=dict)
 
     @property
     def values(self) -> dict[str, float]:
@@ -78,6 +80,7 @@ class TwinPatch:
             "randomization": groups,
             "spread": {name: [_short(low), _short(high)] for name, (low, high) in self.spread.items()},
             "swing": {name: _short(far) for name, far in self.swing.items()},
+            "drawn": {name: _short(share) for name, share in self.drawn.items()},
             "samples": {name: [_short(value) for value in values] for name, values in self.samples.items()},
             "provenance": asdict(self.provenance),
             "notes": list(self.notes),
@@ -104,6 +107,7 @@ def load_patch(path: Path) -> TwinPatch:
         provenance=_read_provenance(root.section("provenance")),
         notes=tuple(root.raw("notes") or ()),
         swing={name: root.section("swing").number(name, 1.0, low=1e-12, high=1e12) for name in _keys(root, "swing")},
+        drawn={name: root.section("drawn").number(name, 1.0, low=0, high=1e12) for name in _keys(root, "drawn")},
     )
     root.finish()
     return patch

@@ -74,9 +74,14 @@ def track_of(bench: Bench, log: Log) -> Track:
 
     measured = {}
     for channel in bench.measured:
+        if not channel.compared and channel.column not in log.columns:
+            measured[channel.name] = np.full((len(grid), len(channel.elements)), np.nan)  # then it begins at rest
+            continue
         values = of_model(channel)
         whole = np.asarray(np.isfinite(values).all(axis=1))
-        on_grid = np.stack([np.interp(grid, since[whole], values[whole, k]) for k in range(values.shape[1])], axis=1)
+        on_grid = np.full((len(grid), values.shape[1]), np.nan)
+        if whole.any():
+            on_grid[:] = np.stack([np.interp(grid, since[whole], column) for column in values[whole].T], axis=1)
         on_grid[(near > 1.5 * period_s) | ~whole[held]] = np.nan
         measured[channel.name] = on_grid
     commands = {channel.name: _filled(of_model(channel)[held]) for channel in bench.commanded}

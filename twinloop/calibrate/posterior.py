@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from twinloop.calibrate.bench import Bench
+from twinloop.calibrate.bench import Bench, Channel
 from twinloop.calibrate.identify import noise_floors
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.objective import Objective, robust_weight
@@ -48,7 +48,7 @@ def posterior_of(objective: Objective, optimum: Optimum) -> Posterior:
     curve = (slope * weight[:, None]).T @ slope
     # Variance of a residual, and how many neighbours say the same.
     variance = float(np.mean(weight * optimum.residual**2)) or 1.0
-    memory = _memory(objective, optimum.residual)
+    memory = memory_of(objective, optimum.residual)
     fisher = curve / (variance * memory)
     many = len(objective.names)
     prior = PRIOR * np.eye(many)
@@ -98,7 +98,7 @@ def _shaken(objective: Objective, optimum: Optimum) -> np.ndarray:
     return shaken.residuals(optimum.place)[0] - optimum.residual
 
 
-def _memory(objective: Objective, residual: np.ndarray) -> float:
+def memory_of(objective: Objective, residual: np.ndarray) -> float:
     """How many residuals in a row say the same: the integrated autocorrelation time, the mean over logs."""
     times = []
     for log in range(len(objective.plant.tracks)):
@@ -132,16 +132,54 @@ def samples_of(objective: Objective, posterior: Posterior, *, seed: int) -> dict
     return {name: tuple(map(float, values[:, k])) for k, name in enumerate(posterior.names)}
 
 
-def left_over(residual: np.ndarray) -> tuple[float, float]:
-    """Where 90 % of what the twin misses lies, in the log's unit. To either side alike: which way it errs in logs
-    that were left out says little of the next ones."""
-    most = float(np.quantile(np.abs(residual), 0.9))
-    return -most, most
+@dataclass(frozen=True)
+class Left:
+    """What a twin missed of one log that it had not seen: (frames, elements) by how much, how far the log swings, as
+    `swing_factor` tells, and how far the posterior's draws are apart."""
+
+    off: np.ndarray
+    far: float
+    drawn: np.ndarray
+
+
+@dataclass(frozen=True)
+class Band:
+    """Half the width of a band: the root of (left · swing factor)² + (drawn · reach of the draws)²."""
+
+    left: float
+    drawn: float
+
+
+def band_of(missed: Sequence[Left], *, wider: float = 1.0) -> Band:
+    """The band that holds 90 % of what was missed. To either side alike: which way a twin errs in logs that were left
+    out says little of the next ones. What was missed says how wide it is, the draws only where it is wider: were they
+    all of it, a posterior that is too sure or not sure enough would be believed."""
+    off = np.concatenate([np.abs(each.off).ravel() for each in missed])
+    far = np.concatenate([np.full(each.off.size, each.far) for each in missed])
+    drawn = np.concatenate([each.drawn.ravel() for each in missed])
+    known = np.isfinite(off)
+    off, far, drawn = off[known], far[known], drawn[known]
+    if not len(off):
+        return Band(0.0, 1.0)
+    left = float(np.quantile(off / far, 0.9))
+    share = float(np.quantile(off / np.maximum(np.hypot(left * far, drawn), 1e-12), 0.9)) * wider
+    return Band(left * share, share)
 
 
 def swing_factor(swing: float, typical: float | None) -> float:
-    """What a twin misses grows with how far things move; by a factor of four at most, either way."""
-    return 1.0 if typical is None else float(np.clip(swing / typical, 0.25, 4.0))
+    """What a twin misses grows with how far things move, but less: with the root of it, by a factor of two at most."""
+    return 1.0 if typical is None else float(np.clip(np.sqrt(swing / typical), 0.5, 2.0))
+
+
+def reach_of(channel: Channel, rows: np.ndarray) -> np.ndarray:
+    """(frames, elements) how far nine of ten draws, rows[1:], are from the best, rows[0]: in the log's unit, of a turn
+    in degrees about each axis."""
+    width = 3 if channel.of == "turn" else rows.shape[-1]
+    if len(rows) < 2:
+        return np.zeros((rows.shape[1], width))
+    if channel.of == "turn":
+        return TAIL * np.sqrt(np.mean(difference(channel, rows[1:], rows[0]) ** 2, axis=0))
+    return TAIL * (rows[1:] / channel.scale).std(axis=0)
 
 
 def replay_with_band(bench: Bench, logs: Sequence[Log], patch: TwinPatch, *, threads: int = 2) -> Replay:
@@ -160,19 +198,21 @@ def replay_with_band(bench: Bench, logs: Sequence[Log], patch: TwinPatch, *, thr
     found = held_against(plant, simulated, patch.values)
     coverage, traces = {}, list(found.traces)
     for channel in bench.compared:
-        if channel.name not in patch.spread or channel.of == "turn":
+        if channel.name not in patch.spread:
             continue
         low, high = patch.spread[channel.name]
         inside = []
         for place, track in enumerate(plant.tracks):
             rows = simulated[channel.name][:, place, : track.frames]
-            drawn = TAIL * (rows[1:] / channel.scale).std(axis=0) if len(rows) > 1 else np.zeros_like(rows[0])
-            centre = (rows[0] - channel.offset) / channel.scale
+            drawn = patch.drawn.get(channel.name, 1.0) * reach_of(channel, rows)
             far = swing_factor(swing_of(channel, rows[0]), patch.swing.get(channel.name))
             below, above = np.hypot(far * low, drawn), np.hypot(far * high, drawn)
             off = -difference(channel, rows[0], track.measured[channel.name])
             known = np.isfinite(off).all(axis=-1)
             inside.append(((off >= -below) & (off <= above))[known])
+            if channel.of == "turn":
+                continue  # a band about a quaternion has no lower and upper end
+            centre = (rows[0] - channel.offset) / channel.scale
             traces[place] = replace(
                 traces[place],
                 low={**traces[place].low, channel.name: centre - below},

@@ -79,6 +79,7 @@ def _walk(objective: Objective, optimum: Optimum, posterior: Posterior, longer: 
     for block in objective.blocks:
         rows = objective.of_block(block)
         cost = robust_cost(residual[:, rows]) - robust_cost(optimum.residual[rows])
+        cost += objective.pulled(sets, block.knobs) - objective.pulled(best, block.knobs)
         for row, knob in enumerate(block.knobs):
             own = slice(row * wide, (row + 1) * wide)
             excess[knob] = cost[own] / (TAIL**2 * posterior.temper[knob])

@@ -8,17 +8,14 @@ import numpy as np
 from twinloop.calibrate.objective import Objective, robust_cost, robust_weight
 
 DAMPINGS = (0.01, 0.1, 1.0, 10.0, 100.0)
-PRIOR_WEIGHT = 0.1
-"""A pull towards the bench's own values, of a tenth of a residual for the whole width of the bounds: it decides only
-where the logs say nothing."""
-
 PATIENCE = 3
 """Rounds without progress to speak of, until a block has found its place."""
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """`jacobian` and `residual` are those at `place`, in units of the objective's scale."""
+    """`jacobian` and `residual` are those at `place`, in units of the objective's scale. `cost` is that of the
+    residuals and of how far the place is from the bench's own."""
 
     place: np.ndarray
     residual: np.ndarray
@@ -68,13 +65,15 @@ def downhill(
             rows, own = objective.of_block(block), block.knobs
             slope = jacobian[np.ix_(rows, own)]
             for index, factor in enumerate(DAMPINGS):
-                tried[index, own] = _step(slope, residual[rows], place[own], start[own], factor * damping[number])
+                tried[index, own] = _step(
+                    slope, residual[rows], place[own], start[own], objective.pull, factor * damping[number]
+                )
         outcome = objective.residuals(tried)
         next_place = place.copy()
         for number, block in enumerate(objective.blocks):
             rows, own = objective.of_block(block), block.knobs
-            costs = robust_cost(outcome[:, rows]) + _prior(tried[:, own], start[own])
-            now = robust_cost(residual[rows]) + _prior(place[own], start[own])
+            costs = robust_cost(outcome[:, rows]) + objective.pulled(tried, own)
+            now = robust_cost(residual[rows]) + objective.pulled(place, own)
             best = int(np.argmin(costs))
             if costs[best] < now * (1 - 1e-4):
                 next_place[own] = tried[best, own]
@@ -90,25 +89,24 @@ def downhill(
             told(turn + 1, rounds)
         if (idle >= PATIENCE).all():
             break
-    return Optimum(place, residual, jacobian, float(robust_cost(residual)))
+    cost = robust_cost(residual) + objective.pulled(place, np.arange(len(place)))
+    return Optimum(place, residual, jacobian, float(cost))
 
 
-def _prior(place: np.ndarray, start: np.ndarray) -> np.ndarray:
-    return PRIOR_WEIGHT * np.square(place - start).sum(axis=-1)
-
-
-def _step(slope: np.ndarray, residual: np.ndarray, place: np.ndarray, start: np.ndarray, damping: float) -> np.ndarray:
+def _step(
+    slope: np.ndarray, residual: np.ndarray, place: np.ndarray, start: np.ndarray, pull: float, damping: float
+) -> np.ndarray:
     """The damped Gauss-Newton step; knobs that it would push through a bound stay there and the others are solved
     for again."""
     weight = robust_weight(residual)[:, None]
-    curve = (slope * weight).T @ slope + PRIOR_WEIGHT * np.eye(len(place))
-    pull = (slope * weight).T @ residual + PRIOR_WEIGHT * (place - start)
+    curve = (slope * weight).T @ slope + pull * np.eye(len(place))
+    downward = (slope * weight).T @ residual + pull * (place - start)
     curve = curve + damping * np.diag(np.maximum(np.diag(curve), 1e-6 * np.diag(curve).max()))
     free = np.ones(len(place), bool)
     step = np.zeros(len(place))
     for _ in range(len(place)):
         step[:] = 0
-        step[free] = -np.linalg.solve(curve[np.ix_(free, free)], pull[free])
+        step[free] = -np.linalg.solve(curve[np.ix_(free, free)], downward[free])
         outside = free & (((place + step < 0) & (place <= 1e-9)) | ((place + step > 1) & (place >= 1 - 1e-9)))
         if not outside.any():
             break

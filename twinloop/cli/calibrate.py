@@ -3,6 +3,7 @@ they can is fitted, with intervals. The patch that is written holds values, the 
 ranges, and where it all comes from."""
 
 import argparse
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,10 @@ from twinloop.calibrate.fit import Fit, calibrate
 from twinloop.calibrate.posterior import replay_with_band
 from twinloop.calibrate.replay import Replay
 from twinloop.calibrate.sensors.static_file import is_static
-from twinloop.cli.arguments import add_workers, count
+from twinloop.cli.arguments import count
 from twinloop.cli.progress import Standing, show_progress
 from twinloop.cli.senses import run_frames, run_static
 from twinloop.errors import UsageError
-from twinloop.fleet.executor import LOCAL, executor_of
 
 EXAMPLES = """\
 examples:
@@ -63,8 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=count(0, (1 << 63) - 1), default=0, metavar="N", help="of the search (default 0)"
     )
-    parser.add_argument("--threads", type=count(1, 256), default=2, metavar="N", help="of the physics (default 2)")
-    add_workers(parser, default="one; they fit what leaves logs out")
+    parser.add_argument(
+        "--threads", type=count(1, 256), default=min(16, os.cpu_count() or 1), metavar="N",
+        help="of the physics (default: one a core, up to 16)",
+    )  # fmt: skip
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -86,25 +88,10 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     unseen = list(checked.logs[1 :: args.holdout]) if args.holdout else []
     checked = replace(checked, logs=tuple(log for log in checked.logs if not any(log is other for other in unseen)))
     with show_progress(console, f"calibrating {bench.name}") as show:
-
-        def told(doing: str, done: int, total: int) -> None:
-            show(Standing(done, total, doing))
-
-        if bench.search == "population":
-            fit = fit_by_population(bench, checked, names, seed=args.seed, threads=args.threads, told=told)
-        else:
-            executor = executor_of(args.executor, args.address)
-            workers = args.workers or (1 if executor is LOCAL else executor.capacity())
-            fit = calibrate(
-                bench,
-                checked,
-                names,
-                seed=args.seed,
-                threads=args.threads,
-                executor=executor,
-                workers=workers,
-                told=told,
-            )
+        fit = (fit_by_population if bench.search == "population" else calibrate)(
+            bench, checked, names, seed=args.seed, threads=args.threads,
+            told=lambda doing, done, total: show(Standing(done, total, doing)),
+        )  # fmt: skip
     fit.patch.write(args.out)
     _summarise(console, fit, args.out)
     patch = fit.patch

@@ -65,7 +65,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     config, name = _twin(args.twin, candidate)
     if args.seed in candidate.seeds:
         raise UsageError(f"--seed {args.seed}: {candidate.name} was trained on episodes of this seed; choose another")
-    settings = DiagnoseConfig(worlds=args.worlds, episodes=args.episodes, seed=args.seed)
+    many = args.episodes
+    settings = DiagnoseConfig(worlds=args.worlds, episodes=many, tried=3 * many, seed=args.seed)
     with show_progress(console, "imagining") as show:
         report = diagnose(
             args.runlogs, candidate, config, config_name=name, cache=args.cache, settings=settings,

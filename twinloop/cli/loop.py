@@ -53,6 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--ungated", action="store_true", help="let policies act that the gate holds back; for rehearsal cells only"
     )
     parser.add_argument(
+        "--judged", type=count(), default=200, metavar="N", help="episodes of each policy in the twin (200)"
+    )
+    parser.add_argument(
         "--worlds", type=count(4, 4096), default=24, metavar="N", help="counterfactual cells for each gap (24)"
     )
     parser.add_argument(
@@ -79,7 +82,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         robot=args.robot, strategy=args.strategy, rounds=args.rounds, target=args.target, budget=args.budget,
         trials=args.trials, episodes=args.episodes, steps=args.steps, policy=args.policy,
         inputs=tuple(each.strip() for each in args.inputs.split(",") if each.strip()),
-        demonstrator=args.demonstrator, gated=not args.ungated, worlds=args.worlds, imagined=args.imagined,
+        demonstrator=args.demonstrator, gated=not args.ungated, judged=args.judged,
+        worlds=args.worlds, imagined=args.imagined,
         seed=args.seed or 1, workers=args.workers,
     )  # fmt: skip
     out = args.out or Path("loops") / name

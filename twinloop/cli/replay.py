@@ -2,6 +2,7 @@
 what was measured: error per channel, over time, and with a patch the share of measurements in its 90 % band."""
 
 import argparse
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from twinloop.calibrate.bench import load_bench, logs_of
+from twinloop.calibrate.check import playable
 from twinloop.calibrate.patch import load_patch, refuse_strangers
 from twinloop.calibrate.posterior import replay_with_band
 from twinloop.calibrate.replay import Replay, replay
@@ -29,7 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--patch", type=Path, metavar="FILE", help="what `twinloop calibrate` found")
     parser.add_argument("--without-patch", action="store_true", help="the twin as it was before the patch")
     parser.add_argument("--out", type=Path, metavar="PAGE", help="write a page with plots here (HTML)")
-    parser.add_argument("--threads", type=count(1, 256), default=2, metavar="N", help="of the physics (default 2)")
+    parser.add_argument(
+        "--threads", type=count(1, 256), default=min(16, os.cpu_count() or 1), metavar="N",
+        help="of the physics (default: one a core, up to 16)",
+    )  # fmt: skip
 
 
 def add_logs(parser: argparse.ArgumentParser) -> None:
@@ -38,17 +43,20 @@ def add_logs(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     bench = load_bench(args.twin)
-    logs = [log for log in logs_of(bench, args.logs) if len(log) > 1]
+    checked = playable(bench, logs_of(bench, args.logs))
+    for finding in checked.findings:
+        console.print(f"left out: {finding}", markup=False)
     patch = None if args.patch is None or args.without_patch else load_patch(args.patch)
     if patch is None:
-        found = replay(bench, logs, threads=args.threads)
+        found = replay(bench, checked.logs, threads=args.threads)
     else:
         refuse_strangers(patch, bench)
-        found = replay_with_band(bench, logs, patch, threads=args.threads)
+        found = replay_with_band(bench, checked.logs, patch, threads=args.threads)
     page = write_replay_page(found, args.out) if args.out is not None else None
     _summarise(console, found, page)
     return {
         **found.to_json(),
+        "left_out": [{"where": finding.where, "said": finding.said} for finding in checked.findings],
         "patch": str(args.patch) if patch is not None else None,
         "page": str(page) if page is not None else None,
     }

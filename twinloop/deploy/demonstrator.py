@@ -68,7 +68,7 @@ class Demonstrator:
             raise RobotError(f"the object is called {kind!r}; {nearest(kind, OBJECTS)}")
         if kind not in self._hands:
             twin = assemble(self._robot, self._task, OBJECTS[kind], control_hz=self._rate_hz)
-            self._hands[kind] = twin, Sight(twin), Expert(twin, self._config, width=1, seed=self._seed)
+            self._hands[kind] = twin, Sight(twin), self._expert_of(twin)
         self._twin, self._sight, self._expert = self._hands[kind]
         self._sight.begin()
         if self._imperfection is not None:
@@ -94,6 +94,10 @@ class Demonstrator:
     def sent(self, command: np.ndarray) -> None:
         """What was sent in place of the last move's command: somebody stands between it and the motors."""
         self._command = command
+
+    def _expert_of(self, twin: Twin) -> Expert:
+        # Its sight has foreseen already where the arm comes to stand.
+        return Expert(twin, self._config, width=1, seed=self._seed, foresees=False)
 
     def _human_of(self, imperfection: ImperfectionConfig, episode: int) -> Human:
         twin = self._twin

@@ -28,7 +28,7 @@ class Human:
     """Of one demonstration."""
 
     def __init__(self, twin: Twin, config: ExpertConfig, hand: Hand, *, seed: int):
-        self.expert = Expert(paced(twin, hand.speed), config, width=1, seed=seed)
+        self.expert = Expert(paced(twin, hand.speed), config, width=1, seed=seed, foresees=False)
         self._hand, self._phases = hand, twin.task.phases
         self._gripper = twin.robot.gripper
         self._period_s = twin.control_period_s

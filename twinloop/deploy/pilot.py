@@ -1,6 +1,7 @@
 """Pilot: a policy's answers as one action a control period: chunks, temporal ensembling, and what comes late."""
 
 import time
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from twinloop.deploy.leader import Thought
 from twinloop.deploy.policy.client import PolicyProcess
 from twinloop.deploy.robot import Briefing, Reading
 from twinloop.learn.chunks import ActingConfig, Chunks
+from twinloop.observe.estimate import ESTIMATE, NEEDED, Estimate, model_of
 
 ALONE = np.zeros(1, int)
 RUNNING = np.ones(1, bool)
@@ -29,11 +31,16 @@ class Pilot:
         # Where nothing was said, nothing is meant.
         self._nothing = np.full((1, actions), np.nan)
         self._late: int | None = None
+        space = policy.facts.space
+        self._estimate = Estimate(model_of(space.robot, round(space.rate_hz)), width=1) if space.estimates else None
+        self._sent = np.zeros((1, actions))
 
     def begin(self, briefing: Briefing, *, scene: int, rng: np.random.Generator) -> None:  # noqa: ARG002
         self._instruction, self._rng = briefing.instruction, rng
         self._chunks.begin(ALONE)
         self._late = None
+        if self._estimate is not None:
+            self._estimate.begin(ALONE)
 
     @property
     def waiting(self) -> bool:
@@ -41,17 +48,19 @@ class Pilot:
         return self._late is not None
 
     def sent(self, command: np.ndarray) -> None:
-        """It looks at readings alone."""
+        """What has become of its action: an estimate goes by it."""
+        self._sent = np.asarray(command, float)[None]
 
     def act(self, reading: Reading, attention: Attention, deadline_s: float) -> Thought:
         """What to do now. A policy that has all the time there is and does not answer is given up: PolicyError."""
         began_s = time.monotonic()
+        features = self._made_out(reading)
         if self._late is not None:
             self._late += 1
         elif len(self._chunks.due(RUNNING)):
             noise = self._rng.standard_normal(self._chunks.shape, dtype=np.float32)
             left_s = max(deadline_s - began_s, 1e-3)
-            self.policy.ask(reading.features, instruction=self._instruction, noise=noise, timeout_s=left_s)
+            self.policy.ask(features, instruction=self._instruction, noise=noise, timeout_s=left_s)
             self._late = 0
         if self._late is not None:
             chunk = self._wait(attention, deadline_s)
@@ -66,6 +75,12 @@ class Pilot:
             self._chunks.add(ALONE, said[None])
             self._late = None
         return Thought(self._chunks.advance(RUNNING, self._nothing)[0], time.monotonic() - began_s)
+
+    def _made_out(self, reading: Reading) -> Mapping[str, np.ndarray]:
+        if self._estimate is None:
+            return reading.features
+        self._estimate.take({name: reading.features[name][None] for name in NEEDED}, self._sent)
+        return {**reading.features, ESTIMATE: self._estimate.vector()[0]}
 
     def _wait(self, attention: Attention, deadline_s: float) -> np.ndarray | None:
         while True:

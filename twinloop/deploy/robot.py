@@ -70,8 +70,12 @@ class Description:
         """What a policy that reads these inputs (the usual ones by default) must have been trained for."""
         # Here: it comes with all that reads datasets, which a robot need not wait for.
         from twinloop.learn.space import DEFAULT_INPUTS, Space
+        from twinloop.observe.estimate import ESTIMATE, derived
 
         told = {feature.name: feature for feature in self.observed}
+        made_out = derived(told, self.robot)
+        if made_out is not None:
+            told[ESTIMATE] = made_out
         wanted = tuple(told[name] for name in (DEFAULT_INPUTS if inputs is None else inputs) if name in told)
         return Space(self.robot, self.rate_hz, wanted, self.action)
 

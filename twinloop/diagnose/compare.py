@@ -13,6 +13,7 @@ from twinloop.dataset import Dataset
 from twinloop.dataset.ingest.units import factor, spelled
 from twinloop.dataset.layout import SHARDS
 from twinloop.dataset.parquet import to_numpy
+from twinloop.dataset.people.consent import require_consent
 from twinloop.dataset.pictures import video_file
 from twinloop.dataset.review import takes
 from twinloop.dataset.video import read_frames
@@ -103,6 +104,8 @@ def compare_datasets(
     on_channel: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> DatasetComparison:
     datasets = Dataset.open(ours), Dataset.open(theirs)
+    for dataset in datasets:
+        require_consent(dataset.attempts(), "analyse", where=str(dataset.path))
     read = [_takes(each) for each in datasets]
     sides = [_side(dataset, found) for dataset, found in zip(datasets, read, strict=True)]
     matched, unmatched = _match(read[0][0], read[1][0])

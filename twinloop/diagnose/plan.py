@@ -143,11 +143,10 @@ def _simulated(finding: Finding) -> list[Line]:
 def _collected(report: GapReport, worth: Sequence[Finding], budget: int) -> list[Line]:
     """Demonstrations go where their next one wins most, ten at a time."""
     counts: dict[Gap, int] = dict.fromkeys((finding.gap for finding in worth), 0)
-    by_gap = {finding.gap: finding for finding in worth if finding.points > 0}
+    by_gap: dict[Gap, Finding] = {finding.gap: finding for finding in worth if finding.points > 0}
     for _ in range(budget // 10 if by_gap else 0):
-        gains = {gap: _won(finding, counts[gap] + 10) - _won(finding, counts[gap]) for gap, finding in by_gap.items()}
-        best = max(gains, key=lambda gap: gains[gap])
-        if gains[best] < 0.25:  # points for ten demonstrations
+        best = max(by_gap.values(), key=lambda finding: _more(finding, counts[finding.gap])).gap
+        if _more(by_gap[best], counts[best]) < 0.25:  # points for ten demonstrations
             break
         counts[best] += 10
     lines = []
@@ -171,6 +170,11 @@ def _collected(report: GapReport, worth: Sequence[Finding], budget: int) -> list
 def _won(finding: Finding, demonstrations: int) -> float:
     practice = PRACTICE[finding.gap]
     return finding.probability * finding.points * practice.wins * demonstrations / (demonstrations + practice.half)
+
+
+def _more(finding: Finding, demonstrations: int) -> float:
+    """What the next ten win."""
+    return _won(finding, demonstrations + 10) - _won(finding, demonstrations)
 
 
 def _conditions(report: GapReport, names: Sequence[str]) -> dict[str, str]:

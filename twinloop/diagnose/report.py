@@ -148,19 +148,21 @@ def read_report(path: Path) -> GapReport:
 
 
 def _report(value: Mapping[str, Any]) -> GapReport:
-    plain = {key: item for key, item in value.items() if key not in ("format", "verdict", "lost")}
-    unmodelled = plain.pop("unmodelled")
-    findings = tuple(_finding(item) for item in plain.pop("findings"))
-    if {finding.gap for finding in findings} != set(GAPS):
+    plain: dict[str, Any] = {key: item for key, item in value.items() if key not in ("format", "verdict", "lost")}
+    plain["findings"] = tuple(_finding(item) for item in plain["findings"])
+    if {finding.gap for finding in plain["findings"]} != set(GAPS):
         raise ValueError("not every gap is in it")
-    strange = tuple(Evidence(**item) for item in unmodelled.pop("strange"))
-    looked = tuple((str(log), int(attempt)) for log, attempt in unmodelled.pop("episodes"))
-    low, high = plain.pop("success_interval")
-    lists = {key: tuple(plain.pop(key)) for key in ("looks", "phases", "notes")}
-    return GapReport(
-        **plain, **lists, success_interval=(low, high), findings=findings,
-        unmodelled=Unmodelled(**unmodelled, strange=strange, episodes=looked),
-    )  # fmt: skip
+    plain["unmodelled"] = _unmodelled(plain["unmodelled"])
+    for key in ("success_interval", "looks", "phases", "notes"):
+        plain[key] = tuple(plain[key])
+    return GapReport(**plain)
+
+
+def _unmodelled(value: Mapping[str, Any]) -> Unmodelled:
+    plain: dict[str, Any] = dict(value)
+    plain["strange"] = tuple(Evidence(**item) for item in plain["strange"])
+    plain["episodes"] = tuple((str(log), int(attempt)) for log, attempt in plain["episodes"])
+    return Unmodelled(**plain)
 
 
 def _wrong(value: Mapping[str, Any]) -> Wrong:

@@ -9,6 +9,7 @@ import numpy as np
 
 from twinloop.learn.brain import Brain
 from twinloop.learn.chunks import ActingConfig, Chunks
+from twinloop.observe.estimate import ESTIMATE, Estimate
 from twinloop.observe.eyes import Eyes
 from twinloop.observe.watch import Watch
 from twinloop.randomize.draw import Draws, episode_rng
@@ -46,6 +47,8 @@ class PolicyActor:
             config, width=width, horizon=brain.horizon, executed=brain.executed, actions=len(self._home)
         )
         self._command = np.tile(self._home, (width, 1))
+        self._estimate = Estimate(twin, width=width) if brain.space.estimates else None
+        self._read = [feature.name for feature in brain.space.vectors]
         self._generators: list[np.random.Generator | None] = [None] * width
         self._retries = np.zeros(width, int)
 
@@ -53,6 +56,8 @@ class PolicyActor:
         self.watch.begin(ids, draws, rows)
         if self.eyes is not None:
             self.eyes.begin(ids, draws, rows)
+        if self._estimate is not None:
+            self._estimate.begin(ids)
         self._ending.begin(ids)
         self._progress.begin(ids)
         self._running[ids] = True
@@ -63,6 +68,9 @@ class PolicyActor:
 
     def act(self, cell: Cell) -> Act:
         seen = self.watch.look(cell)
+        if self._estimate is not None:
+            self._estimate.take(seen, self._command)
+            seen[ESTIMATE] = self._estimate.vector()
         if self.eyes is not None:
             self.eyes.note(cell)
         over, lost = self._ending.look(cell)
@@ -78,6 +86,7 @@ class PolicyActor:
             arm_rad=self._command[:, :-1].copy(),
             opening=self._command[:, -1].copy(),
             command_rad=self._command[:, :-1].copy(),
+            command_opening=self._command[:, -1].copy(),
             phase=self._progress.phase,
             over=over,
             lost=lost,
@@ -93,7 +102,7 @@ class PolicyActor:
             generator.standard_normal(out=noise[place], dtype=np.float32)
         # Pictures are drawn for those who ask, and for nobody else.
         pictures = {} if self.eyes is None else self.eyes.look(ids)
-        observation = {name: _filled(values[ids]) for name, values in seen.items()}
+        observation = {name: _filled(seen[name][ids]) for name in self._read}
         observation |= {name: _filled(values) for name, values in pictures.items()}
         chunks = self.brain.chunks(
             observation, instructions=[self.twin.instruction] * BATCH, real=False, noise=noise

@@ -16,6 +16,7 @@ from twinloop.dataset.shard import EPISODES
 from twinloop.errors import DatasetError
 from twinloop.learn.resample import resampled
 from twinloop.learn.space import Space
+from twinloop.observe.estimate import ESTIMATE, estimated, model_of
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def load_demonstrations(
     report = verify(path).require()
     dataset = Dataset.open(path)
     space = Space.of(dataset.header, inputs)
-    columns = [feature.name for feature in space.vectors] + ["action"]
+    columns = [*space.told, "action", *(("command",) if space.estimates else ())]
     tables: dict[str, list[np.ndarray]] = {name: [] for name in columns}
     lengths, attempts, indices, tasks = [], [], [], []
     stored, wanted = 0, most if most is not None else np.inf
@@ -136,6 +137,10 @@ def load_demonstrations(
             raise DatasetError(f"{path}: {name}: {bad:,} of {len(values):,} frames hold NaN or infinity")
     action = vectors.pop("action")
     count = np.concatenate(lengths)
+    if space.estimates:
+        twin = model_of(space.robot, round(space.rate_hz))
+        vectors[ESTIMATE] = estimated(vectors, vectors.pop("command"), count, twin)
+    vectors = {feature.name: vectors[feature.name] for feature in space.vectors}
     source = Source(
         path=path.name, name=header.name, kind=header.source, digest=report.digest,
         config_digest=header.config_digest, run_seed=header.run_seed, episodes=len(count), frames=int(count.sum()),

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from twinloop.learn.mixture import Batch
 from twinloop.learn.resample import quaternion_starts
 from twinloop.learn.scales import Scales
-from twinloop.learn.space import STATE, Space
+from twinloop.learn.space import Space
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class ActionCode(nn.Module):
 
     def __init__(self, space: Space, scales: Scales):
         super().__init__()
-        state = next((feature.names for feature in space.vectors if feature.name == STATE), ())
+        self._vector, state = space.joints
         # A matrix and not an index: elements of the action that have no joint to be relative to get nothing.
         pick = torch.zeros(len(state), space.action.shape[0])
         for column, name in enumerate(space.action.names):
@@ -116,7 +116,7 @@ class ActionCode(nn.Module):
 
     def _origin(self, inputs: Mapping[str, Tensor]) -> Tensor | float:
         pick = self.get_buffer("pick")
-        return (inputs[STATE] @ pick)[:, None, :] if pick.shape[0] else 0.0
+        return (inputs[self._vector] @ pick)[:, None, :] if pick.shape[0] else 0.0
 
 
 class Policy(nn.Module, ABC):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.learn.demonstrations import Demonstrations
-from twinloop.learn.space import STATE, Space
+from twinloop.learn.space import Space
 
 LEAST_STD = 1e-3
 """In any unit: what varies less is told as it is, not blown up into noise."""
@@ -17,7 +17,7 @@ RELATIVE_BELOW = 0.8
 
 @dataclass(frozen=True)
 class Scales:
-    """inputs: name -> (mean, std), each (d,). relative: (a,) learnt as a step from the measured joint of that name.
+    """inputs: name -> (mean, std), each (d,). relative: (a,) learnt as a step from where the joint of that name is.
     action: (mean, std) of what is learnt, each (horizon, a): a step to the next control period is small, one to half a
     second on is large, and both are to be learnt as well as they can be."""
 
@@ -41,7 +41,7 @@ def scales_of(parts: Sequence[Demonstrations], weights: Sequence[float], horizon
         chunks.append(actions)
         steps.append(actions - _origin(part, frames, space)[:, None, :])
     absolute, stepwise = _moments(chunks, weights), _moments(steps, weights)
-    paired = np.array([name in _joints(space) for name in space.action.names])
+    paired = np.array([name in space.joints[1] for name in space.action.names])
     # Judged over the chunk as a whole: one rule for an element of the action.
     relative = paired & (_overall(stepwise) < RELATIVE_BELOW * _overall(absolute))
     mean, std = (np.where(relative, step, whole) for step, whole in zip(stepwise, absolute, strict=True))
@@ -58,15 +58,11 @@ def blank_scales(space: Space, horizon: int) -> Scales:
     )
 
 
-def _joints(space: Space) -> tuple[str, ...]:
-    return next((feature.names for feature in space.vectors if feature.name == STATE), ())
-
-
 def _origin(part: Demonstrations, frames: np.ndarray, space: Space) -> np.ndarray:
-    joints, origin = _joints(space), np.zeros((len(frames), space.action.shape[0]), np.float32)
+    (vector, joints), origin = space.joints, np.zeros((len(frames), space.action.shape[0]), np.float32)
     for column, name in enumerate(space.action.names):
         if name in joints:
-            origin[:, column] = part.vectors[STATE][frames, joints.index(name)]
+            origin[:, column] = part.vectors[vector][frames, joints.index(name)]
     return origin
 
 

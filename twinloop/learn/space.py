@@ -6,6 +6,7 @@ from typing import Any
 
 from twinloop.dataset import Header
 from twinloop.errors import DatasetError, nearest
+from twinloop.observe.estimate import ESTIMATE, NEEDED, derived
 from twinloop.observe.recording import Feature
 
 ACTION = "action"
@@ -27,16 +28,38 @@ class Space:
     def of(cls, header: Header, inputs: Iterable[str] = DEFAULT_INPUTS) -> "Space":
         """Of a dataset, reading these features of it."""
         named = tuple(inputs)
-        known = [feature.name for feature in header.features if feature.name.startswith("observation.")]
+        known = {each.name: each for each in header.features if each.name.startswith("observation.")}
+        made_out = derived(known, header.robot)
+        if made_out is not None:
+            known[ESTIMATE] = made_out
         for name in named:
             if name not in known:
                 raise DatasetError(f"dataset {header.name!r} has no input {name!r}; {nearest(name, known, most=99)}")
-        seen = tuple(_as_read(header.feature(name)) for name in named)
+        seen = tuple(_as_read(known[name]) for name in named)
         return cls(header.robot, float(header.fps), seen, _as_read(header.feature(ACTION)))
 
     @property
     def vectors(self) -> tuple[Feature, ...]:
         return tuple(feature for feature in self.inputs if not feature.is_picture)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The vectors that sensors have to tell: those of an estimate in place of it."""
+        names = (NEEDED if feature.name == ESTIMATE else (feature.name,) for feature in self.vectors)
+        return tuple(dict.fromkeys(name for several in names for name in several))
+
+    @property
+    def estimates(self) -> bool:
+        return any(feature.name == ESTIMATE for feature in self.vectors)
+
+    @property
+    def joints(self) -> tuple[str, tuple[str, ...]]:
+        """(vector, names of its elements) that says where joints are; an estimate is better than a measurement."""
+        for wanted in (ESTIMATE, STATE):
+            for feature in self.vectors:
+                if feature.name == wanted:
+                    return feature.name, feature.names
+        return STATE, ()
 
     @property
     def pictures(self) -> tuple[Feature, ...]:

@@ -225,6 +225,7 @@ def _read_expert(section: Section) -> ExpertConfig:
         noise_memory_s=section.number("noise_memory_s", default.noise_memory_s, low=0.001, high=10),
         retries=section.integer("retries", default.retries, low=0, high=10),
         yields_to_people=section.flag("yields_to_people", default.yields_to_people),
+        slips=section.number("slips", default.slips, low=0, high=1),
     )
     section.finish()
     return expert
@@ -235,6 +236,8 @@ def _written_expert(expert: ExpertConfig) -> dict[str, Any]:
     # One that does not yield says nothing of it: its digest is the one it had before there was anybody to yield to.
     if not expert.yields_to_people:
         del values["yields_to_people"]
+    if not expert.slips:
+        del values["slips"]
     return values
 
 

@@ -61,8 +61,7 @@ def acted(
 ) -> Iterator[Episodes]:
     """Episodes in which the brain moves the robot."""
     seed = config.rollout.seed
-    vectors = tuple(feature.name for feature in brain.space.vectors)
-    watch = Watch(twin, config.observe, width=width, seed=seed, features=vectors)
+    watch = Watch(twin, config.observe, width=width, seed=seed, features=brain.space.told)
     pictures = tuple(feature.name for feature in brain.space.pictures)
     eyes = Eyes(twin, config.cameras, pictures, width=width, seed=seed) if pictures else None
     actor = PolicyActor(twin, brain, watch, acting, width=width, seed=seed, eyes=eyes)

@@ -14,7 +14,7 @@ class Act:
     """What the actor does in every slot during the next control period.
 
     arm_rad, opening: what it intends: the action that is recorded for a policy to imitate.
-    command_rad: what the motors are given, injected noise included.
+    command_rad, command_opening: what the motors are given, injected noise and slips included.
     phase: (width,) index into the task's phases.
     over: (width,) the episode has ended; nothing is commanded any more. `lost` of these: the object was
         dropped for good, or a phase took too long.
@@ -24,6 +24,7 @@ class Act:
     arm_rad: np.ndarray
     opening: np.ndarray
     command_rad: np.ndarray
+    command_opening: np.ndarray
     phase: np.ndarray
     over: np.ndarray
     lost: np.ndarray

@@ -54,6 +54,7 @@ class Cell:
         self.table_height_m = np.zeros(width)
         self.object_half_height_m = np.zeros(width)
         self.object_yaw_symmetry_rad = np.full(width, twin.object.yaw_symmetry_rad)
+        self.tool_lag_m = np.zeros(width)  # the tool is where it is
         self._drawn: dict[str, np.ndarray] = {}
         self._history = _history_at_home(twin)
         self._bystander = twin.mocap(bystander.NAME) if "bystander" in twin.surroundings else None

@@ -17,6 +17,7 @@ from twinloop.randomize.draw import Draws, episode_rng
 from twinloop.simulate.actor import Act
 from twinloop.simulate.cell import length
 from twinloop.simulate.ending import fallen
+from twinloop.simulate.foresight import Foresight
 from twinloop.simulate.view import View
 from twinloop.twin.twin import Twin
 
@@ -33,21 +34,27 @@ LOST_M = 0.045
 FUNNEL = 1.5
 STOPS_M, SLOWS_M = 0.25, 0.4  # from the tool to a bystander's arm, for an expert that yields
 EVADES_M_S = 1.0
+SLIPS_S, SLIP_S = (0.8, 5.0), 0.4  # when fingers slip, in the episodes in which they do, and for how long
 UNTIL = {"arrived": 0, "gripped": 1, "opened": 2}
 
 
 @dataclass(frozen=True)
 class ExpertConfig:
-    """yields_to_people: slow down near a bystander's arm; wait, and make way upwards, while it is too near."""
+    """yields_to_people: slow down near a bystander's arm; wait, and make way upwards, while it is too near.
+    slips: share of episodes in which the fingers once do the wrong thing for a moment: they open and lose what they
+    hold, or close before they are there. It is not meant, so no action: what follows shows how to recover."""
 
     action_noise_rad: float = 0.005
     noise_memory_s: float = 0.3
-    retries: int = 1
+    retries: int = 3
     yields_to_people: bool = False
+    slips: float = 0.0
 
 
 class Expert:
-    def __init__(self, twin: Twin, config: ExpertConfig, *, width: int, seed: int):
+    """foresees: it works out itself where late arms come to stand; not where a View says so already."""
+
+    def __init__(self, twin: Twin, config: ExpertConfig, *, width: int, seed: int, foresees: bool = True):
         self.twin, self.config, self.seed = twin, config, seed
         phases = twin.task.phases
         self._height = np.array([phase.height_m for phase in phases])
@@ -80,8 +87,12 @@ class Expert:
         self._yaw = np.zeros(width)
         self._velocity = np.zeros((width, 3))
         self._target = np.tile(self._home, (width, 1))
+        self._sent = self._target.copy()
+        self._foresight = Foresight(twin, width=width) if foresees else None
         self._white = np.zeros((width, twin.longest_ticks + 1, joints))
         self._noise = np.zeros((width, joints))
+        self._slips_at = np.full(width, twin.longest_ticks)
+        self._slip = round(SLIP_S * twin.control_hz)
 
     def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
         self._phase[ids] = 0
@@ -90,19 +101,29 @@ class Expert:
         self._fresh[ids] = True
         self._retries[ids] = 0
         self._velocity[ids] = 0
-        self._target[ids] = self._home
+        self._target[ids] = self._sent[ids] = self._home
+        if self._foresight is not None:
+            self._foresight.begin(ids)
         if self.config.action_noise_rad > 0:
             # One episode at a time: each has its own generator, whatever slot or batch it lands in.
             for slot, attempt in zip(ids, draws.attempts[rows], strict=True):
                 rng = episode_rng(self.seed, int(attempt), stream="action noise")
                 rng.standard_normal(out=self._white[slot])
             self._noise[ids] = self.config.action_noise_rad * self._white[ids, 0]
+        if self.config.slips > 0:
+            for slot, attempt in zip(ids, draws.attempts[rows], strict=True):
+                chance, moment = episode_rng(self.seed, int(attempt), stream="slips").random(2)
+                at_s = SLIPS_S[0] + moment * (SLIPS_S[1] - SLIPS_S[0])
+                never = chance >= self.config.slips
+                self._slips_at[slot] = self.twin.longest_ticks if never else round(at_s * self.twin.control_hz)
 
     def halt(self) -> None:
         """Somebody stopped it: from the next period on it starts from rest."""
         self._velocity[:] = 0
 
     def act(self, cell: View) -> Act:
+        if self._foresight is not None:
+            cell = self._foresight.look(cell, self._sent, self._carrying[self._phase])
         points, yaw = self._points(cell), _yaw_of(cell.tool_axes)
         self._enter(cell, points, yaw)
         error, yaw_error = self._errors(cell, points, yaw)
@@ -117,8 +138,10 @@ class Expert:
         self._move(cell, error, distance, yaw_error, pace)
         gripper = self.twin.robot.gripper
         opening = np.where(self._closed[self._phase], gripper.closed, gripper.open)
+        slipping = (self._tick >= self._slips_at) & (self._tick < self._slips_at + self._slip)
         noise = self._noise * self._noisy[self._phase, None]
         command = np.clip(self._target + noise, self._lowest, self._highest)
+        self._sent = command
         # Waiting for somebody is no part of a phase's time.
         self._ticks += 1 if pace is None else pace > 0
         self._tick = np.minimum(self._tick + 1, self._white.shape[1] - 1)
@@ -127,6 +150,7 @@ class Expert:
             arm_rad=self._target.copy(),
             opening=opening,
             command_rad=command,
+            command_opening=np.where(slipping, gripper.closed + gripper.open - opening, opening),
             phase=self._phase.copy(),
             over=over,
             lost=lost,
@@ -167,7 +191,10 @@ class Expert:
     def _advance(self, cell: View, distance: np.ndarray, yaw_error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Go on to the next phase, or back to the first after a lost grasp; which slots are over, which lost."""
         phase, ticks = self._phase, self._ticks
-        arrived = (distance < self._tolerance[phase]) & ((np.abs(yaw_error) < YAW_TOLERANCE_RAD) | ~self._aligns[phase])
+        # What a phase leaves of its way the next one makes up for; after the last there is none.
+        last = phase == len(self._height) - 1
+        missing = np.where(last, distance + cell.tool_lag_m, np.maximum(distance, cell.tool_lag_m))
+        arrived = (missing < self._tolerance[phase]) & ((np.abs(yaw_error) < YAW_TOLERANCE_RAD) | ~self._aligns[phase])
         pressed = cell.finger_force_n
         # Fingers that close on nothing never press: after a while the phase ends, and the lift finds out.
         gripped = (pressed.min(axis=1) > GRIPPED_N) | (ticks > self.twin.control_hz)
@@ -180,7 +207,7 @@ class Expert:
         again = dropped & (self._retries < self.config.retries)
         late = ticks > self._longest[phase]
         lost = (dropped & ~again) | (late & ~done) | fallen(cell)
-        finished = done & (phase == len(self._height) - 1)
+        finished = done & last
 
         onward = done & ~finished & ~dropped
         self._phase = np.where(again, self._retry_from, phase + onward)

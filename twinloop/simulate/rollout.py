@@ -61,7 +61,7 @@ class _Rollout:
             self._record(act)
             if self.active.any():
                 ids = None if self.active.all() else np.flatnonzero(self.active)
-                self.cell.step(ids, self.drive.carry(act.command_rad), act.opening)
+                self.cell.step(ids, self.drive.carry(act.command_rad), act.command_opening)
                 self.tick[self.active] += 1
             # Newcomers first act in the next period; an idle slot is not stepped and costs nothing.
             self._refill()
@@ -87,7 +87,7 @@ class _Rollout:
             cell.arm_effort_nm, cell.gripper_effort_n,
             cell.object_position, cell.object_quat, cell.goal_position, cell.goal_quat,
             act.arm_rad, act.opening,
-            act.command_rad, act.opening,
+            act.command_rad, act.command_opening,
             cell.finger_force_n, cell.support_force_n,
             act.phase, np.zeros((len(self.active), 2)),
             cell.penetration_m, cell.hardest_contact_n, cell.object_velocity,

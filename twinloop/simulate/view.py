@@ -19,6 +19,11 @@ class View(Scene, Protocol):
         ...
 
     @property
+    def tool_lag_m(self) -> np.ndarray:
+        """(n,) how far the tool still is from `tool_position`, where that is where it was sent."""
+        ...
+
+    @property
     def bystander_distance_m(self) -> np.ndarray:
         """(n,) from the tool to somebody's arm, where there may be one."""
         ...

@@ -101,7 +101,9 @@ def compose(
     _set_options(spec, timestep_s)
     _add_table(spec)
     robot_spec = robot.build()
-    spec.attach(robot_spec, frame=spec.worldbody.add_frame(), prefix=PREFIX)
+    spec.attach(robot_spec, frame=spec.worldbody.add_frame(pos=robot.mount_m), prefix=PREFIX)
+    if robot.mount_m[2] > 0:
+        _add_plinth(spec, robot.mount_m)
     rolls = thing.rolls or rolling_friction or shapes
     if thing.soft:
         add_soft(spec, thing, rolls=rolls)
@@ -148,6 +150,15 @@ def _set_options(spec: mujoco.MjSpec, timestep_s: float) -> None:
     # cost more than they save: a quarter of a step, measured, with the same grasps.
     option.disableflags = off.mjDSBL_AUTORESET.value | off.mjDSBL_ISLAND.value | off.mjDSBL_WARMSTART.value
     spec.memory = 1 << 20
+
+
+def _add_plinth(spec: mujoco.MjSpec, top_m: tuple[float, float, float]) -> None:
+    """What a robot stands on that does not stand on the table itself; nothing touches it."""
+    x, y, height = top_m
+    spec.worldbody.add_geom(
+        name="plinth", type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.06, 0.05, height / 2], pos=[x, y, height / 2],
+        rgba=[0.3, 0.3, 0.32, 1], contype=0, conaffinity=0,
+    )  # fmt: skip
 
 
 def _add_table(spec: mujoco.MjSpec) -> None:

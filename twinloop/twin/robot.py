@@ -36,7 +36,9 @@ class Robot:
 
     `build` returns a fresh spec whose root is the robot's mount. Joint, actuator, site and body names are
     those inside that spec. `tool_site` is the frame between the finger tips: z points out of the hand, the
-    fingers move along y. Limits are the maker's, one per arm joint; no accelerations where the maker names none.
+    fingers move along y. `mount_m` is where it stands: the things on the table lie about 0.5 m from the origin, so a
+    short arm stands nearer to them, on a plinth. Limits are the maker's, one per arm joint; no accelerations where
+    the maker names none.
     """
 
     name: str
@@ -50,3 +52,4 @@ class Robot:
     torque_limits_nm: tuple[float, ...]
     reach_m: float
     acceleration_limits_rad_s2: tuple[float, ...] = ()
+    mount_m: tuple[float, float, float] = (0.0, 0.0, 0.0)

@@ -25,9 +25,13 @@ def read_array_logs(path: Path, *, rate_hz: float) -> list[Log]:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             for name in sorted(archive.files, key=lambda text: (len(text), text)):
                 rows = np.asarray(archive[name], float)
-                if rows.ndim != 2:
+                if rows.ndim < 2:
+                    continue  # what is told once, or of every frame, is no recording
+                if rows.ndim > 2:
                     raise DatasetError(f"{path}: {name} has shape {rows.shape}; (frames, elements) was expected")
                 logs.append(Log(name, np.arange(len(rows)) / rate_hz, {COLUMN: rows}, digest=digest))
-    except (ValueError, zipfile.BadZipFile, OSError, KeyError) as error:
+    except (ValueError, TypeError, AttributeError, zipfile.BadZipFile, OSError, KeyError) as error:
         raise DatasetError(f"{path}: not a NumPy archive of numbers: {error}") from None
+    if not logs:
+        raise DatasetError(f"{path}: holds no array of shape (frames, elements)")
     return logs

@@ -1,6 +1,7 @@
 """Logs that are JSON files: a few facts, and a list of rows with the same keys."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,10 @@ def read_json_log(path: Path, *, rows: str, time: str, rate_hz: float) -> Log:
     entries = value.get(rows) if isinstance(value, dict) else value
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise DatasetError(f"{path}: holds no list of rows under {rows!r}; `logs.rows` of the bench file names it")
-    keys = [key for key in entries[0] if all(_is_number(entry.get(key)) for entry in entries)]
-    columns = {key: np.array([[float(entry[key])] for entry in entries]) for key in keys}
-    if time and time not in columns:
+    keys = dict.fromkeys(key for entry in entries for key, value in entry.items() if _is_number(value))
+    # A row that lacks a number keeps its place, as one that is not known.
+    columns = {key: np.array([[_number(entry.get(key))] for entry in entries]) for key in keys}
+    if time and not (time in columns and np.isfinite(columns[time]).all()):
         raise DatasetError(f"{path}: no number {time!r} in every row; `logs.time` of the bench file names the time")
     time_s = columns[time][:, 0] if time else np.arange(len(entries)) / rate_hz
     head = value if isinstance(value, dict) else {}
@@ -33,4 +35,8 @@ def read_json_log(path: Path, *, rows: str, time: str, rate_hz: float) -> Log:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and value == value
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+def _number(value: Any) -> float:
+    return float(value) if _is_number(value) else math.nan

@@ -1,4 +1,8 @@
-"""Logs that are a LeRobot dataset, v2.1 or v3.0: the low-dimensional columns of every episode."""
+"""Logs that are a LeRobot dataset, v2.1 or v3.0: the low-dimensional columns of every episode.
+
+More is forgiven than by `dataset/ingest`, which keeps what it reads: any part of a dataset is a log, whether or not
+the lists in its meta folder still name what is there.
+"""
 
 import json
 from pathlib import Path
@@ -6,68 +10,113 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from twinloop.calibrate.logs.log import Log
+from twinloop.calibrate.people import INFO, ask_people
 from twinloop.durable import digest_file, read_bounded
 from twinloop.errors import DatasetError
 
 MOST_BYTES = 16 * 1024 * 1024
-INFO = Path("meta") / "info.json"
+EPISODE, TIME = "episode_index", "timestamp"
 
 
-def read_lerobot_logs(folder: Path) -> list[Log]:
+def read_lerobot_logs(path: Path, *, rate_hz: float) -> list[tuple[Path, Log]]:
+    """(dataset, log) of the dataset at `path`, of those in it, or of one Parquet file; `rate_hz` holds where nothing
+    says how many frames a second there are."""
+    if path.is_file():
+        ask_people(path)
+        return _of_files([path], *_facts(_root_of(path), rate_hz))
+    roots = [path] if (path / INFO).is_file() else sorted(info.parents[1] for info in path.rglob(str(INFO)))
+    logs: list[tuple[Path, Log]] = []
+    for root in roots:
+        files = sorted((root / "data").rglob("*.parquet"))
+        if not files:
+            raise DatasetError(f"{root}: a LeRobot dataset without any Parquet file under data/")
+        ask_people(root)
+        logs += [(root, log) for _, log in _of_files(files, *_facts(root, rate_hz))]
+    if not roots:
+        files = sorted(file for file in path.rglob("*.parquet") if "meta" not in file.parts)
+        if not files:
+            raise DatasetError(
+                f"{path}: no {INFO} and no Parquet file; the bench file says these logs are a LeRobot dataset"
+            )
+        ask_people(files[0])
+        logs = _of_files(files, *_facts(_root_of(files[0]), rate_hz))
+    return logs
+
+
+def _root_of(file: Path) -> Path | None:
+    """The dataset that a Parquet file belongs to, if it still lies in one."""
+    return next((folder for folder in file.absolute().parents if (folder / INFO).is_file()), None)
+
+
+def _facts(root: Path | None, rate_hz: float) -> tuple[dict[str, tuple[str, ...]], float]:
+    """Names of the elements of features, and frames a second."""
+    if root is None:
+        return {}, rate_hz
     try:
-        info = json.loads(read_bounded(folder / INFO, MOST_BYTES, error=DatasetError))
-        features: dict[str, Any] = info["features"]
-        rate_hz = float(info["fps"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise DatasetError(f"{folder / INFO}: not the facts of a LeRobot dataset: {error}") from None
-    wanted = [
-        name for name, feature in features.items()
-        if str(feature.get("dtype", "")).startswith("float") and len(feature.get("shape", [])) <= 1
-    ]  # fmt: skip
-    names = {name: tuple(map(str, named)) for name in wanted if (named := _names(features[name])) is not None}
-    files = sorted((folder / "data").rglob("*.parquet"))
-    if not files:
-        raise DatasetError(f"{folder}: a LeRobot dataset without any Parquet file under data/")
-    logs: list[Log] = []
-    for file in files:
-        logs += _episodes(file, wanted, names, rate_hz)
-    return sorted(logs, key=lambda log: log.constants["episode_index"])
+        info = json.loads(read_bounded(root / INFO, MOST_BYTES, error=DatasetError))
+        names = {name: named for name, feature in info["features"].items() if (named := _names(feature)) is not None}
+        return names, float(info["fps"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise DatasetError(f"{root / INFO}: not the facts of a LeRobot dataset: {error!r}") from None
 
 
-def _names(feature: dict[str, Any]) -> list[Any] | None:
+def _names(feature: dict[str, Any]) -> tuple[str, ...] | None:
     names = feature.get("names")
     # Some writers keep one list below a word, as {"motors": [...]}.
     if isinstance(names, dict):
         lists = [value for value in names.values() if isinstance(value, list)]
         names = lists[0] if len(lists) == 1 else None
-    return names if isinstance(names, list) and names else None
+    return tuple(map(str, names)) if isinstance(names, list) and names else None
 
 
-def _episodes(file: Path, wanted: list[str], names: dict[str, tuple[str, ...]], rate_hz: float) -> list[Log]:
+def _of_files(files: list[Path], names: dict[str, tuple[str, ...]], rate_hz: float) -> list[tuple[Path, Log]]:
+    logs = [(file, log) for file in files for log in _episodes(file, names, rate_hz)]
+    if not logs:
+        raise DatasetError(f"{files[0].parent}: its Parquet files hold no rows of episodes")
+    return sorted(logs, key=lambda of: of[1].constants[EPISODE])
+
+
+def _episodes(file: Path, names: dict[str, tuple[str, ...]], rate_hz: float) -> list[Log]:
     try:
-        schema = pq.read_schema(file)
-        present = [name for name in wanted if name in schema.names]
-        table = pq.read_table(file, columns=[*present, "episode_index"])
-    except (pa.ArrowException, OSError, KeyError) as error:
+        wanted = [field.name for field in pq.read_schema(file) if field.name == EPISODE or _is_numbers(field.type)]
+        table = pq.read_table(file, columns=wanted)
+        columns = {name: _matrix(table[name]) for name in wanted}
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise DatasetError(f"{file}: cannot be read as an episode file: {error}") from None
-    columns = {name: _matrix(table[name]) for name in present}
-    episodes = table["episode_index"].to_numpy()
+    episodes = columns.pop(EPISODE)[:, 0] if EPISODE in columns else np.zeros(table.num_rows)
     digest = digest_file(file).sha256
     logs = []
-    for episode in np.unique(episodes):
+    for episode in np.unique(episodes[np.isfinite(episodes)]):
         rows = episodes == episode
         of_episode = {name: column[rows] for name, column in columns.items()}
-        time_s = of_episode["timestamp"][:, 0] if "timestamp" in of_episode else np.arange(rows.sum()) / rate_hz
-        facts = {"episode_index": float(episode)}
-        logs.append(Log(f"episode_{episode:06d}", time_s, of_episode, facts, names, digest))
+        time_s = of_episode[TIME][:, 0] if TIME in of_episode else np.arange(rows.sum()) / rate_hz
+        name = f"episode_{int(episode):06d}" if EPISODE in table.column_names else file.stem
+        logs.append(Log(name, time_s, of_episode, {EPISODE: float(episode)}, names, digest))
     return logs
+
+
+def _is_numbers(kind: pa.DataType) -> bool:
+    """A number a row, or a list of them."""
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return pa.types.is_floating(kind.value_type)
+    return pa.types.is_floating(kind)
 
 
 def _matrix(column: pa.ChunkedArray) -> np.ndarray:
     whole = column.combine_chunks()
-    if pa.types.is_list(whole.type) or pa.types.is_fixed_size_list(whole.type):
-        return np.asarray(whole.flatten().to_numpy(zero_copy_only=False), float).reshape(len(whole), -1)
-    return np.asarray(whole.to_numpy(zero_copy_only=False), float)[:, None]
+    if pa.types.is_floating(whole.type) or pa.types.is_integer(whole.type):
+        return np.asarray(whole.to_numpy(zero_copy_only=False), float)[:, None]
+    lengths = pc.call_function("list_value_length", [whole])
+    width = int(np.max(lengths.drop_null().to_numpy(zero_copy_only=False), initial=0))
+    flat = np.asarray(whole.flatten().to_numpy(zero_copy_only=False), float)
+    if not whole.null_count and len(flat) == len(whole) * width:
+        return flat.reshape(len(whole), width)
+    # A row that is missing or short keeps its place, as numbers that are not known.
+    rows = np.full((len(whole), width), np.nan)
+    for place, row in enumerate(whole.to_pylist()):
+        rows[place, : len(row or ())] = [np.nan if value is None else value for value in row or ()]
+    return rows

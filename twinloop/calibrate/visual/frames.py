@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from twinloop.calibrate.people import ask_people
 from twinloop.durable import digest_file
 from twinloop.errors import DatasetError, UsageError
 
@@ -35,6 +36,7 @@ def read_frames(folder: Path, *, height: int, width: int, camera: str = "") -> F
     """Runs of all films and pictures below a folder (of those with `camera` in their path, if any has it)."""
     if not folder.exists():
         raise DatasetError(f"{folder}: no such folder of frames")
+    ask_people(folder)
     files = sorted([folder] if folder.is_file() else (path for path in folder.rglob("*") if path.is_file()))
     films = _of_camera([path for path in files if path.suffix.lower() in FILMS], camera)
     pictures = _of_camera([path for path in files if path.suffix.lower() in PICTURES], camera)

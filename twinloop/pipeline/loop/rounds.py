@@ -266,7 +266,8 @@ class _Stage:
         if not (folder / "report.json").exists():
             self.say("diagnosing")
             candidate = candidate_of(self.folder / "policy")
-            settings = DiagnoseConfig(worlds=self.settings.worlds, episodes=self.settings.imagined)
+            many = self.settings.imagined
+            settings = DiagnoseConfig(worlds=self.settings.worlds, episodes=many, tried=3 * many)
             report = diagnose(
                 [self.folder / "runlog"], candidate, config, config_name=f"round-{self.number}",
                 cache=self.out / "banks", settings=settings, workers=self.settings.workers,

@@ -125,8 +125,9 @@ def _add_jaws(spec: mujoco.MjSpec) -> None:
         name="moving_pad", type=box, size=[0.004, 0.03, 0.008], pos=[-0.018, -0.055, 0.019], rgba=ORANGE, mass=0,
         **COLLIDES,
     )  # fmt: skip
-    # z out of the hand, the jaw closes along y.
-    hand.add_site(name="tool", pos=[-0.0079, 0, -0.0981], quat=[0, _S, -_S, 0], size=[0.004, 0.004, 0.004])
+    # z out of the hand, the jaw closes along y. Half a hand's width from the fixed jaw: what is to be gripped must fit
+    # between, and the moving jaw pushes it the rest of the way.
+    hand.add_site(name="tool", pos=[0.016, 0, -0.0981], quat=[0, _S, -_S, 0], size=[0.004, 0.004, 0.004])
 
 
 SO101 = Robot(
@@ -149,4 +150,6 @@ SO101 = Robot(
     velocity_limits_rad_s=(NO_LOAD_SPEED_RAD_S,) * 5,
     torque_limits_nm=(STALL_TORQUE_NM,) * 5,
     reach_m=0.36,
+    # Its hand points down only below its elbow: on the table itself it could not lift things by 0.12 m.
+    mount_m=(0.3, 0.02, 0.07),
 )

@@ -1,0 +1,76 @@
+"""Tracking: where an object is, from a tracker that is noisy and late and that people hide it from.
+
+An object that nobody holds lies still until it is moved: readings are averaged for as long as they agree, and begun
+anew where the last few say something else. One in the grip moves with the tool: off it by what was seen while both
+stood still, since a tracker and encoders that are late by different times agree on nothing else.
+"""
+
+import numpy as np
+
+STEADY_S = 0.2
+"""Readings of so long tell whether an object has been moved."""
+LONGEST_S = 1.2
+"""Readings of so long are averaged, while they agree."""
+MOVED_M = 0.012
+MOVED_SHARE = 4.0
+"""An object was moved that is seen elsewhere by more than MOVED_M, and by so many deviations of what is seen of it."""
+
+
+class Tracking:
+    """Of one object in each of `width` scenes. pose: (width, 7) x, y, z, then a quaternion. lay_m: (width,) how high it
+    was when it last lay somewhere, and will be when it is put down: how tall it is, nobody says."""
+
+    def __init__(self, *, width: int, period_s: float):
+        self._quick, self._least = (1 - np.exp(-period_s / seconds) for seconds in (STEADY_S, LONGEST_S))
+        self.pose = np.zeros((width, 7))
+        self.lay_m = np.zeros(width)
+        self._late = np.zeros((width, 3))
+        self._seen = np.zeros(width, int)
+        self._scatter_m2 = np.zeros(width)
+        self._in_hand_m = np.zeros((width, 3))
+        self._held = np.zeros(width, bool)
+
+    def begin(self, ids: np.ndarray) -> None:
+        """Forget what was seen."""
+        self._seen[ids] = 0
+        self._held[ids] = False
+
+    def lie(self, told: np.ndarray, where: np.ndarray) -> None:
+        """(width,) where: objects that nobody holds. told: (width, 7) what the tracker says."""
+        new = where & (self._seen == 0)
+        self._held &= ~where
+        # A quaternion and its negative are the same turn.
+        turned = (told[:, 3:] * self.pose[:, 3:]).sum(axis=1) < 0
+        same = np.concatenate([told[:, :3], np.where(turned[:, None], -1, 1) * told[:, 3:]], axis=1)
+        self._seen += where
+        share = np.maximum(1 / np.maximum(self._seen, 1), self._least)
+        scatter = self._scatter_m2 + self._least * (np.square(same[:, :3] - self._late).sum(axis=1) - self._scatter_m2)
+        late = self._late + self._quick * (same[:, :3] - self._late)
+        pose = self.pose + share[:, None] * (same - self.pose)
+        elsewhere_m = np.sqrt(np.square(late - pose[:, :3]).sum(axis=1))
+        # The mean of the last few has about a third of the deviation of one.
+        moved = where & ~new & (elsewhere_m > np.maximum(MOVED_M, MOVED_SHARE * np.sqrt(scatter) / 3))
+        pose[moved, :3] = late[moved]
+        again = new | moved
+        self._seen[again], scatter[again] = 1, 0.0
+        pose[new], late[new] = told[new], told[new, :3]
+        self.pose = np.where(where[:, None], pose, self.pose)
+        self.lay_m = np.where(where, pose[:, 2], self.lay_m)
+        self._late = np.where(where[:, None], late, self._late)
+        self._scatter_m2 = np.where(where, scatter, self._scatter_m2)
+
+    def carry(
+        self, told: np.ndarray, where: np.ndarray, *, tool_m: np.ndarray, measured_m: np.ndarray, still: np.ndarray
+    ) -> None:
+        """(width,) where: objects in the grip of a tool that will be at tool_m and was measured at measured_m;
+        still: those two are the same."""
+        new = where & ~self._held
+        known = new & (self._seen > 0)
+        off_m = told[:, :3] - measured_m
+        off_m[known] = (self.pose[:, :3] - measured_m)[known]
+        share = np.where(new, 1.0, np.where(still, self._quick, 0.0))[:, None]
+        in_hand_m = self._in_hand_m + share * (off_m - self._in_hand_m)
+        self._in_hand_m = np.where(where[:, None], in_hand_m, self._in_hand_m)
+        self._held |= where
+        self._seen[where] = 0
+        self.pose = np.where(where[:, None], np.concatenate([tool_m + in_hand_m, told[:, 3:]], axis=1), self.pose)
