@@ -26,7 +26,7 @@ $(BASE): pyproject.toml constraints.txt
 	@touch $(BASE)
 
 $(STAMP): $(BASE)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,video,view,ingest,learn,warp]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,video,view,ingest,learn,ray,s3,warp]'
 	@# Without its dependencies: of these a rehearsal needs only NumPy, and Mosek is not free software.
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps drake
 	@touch $(STAMP)
@@ -46,7 +46,7 @@ test: check ## lint, types and the whole test suite
 	$(BIN)/python -m pytest
 
 faults: setup ## every promise under its fault, as often as promised (about half an hour; as root also a full disk)
-	TWINLOOP_FAULTS=full $(BIN)/python -m pytest tests/faults -s -o faulthandler_timeout=7200
+	TWINLOOP_FAULTS=full $(BIN)/python -m pytest tests/faults tests/laws/test_ray_laws.py tests/laws/test_store_laws.py -s -o faulthandler_timeout=7200
 
 check: lint type ## lint and types
 
@@ -70,7 +70,7 @@ pictures: setup ## draw what every parameter does (about a minute), then write t
 
 bench: setup ## every benchmark (about an hour and a half); results go to benchmarks/results/
 	@mkdir -p benchmarks/results
-	for name in throughput writer memory cameras learning inference rehearsal cells engines sequential prediction_powered monitoring; do $(BIN)/python benchmarks/$$name.py --json | tail -n 1 > benchmarks/results/$$name.json; done
+	for name in throughput scaling writer memory cameras learning inference rehearsal cells engines sequential prediction_powered monitoring; do $(BIN)/python benchmarks/$$name.py --json | tail -n 1 > benchmarks/results/$$name.json; done
 
 clean: ## remove the environment and caches; datasets stay
 	rm -rf $(VENV) .pytest_cache .ruff_cache build *.egg-info

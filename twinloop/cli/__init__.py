@@ -10,10 +10,15 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from twinloop import __version__
 from twinloop.errors import TwinloopError
 from twinloop.fleet.local import prepare
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 COMMANDS = {
     "generate": "from a scene file to a curated LeRobot dataset (the main job)",
@@ -24,6 +29,7 @@ COMMANDS = {
     "info": "what is inside a dataset",
     "query": "SQL over episodes, frames and attempts",
     "verify": "recompute every digest; name what is wrong",
+    "fetch": "a dataset in an object store as a folder here, with its LeRobot export",
     "merge": "join datasets of one schema",
     "report": "write the HTML report of a dataset",
     "ingest": "real recordings into a dataset: LeRobot, robomimic, CSV, JSON and NumPy logs",
@@ -70,6 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     console = Console(stderr=args.json, highlight=False, soft_wrap=True)
     try:
+        _bring_here(args, console)
         result = args.run(args, console)
     except TwinloopError as error:
         print(f"twinloop: {error}", file=sys.stderr)
@@ -100,12 +107,27 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
         if name in words[:1]:
-            # A device is fed by one process, this one.
-            if name in WORK and {"--help", "warp", "--backend=warp"}.isdisjoint(words):
+            # A device is fed by one process, this one; and Ray's workers are Ray's to start.
+            if name in WORK and {"--help", "warp", "--backend=warp", "ray", "--executor=ray"}.isdisjoint(words):
                 prepare(WORK[name], os.cpu_count() or 1)
             module = import_module(f"twinloop.cli.{name}")
             command.description, command.epilog = module.__doc__, module.EXAMPLES
             module.add_arguments(command)
             command.add_argument("--json", action="store_true", help="print one JSON object as the last line")
-            command.set_defaults(run=module.run)
+            command.set_defaults(run=module.run, reads=getattr(module, "READS", None))
     return parser
+
+
+def _bring_here(args: argparse.Namespace, console: "Console") -> None:
+    """Datasets in an object store are read from a copy on this machine, with the files of a shard that are read."""
+    if args.reads == ():
+        return  # this command asks the store itself
+    for name in ("dataset", "datasets"):
+        given = getattr(args, name, None)
+        several = given if isinstance(given, list) else [given]
+        if all(each is None or isinstance(each, Path) for each in several):
+            continue
+        from twinloop.cli.fetch import Remote, brought
+
+        here = [brought(each, console, args.reads) if isinstance(each, Remote) else each for each in several]
+        setattr(args, name, here if isinstance(given, list) else here[0])

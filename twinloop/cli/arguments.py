@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from twinloop.dataset.remote.address import Remote, place
 from twinloop.errors import UsageError
 from twinloop.pipeline.config import RunConfig, load_config
 from twinloop.pipeline.embedded import NAME, embedded_config
@@ -64,6 +65,30 @@ def patch_of(args: argparse.Namespace) -> "TwinPatch | None":
     return load_patch(args.patch)
 
 
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """`--workers`, and where they run."""
+    parser.add_argument("--workers", type=count(1, 100_000), metavar="N", help="processes (default: one a core)")
+    parser.add_argument(
+        "--executor",
+        choices=("local", "ray"),
+        default="local",
+        help="where they run: on this machine, or on Ray (local)",
+    )
+    parser.add_argument(
+        "--address",
+        metavar="HOST:PORT",
+        help="with --executor ray: a running cluster, or auto (default: start Ray here)",
+    )
+
+
+def location(text: str) -> Path | Remote:
+    """An argument that is a dataset: a folder, or an address like s3://bucket/run."""
+    try:
+        return place(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def add_backend(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--backend", choices=("cpu", "warp"), default="cpu",
@@ -83,7 +108,7 @@ def engine_of(args: argparse.Namespace) -> EngineConfig:
 
 
 def add_dataset(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", type=Path, metavar="DATASET", help="a dataset folder")
+    parser.add_argument("dataset", type=location, metavar="DATASET", help="a dataset folder, or s3://bucket/run")
 
 
 def number(least: float, most: float) -> Callable[[str], float]:

@@ -9,13 +9,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from twinloop.cli.arguments import count
+from twinloop.cli.arguments import add_workers, count
 from twinloop.cli.lessons import need_torch
 from twinloop.cli.progress import Standing, show_progress
 from twinloop.dashboard.diagnosis import write_diagnosis_page
 from twinloop.diagnose.report import GapReport
 from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import UsageError
+from twinloop.fleet.executor import executor_of
 from twinloop.pipeline.candidate import Candidate, candidate_of, home_config
 from twinloop.pipeline.config import RunConfig, load_config
 from twinloop.pipeline.diagnose import DiagnoseConfig, diagnose
@@ -51,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=count(0, (1 << 62) - 1), default=usual.seed, metavar="N", help="of the counterfactuals"
     )
-    parser.add_argument("--workers", type=count(1, 1024), metavar="N", help="processes (default: one a core)")
+    add_workers(parser)
     parser.add_argument(
         "--cache", type=Path, default=Path("diagnoses") / "banks", metavar="DIR",
         help="where counterfactuals are kept; the next diagnosis of the policy uses them (default: diagnoses/banks)",
@@ -69,7 +70,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     with show_progress(console, "imagining") as show:
         report = diagnose(
             args.runlogs, candidate, config, config_name=name, cache=args.cache, settings=settings,
-            workers=args.workers, on_progress=lambda done, total: show(Standing(done, total, "counterfactual cells")),
+            workers=args.workers, executor=executor_of(args.executor, args.address),
+            on_progress=lambda done, total: show(Standing(done, total, "counterfactual cells")),
         )  # fmt: skip
     out = args.out or Path("diagnoses") / candidate.name
     with storage_errors(out):

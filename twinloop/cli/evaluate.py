@@ -9,13 +9,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from twinloop.cli.arguments import add_backend, config_of, count, engine_of, number
+from twinloop.cli.arguments import add_backend, add_workers, config_of, count, engine_of, number
 from twinloop.cli.lessons import need_torch
 from twinloop.cli.progress import Standing, show_progress
 from twinloop.dashboard.evaluation import difference_text, rate_text, write_evaluation_report
 from twinloop.dashboard.labels import reason_label
 from twinloop.dashboard.sections.success import fall_sentence
 from twinloop.errors import RenderError, UsageError
+from twinloop.fleet.executor import executor_of
 from twinloop.gate import Comparison, Evaluation, compare, load_evaluation, write_evaluation
 from twinloop.gate.evaluation import EVALUATION
 from twinloop.learn.chunks import ActingConfig
@@ -32,6 +33,7 @@ examples:
   twinloop evaluate policies/second --against policies/first        # both, on the same draws
   twinloop evaluate policies/third --against evaluations/first      # on the draws of that evaluation
   twinloop evaluate policies/first --ensemble 0.1 --clips 8 --json
+  twinloop evaluate policies/first --episodes 5000 --executor ray --address auto
 """
 
 EPISODES = 200
@@ -56,12 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--ensemble", type=number(-10, 10), metavar="M",
         help="ask for a chunk in every period and average those that overlap, weighted by exp(-M · age)",
     )  # fmt: skip
-    parser.add_argument("--workers", type=count(1, 1024), metavar="N", help="processes (default: one a core)")
+    add_workers(parser)
     add_backend(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     need_torch()
+    executor = executor_of(args.executor, args.address)
     engine = engine_of(args)
     candidate = candidate_of(args.checkpoint)
     rival = theirs = None
@@ -92,8 +95,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
             return evaluate(
                 who, config, config_name=name, episodes=episodes, workers=args.workers, acting=acting,
-                engine=engine,
-                on_progress=on_progress,
+                engine=engine, executor=executor, on_progress=on_progress,
             )  # fmt: skip
 
     ours = judged(candidate)

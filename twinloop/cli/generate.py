@@ -10,10 +10,23 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from twinloop.cli.arguments import add_backend, add_config, add_patch, config_of, count, engine_of, patch_of
+from twinloop.cli.arguments import (
+    add_backend,
+    add_config,
+    add_patch,
+    add_workers,
+    config_of,
+    count,
+    engine_of,
+    location,
+    patch_of,
+)
 from twinloop.cli.progress import Standing, show_progress
 from twinloop.dashboard.report import write_report
 from twinloop.dataset import describe
+from twinloop.dataset.remote.fetch import mirror
+from twinloop.dataset.shard import EPISODES
+from twinloop.fleet.executor import executor_of
 from twinloop.pipeline.generate import Generated, Progress, generate
 from twinloop.pipeline.patched import patched
 
@@ -23,6 +36,8 @@ examples:
   twinloop generate cell.yaml --episodes 500
   twinloop generate cell.yaml --episodes 500 --seed 7 --out datasets/cell-7 --workers 4
   twinloop generate cell.yaml --keep-rejected --json
+  twinloop generate cell.yaml --executor ray --address auto         # on the cluster this machine belongs to
+  twinloop generate cell.yaml --executor ray --address auto --out s3://bucket/run
   twinloop generate cell.yaml --patch patch.yaml --out datasets/fitted   # over ranges fitted to logs
   twinloop generate cell.yaml --backend warp                             # on a GPU
 """
@@ -34,8 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--episodes", type=count(), metavar="N", help="how many (default: parallel_envs × episodes_per_env)"
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="dataset folder (default: datasets/NAME)")
-    parser.add_argument("--workers", type=count(1, 1024), metavar="N", help="processes (default: one a core)")
+    parser.add_argument(
+        "--out", type=location, metavar="DIR", help="dataset folder, or s3://bucket/run (default: datasets/NAME)"
+    )
+    add_workers(parser)
     add_backend(parser)
     parser.add_argument(
         "--keep-rejected",
@@ -57,11 +74,14 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             episodes=args.episodes,
             workers=args.workers,
             keep_rejected=args.keep_rejected,
+            executor=executor_of(args.executor, args.address),
             engine=engine_of(args),
             on_progress=lambda progress: show(_standing(progress)),
         )
-    facts = describe(out)
-    report = write_report(out)
+    # In a store there is no report, and of what is there it takes only this much to count rejected episodes.
+    here = out if isinstance(out, Path) else mirror(out, only=[EPISODES])
+    facts = describe(here)
+    report = write_report(out) if isinstance(out, Path) else None
     _summarise(console, generated, facts, report)
     progress = generated.progress
     return {
@@ -73,7 +93,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "trajectories_per_second": round(progress.trajectories_per_second, 2),
         "digest": generated.digest,
         "path": str(out),
-        "report": str(report),
+        "report": str(report) if report else None,
         "workers": generated.workers,
     }
 
@@ -83,7 +103,7 @@ def _standing(progress: Progress) -> Standing:
     return Standing(progress.attempted, progress.planned, f"{told}, {progress.trajectories_per_second:.1f}/s")
 
 
-def _summarise(console: Console, generated: Generated, facts: dict[str, Any], report: Path) -> None:
+def _summarise(console: Console, generated: Generated, facts: dict[str, Any], report: Path | None) -> None:
     progress, path = generated.progress, generated.path
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_row("episodes", f"{progress.attempted:,}, {progress.accepted:,} accepted")
@@ -100,7 +120,8 @@ def _summarise(console: Console, generated: Generated, facts: dict[str, Any], re
         table.add_row("speed", "nothing to do: the dataset was complete")
     table.add_row("digest", generated.digest)
     table.add_row("dataset", str(path))
-    table.add_row("report", str(report))
+    if report is not None:
+        table.add_row("report", str(report))
     console.print()
     console.print(table)
     folder = shlex.quote(str(path))

@@ -8,12 +8,16 @@ from rich.console import Console
 
 from twinloop.cli.arguments import add_dataset
 from twinloop.dataset import describe
+from twinloop.dataset.shard import EPISODES
 
 EXAMPLES = """\
 examples:
   twinloop info datasets/pick_and_place
   twinloop info datasets/pick_and_place --json
+  twinloop info s3://bucket/run
 """
+
+READS = (EPISODES,)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
+from twinloop.cli.arguments import location
 from twinloop.dataset import merge
 
 EXAMPLES = """\
@@ -15,7 +16,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("datasets", nargs="+", type=Path, metavar="DATASET", help="two or more dataset folders")
+    parser.add_argument("datasets", nargs="+", type=location, metavar="DATASET", help="two or more dataset folders")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the new dataset")
 
 

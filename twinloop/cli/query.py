@@ -8,6 +8,7 @@ from rich.table import Table
 
 from twinloop.cli.arguments import add_dataset, count
 from twinloop.dataset import query
+from twinloop.dataset.shard import EPISODES, FRAMES
 
 EXAMPLES = """\
 examples:
@@ -15,7 +16,10 @@ examples:
   twinloop query datasets/cell "select round(\\"draw/friction_coefficient\\", 1) as friction,
                                 avg(success::int) as success from attempts group by 1 order by 1"
   twinloop query datasets/cell "select phase, avg(contact[1]) from frames group by 1 order by 1" --json
+  twinloop query s3://bucket/run "select count(*) from frames"
 """
+
+READS = (EPISODES, FRAMES)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

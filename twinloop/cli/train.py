@@ -1,11 +1,11 @@
 """Train a policy on one or several datasets. Run again after a kill, it continues where it was."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from twinloop.cli.arguments import location
 from twinloop.cli.lessons import add_optimisation, need_torch, show_training, told, use_threads
 
 KINDS = ("mlp", "act", "flow")
@@ -20,7 +20,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("datasets", nargs="+", type=Path, metavar="DATASET", help="dataset folders of one schema")
+    parser.add_argument("datasets", nargs="+", type=location, metavar="DATASET", help="dataset folders of one schema")
     parser.add_argument("--policy", choices=KINDS, default="mlp", help="kind of policy (mlp)")
     parser.add_argument(
         "--mix", metavar="NAME=W,...", help="weights of datasets, or of sim and real (default: by size)"

@@ -12,7 +12,10 @@ EXAMPLES = """\
 examples:
   twinloop verify datasets/pick_and_place
   twinloop verify datasets/pick_and_place --json    # exit code 1 when something is wrong
+  twinloop verify s3://bucket/run                   # every object there, fetched and hashed
 """
+
+READS = ()
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

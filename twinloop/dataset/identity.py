@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from twinloop.errors import DatasetError
 from twinloop.observe.recording import Feature
 
 from .header import Header
@@ -67,6 +68,18 @@ def differences(one: Header, other: Header, keys: Iterable[str] = IDENTITY) -> l
         elif mine != theirs:
             found.append(Difference(key, str(mine), str(theirs)))
     return found
+
+
+def refuse_other(where: str, stored: Header, header: Header) -> None:
+    """DatasetError unless what is stored there can be continued as this dataset."""
+    different = differences(stored, header)
+    if different:
+        advice = "choose another --out, or remove what is there to make it anew"
+        lines = [f"  {each.what}: {each.mine} there, {each.theirs} given" for each in different]
+        raise DatasetError("\n".join([f"{where}: holds a different dataset; {advice}", *lines]))
+    if header.episodes < stored.episodes:
+        counts = f"{stored.episodes} episodes are planned there, {header.episodes} were given"
+        raise DatasetError(f"{where}: {counts}; a dataset can grow but not shrink, choose another --out")
 
 
 def _feature_differences(mine: tuple[Feature, ...], theirs: tuple[Feature, ...]) -> list[Difference]:

@@ -87,11 +87,17 @@ def read_manifest(path: Path, *, damaged: bool = False) -> Manifest:
             if not damaged:
                 raise CorruptError(f"{path}:{number}: {what}") from None
             wrong.append(f"line {number} {what}")
-    entries.sort(key=lambda entry: entry.first)
-    for before, after in pairwise(entries):
+    ordered = ordered_entries(entries, where=str(path))
+    return Manifest(ordered, torn=complete_bytes < len(data), damaged=tuple(wrong))
+
+
+def ordered_entries(entries: Iterable[ShardEntry], *, where: str) -> tuple[ShardEntry, ...]:
+    """In order of `first`; CorruptError where two hold the same attempt."""
+    ordered = sorted(entries, key=lambda entry: entry.first)
+    for before, after in pairwise(ordered):
         if after.first < before.stop:
-            raise CorruptError(f"{path}: shards {before.name} and {after.name} overlap")
-    return Manifest(tuple(entries), torn=complete_bytes < len(data), damaged=tuple(wrong))
+            raise CorruptError(f"{where}: shards {before.name} and {after.name} overlap")
+    return tuple(ordered)
 
 
 def append_entry(path: Path, entry: ShardEntry) -> None:

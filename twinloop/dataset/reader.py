@@ -18,6 +18,7 @@ from .layout import CONFIG, HEADER, MANIFEST, SHARDS
 from .manifest import ShardEntry, read_manifest
 from .parquet import read_schema, read_table, to_numpy
 from .pictures import video_file
+from .remote.address import Remote, place
 from .shard import EPISODES, FRAMES, STATS_PREFIX
 from .transitions import TransitionBatch, transitions
 from .video import read_frames
@@ -32,8 +33,13 @@ class Dataset:
     entries: tuple[ShardEntry, ...]
 
     @classmethod
-    def open(cls, path: Path | str) -> "Dataset":
-        path = Path(path)
+    def open(cls, path: Path | Remote | str) -> "Dataset":
+        """The dataset in a folder; of one in an object store, a copy on this machine."""
+        path = place(path)
+        if isinstance(path, Remote):
+            from .remote.fetch import mirror
+
+            path = mirror(path)
         if not (path / HEADER).is_file():
             what = "is not a dataset: it has no dataset.json" if path.is_dir() else "is not a folder"
             raise DatasetError(f"{path}: {what}")

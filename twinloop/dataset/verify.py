@@ -19,6 +19,7 @@ from .manifest import Manifest, ShardEntry, read_manifest, shard_name
 from .parquet import read_table, to_numpy
 from .pictures import video_file
 from .reader import Dataset
+from .remote.address import Remote, place
 from .shard import EPISODES, FRAMES
 from .video import count_frames
 
@@ -38,7 +39,7 @@ class Problem:
 class VerifyReport:
     """digest: of what the manifest lists. exported: is there an export of exactly that?"""
 
-    path: Path
+    path: Path | Remote
     digest: str
     shards: int
     frames: int
@@ -60,15 +61,19 @@ class VerifyReport:
         return self
 
 
-def verify(path: Path | str) -> VerifyReport:
+def verify(path: Path | Remote | str) -> VerifyReport:
     """Recompute every digest of the dataset at `path`. Unfinished work in scratch/ is nobody's concern."""
-    path = Path(path)
+    path = place(path)
+    if isinstance(path, Remote):
+        from .remote.verify import verify_remote
+
+        return verify_remote(path)
     if not (path / HEADER).is_file():
         Dataset.open(path)  # which says what it is instead
     with storage_errors(path):
         manifest = read_manifest(path / MANIFEST, damaged=True)
         dataset = Dataset(path, Header.read(path / HEADER), manifest.entries)
-        problems = [*_manifest(dataset, manifest), *_shards(dataset), *_strays(dataset)]
+        problems = [*_manifest(dataset, manifest), *shard_problems(dataset), *_strays(dataset)]
         exported, wrong = _export(dataset)
     return VerifyReport(
         path=path,
@@ -97,7 +102,7 @@ def _manifest(dataset: Dataset, manifest: Manifest) -> Iterator[Problem]:
             yield Problem(MANIFEST, f"shard {entry.name} is not one of the {len(plan)} planned")
 
 
-def _shards(dataset: Dataset) -> Iterator[Problem]:
+def shard_problems(dataset: Dataset) -> Iterator[Problem]:
     for entry in dataset.entries:
         wrong = [
             Problem(f"{SHARDS}/{entry.name}/{name}", what)

@@ -9,11 +9,11 @@ from itertools import islice
 from pathlib import Path
 
 from twinloop.durable import digest_file, replace_file, storage_errors, sync_folder
-from twinloop.errors import CorruptError, DatasetError
+from twinloop.errors import CorruptError, DatasetError, StorageError
 
 from ._install import install_export, installed_export, is_intact, read_export_record
 from .header import Header
-from .identity import dataset_digest, differences
+from .identity import dataset_digest, refuse_other
 from .layout import CONFIG, EXPORT, HEADER, LOCK, MANIFEST, SCRATCH, SHARDS
 from .lock import WriterLock
 from .manifest import ShardEntry, append_entry, read_manifest, rewrite_manifest
@@ -102,6 +102,9 @@ class DatasetWriter:
             return
         if (draft.first, draft.stop) not in set(self.plan()):
             raise DatasetError(f"{self.path}: attempts {draft.first}-{draft.stop} are no shard of this dataset")
+        if not draft.folder.is_dir():
+            advice = "workers on other machines need an --out that all of them share, or one like s3://bucket/run"
+            raise StorageError(f"{draft.folder}: was written by a worker, and is not on this machine; {advice}")
         with storage_errors(self.path):
             if set(os.listdir(draft.folder)) != set(draft.files):
                 raise DatasetError(f"{draft.folder}: holds other files than {', '.join(sorted(draft.files))}")
@@ -128,7 +131,7 @@ class DatasetWriter:
         """Write what the folder has in common: at creation, and when the run is to have more episodes."""
         scratch = self.path / SCRATCH
         shutil.rmtree(scratch, ignore_errors=True)
-        scratch.mkdir()
+        scratch.mkdir(exist_ok=True)  # a worker that outlives its driver by a moment may write into it meanwhile
         (self.path / SHARDS).mkdir(exist_ok=True)
         stored = _stored(self.path)
         if stored is not None and _has_config(self.path, stored):
@@ -216,11 +219,4 @@ def _refuse(path: Path, header: Header, *, repair: bool) -> None:
             return
         advice = "restore it from a copy, or choose another --out"
         raise CorruptError(f"{error}; nothing here proves that it is the dataset that was given: {advice}") from None
-    different = differences(stored, header)
-    if different:
-        advice = "choose another --out, or remove that folder to make it anew"
-        lines = [f"  {each.what}: {each.mine} there, {each.theirs} given" for each in different]
-        raise DatasetError("\n".join([f"{path}: holds a different dataset; {advice}", *lines]))
-    if header.episodes < stored.episodes:
-        counts = f"{stored.episodes} episodes are planned there, {header.episodes} were given"
-        raise DatasetError(f"{path}: {counts}; a dataset can grow but not shrink, choose another --out")
+    refuse_other(str(path), stored, header)

@@ -1,1 +1,1 @@
-"""Where work runs: on this machine."""
+"""Where work runs: on this machine, or on Ray."""

@@ -1,8 +1,7 @@
 """Work on this machine: one process a worker, each with its own interpreter and physics.
 
-A worker is a generator function `work(job, items)` that pulls items and yields (item, result). Workers pull
-when they have room, so a fast one does more. One that dies is replaced and its unfinished items are done
-again; when the driver dies, its workers notice and end.
+Workers pull items when they have room, so a fast one does more. One that dies is replaced and its unfinished items
+are done again; when the driver dies, its workers notice and end.
 
 Workers are started as programs (`twinloop.fleet.worker`), not by multiprocessing's ways of starting one, all of
 which run the caller's script a second time or copy its threads and locks.
@@ -12,16 +11,15 @@ import os
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from twinloop import errors
-from twinloop.errors import TwinloopError, WorkerError
-
-Work = Callable[[Any, Iterator[Any]], Iterator[tuple[Any, Any]]]
+from twinloop.errors import WorkerError
+from twinloop.fleet.executor import Work
+from twinloop.fleet.reports import error_of
 
 MOST_DEATHS = 3  # of workers in a row without a result between them
 
@@ -108,8 +106,7 @@ class _Fleet:
                     self.deaths = 0
                     yield item, result
                 elif kind == "failed":
-                    name, message = content
-                    raise _rebuilt(name, message)
+                    raise error_of(*content)
                 elif kind == "ended":
                     del self.workers[connection]
                     worker.end()
@@ -142,11 +139,3 @@ class _Fleet:
         for worker in self.workers.values():
             worker.process.terminate()
             worker.end()
-
-
-def _rebuilt(name: str, message: str) -> TwinloopError:
-    """The error a worker reported, with its exit code."""
-    kind = getattr(errors, name, WorkerError)
-    error = kind.__new__(kind)
-    Exception.__init__(error, message)
-    return error

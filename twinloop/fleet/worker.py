@@ -4,12 +4,11 @@ import os
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Iterator
 from importlib import import_module
 from multiprocessing.connection import Connection
 
-from twinloop.errors import TwinloopError
+from twinloop.fleet.reports import reports
 
 
 def main(module: str, talk: int, alive: int) -> None:
@@ -30,14 +29,8 @@ def main(module: str, talk: int, alive: int) -> None:
                 return
             yield item
 
-    try:
-        for item, result in getattr(functions, name)(job, items()):
-            connection.send(("done", item, result))
-        connection.send(("ended",))
-    except TwinloopError as error:
-        connection.send(("failed", type(error).__name__, str(error)))
-    except Exception:
-        connection.send(("failed", "WorkerError", f"a worker failed:\n{traceback.format_exc()}"))
+    for report in reports(getattr(functions, name), job, items()):
+        connection.send(report)
 
 
 def _end_with_driver(alive: int) -> None:

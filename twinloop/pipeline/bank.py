@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Callable
 from dataclasses import asdict
 from io import BytesIO
@@ -16,7 +15,7 @@ from twinloop.diagnose.hypothesis import NOTHING
 from twinloop.diagnose.traits import TRAITS
 from twinloop.durable import read_bounded, replace_file, storage_errors
 from twinloop.errors import CorruptError
-from twinloop.fleet.local import run_local
+from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.learn.chunks import ActingConfig
 from twinloop.pipeline.candidate import Candidate
 from twinloop.pipeline.config import RunConfig
@@ -36,6 +35,7 @@ def make_bank(
     seed: int,
     workers: int | None = None,
     acting: ActingConfig = ActingConfig(),  # noqa: B008
+    executor: Executor = LOCAL,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Bank:
     """worlds: of each gap. episodes: of each world. folder: where parts are kept, by what they depend on."""
@@ -49,8 +49,8 @@ def make_bank(
     on_progress(done, len(all_of_them))
     missing = [chunk for chunk in chunks if chunk[0] not in found]
     job = Imagining(config.to_yaml(), str(Path.cwd()), candidate.load, acting, episodes, seed)
-    workers = max(1, min(workers or os.cpu_count() or 1, len(missing)))
-    for chunk, part in run_local(imagine, job, missing, workers=workers) if missing else ():
+    workers = max(1, min(workers or executor.capacity(), len(missing))) if missing else 1
+    for chunk, part in executor.run(imagine, job, missing, workers=workers) if missing else ():
         _keep(home, chunk, part)
         found[chunk[0]] = part
         done += len(part)

@@ -18,6 +18,7 @@ from twinloop.diagnose.traits import TRAITS, Arm, Shown, measured
 from twinloop.diagnose.weigh import Weighed, weigh
 from twinloop.diagnose.where import looks
 from twinloop.errors import UsageError
+from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate.real import RealEpisodes, joined, load_runlog
 from twinloop.learn.chunks import ActingConfig
 from twinloop.pipeline.bank import make_bank
@@ -55,6 +56,7 @@ def diagnose(
     settings: DiagnoseConfig = DiagnoseConfig(),  # noqa: B008
     workers: int | None = None,
     acting: ActingConfig = ActingConfig(),  # noqa: B008
+    executor: Executor = LOCAL,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> GapReport:
     twin = twin_of(config)
@@ -63,7 +65,7 @@ def diagnose(
     real, shown = read_episodes([log.path for log in logs], joined(logs), candidate, Arm(twin), twin.robot.name)
     bank = make_bank(
         candidate, config, folder=cache, worlds=settings.worlds, episodes=settings.episodes, seed=settings.seed,
-        workers=workers, acting=acting, on_progress=on_progress,
+        workers=workers, acting=acting, executor=executor, on_progress=on_progress,
     )  # fmt: skip
     traits = measured(shown)
     summary = summarised(traits)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from twinloop.errors import UsageError
-from twinloop.fleet.local import run_local
+from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate import Evaluation, Subject
 from twinloop.gate.outcomes import joined
 from twinloop.learn.chunks import ActingConfig
@@ -57,6 +57,7 @@ def evaluate(
     episodes: int,
     workers: int | None = None,
     acting: ActingConfig = ActingConfig(),  # noqa: B008
+    executor: Executor = LOCAL,
     engine: EngineConfig = EngineConfig(),  # noqa: B008
     on_progress: Callable[[TrialProgress], None] = lambda _: None,
 ) -> Evaluation:
@@ -71,7 +72,7 @@ def evaluate(
     refuse_misfit(candidate, config, twin, config_name=config_name)
     refuse_unsupported(engine, twin, config.randomization)
     ranges = [(first, min(first + PART, episodes)) for first in range(0, episodes, PART)]
-    workers = max(1, min(workers or default_workers(engine), len(ranges)))
+    workers = max(1, min(workers or default_workers(engine, executor), len(ranges)))
     trial = Trial(
         config_yaml=config.to_yaml(),
         folder=str(Path.cwd()),
@@ -81,7 +82,7 @@ def evaluate(
         engine=engine,
     )
     began, parts, succeeded = time.perf_counter(), [], 0
-    for _, part in run_local(try_out, trial, ranges, workers=workers):
+    for _, part in executor.run(try_out, trial, ranges, workers=workers):
         parts.append(part)
         succeeded += int(part.success.sum())
         attempted = sum(map(len, parts))

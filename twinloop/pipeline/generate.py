@@ -1,7 +1,6 @@
 """Generate: from a config to a curated dataset. The main job."""
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,13 +9,15 @@ from pathlib import Path
 
 from twinloop.dataset import Dataset, DatasetWriter, Header
 from twinloop.dataset.layout import HEADER
+from twinloop.dataset.remote.address import Remote
+from twinloop.dataset.remote.writer import RemoteWriter
 from twinloop.durable import storage_errors
 from twinloop.errors import FullDiskError, UsageError
-from twinloop.fleet.local import run_local
+from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.observe.features import features_of
 from twinloop.observe.pictures import picture_features
 from twinloop.pipeline.config import MOST_EPISODES, RunConfig
-from twinloop.pipeline.produce import Job, produce, twin_of
+from twinloop.pipeline.produce import Job, Store, produce, twin_of
 from twinloop.pipeline.versions import versions
 from twinloop.simulate.engine import EngineConfig, refuse_unsupported
 
@@ -55,7 +56,7 @@ class Progress:
 class Generated:
     """A finished run."""
 
-    path: Path
+    path: Path | Remote
     digest: str
     progress: Progress
     workers: int
@@ -63,29 +64,30 @@ class Generated:
 
 def generate(
     config: RunConfig,
-    out: Path,
+    out: Path | Remote,
     *,
     episodes: int | None = None,
     workers: int | None = None,
     keep_rejected: bool = False,
+    executor: Executor = LOCAL,
     engine: EngineConfig = EngineConfig(),  # noqa: B008
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Generated:
     """Simulate, curate and write `episodes` (default: the config's total) into `out`, or continue there.
 
+    out: a folder, or an address in an object store; there workers publish what they make themselves.
+
     Killed at any moment and called again, it goes on from the last committed shard, and the finished dataset
-    is the one an undisturbed run would have made, whatever the number of workers. Another engine than that which
-    began is refused: it would not make the same data.
+    is the one an undisturbed run would have made, whatever the number of workers and wherever they run. Another
+    engine than that which began is refused: it would not make the same data.
     """
     total = config.rollout.episodes if episodes is None else episodes
     if not 1 <= total <= MOST_EPISODES:
         raise UsageError(f"episodes: {total} was given; a number from 1 to {MOST_EPISODES:,} was expected")
-    workers = workers or default_workers(engine)
     header = header_of(config, out.name, total, keep_rejected, engine=engine)
-    # What is there is read before it is continued: that takes a hundredth of the time that making it took.
-    with _room_told(out, header), DatasetWriter.open(out, header, config.to_yaml(), verify=True) as writer:
+    with _writer(out, header, config.to_yaml()) as writer:
         missing = writer.missing()
-        workers = max(1, min(workers, len(missing)))
+        workers = max(1, min(workers or default_workers(engine, executor), len(missing))) if missing else 1
         clock = _Clock(writer, total)
         on_progress(clock.progress())
         job = Job(
@@ -95,18 +97,32 @@ def generate(
             scratch=str(writer.scratch("")),
             width=width_of(config, workers, engine=engine, episodes=sum(stop - first for first, stop in missing)),
             engine=engine,
+            versions=tuple(sorted(writer.header.versions.items())),
+            store=Store(writer.path.url, writer.identity) if isinstance(writer, RemoteWriter) else None,
         )
-        for _, draft in run_local(produce, job, missing, workers=workers):
+        for _, draft in executor.run(produce, job, missing, workers=workers):
             writer.commit(draft)
             on_progress(clock.tick(draft.stop - draft.first, draft.accepted, draft.frames))
-        clock.write_log(out, workers)
+        if isinstance(out, Path):
+            clock.write_log(out, workers)
         digest = writer.finish()
         return Generated(out, digest, clock.progress(), workers)
 
 
-def default_workers(engine: EngineConfig) -> int:
+@contextmanager
+def _writer(out: Path | Remote, header: Header, config_text: str) -> Iterator[DatasetWriter | RemoteWriter]:
+    if isinstance(out, Remote):
+        with RemoteWriter.open(out, header, config_text) as writer:
+            yield writer
+        return
+    # What is there is read before it is continued: that takes a hundredth of the time that making it took.
+    with _room_told(out, header), DatasetWriter.open(out, header, config_text, verify=True) as writer:
+        yield writer
+
+
+def default_workers(engine: EngineConfig, executor: Executor) -> int:
     """A process a core; but one a device, which steps all its simulations at once anyway."""
-    return 1 if engine.backend == "warp" else os.cpu_count() or 1
+    return 1 if engine.backend == "warp" else executor.capacity()
 
 
 def width_of(
@@ -178,7 +194,7 @@ def header_of(
 class _Clock:
     """Counts and times a session. Its log is for the report; nothing in it enters the dataset's digest."""
 
-    def __init__(self, writer: DatasetWriter, planned: int):
+    def __init__(self, writer: DatasetWriter | RemoteWriter, planned: int):
         entries = writer.entries
         self._base = Progress(
             planned=planned,

@@ -4,6 +4,8 @@ A pure function of (config, run seed, range): nothing else decides what is in a 
 twice, or again after a crash.
 """
 
+import platform
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +15,9 @@ import numpy as np
 from twinloop.curate.failure import failures_of
 from twinloop.curate.judge import judge
 from twinloop.dataset import ShardDraft, write_shard
+from twinloop.dataset.remote.address import Remote
+from twinloop.dataset.remote.publish import publish
+from twinloop.errors import WorkerError
 from twinloop.observe.clearance import refuse_blocked
 from twinloop.observe.features import observe
 from twinloop.observe.pictures import calibration_columns, picture_features, pictures_of
@@ -34,6 +39,14 @@ EpisodeRange = tuple[int, int]
 
 
 @dataclass(frozen=True)
+class Store:
+    """Where in an object store shards are published: the dataset's address, and its identity there."""
+
+    url: str
+    identity: str
+
+
+@dataclass(frozen=True)
 class Job:
     """What a worker must know of a run, as plain values that travel to other processes."""
 
@@ -43,6 +56,11 @@ class Job:
     scratch: str
     width: int
     engine: EngineConfig = EngineConfig()  # noqa: RUF009
+    versions: tuple[tuple[str, str], ...] = ()
+    """Those of the dataset: a worker with others would make other data under the same name."""
+
+    store: Store | None = None
+    """None: shards stay in `scratch`, for the driver to commit."""
 
 
 def twin_of(config: RunConfig) -> Twin:
@@ -84,6 +102,7 @@ def produce(job: Job, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeR
     expert = Expert(twin, config.expert, width=job.width, seed=seed)
     # Made before the first episode: a machine that cannot draw says so at once.
     renderer = Renderer(twin, config.cameras) if config.cameras else None
+    _refuse_other_versions(job, config, twin)
     cell = Cell(twin, width=job.width, engine=make_engine(job.engine, twin.model, width=job.width))
     blocks = (sampler.draw(first, stop) for first, stop in ranges)
     # Filming takes a hundred times as long as simulating: a worker that took its next range early, to keep its slots
@@ -93,6 +112,19 @@ def produce(job: Job, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeR
             attempts = episodes.draws.attempts
             first, stop = int(attempts[0]), int(attempts[-1]) + 1
             yield (first, stop), _write(episodes, config, twin, job, renderer)
+
+
+def _refuse_other_versions(job: Job, config: RunConfig, twin: Twin) -> None:
+    features = picture_features(config.cameras, twin)
+    here = versions(features, films=bool(config.cameras), engine=job.engine)
+    other = [
+        f"{name} {here.get(name, 'none')} instead of {wanted}"
+        for name, wanted in job.versions
+        if here.get(name) != wanted
+    ]
+    if other:
+        advice = "install the same everywhere, or what they make would not be one dataset"
+        raise WorkerError(f"the worker on {platform.node()} has {', '.join(other)}; {advice}")
 
 
 def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer: Renderer | None) -> ShardDraft:
@@ -126,8 +158,12 @@ def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer
         **{f"check/{name}": np.asarray(values, float) for name, values in verdicts.measures.items()},
     }
     first, stop = int(attempts[0]), int(attempts[-1]) + 1
-    folder = Path(job.scratch) / f"{first:09d}-{stop:09d}"
-    return write_shard(folder, first, stop, recording, columns, fps=twin.control_hz, keep=stored)
+    # A name nobody else has: a worker that was given up for lost may still be writing the same range.
+    folder = Path(job.scratch) / f"{first:09d}-{stop:09d}.{secrets.token_hex(4)}"
+    draft = write_shard(folder, first, stop, recording, columns, fps=twin.control_hz, keep=stored)
+    if job.store is not None:
+        publish(Remote(job.store.url), job.store.identity, draft)
+    return draft
 
 
 def _last_phases(episodes: Episodes, twin: Twin) -> list[str]:

@@ -1,0 +1,38 @@
+"""Work for workers of any kind: plain, deadly, failing and mistaken."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+from twinloop.errors import StorageError
+
+
+def double(_job: None, items: Iterator[int]) -> Iterator[tuple[int, int]]:
+    for item in items:
+        yield item, 2 * item
+
+
+def die_once(flag: str, items: Iterator[int]) -> Iterator[tuple[int, int]]:
+    for item in items:
+        if item == 5 and not Path(flag).exists():
+            Path(flag).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield item, 2 * item
+
+
+def die_always(_job: None, items: Iterator[int]) -> Iterator[tuple[int, int]]:
+    for item in items:
+        os.kill(os.getpid(), signal.SIGKILL)
+        yield item, item
+
+
+def run_out_of_disk(_job: None, items: Iterator[int]) -> Iterator[tuple[int, int]]:
+    for item in items:
+        raise StorageError(f"no room for {item}")
+        yield item, item
+
+
+def stumble(_job: None, items: Iterator[int]) -> Iterator[tuple[int, int]]:
+    for item in items:
+        yield item, item // 0

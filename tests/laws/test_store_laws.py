@@ -1,0 +1,68 @@
+"""Laws of generating into an object store: the digest is that of a folder, however often it was killed.
+
+Against a real S3-compatible server that the tests start. TWINLOOP_FAULTS=full asks for more kills.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.object_store import Store
+from twinloop.dataset import Dataset, verify
+from twinloop.dataset.remote.address import Remote
+from twinloop.dataset.remote.objects import Objects
+from twinloop.pipeline.config import RunConfig
+from twinloop.pipeline.embedded import embedded_config
+from twinloop.pipeline.generate import generate
+
+FULL = bool(os.environ.get("TWINLOOP_FAULTS"))
+EPISODES = 28
+
+
+@pytest.fixture(scope="module")
+def config() -> RunConfig:
+    config = embedded_config()
+    return replace(config, dataset=replace(config.dataset, shard_episodes=4))
+
+
+@pytest.fixture(scope="module")
+def digest(config: RunConfig, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return generate(config, tmp_path_factory.mktemp("folder") / "data", episodes=EPISODES, workers=1).digest
+
+
+@pytest.fixture
+def file(config: RunConfig, tmp_path: Path) -> Path:
+    path = tmp_path / "cell.yaml"
+    path.write_text(config.to_yaml())
+    return path
+
+
+def test_killed_and_run_again(object_store: Store, file: Path, digest: str):
+    """At random moments, also while it resumes, until it is done."""
+    seed = int(os.environ.get("TWINLOOP_SEED", "0")) or time.time_ns() % 1_000_000
+    print(f"TWINLOOP_SEED={seed}")
+    rng, address = random.Random(seed), object_store.address("cell")
+    command = [sys.executable, "-m", "twinloop", "generate", str(file), "--episodes", str(EPISODES)]
+    command += ["--workers", "2", "--out", address]
+    objects = Objects(Remote(address))
+    for _ in range(40 if FULL else 2):
+        wanted = len(objects.sizes("manifest")) + 1  # so that every session gets somewhere
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and len(objects.sizes("manifest")) < wanted:
+            time.sleep(0.02)
+        time.sleep(rng.uniform(0, 0.3))
+        process.kill()
+        process.wait()
+    done = subprocess.run([*command, "--json"], check=True, capture_output=True, text=True, timeout=300)
+    assert json.loads(done.stdout.splitlines()[-1])["digest"] == digest
+    verify(Remote(address)).require()
+    attempts = Counter(Dataset.open(address).attempts()["attempt"].to_pylist())
+    assert attempts == Counter(range(EPISODES))

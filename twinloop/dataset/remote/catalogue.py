@@ -1,0 +1,53 @@
+"""Catalogue: what a dataset in a store is: its header and its committed shards, at the moment of asking."""
+
+from twinloop.dataset.header import Header
+from twinloop.dataset.layout import HEADER
+from twinloop.dataset.manifest import ShardEntry, ordered_entries
+from twinloop.dataset.seal import unsealed
+from twinloop.errors import CorruptError, DatasetError
+
+from .layout import MANIFESTS, entry_key, identity, snapshot_key
+from .objects import Objects
+
+AT_ONCE = 256  # entries asked for side by side
+
+
+def read_header(objects: Objects) -> Header | None:
+    data = objects.read(HEADER)
+    if data is None:
+        return None
+    where = f"{objects.remote}/{HEADER}"
+    try:
+        values = unsealed(data)
+    except ValueError as error:
+        raise CorruptError(f"{where}: {error}; a dataset header was expected") from None
+    return Header.from_json(values, where=where)
+
+
+def require_header(objects: Objects) -> Header:
+    header = read_header(objects)
+    if header is None:
+        raise DatasetError(f"{objects.remote}: is not a dataset: it has no {HEADER}")
+    return header
+
+
+def read_entries(objects: Objects, header: Header) -> tuple[ShardEntry, ...]:
+    """Those that are listed now; the snapshot only saves asking for each."""
+    whose = identity(header)
+    listed = sorted(objects.sizes(f"{MANIFESTS}/{whose}"))
+    known = {}
+    for line in (objects.read(snapshot_key(whose)) or b"").splitlines():
+        entry = _entry(line, f"{objects.remote}/{snapshot_key(whose)}")
+        known[entry_key(whose, entry.name)] = entry
+    rest = [key for key in listed if key not in known]
+    for first in range(0, len(rest), AT_ONCE):
+        for key, data in objects.read_many(rest[first : first + AT_ONCE]).items():
+            known[key] = _entry(data, f"{objects.remote}/{key}")
+    return ordered_entries((known[key] for key in listed), where=str(objects.remote))
+
+
+def _entry(line: bytes, where: str) -> ShardEntry:
+    try:
+        return ShardEntry.from_line(line.rstrip(b"\n"))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CorruptError(f"{where}: is not a shard entry ({error}): {line[:80]!r}") from None

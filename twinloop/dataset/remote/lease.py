@@ -1,0 +1,143 @@
+"""One writer at a time, where no kernel watches: a numbered object that its holder writes again and again.
+
+Who wants to write creates the next number, which one process only can. The last number is held while it is fresh, by
+the store's own clock; a holder of this machine that has died is found at once. Nothing that is committed depends on it:
+two writers would do the same work twice and commit it once.
+"""
+
+import json
+import os
+import secrets
+import socket
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from twinloop.errors import LockedError, StorageError
+
+from .layout import LEASES
+from .objects import Objects
+
+LEASE_S = 60.0
+BEATS = 4  # in the time of a lease
+
+
+@dataclass(frozen=True)
+class Holder:
+    """started: of the process, in the kernel's ticks; a number that was given to another process has another."""
+
+    host: str
+    boot: str
+    pid: int
+    started: str
+    since: str
+    released: bool = False
+
+    @classmethod
+    def here(cls) -> "Holder":
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        return cls(socket.gethostname(), _boot(), os.getpid(), _started(os.getpid()), now)
+
+    def to_json(self, *, released: bool) -> bytes:
+        return json.dumps({**vars(self), "released": released}).encode()
+
+    @property
+    def known_dead(self) -> bool:
+        """Of this machine, since it was started last, and no longer there."""
+        return self.boot == _boot() and _started(self.pid) != self.started
+
+    def __str__(self) -> str:
+        return f"pid {self.pid} on {self.host} since {self.since}"
+
+
+class Lease:
+    def __init__(self, objects: Objects, *, lease_s: float = LEASE_S):
+        self._objects, self._lease_s = objects, lease_s
+        self._mine, self._key = Holder.here(), ""
+        self._over = threading.Event()
+        self.lost_to: str | None = None
+
+    def acquire(self) -> None:
+        number, holder = self._last()
+        if holder is not None and not holder.released and not holder.known_dead:
+            left_s = self._left_s(_key(number))
+            if left_s > 0:
+                self._refuse(str(holder), left_s)
+        key = _key(number + 1)
+        if not self._objects.create(key, self._mine.to_json(released=False)):
+            self._refuse(str(self._last()[1] or "another process"), self._lease_s)
+        self._key = key
+        self._objects.delete([old for old in self._numbered() if old < key])
+        threading.Thread(target=self._beat, daemon=True).start()
+
+    def release(self) -> None:
+        if self._key and not self._over.is_set():
+            self._over.set()
+            if self.lost_to is None:
+                with suppress(StorageError):  # then it runs out by itself
+                    self._objects.write(self._key, self._mine.to_json(released=True))
+
+    def require(self) -> None:
+        """LockedError where another writer has taken over from this one, which must have stood still for long."""
+        if self.lost_to is not None:
+            said = (
+                f"is being written by {self.lost_to}, after this process was silent for more than {self._lease_s:g} s"
+            )
+            raise LockedError(f"{self._objects.remote}: {said}; wait for it to end")
+
+    def _refuse(self, holder: str, left_s: float) -> None:
+        advice = f"wait for it to end; if it has died, it is free in {left_s:.0f} s"
+        raise LockedError(f"{self._objects.remote}: is being written by {holder}; {advice}")
+
+    def _numbered(self) -> list[str]:
+        return sorted(key for key in self._objects.sizes(LEASES) if key.endswith(".json"))
+
+    def _last(self) -> tuple[int, Holder | None]:
+        keys = self._numbered()
+        if not keys:
+            return 0, None
+        number = int(Path(keys[-1]).stem)
+        try:
+            return number, Holder(**json.loads(self._objects.read(keys[-1]) or b""))
+        except (ValueError, TypeError):
+            return number, None
+
+    def _left_s(self, key: str) -> float:
+        """Until this lease runs out: both times are the store's, so nobody's clock need be right."""
+        probe = f"{LEASES}/probe-{secrets.token_hex(8)}"
+        self._objects.write(probe, b"")
+        now, written = self._objects.modified(probe), self._objects.modified(key)
+        self._objects.delete([probe])
+        return 0.0 if now is None or written is None else self._lease_s - (now - written).total_seconds()
+
+    def _beat(self) -> None:
+        while not self._over.wait(self._lease_s / BEATS):
+            try:
+                later = [key for key in self._numbered() if key > self._key]
+                if later:
+                    self.lost_to = str(self._last()[1] or "another process")
+                    return
+                self._objects.write(self._key, self._mine.to_json(released=False))
+            except StorageError:
+                continue  # the work itself will say so, if it lasts
+
+
+def _key(number: int) -> str:
+    return f"{LEASES}/{number:06d}.json"
+
+
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _started(pid: int) -> str:
+    """When the process began; "" where there is none of this number."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return ""

@@ -1,0 +1,180 @@
+"""Objects: what a store has below an address. A few verbs over fsspec, and plain words where one fails.
+
+Credentials and endpoint come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_ENDPOINT_URL and
+whatever else the store's own library reads), never from a config or an address.
+"""
+
+import secrets
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from twinloop.dataset.remote.address import STORES, Remote
+from twinloop.errors import CorruptError, StorageError, UsageError
+
+CONNECT_S, READ_S = 10, 60
+TAKEN, BEING_TAKEN = "PreconditionFailed", "ConditionalRequestConflict"
+"""What S3 says where an object is there already, and where somebody is creating it, who may yet fail."""
+TRIES = 6
+
+
+class Objects:
+    def __init__(self, remote: Remote):
+        self.remote = remote
+        self._fs = _filesystem(remote)
+
+    def _path(self, key: str) -> str:
+        return f"{self.remote.url}/{key}" if key else self.remote.url
+
+    def read(self, key: str) -> bytes | None:
+        """What the object holds, or None where there is none."""
+        with self._explained(key):
+            try:
+                return self._fs.cat_file(self._path(key))
+            except FileNotFoundError:
+                return None
+
+    def read_many(self, keys: Iterable[str]) -> dict[str, bytes]:
+        """Several at once, side by side."""
+        paths = {self._fs._strip_protocol(self._path(key)): key for key in keys}
+        if not paths:
+            return {}
+        with self._explained(next(iter(paths.values()))):
+            found = self._fs.cat(list(paths)) if len(paths) > 1 else {p: self._fs.cat_file(p) for p in paths}
+        return {paths[path]: data for path, data in found.items()}
+
+    def create(self, key: str, data: bytes) -> bool:
+        """Make the object unless there is one: False where somebody was first."""
+        with self._explained(key):
+            for turn in range(TRIES):
+                try:
+                    self._fs.pipe_file(self._path(key), data, mode="create")
+                    return True
+                except OSError as error:
+                    if isinstance(error, FileExistsError) or _code(error) == TAKEN:
+                        return False
+                    if _code(error) != BEING_TAKEN or turn == TRIES - 1:
+                        raise
+                    time.sleep(0.1 * 2**turn)
+        return False
+
+    def write(self, key: str, data: bytes) -> None:
+        with self._explained(key):
+            self._fs.pipe_file(self._path(key), data)
+
+    def upload(self, file: Path, key: str) -> None:
+        with self._explained(key):
+            self._fs.put_file(str(file), self._path(key))
+
+    def download(self, key: str, file: Path) -> None:
+        """The object as a file, there whole or not at all; CorruptError where there is no such object."""
+        part = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+        with self._explained(key):
+            try:
+                self._fs.get_file(self._path(key), str(part))
+                part.replace(file)
+            except FileNotFoundError:
+                raise CorruptError(f"{self._path(key)}: is missing, though the manifest lists it") from None
+            finally:
+                part.unlink(missing_ok=True)
+
+    def sizes(self, below: str) -> Mapping[str, int]:
+        """key -> bytes of every object below this one, as it is now."""
+        self._fs.invalidate_cache()
+        root = self._fs._strip_protocol(self.remote.url) + "/"
+        with self._explained(below):
+            try:
+                found = self._fs.find(self._path(below), detail=True)
+            except FileNotFoundError:
+                return {}
+        # Some stores list a prefix itself, as an empty object.
+        return {path.removeprefix(root): int(facts["size"]) for path, facts in found.items() if path.startswith(root)}
+
+    def modified(self, key: str) -> datetime | None:
+        """When it was last written, by the store's clock."""
+        self._fs.invalidate_cache()
+        with self._explained(key):
+            try:
+                return self._fs.modified(self._path(key))
+            except FileNotFoundError:
+                return None
+
+    def delete(self, keys: Iterable[str]) -> None:
+        paths = [self._path(key) for key in keys]
+        if paths:
+            with self._explained(paths[0]):
+                try:
+                    self._fs.rm(paths)
+                except FileNotFoundError:
+                    return  # somebody else has, and it is gone
+
+    def require(self) -> None:
+        """StorageError unless the bucket is there, may be written, and creates an object once only."""
+        self._fs.invalidate_cache()
+        with self._explained(""):
+            if not self._fs.exists(self.remote.bucket):
+                raise FileNotFoundError
+        probe = f"lock/probe-{secrets.token_hex(8)}"
+        first, second = self.create(probe, b"1"), self.create(probe, b"2")
+        self.delete([probe])
+        if not first or second:
+            raise StorageError(
+                f"{self.remote}: the store of bucket {self.remote.bucket!r} overwrites objects that were to be created "
+                "only where there is none (If-None-Match: *), so no commit would be atomic; use a store that honours it"
+            )
+
+    @contextmanager
+    def _explained(self, key: str) -> Iterator[None]:
+        """Which bucket, which key, what happened, what to do."""
+        try:
+            yield
+        except (OSError, _store_errors()) as error:
+            what = (
+                f"{self._path(key)} (bucket {self.remote.bucket!r}, key {f'{self.remote.prefix}/{key}'.rstrip('/')!r})"
+            )
+            raise StorageError(f"{what}: {_in_plain_words(error, self.remote)}") from error
+
+
+def _filesystem(remote: Remote) -> Any:
+    package, family = STORES[remote.protocol]
+    try:
+        import fsspec
+
+        options: dict[str, Any] = {}
+        if family == "s3":
+            options["config_kwargs"] = {"connect_timeout": CONNECT_S, "read_timeout": READ_S}
+        return fsspec.filesystem(remote.protocol, **options)
+    except ImportError as error:
+        extra = "twinloop[s3]" if family == "s3" else package
+        raise UsageError(f"{remote}: {package} is not installed ({error}); run: pip install '{extra}'") from None
+
+
+def _store_errors() -> type[Exception]:
+    """What a store's library raises that is no OSError."""
+    try:
+        from botocore.exceptions import BotoCoreError
+    except ImportError:
+        return OSError
+    return BotoCoreError
+
+
+def _code(error: BaseException) -> str:
+    """S3's own word for what is wrong, which fsspec keeps as the cause."""
+    answer = getattr(error.__cause__, "response", None) or {}
+    return str(answer.get("Error", {}).get("Code", ""))
+
+
+def _in_plain_words(error: Exception, remote: Remote) -> str:
+    said = str(error) or type(error).__name__
+    kind = type(error).__name__
+    if isinstance(error, FileNotFoundError):
+        return f"there is no bucket {remote.bucket!r}; create it, or choose another"
+    if isinstance(error, PermissionError) or kind in ("NoCredentialsError", "PartialCredentialsError"):
+        names = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" if remote.protocol.startswith("s3") else "the credentials"
+        return f"the store refuses ({said}); set {names} in the environment to somebody who may read and write there"
+    if kind in ("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ConnectionError"):
+        return f"the store does not answer ({said}); check the network and AWS_ENDPOINT_URL, then run it again"
+    return f"{said}; nothing that was committed is lost, run the same command again to go on"

@@ -1,0 +1,51 @@
+"""Verification of a dataset in a store: every object is fetched and hashed, a shard at a time."""
+
+import tempfile
+from pathlib import Path
+
+from twinloop.dataset.layout import CONFIG, MANIFEST, SHARDS
+from twinloop.dataset.reader import Dataset
+from twinloop.dataset.verify import Problem, VerifyReport, shard_problems
+from twinloop.errors import CorruptError
+
+from .address import Remote
+from .catalogue import read_entries, require_header
+from .layout import file_key
+from .objects import Objects
+
+
+def verify_remote(remote: Remote) -> VerifyReport:
+    """Unfinished uploads are nobody's concern, until the dataset is complete."""
+    objects = Objects(remote)
+    header = require_header(objects)
+    entries = read_entries(objects, header)
+    whole = Dataset(Path(remote.prefix), header, entries)
+    problems, named = [], set()
+    if objects.read(CONFIG) is None:
+        problems.append(Problem(CONFIG, "is missing"))
+    plan = set(header.plan())
+    for entry in entries:
+        if (entry.first, entry.stop) not in plan:
+            problems.append(Problem(MANIFEST, f"shard {entry.name} is not one of the {len(plan)} planned"))
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch) / SHARDS / entry.name
+            folder.mkdir(parents=True)
+            for name, file in entry.files.items():
+                key = file_key(entry.name, name, file)
+                named.add(key)
+                try:
+                    objects.download(key, folder / name)
+                except CorruptError:
+                    continue  # it is missing, which the next line finds
+            problems += shard_problems(Dataset(Path(scratch), header, (entry,)))
+    if whole.complete:
+        problems += [Problem(key, "is not in the manifest") for key in objects.sizes(SHARDS) if key not in named]
+    return VerifyReport(
+        path=remote,
+        digest=whole.digest(),
+        shards=len(entries),
+        frames=whole.frame_count,
+        complete=whole.complete,
+        exported=False,
+        problems=tuple(problems),
+    )

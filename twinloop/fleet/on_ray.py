@@ -1,0 +1,182 @@
+"""Work on Ray: a task is a few items in the hands of one worker, which tells of each as soon as it is done.
+
+Tasks keep nothing. What a lost worker had not finished is handed to another, so a machine that is taken away costs
+what it had in hand. Ray's own retries are off: they would do again what was already told of.
+"""
+
+import os
+import secrets
+import socket
+import sys
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from twinloop import __version__
+from twinloop.errors import UsageError, WorkerError
+from twinloop.fleet.executor import ExecutorName, Work
+from twinloop.fleet.reports import Report, error_of, reports
+
+MOST_DEATHS = 10  # of workers over one item; machines that come and go take a few, an item that kills takes all
+SHARES = 2  # of what is left, a worker: shares get smaller, so that the last workers end together
+STORE_BYTES = 256 << 20  # of Ray's object store: results are small, and its default is a third of the memory
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class RayExecutor:
+    """address: of a running cluster, `auto` for the one this machine belongs to; None starts Ray here, for this process
+    alone, with every port on loopback behind a fresh token and without a dashboard."""
+
+    address: str | None = None
+    name: ExecutorName = "ray"
+
+    def __post_init__(self) -> None:
+        _imported(self.address)  # before anything is begun that would then stand still
+
+    def capacity(self) -> int:
+        return max(1, int(_connected(self.address).cluster_resources().get("CPU", 1)))
+
+    def run(self, work: Work, job: Any, items: Iterable[Any], *, workers: int) -> Iterator[tuple[Any, Any]]:
+        waiting = deque(enumerate(items))  # numbered, since an item may be anything
+        if not waiting:
+            return
+        ray = _connected(self.address, cores=max(workers, os.cpu_count() or 1))
+        # As many workers as were asked for side by side, also on fewer cores. A cluster may grow to what is asked.
+        share = 1.0 if self.address else min(1.0, self.capacity() / workers)
+        options = {"num_cpus": int(share * 1000) / 1000, "num_returns": "streaming", "max_retries": 0}
+        task = ray.remote(serve).options(name=f"twinloop.{work.__name__}", **options)
+        # Once for all tasks: the job may be large, and every machine keeps a copy.
+        crew = _Crew(ray, task, ray.put((work.__module__, work.__name__, job)), waiting)
+        try:
+            yield from crew.run(workers)
+        finally:
+            crew.stop()
+
+
+def serve(told: tuple[str, str, Any], version: str, items: list[Any]) -> Iterator[Report]:
+    """A task, on a worker."""
+    module, name, job = told
+    if version != __version__:
+        what = f"a worker has twinloop {__version__}, the driver {version}; install the same everywhere"
+        yield "failed", "WorkerError", what
+        return
+    # With a worker on every core Mesa's own threads only wait for one another. Pixels are the same at any number.
+    os.environ.setdefault("LP_NUM_THREADS", "0")
+    yield from reports(getattr(import_module(module), name), job, iter(items))
+
+
+class _Crew:
+    """The tasks in flight, and what each has in hand."""
+
+    def __init__(self, ray: Any, task: Any, told: Any, waiting: deque):
+        self.ray, self.task, self.told, self.waiting = ray, task, told, waiting
+        self.taken: dict[Any, list[tuple[int, Any]]] = {}
+        self.deaths: Counter[int] = Counter()
+
+    def run(self, workers: int) -> Iterator[tuple[Any, Any]]:
+        while self.waiting or self.taken:
+            while self.waiting and len(self.taken) < workers:
+                self.start(workers)
+            (stream,), _ = self.ray.wait(list(self.taken), num_returns=1)
+            try:
+                kind, *content = self.ray.get(next(stream))
+            except StopIteration:
+                self.end(stream, "its task ended early")
+                continue
+            except self.ray.exceptions.RayTaskError as error:
+                raise WorkerError(f"a Ray worker could not begin; is twinloop installed there?\n{error}") from None
+            except self.ray.exceptions.RayError as error:
+                self.end(stream, str(error).partition("\n")[0])
+                continue
+            if kind == "failed":
+                raise error_of(*content)
+            if kind == "done":
+                item, result = content
+                self.taken[stream].remove(next(each for each in self.taken[stream] if each[1] == item))
+                yield item, result
+
+    def start(self, workers: int) -> None:
+        many = -(-len(self.waiting) // (SHARES * workers))
+        taken = [self.waiting.popleft() for _ in range(many)]
+        self.taken[self.task.remote(self.told, __version__, [item for _, item in taken])] = taken
+
+    def end(self, stream: Any, how: str) -> None:
+        """A task is over. What it still had in hand was lost with its worker and is done again."""
+        lost = self.taken.pop(stream)
+        self.waiting.extendleft(reversed(lost))
+        self.deaths.update(number for number, _ in lost)
+        for number, item in lost:
+            if self.deaths[number] >= MOST_DEATHS:
+                raise WorkerError(
+                    f"{MOST_DEATHS} workers died over {item!s:.80} (the last: {how}); is there enough memory? "
+                    "Fewer --workers or a smaller parallel_envs need less"
+                )
+
+    def stop(self) -> None:
+        for stream in self.taken:
+            with suppress(self.ray.exceptions.RayError):
+                self.ray.cancel(stream, force=True)
+
+
+def _imported(address: str | None) -> Any:
+    """The module `ray`, or UsageError."""
+    if "ray" not in sys.modules:  # all of this is read once, when it is imported
+        if address is None or address.startswith((LOOPBACK, "localhost")):
+            # Or every port would be on all interfaces, also of a Ray for one machine.
+            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+        if address is None:
+            os.environ["RAY_AUTH_MODE"] = "token"
+            os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell strangers that it was used
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # silences a warning of Ray's to itself
+    try:
+        import ray
+        import ray.exceptions
+    except ImportError as error:
+        raise UsageError(
+            f"--executor ray: Ray is not installed ({error}); run: pip install 'twinloop[ray]', or use --executor local"
+        ) from None
+    return ray
+
+
+def _connected(address: str | None, *, cores: int | None = None) -> Any:
+    """The module `ray`, once it is connected."""
+    ray = _imported(address)
+    if ray.is_initialized():
+        return ray
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
+    if address is not None:
+        try:
+            _knock(address)
+            ray.init(address=address, **quiet)
+        except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
+            advice = "is it running (ray status), and are RAY_AUTH_MODE and RAY_AUTH_TOKEN those it was started with?"
+            raise UsageError(f"--address {address}: no Ray cluster answers there ({_line(error)}); {advice}") from None
+        return ray
+    try:
+        ray.init(address="local", num_cpus=cores, include_dashboard=False, object_store_memory=STORE_BYTES, **quiet)
+    except (OSError, RuntimeError, ray.exceptions.RayError) as error:
+        raise WorkerError(f"--executor ray: Ray could not be started here ({_line(error)})") from None
+    if ray.util.get_node_ip_address() != LOOPBACK or os.environ.get("RAY_AUTH_MODE") != "token":
+        ray.shutdown()
+        raise UsageError(
+            "--executor ray: Ray was imported here before, and would listen to the network, or to anybody; set "
+            "RAY_AUTH_MODE=token and RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0 beforehand, or start a cluster yourself and "
+            "give its --address"
+        )
+    return ray
+
+
+def _knock(address: str) -> None:
+    """OSError where nobody listens: Ray would end this process."""
+    host, colon, port = address.rpartition(":")
+    if colon and port.isdigit() and "/" not in host:
+        socket.create_connection((host, int(port)), timeout=10).close()
+
+
+def _line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0][:200]
