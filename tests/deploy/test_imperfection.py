@@ -81,7 +81,7 @@ def test_fingers_open_once_more_before_they_lift(shown: Show):
 def test_hesitations_are_stops_on_the_way(shown: Show):
     often, _ = shown(ImperfectionConfig(hesitations_per_s=1.0))
     never, _ = shown(ImperfectionConfig(hesitations_per_s=0.0))
-    assert len(often) > len(never) + 10
+    assert len(often) > len(never) + 5
 
 
 def hand(config: ImperfectionConfig, *, period_s: float = 0.02, episode: int = 0) -> Hand:

@@ -52,6 +52,7 @@ SETTINGS: dict[str, Setting] = {
     "torsional_friction_mm": Setting("tumble", given={"object_com_offset_mm": 4.0, "object_mass_kg": 0.4},
                                      why="What is gripped off its centre of mass swings."),
     "rolling_friction_mm": Setting("tumble", given={"object_shape": 3.0}, why="An ellipsoid rocks on the table."),
+    "object_inertia_scale": Setting("tumble", given={"object_shape": 3.0}, why="An ellipsoid rocks on the table."),
     "gravity_tilt_deg": Setting("way", given={"friction_coefficient": 0.03}, why="On a slippery table."),
     "grip_force_scale": Setting("grip"),
     "control_noise_mrad": Setting("shaking"),
