@@ -6,7 +6,8 @@ import pytest
 
 from tests.fleet.work import die_always, die_once, double, run_out_of_disk, stumble
 from twinloop.errors import StorageError, WorkerError
-from twinloop.fleet.local import run_local
+from twinloop.fleet import local
+from twinloop.fleet.local import prepare, run_local
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -37,3 +38,12 @@ def test_an_error_keeps_its_kind_and_words():
 def test_a_bug_arrives_with_its_traceback():
     with pytest.raises(WorkerError, match="ZeroDivisionError"):
         list(run_local(stumble, None, [3, 4], workers=2))
+
+
+def test_prepared_workers_that_died_while_they_waited_are_not_missed():
+    prepare("tests.fleet.work", 4)
+    for worker in local._PREPARED:
+        worker.process.kill()
+        worker.process.wait()
+    assert sorted(run_local(double, None, range(6), workers=2)) == [(item, 2 * item) for item in range(6)]
+    assert not local._PREPARED

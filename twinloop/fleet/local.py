@@ -77,6 +77,16 @@ class _Worker:
 _PREPARED: list[_Worker] = []
 
 
+def _prepared(module: str) -> _Worker | None:
+    """One that waits for such work. Who died while waiting had no work to lose, and counts as no death."""
+    for worker in [each for each in _PREPARED if each.module == module]:
+        _PREPARED.remove(worker)
+        if worker.process.poll() is None:
+            return worker
+        worker.end()
+    return None
+
+
 class _Fleet:
     def __init__(self, work: Work, job: Any, waiting: deque):
         self.work, self.job, self.waiting = work, job, waiting
@@ -113,10 +123,7 @@ class _Fleet:
 
     def start(self) -> None:
         module = self.work.__module__
-        ready = next((worker for worker in _PREPARED if worker.module == module), None)
-        if ready is not None:
-            _PREPARED.remove(ready)
-        worker = ready or _Worker(module)
+        worker = _prepared(module) or _Worker(module)
         worker.send((self.work.__name__, self.job))
         self.workers[worker.connection] = worker
 
