@@ -67,7 +67,7 @@ SETTINGS: dict[str, Setting] = {
     "heavy_insert_share": Setting("tumble", given={"heavy_insert_place": 0.7, "object_mass_kg": 0.6,
                                                    "torsional_friction_mm": 1.0},
                                   why="Of a heavy object whose insert is off its centre: it swings in the hand."),
-    "tracker_loss_share": Setting("tracker", over=(0.0, 0.3), why="As far as a carried object is lost in most episodes."),
+    "tracker_loss_share": Setting("tracker", over=(0.0, 0.3), why="Up to where most episodes lose it."),
     "object_stiffness_kpa": Setting("opening", scene="object: sponge"),
     "solver_iterations": Setting("height", over=(3.0, 20.0),
                                  why="Too few steps do not hold the object; from six on nothing changes."),
