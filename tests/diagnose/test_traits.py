@@ -34,7 +34,7 @@ def shown(arm: Arm, *, late: int = 2, seed: int = 0, **changed) -> Shown:
         "observation.state": state, "observation.effort": effort, "observation.environment_state": scene,
         "action": told, "command": told,
     }  # fmt: skip
-    return Shown(frames, success=True, completed=1, failure="", arm=arm, conditions=changed.pop("conditions", {}))
+    return Shown(frames, success=True, arm=arm, conditions=changed.pop("conditions", {}))
 
 
 def told(trait: str, one: Shown) -> float:
@@ -68,7 +68,7 @@ def test_what_the_lab_wrote_down(arm: Arm):
 
 def test_a_robot_that_tells_little_is_measured_as_far_as_it_goes(arm: Arm):
     whole = shown(arm)
-    bare = Shown({name: whole.frames[name] for name in ("observation.state", "action")}, True, 1, "", arm)
+    bare = Shown({name: whole.frames[name] for name in ("observation.state", "action")}, True, arm)
     values = dict(zip([trait.name for trait in TRAITS], measured([bare])[0], strict=True))
     assert np.isfinite(values["following"])
     assert np.isnan([values["tracker_noise"], values["effort_noise"], values["grip"], values["place_x"]]).all()

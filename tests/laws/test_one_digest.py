@@ -10,25 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.laws.conftest import EPISODES
 from twinloop.dataset import DatasetWriter
 from twinloop.fleet.local import run_local
 from twinloop.pipeline.config import RunConfig
-from twinloop.pipeline.embedded import embedded_config
 from twinloop.pipeline.generate import generate, header_of
 from twinloop.pipeline.produce import Job, produce
-
-EPISODES = 28
-
-
-@pytest.fixture(scope="module")
-def config() -> RunConfig:
-    config = embedded_config()
-    return replace(config, dataset=replace(config.dataset, shard_episodes=4))
-
-
-@pytest.fixture(scope="module")
-def digest(config: RunConfig, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return generate(config, tmp_path_factory.mktemp("one") / "data", episodes=EPISODES, workers=1).digest
 
 
 @pytest.mark.parametrize("workers", [2, 7])

@@ -25,6 +25,7 @@ import pytest
 
 from tests.conftest import Simulate
 from tests.fleet.work import die_once, double, run_out_of_disk
+from tests.laws.conftest import EPISODES
 from tests.learn.neighbours import Neighbours
 from tests.object_store import Store
 from twinloop.dataset import Dataset, DatasetWriter, verify
@@ -34,7 +35,6 @@ from twinloop.fleet.executor import LOCAL
 from twinloop.fleet.on_ray import RayExecutor
 from twinloop.pipeline.candidate import Candidate
 from twinloop.pipeline.config import RunConfig, config_from_text
-from twinloop.pipeline.embedded import embedded_config
 from twinloop.pipeline.evaluate import evaluate, with_seed
 from twinloop.pipeline.generate import generate, header_of
 from twinloop.pipeline.produce import Job, produce
@@ -45,7 +45,6 @@ if find_spec("ray") is None:
     pytest.skip("Ray is not installed: pip install 'twinloop[ray]'", allow_module_level=True)
 
 FULL = bool(os.environ.get("TWINLOOP_FAULTS"))
-EPISODES = 28
 MOST_WORKERS = 7
 
 
@@ -97,17 +96,6 @@ def intruder(cluster: str) -> subprocess.Popen:
 @pytest.fixture(scope="module")
 def executor(cluster: str, intruder: subprocess.Popen) -> RayExecutor:  # noqa: ARG001
     return RayExecutor(cluster)
-
-
-@pytest.fixture(scope="module")
-def config() -> RunConfig:
-    config = embedded_config()
-    return replace(config, dataset=replace(config.dataset, shard_episodes=4))
-
-
-@pytest.fixture(scope="module")
-def digest(config: RunConfig, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return generate(config, tmp_path_factory.mktemp("one") / "data", episodes=EPISODES, workers=1).digest
 
 
 def test_every_item_is_done_once_and_none_is_no_work(executor: RayExecutor):

@@ -10,32 +10,18 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.laws.conftest import EPISODES
 from tests.object_store import Store
 from twinloop.dataset import Dataset, verify
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.objects import Objects
 from twinloop.pipeline.config import RunConfig
-from twinloop.pipeline.embedded import embedded_config
-from twinloop.pipeline.generate import generate
 
 FULL = bool(os.environ.get("TWINLOOP_FAULTS"))
-EPISODES = 28
-
-
-@pytest.fixture(scope="module")
-def config() -> RunConfig:
-    config = embedded_config()
-    return replace(config, dataset=replace(config.dataset, shard_episodes=4))
-
-
-@pytest.fixture(scope="module")
-def digest(config: RunConfig, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return generate(config, tmp_path_factory.mktemp("folder") / "data", episodes=EPISODES, workers=1).digest
 
 
 @pytest.fixture

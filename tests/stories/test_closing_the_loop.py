@@ -1,6 +1,7 @@
 """From a policy that fails on a robot to a diagnosis, a plan and the next round; killed and run again, it goes on."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,9 @@ def test_every_round_has_its_evidence(looped: Path):
         for name in ("config.yaml", "policy/card.json", "evaluation/evaluation.json", "runlog", "round.json"):
             assert (round_folder / name).exists(), name
     page = (looped / "loops/a/loop.html").read_text()
-    assert 'href="round-1/runlog"' in page
+    links = re.findall('href="([^"#]+)"', page)
+    assert {"round-1/runlog", "round-0/diagnosis/report.html"} <= set(links)
+    assert all((looped / "loops/a" / link).exists() for link in links)
 
 
 def test_the_report_speaks_of_all_gaps_and_the_next_ranges_follow_it(looped: Path):
@@ -61,6 +64,14 @@ def test_the_same_command_goes_on_and_another_is_refused(looped: Path, monkeypat
     assert main(LOOP) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["rounds"][1]["number"] == 1
     assert (looped / "loops/a/round-1/runlog").stat().st_mtime_ns == made
+    # Killed when all was done but the record: what the round collected is still the next one's.
+    (looped / "loops/a/round-0/round.json").unlink()
+    (looped / "loops/a/loop.json").unlink()
+    card = (looped / "loops/a/round-0/policy/card.json").read_bytes()
+    assert main(LOOP) == 0
+    first, second = json.loads(capsys.readouterr().out.splitlines()[-1])["rounds"]
+    assert (first["demonstrations"], first["collected"], second["demonstrations"]) == (0, 4, 4)
+    assert (looped / "loops/a/round-0/policy/card.json").read_bytes() == card
     assert main([*LOOP[:-1], "loops/a", "--budget", "8"]) == 2
     assert "holds another loop" in capsys.readouterr().out
 
@@ -80,6 +91,13 @@ def test_a_diagnosis_and_its_plan_by_hand(looped: Path, monkeypatch, capsys):
     assert plan["demonstrations"] <= 20
     assert json.loads((looped / "diagnoses/a/errands.json").read_text()) == plan["errands"]
     assert "Programme" in (looped / "diagnoses/a/plan.html").read_text()
+
+
+def test_a_robot_that_is_not_there_is_told_before_anything_is_made(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["loop", "--robot", "rehearsal:hrsh", "--out", "b", "--json"]) == 2
+    assert "did you mean harsh" in capsys.readouterr().out
+    assert not (tmp_path / "b" / "datasets").exists()
 
 
 def test_another_policys_episodes_tell_nothing(looped: Path, monkeypatch, capsys):

@@ -72,7 +72,9 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     use_threads(args.threads)
     from dataclasses import asdict
 
+    from twinloop.dashboard.diagnosis import write_diagnosis_page
     from twinloop.dashboard.loop import write_loop_page
+    from twinloop.diagnose.report import read_report
     from twinloop.pipeline.loop import LoopConfig, run_loop
 
     if args.ungated and not args.robot.startswith(("rehearsal:", "twin")):
@@ -90,6 +92,10 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     result = run_loop(
         config, settings, out, on_step=lambda number, told: console.print(f"round {number}: {told}", markup=False)
     )
+    for each in result.rounds:
+        diagnosis = out / f"round-{each.number}" / "diagnosis"
+        if (diagnosis / "report.json").exists():
+            write_diagnosis_page(diagnosis / "report.html", read_report(diagnosis))
     page = write_loop_page(out / "loop.html", result, settings.target)
     table = Table("round", "demonstrations", "in the twin", "on the robot", "found", box=None, pad_edge=False)
     for each in result.rounds:

@@ -76,7 +76,9 @@ def _share(rate: Mapping[str, Any]) -> str:
 
 def _round(each: Round) -> str:
     folder = f"round-{each.number}"
-    names = ("config.yaml", "policy", "evaluation", "runlog", "diagnosis", "plan.json", "round.json")
+    diagnosed = ("diagnosis/report.html",) if each.verdict else ()
+    diagnosed += ("plan.json",) if each.verdict and each.collected else ()
+    names = ("config.yaml", "policy", "evaluation/evaluation.json", "runlog", *diagnosed, "round.json")
     links = ", ".join(_linked(f"{folder}/{name}", name) for name in names)
     told = text(each.verdict) if each.verdict else ""
     return f"{told}<p>{links}</p>"

@@ -7,7 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from twinloop.diagnose.hypothesis import Hypothesis
+from twinloop.diagnose.traits import TRAITS
 from twinloop.randomize.parameter import GAPS, Gap
+
+_SUCCESS = [trait.name for trait in TRAITS].index("success")
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,10 @@ class World:
 
     hypothesis: Hypothesis
     traits: np.ndarray
+
+    @property
+    def success(self) -> float:
+        return float(np.mean(self.traits[:, _SUCCESS]))
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ def planned(report: GapReport, *, robot: str, budget: int = 200) -> Plan:
         lines.append(_looked_at(report))
     lines.sort(key=lambda line: -line.gain_per_hour)
     demonstrations = sum(line.demonstrations for line in lines)
-    return Plan(tuple(lines), _real_share(demonstrations), demonstrations, robot, report.verdict())
+    return Plan(tuple(lines), real_share(demonstrations), demonstrations, robot, report.verdict())
 
 
 def _simulated(finding: Finding) -> list[Line]:
@@ -228,6 +228,6 @@ def _looked_at(report: GapReport) -> Line:
     )  # fmt: skip
 
 
-def _real_share(demonstrations: int) -> float:
+def real_share(demonstrations: int) -> float:
     """A quarter of every batch where there are a hundred demonstrations, never more than half."""
     return round(0.5 * demonstrations / (demonstrations + 100), 2)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,7 @@ class Wrong:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A trait that differs. robot, twin: its level or spread on both. explained: deviations that this gap accounts for,
-    of those that it is apart."""
+    """A trait that differs. robot, twin: its level or spread on both. apart: how many deviations that is."""
 
     trait: str
     says: str
@@ -109,7 +108,6 @@ class GapReport:
     phases: tuple[Mapping[str, Any], ...]
     failures: Mapping[str, int]
     predicted: float | None = None
-    notes: tuple[str, ...] = field(default=())
 
     @property
     def lost(self) -> float:
@@ -153,7 +151,7 @@ def _report(value: Mapping[str, Any]) -> GapReport:
     if {finding.gap for finding in plain["findings"]} != set(GAPS):
         raise ValueError("not every gap is in it")
     plain["unmodelled"] = _unmodelled(plain["unmodelled"])
-    for key in ("success_interval", "looks", "phases", "notes"):
+    for key in ("success_interval", "looks", "phases"):
         plain[key] = tuple(plain[key])
     return GapReport(**plain)
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from twinloop.curate.failure import failures_of
 from twinloop.diagnose.bank import World
 from twinloop.diagnose.hypothesis import NOTHING, Hypothesis, drawn, rows_of
 from twinloop.diagnose.traits import Arm, Shown, measured
@@ -15,7 +14,7 @@ from twinloop.learn.chunks import ActingConfig
 from twinloop.observe.features import observe
 from twinloop.pipeline.config import RunConfig, config_from_text
 from twinloop.pipeline.produce import twin_of
-from twinloop.pipeline.tryout import acted, last_phase
+from twinloop.pipeline.tryout import acted
 from twinloop.randomize.distribution import Constant, Distribution
 from twinloop.randomize.draw import Sampler
 from twinloop.randomize.parameter import GAPS
@@ -120,17 +119,12 @@ def usual_of(config: RunConfig) -> dict[str, Distribution]:
 
 def shown_of(episodes: Episodes, config: RunConfig, twin: Twin, arm: Arm) -> list[Shown]:
     recording = observe(episodes, twin, config.observe, seed=config.rollout.seed)
-    failures = failures_of(episodes, twin, config.curate)
-    completed = np.where(episodes.success, len(twin.task.phases), last_phase(episodes))
     values = episodes.draws.values
     shown = []
     for row, (start, length) in enumerate(zip(recording.starts, recording.lengths, strict=True)):
         frames = {name: array[start : start + length] for name, array in recording.frames.items()}
         told = {name: float(array[row]) for name, array in values.items()}
-        shown.append(
-            Shown(frames, bool(episodes.success[row]), int(completed[row]), str(failures[row]), arm,
-                  _conditions(told, twin))
-        )  # fmt: skip
+        shown.append(Shown(frames, bool(episodes.success[row]), arm, _conditions(told, twin)))
     return shown
 
 

@@ -105,7 +105,7 @@ def read_episodes(
         frames = datasets[int(real.log[row])].episode(attempt=int(real.attempt[row]))
         told = {name: str(values[row]) for name, values in real.conditions.items()}
         known = {name: frames[name] for name in FRAMES if name in frames}
-        shown.append(Shown(known, bool(real.managed[row]), 0, str(real.failure[row]), arm, told))
+        shown.append(Shown(known, bool(real.managed[row]), arm, told))
     return real, shown
 
 
@@ -121,8 +121,7 @@ def _report(
 ) -> GapReport:
     usual = summarised(bank.reference.traits)
     success = Rate(int(real.managed.sum()), len(real))
-    at = [trait.name for trait in TRAITS].index("success")
-    twin_success = float(np.mean(bank.reference.traits[:, at]))
+    twin_success = bank.reference.success
     trained = {name: each.support() for name, each in config.randomization.items()}
     findings = tuple(finding_of(gap, weighed, summary, usual, trained) for gap in weighed.ranked)
     lost = 100 * (twin_success - success.value)
@@ -196,8 +195,7 @@ def _tried(report: GapReport, job: Imagining) -> GapReport:
         tries.append({name: Constant(BY_NAME[name].nominal) if name in rows else each for name, each in ranges.items()})
     worlds = [Hypothesis(None, 0.0, each, {}) for each in tries]
     ((_, found),) = imagine(job, iter([(0, tuple(worlds))]))
-    at = [trait.name for trait in TRAITS].index("success")
-    success = [float(np.mean(world.traits[:, at])) for world in found]
+    success = [world.success for world in found]
     won = {gap: 100 * (rate - success[0]) for gap, rate in zip(every, success[1:], strict=True)}
     findings = tuple(replace(finding, closing=won.get(finding.gap)) for finding in report.findings)
     return replace(report, findings=findings, predicted=success[0])

@@ -77,7 +77,7 @@ def outcomes_of(episodes: Episodes, config: RunConfig, twin: Twin) -> Outcomes:
         attempt=episodes.draws.attempts.astype(np.int64),
         success=episodes.success.copy(),
         # The last phase of all is to succeed.
-        completed=np.where(episodes.success, len(phases), np.minimum(last_phase(episodes), len(phases) - 1)),
+        completed=np.where(episodes.success, len(phases), np.minimum(_last_phase(episodes), len(phases) - 1)),
         verdict=np.array(verdicts.reasons, object),
         failure=np.array(failures_of(episodes, twin, config.curate), object),
         duration_s=episodes.lengths * twin.control_period_s,
@@ -87,7 +87,7 @@ def outcomes_of(episodes: Episodes, config: RunConfig, twin: Twin) -> Outcomes:
     )
 
 
-def last_phase(episodes: Episodes) -> np.ndarray:
+def _last_phase(episodes: Episodes) -> np.ndarray:
     """(n,) the phase of the last frame; 0 for an episode without one."""
     phase = np.append(episodes["phase"][:, 0], 0)
     ends = np.where(episodes.lengths > 0, episodes.starts + episodes.lengths - 1, len(phase) - 1)

@@ -50,13 +50,11 @@ class Arm:
 
 @dataclass(frozen=True)
 class Shown:
-    """frames: feature -> (n, ...), under the names of a dataset. completed: phases that were. conditions: what the
-    lab wrote down, and what the twin would have."""
+    """frames: feature -> (n, ...), under the names of a dataset. conditions: what the lab wrote down, and what it would
+    have written of the twin."""
 
     frames: Mapping[str, np.ndarray]
     success: bool
-    completed: int
-    failure: str
     arm: Arm
     conditions: Mapping[str, str] = field(default_factory=dict)
 

@@ -1,8 +1,8 @@
 """Rounds: each a folder with everything in it. Killed anywhere, the same command goes on where it was.
 
-round-0/  config.yaml  dataset/  policy/  evaluation/  runlog/  diagnosis/  plan.json  round.json
+round-0/  config.yaml  policy/  evaluation/  runlog/  diagnosis/  plan.json  round.json
 round-1/  ...
-collected/             demonstrations on the robot, of all rounds
+collected/             demonstrations on the robot, a log for each round that asked for them
 registry/              what the gate decided, and on what
 banks/                 counterfactuals, by policy
 """
@@ -14,16 +14,19 @@ from pathlib import Path
 from typing import Any, Literal
 
 from twinloop.curate.rates import Rate
+from twinloop.curate.verdict import ACCEPTED
 from twinloop.dataset import Dataset
 from twinloop.dataset.layout import HEADER
 from twinloop.deploy.collect import CollectConfig, collect
 from twinloop.deploy.crew import DeployConfig
+from twinloop.deploy.robots import robot_named
 from twinloop.deploy.session import deploy
-from twinloop.diagnose.plan import Plan, planned
+from twinloop.diagnose.plan import Plan, planned, real_share
 from twinloop.diagnose.report import GapReport, read_report
 from twinloop.durable import read_bounded, replace_file, storage_errors
 from twinloop.errors import CorruptError, UsageError
 from twinloop.gate import load_evaluation, write_evaluation
+from twinloop.gate.evaluation import rate_json
 from twinloop.gate.rules.config import load_rules
 from twinloop.learn.chunks import ActingConfig
 from twinloop.pipeline.candidate import candidate_of
@@ -40,7 +43,8 @@ Strategy = Literal["diagnose", "adr", "wide", "blind", "real"]
 wide: the config's ranges as they are and no real data. blind: those and real data, undiagnosed. real: real data alone.
 """
 MOST_BYTES = 1 << 22
-DIAGNOSED = ("diagnose",)
+BEFORE = -1
+"""The round before the first, as far as demonstrations go."""
 NOBODY: Mapping[str, Any] = {"successes": 0, "trials": 0, "rate": None, "low": 0.0, "high": 1.0}
 """Of a policy that the gate held back: it was not on the robot."""
 COLLECTING = ("diagnose", "adr", "blind", "real")
@@ -63,7 +67,6 @@ class LoopConfig:
     steps: int = 3000
     policy: str = "mlp"
     inputs: tuple[str, ...] = ()
-    settings: Mapping[str, Any] | None = None
     demonstrator: Literal["human-like", "script"] = "human-like"
     gated: bool = True
     judged: int = 200
@@ -107,6 +110,8 @@ def run_loop(
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
     _refuse_another(out, config, settings)
+    if not (out / "loop.json").exists():
+        _reach(settings.robot)
     rounds: list[Round] = []
     why = f"{settings.rounds} rounds are over"
     for number in range(settings.rounds + 1):
@@ -126,6 +131,15 @@ def run_loop(
     return result
 
 
+def _reach(robot: str) -> None:
+    """A name with a typo, or a robot that is switched off, is told before hours of simulation, not after."""
+    live = robot_named(robot)
+    try:
+        live.connect()
+    finally:
+        live.close()
+
+
 class _Stage:
     """One round: its folder, and each step of it."""
 
@@ -143,20 +157,21 @@ class _Stage:
         settings = self.settings
         with storage_errors(self.folder):
             replace_file(self.folder / "config.yaml", config.to_yaml().encode(), scratch=self.folder)
-        learnt = self._demonstrations() if settings.strategy in COLLECTING else 0
-        if settings.strategy == "real" and not learnt:
-            learnt = self._collect(None)
-        self._generate(config)
-        self._train(learnt)
+        if settings.strategy == "real" and self.number == 0:
+            self._collect(None, self._log(BEFORE))
+        known = self._known()
+        learnt = sum(map(_demonstrations, known))
+        simulated = self._generate(config)
+        self._train(simulated, known, learnt)
         twin = self._evaluate(config)
         gate = self._gate()
         held_back = settings.gated and bool(gate["held_back"])
         robot = NOBODY if held_back else self._deploy()
-        diagnosed = settings.strategy in DIAGNOSED and _short(robot, settings) and not held_back
+        diagnosed = settings.strategy == "diagnose" and _short(robot, settings) and not held_back
         report = self._diagnose(config) if diagnosed else None
         collected = 0
         if settings.strategy in COLLECTING and _short(robot, settings) and self.number < settings.rounds:
-            collected = self._collect(report)
+            collected = self._collect(report, self._log(self.number))
         found = tuple(finding.gap for finding in report.open) if report is not None else ()
         verdict = report.verdict() if report is not None else ""
         done = Round(self.number, config.digest, learnt, twin, robot, gate, verdict, found, collected)
@@ -181,30 +196,26 @@ class _Stage:
             return config_from_text(file.read_text(encoding="utf-8"), name=str(file), folder=self.folder)
         return config
 
-    @property
-    def _real(self) -> Path:
-        return self.out / "collected"
+    def _log(self, number: int) -> Path:
+        """Of the demonstrations that were asked for after round `number`."""
+        return self.out / "collected" / ("before" if number == BEFORE else f"after-{number}")
 
-    def _demonstrations(self) -> int:
-        """Successful ones that are there."""
-        if not (self._real / HEADER).exists():
-            return 0
-        return int(sum(1 for each in Dataset.open(self._real).attempts()["verdict"].to_pylist() if each == "accepted"))
+    def _known(self) -> tuple[Path, ...]:
+        """Logs of earlier rounds alone: what this round collects is the next one's, however often this one is begun."""
+        logs = [self._log(number) for number in range(BEFORE, self.number)]
+        return tuple(log for log in logs if _demonstrations(log))
 
-    def _generate(self, config: RunConfig) -> None:
+    def _generate(self, config: RunConfig) -> tuple[Path, ...]:
         if self.settings.strategy == "real":
-            return
+            return ()
         self.say("generating")
         config = with_seed(config, self.settings.seed)
         # Only what changed is made again: an earlier round of the same config has the same data.
-        generate(config, self._dataset(config), episodes=self.settings.episodes, workers=self.settings.workers)
-        with storage_errors(self.folder):
-            replace_file(self.folder / "dataset", str(self._dataset(config)).encode(), scratch=self.folder)
+        out = self.out / "datasets" / f"sim-{config.digest[:12]}"
+        generate(config, out, episodes=self.settings.episodes, workers=self.settings.workers)
+        return (out,)
 
-    def _dataset(self, config: RunConfig) -> Path:
-        return self.out / "datasets" / f"sim-{config.digest[:12]}"
-
-    def _train(self, learnt: int) -> None:
+    def _train(self, simulated: tuple[Path, ...], real: tuple[Path, ...], learnt: int) -> None:
         from twinloop.learn.lesson import LessonConfig, prepare
         from twinloop.learn.optimise import TrainConfig
         from twinloop.learn.space import DEFAULT_INPUTS
@@ -212,14 +223,12 @@ class _Stage:
 
         self.say("training")
         settings = self.settings
-        simulated = (Path((self.folder / "dataset").read_text()),) if settings.strategy != "real" else ()
-        real = (self._real,) if learnt else ()
-        share = 0.5 * learnt / (learnt + 100)
+        share = real_share(learnt)
         mix = f"sim={1 - share:.3f},real={share:.3f}" if simulated and real else None
         lesson = prepare(
             LessonConfig(
                 datasets=(*simulated, *real), policy=settings.policy, mix=mix, inputs=settings.inputs or DEFAULT_INPUTS,
-                settings=dict(settings.settings or {}), train=TrainConfig(steps=settings.steps), seed=settings.seed,
+                train=TrainConfig(steps=settings.steps), seed=settings.seed,
             )
         )  # fmt: skip
         train(lesson, self.folder / "policy")
@@ -235,7 +244,7 @@ class _Stage:
                 workers=self.settings.workers,
             )  # fmt: skip
             write_evaluation(found, folder)
-        return _rate(load_evaluation(folder).success)
+        return rate_json(load_evaluation(folder).success)
 
     def _gate(self) -> dict[str, Any]:
         self.say("asking the gate")
@@ -259,7 +268,7 @@ class _Stage:
         if done.stopped:
             raise UsageError(f"{self.settings.robot}: {done.stopped}; the same command goes on")
         tally = done.tallies[0]
-        return _rate(Rate(tally.success.successes, tally.success.trials))
+        return rate_json(Rate(tally.success.successes, tally.success.trials))
 
     def _diagnose(self, config: RunConfig) -> GapReport:
         folder = self.folder / "diagnosis"
@@ -277,24 +286,26 @@ class _Stage:
             _write(folder / "report.json", report.to_json())
         return read_report(folder)
 
-    def _collect(self, report: GapReport | None) -> int:
-        """This round's part of the budget, under the conditions that a plan names."""
+    def _collect(self, report: GapReport | None, log: Path) -> int:
+        """A part of the budget, under the conditions that a plan names. With real data alone there is a part more, for
+        the first policy."""
         settings = self.settings
-        many = settings.budget // settings.rounds
+        many = settings.budget // (settings.rounds + (settings.strategy == "real"))
+        if not many:
+            return 0
         conditions: Mapping[str, str] = {}
         if report is not None:
             plan = planned(report, robot=settings.robot, budget=many)
             _write(self.folder / "plan.json", plan.to_json())
             conditions = _most_wanted(plan)
         self.say(f"collecting {many} demonstrations")
-        before = self._demonstrations()
         usual = CollectConfig()
         wanted = replace(usual, conditions=conditions, imperfection=usual.imperfection if self._imperfect else None)
         collect(
-            settings.robot, self._real, episodes=many, first=5_000 + 1_000 * self.number, config=wanted,
-            workers=settings.workers,
+            settings.robot, log, episodes=many, first=5_000 + 1_000 * (self.number + (log != self._log(BEFORE))),
+            config=wanted, workers=settings.workers,
         )  # fmt: skip
-        return self._demonstrations() - before
+        return _demonstrations(log)
 
     @property
     def _imperfect(self) -> bool:
@@ -310,10 +321,11 @@ def _short(robot: Mapping[str, Any], settings: LoopConfig) -> bool:
     return robot["rate"] is None or robot["rate"] < settings.target
 
 
-def _rate(rate: Rate) -> dict[str, Any]:
-    low, high = rate.interval
-    value = rate.value if rate.trials else None
-    return {"successes": rate.successes, "trials": rate.trials, "rate": value, "low": low, "high": high}
+def _demonstrations(log: Path) -> int:
+    """Good ones, if there is a log."""
+    if not (log / HEADER).exists():
+        return 0
+    return Dataset.open(log).attempts()["verdict"].to_pylist().count(ACCEPTED)
 
 
 def _write(file: Path, value: Mapping[str, Any]) -> None:

@@ -13,7 +13,6 @@ from twinloop.diagnose.findings import as_distribution
 from twinloop.diagnose.hypothesis import BEYOND, NOTHING, ends_of
 from twinloop.diagnose.plan import range_of
 from twinloop.diagnose.report import GapReport
-from twinloop.diagnose.traits import TRAITS
 from twinloop.pipeline.config import RunConfig, idle_rows
 from twinloop.pipeline.counterfactuals import Imagining, imagine
 from twinloop.randomize.distribution import Choice, Constant, Distribution, Uniform
@@ -54,12 +53,11 @@ def by_itself(config: RunConfig, job: Imagining, *, on_row: Callable[[str, float
     """Automatic domain randomization: one world at the outer ends of each row. on_row: told each row's success."""
     rows = [BY_NAME[name] for name, each in config.randomization.items() if _widens(BY_NAME[name], each)]
     ranges = dict(config.randomization)
-    at = [trait.name for trait in TRAITS].index("success")
     for row in rows:
         low, high = ranges[row.name].support()
         ends = replace(NOTHING, ranges={row.name: Choice((low, high), (0.5, 0.5)) if low < high else Constant(low)})
         ((_, (world,)),) = imagine(job, iter([(0, (ends,))]))
-        success = float(np.mean(world.traits[:, at]))
+        success = world.success
         on_row(row.name, success)
         step = STEP if success >= HOLDS else -STEP if success < BREAKS else 0.0
         ranges[row.name] = _stepped(row, low, high, step)

@@ -1,0 +1,22 @@
+"""What laws of one digest share: a small run, and its digest from one process on this machine."""
+
+from dataclasses import replace
+
+import pytest
+
+from twinloop.pipeline.config import RunConfig
+from twinloop.pipeline.embedded import embedded_config
+from twinloop.pipeline.generate import generate
+
+EPISODES = 28
+
+
+@pytest.fixture(scope="session")
+def config() -> RunConfig:
+    config = embedded_config()
+    return replace(config, dataset=replace(config.dataset, shard_episodes=4))
+
+
+@pytest.fixture(scope="session")
+def digest(config: RunConfig, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return generate(config, tmp_path_factory.mktemp("one") / "data", episodes=EPISODES, workers=1).digest
