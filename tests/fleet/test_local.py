@@ -7,7 +7,7 @@ import pytest
 from tests.fleet.work import die_always, die_once, double, run_out_of_disk, stumble
 from twinloop.errors import StorageError, WorkerError
 from twinloop.fleet import local
-from twinloop.fleet.local import prepare, run_local
+from twinloop.fleet.local import dismiss, prepare, run_local
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -47,3 +47,11 @@ def test_prepared_workers_that_died_while_they_waited_are_not_missed():
         worker.process.wait()
     assert sorted(run_local(double, None, range(6), workers=2)) == [(item, 2 * item) for item in range(6)]
     assert not local._PREPARED
+
+
+def test_prepared_workers_that_nobody_wanted_are_let_go():
+    prepare("tests.fleet.work", 2)
+    processes = [worker.process for worker in local._PREPARED]
+    dismiss()
+    assert not local._PREPARED
+    assert all(process.returncode is not None for process in processes)

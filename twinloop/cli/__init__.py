@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from twinloop import __version__
 from twinloop.errors import TwinloopError
-from twinloop.fleet.local import prepare
+from twinloop.fleet.local import dismiss, prepare
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,7 +71,13 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
-    args = _parser(words).parse_args(words)
+    try:
+        return _obey(_parser(words).parse_args(words))
+    finally:
+        dismiss()
+
+
+def _obey(args: argparse.Namespace) -> int:
     from rich.console import Console
 
     console = Console(stderr=args.json, highlight=False, soft_wrap=True)

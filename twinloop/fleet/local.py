@@ -42,6 +42,14 @@ def prepare(module: str, workers: int) -> None:
     _PREPARED.extend(_Worker(module) for _ in range(workers))
 
 
+def dismiss() -> None:
+    """Let go of prepared workers that were not wanted after all."""
+    while _PREPARED:
+        worker = _PREPARED.pop()
+        worker.process.kill()  # it may still be importing, and has nothing to lose
+        worker.end()
+
+
 def _drain(waiting: deque) -> Iterator:
     while waiting:
         yield waiting.popleft()

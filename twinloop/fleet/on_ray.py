@@ -93,6 +93,7 @@ class _Crew:
                 self.end(stream, str(error).partition("\n")[0])
                 continue
             if kind == "failed":
+                self.taken[stream].clear()  # it ends by itself
                 raise error_of(*content)
             if kind == "done":
                 item, result = content
@@ -117,9 +118,11 @@ class _Crew:
                 )
 
     def stop(self) -> None:
-        for stream in self.taken:
-            with suppress(self.ray.exceptions.RayError):
-                self.ray.cancel(stream, force=True)
+        """End what is still at work. Never a task that ends just now: Ray aborts a driver that cancels such a one."""
+        for stream, in_hand in self.taken.items():
+            if in_hand:
+                with suppress(self.ray.exceptions.RayError):
+                    self.ray.cancel(stream, force=True)
 
 
 def _imported(address: str | None) -> Any:
