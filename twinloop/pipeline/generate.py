@@ -98,7 +98,7 @@ def generate(
             width=width_of(config, workers, engine=engine, episodes=sum(stop - first for first, stop in missing)),
             engine=engine,
             versions=tuple(sorted(writer.header.versions.items())),
-            store=Store(writer.path.url, writer.identity) if isinstance(writer, RemoteWriter) else None,
+            store=Store(writer.path, writer.identity) if isinstance(writer, RemoteWriter) else None,
         )
         for _, draft in executor.run(produce, job, missing, workers=workers):
             writer.commit(draft)
