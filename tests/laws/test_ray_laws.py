@@ -37,7 +37,7 @@ from twinloop.calibrate.patch import TwinPatch
 from twinloop.calibrate.sweep import Where
 from twinloop.dataset import Dataset, DatasetWriter, verify
 from twinloop.dataset.remote.address import Remote
-from twinloop.errors import RenderError, StorageError, WorkerError
+from twinloop.errors import RenderError, StorageError, UsageError, WorkerError
 from twinloop.fleet.executor import LOCAL
 from twinloop.fleet.on_ray import RayExecutor
 from twinloop.observe.gl import context
@@ -46,6 +46,7 @@ from twinloop.pipeline.config import RunConfig, config_from_text
 from twinloop.pipeline.evaluate import evaluate, with_seed
 from twinloop.pipeline.generate import generate, header_of
 from twinloop.pipeline.produce import Job, produce
+from twinloop.simulate.engine import EngineConfig
 from twinloop.twin.twin import Twin
 
 # Looked for, not imported: what Ray listens to is settled when it is imported, and that is for twinloop to do.
@@ -201,6 +202,12 @@ def test_a_worker_with_other_versions_is_refused(executor: RayExecutor, config: 
     job = Job(config.to_yaml(), str(tmp_path), False, str(tmp_path), width=3, versions=(("mujoco", "3.0.0"),))
     with pytest.raises(WorkerError, match=r"mujoco .* instead of 3\.0\.0"):
         list(executor.run(produce, job, [(0, 4)], workers=1))
+
+
+def test_a_gpu_is_not_for_ray_to_hand_out(executor: RayExecutor, config: RunConfig, tmp_path: Path):
+    with pytest.raises(UsageError, match=r"--backend warp with --executor ray.*twinloop merge"):
+        generate(config, tmp_path / "data", episodes=2, engine=EngineConfig("warp", "cuda:0"), executor=executor)
+    assert not (tmp_path / "data").exists()
 
 
 def test_nobody_from_outside_is_listened_to(holder: tuple[int, str]):
