@@ -41,7 +41,7 @@ def test_killed_and_run_again(object_store: Store, file: Path, digest: str):
     command = [sys.executable, "-m", "twinloop", "generate", str(file), "--episodes", str(EPISODES)]
     command += ["--workers", "2", "--out", address]
     objects = Objects(Remote(address))
-    for _ in range(40 if FULL else 2):
+    for _ in range(40 if FULL else 1):
         wanted = len(objects.sizes("manifest")) + 1  # so that every session gets somewhere
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while process.poll() is None and len(objects.sizes("manifest")) < wanted:
