@@ -82,7 +82,8 @@ def object_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         for name, value in store.environment.items():
             patch.setenv(name, value)
         patch.setenv("TWINLOOP_CACHE", str(tmp_path_factory.mktemp("cache")))
-        import fsspec
+        import fsspec.config
 
+        fsspec.config.set_conf_env(fsspec.config.conf)  # it has looked when it was imported, and not since
         fsspec.filesystem("s3").mkdir(BUCKET)
         yield store
