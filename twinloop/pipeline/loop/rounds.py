@@ -24,7 +24,7 @@ from twinloop.pipeline.loop.collecting import BEFORE, Collecting, demonstrations
 from twinloop.pipeline.loop.record import NOBODY, LoopResult, Round, read_round, write_json
 from twinloop.pipeline.loop.settings import COLLECTING, LoopConfig, refuse_another
 from twinloop.pipeline.loop.steps import Steps
-from twinloop.pipeline.loop.widening import by_diagnosis, by_itself
+from twinloop.pipeline.loop.widening import by_diagnosis, by_itself, in_the_twin
 
 OnStep = Callable[[int, str], None]
 
@@ -118,7 +118,7 @@ def _next_config(config: RunConfig, settings: LoopConfig, folder: Path, say: Cal
             candidate = candidate_of(folder / "policy")
             job = Imagining(config.to_yaml(), str(Path.cwd()), candidate.load, ActingConfig(), 24, 3_000_001)
             told: dict[str, float] = {}
-            wider = by_itself(config, job, on_row=told.__setitem__)
+            wider = by_itself(config, in_the_twin(job), on_row=told.__setitem__)
             write_json(folder / "widened.json", told)
             with storage_errors(file):
                 replace_file(file, wider.to_yaml().encode(), scratch=folder)

@@ -12,7 +12,7 @@ import numpy as np
 from twinloop.diagnose.findings import as_distribution
 from twinloop.diagnose.hypothesis import BEYOND, NOTHING, ends_of
 from twinloop.diagnose.plan import range_of
-from twinloop.diagnose.report import GapReport
+from twinloop.diagnose.report import GapReport, Wrong
 from twinloop.pipeline.config import RunConfig, idle_rows
 from twinloop.pipeline.counterfactuals import Imagining, imagine
 from twinloop.randomize.distribution import Choice, Constant, Distribution, Uniform
@@ -41,23 +41,41 @@ def by_diagnosis(config: RunConfig, report: GapReport) -> RunConfig:
         for wrong in finding.rows:
             row = BY_NAME[wrong.row]
             if row.chance is None and not row.words and not row.pool:
-                found = range_of(wrong)
-                around = Uniform(min(found.low, row.nominal), max(found.high, row.nominal))
-                ranges[row.name] = around if wrong.trained is None else _wider(ranges.get(row.name), around)
+                ranges[row.name] = _found(wrong, ranges.get(row.name), sure=finding.found)
             elif row.chance is not None:
                 ranges[row.name] = as_distribution(wrong)
     return replace(config, randomization=_ordered(ranges))
 
 
-def by_itself(config: RunConfig, job: Imagining, *, on_row: Callable[[str, float], None]) -> RunConfig:
+def _found(wrong: Wrong, before: Distribution | None, *, sure: bool) -> Distribution:
+    """As the plan says: narrower where the estimate is well inside what was trained on, else so wide that it and what
+    was there before fit in."""
+    found, nominal = range_of(wrong), BY_NAME[wrong.row].nominal
+    if found.change == "narrower" and sure:
+        return Uniform(found.low, found.high)
+    around = Uniform(min(found.low, nominal), max(found.high, nominal))
+    return around if wrong.trained is None else _wider(before, around)
+
+
+Tried = Callable[[str, Distribution], float]
+"""The policy's success in the twin where this row is drawn from that."""
+
+
+def in_the_twin(job: Imagining) -> Tried:
+    def tried(name: str, ends: Distribution) -> float:
+        ((_, (world,)),) = imagine(job, iter([(0, (replace(NOTHING, ranges={name: ends}),))]))
+        return world.success
+
+    return tried
+
+
+def by_itself(config: RunConfig, tried: Tried, *, on_row: Callable[[str, float], None]) -> RunConfig:
     """Automatic domain randomization: one world at the outer ends of each row. on_row: told each row's success."""
     rows = [BY_NAME[name] for name, each in config.randomization.items() if _widens(BY_NAME[name], each)]
     ranges = dict(config.randomization)
     for row in rows:
         low, high = ranges[row.name].support()
-        ends = replace(NOTHING, ranges={row.name: Choice((low, high), (0.5, 0.5)) if low < high else Constant(low)})
-        ((_, (world,)),) = imagine(job, iter([(0, (ends,))]))
-        success = world.success
+        success = tried(row.name, Choice((low, high), (0.5, 0.5)) if low < high else Constant(low))
         on_row(row.name, success)
         step = STEP if success >= HOLDS else -STEP if success < BREAKS else 0.0
         ranges[row.name] = _stepped(row, low, high, step)
