@@ -19,7 +19,7 @@ randomization:
 """
 LOOP = [
     "loop", "cell.yaml", "--robot", "twin", "--rounds", "1", "--target", "1", "--budget", "4", "--trials", "8",
-    "--episodes", "16", "--steps", "20", "--worlds", "4", "--imagined", "4", "--judged", "8",
+    "--episodes", "16", "--steps", "20", "--tuning", "20", "--worlds", "4", "--imagined", "4", "--judged", "8",
     "--ungated", "--json", "--out", "loops/a",
 ]  # fmt: skip
 
@@ -38,7 +38,7 @@ def test_every_round_has_its_evidence(looped: Path):
     told = json.loads((looped / "loops/a/loop.json").read_text())
     first, second = told["rounds"]
     assert (first["demonstrations"], second["demonstrations"]) == (0, first["collected"])
-    assert first["collected"] == 4
+    assert first["collected"] == sum(errand["episodes"] for errand in first["errands"]) == 4
     for number in (0, 1):
         round_folder = looped / f"loops/a/round-{number}"
         for name in ("config.yaml", "policy/card.json", "evaluation/evaluation.json", "runlog", "round.json"):
@@ -47,6 +47,24 @@ def test_every_round_has_its_evidence(looped: Path):
     links = re.findall('href="([^"#]+)"', page)
     assert {"round-1/runlog", "round-0/diagnosis/report.html"} <= set(links)
     assert all((looped / "loops/a" / link).exists() for link in links)
+
+
+def test_the_next_policy_is_the_last_one_fine_tuned_on_what_was_made_and_collected(looped: Path):
+    first, second = (json.loads((looped / f"loops/a/round-{number}/policy/card.json").read_text()) for number in (0, 1))
+    assert (first["parent"], second["parent"]) == ("", first["digest"])
+    assert [source["kind"] for source in first["data"]] == ["sim"]
+    shares = {source["kind"]: source["weight"] for source in second["data"]}
+    assert 0 < shares["real"] < shares["sim"]
+
+
+def test_errands_are_the_plans(looped: Path):
+    folder = looped / "loops/a/round-0"
+    planned = [line for line in json.loads((folder / "plan.json").read_text())["lines"] if line["demonstrations"]]
+    errands = json.loads((folder / "errands.json").read_text())
+    asked = [(line["demonstrations"], line["conditions"]) for line in planned]
+    done = [(errand["episodes"], errand["conditions"]) for errand in errands]
+    assert done[: len(asked)] == asked
+    assert sum(many for many, _ in done) == 4
 
 
 def test_the_report_speaks_of_all_gaps_and_the_next_ranges_follow_it(looped: Path):

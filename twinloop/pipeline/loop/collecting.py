@@ -38,22 +38,22 @@ class Collecting:
         return tuple(log for log in logs if demonstrations_in(log))
 
     def part(self, number: int) -> int:
-        """Of the budget, that round `number` may spend. What a plan did not ask for is there for later rounds; with
-        real data alone there is a part more, for the first policy."""
+        """Of the budget, that round `number` may spend. With real data alone there is a part more, for the first
+        policy."""
         spent = sum(_attempts(self.log(each)) for each in range(BEFORE, number))
         return max(0, self._settings.budget - spent) // (self._settings.rounds - number)
 
     def errands(self, number: int, report: GapReport | None, folder: Path) -> tuple[Errand, ...]:
-        """As the plan says; without a diagnosis it is one errand, under whatever conditions there are."""
+        """As the plan says; what it leaves of the round's part, and all of it without a diagnosis, as scenes come."""
         file, robot = folder / "errands.json", self._settings.robot
         if not file.exists():
-            many = self.part(number)
-            asked = [{"robot": robot, "episodes": many, "conditions": {}}] if many else []
+            many, asked = self.part(number), []
             if report is not None:
                 plan = planned(report, robot=robot, budget=many)
                 write_json(folder / "plan.json", plan.to_json())
                 asked = plan.errands()
-            write_json(file, asked)
+            left = many - sum(errand["episodes"] for errand in asked)
+            write_json(file, asked + ([{"robot": robot, "episodes": left, "conditions": {}}] if left else []))
         return read_plan(file) if json.loads(file.read_text(encoding="utf-8")) else ()
 
     def run(self, number: int, errands: tuple[Errand, ...], *, say: Callable[[str], None]) -> int:

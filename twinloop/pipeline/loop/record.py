@@ -19,7 +19,7 @@ NOBODY: Mapping[str, Any] = {"successes": 0, "trials": 0, "rate": None, "low": 0
 class Round:
     """demonstrations: real ones that its policy has learnt from. parent: the policy it was fine-tuned from. gate: the
     stage it reached, and why not further. errands: what was collected after it, under which conditions; collected: how
-    many good demonstrations that gave."""
+    many good demonstrations that gave. prepared: it was diagnosed and collected for another round to follow."""
 
     number: int
     config_digest: str
@@ -32,6 +32,7 @@ class Round:
     found: tuple[str, ...]
     errands: tuple[Mapping[str, Any], ...]
     collected: int
+    prepared: bool
 
 
 @dataclass(frozen=True)

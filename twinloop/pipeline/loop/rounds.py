@@ -71,9 +71,11 @@ def _reach(robot: str) -> None:
 def _round(config: RunConfig, settings: LoopConfig, out: Path, number: int, on_step: OnStep) -> Round:
     steps = Steps(out, settings, number, lambda told: on_step(number, told))
     collecting, folder = Collecting(out, settings), steps.folder
-    file = folder / "round.json"
+    file, last = folder / "round.json", number == settings.rounds
     if file.exists():
-        return read_round(file)
+        done = read_round(file)
+        if last or done.prepared or not _short(done.robot, settings):
+            return done
     with storage_errors(folder):
         folder.mkdir(exist_ok=True)
         replace_file(folder / "config.yaml", config.to_yaml().encode(), scratch=folder)
@@ -89,11 +91,11 @@ def _round(config: RunConfig, settings: LoopConfig, out: Path, number: int, on_s
     gate = steps.gate(config)
     held_back = settings.gated and bool(gate["held_back"])
     robot = NOBODY if held_back else steps.deploy()
-    short = _short(robot, settings)
-    diagnosed = settings.strategy == "diagnose" and short and not held_back
-    report = steps.diagnose(config) if diagnosed else None
+    # The last round prepares none; asked for more rounds later, it does.
+    prepares = _short(robot, settings) and not last
+    report = steps.diagnose(config) if prepares and settings.strategy == "diagnose" and not held_back else None
     errands, collected = (), 0
-    if settings.strategy in COLLECTING and short and number < settings.rounds:
+    if prepares and settings.strategy in COLLECTING:
         errands = collecting.errands(number, report, folder)
         collected = collecting.run(number, errands, say=steps.say)
     done = Round(
@@ -101,7 +103,7 @@ def _round(config: RunConfig, settings: LoopConfig, out: Path, number: int, on_s
         gate=gate, verdict=report.verdict() if report is not None else "",
         found=tuple(finding.gap for finding in report.open) if report is not None else (),
         errands=tuple({"episodes": each.episodes, "conditions": dict(each.conditions)} for each in errands),
-        collected=collected,
+        collected=collected, prepared=prepares,
     )  # fmt: skip
     write_json(file, asdict(done))
     return done

@@ -1,0 +1,63 @@
+"""The table of docs/diagnosing.md: what became of the loop and of its controls on each cell."""
+
+from collections.abc import Mapping
+from typing import Any
+
+CONTROLS = ("diagnose", "real", "wide", "blind")
+TARGET, MOST_ROUNDS, MOST_DEMONSTRATIONS = 0.9, 3, 200
+
+
+def tables(results: Mapping[str, Any]) -> dict[str, str]:
+    """Placeholder -> text."""
+    cells = results["cells"]
+    return {"LOOPS": "\n\n".join(_cell(name, each) for name, each in cells.items()), "LOOPS_TOLD": _told(cells)}
+
+
+def _cell(name: str, cell: Mapping[str, Any]) -> str:
+    lines = [
+        f"`{name}`, with {', '.join(cell['objects'])}; {cell['budget']} demonstrations at most, {cell['trials']} trials "
+        f"a round, {cell['episodes']:,} simulated episodes a round:",
+        "",
+        "| strategy | round | real demonstrations | in the twin | on the cell | found |",
+        "|---|---|---|---|---|---|",
+    ]
+    for strategy in CONTROLS:
+        for each in cell["rows"].get(strategy, {}).get("rounds", ()):
+            lines.append(
+                f"| `{strategy}` | {each['number']} | {each['demonstrations']} | {_rate(each['twin'])} "
+                f"| {_rate(each['robot'])} | {', '.join(each['found']) or '–'} |"
+            )
+    return "\n".join(lines)
+
+
+def _rate(rate: Mapping[str, Any]) -> str:
+    low, high = (100 * rate[end] for end in ("low", "high"))
+    return f"{rate['successes']} of {rate['trials']} ({low:.0f}–{high:.0f} %)"
+
+
+def _told(cells: Mapping[str, Any]) -> str:
+    """Which reached the goal, and what was not run."""
+    sentences = []
+    for name, cell in cells.items():
+        reached = [strategy for strategy in CONTROLS if _reached(cell["rows"].get(strategy))]
+        missed = [strategy for strategy in CONTROLS if strategy in cell["rows"] and strategy not in reached]
+        absent = [strategy for strategy in CONTROLS if strategy not in cell["rows"]]
+        told = [f"the goal was reached by {_words(reached)}" if reached else "nobody reached the goal"]
+        told += [f"not by {_words(missed)}"] if reached and missed else []
+        told += [f"{_words(absent)} {'was' if len(absent) == 1 else 'were'} not run"] if absent else []
+        sentences.append(f"On `{name}` {'; '.join(told)}.")
+    return " ".join(sentences)
+
+
+def _reached(row: Mapping[str, Any] | None) -> bool:
+    return any(
+        each["robot"]["rate"] is not None
+        and each["robot"]["rate"] >= TARGET
+        and each["number"] <= MOST_ROUNDS
+        and each["demonstrations"] <= MOST_DEMONSTRATIONS
+        for each in (row or {}).get("rounds", ())
+    )
+
+
+def _words(names: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(f"`{name}`" for name in names[:-1]), f"`{names[-1]}`")))
