@@ -15,8 +15,8 @@ def tables(results: Mapping[str, Any]) -> dict[str, str]:
 
 def _cell(name: str, cell: Mapping[str, Any]) -> str:
     lines = [
-        f"`{name}`, with {', '.join(cell['objects'])}; {cell['budget']} demonstrations at most, {cell['trials']} trials "
-        f"a round, {cell['episodes']:,} simulated episodes a round:",
+        f"`{name}`, with {', '.join(cell['objects'])}: {cell['budget']} demonstrations at most, and in each round "
+        f"{cell['trials']} trials and {cell['episodes']:,} simulated episodes.",
         "",
         "| strategy | round | real demonstrations | in the twin | on the cell | found |",
         "|---|---|---|---|---|---|",
