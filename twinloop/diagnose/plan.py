@@ -234,5 +234,5 @@ def _looked_at(report: GapReport) -> Line:
 
 
 def real_share(demonstrations: int) -> float:
-    """A quarter of every batch where there are a hundred demonstrations, never more than half."""
-    return round(0.5 * demonstrations / (demonstrations + 100), 2)
+    """A quarter of every batch where there are forty demonstrations, never more than half."""
+    return round(0.5 * demonstrations / (demonstrations + 40), 2)

@@ -21,6 +21,7 @@ from twinloop.pipeline.candidate import candidate_of
 from twinloop.pipeline.config import RunConfig, config_from_text
 from twinloop.pipeline.counterfactuals import Imagining
 from twinloop.pipeline.loop.collecting import BEFORE, Collecting, demonstrations_in
+from twinloop.pipeline.loop.layout import as_laid_out
 from twinloop.pipeline.loop.record import NOBODY, LoopResult, Round, read_round, write_json
 from twinloop.pipeline.loop.settings import COLLECTING, LoopConfig, refuse_another
 from twinloop.pipeline.loop.steps import Steps
@@ -112,7 +113,9 @@ def _round(config: RunConfig, settings: LoopConfig, out: Path, number: int, on_s
 def _next_config(config: RunConfig, settings: LoopConfig, folder: Path, say: Callable[[str], None]) -> RunConfig:
     if settings.strategy == "diagnose":
         report = folder / "diagnosis"
-        return by_diagnosis(config, read_report(report)) if report.exists() else config
+        if not report.exists():
+            return config
+        return as_laid_out(by_diagnosis(config, read_report(report)), folder / "runlog")
     if settings.strategy == "adr":
         file = folder / "widened.yaml"
         if not file.exists():
