@@ -98,11 +98,12 @@ def main() -> None:
     robot = f"rehearsal:seed={args.cell}" if args.cell.isdecimal() else f"rehearsal:{args.cell}"
     objects = objects_in(robot)
     sizes = {name: getattr(args, name) for name in ("budget", "trials", "episodes", "steps", "tuning")}
-    found: dict[str, Any] = {"cell": robot, "objects": objects, **sizes, "rows": {}}
+    found: dict[str, Any] = {"cell": robot, "objects": objects, "rows": {}}
     for strategy in args.strategies:
         done = looped(strategy, robot, objects, args)
-        found["rows"][strategy] = {"reached": done["reached"], "rounds": [row(each) for each in done["rounds"]]}
-        for each in found["rows"][strategy]["rounds"]:
+        rows = [row(each) for each in done["rounds"]]
+        found["rows"][strategy] = {"reached": done["reached"], **sizes, "rounds": rows}
+        for each in rows:
             twin, there = each["twin"], each["robot"]
             print(
                 f"{strategy:9} round {each['number']}: {each['demonstrations']:3} real demonstrations, twin "

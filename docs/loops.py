@@ -1,6 +1,6 @@
 """The table of docs/diagnosing.md: what became of the loop and of its controls on each cell."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 CONTROLS = ("diagnose", "real", "wide", "blind")
@@ -15,19 +15,25 @@ def tables(results: Mapping[str, Any]) -> dict[str, str]:
 
 def _cell(name: str, cell: Mapping[str, Any]) -> str:
     lines = [
-        f"`{name}`, with {', '.join(cell['objects'])}: {cell['budget']} demonstrations at most, and in each round "
-        f"{cell['trials']} trials and {cell['episodes']:,} simulated episodes.",
+        f"`{name}`, with {_listed(cell['objects'])}:",
         "",
-        "| strategy | round | real demonstrations | in the twin | on the cell | found |",
-        "|---|---|---|---|---|---|",
+        "| strategy | round | steps | simulated | real demonstrations | in the twin | on the cell | found |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for strategy in CONTROLS:
-        for each in cell["rows"].get(strategy, {}).get("rounds", ()):
+        row = cell["rows"].get(strategy, {"rounds": ()})
+        for each in row["rounds"]:
+            steps = row["tuning"] if each["number"] else row["steps"]
+            simulated = "–" if strategy == "real" else f"{row['episodes']:,}"
             lines.append(
-                f"| `{strategy}` | {each['number']} | {each['demonstrations']} | {_rate(each['twin'])} "
-                f"| {_rate(each['robot'])} | {', '.join(each['found']) or '–'} |"
+                f"| `{strategy}` | {each['number']} | {steps:,} | {simulated} | {each['demonstrations']} "
+                f"| {_rate(each['twin'])} | {_rate(each['robot'])} | {_listed(each['found']) or '–'} |"
             )
     return "\n".join(lines)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names)
 
 
 def _rate(rate: Mapping[str, Any]) -> str:
