@@ -119,7 +119,7 @@ def main() -> None:
 
 def row(done: dict[str, Any]) -> dict[str, Any]:
     """What a table needs of a round."""
-    return {name: done[name] for name in ("number", "demonstrations", "twin", "robot", "found", "errands")}
+    return {name: done[name] for name in ("number", "demonstrations", "steps", "twin", "robot", "found", "errands")}
 
 
 if __name__ == "__main__":

@@ -23,10 +23,9 @@ def _cell(name: str, cell: Mapping[str, Any]) -> str:
     for strategy in CONTROLS:
         row = cell["rows"].get(strategy, {"rounds": ()})
         for each in row["rounds"]:
-            steps = row["tuning"] if each["number"] else row["steps"]
             simulated = "–" if strategy == "real" else f"{row['episodes']:,}"
             lines.append(
-                f"| `{strategy}` | {each['number']} | {steps:,} | {simulated} | {each['demonstrations']} "
+                f"| `{strategy}` | {each['number']} | {each['steps']:,} | {simulated} | {each['demonstrations']} "
                 f"| {_rate(each['twin'])} | {_rate(each['robot'])} | {_listed(each['found']) or '–'} |"
             )
     return "\n".join(lines)

@@ -17,13 +17,15 @@ NOBODY: Mapping[str, Any] = {"successes": 0, "trials": 0, "rate": None, "low": 0
 
 @dataclass(frozen=True)
 class Round:
-    """demonstrations: real ones that its policy has learnt from. parent: the policy it was fine-tuned from. gate: the
-    stage it reached, and why not further. errands: what was collected after it, under which conditions; collected: how
-    many good demonstrations that gave. prepared: it was diagnosed and collected for another round to follow."""
+    """demonstrations: real ones that its policy has learnt from. steps: how long. parent: what it was fine-tuned from.
+    gate: the stage it reached, and why not further. errands: what was collected after it, under which conditions;
+    collected: how many good demonstrations that gave. prepared: it was diagnosed and collected for, so that another
+    round can follow."""
 
     number: int
     config_digest: str
     demonstrations: int
+    steps: int
     parent: str
     twin: Mapping[str, Any]
     robot: Mapping[str, Any]

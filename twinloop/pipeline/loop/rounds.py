@@ -87,7 +87,7 @@ def _round(config: RunConfig, settings: LoopConfig, out: Path, number: int, on_s
         collecting.run(BEFORE, collecting.errands(BEFORE, None, first), say=steps.say)
     known = collecting.known(number)
     learnt = sum(map(demonstrations_in, known))
-    parent = steps.train(steps.generate(config), known, learnt)
+    card = steps.train(steps.generate(config), known, learnt)
     twin = steps.evaluate(config)
     gate = steps.gate(config)
     held_back = settings.gated and bool(gate["held_back"])
@@ -100,8 +100,8 @@ def _round(config: RunConfig, settings: LoopConfig, out: Path, number: int, on_s
         errands = collecting.errands(number, report, folder)
         collected = collecting.run(number, errands, say=steps.say)
     done = Round(
-        number=number, config_digest=config.digest, demonstrations=learnt, parent=parent, twin=twin, robot=robot,
-        gate=gate, verdict=report.verdict() if report is not None else "",
+        number=number, config_digest=config.digest, demonstrations=learnt, steps=card.steps,
+        parent=card.parent, twin=twin, robot=robot, gate=gate, verdict=report.verdict() if report is not None else "",
         found=tuple(finding.gap for finding in report.open) if report is not None else (),
         errands=tuple({"episodes": each.episodes, "conditions": dict(each.conditions)} for each in errands),
         collected=collected, prepared=prepares,

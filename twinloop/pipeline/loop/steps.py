@@ -15,19 +15,21 @@ from twinloop.errors import UsageError
 from twinloop.gate import load_evaluation, write_evaluation
 from twinloop.gate.evaluation import rate_json
 from twinloop.gate.rules.config import load_rules
-from twinloop.learn.card import read_card
+from twinloop.learn.card import Card, read_card
 from twinloop.pipeline.candidate import candidate_of
-from twinloop.pipeline.config import RunConfig
+from twinloop.pipeline.config import RunConfig, load_config
 from twinloop.pipeline.diagnose import DiagnoseConfig, diagnose
 from twinloop.pipeline.evaluate import evaluate, unseen_seed, with_seed
 from twinloop.pipeline.generate import generate
-from twinloop.pipeline.loop.record import write_json
+from twinloop.pipeline.loop.record import read_round, write_json
 from twinloop.pipeline.loop.settings import LoopConfig
 from twinloop.pipeline.promote import PromoteConfig, promote
 from twinloop.twin.objects import OBJECTS
 
 TUNING_RATE = 5e-4
 """Ranges may have moved far between rounds: more than what a fine-tuning on the same task usually takes."""
+LONGER = 2
+"""Times as many steps after a round whose policy was short of the target in the twin too."""
 
 
 class Steps:
@@ -40,23 +42,23 @@ class Steps:
 
     def generate(self, config: RunConfig) -> tuple[Path, ...]:
         """A dataset for each kind of object. Only what changed is made again: an earlier round of the same config has
-        the same data."""
+        the same data. What was made by earlier diagnoses is learnt from again."""
         if self.settings.strategy == "real":
             return ()
         self.say("generating")
-        kinds = self._kinds(with_seed(config, self.settings.seed))
-        folders = []
-        for number, each in enumerate(kinds.values()):
-            many = self.settings.episodes // len(kinds) + (number < self.settings.episodes % len(kinds))
-            folders.append(self.out / "datasets" / f"sim-{each.digest[:12]}")
-            generate(each, folders[-1], episodes=max(many, 1), workers=self.settings.workers)
-        return tuple(folders)
+        made = self._datasets(config)
+        for number, (folder, each) in enumerate(made.items()):
+            many = self.settings.episodes // len(made) + (number < self.settings.episodes % len(made))
+            generate(each, folder, episodes=max(many, 1), workers=self.settings.workers)
+        for number in range(1, self.number):
+            made |= self._datasets(load_config(self.out / f"round-{number}" / "config.yaml"))
+        return tuple(made)
 
-    def train(self, simulated: tuple[Path, ...], real: tuple[Path, ...], learnt: int) -> str:
-        """The digest of the policy it began from: that of the round before, which is fine-tuned; "" in the first."""
+    def train(self, simulated: tuple[Path, ...], real: tuple[Path, ...], learnt: int) -> Card:
+        """After the first round it is the policy of the round before that is trained further."""
         from twinloop.learn.train import train
 
-        before = self.out / f"round-{self.number - 1}" / "policy"
+        before = self.out / f"round-{self.number - 1}"
         share = real_share(learnt) if simulated and real else float(not simulated)
         if self.number == 0:
             self.say("training")
@@ -65,7 +67,7 @@ class Steps:
             self.say("fine-tuning")
             lesson = self._tuning(before, simulated, real, share)
         train(lesson, self.policy)
-        return read_card(self.policy).parent
+        return read_card(self.policy)
 
     def _lesson(self, simulated: tuple[Path, ...], real: tuple[Path, ...], share: float) -> Any:
         from twinloop.learn.lesson import LessonConfig, prepare
@@ -85,10 +87,13 @@ class Steps:
         from twinloop.learn.finetune import FinetuneConfig, finetuning
         from twinloop.learn.optimise import TrainConfig
 
+        # What fails in the twin as well is no gap: it has not been learnt yet.
+        rate = read_round(before / "round.json").twin["rate"] or 0.0
+        steps = self.settings.tuning * (LONGER if rate < self.settings.target else 1)
         return finetuning(
             FinetuneConfig(
-                before, data=real or simulated, keep=simulated if real else (), share=1 - share,
-                train=TrainConfig(steps=self.settings.tuning, learning_rate=TUNING_RATE),
+                before / "policy", data=real or simulated, keep=simulated if real else (), share=1 - share,
+                train=TrainConfig(steps=steps, learning_rate=TUNING_RATE),
                 seed=self.settings.seed + self.number,
             )
         )  # fmt: skip
@@ -146,6 +151,10 @@ class Steps:
                 folder.mkdir(exist_ok=True)
             write_json(folder / "report.json", report.to_json())
         return read_report(folder)
+
+    def _datasets(self, config: RunConfig) -> dict[Path, RunConfig]:
+        kinds = self._kinds(with_seed(config, self.settings.seed)).values()
+        return {self.out / "datasets" / f"sim-{each.digest[:12]}": each for each in kinds}
 
     def _kinds(self, config: RunConfig) -> dict[str, RunConfig]:
         names = self.settings.objects or (config.scene.object.name,)
