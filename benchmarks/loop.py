@@ -58,11 +58,13 @@ def looped(strategy: str, robot: str, objects: list[str], args: argparse.Namespa
     config = folder / f"{strategy}.yaml"
     folder.mkdir(parents=True, exist_ok=True)
     config.write_text(config_text(strategy))
-    # Without real data or a diagnosis nothing changes from round to round.
-    rounds = 1 if strategy == "wide" else args.rounds
+    # Without real data or a diagnosis nothing changes from round to round: it is trained at once for as long.
+    rounds, steps = args.rounds, args.steps
+    if strategy == "wide":
+        rounds, steps = 0, steps + rounds * args.tuning
     return twinloop(
         "loop", config, "--robot", robot, "--strategy", strategy, "--rounds", rounds, "--budget", args.budget,
-        "--trials", args.trials, "--episodes", args.episodes, "--steps", args.steps, "--tuning", args.tuning,
+        "--trials", args.trials, "--episodes", args.episodes, "--steps", steps, "--tuning", args.tuning,
         "--judged", args.judged, "--worlds", args.worlds, "--imagined", args.imagined,
         "--objects", ",".join(objects), *POLICY, "--demonstrator", "script", "--ungated",
         "--workers", args.workers, "--out", folder / strategy,

@@ -19,7 +19,7 @@ randomization:
 """
 ROBOT = """\
 randomization:
-  physics: {object_position_noise_cm: [-1.5, 1.5]}
+  physics: {object_position_noise_cm: [-1.3, 1.3]}
 """
 PLACE = "object_position_noise_cm"
 LOOP = [

@@ -31,7 +31,7 @@ STRATEGIES = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("config", nargs="?", type=Path, metavar="FILE", help=CONFIG_HELP)
     parser.add_argument("--robot", required=True, metavar="NAME", help="as `twinloop deploy` names it")
-    parser.add_argument("--rounds", type=count(1, 100), default=3, metavar="K", help="after the first (default 3)")
+    parser.add_argument("--rounds", type=count(0, 100), default=3, metavar="K", help="after the first (default 3)")
     parser.add_argument(
         "--target", type=number(0, 1), default=0.9, metavar="S", help="success on the robot that is enough (0.9)"
     )
