@@ -51,7 +51,7 @@ def test_every_round_has_its_evidence(looped: Path):
             assert (round_folder / name).exists(), name
     page = (looped / "loops/a/loop.html").read_text()
     links = re.findall('href="([^"#]+)"', page)
-    assert {"round-1/runlog", "round-0/diagnosis/report.html"} <= set(links)
+    assert {"round-1/runlog", "round-0/diagnosis/report.html", "round-0/errands.json"} <= set(links)
     assert all((looped / "loops/a" / link).exists() for link in links)
 
 
