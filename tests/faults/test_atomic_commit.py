@@ -80,7 +80,7 @@ def test_a_dataset_whose_disk_fails_at_any_call(tmp_path: Path, story: str):
         states |= set(growing_digests(dataset.header, dataset.entries))
     path, failed = tmp_path / "d", 0
     rng = fresh_rng()
-    for count in moments(rng, 11 if "pictures" in story else 5):
+    for count in moments(rng, 16 if "pictures" in story else 8):
         shutil.rmtree(path, ignore_errors=True)
         if "grown" in story:
             shutil.copytree(tmp_path / "start", path)
@@ -116,7 +116,7 @@ def test_a_registry_whose_disk_fails_at_any_call(tmp_path: Path):
     new = promote(tmp_path / "elsewhere", folder)
     seen, place = [], tmp_path / "registry"
     rng = fresh_rng()
-    for count in moments(rng, 3):
+    for count in moments(rng, 5):
         shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(tmp_path / "start", place)
         told = None

@@ -74,7 +74,7 @@ def inodes(path: Path) -> dict[str, int]:
     return {str(file.relative_to(path)): file.stat().st_ino for file in (path / "shards").rglob("*") if file.is_file()}
 
 
-@pytest.mark.parametrize(("cut", "few", "full"), [(False, 20, 200), (True, 8, 50)], ids=["flipped", "cut off"])
+@pytest.mark.parametrize(("cut", "few", "full"), [(False, 12, 200), (True, 5, 50)], ids=["flipped", "cut off"])
 def test_any_damage_is_found_named_and_mended(whole: Path, tmp_path: Path, cut: bool, few: int, full: int):
     rng, expected = fresh_rng(), files(whole)
     for _ in range(times(few, full)):

@@ -60,7 +60,7 @@ def test_a_run_on_a_disk_that_is_too_small(undisturbed: Undisturbed, tmp_path: P
     config = load_config(undisturbed.config)
     whole = generate(config, tmp_path / "whole" / "data", workers=1)
     assert whole.digest == undisturbed.digest
-    for number, size_bytes in enumerate(levels(tmp_path / "whole" / "data", times(3, 20))):
+    for number, size_bytes in enumerate(levels(tmp_path / "whole" / "data", times(2, 20))):
         with small_disk(tmp_path / f"disk{number}", size_bytes) as disk:
             with pytest.raises(FullDiskError) as told:
                 generate(config, disk / "data", workers=1)

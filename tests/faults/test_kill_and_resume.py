@@ -31,7 +31,7 @@ def killed(command: list[str], after_s: float) -> bool:
 
 
 def test_the_command_killed_at_random_moments(undisturbed: Undisturbed, tmp_path: Path):
-    rng, left = fresh_rng(), times(3, 50)
+    rng, left = fresh_rng(), times(2, 50)
     expected, interrupted = files(undisturbed.path), 0
     while left:
         out = tmp_path / "data"

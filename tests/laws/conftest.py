@@ -8,13 +8,13 @@ from twinloop.pipeline.config import RunConfig
 from twinloop.pipeline.embedded import embedded_config
 from twinloop.pipeline.generate import generate
 
-EPISODES = 28
+EPISODES = 14
 
 
 @pytest.fixture(scope="session")
 def config() -> RunConfig:
     config = embedded_config()
-    return replace(config, dataset=replace(config.dataset, shard_episodes=4))
+    return replace(config, dataset=replace(config.dataset, shard_episodes=2))
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,8 @@ from twinloop.pipeline.config import RunConfig
 from twinloop.pipeline.generate import generate, header_of
 from twinloop.pipeline.produce import Job, produce
 
+FULL = bool(os.environ.get("TWINLOOP_FAULTS"))
+
 
 @pytest.mark.parametrize("workers", [2, 7])
 def test_at_any_number_of_workers(config: RunConfig, digest: str, workers: int, tmp_path: Path):
@@ -33,8 +35,9 @@ def test_shuffled_and_narrow(config: RunConfig, digest: str, tmp_path: Path):
         assert writer.finish() == digest
 
 
-@pytest.mark.parametrize("hash_seed", ["0", "1", "4242"])
+@pytest.mark.parametrize("hash_seed", ["0", "1", "4242"] if FULL else ["0"])
 def test_under_any_hash_seed(config: RunConfig, digest: str, hash_seed: str, tmp_path: Path):
+    """The process that the digest comes from has another one, drawn when it started."""
     file = tmp_path / "cell.yaml"
     file.write_text(config.to_yaml())
     command = [sys.executable, "-m", "twinloop", "generate", str(file), "--episodes", str(EPISODES)]

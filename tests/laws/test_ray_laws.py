@@ -23,21 +23,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.calibrate import tosses
+from tests.calibrate.made import command, logs_of_truth, xl330
 from tests.conftest import Simulate
 from tests.fleet.work import die_once, double, run_out_of_disk
 from tests.laws.conftest import EPISODES
 from tests.learn.neighbours import Neighbours
 from tests.object_store import Store
+from twinloop.calibrate.by_population import fit_by_population
+from twinloop.calibrate.check import check
+from twinloop.calibrate.fit import calibrate
+from twinloop.calibrate.patch import TwinPatch
+from twinloop.calibrate.sweep import Where
 from twinloop.dataset import Dataset, DatasetWriter, verify
 from twinloop.dataset.remote.address import Remote
-from twinloop.errors import StorageError, WorkerError
+from twinloop.errors import RenderError, StorageError, UsageError, WorkerError
 from twinloop.fleet.executor import LOCAL
 from twinloop.fleet.on_ray import RayExecutor
+from twinloop.observe.gl import context
 from twinloop.pipeline.candidate import Candidate
 from twinloop.pipeline.config import RunConfig, config_from_text
 from twinloop.pipeline.evaluate import evaluate, with_seed
 from twinloop.pipeline.generate import generate, header_of
 from twinloop.pipeline.produce import Job, produce
+from twinloop.simulate.engine import EngineConfig
 from twinloop.twin.twin import Twin
 
 # Looked for, not imported: what Ray listens to is settled when it is imported, and that is for twinloop to do.
@@ -56,6 +65,13 @@ list(RayExecutor().run(double, None, [0], workers={MOST_WORKERS}))
 import ray
 print(ray.get_runtime_context().gcs_address, flush=True)
 sys.stdin.read()
+"""
+
+FILMED = """
+cameras:
+  front: {position_m: [1.2, -0.3, 0.65], look_at_m: [0.42, 0, 0.12], width: 32, height: 32, rate_hz: 5, depth: true}
+randomization: {visual: {read_noise: [0, 2]}}
+dataset: {shard_episodes: 1}
 """
 
 
@@ -114,7 +130,7 @@ def test_an_error_keeps_its_kind_and_words(executor: RayExecutor):
         list(executor.run(run_out_of_disk, None, [0], workers=2))
 
 
-@pytest.mark.parametrize("workers", [1, 2, 7] if FULL else [2, 7])
+@pytest.mark.parametrize("workers", [1, 2, 7] if FULL else [7])
 def test_one_digest(executor: RayExecutor, config: RunConfig, digest: str, workers: int, tmp_path: Path):
     assert generate(config, tmp_path / "data", episodes=EPISODES, workers=workers, executor=executor).digest == digest
 
@@ -136,6 +152,20 @@ def test_shuffled(executor: RayExecutor, config: RunConfig, digest: str, tmp_pat
         assert writer.finish() == digest
 
 
+def test_one_digest_of_pictures(executor: RayExecutor, tmp_path: Path):
+    """Drawn by the workers, each with a context of its own."""
+    pytest.importorskip("av", reason="needs twinloop[video]")
+    try:
+        context()
+    except RenderError as error:
+        pytest.skip(f"no pictures here: {error}")
+    config = config_from_text(FILMED, name="cell.yaml", folder=tmp_path)
+    here = generate(config, tmp_path / "here", episodes=2, workers=1)
+    there = generate(config, tmp_path / "there", episodes=2, workers=2, executor=executor)
+    assert there.digest == here.digest
+    assert there.progress.accepted >= 1
+
+
 def test_evaluations_are_the_same(executor: RayExecutor, simulate: Simulate, twin: Twin, tmp_path: Path):
     brain = replace(Neighbours.of(simulate(15), twin), executed=8)
     brain.save(tmp_path / "neighbours.npz")
@@ -150,10 +180,34 @@ def test_evaluations_are_the_same(executor: RayExecutor, simulate: Simulate, twi
     assert np.array_equal(there.outcomes.duration_s, here.outcomes.duration_s)
 
 
+@pytest.mark.parametrize("search", ["slopes", "population"])
+def test_calibrations_are_the_same(executor: RayExecutor, search: str, tmp_path: Path):
+    there = Where(executor=executor, workers=2)
+    for name, where in (("here", Where(1)), ("there", there)):
+        _calibrated(search, where).write(tmp_path / name)
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+
+
+def _calibrated(search: str, where: Where) -> TwinPatch:
+    if search == "slopes":
+        bench, truth = xl330(), {"pendulum.resistance_ohm": 2.2, "pendulum.coulomb_nm": 0.03}
+        logs = [log.select(slice(0, 150)) for log in logs_of_truth(bench, truth, seed=5, asked=[command(2, 200)])]
+        return calibrate(bench, check(bench, logs), list(truth), seed=0, where=where).patch
+    bench, rng = tosses.bench(), np.random.default_rng(2)
+    logs = tosses.logs_of(tosses.tossed({"friction": 0.22}, count=2, frames=80, rng=rng))
+    return fit_by_population(bench, check(bench, logs), ["friction"], seed=0, where=where, generations=1).patch
+
+
 def test_a_worker_with_other_versions_is_refused(executor: RayExecutor, config: RunConfig, tmp_path: Path):
     job = Job(config.to_yaml(), str(tmp_path), False, str(tmp_path), width=3, versions=(("mujoco", "3.0.0"),))
     with pytest.raises(WorkerError, match=r"mujoco .* instead of 3\.0\.0"):
         list(executor.run(produce, job, [(0, 4)], workers=1))
+
+
+def test_a_gpu_is_not_for_ray_to_hand_out(executor: RayExecutor, config: RunConfig, tmp_path: Path):
+    with pytest.raises(UsageError, match=r"--backend warp with --executor ray.*twinloop merge"):
+        generate(config, tmp_path / "data", episodes=2, engine=EngineConfig("warp", "cuda:0"), executor=executor)
+    assert not (tmp_path / "data").exists()
 
 
 def test_nobody_from_outside_is_listened_to(holder: tuple[int, str]):

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from twinloop.dataset import Dataset, verify
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.objects import Objects
 from twinloop.pipeline.config import RunConfig
+from twinloop.pipeline.generate import generate
 
 FULL = bool(os.environ.get("TWINLOOP_FAULTS"))
 
@@ -39,7 +41,7 @@ def test_killed_and_run_again(object_store: Store, file: Path, digest: str):
     command = [sys.executable, "-m", "twinloop", "generate", str(file), "--episodes", str(EPISODES)]
     command += ["--workers", "2", "--out", address]
     objects = Objects(Remote(address))
-    for _ in range(40 if FULL else 2):
+    for _ in range(40 if FULL else 1):
         wanted = len(objects.sizes("manifest")) + 1  # so that every session gets somewhere
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while process.poll() is None and len(objects.sizes("manifest")) < wanted:
@@ -52,3 +54,11 @@ def test_killed_and_run_again(object_store: Store, file: Path, digest: str):
     verify(Remote(address)).require()
     attempts = Counter(Dataset.open(address).attempts()["attempt"].to_pylist())
     assert attempts == Counter(range(EPISODES))
+
+
+@pytest.mark.skipif(find_spec("webdav4") is None, reason="webdav4 is not installed: pip install 'twinloop[dev]'")
+def test_a_single_writer_where_no_commit_is_atomic(object_store: Store, config: RunConfig, digest: str):
+    """Over WebDAV, and every worker publishes what it makes."""
+    remote = Remote(object_store.file_address("cell"), single_writer=True)
+    assert generate(config, remote, episodes=EPISODES, workers=2).digest == digest
+    assert verify(remote).require().complete

@@ -22,6 +22,8 @@ from twinloop.twin.twin import Twin
 
 pytest.importorskip("mujoco_warp", reason="MuJoCo Warp is not installed: pip install 'twinloop[warp]'")
 
+from twinloop.simulate import warp_engine  # it cannot be imported without
+
 CLOSE_M, CLOSE_RAD, CLOSE_N = 2e-5, 2e-5, 0.02
 WIDTH = 3
 ALL = np.arange(WIDTH)
@@ -160,6 +162,31 @@ def test_a_diverged_simulation_is_noticed_and_its_neighbours_do_not_notice(cells
     # Whoever comes next into that slot starts afresh.
     admit(cell, SEED_RANGES)
     assert not cell.failed.any()
+
+
+def rest_one_of_three(twin: Twin) -> np.ndarray:
+    """Which simulations have failed, with one object on the table and two in the air."""
+    cell = warp_cell(twin)
+    admit(cell, SEED_RANGES)
+    assert not cell.failed.any()
+    cell.object_position[1:, 2] += 1.5
+    cell.engine.forward(ALL)
+    for _ in range(2):
+        cell.step(None, np.tile(twin.robot.home_rad, (WIDTH, 1)), np.full(WIDTH, 0.04))
+    assert cell.diverged(np.full(WIDTH, 2 * twin.control_period_s)).tolist() == cell.failed.tolist()
+    return cell.failed
+
+
+def test_a_simulation_without_room_for_its_constraints_is_given_up(twin: Twin, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(warp_engine, "MOST_ROWS", 4)
+    assert rest_one_of_three(twin).tolist() == [True, False, False]
+
+
+def test_contacts_share_their_room_and_all_are_given_up_without_it(twin: Twin, monkeypatch: pytest.MonkeyPatch):
+    """Whose contact was left out cannot be told, so none of them is believed."""
+    monkeypatch.setattr(warp_engine, "MOST_CONTACTS", 1)
+    monkeypatch.setattr(warp_engine, "MOST_CONVEX", 1)
+    assert rest_one_of_three(twin).all()
 
 
 def test_simulations_that_are_not_stepped_stay_as_they_are(cells: tuple[Cell, Cell]):

@@ -32,11 +32,11 @@ def told(capsys: pytest.CaptureFixture[str], *words: object) -> dict:
 
 def test_a_policy_is_judged_and_the_judgement_is_on_disk(place: Path, capsys: pytest.CaptureFixture[str]):
     out = place / "judged"
-    words = ("evaluate", place / "hasty", "--episodes", 20, "--workers", 1, "--out", out, "--clips", 0)
+    words = ("evaluate", place / "hasty", "--episodes", 6, "--workers", 1, "--out", out, "--clips", 0)
     first = told(capsys, *words)
     assert first["code"] == 0
     assert first["seed"] == 1_000_000
-    assert first["success"]["trials"] == 20
+    assert first["success"]["trials"] == 6
     kept = load_evaluation(out)
     assert kept.success.successes == first["success"]["successes"]
     assert kept.subject.checkpoint == "hasty"
@@ -45,7 +45,7 @@ def test_a_policy_is_judged_and_the_judgement_is_on_disk(place: Path, capsys: py
 
     # Again, against what was just found and in two processes: nothing can be better than itself.
     again = told(capsys, *words[:2], "--workers", 2, "--against", out, "--out", place / "again", "--clips", 0)
-    assert again["episodes"] == 20
+    assert again["episodes"] == 6
     assert again["seed"] == 1_000_000
     assert again["comparison"]["difference"] == 0
     assert again["comparison"]["only_ours"] == again["comparison"]["only_theirs"] == 0

@@ -26,7 +26,7 @@ def folder(object_store: Store, tmp_path_factory: pytest.TempPathFactory) -> Pat
     page = (ROOT / "docs" / "scale.md").read_text()
     commands = "".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL))
     script = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
-    script = script.replace("s3://bucket/run", object_store.address("run"))
+    script = script.replace("s3://bucket/run", object_store.address("run")).replace("--episodes 64", "--episodes 16")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     environment |= {"PYTHONHASHSEED": "4242"}
     subprocess.run(["bash", "-euc", script], cwd=folder, check=True, capture_output=True, env=environment)

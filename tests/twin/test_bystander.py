@@ -108,7 +108,7 @@ def test_a_hand_in_the_robots_way_is_a_verdict_and_a_failure_of_its_own(visited:
 def test_an_expert_that_yields_pushes_fewer_people_and_still_gets_its_work_done(visited: Twin, simulate: Simulate):
     pushed = {}
     for yields in (False, True):
-        episodes = simulate(96, of=visited, ranges=PEOPLE, expert=ExpertConfig(yields_to_people=yields))
+        episodes = simulate(48, of=visited, ranges=PEOPLE, expert=ExpertConfig(yields_to_people=yields))
         pushed[yields] = sum(name == PERSON_PUSHED for name in failures_of(episodes, visited, LIMITS))
         assert episodes.success.mean() > 0.9
     assert pushed[True] < pushed[False]
@@ -122,7 +122,7 @@ def test_the_tape_is_the_same_at_any_width(task, simulate: Simulate):
     ranges = {**SEED_RANGES, **PEOPLE, "bystander_probability": sometimes, "unexpected_item_probability": sometimes,
               "distractor_count": Uniform(0.0, 4.0), "clutter_count": Uniform(0.0, 4.0),
               "table_tilt_deg": Uniform(-1.0, 1.0), "hand_withdrawal_s": Uniform(0.3, 1.5)}  # fmt: skip
-    together = simulate(10, of=twin, ranges=ranges, expert=ExpertConfig(yields_to_people=True))
+    together = simulate(6, of=twin, ranges=ranges, expert=ExpertConfig(yields_to_people=True))
     for width in (1, 4):
-        again = simulate(10, width=width, of=twin, ranges=ranges, expert=ExpertConfig(yields_to_people=True))
+        again = simulate(6, width=width, of=twin, ranges=ranges, expert=ExpertConfig(yields_to_people=True))
         np.testing.assert_array_equal(again.tape, together.tape)

@@ -13,6 +13,7 @@ from twinloop.calibrate.patch import Fitted, Provenance, TwinPatch, Unknown
 from twinloop.calibrate.population import Errors, Tried, evolve, loss, posterior
 from twinloop.calibrate.posterior import DRAWS, reach_of
 from twinloop.calibrate.replay import difference
+from twinloop.calibrate.sweep import HERE, Where
 from twinloop.errors import UsageError
 
 MOST_LOGS = 40
@@ -31,7 +32,7 @@ def fit_by_population(
     names: Sequence[str],
     *,
     seed: int,
-    threads: int = 2,
+    where: Where = HERE,
     told: Told | None = None,
     generations: int = GENERATIONS,
 ) -> Fit:
@@ -42,13 +43,13 @@ def fit_by_population(
     used = [checked.logs[place] for place in chosen]
     rng = np.random.default_rng(seed)
     known, unknown = list(names), {}
-    errors, tried, places = _search(bench, used, known, generations, rng, threads, told)
+    errors, tried, places = _search(bench, used, known, generations, rng, where, told)
     for name, why in _unknown(errors, known, places).items():
         unknown[name] = why
     if unknown and len(unknown) < len(known):
         # What is not known goes back to the bench's value, and the others are found again beside it.
         known = [name for name in known if name not in unknown]
-        errors, tried, places = _search(bench, used, known, generations // 2, rng, threads, told)
+        errors, tried, places = _search(bench, used, known, generations // 2, rng, where, told)
     elif unknown:
         reasons = "; ".join(f"{name}: {each.reason}" for name, each in unknown.items())
         raise UsageError(f"none of the asked parameters can be known from these logs: {reasons}")
@@ -68,10 +69,10 @@ def fit_by_population(
 
 
 def _search(
-    bench: Bench, used: Sequence, names: list[str], generations: int, rng: np.random.Generator, threads: int,
+    bench: Bench, used: Sequence, names: list[str], generations: int, rng: np.random.Generator, where: Where,
     told: Told | None,
 ) -> tuple[Errors, Tried, np.ndarray]:  # fmt: skip
-    errors = Errors(bench, used, names, threads=threads)
+    errors = Errors(bench, used, names, where=where)
     step = None if told is None else lambda done, total: told("generations", done, total)
     tried = evolve(errors, generations=generations, rng=rng, told=step)
     return errors, tried, posterior(tried, rng=rng)

@@ -13,7 +13,7 @@ import numpy as np
 
 from twinloop.calibrate.bench import Bench, Channel
 from twinloop.calibrate.logs import Log
-from twinloop.calibrate.plant import Track, track_of
+from twinloop.calibrate.track import Track, track_of
 from twinloop.errors import DatasetError
 
 Severity = Literal["refused", "dropped", "warning", "note"]

@@ -29,6 +29,7 @@ from twinloop.calibrate.posterior import (
 from twinloop.calibrate.profile import profiled
 from twinloop.calibrate.replay import difference, held_against, swing_of
 from twinloop.calibrate.search import Optimum, coarse, downhill
+from twinloop.calibrate.sweep import HERE, Where
 from twinloop.errors import UsageError
 from twinloop.randomize.table import BY_NAME
 
@@ -65,21 +66,21 @@ def calibrate(
     names: Sequence[str],
     *,
     seed: int,
-    threads: int = 2,
+    where: Where = HERE,
     told: Told | None = None,
 ) -> Fit:
     """Fit these knobs to the logs that passed the check."""
     if not names:
         raise UsageError(f"{bench.path}: nothing to fit: name knobs with --fit, or under `fit` in the file")
     used, rest = divided(bench, checked.logs, BUDGET_STEPS)
-    objective = Objective(bench, used, names, threads=threads)
+    objective = Objective(bench, used, names, where=where)
     unknown = beforehand(objective, seed=seed)
     known = [name for name in names if name not in unknown]
     _refuse_if_nothing(known, unknown)
     if len(known) < len(names):
-        objective = Objective(bench, used, known, threads=threads)
+        objective = Objective(bench, used, known, where=where)
     few, _ = divided(bench, used, COARSE_STEPS)
-    scout = Objective(bench, few, known, threads=threads)
+    scout = Objective(bench, few, known, where=where)
     found = coarse(scout, seed=seed, points=COARSE_POINTS, best=STARTS, told=_of(told, "looking around"))
     optimum = _descend(objective, _lowest(scout, [scout.start, *found], told), ROUNDS, told)
     optimum, posterior = _settle(objective, optimum, told)
@@ -90,7 +91,7 @@ def calibrate(
         stay = [k for k, name in enumerate(known) if name not in lost]
         known = [known[k] for k in stay]
         _refuse_if_nothing(known, unknown)
-        objective = Objective(bench, used, known, threads=threads)
+        objective = Objective(bench, used, known, where=where)
         optimum = _descend(objective, optimum.place[stay], ROUNDS // 2, told)
         # Walks are dear, and make nothing known that the slopes do not: first what they already say.
         lost = unidentified(objective, posterior_of(objective, optimum).information)
@@ -99,7 +100,7 @@ def calibrate(
             lost = unidentified(objective, posterior.information)
     samples = samples_of(objective, posterior, seed=seed)
     drawn = np.stack([samples[name] for name in known], axis=1)
-    band = _band(bench, objective, optimum, drawn, used, rest, threads=threads, told=told)
+    band = _band(bench, objective, optimum, drawn, used, rest, where=where, told=told)
     patch = _patch(bench, checked, objective, optimum, posterior, unknown, samples, band, seed=seed)
     return Fit(patch, tuple(log.name for log in used), tuple(log.name for log in rest))
 
@@ -175,7 +176,7 @@ def _band(
     used: list[Log],
     rest: list[Log],
     *,
-    threads: int,
+    where: Where,
     told: Told | None,
 ) -> dict[str, Band]:
     """What is left between twin and logs where the fit has not looked: on the logs it left out, or, where it used
@@ -194,16 +195,16 @@ def _band(
 
     if rest:
         few, _ = divided(bench, rest, BUDGET_STEPS)
-        look(Plant(bench, few, names, threads=threads), optimum.place)
+        look(Plant(bench, few, names, where=where), optimum.place)
     elif len(used) < 2:
         look(objective.plant, optimum.place)
     else:
         groups = folds(used)
         for number, out in enumerate(groups):
-            others = Objective(bench, [log for k, log in enumerate(used) if k not in out], names, threads=threads)
+            others = Objective(bench, [log for k, log in enumerate(used) if k not in out], names, where=where)
             others.scale, others.pull = objective.scale.copy(), objective.pull
             refit = downhill(others, optimum.place, rounds=FOLD_ROUNDS)
-            look(Plant(bench, [used[k] for k in out], names, threads=threads), refit.place)
+            look(Plant(bench, [used[k] for k in out], names, where=where), refit.place)
             if told is not None:
                 told("leaving logs out", number + 1, len(groups))
     wider = 1.0 if rest or len(used) > 1 else ALONE

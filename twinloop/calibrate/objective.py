@@ -13,6 +13,7 @@ from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.plant import Plant
 from twinloop.calibrate.replay import difference
+from twinloop.calibrate.sweep import HERE, Where
 
 LEAST_PULL = 0.1
 SAMPLES = 400
@@ -48,10 +49,10 @@ class Objective:
     `pull`: what it costs to be the whole width of the bounds away from the bench's own values; they decide where logs
     say little."""
 
-    def __init__(self, bench: Bench, logs: Sequence[Log], names: Sequence[str], *, threads: int = 2):
-        self.bench, self.names, self.threads = bench, tuple(names), threads
+    def __init__(self, bench: Bench, logs: Sequence[Log], names: Sequence[str], *, where: Where = HERE):
+        self.bench, self.names, self.where = bench, tuple(names), where
         self.knobs = [bench.knobs[name] for name in names]
-        self.plant = Plant(bench, logs, names, threads=threads)
+        self.plant = Plant(bench, logs, names, where=where)
         self.blocks = blocks_of(bench, names)
         self._kept, channel_of, log_of = {}, [], []
         frames = self.plant.frames

@@ -1,343 +1,35 @@
 """Plant: a bench simulated for many parameter sets and many logs at once.
 
-Every pair of a parameter set and a log is one simulation of a batch. The commands are those that were logged, the
-beginning is the logged beginning; after that nothing of the log is looked at.
+Every pair of a parameter set and a log is one simulation of a batch (slots.py), here or elsewhere (sweep.py).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import mujoco
 import numpy as np
-from mujoco.batch import Batch, SimulationError
 
-from twinloop.calibrate.beginning import begin_of
-from twinloop.calibrate.bench import Bench, Channel, Place
+from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.logs import Log
-from twinloop.calibrate.models import DRIVES
-from twinloop.calibrate.models.servo import Drive
-from twinloop.errors import DatasetError
-
-_SEEN = mujoco.mjtStage.mjSTAGE_VEL.value
-MOST_SLOTS = 2048
-MOST_BATCHES = 3  # a search asks for the same few widths again and again
-
-
-@dataclass(frozen=True)
-class Track:
-    """A log on the plant's even grid of frames, in the model's units: (frames, elements) a channel."""
-
-    log: Log
-    commands: dict[str, np.ndarray]
-    measured: dict[str, np.ndarray]
-    enabled: np.ndarray
-    inputs: dict[str, float]
-    begin: dict[str, np.ndarray]
-
-    @property
-    def frames(self) -> int:
-        return len(self.enabled)
-
-
-def column_of(log: Log, channel: Channel) -> np.ndarray:
-    """The logged values of a channel, in the log's own units."""
-    places = places_of(log, channel)
-    return log.columns[channel.column][:, places]
-
-
-def places_of(log: Log, channel: Channel) -> list[int]:
-    """Which elements of its column a channel is."""
-    if channel.column not in log.columns:
-        raise DatasetError(f"{log.name}: has no column {channel.column!r}; it has {', '.join(sorted(log.columns))}")
-    wide, names = log.columns[channel.column].shape[1], log.names.get(channel.column, ())
-    places = []
-    for element in channel.elements:
-        if isinstance(element, str) and element not in names:
-            known = ", ".join(names) or "none"
-            raise DatasetError(f"{log.name}: {channel.column} has no element named {element!r}; its names: {known}")
-        places.append(names.index(element) if isinstance(element, str) else int(element))
-    if max(places) >= wide:
-        raise DatasetError(f"{log.name}: {channel.column} has {wide} elements, not {max(places) + 1}")
-    return places
-
-
-def track_of(bench: Bench, log: Log) -> Track:
-    """Commands as they held at each frame of the grid; what was measured, between the samples around it."""
-    period_s = 1 / bench.logs.rate_hz
-    since = log.time_s - log.time_s[0]
-    grid = np.arange(int(since[-1] / period_s + 0.5) + 1) * period_s
-    held = np.clip(np.searchsorted(since, grid + period_s / 2, side="right") - 1, 0, len(since) - 1)
-    near = np.abs(since[held] - grid)
-
-    def of_model(channel: Channel) -> np.ndarray:
-        return column_of(log, channel) * channel.scale + channel.offset
-
-    measured = {}
-    for channel in bench.measured:
-        if not channel.compared and channel.column not in log.columns:
-            measured[channel.name] = np.full((len(grid), len(channel.elements)), np.nan)  # then it begins at rest
-            continue
-        values = of_model(channel)
-        whole = np.asarray(np.isfinite(values).all(axis=1))
-        on_grid = np.full((len(grid), values.shape[1]), np.nan)
-        if whole.any():
-            on_grid[:] = np.stack([np.interp(grid, since[whole], column) for column in values[whole].T], axis=1)
-        on_grid[(near > 1.5 * period_s) | ~whole[held]] = np.nan
-        measured[channel.name] = on_grid
-    commands = {channel.name: _filled(of_model(channel)[held]) for channel in bench.commanded}
-    drive = bench.drive
-    enabled = np.ones(len(grid))
-    if drive is not None and drive.enabled and drive.enabled in log.columns:
-        enabled = (log.columns[drive.enabled][held, 0] > 0.5).astype(float)
-    inputs = {}
-    for name, (constant, number) in (drive.inputs if drive is not None else {}).items():
-        if constant and constant not in log.constants:
-            raise DatasetError(f"{log.name}: does not say {constant!r}, which the drive needs for {name}")
-        inputs[name] = log.constants[constant] * number if constant else number
-    return Track(log, commands, measured, enabled, inputs, begin_of(bench, measured))
-
-
-def _filled(values: np.ndarray) -> np.ndarray:
-    """A command that is not a number was not sent: the last one holds."""
-    whole = np.isfinite(values).all(axis=1)
-    last = np.maximum.accumulate(np.where(whole, np.arange(len(values)), -1))
-    return values[np.maximum(last, int(np.argmax(whole)))]
+from twinloop.calibrate.slots import Rig
+from twinloop.calibrate.sweep import HERE, Sweep, Swept, Where
+from twinloop.calibrate.track import track_of
 
 
 class Plant:
     """The simulations of some logs of a bench. `simulate` takes (sets, knobs) values in the order of `names`."""
 
-    def __init__(self, bench: Bench, logs: Sequence[Log], names: Sequence[str], *, threads: int = 2):
-        self.bench, self.names, self._threads = bench, tuple(names), threads
+    def __init__(self, bench: Bench, logs: Sequence[Log], names: Sequence[str], *, where: Where = HERE):
+        self.bench, self.names, self._where = bench, tuple(names), where
         self.tracks = [track_of(bench, log) for log in logs]
         self.frames = max(track.frames for track in self.tracks)
-        self._batches: dict[int, _Slots] = {}
+        self._rig: Rig | Swept | None = None
 
     def simulate(self, values: np.ndarray) -> dict[str, np.ndarray]:
         """Channel -> (sets, logs, frames, elements) in the model's units; NaN past a log's end."""
-        values = np.atleast_2d(np.asarray(values, float))
-        many = max(1, MOST_SLOTS // len(self.tracks))
-        parts = [self._part(values[first : first + many]) for first in range(0, len(values), many)]
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        if self._rig is None:
+            self._rig = self._made()
+        return self._rig.simulate(np.atleast_2d(np.asarray(values, float)))
 
-    def _part(self, values: np.ndarray) -> dict[str, np.ndarray]:
-        sets = len(values)
-        if sets not in self._batches:
-            if len(self._batches) >= MOST_BATCHES:
-                self._batches.clear()
-            self._batches[sets] = _Slots(self.bench, self.tracks, self.names, sets, self._threads)
-        return self._batches[sets].run(values, self.frames)
-
-
-class _Slots:
-    """One batch: parameter set s and log l in slot s · logs + l."""
-
-    def __init__(self, bench: Bench, tracks: list[Track], names: tuple[str, ...], sets: int, threads: int):
-        self.bench, self.tracks, self.names, self.sets = bench, tracks, names, sets
-        self.width = sets * len(tracks)
-        self.batch = Batch(bench.model, self.width, threads, persistent=True)
-        self._log = np.tile(np.arange(len(tracks)), sets)
-        model = bench.model
-        self._fields: dict[str, np.ndarray] = {}
-        self._qpos, self._qvel = self.batch.bind("qpos"), self.batch.bind("qvel")
-        self._ctrl = self.batch.bind("ctrl") if model.nu else np.zeros((self.width, 0))
-        joints = bench.drive.joints if bench.drive is not None else ()
-        self._driven_qpos = np.array([model.joint(name).qposadr[0] for name in joints], int)
-        self._driven_dof = np.array([model.joint(name).dofadr[0] for name in joints], int)
-        if bench.drive is not None:
-            self._bias, self._applied = self.batch.bind("qfrc_bias"), self.batch.bind("qfrc_applied")
-            self._goal_of = [_goal_of(bench, joint) for joint in joints]
-        self._frames = np.array([track.frames for track in tracks])
-        longest = int(self._frames.max())
-
-        def padded(rows: np.ndarray) -> np.ndarray:
-            """The last row held until the longest log ends."""
-            return rows[np.minimum(np.arange(longest), len(rows) - 1)]
-
-        self._commands = {
-            channel.name: np.stack([padded(track.commands[channel.name]) for track in tracks])
-            for channel in bench.commanded
-        }
-        self._enabled = np.stack([padded(track.enabled) for track in tracks])
-
-    def field(self, name: str) -> np.ndarray:
-        if name not in self._fields:
-            self._fields[name] = self.batch.expand(name)
-        return self._fields[name]
-
-    def run(self, values: np.ndarray, frames: int) -> dict[str, np.ndarray]:
-        bench = self.bench
-        by_name = {name: np.repeat(values[:, k], len(self.tracks)) for k, name in enumerate(self.names)}
-        self.batch.reset(stage=mujoco.mjtStage.mjSTAGE_NONE.value)
-        self._write_model(by_name)
-        drive = self._begin(by_name)
-        out = {channel.name: np.full((self.width, frames, _width(channel)), np.nan) for channel in bench.compared}
-        delay_s = self._knob("delay_ms", by_name) / 1000 if drive is not None else np.zeros((self.width, 1))
-        bias = self._knob("encoder_bias_rad", by_name) if drive is not None else np.zeros((self.width, 0))
-        gone = np.zeros(self.width, bool)
-        self._read(out, 0, bias)
-        step_s = bench.model.opt.timestep
-        period_s = 1 / bench.logs.rate_hz
-        for frame in range(1, frames):
-            # Nobody drives it: it may run from frame to frame.
-            at_once = bench.substeps if drive is None and not bench.commanded else 1
-            for substep in range(0, bench.substeps, at_once):
-                self._push(drive, (frame - 1) * period_s + substep * step_s - delay_s, step_s)
-                try:
-                    self.batch.step(nstep=at_once, stage=_SEEN)
-                except SimulationError as error:
-                    gone[error.ids] = True
-            self._read(out, frame, bias)
-        gone |= self.batch.warning[:, :, 1].any(axis=1)
-        shape = (self.sets, len(self.tracks))
-        past = np.arange(frames)[None, :] >= self._frames[self._log][:, None]
-        for rows in out.values():
-            # What the engine gave up on is infinitely wrong, not unknown.
-            rows[gone] = 1e6
-            rows[past] = np.nan
-        return {name: rows.reshape(*shape, *rows.shape[1:]) for name, rows in out.items()}
-
-    def _write_model(self, by_name: dict[str, np.ndarray]) -> None:
-        bench = self.bench
-        for field, rows in self._fields.items():
-            rows[:] = getattr(bench.model, field)
-        for constant, places in bench.constants.items():
-            said = np.array([track.log.constants.get(constant, np.nan) for track in self.tracks])[self._log]
-            for place in places:
-                self._put(place, said, where=np.isfinite(said))
-        everything = np.ones(self.width, bool)
-        for name, places in bench.places.items():
-            value = by_name.get(name, np.full(self.width, bench.knobs[name].value))
-            for place in places:
-                self._put(place, value, where=everything)
-        if bench.drive is not None:
-            self.field("dof_armature")[:, self._driven_dof] = self._knob("armature_kgm2", by_name)
-            for name in ("dof_frictionloss", "dof_damping"):
-                self.field(name)
-        self.batch.set_const()
-
-    def _put(self, place: Place, value: np.ndarray, *, where: np.ndarray) -> None:
-        rows, index = self.field(place.field), _index(self.bench.model, place)
-        if place.field == "body_mass":
-            inertia = self.field("body_inertia")
-            share = place.scale * value[where] / rows[where, index[0]]
-            inertia[where, index[0]] *= share[:, None]
-        rows[(where, *index)] = place.scale * value[where]
-
-    def _knob(self, name: str, by_name: dict[str, np.ndarray]) -> np.ndarray:
-        """(slots, driven joints) of a knob of the drive."""
-        assert self.bench.drive is not None
-        full = [f"{joint}.{name}" for joint in self.bench.drive.joints]
-        knobs = self.bench.knobs
-        return np.stack([by_name.get(each, np.full(self.width, knobs[each].value)) for each in full], axis=1)
-
-    def _begin(self, by_name: dict[str, np.ndarray]) -> Drive | None:
-        """Set every slot to how its log begins; wake the drive there."""
-        bench = self.bench
-        for channel in bench.measured:
-            first = np.stack([track.begin[channel.name] for track in self.tracks])[self._log]
-            joint = bench.model.joint(channel.joint)
-            position, velocity = int(joint.qposadr[0]), int(joint.dofadr[0])
-            match channel.of:
-                case "position" | "place":
-                    self._qpos[:, position : position + first.shape[1]] = first
-                case "turn":
-                    self._qpos[:, position + 3 : position + 7] = first / np.linalg.norm(first, axis=1, keepdims=True)
-                case "velocity" | "linear_velocity":
-                    self._qvel[:, velocity : velocity + first.shape[1]] = first
-                case "angular_velocity":
-                    self._qvel[:, velocity + 3 : velocity + 6] = first
-        drive = None
-        if bench.drive is not None:
-            kind = DRIVES[bench.drive.model]
-            values = {knob.name: self._knob(knob.name, by_name) for knob in kind.knobs}
-            self._qpos[:, self._driven_qpos] -= values["encoder_bias_rad"]
-            given = {
-                name: np.array([track.inputs[name] for track in self.tracks])[self._log][:, None]
-                for name in kind.inputs
-            }
-            goal = self._goal(np.zeros((self.width, len(self._driven_dof))))
-            drive = kind(values, given, goal)
-        self.batch.forward(stage=_SEEN)
-        return drive
-
-    def _goal(self, time_s: np.ndarray) -> np.ndarray:
-        """Goals of the driven joints as sent at these times (slots, joints): each held until the next was sent.
-
-        Where a change falls within a physics step it counts by the share of the step, so that a delay acts smoothly.
-        """
-        place = time_s * self.bench.logs.rate_hz
-        last = len(self._enabled[0]) - 1
-        whole = np.floor(place)
-        share = np.clip((place - whole) * self.bench.substeps, 0, 1)
-        now, before = np.clip(whole, 0, last).astype(int), np.clip(whole - 1, 0, last).astype(int)
-        goal = np.empty_like(place)
-        for k, name in enumerate(self._goal_of):
-            rows = self._commands[name][:, :, 0]
-            old, new = rows[self._log, before[:, k]], rows[self._log, now[:, k]]
-            goal[:, k] = old + share[:, k] * (new - old)
-        return goal
-
-    def _push(self, drive: Drive | None, time_s: np.ndarray, step_s: float) -> None:
-        if drive is None:
-            frame = np.clip(int(time_s[0, 0] * self.bench.logs.rate_hz + 1e-6), 0, len(self._enabled[0]) - 1)
-            for channel in self.bench.commanded:
-                if channel.actuator:
-                    control = self.bench.model.actuator(channel.actuator).id
-                    self._ctrl[:, control] = self._commands[channel.name][self._log, frame, 0]
-            return
-        frame = np.clip(np.floor(time_s * self.bench.logs.rate_hz + 1e-6), 0, len(self._enabled[0]) - 1).astype(int)
-        on = self._enabled[self._log[:, None], frame]
-        dofs = self._driven_dof
-        push = drive.push(
-            self._goal(time_s), on, self._qpos[:, self._driven_qpos], self._qvel[:, dofs], self._bias[:, dofs], step_s
-        )
-        self._applied[:, dofs] = push.torque_nm
-        self.field("dof_frictionloss")[:, dofs] = push.friction_nm
-        self.field("dof_damping")[:, dofs] = push.damping_nms_rad
-
-    def _read(self, out: dict[str, np.ndarray], frame: int, bias: np.ndarray) -> None:
-        model = self.bench.model
-        driven = list(self.bench.drive.joints) if self.bench.drive is not None else []
-        for channel in self.bench.compared:
-            joint = model.joint(channel.joint)
-            position, velocity = int(joint.qposadr[0]), int(joint.dofadr[0])
-            rows = out[channel.name]
-            match channel.of:
-                case "position":
-                    rows[:, frame, 0] = self._qpos[:, position]
-                    if channel.joint in driven:
-                        rows[:, frame, 0] += bias[:, driven.index(channel.joint)]
-                case "place":
-                    rows[:, frame] = self._qpos[:, position : position + 3]
-                case "turn":
-                    rows[:, frame] = self._qpos[:, position + 3 : position + 7]
-                case "velocity":
-                    rows[:, frame, 0] = self._qvel[:, velocity]
-                case "linear_velocity":
-                    rows[:, frame] = self._qvel[:, velocity : velocity + 3]
-                case "angular_velocity":
-                    rows[:, frame] = self._qvel[:, velocity + 3 : velocity + 6]
-
-
-def _width(channel: Channel) -> int:
-    return len(channel.elements)
-
-
-def _goal_of(bench: Bench, joint: str) -> str:
-    for channel in bench.commanded:
-        if channel.joint == joint and channel.of == "position":
-            return channel.name
-    raise DatasetError(f"{bench.path}: no channel under `commanded` is the goal of joint {joint!r}, which is driven")
-
-
-def _index(model: mujoco.MjModel, place: Place) -> tuple[int, ...]:
-    kind = place.field.partition("_")[0]
-    match kind:
-        case "dof":
-            row = int(model.joint(place.of).dofadr[0])
-        case "jnt":
-            row = model.joint(place.of).id
-        case _:
-            row = getattr(model, kind)(place.of).id
-    return (row,) if place.element is None else (row, place.element)
+    def _made(self) -> Rig | Swept:
+        if self._where.executor.name == "local":
+            return Rig(self.bench, self.tracks, self.names, threads=self._where.threads)
+        return Swept(self._where, Sweep.of(self.bench, self.tracks, self.names))

@@ -15,6 +15,7 @@ from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.plant import Plant
 from twinloop.calibrate.replay import difference
+from twinloop.calibrate.sweep import HERE, Where
 
 FIRST, GENERATION, ELITE = 64, 24, 6
 WIDEST, NARROWEST = 0.3, 0.02
@@ -33,9 +34,9 @@ class Tried:
 class Errors:
     """Mean distance between twin and log, recording by recording, for many parameter sets at once."""
 
-    def __init__(self, bench: Bench, logs: Sequence[Log], names: Sequence[str], *, threads: int = 2):
+    def __init__(self, bench: Bench, logs: Sequence[Log], names: Sequence[str], *, where: Where = HERE):
         self.bench, self.knobs = bench, [bench.knobs[name] for name in names]
-        self.plant = Plant(bench, logs, names, threads=threads)
+        self.plant = Plant(bench, logs, names, where=where)
 
     @property
     def start(self) -> np.ndarray:

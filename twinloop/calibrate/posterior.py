@@ -15,9 +15,11 @@ from twinloop.calibrate.identify import noise_floors
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.objective import Objective, robust_weight
 from twinloop.calibrate.patch import Fitted, TwinPatch
-from twinloop.calibrate.plant import Plant, places_of
+from twinloop.calibrate.plant import Plant
 from twinloop.calibrate.replay import Replay, difference, held_against, swing_of
 from twinloop.calibrate.search import Optimum
+from twinloop.calibrate.sweep import HERE, Where
+from twinloop.calibrate.track import places_of
 
 DRAWS = 24
 """Parameter sets of the posterior that a patch keeps, and that a band is made of."""
@@ -91,7 +93,7 @@ def _shaken(objective: Objective, optimum: Optimum) -> np.ndarray:
             if channel.of == "position":
                 columns[channel.column][0, places_of(log, channel)] += noise[number]
         moved.append(log)
-    shaken = Objective(bench, moved, objective.names, threads=objective.threads)
+    shaken = Objective(bench, moved, objective.names, where=objective.where)
     shaken.scale = objective.scale
     if len(shaken.channel_of) != len(objective.channel_of):
         return np.zeros_like(optimum.residual)
@@ -182,14 +184,14 @@ def reach_of(channel: Channel, rows: np.ndarray) -> np.ndarray:
     return TAIL * (rows[1:] / channel.scale).std(axis=0)
 
 
-def replay_with_band(bench: Bench, logs: Sequence[Log], patch: TwinPatch, *, threads: int = 2) -> Replay:
+def replay_with_band(bench: Bench, logs: Sequence[Log], patch: TwinPatch, *, where: Where = HERE) -> Replay:
     """A replay at the patch's values, with the 90 % band of what the twin then expects to be measured.
 
     The band is what was left between twin and logs where the fit had not looked, widened where the posterior's draws
     spread.
     """
     names = tuple(patch.values)
-    plant = Plant(bench, logs, names, threads=threads)
+    plant = Plant(bench, logs, names, where=where)
     draws = min((len(values) for values in patch.samples.values()), default=0)
     sets = [[patch.values[name] for name in names]]
     for draw in range(draws):

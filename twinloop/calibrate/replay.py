@@ -8,7 +8,9 @@ import numpy as np
 
 from twinloop.calibrate.bench import Bench, Channel
 from twinloop.calibrate.logs import Log
-from twinloop.calibrate.plant import Plant, Track
+from twinloop.calibrate.plant import Plant
+from twinloop.calibrate.sweep import HERE, Where
+from twinloop.calibrate.track import Track
 
 BINS = 20
 BAND = 0.9
@@ -73,10 +75,12 @@ def _known(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def replay(bench: Bench, logs: Sequence[Log], values: Mapping[str, float] | None = None, *, threads: int = 2) -> Replay:
+def replay(
+    bench: Bench, logs: Sequence[Log], values: Mapping[str, float] | None = None, *, where: Where = HERE
+) -> Replay:
     """With these values of knobs; those that are not named keep the bench's own."""
     values = dict(values or {})
-    plant = Plant(bench, logs, tuple(values), threads=threads)
+    plant = Plant(bench, logs, tuple(values), where=where)
     return held_against(plant, plant.simulate(np.array([list(values.values())])), values)
 
 

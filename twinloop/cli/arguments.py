@@ -65,9 +65,9 @@ def patch_of(args: argparse.Namespace) -> "TwinPatch | None":
     return load_patch(args.patch)
 
 
-def add_workers(parser: argparse.ArgumentParser) -> None:
+def add_workers(parser: argparse.ArgumentParser, *, help: str = "processes (default: one a core)") -> None:
     """`--workers`, and where they run."""
-    parser.add_argument("--workers", type=count(1, 100_000), metavar="N", help="processes (default: one a core)")
+    parser.add_argument("--workers", type=count(1, 100_000), metavar="N", help=help)
     parser.add_argument(
         "--executor",
         choices=("local", "ray"),

@@ -18,10 +18,12 @@ from twinloop.calibrate.fit import Fit, calibrate
 from twinloop.calibrate.posterior import replay_with_band
 from twinloop.calibrate.replay import Replay
 from twinloop.calibrate.sensors.static_file import is_static
-from twinloop.cli.arguments import count
+from twinloop.calibrate.sweep import Where
+from twinloop.cli.arguments import add_workers, count
 from twinloop.cli.progress import Standing, show_progress
 from twinloop.cli.senses import run_frames, run_static
 from twinloop.errors import UsageError
+from twinloop.fleet.executor import executor_of
 
 EXAMPLES = """\
 examples:
@@ -32,6 +34,7 @@ examples:
   twinloop calibrate examples/static_sensors.yaml --logs logs/at_rest --out sensors.yaml
   twinloop calibrate examples/kinect_scans.yaml --logs scans --out depth.yaml
   twinloop calibrate examples/cameras.yaml --frames datasets/teleop/videos --camera front --out visual.yaml
+  twinloop calibrate examples/so101_cell.yaml --logs datasets/teleop --executor ray --address auto
   twinloop replay examples/xl330_bench.yaml --patch patch.yaml --logs logs/unseen
 """
 
@@ -65,11 +68,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--threads", type=count(1, 256), default=min(16, os.cpu_count() or 1), metavar="N",
-        help="of the physics (default: one a core, up to 16)",
+        help="of the physics, with --executor local (default: one a core, up to 16)",
     )  # fmt: skip
+    add_workers(parser, help="with --executor ray: parameter sets in how many hands at once (default: one a core)")
+
+
+def where_of(args: argparse.Namespace) -> Where:
+    """Where parameter sets are simulated, as the arguments say."""
+    if args.executor == "local" and args.workers is not None:
+        raise UsageError(f"--workers {args.workers}: is of --executor ray; on this machine it is --threads")
+    if args.executor != "local" and (args.frames is not None or is_static(args.twin)):
+        raise UsageError(f"--executor {args.executor}: sweeps of a bench are handed out; sensors and frames are not")
+    return Where(args.threads, executor_of(args.executor, args.address), args.workers)
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    where = where_of(args)
     if args.frames is not None:
         return run_frames(args, console)
     if is_static(args.twin):
@@ -89,13 +103,13 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     checked = replace(checked, logs=tuple(log for log in checked.logs if not any(log is other for other in unseen)))
     with show_progress(console, f"calibrating {bench.name}") as show:
         fit = (fit_by_population if bench.search == "population" else calibrate)(
-            bench, checked, names, seed=args.seed, threads=args.threads,
+            bench, checked, names, seed=args.seed, where=where,
             told=lambda doing, done, total: show(Standing(done, total, doing)),
         )  # fmt: skip
     fit.patch.write(args.out)
     _summarise(console, fit, args.out)
     patch = fit.patch
-    held = replay_with_band(bench, unseen, patch, threads=args.threads) if unseen else None
+    held = replay_with_band(bench, unseen, patch, where=where) if unseen else None
     if held is not None:
         _tell_held_out(console, held)
     return {

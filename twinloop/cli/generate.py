@@ -4,6 +4,7 @@ import argparse
 import shlex
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from twinloop.cli.arguments import (
 from twinloop.cli.progress import Standing, show_progress
 from twinloop.dashboard.report import write_report
 from twinloop.dataset import describe
+from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.fetch import mirror
 from twinloop.dataset.shard import EPISODES
 from twinloop.fleet.executor import executor_of
@@ -52,6 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=location, metavar="DIR", help="dataset folder, or s3://bucket/run (default: datasets/NAME)"
     )
+    parser.add_argument(
+        "--single-writer",
+        action="store_true",
+        help="with an --out of another kind (sftp://, hdfs://, ...): nobody else writes there (docs/scale.md)",
+    )
     add_workers(parser)
     add_backend(parser)
     parser.add_argument(
@@ -67,6 +74,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     if patch is not None:
         config = patched(config, patch)
     out = args.out or Path("datasets") / name
+    if isinstance(out, Remote):
+        out = replace(out, single_writer=args.single_writer)
     with show_progress(console, "generating") as show:
         generated = generate(
             config,

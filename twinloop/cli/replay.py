@@ -14,6 +14,7 @@ from twinloop.calibrate.check import playable
 from twinloop.calibrate.patch import load_patch, refuse_strangers
 from twinloop.calibrate.posterior import replay_with_band
 from twinloop.calibrate.replay import Replay, replay
+from twinloop.calibrate.sweep import Where
 from twinloop.cli.arguments import count
 from twinloop.dashboard.replay import write_replay_page
 
@@ -48,10 +49,10 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         console.print(f"left out: {finding}", markup=False)
     patch = None if args.patch is None or args.without_patch else load_patch(args.patch)
     if patch is None:
-        found = replay(bench, checked.logs, threads=args.threads)
+        found = replay(bench, checked.logs, where=Where(args.threads))
     else:
         refuse_strangers(patch, bench)
-        found = replay_with_band(bench, checked.logs, patch, threads=args.threads)
+        found = replay_with_band(bench, checked.logs, patch, where=Where(args.threads))
     page = write_replay_page(found, args.out) if args.out is not None else None
     _summarise(console, found, page)
     return {

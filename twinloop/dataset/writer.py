@@ -4,6 +4,7 @@ import errno
 import hashlib
 import os
 import shutil
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -32,11 +33,14 @@ class DatasetWriter:
         self._committed: dict[tuple[int, int], ShardEntry] = {}
 
     @classmethod
-    def open(cls, path: Path | str, header: Header, config_text: str, *, verify: bool = False) -> "DatasetWriter":
+    def open(
+        cls, path: Path | str, header: Header, config_text: str, *, verify: bool = False, irreplaceable: bool = False
+    ) -> "DatasetWriter":
         """Create the dataset at `path`, or resume it.
 
         verify: read everything that is there, and drop what is not as it was committed so that it is made again: for
-        whoever can make it again. Whatever is refused is refused before anything is touched.
+        whoever can make it again. irreplaceable: nobody can; then what is missing or has another size is CorruptError,
+        and stays. Whatever is refused is refused before anything is touched.
         """
         path = Path(path)
         header = replace(header, config_sha256=hashlib.sha256(config_text.encode()).hexdigest())
@@ -49,7 +53,7 @@ class DatasetWriter:
                 _refuse(path, header, repair=verify)  # again, now that nobody else can change it
                 writer = cls(path, header, lock, verify=verify)
                 writer._settle(config_text)
-                writer._recover()
+                writer._recover(irreplaceable=irreplaceable)
             except BaseException:
                 lock.release()
                 raise
@@ -144,11 +148,13 @@ class DatasetWriter:
         replace_file(self.path / HEADER, self.header.to_bytes(), scratch=scratch)
         replace_file(self.path / CONFIG, config_text.encode(), scratch=scratch)
 
-    def _recover(self) -> None:
+    def _recover(self, *, irreplaceable: bool) -> None:
         """Make the invariant true again: a shard exists if and only if its line does."""
         manifest_path, shards = self.path / MANIFEST, self.path / SHARDS
         manifest, plan = read_manifest(manifest_path, damaged=self._verify), set(self.plan())
         kept = [entry for entry in manifest.entries if (entry.first, entry.stop) in plan]
+        if irreplaceable:
+            _refuse_damaged(shards, kept)
         kept = [entry for entry in kept if _intact(shards / entry.name, entry, verify=self._verify)]
         lost = bool(manifest.damaged) or len(kept) < len(manifest.entries)
         if lost:
@@ -168,6 +174,16 @@ class DatasetWriter:
 
 def _intact(folder: Path, entry: ShardEntry, *, verify: bool) -> bool:
     return all(is_intact(folder / name, committed, verify=verify) for name, committed in entry.files.items())
+
+
+def _refuse_damaged(shards: Path, entries: Iterable[ShardEntry]) -> None:
+    for entry in entries:
+        for name, committed in entry.files.items():
+            file = shards / entry.name / name
+            if not is_intact(file, committed, verify=False):
+                what = f"has {file.stat().st_size:,} bytes instead of" if file.is_file() else "is missing; it had"
+                advice = "it cannot be made again: put it back from a copy, or go on in another --out"
+                raise CorruptError(f"{file}: {what} {committed.bytes:,} bytes; {advice}")
 
 
 def _stored(path: Path) -> Header | None:

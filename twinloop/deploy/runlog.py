@@ -38,7 +38,7 @@ class Runlog:
             _refuse_another(path, text)
             # What wrote each episode is in its own columns: a log goes on after an update of the software.
             header = replace(header, name=stored.name, versions=stored.versions, episodes=stored.episodes)
-        return cls(DatasetWriter.open(path, header, text))
+        return cls(DatasetWriter.open(path, header, text, irreplaceable=True))
 
     @property
     def path(self) -> Path:
@@ -59,7 +59,7 @@ class Runlog:
     def add(self, log: EpisodeLog) -> int:
         """Commit an episode; it is on the disk when this returns. Its number."""
         writer = self._writer
-        missing = writer.missing()  # what a kill, or damage that was repaired, has left open
+        missing = writer.missing()  # what a kill has left open
         attempt = missing[0][0] if missing else self.header.episodes
         if not missing:
             writer.grow(attempt + 1)

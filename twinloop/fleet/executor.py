@@ -25,6 +25,10 @@ class Executor(Protocol):
         """Workers that can run side by side: how many to use where nobody says."""
         ...
 
+    def sent(self, job: Any) -> Any:
+        """The job as `run` may be given it again and again, while it travels once."""
+        ...
+
     def run(self, work: Work, job: Any, items: Iterable[Any], *, workers: int) -> Iterator[tuple[Any, Any]]:
         """Yield (item, result) for every item, in the order in which they are done."""
         ...
@@ -38,6 +42,9 @@ class LocalExecutor:
 
     def capacity(self) -> int:
         return os.cpu_count() or 1
+
+    def sent(self, job: Any) -> Any:
+        return job
 
     def run(self, work: Work, job: Any, items: Iterable[Any], *, workers: int) -> Iterator[tuple[Any, Any]]:
         from twinloop.fleet.local import run_local

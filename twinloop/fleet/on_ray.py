@@ -27,6 +27,13 @@ LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True)
+class _Sent:
+    """A job that is in Ray's object store already."""
+
+    reference: Any
+
+
+@dataclass(frozen=True)
 class RayExecutor:
     """address: of a running cluster, `auto` for the one this machine belongs to; None starts Ray here, for this process
     alone, with every port on loopback behind a fresh token and without a dashboard."""
@@ -39,6 +46,9 @@ class RayExecutor:
 
     def capacity(self) -> int:
         return max(1, int(_connected(self.address).cluster_resources().get("CPU", 1)))
+
+    def sent(self, job: Any) -> Any:
+        return _Sent(_connected(self.address).put(job))
 
     def run(self, work: Work, job: Any, items: Iterable[Any], *, workers: int) -> Iterator[tuple[Any, Any]]:
         waiting = deque(enumerate(items))  # numbered, since an item may be anything
@@ -64,6 +74,10 @@ def serve(told: tuple[str, str, Any], version: str, items: list[Any]) -> Iterato
         what = f"a worker has twinloop {__version__}, the driver {version}; install the same everywhere"
         yield "failed", "WorkerError", what
         return
+    if isinstance(job, _Sent):
+        import ray
+
+        job = ray.get(job.reference)
     # With a worker on every core Mesa's own threads only wait for one another. Pixels are the same at any number.
     os.environ.setdefault("LP_NUM_THREADS", "0")
     yield from reports(getattr(import_module(module), name), job, iter(items))

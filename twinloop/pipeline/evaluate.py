@@ -12,7 +12,7 @@ from twinloop.gate.outcomes import joined
 from twinloop.learn.chunks import ActingConfig
 from twinloop.pipeline.candidate import Candidate, refuse_misfit
 from twinloop.pipeline.config import RunConfig
-from twinloop.pipeline.generate import default_workers, width_of
+from twinloop.pipeline.generate import default_workers, refuse_together, width_of
 from twinloop.pipeline.produce import twin_of
 from twinloop.pipeline.tryout import Trial, try_out
 from twinloop.pipeline.versions import versions
@@ -68,6 +68,7 @@ def evaluate(
             f"seed {seed}: {candidate.name} was trained on episodes of this seed; what it does there says little about "
             f"new ones. Choose another, e.g. --seed {unseen_seed(candidate)}"
         )
+    refuse_together(engine, executor)
     twin = twin_of(config)
     refuse_misfit(candidate, config, twin, config_name=config_name)
     refuse_unsupported(engine, twin, config.randomization)

@@ -84,6 +84,7 @@ def generate(
     total = config.rollout.episodes if episodes is None else episodes
     if not 1 <= total <= MOST_EPISODES:
         raise UsageError(f"episodes: {total} was given; a number from 1 to {MOST_EPISODES:,} was expected")
+    refuse_together(engine, executor)
     header = header_of(config, out.name, total, keep_rejected, engine=engine)
     with _writer(out, header, config.to_yaml()) as writer:
         missing = writer.missing()
@@ -98,7 +99,7 @@ def generate(
             width=width_of(config, workers, engine=engine, episodes=sum(stop - first for first, stop in missing)),
             engine=engine,
             versions=tuple(sorted(writer.header.versions.items())),
-            store=Store(writer.path.url, writer.identity) if isinstance(writer, RemoteWriter) else None,
+            store=Store(writer.path, writer.identity) if isinstance(writer, RemoteWriter) else None,
         )
         for _, draft in executor.run(produce, job, missing, workers=workers):
             writer.commit(draft)
@@ -118,6 +119,16 @@ def _writer(out: Path | Remote, header: Header, config_text: str) -> Iterator[Da
     # What is there is read before it is continued: that takes a hundredth of the time that making it took.
     with _room_told(out, header), DatasetWriter.open(out, header, config_text, verify=True) as writer:
         yield writer
+
+
+def refuse_together(engine: EngineConfig, executor: Executor) -> None:
+    """UsageError where this engine cannot run there."""
+    if engine.backend == "warp" and executor.name == "ray":
+        raise UsageError(
+            "--backend warp with --executor ray: Ray is not told which GPU a worker may use, and none was there to try "
+            "it on. Run it on each machine by itself, with a --seed and an --out of its own, and join what they make "
+            "by `twinloop merge`; or use --backend cpu"
+        )
 
 
 def default_workers(engine: EngineConfig, executor: Executor) -> int:

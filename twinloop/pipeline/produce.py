@@ -42,7 +42,7 @@ EpisodeRange = tuple[int, int]
 class Store:
     """Where in an object store shards are published: the dataset's address, and its identity there."""
 
-    url: str
+    remote: Remote
     identity: str
 
 
@@ -162,7 +162,7 @@ def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer
     folder = Path(job.scratch) / f"{first:09d}-{stop:09d}.{secrets.token_hex(4)}"
     draft = write_shard(folder, first, stop, recording, columns, fps=twin.control_hz, keep=stored)
     if job.store is not None:
-        publish(Remote(job.store.url), job.store.identity, draft)
+        publish(job.store.remote, job.store.identity, draft)
     return draft
 
 

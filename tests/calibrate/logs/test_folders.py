@@ -15,6 +15,7 @@ from twinloop.calibrate.check import check, playable
 from twinloop.calibrate.logs import read_logs
 from twinloop.calibrate.people import ask_people
 from twinloop.calibrate.replay import replay
+from twinloop.calibrate.sweep import Where
 from twinloop.diagnose.compare import compare_datasets
 from twinloop.errors import ConsentError, DatasetError
 
@@ -147,6 +148,6 @@ def test_a_speed_that_nobody_logged_is_rest():
     bench = xl330()
     log, without = command(0, 200), command(0, 200)
     del without.columns["speed"]
-    found = [replay(bench, [each], threads=1).errors["position"].mae for each in (log, without)]
+    found = [replay(bench, [each], where=Where(1)).errors["position"].mae for each in (log, without)]
     assert found[0] == found[1]
     assert "not logged" in " ".join(map(str, check(bench, [without]).findings))

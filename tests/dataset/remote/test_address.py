@@ -22,10 +22,23 @@ def test_an_address_has_a_bucket_a_prefix_and_a_name():
     assert place(remote) is remote
 
 
-@pytest.mark.parametrize("text", ["http://host/cell", "memory://cell/x", "ftp://a/b"])
-def test_stores_without_an_atomic_commit_are_refused(text):
+def test_what_nobody_knows_is_refused():
     with pytest.raises(UsageError, match="s3://"):
-        place(text)
+        place("gopher://host/cell")
+
+
+@pytest.mark.parametrize("text", ["memory://cell/x", "sftp://host/data/x"])
+def test_a_store_without_an_atomic_commit_is_read_and_not_written_by_the_way(text):
+    remote = place(text)
+    assert isinstance(remote, Remote)
+    assert (remote.atomic, remote.single_writer) == (False, False)
+
+
+@pytest.mark.parametrize("text", ["s3://b/x", "gs://b/x", "abfs://container/x", "az://container/x"])
+def test_stores_that_create_an_object_once_are_known(text):
+    remote = place(text)
+    assert isinstance(remote, Remote)
+    assert remote.atomic
 
 
 @pytest.mark.parametrize("text", ["s3://bucket", "s3://", "s3://bucket/"])

@@ -5,6 +5,7 @@ whatever else the store's own library reads), never from a config or an address.
 """
 
 import secrets
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,8 +13,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from twinloop.dataset.remote.address import STORES, Remote
-from twinloop.errors import CorruptError, StorageError, UsageError
+from twinloop.dataset.remote.address import ATOMIC, STORES, Remote
+from twinloop.dataset.remote.layout import LEASES
+from twinloop.errors import CorruptError, StorageError, TwinloopError, UsageError
 
 CONNECT_S, READ_S = 10, 60
 TAKEN, BEING_TAKEN = "PreconditionFailed", "ConditionalRequestConflict"
@@ -48,6 +50,8 @@ class Objects:
 
     def create(self, key: str, data: bytes) -> bool:
         """Make the object unless there is one: False where somebody was first."""
+        if not self.remote.atomic:
+            return self._create_alone(key, data)
         with self._explained(key):
             for turn in range(TRIES):
                 try:
@@ -61,12 +65,35 @@ class Objects:
                     time.sleep(0.1 * 2**turn)
         return False
 
-    def write(self, key: str, data: bytes) -> None:
+    def _create_alone(self, key: str, data: bytes) -> bool:
+        """Looks, then writes: enough where nobody else does."""
         with self._explained(key):
-            self._fs.pipe_file(self._path(key), data)
+            if self._fs.exists(self._path(key)):
+                return False
+            self._move_in(key, data)
+        return True
+
+    def write(self, key: str, data: bytes) -> None:
+        if self.remote.atomic:
+            with self._explained(key):
+                self._fs.pipe_file(self._path(key), data)
+        elif key.startswith(LEASES) or self.read(key) != data:  # there is a moment without it, which leases may have
+            self.delete([key])
+            with self._explained(key):
+                self._move_in(key, data)
+
+    def _move_in(self, key: str, data: bytes) -> None:
+        """Written beside and renamed: in a store that shows files while they grow, none is seen half."""
+        part = self._path(f"{LEASES}/part-{secrets.token_hex(8)}")
+        self._fs.makedirs(self._fs._parent(part), exist_ok=True)
+        self._fs.makedirs(self._fs._parent(self._path(key)), exist_ok=True)
+        self._fs.pipe_file(part, data)
+        self._fs.mv(part, self._path(key))
 
     def upload(self, file: Path, key: str) -> None:
         with self._explained(key):
+            if not self.remote.atomic:
+                self._fs.makedirs(self._fs._parent(self._path(key)), exist_ok=True)
             self._fs.put_file(str(file), self._path(key))
 
     def download(self, key: str, file: Path) -> None:
@@ -99,7 +126,7 @@ class Objects:
         with self._explained(key):
             try:
                 return self._fs.modified(self._path(key))
-            except FileNotFoundError:
+            except (FileNotFoundError, NotImplementedError):  # some keep no such time
                 return None
 
     def delete(self, keys: Iterable[str]) -> None:
@@ -112,7 +139,16 @@ class Objects:
                     return  # somebody else has, and it is gone
 
     def require(self) -> None:
-        """StorageError unless the bucket is there, may be written, and creates an object once only."""
+        """StorageError unless the bucket is there, may be written, and creates an object once only; UsageError where
+        it cannot, unless nobody else writes there."""
+        if not self.remote.atomic:
+            if not self.remote.single_writer:
+                raise UsageError(
+                    f"{self.remote}: two runs could commit the same shard there, since {self.remote.protocol}:// looks "
+                    f"first and writes then. If this run is the only one that writes there, say --single-writer; else "
+                    f"use {ATOMIC}, a mounted folder, or a folder here and copy that"
+                )
+            return
         self._fs.invalidate_cache()
         with self._explained(""):
             if not self._fs.exists(self.remote.bucket):
@@ -131,7 +167,10 @@ class Objects:
         """Which bucket, which key, what happened, what to do."""
         try:
             yield
-        except (OSError, _store_errors()) as error:
+        except Exception as error:
+            # Of the many libraries of other stores, nobody knows what each raises.
+            if isinstance(error, TwinloopError) or (self.remote.atomic and not isinstance(error, _store_errors())):
+                raise
             what = (
                 f"{self._path(key)} (bucket {self.remote.bucket!r}, key {f'{self.remote.prefix}/{key}'.rstrip('/')!r})"
             )
@@ -139,26 +178,29 @@ class Objects:
 
 
 def _filesystem(remote: Remote) -> Any:
-    package, family = STORES[remote.protocol]
+    package, family = STORES.get(remote.protocol, ("what fsspec needs for it", "other"))
     try:
         import fsspec
 
+        if family == "other":
+            return fsspec.url_to_fs(remote.url)[0]
         options: dict[str, Any] = {}
         if family == "s3":
             options["config_kwargs"] = {"connect_timeout": CONNECT_S, "read_timeout": READ_S}
         return fsspec.filesystem(remote.protocol, **options)
     except ImportError as error:
         extra = "twinloop[s3]" if family == "s3" else package
-        raise UsageError(f"{remote}: {package} is not installed ({error}); run: pip install '{extra}'") from None
+        advice = "install what is named there" if family == "other" else f"run: pip install '{extra}'"
+        raise UsageError(f"{remote}: {package} is not installed ({error}); {advice}") from None
+    except (TypeError, ValueError) as error:  # of those who want to be told more than an address
+        name = f"FSSPEC_{remote.protocol.upper()}_..."
+        raise UsageError(f"{remote}: {error}; fsspec takes what is missing from the environment, as {name}") from None
 
 
-def _store_errors() -> type[Exception]:
-    """What a store's library raises that is no OSError."""
-    try:
-        from botocore.exceptions import BotoCoreError
-    except ImportError:
-        return OSError
-    return BotoCoreError
+def _store_errors() -> tuple[type[Exception], ...]:
+    """What stores' libraries raise, of those that are in use."""
+    named = (("botocore.exceptions", "BotoCoreError"), ("azure.core.exceptions", "AzureError"))
+    return (OSError, *(getattr(sys.modules[module], name) for module, name in named if module in sys.modules))
 
 
 def _code(error: BaseException) -> str:
@@ -170,6 +212,8 @@ def _code(error: BaseException) -> str:
 def _in_plain_words(error: Exception, remote: Remote) -> str:
     said = str(error) or type(error).__name__
     kind = type(error).__name__
+    if isinstance(error, NotImplementedError):
+        return f"fsspec cannot do that with {remote.protocol}:// ({said}); choose another store"
     if isinstance(error, FileNotFoundError):
         return f"there is no bucket {remote.bucket!r}; create it, or choose another"
     if isinstance(error, PermissionError) or kind in ("NoCredentialsError", "PartialCredentialsError"):

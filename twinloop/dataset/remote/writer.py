@@ -13,7 +13,7 @@ from twinloop.dataset.identity import dataset_digest, refuse_other
 from twinloop.dataset.layout import CONFIG, HEADER, SHARDS
 from twinloop.dataset.manifest import ShardEntry
 from twinloop.dataset.shard import ShardDraft
-from twinloop.errors import DatasetError
+from twinloop.errors import DatasetError, StorageError
 
 from .address import Remote
 from .catalogue import read_entries, read_header
@@ -94,9 +94,14 @@ class RemoteWriter:
         """
         self._lease.require()
         if not self.missing():
-            self._objects.write(snapshot_key(self.identity), b"".join(entry.to_line() for entry in self.entries))
             named = {file_key(each.name, name, file) for each in self.entries for name, file in each.files.items()}
-            self._objects.delete(key for key in self._objects.sizes(SHARDS) if key not in named)
+            there = self._objects.sizes(SHARDS)
+            lost = sorted(named - there.keys())
+            if lost:
+                raise StorageError(f"{self.path}/{lost[0]}: was published by a worker and is not there; is it the same "
+                                   "store for every machine and process?")  # fmt: skip
+            self._objects.write(snapshot_key(self.identity), b"".join(entry.to_line() for entry in self.entries))
+            self._objects.delete(key for key in there if key not in named)
         return self.digest()
 
     def _recover(self) -> None:

@@ -1,0 +1,106 @@
+"""A store where looking and writing are two steps: read by anybody, written by one run, which says so.
+
+fsspec's own `memory://`, which is in this process alone and so has nothing to start.
+"""
+
+import json
+import secrets
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.dataset.synthetic import CONFIG_TEXT, draft, header, run
+from twinloop.cli import main
+from twinloop.dataset import Dataset, verify
+from twinloop.dataset.remote.address import Remote
+from twinloop.dataset.remote.fetch import fetch
+from twinloop.dataset.remote.layout import identity
+from twinloop.dataset.remote.objects import Objects
+from twinloop.dataset.remote.writer import RemoteWriter
+from twinloop.errors import LockedError, StorageError, UsageError
+
+pytest.importorskip("fsspec", reason="needs twinloop[s3]")
+
+
+@pytest.fixture
+def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Remote:
+    monkeypatch.setenv("TWINLOOP_CACHE", str(tmp_path / "cache"))
+    return Remote(f"memory://{secrets.token_hex(4)}/demo", single_writer=True)
+
+
+def put(remote: Remote, *, stop_after: int | None = None) -> str:
+    with RemoteWriter.open(remote, header(), CONFIG_TEXT) as writer:
+        for first, stop in writer.missing()[:stop_after]:
+            writer.commit(draft(writer.scratch(f"{first}"), first, stop, writer.header))
+        return writer.finish()
+
+
+def test_nobody_writes_there_by_accident(remote: Remote):
+    with pytest.raises(UsageError, match=r"--single-writer.*s3://"):
+        put(Remote(remote.url))
+    assert not Objects(remote).sizes("")
+
+
+def test_the_digest_is_that_of_a_folder_also_in_two_goes(remote: Remote, tmp_path: Path):
+    digest = run(tmp_path / "here", header())
+    put(remote, stop_after=1)
+    assert put(remote) == digest
+    report = verify(Remote(remote.url)).require()
+    assert (report.digest, report.complete, report.shards) == (digest, True, 3)
+    assert Dataset.open(remote.url).attempts().equals(Dataset.open(tmp_path / "here").attempts())
+    assert fetch(remote, tmp_path / "there") == digest
+
+
+def test_what_a_kill_leaves_is_no_entry(remote: Remote, monkeypatch: pytest.MonkeyPatch):
+    """Killed between writing and renaming."""
+    whole, objects = put(remote), Objects(remote)
+    key = min(objects.sizes(f"manifest/{identity(header())}"))
+    entry = objects.read(key)
+    assert entry is not None
+    objects.delete([key])
+
+    def killed(*_: str) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(objects._fs), "mv", killed)
+        with pytest.raises(KeyboardInterrupt):
+            objects.create(key, entry)
+    assert objects.read(key) is None
+    assert put(remote) == whole
+    verify(remote).require()
+
+
+def test_a_second_run_is_refused_while_the_first_is_there(remote: Remote):
+    with (
+        RemoteWriter.open(remote, header(), CONFIG_TEXT),
+        pytest.raises(LockedError, match="is being written by pid"),
+    ):
+        put(remote)
+
+
+def test_workers_that_publish_elsewhere_are_found_out(remote: Remote):
+    """A process of its own has a memory of its own: what it published, nobody else can read."""
+    with RemoteWriter.open(remote, header(), CONFIG_TEXT) as writer:
+        for first, stop in writer.missing():
+            made = draft(writer.scratch(f"{first}"), first, stop, writer.header)
+            made.folder.rename(writer.scratch("gone"))
+            writer.commit(made)
+            shutil.rmtree(writer.scratch("gone"))
+        with pytest.raises(StorageError, match="the same store for every machine"):
+            writer.finish()
+
+
+def test_a_store_that_cannot_hold_it_says_so():
+    with pytest.raises(StorageError, match=r"data://host/run/dataset\.json"):
+        put(Remote("data://host/run", single_writer=True))
+
+
+def test_the_command_takes_the_promise(remote: Remote, capsys: pytest.CaptureFixture[str]):
+    words = ["generate", "--episodes", "4", "--workers", "1", "--json", "--out", remote.url]
+    assert main(words) == 2
+    assert "--single-writer" in json.loads(capsys.readouterr().out.splitlines()[-1])["error"]
+    assert main([*words, "--single-writer"]) == 0
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert verify(remote).require().digest == told["digest"]

@@ -1,0 +1,108 @@
+"""A sweep over parameter sets on other machines: parts of the sets are items of work, each simulated by one worker.
+
+Here it stays with threads of this process, which share what they work on. The result is the same to the bit.
+"""
+
+import platform
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from twinloop.calibrate.bench import Bench
+from twinloop.calibrate.slots import Rig, joined
+from twinloop.calibrate.track import Track
+from twinloop.errors import WorkerError
+from twinloop.fleet.executor import LOCAL, Executor
+
+VERSIONS = (("mujoco", mujoco.__version__), ("numpy", np.__version__))
+MOST_RIGS = 4  # a fit goes to and fro between few plants
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where parameter sets are simulated. `threads`: of this process, with the local executor. `workers`: of another
+    executor, a core each; None is as many as it has."""
+
+    threads: int = 2
+    executor: Executor = LOCAL
+    workers: int | None = None
+
+
+HERE = Where()
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a worker must know of a plant. `key`: nobody else's, so that a worker can tell what it has built before."""
+
+    key: str
+    bench: Bench
+    tracks: tuple[Track, ...]
+    names: tuple[str, ...]
+    versions: tuple[tuple[str, str], ...] = VERSIONS
+    """Those of the driver: a worker with others would compute other bits."""
+
+    @classmethod
+    def of(cls, bench: Bench, tracks: Sequence[Track], names: tuple[str, ...]) -> "Sweep":
+        """Without what was measured, which physics does not look at and which is most of a log."""
+        bare = (replace(each, measured={}, log=replace(each.log, columns={}, time_s=np.empty(0))) for each in tracks)
+        return cls(secrets.token_hex(8), bench, tuple(bare), names)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Consecutive parameter sets, the first of them at place `first`."""
+
+    first: int
+    values: tuple[tuple[float, ...], ...]
+
+
+def parts_of(values: np.ndarray, workers: int) -> list[Part]:
+    """As even as can be, at most one a worker: a set takes as long as any other."""
+    rows, many = [tuple(map(float, row)) for row in values], min(workers, len(values))
+    ends = [part * len(rows) // many for part in range(many + 1)]
+    return [Part(first, tuple(rows[first:stop])) for first, stop in pairwise(ends)]
+
+
+def simulate_parts(sweep: Sweep, parts: Iterator[Part]) -> Iterator[tuple[Part, dict[str, np.ndarray]]]:
+    """The work of one worker."""
+    here = dict(VERSIONS)
+    other = [f"{name} {here[name]} instead of {wanted}" for name, wanted in sweep.versions if here[name] != wanted]
+    if other:
+        said = f"the worker on {platform.node()} has {', '.join(other)}"
+        raise WorkerError(f"{said}; install the same everywhere, or the fit would depend on who computed what")
+    rig = _rig_of(sweep)
+    for part in parts:
+        yield part, rig.simulate(np.array(part.values).reshape(len(part.values), len(sweep.names)))
+
+
+_RIGS: OrderedDict[str, Rig] = OrderedDict()
+
+
+def _rig_of(sweep: Sweep) -> Rig:
+    """Built once in a worker, which is asked for the same again and again."""
+    if sweep.key not in _RIGS:
+        while len(_RIGS) >= MOST_RIGS:
+            _RIGS.popitem(last=False)
+        _RIGS[sweep.key] = Rig(sweep.bench, sweep.tracks, sweep.names, threads=1)
+    _RIGS.move_to_end(sweep.key)
+    return _RIGS[sweep.key]
+
+
+class Swept:
+    """A plant's sweeps on an executor, to which all but the values is sent once."""
+
+    def __init__(self, where: Where, sweep: Sweep):
+        self._executor, self._workers = where.executor, where.workers or where.executor.capacity()
+        self._sent: Any = where.executor.sent(sweep)
+
+    def simulate(self, values: np.ndarray) -> dict[str, np.ndarray]:
+        parts = parts_of(values, self._workers)
+        done = self._executor.run(simulate_parts, self._sent, parts, workers=len(parts))
+        return joined([result for _, result in sorted(done, key=lambda each: each[0].first)])
