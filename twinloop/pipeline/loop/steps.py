@@ -21,7 +21,7 @@ from twinloop.pipeline.config import RunConfig, load_config
 from twinloop.pipeline.diagnose import DiagnoseConfig, diagnose
 from twinloop.pipeline.evaluate import evaluate, unseen_seed, with_seed
 from twinloop.pipeline.generate import generate
-from twinloop.pipeline.loop.record import read_round, write_json
+from twinloop.pipeline.loop.record import Round, read_round, write_json
 from twinloop.pipeline.loop.settings import LoopConfig
 from twinloop.pipeline.promote import PromoteConfig, promote
 from twinloop.twin.objects import OBJECTS
@@ -87,9 +87,7 @@ class Steps:
         from twinloop.learn.finetune import FinetuneConfig, finetuning
         from twinloop.learn.optimise import TrainConfig
 
-        # What fails in the twin as well is no gap: it has not been learnt yet.
-        rate = read_round(before / "round.json").twin["rate"] or 0.0
-        steps = self.settings.tuning * (LONGER if rate < self.settings.target else 1)
+        steps = tuning_steps(self.settings, read_round(before / "round.json"))
         return finetuning(
             FinetuneConfig(
                 before / "policy", data=real or simulated, keep=simulated if real else (), share=1 - share,
@@ -163,3 +161,8 @@ class Steps:
     def _evaluations(self, config: RunConfig) -> tuple[Path, ...]:
         names = ("evaluation", *(f"evaluation-{name}" for name in list(self._kinds(config))[1:]))
         return tuple(self.folder / name for name in names)
+
+
+def tuning_steps(settings: LoopConfig, before: Round) -> int:
+    """What fails in the twin as well is no gap: it has not been learnt yet."""
+    return settings.tuning * (LONGER if (before.twin["rate"] or 0.0) < settings.target else 1)
