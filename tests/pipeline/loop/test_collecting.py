@@ -3,7 +3,7 @@ from pathlib import Path
 from tests.diagnose.test_plan import report
 from twinloop.dataset import Dataset
 from twinloop.diagnose.report import GapReport
-from twinloop.pipeline.loop.collecting import BEFORE, Collecting
+from twinloop.pipeline.loop.collecting import BEFORE, FIRST_SCENE, Collecting
 from twinloop.pipeline.loop.record import write_json
 from twinloop.pipeline.loop.settings import LoopConfig
 
@@ -48,6 +48,10 @@ def test_errands_are_carried_out_one_after_another_and_what_they_cost_is_taken_o
     rows = Dataset.open(collecting.log(0)).attempts()
     assert rows["condition/cloth"].to_pylist() == ["blue", "red"]
     assert good == rows["verdict"].to_pylist().count("accepted") > 0
-    assert len(set(rows["scene"].to_pylist())) == 2
+    assert rows["scene"].to_pylist() == [FIRST_SCENE, FIRST_SCENE + 1]
     assert (collecting.known(0), collecting.known(1)) == ((), (collecting.log(0),))
     assert collecting.part(1) == 6
+    # The next round goes on where this one ended.
+    write_json(tmp_path / "errands.json", [{"robot": "twin", "episodes": 1, "conditions": {}}])
+    collecting.run(1, collecting.errands(1, None, tmp_path), say=said.append)
+    assert Dataset.open(collecting.log(1)).attempts()["scene"].to_pylist() == [FIRST_SCENE + 2]

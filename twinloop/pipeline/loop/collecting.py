@@ -18,8 +18,9 @@ from twinloop.pipeline.loop.settings import LoopConfig
 
 BEFORE = -1
 """The round before the first, as far as demonstrations go."""
-FIRST_SCENE, SCENES = 5_000, 1_000
-"""Scenes of demonstrations, so many for each round: none of them is a trial's."""
+FIRST_SCENE = 1 << 22
+"""Of demonstrations: none of theirs is a trial's. They are counted on from round to round, so that strategies which
+collect as scenes come have the same demonstrations for the same budget, however many rounds they take."""
 
 
 class Collecting:
@@ -40,8 +41,10 @@ class Collecting:
     def part(self, number: int) -> int:
         """Of the budget, that round `number` may spend. With real data alone there is a part more, for the first
         policy."""
-        spent = sum(_attempts(self.log(each)) for each in range(BEFORE, number))
-        return max(0, self._settings.budget - spent) // (self._settings.rounds - number)
+        return max(0, self._settings.budget - self._spent(number)) // (self._settings.rounds - number)
+
+    def _spent(self, number: int) -> int:
+        return sum(_attempts(self.log(each)) for each in range(BEFORE, number))
 
     def errands(self, number: int, report: GapReport | None, folder: Path) -> tuple[Errand, ...]:
         """As the plan says; what it leaves of the round's part, and all of it without a diagnosis, as scenes come."""
@@ -66,7 +69,7 @@ class Collecting:
             say(f"collecting {errand.episodes} demonstrations{f' with {under}' if under else ''}")
             done = collect(
                 errand.robot, log, episodes=errand.episodes,
-                first=FIRST_SCENE + SCENES * (number - BEFORE) + errand.first,
+                first=FIRST_SCENE + self._spent(number) + errand.first,
                 config=replace(usual, conditions=errand.conditions, imperfection=script), workers=settings.workers,
             )  # fmt: skip
             if done.stopped:
