@@ -3,6 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from scipy.stats import fisher_exact
+
 CONTROLS = ("diagnose", "real", "wide", "blind")
 TARGET, MOST_ROUNDS, MOST_DEMONSTRATIONS = 0.9, 3, 200
 
@@ -51,7 +54,28 @@ def _told(cells: Mapping[str, Any]) -> str:
         told += [f"not by {_words(missed)}"] if reached and missed else []
         told += [f"{_words(absent)} {'was' if len(absent) == 1 else 'were'} not run"] if absent else []
         sentences.append(f"On `{name}` {'; '.join(told)}.")
+        sentences += _compared(cell["rows"])
     return " ".join(sentences)
+
+
+def _compared(rows: Mapping[str, Any]) -> list[str]:
+    """Is the loop better than a control, in their last rounds? By Fisher's exact test, corrected after Holm."""
+    if "diagnose" not in rows:
+        return []
+    ours, found = rows["diagnose"]["rounds"][-1]["robot"], []
+    for strategy in CONTROLS[1:]:
+        if strategy in rows:
+            table = [_counts(ours), _counts(rows[strategy]["rounds"][-1]["robot"])]
+            found.append((float(np.asarray(fisher_exact(table))[1]), strategy))
+    worst, told = 0.0, []
+    for place, (p_value, strategy) in enumerate(sorted(found)):
+        worst = max(worst, min(1.0, p_value * (len(found) - place)))
+        told.append(f"`{strategy}` p = {worst:.2g}")
+    return [f"The last round of `diagnose` against that of each control: {', '.join(told)}."] if told else []
+
+
+def _counts(rate: Mapping[str, Any]) -> list[int]:
+    return [rate["successes"], rate["trials"] - rate["successes"]]
 
 
 def _reached(row: Mapping[str, Any] | None) -> bool:
