@@ -31,6 +31,8 @@ def _cell(name: str, cell: Mapping[str, Any]) -> str:
                 f"| `{strategy}` | {each['number']} | {each['steps']:,} | {simulated} | {each['demonstrations']} "
                 f"| {_rate(each['twin'])} | {_rate(each['robot'])} | {_listed(each['found']) or '–'} |"
             )
+        if row.get("again"):
+            lines.append(f"| `{strategy}` | the same policy again | – | – | – | – | {_rate(row['again'])} | – |")
     return "\n".join(lines)
 
 
@@ -40,7 +42,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _rate(rate: Mapping[str, Any]) -> str:
     low, high = (100 * rate[end] for end in ("low", "high"))
-    return f"{rate['successes']} of {rate['trials']} ({low:.0f}–{high:.0f} %)"
+    return f"{rate['successes']} of {_trials(rate)} ({low:.0f}–{high:.0f} %)"
 
 
 def _told(cells: Mapping[str, Any]) -> str:
@@ -59,23 +61,32 @@ def _told(cells: Mapping[str, Any]) -> str:
 
 
 def _compared(rows: Mapping[str, Any]) -> list[str]:
-    """Is the loop better than a control, in their last rounds? By Fisher's exact test, corrected after Holm."""
+    """Is the loop better than a control, at their ends? By Fisher's exact test, corrected after Holm."""
     if "diagnose" not in rows:
         return []
-    ours, found = rows["diagnose"]["rounds"][-1]["robot"], []
+    ours, found = _end(rows["diagnose"]), []
     for strategy in CONTROLS[1:]:
         if strategy in rows:
-            table = [_counts(ours), _counts(rows[strategy]["rounds"][-1]["robot"])]
+            table = [_counts(ours), _counts(_end(rows[strategy]))]
             found.append((float(np.asarray(fisher_exact(table))[1]), strategy))
     worst, told = 0.0, []
     for place, (p_value, strategy) in enumerate(sorted(found)):
         worst = max(worst, min(1.0, p_value * (len(found) - place)))
         told.append(f"`{strategy}` p = {worst:.2g}")
-    return [f"The last round of `diagnose` against that of each control: {', '.join(told)}."] if told else []
+    return [f"The end of `diagnose` against that of each control: {', '.join(told)}."] if told else []
+
+
+def _end(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Of a loop that stopped because it was good enough, the trials after it."""
+    return row.get("again") or row["rounds"][-1]["robot"]
 
 
 def _counts(rate: Mapping[str, Any]) -> list[int]:
-    return [rate["successes"], rate["trials"] - rate["successes"]]
+    return [rate["successes"], _trials(rate) - rate["successes"]]
+
+
+def _trials(rate: Mapping[str, Any]) -> int:
+    return rate["trials"] if "trials" in rate else rate["episodes"]
 
 
 def _reached(row: Mapping[str, Any] | None) -> bool:
