@@ -57,6 +57,8 @@ def _told(cells: Mapping[str, Any]) -> str:
         told += [f"{_words(absent)} {'was' if len(absent) == 1 else 'were'} not run"] if absent else []
         sentences.append(f"On `{name}` {'; '.join(told)}.")
         sentences += _compared(cell["rows"])
+    if not any("seed=" in name for name in cells):
+        sentences.append("No cell of an unseen seed was run yet.")
     return " ".join(sentences)
 
 
