@@ -11,8 +11,8 @@ from pathlib import Path
 
 from twinloop.errors import LockedError
 
-LONGEST_NAMELESS_S = 2.0
-"""From taking the lock to having written one's name into it: less than this, on any machine that runs at all."""
+LONGEST_NAMELESS_S = 10.0
+"""From taking the lock to having written one's name into it: less than this, also on a machine with too much to do."""
 
 
 class WriterLock:
@@ -59,8 +59,10 @@ def _holder(fd: int) -> str:
     deadline = time.monotonic() + LONGEST_NAMELESS_S
     while True:
         holder = os.pread(fd, 200, 0).decode(errors="replace").strip()
-        if (holder and _may_live(holder)) or time.monotonic() > deadline:
-            return holder or "another process"
+        if holder and _may_live(holder):
+            return holder
+        if time.monotonic() > deadline:
+            return "another process"
         time.sleep(0.01)
 
 
