@@ -296,6 +296,15 @@ def statistics_page() -> str:
     return page
 
 
+def diagnosing_page() -> str:
+    """The tables are made next door: docs/loops.py."""
+    results = json.loads((DOCS.parent / "benchmarks" / "results" / "loop.json").read_text(encoding="utf-8"))
+    page = (DOCS / "diagnosing.md.in").read_text(encoding="utf-8")
+    for placeholder, told in _next_door("loops").tables(results).items():
+        page = page.replace(f"{{{placeholder}}}", told)
+    return page
+
+
 def _fixed(bounds: tuple[float, float]) -> str:
     return f"{bounds[0]:g}" if bounds[0] == bounds[1] else _range(bounds)
 
@@ -338,6 +347,7 @@ PAGES = {
     "hardware.md": hardware_page,
     "statistics.md": statistics_page,
     "scale.md": scale_page,
+    "diagnosing.md": diagnosing_page,
 }
 
 if __name__ == "__main__":

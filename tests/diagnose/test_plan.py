@@ -43,6 +43,9 @@ def test_lines_come_in_order_of_gain_per_hour_and_ranges_first():
     assert gains == sorted(gains, reverse=True)
     assert plan.lines[0].measure == "randomize"
     assert all(line.assumed for line in plan.lines)
+    told = {line["measure"]: line["assumed"] for line in plan.to_json()["lines"]}
+    assert "wins 80% of what it costs" in told["randomize"]
+    assert "is won by 80 demonstrations" in told["collect"]
 
 
 @pytest.mark.parametrize(

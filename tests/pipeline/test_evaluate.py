@@ -12,7 +12,9 @@ from tests.learn.neighbours import Neighbours
 from twinloop.errors import CheckpointError, UsageError
 from twinloop.gate import Evaluation
 from twinloop.learn.chunks import ActingConfig
-from twinloop.pipeline.candidate import Candidate
+from twinloop.observe.estimate import derived
+from twinloop.observe.features import features_of
+from twinloop.pipeline.candidate import Candidate, refuse_misfit
 from twinloop.pipeline.clips import film
 from twinloop.pipeline.config import RunConfig, config_from_text
 from twinloop.pipeline.evaluate import evaluate, unseen_seed, with_seed
@@ -90,6 +92,19 @@ def test_a_policy_of_another_robot_or_rate_is_refused_with_what_differs(candidat
     sensing = replace(candidate, space=replace(candidate.space, inputs=inputs))
     with pytest.raises(CheckpointError, match=r"observation\.imu .*missing"):
         evaluate(sensing, config, config_name="cell", episodes=5)
+
+
+def test_a_policy_that_reads_the_estimate_fits(candidate: Candidate, config: RunConfig, twin: Twin):
+    told = {feature.name: feature for feature in features_of(twin, config.observe)}
+    estimate = derived(told, twin.robot.name)
+    assert estimate is not None
+    reads, other = (
+        replace(candidate, space=replace(candidate.space, inputs=(replace(estimate, names=names),)))
+        for names in (estimate.names, estimate.names[::-1])
+    )
+    refuse_misfit(reads, config, twin, config_name="cell")
+    with pytest.raises(CheckpointError, match="elements"):
+        refuse_misfit(other, config, twin, config_name="cell")
 
 
 def test_failures_are_filmed(candidate: Candidate, config: RunConfig, evaluated: Evaluation, tmp_path: Path):

@@ -20,6 +20,8 @@ from twinloop.errors import UsageError
 if TYPE_CHECKING:
     from twinloop.learn.train import Moment, Trained
 
+KINDS = ("mlp", "act", "flow")
+
 
 def need_torch() -> None:
     """Learning is an extra; said before anything else is, and without the seconds that importing it takes."""

@@ -1,5 +1,5 @@
-"""Round after round: generate, train, ask the gate, act on the robot, diagnose, re-randomize and collect, until the
-target is reached or the rounds are over. Each round is a folder with everything in it; killed, it goes on."""
+"""Round after round: generate, train, ask the gate, act on the robot, diagnose, re-randomize, collect and fine-tune,
+until the target is reached or the rounds are over. Each round is a folder with everything in it; killed, it goes on."""
 
 import argparse
 from pathlib import Path
@@ -9,13 +9,14 @@ from rich.console import Console
 from rich.table import Table
 
 from twinloop.cli.arguments import CONFIG_HELP, config_of, count, number
-from twinloop.cli.lessons import need_torch, use_threads
+from twinloop.cli.lessons import KINDS, need_torch, use_threads
 from twinloop.errors import UsageError
 
 EXAMPLES = """\
 examples:
   twinloop loop --robot rehearsal:hard
   twinloop loop cell.yaml --robot rehearsal:harsh --rounds 3 --budget 200 --out loops/harsh
+  twinloop loop cell.yaml --robot rehearsal:harsh --objects cube,tower,can --inputs observation.estimate
   twinloop loop cell.yaml --robot rehearsal:seed=17 --strategy adr --json
 """
 STRATEGIES = {
@@ -30,7 +31,7 @@ STRATEGIES = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("config", nargs="?", type=Path, metavar="FILE", help=CONFIG_HELP)
     parser.add_argument("--robot", required=True, metavar="NAME", help="as `twinloop deploy` names it")
-    parser.add_argument("--rounds", type=count(1, 100), default=3, metavar="K", help="after the first (default 3)")
+    parser.add_argument("--rounds", type=count(0, 100), default=3, metavar="K", help="after the first (default 3)")
     parser.add_argument(
         "--target", type=number(0, 1), default=0.9, metavar="S", help="success on the robot that is enough (0.9)"
     )
@@ -38,9 +39,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--budget", type=count(0, 1 << 20), default=200, metavar="N", help="real demonstrations in all (200)"
     )
     parser.add_argument("--trials", type=count(8), default=40, metavar="N", help="episodes on the robot a round (40)")
+    parser.add_argument(
+        "--objects", default="", metavar="NAME,...", help="kinds of things that lie there (default: the config's)"
+    )
     parser.add_argument("--episodes", type=count(), default=2000, metavar="N", help="simulated, a round (2000)")
-    parser.add_argument("--steps", type=count(), default=3000, metavar="N", help="of training, a round (3000)")
-    parser.add_argument("--policy", default="mlp", metavar="KIND", help="as `twinloop train` has them (mlp)")
+    parser.add_argument("--steps", type=count(), default=3000, metavar="N", help="of the first training (3000)")
+    parser.add_argument(
+        "--tuning", type=count(), default=1500, metavar="N", help="steps of fine-tuning in each round after it (1500)"
+    )
+    parser.add_argument("--policy", choices=KINDS, default="mlp", help="kind of policy (mlp)")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the policy, e.g. width=256"
+    )
     parser.add_argument("--inputs", default="", metavar="NAME,...", help="observations to read")
     parser.add_argument(
         "--strategy", choices=tuple(STRATEGIES), default="diagnose",
@@ -53,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--ungated", action="store_true", help="let policies act that the gate holds back; for rehearsal cells only"
     )
     parser.add_argument(
-        "--judged", type=count(), default=200, metavar="N", help="episodes of each policy in the twin (200)"
+        "--judged", type=count(), default=200, metavar="N", help="episodes in the twin, of each kind of object (200)"
     )
     parser.add_argument(
         "--worlds", type=count(4, 4096), default=24, metavar="N", help="counterfactual cells for each gap (24)"
@@ -75,6 +85,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     from twinloop.dashboard.diagnosis import write_diagnosis_page
     from twinloop.dashboard.loop import write_loop_page
     from twinloop.diagnose.report import read_report
+    from twinloop.learn.lesson import parse_settings
+    from twinloop.learn.policies import POLICIES
     from twinloop.pipeline.loop import LoopConfig, run_loop
 
     if args.ungated and not args.robot.startswith(("rehearsal:", "twin")):
@@ -82,8 +94,9 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     config, name = config_of(args)
     settings = LoopConfig(
         robot=args.robot, strategy=args.strategy, rounds=args.rounds, target=args.target, budget=args.budget,
-        trials=args.trials, episodes=args.episodes, steps=args.steps, policy=args.policy,
-        inputs=tuple(each.strip() for each in args.inputs.split(",") if each.strip()),
+        trials=args.trials, objects=_words(args.objects), episodes=args.episodes, steps=args.steps, tuning=args.tuning,
+        policy=args.policy, inputs=_words(args.inputs),
+        settings=parse_settings(args.set, POLICIES[args.policy].default_settings()),
         demonstrator=args.demonstrator, gated=not args.ungated, judged=args.judged,
         worlds=args.worlds, imagined=args.imagined,
         seed=args.seed or 1, workers=args.workers,
@@ -108,6 +121,10 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "path": str(out), "page": str(page), "reached": result.reached, "why": result.why,
         "rounds": [asdict(each) for each in result.rounds],
     }  # fmt: skip
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(each.strip() for each in text.split(",") if each.strip())
 
 
 def _share(rate: Any) -> str:

@@ -14,6 +14,7 @@ from twinloop.dashboard.plan import write_plan_page
 from twinloop.diagnose.plan import Plan, planned
 from twinloop.diagnose.report import read_report
 from twinloop.durable import replace_file, storage_errors
+from twinloop.errors import UsageError
 
 EXAMPLES = """\
 examples:
@@ -33,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    _refuse_nothing(args.report)
     plan = planned(read_report(args.report), robot=args.robot, budget=args.budget)
     out = args.out or (args.report if args.report.is_dir() else args.report.parent)
     with storage_errors(out):
@@ -45,6 +47,16 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     if plan.demonstrations and args.robot:
         console.print(f"Next:\n  twinloop collect --plan {out / 'errands.json'}", markup=False)
     return {"path": str(out), "page": str(page), **plan.to_json(), "errands": plan.errands()}
+
+
+def _refuse_nothing(report: Path) -> None:
+    if report.is_file() or (report / "report.json").is_file():
+        return
+    what = "is a folder without a report.json" if report.is_dir() else "does not exist"
+    raise UsageError(
+        f"{report}: {what}; the folder of a report was expected. `twinloop diagnose RUNLOGS --twin CONFIG --policy "
+        f"CHECKPOINT --out {report}` makes one, and a round of `twinloop loop` has one in round-0/diagnosis"
+    )
 
 
 def _print(console: Console, plan: Plan) -> None:

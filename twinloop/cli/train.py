@@ -6,9 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from twinloop.cli.arguments import location
-from twinloop.cli.lessons import add_optimisation, need_torch, show_training, told, use_threads
-
-KINDS = ("mlp", "act", "flow")
+from twinloop.cli.lessons import KINDS, add_optimisation, need_torch, show_training, told, use_threads
 
 EXAMPLES = """\
 examples:

@@ -19,7 +19,9 @@ def render_loop(result: LoopResult, goal: float) -> str:
     told = "The target was reached" if result.reached else "The target was not reached"
     head = f'<header><h1>{safe(result.path.name)}</h1><p class="lead">{safe(told)}: {safe(result.why)}.</p></header>'
     sections = [Section("course", "Round by round", _course(result, goal) + _table(result.rounds))]
-    sections += [Section(f"round-{each.number}", f"Round {each.number}", _round(each)) for each in result.rounds]
+    sections += [
+        Section(f"round-{each.number}", f"Round {each.number}", _round(result.path, each)) for each in result.rounds
+    ]
     return page(f"loop {result.path.name} · twinloop", head + "".join(each.html() for each in sections))
 
 
@@ -58,7 +60,7 @@ def _table(rounds: tuple[Round, ...]) -> str:
         "<tr>" + "".join(f"<td>{cell}</td>" for cell in (
             f'<a href="#round-{each.number}">{each.number}</a>', str(each.demonstrations),
             _linked(f"round-{each.number}/evaluation", _share(each.twin)),
-            _linked(f"round-{each.number}/runlog", _share(each.robot)),
+            _linked(f"round-{each.number}/runlog", _share(each.robot)) if each.robot["trials"] else "held back",
             safe(each.gate["stage"]), safe(", ".join(each.found)), str(each.collected),
         )) + "</tr>"
         for each in rounds
@@ -74,11 +76,17 @@ def _share(rate: Mapping[str, Any]) -> str:
     return f"{rate['successes']} of {rate['trials']} ({rate['low']:.0%} to {rate['high']:.0%})"
 
 
-def _round(each: Round) -> str:
+def _round(path: Path, each: Round) -> str:
     folder = f"round-{each.number}"
+    kinds = sorted(f"{file.parent.name}/{file.name}" for file in (path / folder).glob("evaluation*/evaluation.json"))
     diagnosed = ("diagnosis/report.html",) if each.verdict else ()
-    diagnosed += ("plan.json",) if each.verdict and each.collected else ()
-    names = ("config.yaml", "policy", "evaluation/evaluation.json", "runlog", *diagnosed, "round.json")
+    diagnosed += ("plan.json",) if each.verdict and each.errands else ()
+    diagnosed += ("errands.json",) if each.errands else ()
+    acted = ("runlog",) if each.robot["trials"] else ()
+    names = ("config.yaml", "policy", *kinds, *acted, *diagnosed, "round.json")
     links = ", ".join(_linked(f"{folder}/{name}", name) for name in names)
+    begun = f"{each.steps:,} steps" + (
+        f" from the policy {each.parent[:12]} of the round before" if each.parent else ""
+    )
     told = text(each.verdict) if each.verdict else ""
-    return f"{told}<p>{links}</p>"
+    return f"{text(begun)}{told}<p>{links}</p>"

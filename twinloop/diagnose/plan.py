@@ -18,6 +18,9 @@ WORTH_POINTS = 2.0
 """A gap that costs less, and is as likely as not closed, is not worth a line."""
 MARGIN = 0.25  # of an estimated range, on both sides
 MINUTES = 2.0  # to set up, demonstrate and check one episode
+TOGETHER = 10  # demonstrations, shared out among gaps so many at a time
+LEAST_POINTS = 0.25
+"""Ten demonstrations that win less are not asked for."""
 
 
 @dataclass(frozen=True)
@@ -144,11 +147,13 @@ def _collected(report: GapReport, worth: Sequence[Finding], budget: int) -> list
     """Demonstrations go where their next one wins most, ten at a time."""
     counts: dict[Gap, int] = dict.fromkeys((finding.gap for finding in worth), 0)
     by_gap: dict[Gap, Finding] = {finding.gap: finding for finding in worth if finding.points > 0}
-    for _ in range(budget // 10 if by_gap else 0):
+    left = budget if by_gap else 0
+    while left > 0:
         best = max(by_gap.values(), key=lambda finding: _more(finding, counts[finding.gap])).gap
-        if _more(by_gap[best], counts[best]) < 0.25:  # points for ten demonstrations
+        if _more(by_gap[best], counts[best]) < LEAST_POINTS:
             break
-        counts[best] += 10
+        counts[best] += min(TOGETHER, left)
+        left -= TOGETHER
     lines = []
     for gap, many in counts.items():
         if not many:
@@ -174,7 +179,7 @@ def _won(finding: Finding, demonstrations: int) -> float:
 
 def _more(finding: Finding, demonstrations: int) -> float:
     """What the next ten win."""
-    return _won(finding, demonstrations + 10) - _won(finding, demonstrations)
+    return _won(finding, demonstrations + TOGETHER) - _won(finding, demonstrations)
 
 
 def _conditions(report: GapReport, names: Sequence[str]) -> dict[str, str]:
@@ -229,5 +234,5 @@ def _looked_at(report: GapReport) -> Line:
 
 
 def real_share(demonstrations: int) -> float:
-    """A quarter of every batch where there are a hundred demonstrations, never more than half."""
-    return round(0.5 * demonstrations / (demonstrations + 100), 2)
+    """A quarter of every batch where there are forty demonstrations, never more than half."""
+    return round(0.5 * demonstrations / (demonstrations + 40), 2)

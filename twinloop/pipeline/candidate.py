@@ -10,6 +10,7 @@ from twinloop.errors import CheckpointError
 from twinloop.learn.brain import Brain
 from twinloop.learn.card import read_card
 from twinloop.learn.space import Space, table_of
+from twinloop.observe.estimate import ESTIMATE, derived
 from twinloop.observe.features import features_of
 from twinloop.observe.pictures import picture_features
 from twinloop.pipeline.config import RunConfig, load_config
@@ -76,6 +77,9 @@ def space_of(config: RunConfig, twin: Twin, like: Space) -> Space:
     offered = {
         feature.name: feature for feature in features_of(twin, config.observe) + picture_features(config.cameras, twin)
     }
+    made_out = derived(offered, twin.robot.name)
+    if made_out is not None:
+        offered[ESTIMATE] = made_out
     inputs = tuple(offered[feature.name] for feature in like.inputs if feature.name in offered)
     return replace(like, robot=twin.robot.name, rate_hz=float(twin.control_hz), inputs=inputs, action=offered["action"])
 

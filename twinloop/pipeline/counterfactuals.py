@@ -46,15 +46,20 @@ class Imagining:
     seed: int
 
 
-def hypotheses_of(config: RunConfig, *, worlds: int, seed: int) -> list[Hypothesis]:
-    """A third as many of nothing, and then so many of each gap that this cell can show."""
-    there = {
+def there_is(config: RunConfig) -> dict[str, bool]:
+    """What a cell has, as `rows_of` asks."""
+    return {
         "pictures": bool(config.cameras),
         "wrist": config.observe.wrist,
         "touch": config.observe.touch,
         "person": config.scene.task.goal_poses is not None,
         "soft": config.scene.object.soft,
     }
+
+
+def hypotheses_of(config: RunConfig, *, worlds: int, seed: int) -> list[Hypothesis]:
+    """A third as many of nothing, and then so many of each gap that this cell can show."""
+    there = there_is(config)
     found = [NOTHING] * max(1, worlds // 3)
     for gap in GAPS:
         rows = rows_of(gap, **there)

@@ -52,7 +52,7 @@ def logged_trials(runlogs: Sequence[Runlog], real: RealEpisodes) -> list[Logged]
     kinds = real.conditions.get("object", np.full(len(real), ""))
     trials = []
     for row, name in enumerate(trial_names(real)):
-        scene, why = _scene(datasets[int(real.log[row])], int(real.attempt[row]))
+        scene, why = scene_of(datasets[int(real.log[row])], int(real.attempt[row]))
         trials.append(Logged(name, str(kinds[row]), scene, why))
     return trials
 
@@ -78,7 +78,7 @@ def repeat(
         drawn = Sampler(config.randomization, seed=seed).draw(0, DRAWN)
         known = Repeats(
             candidate.digest, config.digest, config_name, "any shape" if shape_varies else twin.object.name, seed,
-            acting.ensemble, _rows(_layout(twin.task.start(drawn.values, DRAWN, twin.object))), (),
+            acting.ensemble, _rows(layout(twin.task.start(drawn.values, DRAWN, twin.object))), (),
         )  # fmt: skip
     have = {each.trial for each in known.trials}
     new = [each for each in logged if each.trial not in have]
@@ -99,7 +99,7 @@ def refuse_task(twin: Twin) -> None:
     usual, moved = nominal_values(1), nominal_values(1)
     for column in (*PLACES, *GOALS):
         moved[column] = moved[column] + 1.0
-    before, after = (_layout(twin.task.start(values, 1, twin.object)) for values in (usual, moved))
+    before, after = (layout(twin.task.start(values, 1, twin.object)) for values in (usual, moved))
     if not np.allclose((after - before)[:, [0, 1, 3, 4]], 0.01, atol=1e-6):
         raise UsageError(
             f"task {twin.task.name!r}: where object and goal are is not set by {', '.join((*PLACES, *GOALS))} alone, "
@@ -149,22 +149,22 @@ def _laid_out(twin: Twin, trial: Logged, draws: Draws) -> Draws | str:
     """The draws of one attempt with the trial's layout in them; or why the twin cannot begin like that."""
     if trial.scene is None:
         return trial.why
-    wanted = _layout(_start(trial.scene))[0]
-    usual = _layout(twin.task.start(nominal_values(1), 1, twin.object))[0]
+    wanted = layout(start_of(trial.scene))[0]
+    usual = layout(twin.task.start(nominal_values(1), 1, twin.object))[0]
     offsets = dict(zip((*PLACES, *GOALS), 100 * (wanted - usual)[[0, 1, 3, 4]], strict=True)) | {YAW: wanted[2]}
     for column, offset in offsets.items():
         low, high = BY_NAME[column.partition(".")[0]].plausible
         if not low - 1e-6 <= offset <= high + 1e-6:
             return f"{column} would be {offset:.1f}; {low:g} to {high:g} is what the twin can begin with"
     values = dict(draws.values) | {column: np.array([offset]) for column, offset in offsets.items()}
-    began = _layout(twin.task.start(values, 1, twin.object))[0]
+    began = layout(twin.task.start(values, 1, twin.object))[0]
     off = np.hypot(*(began - wanted)[[0, 1]]), np.hypot(*(began - wanted)[[3, 4]])
     if not max(off) <= MOST_OFF_M:
         return f"the twin begins with the object {100 * off[0]:.1f} cm and the goal {100 * off[1]:.1f} cm away"
     return replace(draws, values=values)
 
 
-def _scene(dataset: Dataset, attempt: int) -> tuple[np.ndarray | None, str]:
+def scene_of(dataset: Dataset, attempt: int) -> tuple[np.ndarray | None, str]:
     try:
         frames = dataset.episode(attempt=attempt)
     except TwinloopError as error:
@@ -177,11 +177,11 @@ def _scene(dataset: Dataset, attempt: int) -> tuple[np.ndarray | None, str]:
     return scene, ""
 
 
-def _start(scene: np.ndarray) -> Start:
+def start_of(scene: np.ndarray) -> Start:
     return Start(scene[None, :7], scene[None, 7:])
 
 
-def _layout(start: Start) -> np.ndarray:
+def layout(start: Start) -> np.ndarray:
     """(n, 5) as LAYOUT names it."""
     w, x, y, z = start.object_pose[:, 3:].T
     yaw = np.rad2deg(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
@@ -189,7 +189,7 @@ def _layout(start: Start) -> np.ndarray:
 
 
 def _layout_of(trial: Logged) -> tuple[float, ...] | None:
-    return None if trial.scene is None else _rows(_layout(_start(trial.scene)))[0]
+    return None if trial.scene is None else _rows(layout(start_of(trial.scene)))[0]
 
 
 def _rows(layout: np.ndarray) -> tuple[tuple[float, ...], ...]:

@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 
 from twinloop.diagnose.findings import as_distribution
-from twinloop.diagnose.hypothesis import BEYOND, NOTHING, ends_of
+from twinloop.diagnose.hypothesis import BEYOND, NOTHING, ends_of, rows_of
 from twinloop.diagnose.plan import range_of
-from twinloop.diagnose.report import GapReport
+from twinloop.diagnose.report import GapReport, Wrong
 from twinloop.pipeline.config import RunConfig, idle_rows
-from twinloop.pipeline.counterfactuals import Imagining, imagine
+from twinloop.pipeline.counterfactuals import Imagining, imagine, there_is
 from twinloop.randomize.distribution import Choice, Constant, Distribution, Uniform
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.table import BY_NAME, TABLE
@@ -24,44 +24,65 @@ SUSPECTED = 0.3
 HOLDS, BREAKS = 0.8, 0.5
 STEP = 0.25  # of a row's sensible range, in a round
 ROOM = 1.3
+LEAST_SHARE = 1e-3
+"""Of a row's sensible range, that an estimated one must have."""
 
 
 def by_diagnosis(config: RunConfig, report: GapReport) -> RunConfig:
     """Estimated rows around their estimates; the other rows of a suspected gap as far as it seems open."""
-    idle = idle_rows(config.scene.object)
+    idle, there = idle_rows(config.scene.object), there_is(config)
     ranges = dict(config.randomization)
     for finding in report.findings:
         if finding.probability < SUSPECTED:
             continue
         reach = min(max(ROOM * finding.magnitude, 0.4), 1.3)
-        for row in TABLE:
-            usable = row.gap == finding.gap and row.realistic and row.name not in idle
-            if usable and (config.cameras or row.group != "visual"):
-                ranges[row.name] = _wider(ranges.get(row.name), _reaching(row, reach))
+        for row in rows_of(finding.gap, **there):
+            if row.realistic and row.name not in idle:
+                ranges[row.name] = wider(ranges.get(row.name), _reaching(row, reach))
         for wrong in finding.rows:
             row = BY_NAME[wrong.row]
             if row.chance is None and not row.words and not row.pool:
-                found = range_of(wrong)
-                around = Uniform(min(found.low, row.nominal), max(found.high, row.nominal))
-                ranges[row.name] = around if wrong.trained is None else _wider(ranges.get(row.name), around)
+                ranges[row.name] = _found(wrong, ranges.get(row.name), sure=finding.found)
             elif row.chance is not None:
                 ranges[row.name] = as_distribution(wrong)
-    return replace(config, randomization=_ordered(ranges))
+    return replace(config, randomization=ordered(ranges))
 
 
-def by_itself(config: RunConfig, job: Imagining, *, on_row: Callable[[str, float], None]) -> RunConfig:
+def _found(wrong: Wrong, before: Distribution | None, *, sure: bool) -> Distribution:
+    """As the plan says: narrower where the estimate is well inside what was trained on, else so wide that it and what
+    was there before fit in."""
+    found, row = range_of(wrong), BY_NAME[wrong.row]
+    if found.high - found.low <= LEAST_SHARE * abs(row.sensible[1] - row.sensible[0]):
+        return before or Constant(row.nominal)  # an estimate that leaves no room is none
+    if found.change == "narrower" and sure:
+        return Uniform(found.low, found.high)
+    around = Uniform(min(found.low, row.nominal), max(found.high, row.nominal))
+    return around if wrong.trained is None else wider(before, around)
+
+
+Tried = Callable[[str, Distribution], float]
+"""The policy's success in the twin where this row is drawn from that."""
+
+
+def in_the_twin(job: Imagining) -> Tried:
+    def tried(name: str, ends: Distribution) -> float:
+        ((_, (world,)),) = imagine(job, iter([(0, (replace(NOTHING, ranges={name: ends}),))]))
+        return world.success
+
+    return tried
+
+
+def by_itself(config: RunConfig, tried: Tried, *, on_row: Callable[[str, float], None]) -> RunConfig:
     """Automatic domain randomization: one world at the outer ends of each row. on_row: told each row's success."""
     rows = [BY_NAME[name] for name, each in config.randomization.items() if _widens(BY_NAME[name], each)]
     ranges = dict(config.randomization)
     for row in rows:
         low, high = ranges[row.name].support()
-        ends = replace(NOTHING, ranges={row.name: Choice((low, high), (0.5, 0.5)) if low < high else Constant(low)})
-        ((_, (world,)),) = imagine(job, iter([(0, (ends,))]))
-        success = world.success
+        success = tried(row.name, Choice((low, high), (0.5, 0.5)) if low < high else Constant(low))
         on_row(row.name, success)
         step = STEP if success >= HOLDS else -STEP if success < BREAKS else 0.0
         ranges[row.name] = _stepped(row, low, high, step)
-    return replace(config, randomization=_ordered(ranges))
+    return replace(config, randomization=ordered(ranges))
 
 
 def _widens(row: Parameter, distribution: Distribution) -> bool:
@@ -88,12 +109,12 @@ def _reaching(row: Parameter, reach: float) -> Distribution:
     return Uniform(max(min(ends), row.plausible[0]), min(max(ends), row.plausible[1]))
 
 
-def _wider(before: Distribution | None, found: Distribution) -> Distribution:
+def wider(before: Distribution | None, found: Distribution) -> Distribution:
     if before is None or not isinstance(before, (Uniform, Constant)) or not isinstance(found, (Uniform, Constant)):
         return found
     (a, b), (c, d) = before.support(), found.support()
     return Uniform(min(a, c), max(b, d)) if min(a, c) < max(b, d) else Constant(a)
 
 
-def _ordered(ranges: Mapping[str, Distribution]) -> dict[str, Distribution]:
+def ordered(ranges: Mapping[str, Distribution]) -> dict[str, Distribution]:
     return {row.name: ranges[row.name] for row in TABLE if row.name in ranges}

@@ -1,0 +1,16 @@
+from pathlib import Path
+
+import pytest
+
+from twinloop.cli import main
+
+
+@pytest.mark.parametrize(("make", "what"), [(False, "does not exist"), (True, "a folder without a report.json")])
+def test_where_there_is_no_report_it_says_what_makes_one(tmp_path: Path, capsys, make: bool, what: str):
+    folder = tmp_path / "nowhere"
+    if make:
+        folder.mkdir()
+    assert main(["plan", str(folder), "--json"]) == 2
+    told = capsys.readouterr().out
+    assert what in told
+    assert "twinloop diagnose RUNLOGS" in told

@@ -1,0 +1,60 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from twinloop.curate.rates import Rate
+from twinloop.dataset import Dataset
+from twinloop.errors import UsageError
+from twinloop.gate.evaluation import rate_json
+from twinloop.pipeline.config import RunConfig
+from twinloop.pipeline.embedded import embedded_config
+from twinloop.pipeline.loop.record import NOBODY, Round, read_round, write_json
+from twinloop.pipeline.loop.settings import LoopConfig
+from twinloop.pipeline.loop.steps import LONGER, Steps, tuning_steps
+from twinloop.randomize.distribution import Uniform
+
+
+def ranged(cm: float) -> RunConfig:
+    return replace(embedded_config(), randomization={"object_position_noise_cm": Uniform(-cm, cm)})
+
+
+def a_round(successes: int) -> Round:
+    return Round(
+        number=0, config_digest="", demonstrations=0, steps=1, parent="", twin=rate_json(Rate(successes, 10)),
+        robot=NOBODY, gate={}, verdict="", found=("latency",), errands=({"episodes": 2, "conditions": {}},),
+        collected=2, prepared=True,
+    )  # fmt: skip
+
+
+def test_a_policy_that_fails_in_the_twin_too_is_trained_longer():
+    settings = LoopConfig(robot="twin", tuning=100, target=0.9)
+    assert tuning_steps(settings, a_round(9)) == 100
+    assert tuning_steps(settings, a_round(8)) == 100 * LONGER
+
+
+def test_a_round_comes_back_as_it_was(tmp_path: Path):
+    write_json(tmp_path / "round.json", vars(a_round(9)))
+    assert read_round(tmp_path / "round.json") == a_round(9)
+
+
+def test_every_kind_has_a_dataset_and_what_earlier_diagnoses_made_is_learnt_from_again(tmp_path: Path):
+    settings = LoopConfig(robot="twin", objects=("cube", "tower"), episodes=3, workers=1)
+    made = {}
+    for number, config in enumerate((ranged(0.1), ranged(0.2), ranged(0.3))):
+        (tmp_path / f"round-{number}").mkdir()
+        (tmp_path / f"round-{number}" / "config.yaml").write_text(config.to_yaml())
+        made[number] = Steps(tmp_path, settings, number, lambda _: None).generate(config)
+    attempts = [Dataset.open(folder).attempts().num_rows for folder in made[0]]
+    assert attempts == [2, 1]
+    assert (len(made[1]), len(made[2])) == (2, 4)
+    assert set(made[1]) < set(made[2])
+    assert not set(made[0]) & set(made[2])
+    # The same config again is nothing new.
+    assert Steps(tmp_path, settings, 1, lambda _: None).generate(ranged(0.1)) == made[0]
+
+
+@pytest.mark.parametrize(("objects", "told"), [(("cub",), "did you mean cube"), (("can", "can"), "names one twice")])
+def test_kinds_that_are_none_are_refused(objects: tuple[str, ...], told: str):
+    with pytest.raises(UsageError, match=told):
+        LoopConfig(robot="twin", objects=objects)

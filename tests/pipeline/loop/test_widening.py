@@ -1,0 +1,102 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.diagnose.test_plan import report, wrong
+from twinloop.diagnose.hypothesis import ends_of
+from twinloop.learn.chunks import ActingConfig
+from twinloop.learn.space import Space
+from twinloop.observe.features import features_of
+from twinloop.pipeline.config import RunConfig
+from twinloop.pipeline.counterfactuals import Imagining
+from twinloop.pipeline.embedded import embedded_config
+from twinloop.pipeline.loop.widening import BREAKS, HOLDS, by_diagnosis, by_itself, in_the_twin
+from twinloop.pipeline.produce import twin_of
+from twinloop.randomize.distribution import Distribution, Uniform
+from twinloop.randomize.table import BY_NAME
+
+ROW = "object_position_noise_cm"
+
+
+def varying(low: float, high: float, *, row: str = ROW) -> RunConfig:
+    return replace(embedded_config(), randomization={row: Uniform(low, high)})
+
+
+def rounds(config: RunConfig, tried, many: int = 1) -> RunConfig:
+    for _ in range(many):
+        config = by_itself(config, tried, on_row=lambda *_: None)
+    return config
+
+
+def support(config: RunConfig, row: str = ROW) -> tuple[float, float]:
+    return config.randomization[row].support()
+
+
+def test_a_row_is_widened_while_the_policy_holds_and_drawn_back_where_it_breaks():
+    before = support(varying(-2.0, 2.0))
+    low, high = support(rounds(varying(*before), lambda *_: HOLDS))
+    assert low < before[0] < before[1] < high
+    assert support(rounds(varying(*before), lambda *_: (HOLDS + BREAKS) / 2)) == before
+    low, high = support(rounds(varying(*before), lambda *_: BREAKS - 0.01))
+    assert before[0] < low <= BY_NAME[ROW].nominal <= high < before[1]
+
+
+@pytest.mark.parametrize("holds_until", [1.0, 2.2])
+def test_ranges_end_where_the_policy_does(holds_until: float):
+    def tried(_: str, ends: Distribution) -> float:
+        return float(max(map(abs, ends.support())) <= holds_until)
+
+    ends = [support(rounds(varying(-0.1, 0.1), tried, many))[1] for many in (8, 9, 10, 11)]
+    # It goes to and fro about where the policy breaks, by one step.
+    assert min(ends) <= holds_until <= max(ends) <= holds_until + 0.5
+
+
+def test_no_row_is_widened_for_ever_nor_beyond_nominal():
+    assert support(rounds(varying(-2.0, 2.0), lambda *_: 1.0, 40)) == pytest.approx(ends_of(BY_NAME[ROW]))
+    low, high = support(rounds(varying(-2.0, 2.0), lambda *_: 0.0, 40))
+    assert low == high == BY_NAME[ROW].nominal
+
+
+class Still:
+    """A policy that stays where it is: it never succeeds."""
+
+    horizon, executed = 8, 8
+
+    def __init__(self) -> None:
+        config = embedded_config()
+        twin = twin_of(config)
+        told = {feature.name: feature for feature in features_of(twin, config.observe)}
+        state = told["observation.state"]
+        self.space = Space(twin.robot.name, float(twin.control_hz), (state,), told["action"])
+
+    def chunks(self, observation, *, instructions, real, noise) -> np.ndarray:  # noqa: ARG002
+        here = observation["observation.state"][:, : noise.shape[2]]
+        return np.repeat(here[:, None], self.horizon, axis=1).astype(np.float32)
+
+
+def test_what_fails_in_the_twin_is_drawn_back(tmp_path):
+    config = varying(-2.0, 2.0)
+    job = Imagining(config.to_yaml(), str(tmp_path), Still, ActingConfig(), 4, 3)
+    told: dict[str, float] = {}
+    drawn_back = by_itself(config, in_the_twin(job), on_row=told.__setitem__)
+    assert told == {ROW: 0.0}
+    assert support(drawn_back)[1] < 2.0
+
+
+@pytest.mark.parametrize(
+    ("trained", "wanted"),
+    [(None, (0.0, 92.0)), ((0.0, 40.0), (0.0, 92.0)), ((0.0, 300.0), (68.0, 92.0))],
+    ids=["new", "wider", "narrower"],
+)
+def test_an_estimated_row_is_drawn_as_the_plan_says(trained, wanted: tuple[float, float]):
+    row = "action_delay_ms"
+    config = varying(*trained, row=row) if trained else varying(-2.0, 2.0)
+    found = wrong(row, 80.0, 8.0, trained=trained)
+    after = by_diagnosis(config, report({"latency": 20.0}, {"latency": (found,)}))
+    assert support(after, row) == pytest.approx(wanted)
+
+
+def test_a_gap_that_nobody_suspects_changes_nothing():
+    config = varying(-2.0, 2.0)
+    assert by_diagnosis(config, report({})).digest == config.digest

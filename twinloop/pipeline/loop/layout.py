@@ -1,0 +1,59 @@
+"""Where things lie is seen, not estimated: ranges of the rows that lay a scene, from the first moments of episodes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from twinloop.dataset import Dataset
+from twinloop.errors import UsageError
+from twinloop.pipeline.config import RunConfig
+from twinloop.pipeline.loop.widening import ordered, wider
+from twinloop.pipeline.produce import twin_of
+from twinloop.pipeline.repeats import layout, refuse_task, scene_of, start_of
+from twinloop.randomize.distribution import Uniform
+from twinloop.randomize.draw import nominal_values
+from twinloop.randomize.table import BY_NAME
+
+USUAL = 0.02, 0.98
+"""Quantiles: a tracker that was wrong once does not move the ends,"""
+MARGIN = 0.1
+"""which some scenes that have not been seen yet are beyond, by this share of the width."""
+LEAST_SCENES = 8
+
+
+def as_laid_out(config: RunConfig, runlog: Path) -> RunConfig:
+    """With ranges in which the scenes of a log fit too. Of a task whose scenes other rows lay, as it was."""
+    twin = twin_of(config)
+    try:
+        refuse_task(twin)
+    except UsageError:
+        return config
+    dataset = Dataset.open(runlog)
+    seen = [scene_of(dataset, attempt)[0] for attempt in dataset.attempts()["attempt"].to_pylist()]
+    scenes = [scene for scene in seen if scene is not None]
+    if len(scenes) < LEAST_SCENES:
+        return config
+    began = twin.task.start(nominal_values(1), 1, twin.object)
+    places = np.array([layout(start_of(scene))[0] for scene in scenes]) - layout(began)[0]
+    heights = np.array([scene[9] for scene in scenes]) - began.goal_pose[0, 2]
+    offsets = {
+        "object_position_noise_cm": 100 * places[:, :2],
+        "object_yaw_deg": places[:, 2],
+        "target_position_noise_cm": 100 * places[:, 3:],
+        "table_height_cm": 100 * heights,
+    }
+    ranges = dict(config.randomization)
+    for name, values in offsets.items():
+        low, high = _ends(values)
+        lowest, highest = BY_NAME[name].plausible
+        ranges[name] = wider(ranges.get(name), Uniform(max(low, lowest), min(high, highest)))
+    return replace(config, randomization=ordered(ranges))
+
+
+def _ends(values: np.ndarray) -> tuple[float, float]:
+    """Of all elements of a row, which have one range; around its nominal value, which is 0 for each of these rows."""
+    columns = values.reshape(len(values), -1)
+    low, high = (float(pick(np.quantile(columns, q, axis=0))) for pick, q in zip((np.min, np.max), USUAL, strict=True))
+    room = MARGIN * (high - low) + 1e-3
+    return min(low - room, 0.0), max(high + room, 0.0)

@@ -1,0 +1,168 @@
+"""The steps of a round, each with its own place in the round's folder: what is there already is not made again."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from twinloop.curate.rates import Rate
+from twinloop.deploy.crew import DeployConfig
+from twinloop.deploy.session import deploy
+from twinloop.diagnose.plan import real_share
+from twinloop.diagnose.report import GapReport, read_report
+from twinloop.durable import storage_errors
+from twinloop.errors import UsageError
+from twinloop.gate import load_evaluation, write_evaluation
+from twinloop.gate.evaluation import rate_json
+from twinloop.gate.rules.config import load_rules
+from twinloop.learn.card import Card, read_card
+from twinloop.pipeline.candidate import candidate_of
+from twinloop.pipeline.config import RunConfig, load_config
+from twinloop.pipeline.diagnose import DiagnoseConfig, diagnose
+from twinloop.pipeline.evaluate import evaluate, unseen_seed, with_seed
+from twinloop.pipeline.generate import generate
+from twinloop.pipeline.loop.record import Round, read_round, write_json
+from twinloop.pipeline.loop.settings import LoopConfig
+from twinloop.pipeline.promote import PromoteConfig, promote
+from twinloop.twin.objects import OBJECTS
+
+TUNING_RATE = 5e-4
+"""Ranges may have moved far between rounds: more than what a fine-tuning on the same task usually takes."""
+LONGER = 2
+"""Times as many steps after a round whose policy was short of the target in the twin too."""
+
+
+class Steps:
+    """Of round `number` of the loop in `out`."""
+
+    def __init__(self, out: Path, settings: LoopConfig, number: int, say: Callable[[str], None]):
+        self.out, self.settings, self.number, self.say = out, settings, number, say
+        self.folder = out / f"round-{number}"
+        self.policy = self.folder / "policy"
+
+    def generate(self, config: RunConfig) -> tuple[Path, ...]:
+        """A dataset for each kind of object. Only what changed is made again: an earlier round of the same config has
+        the same data. What was made by earlier diagnoses is learnt from again."""
+        if self.settings.strategy == "real":
+            return ()
+        self.say("generating")
+        made = self._datasets(config)
+        for number, (folder, each) in enumerate(made.items()):
+            many = self.settings.episodes // len(made) + (number < self.settings.episodes % len(made))
+            generate(each, folder, episodes=max(many, 1), workers=self.settings.workers)
+        for number in range(1, self.number):
+            made |= self._datasets(load_config(self.out / f"round-{number}" / "config.yaml"))
+        return tuple(made)
+
+    def train(self, simulated: tuple[Path, ...], real: tuple[Path, ...], learnt: int) -> Card:
+        """After the first round it is the policy of the round before that is trained further."""
+        from twinloop.learn.train import train
+
+        before = self.out / f"round-{self.number - 1}"
+        share = real_share(learnt) if simulated and real else float(not simulated)
+        if self.number == 0:
+            self.say("training")
+            lesson = self._lesson(simulated, real, share)
+        else:
+            self.say("fine-tuning")
+            lesson = self._tuning(before, simulated, real, share)
+        train(lesson, self.policy)
+        return read_card(self.policy)
+
+    def _lesson(self, simulated: tuple[Path, ...], real: tuple[Path, ...], share: float) -> Any:
+        from twinloop.learn.lesson import LessonConfig, prepare
+        from twinloop.learn.optimise import TrainConfig
+        from twinloop.learn.space import DEFAULT_INPUTS
+
+        settings = self.settings
+        mix = f"sim={1 - share:.3f},real={share:.3f}" if simulated and real else None
+        return prepare(
+            LessonConfig(
+                datasets=(*simulated, *real), policy=settings.policy, mix=mix, inputs=settings.inputs or DEFAULT_INPUTS,
+                settings=dict(settings.settings), train=TrainConfig(steps=settings.steps), seed=settings.seed,
+            )
+        )  # fmt: skip
+
+    def _tuning(self, before: Path, simulated: tuple[Path, ...], real: tuple[Path, ...], share: float) -> Any:
+        from twinloop.learn.finetune import FinetuneConfig, finetuning
+        from twinloop.learn.optimise import TrainConfig
+
+        steps = tuning_steps(self.settings, read_round(before / "round.json"))
+        return finetuning(
+            FinetuneConfig(
+                before / "policy", data=real or simulated, keep=simulated if real else (), share=1 - share,
+                train=TrainConfig(steps=steps, learning_rate=TUNING_RATE),
+                seed=self.settings.seed + self.number,
+            )
+        )  # fmt: skip
+
+    def evaluate(self, config: RunConfig) -> dict[str, Any]:
+        """Of all kinds together."""
+        found = []
+        for (name, each), folder in zip(self._kinds(config).items(), self._evaluations(config), strict=True):
+            if not (folder / "evaluation.json").exists():
+                self.say(f"evaluating in the twin, with a {name}")
+                candidate = candidate_of(self.policy)
+                done = evaluate(
+                    candidate, with_seed(each, unseen_seed(candidate)), config_name=f"round-{self.number}/{name}",
+                    episodes=self.settings.judged, workers=self.settings.workers,
+                )  # fmt: skip
+                write_evaluation(done, folder)
+            found.append(load_evaluation(folder).success)
+        return rate_json(Rate(sum(each.successes for each in found), sum(each.trials for each in found)))
+
+    def gate(self, config: RunConfig) -> dict[str, Any]:
+        self.say("asking the gate")
+        done = promote(
+            PromoteConfig(
+                str(self.policy), self.out / "registry", load_rules(None), to="validated",
+                evaluations=self._evaluations(config), data=(self.out,), actor="loop",
+            )
+        )  # fmt: skip
+        reasons = [reason for step in done.steps for reason in step.decision.reasons]
+        return {"stage": done.reached, "held_back": reasons if done.reached == "candidate" else []}
+
+    def deploy(self) -> dict[str, Any]:
+        self.say(f"on {self.settings.robot}")
+        done = deploy(
+            {"candidate": self.policy}, self.settings.robot, self.folder / "runlog",
+            episodes=self.settings.trials, first=10_000 * self.number, config=DeployConfig(seed=self.settings.seed),
+            workers=self.settings.workers,
+        )  # fmt: skip
+        if done.stopped:
+            raise UsageError(f"{self.settings.robot}: {done.stopped}; the same command goes on")
+        tally = done.tallies[0]
+        return rate_json(Rate(tally.success.successes, tally.success.trials))
+
+    def diagnose(self, config: RunConfig) -> GapReport:
+        """In the twin of the config's own object: what others change is of the object gap."""
+        folder = self.folder / "diagnosis"
+        if not (folder / "report.json").exists():
+            self.say("diagnosing")
+            many = self.settings.imagined
+            report = diagnose(
+                [self.folder / "runlog"], candidate_of(self.policy), config, config_name=f"round-{self.number}",
+                cache=self.out / "banks", workers=self.settings.workers,
+                settings=DiagnoseConfig(worlds=self.settings.worlds, episodes=many, tried=3 * many),
+            )  # fmt: skip
+            with storage_errors(folder):
+                folder.mkdir(exist_ok=True)
+            write_json(folder / "report.json", report.to_json())
+        return read_report(folder)
+
+    def _datasets(self, config: RunConfig) -> dict[Path, RunConfig]:
+        kinds = self._kinds(with_seed(config, self.settings.seed)).values()
+        return {self.out / "datasets" / f"sim-{each.digest[:12]}": each for each in kinds}
+
+    def _kinds(self, config: RunConfig) -> dict[str, RunConfig]:
+        names = self.settings.objects or (config.scene.object.name,)
+        return {name: replace(config, scene=replace(config.scene, object=OBJECTS[name])) for name in names}
+
+    def _evaluations(self, config: RunConfig) -> tuple[Path, ...]:
+        names = ("evaluation", *(f"evaluation-{name}" for name in list(self._kinds(config))[1:]))
+        return tuple(self.folder / name for name in names)
+
+
+def tuning_steps(settings: LoopConfig, before: Round) -> int:
+    """What fails in the twin as well is no gap: it has not been learnt yet."""
+    return settings.tuning * (LONGER if (before.twin["rate"] or 0.0) < settings.target else 1)
