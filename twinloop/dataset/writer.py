@@ -222,10 +222,11 @@ def _refuse(path: Path, header: Header, *, repair: bool) -> None:
         walked = ((Path(parent), [*folders, *files]) for parent, folders, files in os.walk(path))
         found = ((parent / name).relative_to(path).as_posix() for parent, names in walked for name in names)
         stray = sorted(name for name in islice(found, 100) if name not in ours)
-        if stray:
+        if not stray:
+            return
+        if not (path / HEADER).exists():  # it may have come meanwhile, from a writer that began at the same moment
             some = ", ".join(stray[:5]) + (" ..." if len(stray) > 5 else "")
             raise DatasetError(f"{path}: is not a dataset and not empty (it holds {some}); choose another --out")
-        return
     if not path.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "is a file")
     try:
