@@ -8,9 +8,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from twinloop.cli.arguments import CONFIG_HELP, config_of, count, number
+from twinloop.cli.arguments import CONFIG_HELP, add_workers, config_of, count, number
 from twinloop.cli.lessons import KINDS, need_torch, use_threads
 from twinloop.errors import UsageError
+from twinloop.fleet.executor import executor_of
 
 EXAMPLES = """\
 examples:
@@ -72,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--imagined", type=count(4, 4096), default=16, metavar="N", help="episodes in each of those (16)"
     )
     parser.add_argument("--seed", type=count(0, (1 << 62) - 1), default=None, metavar="N", help="of data and training")
-    parser.add_argument("--workers", type=count(1, 1024), default=2, metavar="N", help="processes (default 2)")
+    add_workers(parser, help="processes that simulate, and rehearsal cells side by side (default 2)")
     parser.add_argument("--threads", type=count(1, 1024), default=1, metavar="N", help="of training (default 1)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write to (default: loops/NAME)")
 
@@ -99,12 +100,13 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         settings=parse_settings(args.set, POLICIES[args.policy].default_settings()),
         demonstrator=args.demonstrator, gated=not args.ungated, judged=args.judged,
         worlds=args.worlds, imagined=args.imagined,
-        seed=args.seed or 1, workers=args.workers,
+        seed=args.seed or 1, workers=args.workers or LoopConfig.workers,
     )  # fmt: skip
     out = args.out or Path("loops") / name
     result = run_loop(
-        config, settings, out, on_step=lambda number, told: console.print(f"round {number}: {told}", markup=False)
-    )
+        config, settings, out, executor=executor_of(args.executor, args.address),
+        on_step=lambda number, told: console.print(f"round {number}: {told}", markup=False),
+    )  # fmt: skip
     for each in result.rounds:
         diagnosis = out / f"round-{each.number}" / "diagnosis"
         if (diagnosis / "report.json").exists():

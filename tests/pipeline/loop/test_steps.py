@@ -1,11 +1,14 @@
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from twinloop.curate.rates import Rate
 from twinloop.dataset import Dataset
 from twinloop.errors import UsageError
+from twinloop.fleet.executor import LocalExecutor, Work
 from twinloop.gate.evaluation import rate_json
 from twinloop.pipeline.config import RunConfig
 from twinloop.pipeline.embedded import embedded_config
@@ -52,6 +55,24 @@ def test_every_kind_has_a_dataset_and_what_earlier_diagnoses_made_is_learnt_from
     assert not set(made[0]) & set(made[2])
     # The same config again is nothing new.
     assert Steps(tmp_path, settings, 1, lambda _: None).generate(ranged(0.1)) == made[0]
+
+
+@dataclass(frozen=True)
+class Counting(LocalExecutor):
+    """Runs here, and counts what it was given."""
+
+    given: list[str] = field(default_factory=list)
+
+    def run(self, work: Work, job: Any, items: Iterable[Any], *, workers: int) -> Iterator[tuple[Any, Any]]:
+        self.given.append(work.__name__)
+        return super().run(work, job, items, workers=workers)
+
+
+def test_it_simulates_where_it_is_told_to(tmp_path: Path):
+    executor = Counting()
+    settings = LoopConfig(robot="twin", episodes=1, workers=1)
+    Steps(tmp_path, settings, 0, lambda _: None, executor).generate(ranged(0.1))
+    assert executor.given == ["produce"]
 
 
 @pytest.mark.parametrize(("objects", "told"), [(("cub",), "did you mean cube"), (("can", "can"), "names one twice")])

@@ -16,6 +16,7 @@ from typing import Any
 from twinloop.deploy.robots import robot_named
 from twinloop.diagnose.report import read_report
 from twinloop.durable import replace_file, storage_errors
+from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.learn.chunks import ActingConfig
 from twinloop.pipeline.candidate import candidate_of
 from twinloop.pipeline.config import RunConfig, config_from_text
@@ -35,9 +36,10 @@ def run_loop(
     settings: LoopConfig,
     out: Path,
     *,
+    executor: Executor = LOCAL,
     on_step: OnStep = lambda *_: None,
 ) -> LoopResult:
-    """on_step: told the round and what is being done."""
+    """executor: where it simulates. on_step: told the round and what is being done."""
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
     refuse_another(out, config, settings)
@@ -46,13 +48,14 @@ def run_loop(
     rounds: list[Round] = []
     why = f"{settings.rounds} rounds are over"
     for number in range(settings.rounds + 1):
-        done = _round(config, settings, out, number, on_step)
+        steps = Steps(out, settings, number, lambda told, at=number: on_step(at, told), executor)
+        done = _round(config, steps)
         rounds.append(done)
         if not _short(done.robot, settings):
             why = f"{done.robot['successes']} of {done.robot['trials']} on the robot is the target"
             break
         if number < settings.rounds:
-            config = _next_config(config, settings, out / f"round-{number}", lambda told, at=number: on_step(at, told))
+            config = _next_config(config, steps)
     reached = not _short(rounds[-1].robot, settings)
     result = LoopResult(out, tuple(rounds), reached, why)
     write_json(out / "loop.json", {"settings": asdict(settings), "reached": reached, "why": why,
@@ -69,9 +72,9 @@ def _reach(robot: str) -> None:
         live.close()
 
 
-def _round(config: RunConfig, settings: LoopConfig, out: Path, number: int, on_step: OnStep) -> Round:
-    steps = Steps(out, settings, number, lambda told: on_step(number, told))
-    collecting, folder = Collecting(out, settings), steps.folder
+def _round(config: RunConfig, steps: Steps) -> Round:
+    settings, number, folder = steps.settings, steps.number, steps.folder
+    collecting = Collecting(steps.out, settings)
     file, last = folder / "round.json", number == settings.rounds
     if file.exists():
         done = read_round(file)
@@ -110,16 +113,17 @@ def _round(config: RunConfig, settings: LoopConfig, out: Path, number: int, on_s
     return done
 
 
-def _next_config(config: RunConfig, settings: LoopConfig, folder: Path, say: Callable[[str], None]) -> RunConfig:
-    if settings.strategy == "diagnose":
+def _next_config(config: RunConfig, steps: Steps) -> RunConfig:
+    folder, strategy = steps.folder, steps.settings.strategy
+    if strategy == "diagnose":
         report = folder / "diagnosis"
         if not report.exists():
             return config
         return as_laid_out(by_diagnosis(config, read_report(report)), folder / "runlog")
-    if settings.strategy == "adr":
+    if strategy == "adr":
         file = folder / "widened.yaml"
         if not file.exists():
-            say("widening")
+            steps.say("widening")
             candidate = candidate_of(folder / "policy")
             job = Imagining(config.to_yaml(), str(Path.cwd()), candidate.load, ActingConfig(), 24, 3_000_001)
             told: dict[str, float] = {}

@@ -12,6 +12,7 @@ from twinloop.diagnose.plan import real_share
 from twinloop.diagnose.report import GapReport, read_report
 from twinloop.durable import storage_errors
 from twinloop.errors import UsageError
+from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate import load_evaluation, write_evaluation
 from twinloop.gate.evaluation import rate_json
 from twinloop.gate.rules.config import load_rules
@@ -33,10 +34,13 @@ LONGER = 2
 
 
 class Steps:
-    """Of round `number` of the loop in `out`."""
+    """Of round `number` of the loop in `out`. executor: where it simulates."""
 
-    def __init__(self, out: Path, settings: LoopConfig, number: int, say: Callable[[str], None]):
+    def __init__(
+        self, out: Path, settings: LoopConfig, number: int, say: Callable[[str], None], executor: Executor = LOCAL
+    ):
         self.out, self.settings, self.number, self.say = out, settings, number, say
+        self.executor = executor
         self.folder = out / f"round-{number}"
         self.policy = self.folder / "policy"
 
@@ -49,7 +53,9 @@ class Steps:
         made = self._datasets(config)
         for number, (folder, each) in enumerate(made.items()):
             many = self.settings.episodes // len(made) + (number < self.settings.episodes % len(made))
-            generate(each, folder, episodes=max(many, 1), workers=self.settings.workers)
+            generate(
+                each, folder, episodes=max(many, 1), workers=self.settings.workers, executor=self.executor
+            )  # fmt: skip
         for number in range(1, self.number):
             made |= self._datasets(load_config(self.out / f"round-{number}" / "config.yaml"))
         return tuple(made)
@@ -105,7 +111,7 @@ class Steps:
                 candidate = candidate_of(self.policy)
                 done = evaluate(
                     candidate, with_seed(each, unseen_seed(candidate)), config_name=f"round-{self.number}/{name}",
-                    episodes=self.settings.judged, workers=self.settings.workers,
+                    episodes=self.settings.judged, workers=self.settings.workers, executor=self.executor,
                 )  # fmt: skip
                 write_evaluation(done, folder)
             found.append(load_evaluation(folder).success)
@@ -142,7 +148,7 @@ class Steps:
             many = self.settings.imagined
             report = diagnose(
                 [self.folder / "runlog"], candidate_of(self.policy), config, config_name=f"round-{self.number}",
-                cache=self.out / "banks", workers=self.settings.workers,
+                cache=self.out / "banks", workers=self.settings.workers, executor=self.executor,
                 settings=DiagnoseConfig(worlds=self.settings.worlds, episodes=many, tried=3 * many),
             )  # fmt: skip
             with storage_errors(folder):
