@@ -10,7 +10,7 @@ from twinloop.diagnose.summary import ENTRIES, Entry, Summary
 from twinloop.diagnose.traits import TRAITS
 from twinloop.diagnose.weigh import RowEstimate, Weighed
 from twinloop.randomize.distribution import Choice, Constant, Distribution, Uniform
-from twinloop.randomize.parameter import Gap
+from twinloop.randomize.parameter import Gap, Parameter
 from twinloop.randomize.table import BY_NAME
 
 NOTICED = 0.05
@@ -31,7 +31,9 @@ def finding_of(
     from scipy.special import ndtr
 
     drives = probability * float(ndtr((cost / max(probability, 1e-6) - NOTICED) / max(deviation, 0.01)))
-    rows = [row for row in weighed.rows.get(gap, ()) if abs(row.size) > max(0.08, row.deviation)][:SHOWN_ROWS]
+    rows = [
+        row for row in weighed.rows.get(gap, ()) if abs(row.size) > max(0.08, row.deviation) and _reach(row) != 0
+    ][:SHOWN_ROWS]  # fmt: skip
     evidence = [
         each for each in evidence_of(weighed.shown, summary, usual) if _about(each) == gap and abs(each.apart) > 1
     ]
@@ -72,18 +74,30 @@ def _in_unit(entry: Entry, value: float) -> float:
     return float(np.exp(value)) if entry.spread or entry.about.log else float(value)
 
 
+def _is_share(row: Parameter) -> bool:
+    """Of episodes, rather than a value."""
+    return row.chance is not None or bool(row.words or row.pool)
+
+
+def _reach(estimate: RowEstimate) -> float:
+    """From nominal to where hypotheses of this sign end; 0 where there are none. Of a row that can err one way only,
+    sizes are positive whichever way that is."""
+    row = BY_NAME[estimate.row]
+    first, last = ends_of(row)
+    if _is_share(row):
+        return 1.0
+    if first < row.nominal < last:
+        return (last if estimate.size > 0 else first) - row.nominal
+    return (last if last > row.nominal else first) - row.nominal if estimate.size > 0 else 0.0
+
+
 def _wrong(estimate: RowEstimate, trained: Mapping[str, Interval]) -> Wrong:
     row = BY_NAME[estimate.row]
     first, last = ends_of(row)
-    if row.chance is not None or row.words or row.pool:
-        ends = (0.0, 1.0)
-    else:
-        ends = (row.nominal, first if estimate.size < 0 else last)
-    reach = ends[1] - ends[0]
-    size = abs(estimate.size)
-    spread = first < row.nominal < last and VARYING.get(row.gap, 0.0) > 0.5 and row.chance is None
-    base = 0.0 if spread else ends[0]
-    value, deviation = base + size * reach, abs(reach) * estimate.deviation
+    spread = first < row.nominal < last and VARYING.get(row.gap, 0.0) > 0.5 and not _is_share(row)
+    reach = abs(_reach(estimate)) if spread else _reach(estimate)  # to either side
+    base = 0.0 if spread or _is_share(row) else row.nominal
+    value, deviation = base + abs(estimate.size) * reach, abs(reach) * estimate.deviation
     low, high = sorted((value - LIKELY * deviation, value + LIKELY * deviation))
     edge = sorted((base, base + 1.3 * reach))
     return Wrong(
