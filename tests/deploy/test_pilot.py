@@ -52,19 +52,24 @@ def test_an_ensemble_averages_all_that_is_said_of_a_period(process: PolicyProces
     assert [flight.act() for _ in range(6)] == pytest.approx([0, 0.5, 1, 1.5, 1.5, 1.5])
 
 
-def test_a_late_answer_is_used_from_where_it_applies(process: PolicyProcess, twin: Twin, tmp_path: Path):
-    flight = Flight(process, twin, tmp_path, lockstep=False)
-    assert flight.act(wait_s=-1) is None
-    assert flight.pilot.waiting
-    assert [flight.act() for _ in range(3)] == [1, 2, 3]
-    assert flight.act() == 0
+def test_a_late_answer_is_used_from_where_it_applies(twin: Twin, tmp_path: Path):
+    about = {"does": "count", "horizon": 4, "executed": 3, "seconds": 0.5}
+    file = policy_file(tmp_path / "policy.json", described(twin).space(), **about)
+    with PolicyProcess(file, program=PROGRAM) as process:
+        flight = Flight(process, twin, tmp_path, lockstep=False)
+        assert flight.act(wait_s=-1) is None
+        assert flight.pilot.waiting
+        assert [flight.act() for _ in range(3)] == [1, 2, 3]
+        assert flight.act() == 0
 
 
-def test_in_lockstep_who_does_not_answer_in_time_is_given_up(process: PolicyProcess, twin: Twin, tmp_path: Path):
-    flight = Flight(process, twin, tmp_path, lockstep=True)
-    with pytest.raises(PolicyError, match="has not answered"):
-        flight.act(wait_s=-1)
-    assert not process.running
+def test_in_lockstep_who_does_not_answer_in_time_is_given_up(twin: Twin, tmp_path: Path):
+    file = policy_file(tmp_path / "policy.json", described(twin).space(), does="hang")
+    with PolicyProcess(file, program=PROGRAM) as process:
+        flight = Flight(process, twin, tmp_path, lockstep=True)
+        with pytest.raises(PolicyError, match="has not answered"):
+            flight.act(wait_s=-1)
+        assert not process.running
 
 
 def test_the_e_stop_is_looked_at_while_a_policy_thinks(twin: Twin, tmp_path: Path):

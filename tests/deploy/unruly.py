@@ -42,7 +42,7 @@ class Unruly:
                 time.sleep(3600)
             if self.does == "die":
                 os._exit(7)
-            if self.does == "dawdle":
+            if self.does in ("dawdle", "count"):
                 time.sleep(self.seconds)
             if self.does == "nan":
                 chunk[:] = np.nan
