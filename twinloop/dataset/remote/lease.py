@@ -26,7 +26,8 @@ BEATS = 4  # in the time of a lease
 
 @dataclass(frozen=True)
 class Holder:
-    """started: of the process, in the kernel's ticks; a number that was given to another process has another."""
+    """started: of the process, in the kernel's ticks; a number that was given to another process has another. nonce:
+    of this lease alone, so that no two are the same bytes."""
 
     host: str
     boot: str
@@ -34,11 +35,13 @@ class Holder:
     started: str
     since: str
     released: bool = False
+    nonce: str = ""
 
     @classmethod
     def here(cls) -> "Holder":
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        return cls(socket.gethostname(), _boot(), os.getpid(), _started(os.getpid()), now)
+        mine = socket.gethostname(), _boot(), os.getpid(), _started(os.getpid()), now
+        return cls(*mine, nonce=secrets.token_hex(8))
 
     def to_json(self, *, released: bool) -> bytes:
         return json.dumps({**vars(self), "released": released}).encode()

@@ -49,7 +49,11 @@ class Objects:
         return {paths[path]: data for path, data in found.items()}
 
     def create(self, key: str, data: bytes) -> bool:
-        """Make the object unless there is one: False where somebody was first."""
+        """Make the object unless there is one: False where somebody was first, with something else.
+
+        The same bytes there are taken for one's own: where an answer is lost, the store's library asks again, and is
+        told that the object is taken.
+        """
         if not self.remote.atomic:
             return self._create_alone(key, data)
         with self._explained(key):
@@ -59,7 +63,7 @@ class Objects:
                     return True
                 except OSError as error:
                     if isinstance(error, FileExistsError) or _code(error) == TAKEN:
-                        return False
+                        return self.read(key) == data
                     if _code(error) != BEING_TAKEN or turn == TRIES - 1:
                         raise
                     time.sleep(0.1 * 2**turn)
