@@ -3,7 +3,6 @@
 Here it stays with threads of this process, which share what they work on. The result is the same to the bit.
 """
 
-import platform
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -17,8 +16,8 @@ import numpy as np
 from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.slots import Rig, joined
 from twinloop.calibrate.track import Track
-from twinloop.errors import WorkerError
 from twinloop.fleet.executor import LOCAL, Executor
+from twinloop.fleet.same_versions import refuse_other_versions
 
 VERSIONS = (("mujoco", mujoco.__version__), ("numpy", np.__version__))
 MOST_RIGS = 4  # a fit goes to and fro between few plants
@@ -72,11 +71,7 @@ def parts_of(values: np.ndarray, workers: int) -> list[Part]:
 
 def simulate_parts(sweep: Sweep, parts: Iterator[Part]) -> Iterator[tuple[Part, dict[str, np.ndarray]]]:
     """The work of one worker."""
-    here = dict(VERSIONS)
-    other = [f"{name} {here[name]} instead of {wanted}" for name, wanted in sweep.versions if here[name] != wanted]
-    if other:
-        said = f"the worker on {platform.node()} has {', '.join(other)}"
-        raise WorkerError(f"{said}; install the same everywhere, or the fit would depend on who computed what")
+    refuse_other_versions(sweep.versions, dict(VERSIONS), otherwise="the fit would depend on who computed what")
     rig = _rig_of(sweep)
     for part in parts:
         yield part, rig.simulate(np.array(part.values).reshape(len(part.values), len(sweep.names)))

@@ -81,6 +81,11 @@ def add_workers(parser: argparse.ArgumentParser, *, help: str = "processes (defa
     )
 
 
+def words(text: str) -> tuple[str, ...]:
+    """Of an argument like NAME,NAME."""
+    return tuple(each.strip() for each in text.split(",") if each.strip())
+
+
 def location(text: str) -> Path | Remote:
     """An argument that is a dataset: a folder, or an address like s3://bucket/run."""
     try:

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from twinloop.cli.arguments import number
+from twinloop.cli.arguments import number, words
 from twinloop.cli.lessons import add_optimisation, need_torch, show_training, told, use_threads
 
 EXAMPLES = """\
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
                 batch=args.batch,
                 learning_rate=args.learning_rate,
                 held_out=args.held_out,
-                frozen=tuple(name.strip() for name in args.freeze.split(",") if name.strip()),
+                frozen=words(args.freeze),
             ),
             seed=args.seed,
         )

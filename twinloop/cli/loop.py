@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from twinloop.cli.arguments import CONFIG_HELP, add_workers, config_of, count, number
+from twinloop.cli.arguments import CONFIG_HELP, add_workers, config_of, count, number, words
 from twinloop.cli.lessons import KINDS, need_torch, use_threads
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import executor_of
@@ -95,12 +95,12 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     config, name = config_of(args)
     settings = LoopConfig(
         robot=args.robot, strategy=args.strategy, rounds=args.rounds, target=args.target, budget=args.budget,
-        trials=args.trials, objects=_words(args.objects), episodes=args.episodes, steps=args.steps, tuning=args.tuning,
-        policy=args.policy, inputs=_words(args.inputs),
+        trials=args.trials, objects=words(args.objects), episodes=args.episodes, steps=args.steps, tuning=args.tuning,
+        policy=args.policy, inputs=words(args.inputs),
         settings=parse_settings(args.set, POLICIES[args.policy].default_settings()),
         demonstrator=args.demonstrator, gated=not args.ungated, judged=args.judged,
         worlds=args.worlds, imagined=args.imagined,
-        seed=args.seed or 1, workers=args.workers or LoopConfig.workers,
+        seed=LoopConfig.seed if args.seed is None else args.seed, workers=args.workers or LoopConfig.workers,
     )  # fmt: skip
     out = args.out or Path("loops") / name
     result = run_loop(
@@ -123,10 +123,6 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "path": str(out), "page": str(page), "reached": result.reached, "why": result.why,
         "rounds": [asdict(each) for each in result.rounds],
     }  # fmt: skip
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(each.strip() for each in text.split(",") if each.strip())
 
 
 def _share(rate: Any) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.console import Console
 
-from twinloop.cli.arguments import location
+from twinloop.cli.arguments import location, words
 from twinloop.cli.lessons import KINDS, add_optimisation, need_torch, show_training, told, use_threads
 
 EXAMPLES = """\
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             datasets=tuple(args.datasets),
             policy=args.policy,
             mix=args.mix,
-            inputs=tuple(name.strip() for name in args.inputs.split(",")) if args.inputs else DEFAULT_INPUTS,
+            inputs=words(args.inputs or "") or DEFAULT_INPUTS,
             rate_hz=args.rate,
             most=args.episodes,
             settings=parse_settings(args.set, POLICIES[args.policy].default_settings()),

@@ -4,7 +4,6 @@ A pure function of (config, run seed, range): nothing else decides what is in a 
 twice, or again after a crash.
 """
 
-import platform
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from twinloop.curate.judge import judge
 from twinloop.dataset import ShardDraft, write_shard
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.publish import publish
-from twinloop.errors import WorkerError
+from twinloop.fleet.same_versions import refuse_other_versions
 from twinloop.observe.clearance import refuse_blocked
 from twinloop.observe.features import observe
 from twinloop.observe.pictures import calibration_columns, picture_features, pictures_of
@@ -102,7 +101,8 @@ def produce(job: Job, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeR
     expert = Expert(twin, config.expert, width=job.width, seed=seed)
     # Made before the first episode: a machine that cannot draw says so at once.
     renderer = Renderer(twin, config.cameras) if config.cameras else None
-    _refuse_other_versions(job, config, twin)
+    here = versions(picture_features(config.cameras, twin), films=bool(config.cameras), engine=job.engine)
+    refuse_other_versions(job.versions, here, otherwise="what they make would not be one dataset")
     cell = Cell(twin, width=job.width, engine=make_engine(job.engine, twin.model, width=job.width))
     blocks = (sampler.draw(first, stop) for first, stop in ranges)
     # Filming takes a hundred times as long as simulating: a worker that took its next range early, to keep its slots
@@ -112,19 +112,6 @@ def produce(job: Job, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeR
             attempts = episodes.draws.attempts
             first, stop = int(attempts[0]), int(attempts[-1]) + 1
             yield (first, stop), _write(episodes, config, twin, job, renderer)
-
-
-def _refuse_other_versions(job: Job, config: RunConfig, twin: Twin) -> None:
-    features = picture_features(config.cameras, twin)
-    here = versions(features, films=bool(config.cameras), engine=job.engine)
-    other = [
-        f"{name} {here.get(name, 'none')} instead of {wanted}"
-        for name, wanted in job.versions
-        if here.get(name) != wanted
-    ]
-    if other:
-        advice = "install the same everywhere, or what they make would not be one dataset"
-        raise WorkerError(f"the worker on {platform.node()} has {', '.join(other)}; {advice}")
 
 
 def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer: Renderer | None) -> ShardDraft:
