@@ -41,7 +41,8 @@ def program(beside: Path) -> str | None:
 
 
 @contextmanager
-def serving(weed: str, folder: Path) -> Iterator[Store]:
+def serving(weed: str, folder: Path, volume_mb: int = 1024) -> Iterator[Store]:
+    """volume_mb: the store has eight of that size, and is full then."""
     names = ("master", "volume", "filer", "s3")
     *free, webdav = _free_ports(2 * len(names) + 1)
     ports, grpc = (dict(zip(names, some, strict=True)) for some in (free[::2], free[1::2]))
@@ -49,7 +50,7 @@ def serving(weed: str, folder: Path) -> Iterator[Store]:
     command += [f"-{name}.port={port}" for name, port in ports.items()]
     command += [f"-{name}.port.grpc={port}" for name, port in grpc.items()]
     command += ["-s3.port.iceberg=0", "-s3.port.lance=0", "-master.telemetry=false"]
-    command += ["-webdav", f"-webdav.port={webdav}", "-volume.max=8", "-master.volumeSizeLimitMB=64"]
+    command += ["-webdav", f"-webdav.port={webdav}", "-volume.max=8", f"-master.volumeSizeLimitMB={volume_mb}"]
     environment = {
         "AWS_ACCESS_KEY_ID": secrets.token_hex(8),
         "AWS_SECRET_ACCESS_KEY": secrets.token_hex(16),
@@ -65,6 +66,16 @@ def serving(weed: str, folder: Path) -> Iterator[Store]:
     finally:
         process.kill()  # it has nothing to save
         process.wait()
+
+
+@contextmanager
+def no_known_clients() -> Iterator[None]:
+    """fsspec keeps one a store, with the address it first had."""
+    import s3fs
+
+    s3fs.S3FileSystem.clear_instance_cache()
+    yield
+    s3fs.S3FileSystem.clear_instance_cache()
 
 
 def _wait(process: subprocess.Popen, url: str, log: Path) -> None:

@@ -3,12 +3,11 @@
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from urllib.parse import urlparse
 
 import pytest
 
-from tests.object_store import Store
+from tests.object_store import Store, no_known_clients
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.objects import Objects
 
@@ -61,19 +60,9 @@ def relay(object_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rela
     assert place.port is not None
     relay = Relay((place.hostname, place.port))
     monkeypatch.setenv("AWS_ENDPOINT_URL", relay.address)
-    with _no_known_clients():
+    with no_known_clients():
         yield relay
     relay.close()
-
-
-@contextmanager
-def _no_known_clients() -> Iterator[None]:
-    """fsspec keeps one a store, with the address it first had."""
-    import s3fs
-
-    s3fs.S3FileSystem.clear_instance_cache()
-    yield
-    s3fs.S3FileSystem.clear_instance_cache()
 
 
 def test_what_was_created_is_known_to_be_ones_own(object_store: Store, relay: Relay):

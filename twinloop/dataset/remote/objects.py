@@ -20,6 +20,8 @@ from twinloop.errors import CorruptError, StorageError, TwinloopError, UsageErro
 CONNECT_S, READ_S = 10, 60
 TAKEN, BEING_TAKEN = "PreconditionFailed", "ConditionalRequestConflict"
 """What S3 says where an object is there already, and where somebody is creating it, who may yet fail."""
+FAILS_ITSELF = ("InternalError", "ServiceUnavailable", "SlowDown")
+"""What it says of itself, after its library has tried several times."""
 TRIES = 6
 
 
@@ -225,4 +227,9 @@ def _in_plain_words(error: Exception, remote: Remote) -> str:
         return f"the store refuses ({said}); set {names} in the environment to somebody who may read and write there"
     if kind in ("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ConnectionError"):
         return f"the store does not answer ({said}); check the network and AWS_ENDPOINT_URL, then run it again"
+    if _code(error) in FAILS_ITSELF:
+        return (
+            f"the store itself failed, each time it was tried ({said}); it may be full, or starting: see to it, then "
+            "run the same command again. Nothing that was committed is lost"
+        )
     return f"{said}; nothing that was committed is lost, run the same command again to go on"
