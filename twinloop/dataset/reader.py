@@ -1,6 +1,6 @@
 """Dataset: the committed shards of a folder, read without a lock, also while a writer is at work."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -101,8 +101,15 @@ class Dataset:
         table = table.slice(int(rows[0]), len(rows))
         return {name: to_numpy(table[name]) for name in table.column_names}
 
-    def pictures(self, episode_index: int, feature: str) -> np.ndarray:
-        """The frames of one picture feature of a stored episode, as many as it has rows.
+    def pictures(
+        self,
+        episode_index: int | None,
+        feature: str,
+        *,
+        attempt: int | None = None,
+        rows: Sequence[int] | None = None,
+    ) -> np.ndarray:
+        """The frames of one picture feature of a stored episode, as many as it has rows, or those of these rows.
 
         (length, height, width, 3) uint8 of a video, (length, height, width) float32 metres of a depth, and
         (length, height, width) uint8 ids of a mask; its feature's `names` say what they are.
@@ -111,11 +118,15 @@ class Dataset:
         if not wanted.is_picture:
             names = ", ".join(each.name for each in self.header.pictures) or "none"
             raise DatasetError(f"{self.path}: {feature} is not a picture; pictures here: {names}")
-        entry, attempt = self._find(episode_index, None)
+        entry, attempt = self._find(episode_index, attempt)
         lengths = to_numpy(self.episodes(entry, ["length"])["length"])
         start = int(lengths[: attempt - entry.first].sum())
         path = self.path / SHARDS / entry.name / video_file(wanted)
-        return read_frames(path, wanted, start, start + int(lengths[attempt - entry.first]), fps=self.header.fps)
+        spans = [(0, int(lengths[attempt - entry.first]))] if rows is None else [(row, row + 1) for row in rows]
+        parts = [
+            read_frames(path, wanted, start + first, start + stop, fps=self.header.fps) for first, stop in spans
+        ]  # fmt: skip
+        return np.concatenate(parts)
 
     def _find(self, episode_index: int | None, attempt: int | None) -> tuple[ShardEntry, int]:
         before = 0

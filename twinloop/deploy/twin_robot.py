@@ -1,9 +1,10 @@
 """TwinRobot: the MuJoCo twin behind the interface of a robot, one episode at a time.
 
 Episode i is laid out by draw i of the config. What its motors make of a command is `simulate/drive.py`'s affair, and
-what its sensors say `observe/watch.py`'s: both as in a dataset and in an evaluation.
+what its sensors say `observe/watch.py`'s, and its cameras `observe/eyes.py`'s: as in a dataset and in an evaluation.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ import numpy as np
 from twinloop.deploy.description import description_of
 from twinloop.deploy.robot import Briefing, Description, Outcome, Reading
 from twinloop.errors import RobotError
+from twinloop.observe.eyes import Eyes
+from twinloop.observe.pictures import picture_features
 from twinloop.observe.watch import Watch
 from twinloop.pipeline.config import RunConfig, load_config
 from twinloop.pipeline.embedded import embedded_config
@@ -40,9 +43,14 @@ class TwinRobot:
             self._cell = Cell(twin, width=1)
             self._drive = Drive(self._cell, seed=self._seed)
             self._sampler = Sampler(self._config.randomization, seed=self._seed)
-            self._about = description_of(twin, id=self.id, lockstep=True)
-            told = tuple(feature.name for feature in self._about.observed)
+            about = description_of(twin, id=self.id, lockstep=True)
+            told = tuple(feature.name for feature in about.observed)
             self._watch = Watch(twin, self._config.observe, width=1, seed=self._seed, features=told)
+            cameras = self._config.cameras
+            films = tuple(feature for feature in picture_features(cameras, twin) if feature.dtype == "video")
+            seen = tuple(feature.name for feature in films)
+            self._eyes = Eyes(twin, cameras, seen, width=1, seed=self._seed) if seen else None
+            self._about = replace(about, observed=(*about.observed, *films))
         return self._about
 
     def describe(self) -> Description:
@@ -55,6 +63,8 @@ class TwinRobot:
         cell.admit(ALONE, draws, ALONE)
         self._drive.begin(ALONE, draws, ALONE)
         self._watch.begin(ALONE, draws, ALONE)
+        if self._eyes is not None:
+            self._eyes.begin(ALONE, draws, ALONE)
         self._opening, self._sequence, self._running = twin.robot.gripper.open, -1, True
         self._look()
         human = "present" if twin.task.person else "absent"
@@ -115,6 +125,10 @@ class TwinRobot:
         self._look()
 
     def _look(self) -> None:
-        told = self._watch.look(self._connected())
+        cell = self._connected()
+        told = self._watch.look(cell)
+        if self._eyes is not None:
+            self._eyes.note(cell)
+            told |= self._eyes.look(ALONE)
         self._sequence += 1
         self._reading = Reading(self._sequence, self._clock_s, {name: values[0] for name, values in told.items()})

@@ -16,7 +16,7 @@ from twinloop.randomize.table import TABLE
 BEYOND = 1.6
 """How far past its sensible range a row may be wrong, in widths of that range from nominal."""
 SMALLEST = 0.15
-USED = 0.6  # share of a gap's rows that are wrong in one cell
+USED = (0.3, 1.0)  # share of a gap's rows that are wrong in one cell
 VARYING: dict[Gap, float] = {"environment": 0.8, "human": 0.9, "object": 0.6}
 """How often a row that may err both ways is another in every episode; elsewhere seldom."""
 SELDOM = 0.15
@@ -61,7 +61,8 @@ def drawn(gap: Gap, rows: Sequence[Parameter], number: int, *, magnitude: float 
     size = rng.uniform(SMALLEST, 1.0)
     size = size if magnitude is None else magnitude
     names = [row.name for row in rows]
-    used = {name for name in names if rng.random() < USED} or {names[int(rng.integers(len(names)))]}
+    many = rng.uniform(*USED)
+    used = {name for name in names if rng.random() < many} or {names[int(rng.integers(len(names)))]}
     used |= {row.needs for row in rows if row.name in used and row.needs in names}
     ranges, sizes = {}, {}
     for row in rows:

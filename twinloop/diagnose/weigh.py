@@ -23,11 +23,15 @@ from twinloop.randomize.parameter import GAPS, Gap
 
 OPEN = 0.15
 """Probability that a gap is open, before anything is seen."""
-MAGNITUDES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.3)
+MAGNITUDES = (0.3, 0.5, 0.7, 1.0, 1.4)
 BEND = 0.35  # share of an effect by which it may differ from a straight line
 TAIL = 6.0  # degrees of freedom
 OWN = 2.0
 """A gap may show in the traits that are its own evidence in ways that no row of the table has: this many floors."""
+OUTCOMES = {"success": -0.5, "grasped": -0.25, "duration": 1.0}
+"""Beyond what hypotheses show, a gap may change these as much, for a unit of magnitude, and together: whoever fails
+takes long, and all that can be wrong at once costs far more than each by itself."""
+APART = 0.3  # share of that which each may change by itself
 FURTHER = 24  # sets that are tried with one gap more
 COUNTED = 200  # explanations among which costs are averaged
 SUCCESS = next(at for at, entry in enumerate(ENTRIES) if entry.name == "success")
@@ -231,10 +235,12 @@ def _effect(bank: Bank, gap: Gap, usual: Summary, known: np.ndarray) -> Effect:
     weight = float(np.square(units).sum())
     mean, middle = (units * changes).sum(axis=0) / weight, (units * sizes).sum(axis=0) / weight
     own = np.array([entry.floor * (entry.about.gap == gap) for entry in ENTRIES])[known]
+    costs = np.array([OUTCOMES.get(entry.name, 0.0) for entry in ENTRIES])[known]
     off, apart = changes - units * mean, sizes - units * middle
+    covariance = off.T @ off / weight + np.diag(np.square(OWN * own) + np.square(APART * costs))
     return Effect(
         mean=mean,
-        covariance=off.T @ off / weight + np.diag(np.square(OWN * own)),
+        covariance=covariance + np.outer(costs, costs),
         rows=rows,
         sizes=middle,
         crossed=apart.T @ off / weight,

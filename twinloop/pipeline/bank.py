@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
@@ -30,6 +30,7 @@ def make_bank(
     config: RunConfig,
     *,
     folder: Path,
+    cameras: Sequence[str] = (),
     worlds: int,
     episodes: int,
     seed: int,
@@ -38,17 +39,18 @@ def make_bank(
     executor: Executor = LOCAL,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Bank:
-    """worlds: of each gap. episodes: of each world. folder: where parts are kept, by what they depend on."""
+    """worlds: of each gap. episodes: of each world. folder: where parts are kept, by what they depend on.
+    cameras: whose pictures are compared."""
     all_of_them = hypotheses_of(config, worlds=worlds, seed=seed)
     chunks = chunks_of(all_of_them)
-    home = folder / f"bank-{_key(candidate, config, worlds, episodes, seed, acting)}"
+    home = folder / f"bank-{_key(candidate, config, cameras, worlds, episodes, seed, acting)}"
     with storage_errors(home):
         home.mkdir(parents=True, exist_ok=True)
     found = {chunk[0]: part for chunk in chunks if (part := _kept(home, chunk)) is not None}
     done = sum(map(len, found.values()))
     on_progress(done, len(all_of_them))
     missing = [chunk for chunk in chunks if chunk[0] not in found]
-    job = Imagining(config.to_yaml(), str(Path.cwd()), candidate.load, acting, episodes, seed)
+    job = Imagining(config.to_yaml(), str(Path.cwd()), candidate.load, acting, episodes, seed, tuple(cameras))
     workers = max(1, min(workers or executor.capacity(), len(missing))) if missing else 1
     for chunk, part in executor.run(imagine, job, missing, workers=workers) if missing else ():
         _keep(home, chunk, part)
@@ -60,11 +62,19 @@ def make_bank(
     return Bank(World(NOTHING, np.concatenate(usual)), tuple(each for each in every if each.hypothesis.gap is not None))
 
 
-def _key(candidate: Candidate, config: RunConfig, worlds: int, episodes: int, seed: int, acting: ActingConfig) -> str:
+def _key(
+    candidate: Candidate,
+    config: RunConfig,
+    cameras: Sequence[str],
+    worlds: int,
+    episodes: int,
+    seed: int,
+    acting: ActingConfig,
+) -> str:
     drawn_as = [hypotheses.BEYOND, hypotheses.SMALLEST, hypotheses.USED, hypotheses.SELDOM, hypotheses.VARYING]
     seen_as = [trait.name for trait in TRAITS]
     made_with = [candidate.digest, config.digest, versions((), films=False), worlds, episodes, seed, asdict(acting)]
-    told = [*made_with, drawn_as, seen_as]
+    told = [*made_with, drawn_as, seen_as, *cameras]
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 

@@ -14,6 +14,7 @@ from twinloop.learn.chunks import ActingConfig
 from twinloop.observe.features import observe
 from twinloop.pipeline.config import RunConfig, config_from_text
 from twinloop.pipeline.produce import twin_of
+from twinloop.pipeline.snapshots import Photographer
 from twinloop.pipeline.tryout import acted
 from twinloop.randomize.distribution import Constant, Distribution
 from twinloop.randomize.draw import Sampler
@@ -36,7 +37,8 @@ TOGETHER = 8
 
 @dataclass(frozen=True)
 class Imagining:
-    """What a worker must know, as values that travel to other processes. episodes: of each world."""
+    """What a worker must know, as values that travel to other processes. episodes: of each world. cameras: pictures of
+    which are taken."""
 
     config_yaml: str
     folder: str
@@ -44,6 +46,7 @@ class Imagining:
     acting: ActingConfig
     episodes: int
     seed: int
+    cameras: tuple[str, ...] = ()
 
 
 def there_is(config: RunConfig) -> dict[str, bool]:
@@ -98,9 +101,10 @@ def _worlds(job: Imagining, config: RunConfig, brain: Brain, chunk: Chunk) -> li
         sampler.draw(number * count, (number + 1) * count) for number, sampler in enumerate(samplers, start=first)
     ]
     arm, found = Arm(twin), dict[int, np.ndarray]()
+    photographer = Photographer(twin, config.cameras, job.cameras, seed=job.seed)
     for episodes in acted(config, twin, brain, job.acting, blocks, width=min(WIDEST, count * len(blocks))):
         number = int(episodes.draws.attempts[0]) // count
-        found[number] = measured(shown_of(episodes, config, twin, arm))
+        found[number] = measured(shown_of(episodes, config, twin, arm, photographer))
     return [World(hypothesis, found[number]) for number, hypothesis in enumerate(hypotheses, start=first)]
 
 
@@ -122,14 +126,15 @@ def usual_of(config: RunConfig) -> dict[str, Distribution]:
     return usual
 
 
-def shown_of(episodes: Episodes, config: RunConfig, twin: Twin, arm: Arm) -> list[Shown]:
+def shown_of(episodes: Episodes, config: RunConfig, twin: Twin, arm: Arm, photographer: Photographer) -> list[Shown]:
     recording = observe(episodes, twin, config.observe, seed=config.rollout.seed)
     values = episodes.draws.values
     shown = []
     for row, (start, length) in enumerate(zip(recording.starts, recording.lengths, strict=True)):
         frames = {name: array[start : start + length] for name, array in recording.frames.items()}
         told = {name: float(array[row]) for name, array in values.items()}
-        shown.append(Shown(frames, bool(episodes.success[row]), arm, _conditions(told, twin)))
+        pictures = photographer.taken(episodes, row)
+        shown.append(Shown(frames, bool(episodes.success[row]), arm, _conditions(told, twin), pictures))
     return shown
 
 

@@ -26,6 +26,7 @@ from twinloop.pipeline.candidate import Candidate, refuse_misfit
 from twinloop.pipeline.config import RunConfig
 from twinloop.pipeline.counterfactuals import Imagining, imagine
 from twinloop.pipeline.produce import twin_of
+from twinloop.pipeline.snapshots import camera_names, logged
 from twinloop.randomize.distribution import Constant, Distribution
 from twinloop.randomize.parameter import Gap
 from twinloop.randomize.table import BY_NAME
@@ -62,10 +63,12 @@ def diagnose(
     twin = twin_of(config)
     refuse_misfit(candidate, config, twin, config_name=config_name)
     logs = [load_runlog(path) for path in runlogs]
-    real, shown = read_episodes([log.path for log in logs], joined(logs), candidate, Arm(twin), twin.robot.name)
+    datasets = [Dataset.open(log.path) for log in logs]
+    seen = camera_names(config.cameras, datasets)
+    real, shown = read_episodes(datasets, joined(logs), candidate, Arm(twin), twin.robot.name, cameras=seen)
     bank = make_bank(
-        candidate, config, folder=cache, worlds=settings.worlds, episodes=settings.episodes, seed=settings.seed,
-        workers=workers, acting=acting, executor=executor, on_progress=on_progress,
+        candidate, config, folder=cache, cameras=seen, worlds=settings.worlds, episodes=settings.episodes,
+        seed=settings.seed, workers=workers, acting=acting, executor=executor, on_progress=on_progress,
     )  # fmt: skip
     traits = measured(shown)
     summary = summarised(traits)
@@ -84,28 +87,36 @@ def diagnose(
 
 
 def read_episodes(
-    paths: Sequence[Path], real: RealEpisodes, candidate: Candidate, arm: Arm, robot: str
+    datasets: Sequence[Dataset],
+    real: RealEpisodes,
+    candidate: Candidate,
+    arm: Arm,
+    robot: str,
+    *,
+    cameras: Sequence[str] = (),
 ) -> tuple[RealEpisodes, list[Shown]]:
-    """Those of the policy that were not broken off, and all that their frames show."""
+    """Those of the policy that were not broken off, and all that their frames and a few pictures show."""
     mine = (real.checkpoint == candidate.digest) & ~real.interrupted & (real.length > 2)
     if mine.sum() < LEAST_EPISODES:
         there = sorted({str(each)[:12] or "demonstrations" for each in real.checkpoint})
+        where = ", ".join(str(dataset.path) for dataset in datasets)
         raise UsageError(
-            f"{', '.join(map(str, paths))}: {int(mine.sum())} episodes of {candidate.name} ({candidate.digest[:12]}); "
+            f"{where}: {int(mine.sum())} episodes of {candidate.name} ({candidate.digest[:12]}); "
             f"{LEAST_EPISODES} or more are needed to tell anything. The logs hold: {', '.join(there) or 'nothing'}"
         )
     real = real.take(np.flatnonzero(mine))
-    datasets = [Dataset.open(path) for path in paths]
     for dataset in datasets:
         if dataset.header.robot != robot:
             raise UsageError(f"{dataset.path}: is of robot {dataset.header.robot!r}; the twin's is {robot!r}")
         require_consent(dataset.attempts(), "analyse", where=str(dataset.path))
     shown = []
     for row in range(len(real)):
-        frames = datasets[int(real.log[row])].episode(attempt=int(real.attempt[row]))
+        dataset, attempt = datasets[int(real.log[row])], int(real.attempt[row])
+        frames = dataset.episode(attempt=attempt)
         told = {name: str(values[row]) for name, values in real.conditions.items()}
         known = {name: frames[name] for name in FRAMES if name in frames}
-        shown.append(Shown(known, bool(real.managed[row]), arm, told))
+        pictures = logged(dataset, attempt, int(real.length[row]), cameras)
+        shown.append(Shown(known, bool(real.managed[row]), arm, told, pictures))
     return real, shown
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 import mujoco
 import numpy as np
 
+from twinloop.diagnose.signals.pictures import Appearance, appearance
 from twinloop.twin.twin import Twin
 
 CLOSING = 0.5  # share of its stroke below which a gripper is told to close
@@ -51,12 +52,17 @@ class Arm:
 @dataclass(frozen=True)
 class Shown:
     """frames: feature -> (n, ...), under the names of a dataset. conditions: what the lab wrote down, and what it would
-    have written of the twin."""
+    have written of the twin. pictures: camera -> (n, height, width, 3) bytes, a few of the episode."""
 
     frames: Mapping[str, np.ndarray]
     success: bool
     arm: Arm
     conditions: Mapping[str, str] = field(default_factory=dict)
+    pictures: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @cached_property
+    def look(self) -> Appearance | None:
+        return appearance(picture for pictures in self.pictures.values() for picture in pictures)
 
     @cached_property
     def rows(self) -> int:

@@ -60,13 +60,16 @@ def repeated_share(shown: Shown) -> float:
 
 
 def offset_mrad(shown: Shown) -> float:
-    """Where neither the command nor the arm moves."""
-    told, seen = shown.told[:, :-1], shown.position
-    step = np.maximum(np.abs(np.diff(told, axis=0)), np.abs(np.diff(seen, axis=0))).max(axis=1)
-    rows = np.flatnonzero(step < REST_RAD) + 1
-    if len(rows) < 3:
-        rows = np.arange(len(told) - 3, len(told))
-    return 1000 * float(np.abs(np.median(seen[rows] - told[rows], axis=0)).mean())
+    """From what it was told when it was told that: an episode may end without ever resting."""
+    behind, _ = _behind(shown)
+    if np.isnan(behind):
+        return NAN
+    then = np.arange(int(np.ceil(behind)), shown.rows)
+    before = np.floor(then - behind).astype(int)
+    share = (then - behind - before)[:, None]
+    told = shown.told[:, :-1]
+    told = (1 - share) * told[before] + share * told[np.minimum(before + 1, shown.rows - 1)]
+    return 1000 * float(np.abs(np.median(shown.position[then] - told, axis=0)).mean())
 
 
 def shaking_mrad(shown: Shown) -> float:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.diagnose.traits import grip, motion, scene, tracker
+from twinloop.diagnose.traits import grip, look, motion, scene, tracker
 from twinloop.diagnose.traits.episode import Shown
 from twinloop.randomize.parameter import Gap
 
@@ -41,8 +41,8 @@ TRAITS: tuple[Trait, ...] = (
           motion.repeated_share, 0.01),
     Trait("uneven", "mrad", "what a constant delay leaves of the tracking error", "actuation", motion.uneven_mrad, 0.25,
           log=True, least=1.0),
-    Trait("offset", "mrad", "how far from its command the arm rests", "actuation", motion.offset_mrad, 0.7,
-          log=True, least=1.0),
+    Trait("offset", "mrad", "how far the arm stays from its commands, its delay aside", "actuation", motion.offset_mrad,
+          0.3, log=True, least=0.5),
     Trait("shaking", "mrad", "what changes from frame to frame in the arm's positions", "sensing", motion.shaking_mrad,
           0.35, log=True, least=0.1),
     Trait("effort_noise", "N·m", "what changes from frame to frame in the torques", "sensing", motion.effort_noise_nm,
@@ -76,6 +76,13 @@ TRAITS: tuple[Trait, ...] = (
     Trait("height", "mm", "how high the object stands", "environment", scene.height_mm, 1.0, spread=0.5),
     Trait("other_object", "1", "the object is of another kind", "object", scene.other_object, 0.03),
     Trait("poor_light", "1", "the light was not as usual", "visual", scene.poor_light, 0.03),
+    Trait("brightness", "%", "how bright pictures are", "visual", look.brightness_percent, 4.0, spread=0.5),
+    Trait("contrast", "%", "how much light and dark differ in a picture", "visual", look.contrast_percent, 0.2,
+          log=True, least=1.0),
+    Trait("saturation", "%", "how colourful pictures are", "visual", look.saturation_percent, 5.0),
+    Trait("warmth", "%", "how much redder than blue they are", "visual", look.warmth_percent, 3.0),
+    Trait("sharpness", "%", "how much neighbouring pixels differ", "visual", look.sharpness_percent, 0.3, log=True,
+          least=0.2),
     Trait("person", "1", "somebody was there", "human", scene.person, 0.03),
     Trait("duration", "s", "how long it took", None, scene.duration_s, 0.15, log=True, least=1.0),
     Trait("success", "1", "it succeeded", None, scene.succeeded, 0.12),
