@@ -2,10 +2,11 @@
 
     python benchmarks/diagnosis.py [--seeds 0:24] [--episodes 40] [--json]
 
-A seed gives a cell with one gap open, by one of three magnitudes; every third seed also one with two gaps open, and
-every fourth one with none. The policy (`mlp`, from demonstrations of the default config) acts in each through the
-runtime and its safety filter, by the commands a user has, and the diagnosis sees the runlog alone. Its probabilities
-come from a bank of counterfactuals that is made once. Everything stays in DIR, so a run that was stopped goes on.
+A seed gives a cell with one gap open, by one of three magnitudes (24 seeds in a row have every gap by each); every
+third seed also one with two gaps open, and every fourth one with none. The policy (`mlp`, from demonstrations of the
+default config) acts in each through the runtime and its safety filter, by the commands a user has, and the diagnosis
+sees the runlog alone. Its probabilities come from a bank of counterfactuals that is made once. Everything stays in DIR,
+so a run that was stopped goes on.
 About a minute and a half a cell on 2 cores, and ten minutes before the first.
 """
 
@@ -29,7 +30,8 @@ def cases(seeds: range) -> list[dict[str, Any]]:
     found = []
     for seed in seeds:
         rng = episode_rng(seed, 0, stream="diagnosis")
-        gap, size = GAPS[seed % len(GAPS)], MAGNITUDES[(seed + seed // len(GAPS)) % len(MAGNITUDES)]
+        turn, at = divmod(seed, len(GAPS))
+        gap, size = GAPS[at], MAGNITUDES[(at + turn) % len(MAGNITUDES)]
         found.append({"seed": seed, "kind": "single", "gaps": {gap: size}})
         if seed % 3 == 0:
             one, other = rng.choice(len(GAPS), size=2, replace=False)

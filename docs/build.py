@@ -297,11 +297,12 @@ def statistics_page() -> str:
 
 
 def diagnosing_page() -> str:
-    """The tables are made next door: docs/loops.py."""
-    results = json.loads((DOCS.parent / "benchmarks" / "results" / "loop.json").read_text(encoding="utf-8"))
+    """The tables are made next door: docs/diagnoses.py and docs/loops.py."""
     page = (DOCS / "diagnosing.md.in").read_text(encoding="utf-8")
-    for placeholder, told in _next_door("loops").tables(results).items():
-        page = page.replace(f"{{{placeholder}}}", told)
+    for made, name in (("diagnoses", "diagnosis"), ("loops", "loop")):
+        results = json.loads((DOCS.parent / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+        for placeholder, told in _next_door(made).tables(results).items():
+            page = page.replace(f"{{{placeholder}}}", told)
     return page
 
 

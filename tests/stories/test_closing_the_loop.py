@@ -44,6 +44,7 @@ def test_every_round_has_its_evidence(looped: Path):
     told = json.loads((looped / "loops/a/loop.json").read_text())
     first, second = told["rounds"]
     assert (first["demonstrations"], second["demonstrations"]) == (0, first["collected"])
+    assert first["robot"]["trials"] == second["robot"]["trials"] == 8
     assert first["collected"] == sum(errand["episodes"] for errand in first["errands"]) == 4
     for number in (0, 1):
         round_folder = looped / f"loops/a/round-{number}"

@@ -15,6 +15,7 @@ from twinloop.errors import UsageError
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate import load_evaluation, write_evaluation
 from twinloop.gate.evaluation import rate_json
+from twinloop.gate.real import load_runlog
 from twinloop.gate.rules.config import load_rules
 from twinloop.learn.card import Card, read_card
 from twinloop.pipeline.candidate import candidate_of
@@ -129,6 +130,7 @@ class Steps:
         return {"stage": done.reached, "held_back": reasons if done.reached == "candidate" else []}
 
     def deploy(self) -> dict[str, Any]:
+        """As the gate counts: what the safety of the robot ended was not managed."""
         self.say(f"on {self.settings.robot}")
         done = deploy(
             {"candidate": self.policy}, self.settings.robot, self.folder / "runlog",
@@ -137,8 +139,8 @@ class Steps:
         )  # fmt: skip
         if done.stopped:
             raise UsageError(f"{self.settings.robot}: {done.stopped}; the same command goes on")
-        tally = done.tallies[0]
-        return rate_json(Rate(tally.success.successes, tally.success.trials))
+        episodes = load_runlog(self.folder / "runlog").episodes
+        return rate_json(episodes.take(~episodes.interrupted).success)
 
     def diagnose(self, config: RunConfig) -> GapReport:
         """In the twin of the config's own object: what others change is of the object gap."""

@@ -1,0 +1,56 @@
+"""The tables of docs/diagnosing.md on whether a diagnosis names the gap that is open."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from twinloop.randomize.parameter import GAPS
+
+GOALS = {"first": 0.85, "among the first two": 0.95}
+
+
+def tables(results: Mapping[str, Any]) -> dict[str, str]:
+    """Placeholder -> text."""
+    rows = results["rows"]
+    return {
+        "DIAGNOSIS_TALLY": "\n".join(_tally(results["tally"])),
+        "DIAGNOSIS_GAPS": "\n".join(_by_gap([row for row in rows if row["kind"] == "single"])),
+        "DIAGNOSIS_MISSED": "\n".join(_missed(rows)),
+        "diagnosis.seeds": results["seeds"],
+        "diagnosis.episodes": str(results["episodes"]),
+        "diagnosis.cells": str(len(rows)),
+    }
+
+
+def _tally(tally: Mapping[str, Any]) -> Iterator[str]:
+    yield "| | cells | interval | goal |"
+    yield "|---|---|---|---|"
+    for name, share in tally.items():
+        if "hits" in share:
+            goal = f"{100 * GOALS[name]:.0f} %" if name in GOALS else "–"
+            interval = f"{100 * share['low']:.0f}–{100 * share['high']:.0f} %"
+            yield f"| {name} | {share['hits']} of {share['cases']} | {interval} | {goal} |"
+
+
+def _by_gap(singles: list[dict[str, Any]]) -> Iterator[str]:
+    """What place the true gap took, for each gap and magnitude."""
+    sizes = sorted({size for row in singles for size in row["gaps"].values()})
+    yield f"| gap | {' | '.join(f'open by {size:g}' for size in sizes)} |"
+    yield "|---" * (1 + len(sizes)) + "|"
+    for gap in GAPS:
+        told = (", ".join(_place(row, gap) for row in singles if row["gaps"] == {gap: size}) for size in sizes)
+        yield f"| `{gap}` | {' | '.join(cell or '–' for cell in told)} |"
+
+
+def _place(row: Mapping[str, Any], gap: str) -> str:
+    return f"{row['ranked'].index(gap) + 1} ({row['probability'][gap]:.2f})"
+
+
+def _missed(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Every cell of which something else was said than is true, and what."""
+    for row in rows:
+        wrong = row["ranked"][0] not in row["gaps"] if row["gaps"] else bool(row["found"])
+        if wrong:
+            true = " and ".join(f"{gap} {size:g}" for gap, size in row["gaps"].items()) or "nothing"
+            said = ", ".join(f"{gap} {row['probability'][gap]:.2f}" for gap in row["ranked"][:3])
+            success = f"{100 * row['success']:.0f} %"
+            yield f"- seed {row['seed']}: open was {true}, success {success}; said was {said}."
