@@ -47,10 +47,13 @@ def _place(row: Mapping[str, Any], gap: str) -> str:
 
 def _missed(rows: list[dict[str, Any]]) -> Iterator[str]:
     """Every cell of which something else was said than is true, and what."""
+    yield "Not open and yet said to be (probability 0.5 or more), or open and not said to be:"
+    yield ""
     for row in rows:
-        wrong = row["ranked"][0] not in row["gaps"] if row["gaps"] else bool(row["found"])
-        if wrong:
+        more = [gap for gap in row["found"] if gap not in row["gaps"]]
+        less = [gap for gap in row["gaps"] if gap not in row["found"]]
+        told = [f"{gap} {row['probability'][gap]:.2f} ({row['points'][gap]:.0f} points)" for gap in more]
+        told += [f"{gap} only {row['probability'][gap]:.2f}" for gap in less]
+        if told:
             true = " and ".join(f"{gap} {size:g}" for gap, size in row["gaps"].items()) or "nothing"
-            said = ", ".join(f"{gap} {row['probability'][gap]:.2f}" for gap in row["ranked"][:3])
-            success = f"{100 * row['success']:.0f} %"
-            yield f"- seed {row['seed']}: open was {true}, success {success}; said was {said}."
+            yield f"- seed {row['seed']}, {true}, success {100 * row['success']:.0f} %: {', '.join(told)}"
