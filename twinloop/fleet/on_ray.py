@@ -120,11 +120,14 @@ class _Crew:
         self.taken[self.task.remote(self.told, __version__, [item for _, item in taken])] = taken
 
     def end(self, stream: Any, how: str) -> None:
-        """A task is over. What it still had in hand was lost with its worker and is done again."""
+        """A task is over. What it still had in hand was lost with its worker and is done again.
+
+        Its death is put down to the first item, which it was at: the others it may not have begun.
+        """
         lost = self.taken.pop(stream)
         self.waiting.extendleft(reversed(lost))
-        self.deaths.update(number for number, _ in lost)
-        for number, item in lost:
+        for number, item in lost[:1]:
+            self.deaths[number] += 1
             if self.deaths[number] >= MOST_DEATHS:
                 raise WorkerError(
                     f"{MOST_DEATHS} workers died over {item!s:.80} (the last: {how}); is there enough memory? "
