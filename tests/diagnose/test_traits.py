@@ -47,6 +47,29 @@ def test_how_late_the_arm_is(arm: Arm, late: int):
     assert told("onset", shown(arm, late=late)) == pytest.approx(1000 * arm.period_s * late, abs=1)
 
 
+@pytest.mark.parametrize("late", [0, 3])
+def test_an_offset_is_no_lag_though_the_episode_ends_in_motion(arm: Arm, late: int):
+    whole = shown(arm, late=late)
+    moving = {name: values[:45].copy() for name, values in whole.frames.items()}
+    assert told("offset", Shown(moving, success=True, arm=arm)) < 1
+    moving["observation.state"][:, :-1] += 0.005
+    assert told("offset", Shown(moving, success=True, arm=arm)) == pytest.approx(5, abs=1)
+
+
+def test_how_pictures_look(arm: Arm):
+    whole = shown(arm)
+    grey, red = np.full((2, 8, 8, 3), 51, np.uint8), np.zeros((2, 8, 8, 3), np.uint8)
+    red[..., 0] = 255
+    plain = Shown(whole.frames, success=True, arm=arm, pictures={"front": grey})
+    assert [told(name, plain) for name in ("brightness", "contrast", "saturation", "warmth", "sharpness")] == (
+        pytest.approx([20, 0, 0, 0, 0], abs=1e-3)
+    )
+    assert told("warmth", Shown(whole.frames, success=True, arm=arm, pictures={"front": red})) == pytest.approx(100)
+    red[:, :, ::2] = 0
+    assert told("sharpness", Shown(whole.frames, success=True, arm=arm, pictures={"front": red})) > 10
+    assert np.isnan(told("brightness", whole))
+
+
 def test_noise_of_encoders_and_tracker(arm: Arm):
     assert told("shaking", shown(arm, noise_mrad=1.5)) == pytest.approx(1.5, rel=0.25)
     assert told("shaking", shown(arm)) < 0.2

@@ -123,10 +123,8 @@ class Dataset:
         start = int(lengths[: attempt - entry.first].sum())
         path = self.path / SHARDS / entry.name / video_file(wanted)
         spans = [(0, int(lengths[attempt - entry.first]))] if rows is None else [(row, row + 1) for row in rows]
-        parts = [
-            read_frames(path, wanted, start + first, start + stop, fps=self.header.fps) for first, stop in spans
-        ]  # fmt: skip
-        return np.concatenate(parts)
+        fps = self.header.fps
+        return np.concatenate([read_frames(path, wanted, start + a, start + b, fps=fps) for a, b in spans])
 
     def _find(self, episode_index: int | None, attempt: int | None) -> tuple[ShardEntry, int]:
         before = 0

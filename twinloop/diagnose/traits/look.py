@@ -1,26 +1,31 @@
 """How a scene looks to its cameras: the light, colours and sharpness of a few pictures of an episode."""
 
-from twinloop.diagnose.traits.episode import Shown
+from collections.abc import Callable
 
-PERCENT = 100.0
+from twinloop.diagnose.signals.pictures import Appearance
+from twinloop.diagnose.traits.episode import Shown
 
 
 def brightness_percent(shown: Shown) -> float:
-    return PERCENT * shown.look.brightness if shown.look else float("nan")
+    return _percent(shown, lambda look: look.brightness)
 
 
 def contrast_percent(shown: Shown) -> float:
-    return PERCENT * shown.look.contrast if shown.look else float("nan")
+    return _percent(shown, lambda look: look.contrast)
 
 
 def saturation_percent(shown: Shown) -> float:
-    return PERCENT * shown.look.saturation if shown.look else float("nan")
+    return _percent(shown, lambda look: look.saturation)
 
 
 def warmth_percent(shown: Shown) -> float:
     """Red above blue."""
-    return PERCENT * (shown.look.red - shown.look.blue) if shown.look else float("nan")
+    return _percent(shown, lambda look: look.red - look.blue)
 
 
 def sharpness_percent(shown: Shown) -> float:
-    return PERCENT * shown.look.sharpness if shown.look else float("nan")
+    return _percent(shown, lambda look: look.sharpness)
+
+
+def _percent(shown: Shown, of: Callable[[Appearance], float]) -> float:
+    return float("nan") if shown.look is None else 100 * of(shown.look)

@@ -1,0 +1,22 @@
+"""Who is blamed for a dead worker on Ray: the item it was at, and not those that it had still to do."""
+
+from collections import deque
+
+import pytest
+
+from twinloop.errors import WorkerError
+from twinloop.fleet.on_ray import MOST_DEATHS, _Crew
+
+
+def test_a_death_is_put_down_to_the_item_the_worker_was_at():
+    crew = _Crew(None, None, None, deque([(2, "c")]))
+    for _ in range(MOST_DEATHS - 1):
+        crew.taken["task"] = [(0, "a"), (1, "b")]
+        crew.end("task", "killed")
+        assert list(crew.waiting) == [(0, "a"), (1, "b"), (2, "c")]  # all of it is done again, in its turn
+        crew.waiting = deque([(2, "c")])
+    crew.taken["task"] = [(1, "b")]  # once the first is done, the next begins with a clean slate
+    crew.end("task", "killed")
+    crew.taken["task"] = [(0, "a"), (1, "b")]
+    with pytest.raises(WorkerError, match="10 workers died over a "):
+        crew.end("task", "killed")
