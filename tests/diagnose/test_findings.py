@@ -8,7 +8,7 @@ from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.table import BY_NAME, TABLE
 
 
-@pytest.mark.parametrize("size", [-0.7, 0.4])
+@pytest.mark.parametrize("size", [-2.0, -0.7, 0.4, 2.0])
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
 def test_what_is_said_of_a_row_can_be(row: Parameter, size: float):
     estimate = RowEstimate(row.name, size, 0.1)
@@ -17,6 +17,8 @@ def test_what_is_said_of_a_row_can_be(row: Parameter, size: float):
     wrong = _wrong(estimate, {})
     assert wrong.interval[0] < wrong.interval[1]
     assert wrong.interval[0] <= wrong.value <= wrong.interval[1]
+    if not wrong.spread and not (row.chance is not None or row.words or row.pool):
+        assert row.plausible[0] <= wrong.interval[0] < wrong.interval[1] <= row.plausible[1]
     if wrong.spread or row.chance is not None or row.words or row.pool:
         assert wrong.value > 0
         return

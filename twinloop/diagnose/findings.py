@@ -97,14 +97,17 @@ def _wrong(estimate: RowEstimate, trained: Mapping[str, Interval]) -> Wrong:
     spread = first < row.nominal < last and VARYING.get(row.gap, 0.0) > 0.5 and not _is_share(row)
     reach = abs(_reach(estimate)) if spread else _reach(estimate)  # to either side
     base = 0.0 if spread or _is_share(row) else row.nominal
-    value, deviation = base + abs(estimate.size) * reach, abs(reach) * estimate.deviation
-    low, high = sorted((value - LIKELY * deviation, value + LIKELY * deviation))
-    edge = sorted((base, base + 1.3 * reach))
+    likely = LIKELY * abs(reach) * estimate.deviation
+    edges = sorted((base, base + 1.3 * reach))
+    if not spread:
+        edges = np.clip(edges, *((0.0, 1.0) if _is_share(row) else row.plausible)).tolist()
+    value = float(np.clip(base + abs(estimate.size) * reach, *edges))
+    low, high = np.clip([value - likely, value + likely], *edges).tolist()
     return Wrong(
         row=row.name,
         unit=row.unit,
         value=value,
-        interval=(max(low, edge[0]), min(high, edge[1])),
+        interval=(low, high),
         nominal=row.nominal,
         spread=spread,
         trained=trained.get(row.name),
