@@ -98,16 +98,16 @@ def _wrong(estimate: RowEstimate, trained: Mapping[str, Interval]) -> Wrong:
     reach = abs(_reach(estimate)) if spread else _reach(estimate)  # to either side
     base = 0.0 if spread or _is_share(row) else row.nominal
     likely = LIKELY * abs(reach) * estimate.deviation
-    edges = sorted((base, base + 1.3 * reach))
+    least, most = sorted((base, base + 1.3 * reach))
     if not spread:
-        edges = np.clip(edges, *((0.0, 1.0) if _is_share(row) else row.plausible)).tolist()
-    value = float(np.clip(base + abs(estimate.size) * reach, *edges))
-    low, high = np.clip([value - likely, value + likely], *edges).tolist()
+        first, last = (0.0, 1.0) if _is_share(row) else row.plausible
+        least, most = max(least, first), min(most, last)
+    value = min(max(base + abs(estimate.size) * reach, least), most)
     return Wrong(
         row=row.name,
         unit=row.unit,
         value=value,
-        interval=(low, high),
+        interval=(max(value - likely, least), min(value + likely, most)),
         nominal=row.nominal,
         spread=spread,
         trained=trained.get(row.name),
