@@ -41,9 +41,9 @@ from twinloop.dataset.video import read_frames
 from twinloop.observe.appearance import dress
 from twinloop.observe.moments import picture_ticks
 from twinloop.observe.renderer import Renderer
-from twinloop.pipeline.config import RunConfig, load_config
-from twinloop.pipeline.produce import twin_of
 from twinloop.randomize.draw import Sampler
+from twinloop.run.config import RunConfig, load_config
+from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from twinloop.curate.intervals import wilson
-from twinloop.pipeline.embedded import embedded_config
+from twinloop.run.default import embedded_config
 
 CELLS = ("nominal", "mild", "hard", "harsh")
 NOISE = "expert:\n  action_noise_rad: 0.005\n"

@@ -15,9 +15,9 @@ from collections.abc import Callable
 import numpy as np
 
 from twinloop.curate.judge import judge
-from twinloop.pipeline.embedded import embedded_config
-from twinloop.pipeline.produce import twin_of
 from twinloop.randomize.draw import Sampler
+from twinloop.run.default import embedded_config
+from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.engine import Engine, EngineConfig, make_engine
 from twinloop.simulate.episodes import Episodes

@@ -29,8 +29,8 @@ from twinloop.learn.scales import blank_scales
 from twinloop.learn.space import Space
 from twinloop.learn.torch_brain import TorchBrain
 from twinloop.observe.recording import Feature
-from twinloop.pipeline.embedded import embedded_config
 from twinloop.pipeline.generate import header_of
+from twinloop.run.default import embedded_config
 
 CAMERA = Feature("observation.images.front", "video", (480, 640, 3), ("height", "width", "channels"), "RGB")
 WARMUP = 20

@@ -23,7 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from twinloop.pipeline.embedded import embedded_config
+from twinloop.run.default import embedded_config
 
 SIZES = (10, 50, 100, 200, 500, 1000, 5000)
 STEPS = 400

@@ -23,7 +23,7 @@ from typing import Any
 from cells import entry, twinloop
 
 from twinloop.deploy.robots import robot_named
-from twinloop.pipeline.embedded import embedded_config
+from twinloop.run.default import embedded_config
 from twinloop.twin.objects import OBJECTS
 
 STRATEGIES = ("diagnose", "real", "wide", "blind")

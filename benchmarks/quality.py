@@ -80,8 +80,8 @@ def measured(clean: list[Take], seeds: int) -> dict:
 
 def _recordings(args: argparse.Namespace, scratch: Path) -> list[Take]:
     if args.data is None:
-        from twinloop.pipeline.embedded import embedded_config
         from twinloop.pipeline.generate import generate
+        from twinloop.run.default import embedded_config
 
         generate(embedded_config(), scratch / "sim", episodes=args.episodes)
         return list(takes(Dataset.open(scratch / "sim")))

@@ -27,8 +27,8 @@ from twinloop.calibrate.replay import Replay, replay
 from twinloop.calibrate.sensors.depth import depth_noise
 from twinloop.calibrate.sensors.pcd import read_scan
 from twinloop.calibrate.sweep import Where
-from twinloop.pipeline.anchor import anchor
-from twinloop.pipeline.config import load_config
+from twinloop.calibrate.visual.anchor import anchor
+from twinloop.run.config import load_config
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

@@ -21,9 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
-from twinloop.pipeline.embedded import embedded_config
-from twinloop.pipeline.produce import twin_of
 from twinloop.randomize.draw import Draws, Sampler
+from twinloop.run.default import embedded_config
+from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert

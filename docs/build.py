@@ -11,10 +11,10 @@ from twinloop.curate.failure import DIVERGED, PERSON_PUSHED, TIMEOUT
 from twinloop.dashboard.effects.looks import LOOKS, range_of, setting_of
 from twinloop.dashboard.effects.measures import Measure
 from twinloop.deploy.rehearsal.truth import TRUTHS
-from twinloop.pipeline.config import config_from_text
 from twinloop.pipeline.generate import WORLDS
 from twinloop.randomize.parameter import GAPS, Parameter
 from twinloop.randomize.table import TABLE
+from twinloop.run.config import config_from_text
 from twinloop.simulate.engine import MOST_CONTACTS, MOST_ROWS
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.shapes import SHAPES

@@ -13,8 +13,8 @@ from twinloop.cli import main
 from twinloop.dataset import Dataset
 from twinloop.errors import RenderError
 from twinloop.observe.gl import context
-from twinloop.pipeline.config import config_from_text
 from twinloop.pipeline.generate import generate
+from twinloop.run.config import config_from_text
 
 pytest.importorskip("rerun", reason="needs twinloop[view]")
 

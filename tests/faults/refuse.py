@@ -25,7 +25,7 @@ def _checkpoint() -> Callable[[Path], object]:
 
 
 def _config() -> Callable[[Path], object]:
-    from twinloop.pipeline.config import load_config
+    from twinloop.run.config import load_config
 
     return load_config
 

@@ -15,8 +15,8 @@ from tests.faults.counts import fresh_rng, times
 from tests.faults.folder import committed_shards_are_whole, files
 from twinloop.dataset import verify
 from twinloop.errors import FullDiskError
-from twinloop.pipeline.config import load_config
 from twinloop.pipeline.generate import generate
+from twinloop.run.config import load_config
 
 PAGE_BYTES = 4096
 ROOM_BYTES = 256 << 20

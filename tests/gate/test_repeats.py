@@ -10,6 +10,7 @@ import pytest
 from tests.gate.runlogs import Tried, runlog
 from tests.gate.world import World, refused
 from twinloop.errors import CorruptError
+from twinloop.gate.promote import Promotion
 from twinloop.gate.real import load_runlog
 from twinloop.gate.repeats import (
     LAYOUT,
@@ -24,7 +25,6 @@ from twinloop.gate.repeats import (
 )
 from twinloop.gate.shown import show_evaluation
 from twinloop.gate.statistics.prediction_powered import Combined
-from twinloop.pipeline.promote import Promotion
 
 COUNT = 16
 TWIN = "c" * 64

@@ -11,8 +11,8 @@ import pytest
 
 from tests.gate.runlogs import BEGAN, Tried, in_turns, runlog
 from tests.gate.world import FAIR, GOOD, POOR, World, refused, some
+from twinloop.gate.promote import Promotion
 from twinloop.gate.registry import Registry
-from twinloop.pipeline.promote import Promotion
 
 
 def alone(world: World, episodes: list[Tried], **changes) -> Promotion:

@@ -13,10 +13,10 @@ from tests.gate.runlogs import Tried, runlog
 from twinloop.dataset import verify
 from twinloop.gate import write_evaluation
 from twinloop.gate.case import Canary
+from twinloop.gate.promote import PromoteConfig, Promotion, promote
 from twinloop.gate.rules import RulesConfig, load_rules
 from twinloop.gate.standing import Stage
 from twinloop.learn.card import read_card
-from twinloop.pipeline.promote import PromoteConfig, Promotion, promote
 
 RULES = load_rules()
 GOOD, FAIR, POOR = 0.95, 0.85, 0.5

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from twinloop.pipeline.config import RunConfig
-from twinloop.pipeline.embedded import embedded_config
 from twinloop.pipeline.generate import generate
+from twinloop.run.config import RunConfig
+from twinloop.run.default import embedded_config
 
 EPISODES = 14
 

@@ -7,11 +7,11 @@ import pytest
 
 from tests.conftest import SEED_RANGES, Simulate
 from twinloop.errors import ConfigError
-from twinloop.pipeline.config import RunConfig, config_from_text
-from twinloop.pipeline.produce import twin_of
 from twinloop.randomize.distribution import Choice, Uniform
 from twinloop.randomize.matter import MATTER, OF_SOFT
 from twinloop.randomize.touch import TOUCH
+from twinloop.run.config import RunConfig, config_from_text
+from twinloop.run.twin import twin_of
 from twinloop.twin.shapes import SHAPES
 
 EVERYTHING = """

@@ -13,9 +13,9 @@ import pytest
 from tests.laws.conftest import EPISODES
 from twinloop.dataset import DatasetWriter
 from twinloop.fleet.local import run_local
-from twinloop.pipeline.config import RunConfig
 from twinloop.pipeline.generate import generate, header_of
 from twinloop.pipeline.produce import Job, produce
+from twinloop.run.config import RunConfig
 
 FULL = bool(os.environ.get("TWINLOOP_FAULTS"))
 

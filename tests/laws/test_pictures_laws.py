@@ -11,8 +11,8 @@ from twinloop.dataset import Dataset, video
 from twinloop.errors import RenderError
 from twinloop.observe.gl import context
 from twinloop.observe.renderer import Renderer
-from twinloop.pipeline.config import config_from_text
 from twinloop.pipeline.generate import generate
+from twinloop.run.config import config_from_text
 
 CONFIG = """
 cameras:

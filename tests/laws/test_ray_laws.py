@@ -40,12 +40,12 @@ from twinloop.dataset.remote.address import Remote
 from twinloop.errors import RenderError, StorageError, UsageError, WorkerError
 from twinloop.fleet.executor import LOCAL
 from twinloop.fleet.on_ray import RayExecutor
+from twinloop.learn.candidate import Candidate
 from twinloop.observe.gl import context
-from twinloop.pipeline.candidate import Candidate
-from twinloop.pipeline.config import RunConfig, config_from_text
-from twinloop.pipeline.evaluate import evaluate, with_seed
+from twinloop.pipeline.evaluate import evaluate
 from twinloop.pipeline.generate import generate, header_of
 from twinloop.pipeline.produce import Job, produce
+from twinloop.run.config import RunConfig, config_from_text
 from twinloop.simulate.engine import EngineConfig
 from twinloop.twin.twin import Twin
 
@@ -172,7 +172,7 @@ def test_evaluations_are_the_same(executor: RayExecutor, simulate: Simulate, twi
     brain.save(tmp_path / "neighbours.npz")
     load = partial(Neighbours.load, tmp_path / "neighbours.npz")
     candidate = Candidate("neighbours", "0" * 64, "neighbours", brain.space, load, frozenset({3}))
-    config = with_seed(config_from_text("rollout: {parallel_envs: 64}", name="cell.yaml", folder=tmp_path), 11)
+    config = config_from_text("rollout: {parallel_envs: 64}", name="cell.yaml", folder=tmp_path).with_seed(11)
     here, there = (
         evaluate(candidate, config, config_name="cell", episodes=20, workers=workers, executor=where)
         for workers, where in ((1, LOCAL), (2, executor))

@@ -20,8 +20,8 @@ from tests.object_store import Store
 from twinloop.dataset import Dataset, verify
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.objects import Objects
-from twinloop.pipeline.config import RunConfig
 from twinloop.pipeline.generate import generate
+from twinloop.run.config import RunConfig
 
 FULL = bool(os.environ.get("TWINLOOP_FAULTS"))
 

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from lerobot_opens import name_operators
 
+from twinloop.config.section import Section
 from twinloop.deploy.lerobot import device
 from twinloop.deploy.lerobot.config_file import read_lerobot, unmapped
 from twinloop.deploy.lerobot.robot import LerobotRobot, _description
 from twinloop.deploy.lerobot.units import read_line
 from twinloop.errors import ConfigError, RobotError
-from twinloop.pipeline.section import Section
 
 TICKS = 4096  # of a turn of an STS3215
 NO_DRIVER = 3

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from twinloop.pipeline.embedded import embedded_config
 from twinloop.pipeline.generate import generate
+from twinloop.run.default import embedded_config
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,9 +6,9 @@ import pytest
 
 from twinloop.errors import ConfigError, UsageError
 from twinloop.observe.camera import CameraConfig
-from twinloop.pipeline.config import RunConfig, config_from_text
-from twinloop.pipeline.embedded import embedded_config
-from twinloop.pipeline.produce import twin_of
+from twinloop.run.config import RunConfig, config_from_text
+from twinloop.run.default import embedded_config
+from twinloop.run.twin import twin_of
 
 TWO = """\
 cameras:

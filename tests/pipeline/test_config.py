@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from twinloop.errors import UsageError
-from twinloop.pipeline.config import RunConfig, config_from_text, load_config
-from twinloop.pipeline.embedded import embedded_config
 from twinloop.randomize.distribution import Choice, Constant, Normal, Uniform
 from twinloop.randomize.matter import OF_SOFT
 from twinloop.randomize.table import BY_NAME
+from twinloop.run.config import RunConfig, config_from_text, load_config
+from twinloop.run.default import embedded_config
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "pick_and_place.yaml"

@@ -11,13 +11,13 @@ from tests.conftest import Simulate
 from tests.learn.neighbours import Neighbours
 from twinloop.errors import CheckpointError, UsageError
 from twinloop.gate import Evaluation
+from twinloop.gate.clips import film
+from twinloop.learn.candidate import Candidate, refuse_misfit
 from twinloop.learn.chunks import ActingConfig
 from twinloop.observe.estimate import derived
 from twinloop.observe.features import features_of
-from twinloop.pipeline.candidate import Candidate, refuse_misfit
-from twinloop.pipeline.clips import film
-from twinloop.pipeline.config import RunConfig, config_from_text
-from twinloop.pipeline.evaluate import evaluate, unseen_seed, with_seed
+from twinloop.pipeline.evaluate import evaluate, unseen_seed
+from twinloop.run.config import RunConfig, config_from_text
 from twinloop.twin.twin import Twin
 
 # Wider than what was demonstrated, so that some fail.
@@ -31,7 +31,7 @@ rollout: {parallel_envs: 64}
 
 @pytest.fixture(scope="module")
 def config() -> RunConfig:
-    return with_seed(config_from_text(CELL, name="cell.yaml", folder=Path()), 11)
+    return config_from_text(CELL, name="cell.yaml", folder=Path()).with_seed(11)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_more_episodes_begin_with_the_same(candidate: Candidate, config: RunConf
 
 def test_draws_that_were_trained_on_are_refused(candidate: Candidate, config: RunConfig):
     with pytest.raises(UsageError, match="was trained on"):
-        evaluate(candidate, with_seed(config, 3), config_name="cell", episodes=5)
+        evaluate(candidate, config.with_seed(3), config_name="cell", episodes=5)
     trained = replace(candidate, seeds=frozenset({1_000_000, 5}))
     assert unseen_seed(candidate) == 1_000_000
     assert unseen_seed(candidate, trained) == 1_000_001

@@ -14,12 +14,11 @@ from twinloop.dataset import Dataset
 from twinloop.deploy.session import deploy
 from twinloop.errors import UsageError
 from twinloop.gate.real import Runlog, load_runlog
+from twinloop.gate.repeat import Logged, logged_trials, repeat
 from twinloop.gate.repeats import Repeats, trial_names, unlike_scenes
-from twinloop.pipeline.candidate import Candidate
-from twinloop.pipeline.config import RunConfig, config_from_text, load_config
-from twinloop.pipeline.evaluate import with_seed
-from twinloop.pipeline.repeats import Logged, logged_trials, repeat
+from twinloop.learn.candidate import Candidate
 from twinloop.randomize.draw import Sampler
+from twinloop.run.config import RunConfig, config_from_text, load_config
 from twinloop.twin.twin import Twin
 
 # Wider than what was demonstrated, so that some fail, and where tells which.
@@ -47,7 +46,7 @@ def candidate(place: Path) -> Candidate:
 
 @pytest.fixture(scope="module")
 def config(place: Path) -> RunConfig:
-    return with_seed(load_config(place / "cell.yaml"), 1_000_001)
+    return load_config(place / "cell.yaml").with_seed(1_000_001)
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +121,7 @@ def test_what_lies_elsewhere_is_not_repeated_and_why(candidate: Candidate, confi
 
 def test_scenes_of_another_cell_are_seen_to_differ(candidate: Candidate, logged: list[Logged]):
     text = CELL.replace("[-5, 5]", "[8, 12]")
-    elsewhere = with_seed(config_from_text(text, name="cell.yaml", folder=Path()), 1_000_001)
+    elsewhere = config_from_text(text, name="cell.yaml", folder=Path()).with_seed(1_000_001)
     found = repeat(candidate, elsewhere, logged[:6], config_name="other")
     assert "object_x_m" in unlike_scenes(found, found.trials)
 

@@ -8,8 +8,8 @@ import pytest
 
 from twinloop.cli import main
 from twinloop.diagnose.report import read_report
-from twinloop.pipeline.config import load_config
 from twinloop.randomize.parameter import GAPS
+from twinloop.run.config import load_config
 
 pytest.importorskip("torch", reason="needs twinloop[learn]")
 

@@ -9,8 +9,8 @@ import pytest
 
 from twinloop.dataset import Dataset, verify
 from twinloop.observe.gl import context, driver
-from twinloop.pipeline.config import RunConfig, config_from_text
 from twinloop.pipeline.generate import generate, header_of
+from twinloop.run.config import RunConfig, config_from_text
 
 CONFIG = """
 scene: {task: handover}

@@ -11,8 +11,8 @@ import pytest
 from twinloop.cli import main
 from twinloop.dataset import Dataset, verify
 from twinloop.errors import DatasetError
-from twinloop.pipeline.embedded import embedded_config
 from twinloop.pipeline.generate import generate
+from twinloop.run.default import embedded_config
 from twinloop.simulate.engine import EngineConfig
 
 pytest.importorskip("mujoco_warp", reason="MuJoCo Warp is not installed: pip install 'twinloop[warp]'")

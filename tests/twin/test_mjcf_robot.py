@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from twinloop.errors import ConfigError, ModelError
-from twinloop.pipeline.config import RunConfig, config_from_text
 from twinloop.pipeline.generate import generate
+from twinloop.run.config import RunConfig, config_from_text
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA, build
 from twinloop.twin.robots.mjcf_file import checked_files
 

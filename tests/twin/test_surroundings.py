@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tests.conftest import SEED_RANGES, Simulate
-from twinloop.pipeline.config import config_from_text
-from twinloop.pipeline.produce import twin_of
 from twinloop.randomize.distribution import Constant, Distribution, Uniform
 from twinloop.randomize.draw import Sampler
+from twinloop.run.config import config_from_text
+from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
 from twinloop.twin.assemble import assemble
 from twinloop.twin.distractors import colours_for

@@ -13,9 +13,9 @@ import mujoco
 
 from twinloop.calibrate.logs import FORMATS, Log, read_logs
 from twinloop.calibrate.models import DRIVES, Knob
+from twinloop.config.section import Section, is_number
+from twinloop.config.yaml_file import read_yaml
 from twinloop.errors import ModelError, UsageError, nearest
-from twinloop.pipeline.section import Section, is_number
-from twinloop.pipeline.yaml_file import read_yaml
 from twinloop.twin.robots import robots
 from twinloop.twin.robots.mjcf_file import checked_files
 

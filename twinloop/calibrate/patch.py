@@ -9,10 +9,10 @@ import numpy as np
 import yaml
 
 from twinloop.calibrate.bench import Bench
+from twinloop.config.section import Section, is_number
+from twinloop.config.yaml_file import read_yaml
 from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import UsageError, nearest
-from twinloop.pipeline.section import Section, is_number
-from twinloop.pipeline.yaml_file import read_yaml
 from twinloop.randomize.table import BY_NAME
 
 VERSION = 1

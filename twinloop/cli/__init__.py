@@ -57,7 +57,7 @@ COMMANDS = {
 }
 
 # Commands with workers of their own: these load what they need while this process loads what it needs.
-WORK = {"generate": "twinloop.pipeline.produce", "evaluate": "twinloop.pipeline.tryout"}
+WORK = {"generate": "twinloop.pipeline.produce", "evaluate": "twinloop.gate.rollouts"}
 
 EXAMPLES = """\
 examples:

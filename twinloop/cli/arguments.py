@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from twinloop.dataset.remote.address import Remote, place
 from twinloop.errors import UsageError
-from twinloop.pipeline.config import RunConfig, load_config
-from twinloop.pipeline.embedded import NAME, embedded_config
+from twinloop.run.config import RunConfig, load_config
+from twinloop.run.default import NAME, embedded_config
 from twinloop.simulate.engine import EngineConfig
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from twinloop.diagnose.report import GapReport
 from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import executor_of
-from twinloop.pipeline.candidate import Candidate, candidate_of, home_config
-from twinloop.pipeline.config import RunConfig, load_config
+from twinloop.learn.candidate import Candidate, candidate_of, home_config
 from twinloop.pipeline.diagnose import DiagnoseConfig, diagnose
-from twinloop.pipeline.embedded import NAME, embedded_config
+from twinloop.run.config import RunConfig, load_config
+from twinloop.run.default import NAME, embedded_config
 
 EXAMPLES = """\
 examples:

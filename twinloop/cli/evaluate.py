@@ -18,12 +18,12 @@ from twinloop.dashboard.sections.success import fall_sentence
 from twinloop.errors import RenderError, UsageError
 from twinloop.fleet.executor import executor_of
 from twinloop.gate import Comparison, Evaluation, compare, load_evaluation, write_evaluation
+from twinloop.gate.clips import film
 from twinloop.gate.evaluation import EVALUATION
+from twinloop.learn.candidate import Candidate, candidate_of, home_config
 from twinloop.learn.chunks import ActingConfig
-from twinloop.pipeline.candidate import Candidate, candidate_of, home_config
-from twinloop.pipeline.clips import film
-from twinloop.pipeline.config import RunConfig
-from twinloop.pipeline.evaluate import TrialProgress, evaluate, unseen_seed, with_seed
+from twinloop.pipeline.evaluate import TrialProgress, evaluate, unseen_seed
+from twinloop.run.config import RunConfig
 from twinloop.simulate.engine import EngineConfig
 
 EXAMPLES = """\
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     if seed is None:
         both = [candidate] if rival is None else [candidate, rival]
         seed = theirs.subject.seed if theirs is not None else unseen_seed(*both)
-    config = with_seed(config, seed)
+    config = config.with_seed(seed)
     episodes = args.episodes or (len(theirs.outcomes) if theirs is not None else EPISODES)
     out = args.out or Path("evaluations") / candidate.name
     acting = ActingConfig(args.ensemble)

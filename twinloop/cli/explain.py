@@ -7,12 +7,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from twinloop.calibrate.apply_patch import patched, patched_rows
 from twinloop.calibrate.patch import TwinPatch
 from twinloop.cli.arguments import add_config, add_patch, config_of, count, patch_of
 from twinloop.pipeline.explain import Estimate, estimate, in_flight, varied
-from twinloop.pipeline.patched import patched, patched_rows
-from twinloop.pipeline.ranges import written
 from twinloop.randomize.distribution import Distribution, Uniform
+from twinloop.run.randomization import written
 
 EXAMPLES = """\
 examples:

@@ -29,8 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    from twinloop.gate.forget import forget
     from twinloop.learn.pictures import default_cache
-    from twinloop.pipeline.forget import forget
 
     done = forget(
         args.participant, args.datasets, args.checkpoints, cache=args.cache or default_cache(), dry_run=args.dry_run

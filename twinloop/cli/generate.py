@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from twinloop.calibrate.apply_patch import patched
 from twinloop.cli.arguments import (
     add_backend,
     add_config,
@@ -30,7 +31,6 @@ from twinloop.dataset.remote.fetch import mirror
 from twinloop.dataset.shard import EPISODES
 from twinloop.fleet.executor import executor_of
 from twinloop.pipeline.generate import Generated, Progress, generate
-from twinloop.pipeline.patched import patched
 
 EXAMPLES = """\
 examples:

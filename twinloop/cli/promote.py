@@ -20,10 +20,10 @@ from twinloop.cli.registry import add_actor, add_registry
 from twinloop.dashboard.decision import write_decision_page
 from twinloop.dashboard.decision_text import print_decision
 from twinloop.gate.case import Canary
+from twinloop.gate.promote import Maker, Makers, PromoteConfig, Step, promote
 from twinloop.gate.rules import load_rules
 from twinloop.gate.standing import STAGES, stage_named
 from twinloop.gate.statistics.sequential import Standing as Trials
-from twinloop.pipeline.promote import Maker, Makers, PromoteConfig, Step, promote
 
 EXAMPLES = """\
 examples:
@@ -115,9 +115,9 @@ def _makers(args: argparse.Namespace, console: Console) -> Makers:
     evaluation = runlog = repeats = None
     if args.config is not None:
         need_torch()
-        from twinloop.pipeline.config import load_config
         from twinloop.pipeline.evaluate import TrialProgress
         from twinloop.pipeline.make_evidence import evaluation_maker, repeats_maker
+        from twinloop.run.config import load_config
 
         twin = load_config(args.config)
 

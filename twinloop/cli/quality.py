@@ -81,7 +81,7 @@ def print_qualities(console: Console, qualities: Sequence[Quality]) -> None:
 
 def _robot_limits(dataset: Dataset) -> dict[str, tuple[float, float]]:
     """Of a robot that is known here: its model says where its joints end."""
-    from twinloop.pipeline.robot_limits import robot_limits
+    from twinloop.twin.robot_limits import robot_limits
 
     state = next((each for each in dataset.header.columns if each.name == "observation.state"), None)
     return {} if state is None else robot_limits(dataset.header.robot, state.names, units_of(state))

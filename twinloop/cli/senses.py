@@ -21,10 +21,10 @@ def run_static(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 def run_frames(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     # Rendering is a second of imports, and nobody else here needs it.
+    from twinloop.calibrate.visual.anchor import anchor
     from twinloop.dashboard.anchoring import write_anchoring_page
-    from twinloop.pipeline.anchor import anchor
-    from twinloop.pipeline.config import load_config
     from twinloop.pipeline.gallery import cameras_of
+    from twinloop.run.config import load_config
 
     config = load_config(args.twin)
     camera = args.camera or next(iter(cameras_of(config)))

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
+from twinloop.calibrate.visual.anchor import Anchored
 from twinloop.dashboard.page import Section, card, cards, page, table, text, write_page
 from twinloop.dashboard.png import png_bytes
 from twinloop.dashboard.svg import number, safe
-from twinloop.pipeline.anchor import Anchored
 from twinloop.randomize.table import BY_NAME
 
 MEANINGS = {

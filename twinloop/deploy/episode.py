@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from twinloop.dataset.versions import versions
 from twinloop.deploy.attention import Attention, Stopped
 from twinloop.deploy.episode_log import TIMING, EpisodeLog, OutcomeBy, OutcomeWord
 from twinloop.deploy.freshness import Freshness
@@ -23,7 +24,6 @@ from twinloop.deploy.robot import Briefing, Description, LiveRobot, Reading
 from twinloop.deploy.safety.filter import SafetyFilter
 from twinloop.deploy.schedule import Deadlines, Schedule
 from twinloop.errors import PolicyError, RobotError
-from twinloop.pipeline.versions import versions
 
 UNKNOWN = Briefing("", {})
 STATE = "observation.state"

@@ -11,12 +11,12 @@ import yaml
 
 from twinloop.dataset import Dataset, DatasetWriter, Header, write_shard
 from twinloop.dataset.layout import CONFIG, HEADER
+from twinloop.dataset.versions import versions
 from twinloop.deploy.episode_log import EpisodeLog, logged_features
 from twinloop.deploy.robot import Description
 from twinloop.durable import storage_errors
 from twinloop.errors import DatasetError
 from twinloop.observe.recording import Feature, Recording
-from twinloop.pipeline.versions import versions
 
 
 class Runlog:

@@ -15,10 +15,10 @@ from twinloop.errors import RobotError
 from twinloop.observe.eyes import Eyes
 from twinloop.observe.pictures import picture_features
 from twinloop.observe.watch import Watch
-from twinloop.pipeline.config import RunConfig, load_config
-from twinloop.pipeline.embedded import embedded_config
-from twinloop.pipeline.produce import twin_of
 from twinloop.randomize.draw import Sampler
+from twinloop.run.config import RunConfig, load_config
+from twinloop.run.default import embedded_config
+from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.drive import Drive
 

@@ -10,9 +10,12 @@ from twinloop.curate.rates import Rate
 from twinloop.dataset import Dataset
 from twinloop.dataset.people.consent import require_consent
 from twinloop.diagnose.bank import Bank
+from twinloop.diagnose.counterfactuals import Imagining, imagine
 from twinloop.diagnose.findings import as_distribution, evidence_of, finding_of
 from twinloop.diagnose.hypothesis import Hypothesis
+from twinloop.diagnose.make_bank import make_bank
 from twinloop.diagnose.report import GapReport, Unmodelled
+from twinloop.diagnose.snapshots import camera_names, logged
 from twinloop.diagnose.summary import Summary, summarised
 from twinloop.diagnose.traits import TRAITS, Arm, Shown, measured
 from twinloop.diagnose.weigh import Weighed, weigh
@@ -20,16 +23,13 @@ from twinloop.diagnose.where import looks
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate.real import RealEpisodes, joined, load_runlog
+from twinloop.learn.candidate import Candidate, refuse_misfit
 from twinloop.learn.chunks import ActingConfig
-from twinloop.pipeline.bank import make_bank
-from twinloop.pipeline.candidate import Candidate, refuse_misfit
-from twinloop.pipeline.config import RunConfig
-from twinloop.pipeline.counterfactuals import Imagining, imagine
-from twinloop.pipeline.produce import twin_of
-from twinloop.pipeline.snapshots import camera_names, logged
 from twinloop.randomize.distribution import Constant, Distribution
 from twinloop.randomize.parameter import Gap
 from twinloop.randomize.table import BY_NAME
+from twinloop.run.config import RunConfig
+from twinloop.run.twin import twin_of
 
 FRAMES = ("observation.state", "observation.effort", "observation.environment_state", "action", "command")
 LEAST_EPISODES = 8

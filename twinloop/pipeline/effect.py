@@ -8,12 +8,12 @@ import numpy as np
 
 from twinloop.observe.poses import poses_of
 from twinloop.observe.sensors import ObserveConfig, sense
-from twinloop.pipeline.config import RunConfig, config_from_text
-from twinloop.pipeline.produce import twin_of
 from twinloop.randomize.distribution import Constant, Distribution, Uniform
 from twinloop.randomize.draw import Draws, Sampler
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.table import BY_NAME
+from twinloop.run.config import RunConfig, config_from_text
+from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert

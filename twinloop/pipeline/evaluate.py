@@ -2,20 +2,20 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
+from twinloop.dataset.versions import versions
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate import Evaluation, Subject
 from twinloop.gate.outcomes import joined
+from twinloop.gate.rollouts import Trial, try_out
+from twinloop.learn.candidate import Candidate, refuse_misfit
 from twinloop.learn.chunks import ActingConfig
-from twinloop.pipeline.candidate import Candidate, refuse_misfit
-from twinloop.pipeline.config import RunConfig
 from twinloop.pipeline.generate import default_workers, refuse_together, width_of
-from twinloop.pipeline.produce import twin_of
-from twinloop.pipeline.tryout import Trial, try_out
-from twinloop.pipeline.versions import versions
+from twinloop.run.config import RunConfig
+from twinloop.run.twin import twin_of
 from twinloop.simulate.engine import EngineConfig, refuse_unsupported
 
 FIRST_SEED = 1_000_000
@@ -43,10 +43,6 @@ def unseen_seed(*candidates: Candidate) -> int:
     while seed in seen:
         seed += 1
     return seed
-
-
-def with_seed(config: RunConfig, seed: int) -> RunConfig:
-    return replace(config, rollout=replace(config.rollout, seed=seed))
 
 
 def evaluate(

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from twinloop.pipeline.config import RunConfig
 from twinloop.pipeline.generate import generate, width_of
-from twinloop.pipeline.ranges import written_row
 from twinloop.randomize.table import BY_NAME
+from twinloop.run.config import RunConfig
+from twinloop.run.randomization import written_row
 
 PROBE_EPISODES = 32
 

@@ -11,11 +11,11 @@ from twinloop.observe.image import sensed
 from twinloop.observe.labels import Labels, label
 from twinloop.observe.lens import through_lens
 from twinloop.observe.renderer import Renderer
-from twinloop.pipeline.config import RunConfig, idle_rows
-from twinloop.pipeline.produce import twin_of
 from twinloop.randomize.distribution import Uniform
 from twinloop.randomize.draw import Draws, Sampler
 from twinloop.randomize.table import BY_NAME, COLUMNS
+from twinloop.run.config import RunConfig, idle_rows
+from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout

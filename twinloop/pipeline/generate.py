@@ -11,14 +11,15 @@ from twinloop.dataset import Dataset, DatasetWriter, Header
 from twinloop.dataset.layout import HEADER
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.writer import RemoteWriter
+from twinloop.dataset.versions import versions
 from twinloop.durable import storage_errors
 from twinloop.errors import FullDiskError, UsageError
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.observe.features import features_of
 from twinloop.observe.pictures import picture_features
-from twinloop.pipeline.config import MOST_EPISODES, RunConfig
-from twinloop.pipeline.produce import Job, Store, produce, twin_of
-from twinloop.pipeline.versions import versions
+from twinloop.pipeline.produce import Job, Store, produce
+from twinloop.run.config import MOST_EPISODES, RunConfig
+from twinloop.run.twin import twin_of
 from twinloop.simulate.engine import EngineConfig, refuse_unsupported
 
 SLOTS_PER_WORKER = 256

@@ -12,16 +12,16 @@ from twinloop.dataset.layout import HEADER
 from twinloop.errors import UsageError
 from twinloop.gate import write_evaluation
 from twinloop.gate.case import AGAINST, Case
+from twinloop.gate.promote import Maker
 from twinloop.gate.real import CANDIDATE, CONTROL, load_runlog
+from twinloop.gate.repeat import logged_trials, refuse_task, repeat
 from twinloop.gate.repeats import trial_names, write_repeats
 from twinloop.gate.sequence import Trials, standing_of_trials
+from twinloop.learn.candidate import candidate_of
 from twinloop.learn.chunks import ActingConfig
-from twinloop.pipeline.candidate import candidate_of
-from twinloop.pipeline.config import RunConfig
-from twinloop.pipeline.evaluate import TrialProgress, evaluate, unseen_seed, with_seed
-from twinloop.pipeline.produce import twin_of
-from twinloop.pipeline.promote import Maker
-from twinloop.pipeline.repeats import logged_trials, refuse_task, repeat
+from twinloop.pipeline.evaluate import TrialProgress, evaluate, unseen_seed
+from twinloop.run.config import RunConfig
+from twinloop.run.twin import twin_of
 from twinloop.twin.tasks import tasks
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def evaluation_maker(
             return None
         digests = [digest for digest in (case.digest, case.incumbent) if digest]
         both = [replace(candidate_of(case.registry.pinned(digest).path), name=digest[:12]) for digest in digests]
-        drawn = with_seed(config, unseen_seed(*both))
+        drawn = config.with_seed(unseen_seed(*both))
         for who, folder in zip(both, (out, out / AGAINST), strict=False):
             with show(f"evaluating {who.name}") as shown:
                 found = evaluate(
@@ -89,7 +89,7 @@ def repeats_maker(config: RunConfig, name: str, *, show: Show[T], told: Callable
         # The same seed as that of an evaluation would repeat some of its attempts.
         seen = replace(who, seeds=who.seeds | {subject.seed for subject in shown})
         acting = ActingConfig(known.ensemble if known else shown[0].ensemble)
-        drawn = with_seed(config, known.seed if known else unseen_seed(seen))
+        drawn = config.with_seed(known.seed if known else unseen_seed(seen))
         began = time.perf_counter()
         with show("repeating trials in the twin") as tell:
             found = repeat(

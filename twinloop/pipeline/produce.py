@@ -16,25 +16,20 @@ from twinloop.curate.judge import judge
 from twinloop.dataset import ShardDraft, write_shard
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.publish import publish
+from twinloop.dataset.versions import versions
 from twinloop.fleet.same_versions import refuse_other_versions
-from twinloop.observe.clearance import refuse_blocked
 from twinloop.observe.features import observe
 from twinloop.observe.pictures import calibration_columns, picture_features, pictures_of
 from twinloop.observe.renderer import Renderer
-from twinloop.pipeline.config import RunConfig, config_from_text
-from twinloop.pipeline.versions import versions
-from twinloop.randomize.draw import Sampler
+from twinloop.randomize.draw import EpisodeRange, Sampler
+from twinloop.run.config import RunConfig, config_from_text
+from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.engine import EngineConfig, make_engine
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout
-from twinloop.twin.assemble import assemble
-from twinloop.twin.surroundings import asked_for
 from twinloop.twin.twin import Twin
-
-EpisodeRange = tuple[int, int]
-"""[first, stop) of a run's episodes."""
 
 
 @dataclass(frozen=True)
@@ -60,37 +55,6 @@ class Job:
 
     store: Store | None = None
     """None: shards stay in `scratch`, for the driver to commit."""
-
-
-def twin_of(config: RunConfig) -> Twin:
-    scene, rollout_ = config.scene, config.rollout
-    twin = assemble(
-        scene.robot,
-        scene.task,
-        scene.object,
-        control_hz=rollout_.control_hz,
-        timestep_s=rollout_.timestep_ms / 1000,
-        rolling_friction="rolling_friction_mm" in config.randomization,
-        off_centre_mass=any(name in config.randomization for name in ("object_com_offset_mm", "heavy_insert_share")),
-        wrist_sensors=config.observe.wrist,
-        clutter="clutter_count" in config.randomization,
-        longest_delay_s=_longest_delay_s(config),
-        shapes="object_shape" in config.randomization,
-        two_materials="surface_friction_ratio" in config.randomization,
-        soft_pads="pad_stiffness_n_mm" in config.randomization,
-        touch=config.observe.touch,
-        surroundings=asked_for(config.randomization),
-    )
-    refuse_blocked(twin, config.cameras)
-    return twin
-
-
-def _longest_delay_s(config: RunConfig) -> float:
-    """What the delay lines must hold: the longest drawn delay, and four deviations of its jitter."""
-    rows = config.randomization
-    longest_ms = rows["action_delay_ms"].support()[1] if "action_delay_ms" in rows else 0.0
-    jitter_ms = rows["action_jitter_ms"].support()[1] if "action_jitter_ms" in rows else 0.0
-    return (longest_ms + 4 * jitter_ms) / 1000
 
 
 def produce(job: Job, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, ShardDraft]]:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from twinloop.curate.judge import judge
 from twinloop.curate.verdict import Verdicts
-from twinloop.pipeline.config import RunConfig
-from twinloop.pipeline.produce import twin_of
 from twinloop.randomize.draw import Sampler
+from twinloop.run.config import RunConfig
+from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.engine import EngineConfig, make_engine
 from twinloop.simulate.episodes import Episodes

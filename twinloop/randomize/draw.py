@@ -18,6 +18,9 @@ from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.sequence import Sequence
 from twinloop.randomize.table import BY_NAME, COLUMNS, TABLE
 
+EpisodeRange = tuple[int, int]
+"""Episodes [first, stop) of a run."""
+
 
 @dataclass(frozen=True)
 class Draws:

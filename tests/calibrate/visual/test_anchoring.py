@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from twinloop.calibrate.visual.anchor import Set
 from twinloop.calibrate.visual.frames import RUN, fitted, read_frames
 from twinloop.cli import main
 from twinloop.dashboard.png import write_png
 from twinloop.errors import DatasetError, RenderError
 from twinloop.observe.gl import context
-from twinloop.pipeline.anchor import Set
-from twinloop.pipeline.config import load_config
+from twinloop.run.config import load_config
 
 CONFIG = """\
 cameras:

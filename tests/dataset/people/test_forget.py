@@ -14,10 +14,10 @@ from twinloop.dataset.people.forget import forget_in
 from twinloop.dataset.people.tombstones import read_tombstones
 from twinloop.durable import FileDigest
 from twinloop.errors import CheckpointError, ConsentError, LockedError
+from twinloop.gate.forget import forget
 from twinloop.learn.card import Card, read_card
 from twinloop.learn.pictures import default_cache
 from twinloop.learn.space import Space
-from twinloop.pipeline.forget import forget
 
 
 def card(folder: Path, *digests: str, parent: str = "", kind: str = "real") -> str:

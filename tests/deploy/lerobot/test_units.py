@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from twinloop.config.section import Section
 from twinloop.deploy.lerobot.units import Line, read_line
 from twinloop.errors import ConfigError
-from twinloop.pipeline.section import Section
 
 
 def line(**keys) -> Line:

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from twinloop.pipeline.config import RunConfig
-from twinloop.pipeline.embedded import embedded_config
+from twinloop.diagnose.layout import as_laid_out
 from twinloop.pipeline.generate import generate
-from twinloop.pipeline.loop.layout import as_laid_out
 from twinloop.randomize.distribution import Constant, Uniform
+from twinloop.run.config import RunConfig
+from twinloop.run.default import embedded_config
 from twinloop.twin.tasks import tasks
 
 

@@ -10,12 +10,12 @@ from twinloop.dataset import Dataset
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import LocalExecutor, Work
 from twinloop.gate.evaluation import rate_json
-from twinloop.pipeline.config import RunConfig
-from twinloop.pipeline.embedded import embedded_config
 from twinloop.pipeline.loop.record import NOBODY, Round, read_round, write_json
 from twinloop.pipeline.loop.settings import LoopConfig
 from twinloop.pipeline.loop.steps import LONGER, Steps, tuning_steps
 from twinloop.randomize.distribution import Uniform
+from twinloop.run.config import RunConfig
+from twinloop.run.default import embedded_config
 
 
 def ranged(cm: float) -> RunConfig:

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 from tests.diagnose.test_plan import report, wrong
+from twinloop.diagnose.counterfactuals import Imagining
 from twinloop.diagnose.hypothesis import ends_of
+from twinloop.diagnose.widening import BREAKS, HOLDS, by_diagnosis, by_itself, in_the_twin
 from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.space import Space
 from twinloop.observe.features import features_of
-from twinloop.pipeline.config import RunConfig
-from twinloop.pipeline.counterfactuals import Imagining
-from twinloop.pipeline.embedded import embedded_config
-from twinloop.pipeline.loop.widening import BREAKS, HOLDS, by_diagnosis, by_itself, in_the_twin
-from twinloop.pipeline.produce import twin_of
 from twinloop.randomize.distribution import Distribution, Uniform
 from twinloop.randomize.table import BY_NAME
+from twinloop.run.config import RunConfig
+from twinloop.run.default import embedded_config
+from twinloop.run.twin import twin_of
 
 ROW = "object_position_noise_cm"
 

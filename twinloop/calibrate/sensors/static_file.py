@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from twinloop.calibrate.logs import FORMATS
-from twinloop.pipeline.section import Section
-from twinloop.pipeline.yaml_file import read_yaml
+from twinloop.config.section import Section
+from twinloop.config.yaml_file import read_yaml
 
 Kind = Literal["encoder", "gyroscope", "accelerometer", "force", "torque", "effort", "tracker"]
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from twinloop.config.yaml_file import parse_yaml
 from twinloop.dataset import Dataset
 from twinloop.errors import DatasetError, UsageError
 from twinloop.observe.poses import Poses, draws_of, poses_of
 from twinloop.observe.recording import Feature
-from twinloop.pipeline.config import RunConfig, config_from_text
-from twinloop.pipeline.produce import twin_of
-from twinloop.pipeline.yaml_file import parse_yaml
+from twinloop.run.config import RunConfig, config_from_text
+from twinloop.run.twin import twin_of
 from twinloop.twin.objects import OBJECTS
 
 CLEAN = "clean."

@@ -3,6 +3,7 @@
 import math
 from dataclasses import fields
 
+from twinloop.config.yaml_file import parse_yaml
 from twinloop.curate.checks import CHECKS
 from twinloop.curate.limits import CurateConfig
 from twinloop.curate.verdict import ACCEPTED
@@ -12,7 +13,6 @@ from twinloop.dashboard.material import Material
 from twinloop.dashboard.page import Section, card, cards, table, text
 from twinloop.dashboard.svg import number, percent
 from twinloop.errors import UsageError
-from twinloop.pipeline.yaml_file import parse_yaml
 
 MOST_REASONS = 14
 

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from twinloop.config.yaml_file import Lines, read_yaml
 from twinloop.dataset.ingest.units import UNITS, Conversion, factor, spelled
 from twinloop.errors import ConfigError, nearest
-from twinloop.pipeline.yaml_file import Lines, read_yaml
 
 FORMATS = ("csv", "json", "jsonl", "npz")
 OUTCOMES = ("success", "failure", "unknown")

@@ -12,11 +12,11 @@ from typing import Literal, get_args
 import pyarrow as pa
 import yaml
 
+from twinloop.config.section import Section
+from twinloop.config.yaml_file import read_yaml
 from twinloop.dataset.people.pseudonym import check_pseudonym
 from twinloop.durable import storage_errors, write_file
 from twinloop.errors import ConsentError, UsageError, nearest
-from twinloop.pipeline.section import Section
-from twinloop.pipeline.yaml_file import read_yaml
 
 Use = Literal["record", "train", "analyse"]
 """record: be in datasets. train: policies learn from it. analyse: diagnosis and calibration look at it."""

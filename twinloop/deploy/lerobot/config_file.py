@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from twinloop.config.section import Section, is_number
+from twinloop.config.yaml_file import read_yaml
 from twinloop.deploy.lerobot.units import Line, read_line
 from twinloop.errors import nearest
-from twinloop.pipeline.section import Section, is_number
-from twinloop.pipeline.yaml_file import read_yaml
 
 HARDWARE = "hardware"
 ALSO = {"velocity": "observation.velocity", "effort": "observation.effort"}

@@ -7,8 +7,8 @@ lerobot tells a joint's position in degrees about the middle of its calibrated r
 import math
 from dataclasses import dataclass
 
+from twinloop.config.section import Section, is_number
 from twinloop.errors import nearest
-from twinloop.pipeline.section import Section, is_number
 
 SHARES = {"-100..100": (-100.0, 100.0), "0..100": (0.0, 100.0)}
 ANGLES = {"degrees": math.pi / 180, "radians": 1.0}

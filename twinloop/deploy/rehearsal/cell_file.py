@@ -11,11 +11,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from twinloop.config.section import Section, is_number
+from twinloop.config.yaml_file import parse_yaml, read_yaml
 from twinloop.deploy.rehearsal.pool import NOMINAL, Item, pool_at, read_pool
 from twinloop.deploy.rehearsal.truth import BY_GAP, TRUTHS, Range, Truth
 from twinloop.errors import UsageError, nearest
-from twinloop.pipeline.section import Section, is_number
-from twinloop.pipeline.yaml_file import parse_yaml, read_yaml
 from twinloop.randomize.draw import episode_rng
 from twinloop.randomize.parameter import GAPS
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+from twinloop.config.section import Section
 from twinloop.errors import nearest
-from twinloop.pipeline.section import Section
 from twinloop.twin.objects import OBJECTS, SceneObject
 
 LARGEST = 50

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from twinloop.config.section import Section, is_number
+from twinloop.config.yaml_file import read_yaml
 from twinloop.deploy.robot import Description
 from twinloop.errors import RobotError, UsageError, nearest
-from twinloop.pipeline.section import Section, is_number
-from twinloop.pipeline.yaml_file import read_yaml
 
 FORCE_N = 140.0
 """That a wrist sensor may measure before the robot backs off. What ISO/TS 15066 lets a hand be pressed with."""

@@ -7,9 +7,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
 
+from twinloop.config.section import Section
+from twinloop.config.yaml_file import parse_yaml, read_yaml
 from twinloop.errors import UsageError
-from twinloop.pipeline.section import Section
-from twinloop.pipeline.yaml_file import parse_yaml, read_yaml
 
 SHARES = (0.0, 1.0)
 OPEN_SHARES = (0.001, 0.999)

@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from twinloop.deploy.robots import robot_named
+from twinloop.diagnose.counterfactuals import Imagining
+from twinloop.diagnose.layout import as_laid_out
 from twinloop.diagnose.report import read_report
+from twinloop.diagnose.widening import by_diagnosis, by_itself, in_the_twin
 from twinloop.durable import replace_file, storage_errors
 from twinloop.fleet.executor import LOCAL, Executor
+from twinloop.learn.candidate import candidate_of
 from twinloop.learn.chunks import ActingConfig
-from twinloop.pipeline.candidate import candidate_of
-from twinloop.pipeline.config import RunConfig, config_from_text
-from twinloop.pipeline.counterfactuals import Imagining
 from twinloop.pipeline.loop.collecting import BEFORE, Collecting, demonstrations_in
-from twinloop.pipeline.loop.layout import as_laid_out
 from twinloop.pipeline.loop.record import NOBODY, LoopResult, Round, read_round, write_json
 from twinloop.pipeline.loop.settings import COLLECTING, LoopConfig, refuse_another
 from twinloop.pipeline.loop.steps import Steps
-from twinloop.pipeline.loop.widening import by_diagnosis, by_itself, in_the_twin
+from twinloop.run.config import RunConfig, config_from_text
 
 OnStep = Callable[[int, str], None]
 

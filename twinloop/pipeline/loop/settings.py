@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from twinloop.durable import read_bounded
 from twinloop.errors import UsageError, nearest
-from twinloop.pipeline.config import RunConfig
 from twinloop.pipeline.loop.record import MOST_BYTES, write_json
+from twinloop.run.config import RunConfig
 from twinloop.twin.objects import OBJECTS
 
 Strategy = Literal["diagnose", "adr", "wide", "blind", "real"]

@@ -15,17 +15,17 @@ from twinloop.errors import UsageError
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate import load_evaluation, write_evaluation
 from twinloop.gate.evaluation import rate_json
+from twinloop.gate.promote import PromoteConfig, promote
 from twinloop.gate.real import load_runlog
 from twinloop.gate.rules.config import load_rules
+from twinloop.learn.candidate import candidate_of
 from twinloop.learn.card import Card, read_card
-from twinloop.pipeline.candidate import candidate_of
-from twinloop.pipeline.config import RunConfig, load_config
 from twinloop.pipeline.diagnose import DiagnoseConfig, diagnose
-from twinloop.pipeline.evaluate import evaluate, unseen_seed, with_seed
+from twinloop.pipeline.evaluate import evaluate, unseen_seed
 from twinloop.pipeline.generate import generate
 from twinloop.pipeline.loop.record import Round, read_round, write_json
 from twinloop.pipeline.loop.settings import LoopConfig
-from twinloop.pipeline.promote import PromoteConfig, promote
+from twinloop.run.config import RunConfig, load_config
 from twinloop.twin.objects import OBJECTS
 
 TUNING_RATE = 5e-4
@@ -111,7 +111,7 @@ class Steps:
                 self.say(f"evaluating in the twin, with a {name}")
                 candidate = candidate_of(self.policy)
                 done = evaluate(
-                    candidate, with_seed(each, unseen_seed(candidate)), config_name=f"round-{self.number}/{name}",
+                    candidate, each.with_seed(unseen_seed(candidate)), config_name=f"round-{self.number}/{name}",
                     episodes=self.settings.judged, workers=self.settings.workers, executor=self.executor,
                 )  # fmt: skip
                 write_evaluation(done, folder)
@@ -159,7 +159,7 @@ class Steps:
         return read_report(folder)
 
     def _datasets(self, config: RunConfig) -> dict[Path, RunConfig]:
-        kinds = self._kinds(with_seed(config, self.settings.seed)).values()
+        kinds = self._kinds(config.with_seed(self.settings.seed)).values()
         return {self.out / "datasets" / f"sim-{each.digest[:12]}": each for each in kinds}
 
     def _kinds(self, config: RunConfig) -> dict[str, RunConfig]:

@@ -13,7 +13,7 @@ from twinloop.learn.space import Space, table_of
 from twinloop.observe.estimate import ESTIMATE, derived
 from twinloop.observe.features import features_of
 from twinloop.observe.pictures import picture_features
-from twinloop.pipeline.config import RunConfig, load_config
+from twinloop.run.config import RunConfig, load_config
 from twinloop.twin.twin import Twin
 
 

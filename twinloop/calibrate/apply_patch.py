@@ -6,9 +6,9 @@ The config's digest is that of the ranges it then has, so data made with a patch
 from dataclasses import replace
 
 from twinloop.calibrate.patch import TwinPatch
-from twinloop.pipeline.config import RunConfig, idle_rows
 from twinloop.randomize.distribution import Constant, Distribution, Uniform
 from twinloop.randomize.table import TABLE
+from twinloop.run.config import RunConfig, idle_rows
 
 
 def patched(config: RunConfig, patch: TwinPatch) -> RunConfig:

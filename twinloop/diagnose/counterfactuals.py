@@ -8,18 +8,18 @@ import numpy as np
 
 from twinloop.diagnose.bank import World
 from twinloop.diagnose.hypothesis import NOTHING, Hypothesis, drawn, rows_of
+from twinloop.diagnose.snapshots import Photographer
 from twinloop.diagnose.traits import Arm, Shown, measured
+from twinloop.gate.rollouts import acted
 from twinloop.learn.brain import Brain
 from twinloop.learn.chunks import ActingConfig
 from twinloop.observe.features import observe
-from twinloop.pipeline.config import RunConfig, config_from_text
-from twinloop.pipeline.produce import twin_of
-from twinloop.pipeline.snapshots import Photographer
-from twinloop.pipeline.tryout import acted
 from twinloop.randomize.distribution import Constant, Distribution
 from twinloop.randomize.draw import Sampler
 from twinloop.randomize.parameter import GAPS
 from twinloop.randomize.table import BY_NAME
+from twinloop.run.config import RunConfig, config_from_text
+from twinloop.run.twin import twin_of
 from twinloop.simulate.episodes import Episodes
 from twinloop.twin.shapes import OWN, SHAPES
 from twinloop.twin.twin import Twin

@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 
 from twinloop.dataset.video import VideoWriter
+from twinloop.gate.rollouts import acted
+from twinloop.learn.candidate import Candidate
 from twinloop.learn.chunks import ActingConfig
 from twinloop.observe.camera import default_cameras
 from twinloop.observe.recording import Feature
 from twinloop.observe.renderer import Renderer
-from twinloop.pipeline.candidate import Candidate
-from twinloop.pipeline.config import RunConfig
-from twinloop.pipeline.produce import twin_of
-from twinloop.pipeline.tryout import acted
 from twinloop.randomize.draw import Sampler
+from twinloop.run.config import RunConfig
+from twinloop.run.twin import twin_of
 from twinloop.simulate.engine import EngineConfig
 from twinloop.simulate.episodes import Episodes
 

@@ -17,9 +17,9 @@ from twinloop.learn.brain import Brain
 from twinloop.learn.chunks import ActingConfig
 from twinloop.observe.eyes import Eyes
 from twinloop.observe.watch import Watch
-from twinloop.pipeline.config import RunConfig, config_from_text
-from twinloop.pipeline.produce import EpisodeRange, twin_of
-from twinloop.randomize.draw import Draws, Sampler
+from twinloop.randomize.draw import Draws, EpisodeRange, Sampler
+from twinloop.run.config import RunConfig, config_from_text
+from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.engine import EngineConfig, make_engine
 from twinloop.simulate.episodes import Episodes

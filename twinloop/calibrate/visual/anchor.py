@@ -15,11 +15,11 @@ from twinloop.errors import UsageError, nearest
 from twinloop.observe.clip import Clip
 from twinloop.observe.image import sensed
 from twinloop.observe.renderer import Renderer
-from twinloop.pipeline.config import RunConfig
 from twinloop.pipeline.gallery import cameras_of
-from twinloop.pipeline.produce import twin_of
 from twinloop.randomize.draw import Sampler
 from twinloop.randomize.table import BY_NAME
+from twinloop.run.config import RunConfig
+from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+from twinloop.config.yaml_file import Lines
 from twinloop.errors import ConfigError, nearest
-from twinloop.pipeline.yaml_file import Lines
 
 T = TypeVar("T")
 

@@ -9,15 +9,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from twinloop.diagnose.counterfactuals import Imagining, imagine, there_is
 from twinloop.diagnose.findings import as_distribution
 from twinloop.diagnose.hypothesis import BEYOND, NOTHING, ends_of, rows_of
 from twinloop.diagnose.plan import range_of
 from twinloop.diagnose.report import GapReport, Wrong
-from twinloop.pipeline.config import RunConfig, idle_rows
-from twinloop.pipeline.counterfactuals import Imagining, imagine, there_is
 from twinloop.randomize.distribution import Choice, Constant, Distribution, Uniform
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.table import BY_NAME, TABLE
+from twinloop.run.config import RunConfig, idle_rows
 
 SUSPECTED = 0.3
 """A gap as probable as this is covered, found or not: simulated episodes cost little."""

@@ -2,24 +2,24 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
 import yaml
 
+from twinloop.config.section import Section
+from twinloop.config.yaml_file import parse_yaml, read_yaml
 from twinloop.curate.limits import CurateConfig
 from twinloop.errors import UsageError
 from twinloop.observe.camera import CameraConfig
 from twinloop.observe.sensors import ObserveConfig, Velocity
-from twinloop.pipeline.cameras import read_cameras, written_cameras
-from twinloop.pipeline.ranges import read_randomization, written_row
-from twinloop.pipeline.section import Section
-from twinloop.pipeline.yaml_file import parse_yaml, read_yaml
 from twinloop.randomize.distribution import Distribution
 from twinloop.randomize.matter import OF_RIGID, OF_SOFT
 from twinloop.randomize.parameter import GROUPS
 from twinloop.randomize.table import BY_NAME
+from twinloop.run.cameras import read_cameras, written_cameras
+from twinloop.run.randomization import read_randomization, written_row
 from twinloop.simulate.expert import ExpertConfig
 from twinloop.twin.objects import OBJECTS, SceneObject
 from twinloop.twin.robot import Robot
@@ -96,6 +96,9 @@ class RunConfig:
             "dataset": asdict(self.dataset),
             **cameras,
         }
+
+    def with_seed(self, seed: int) -> "RunConfig":
+        return replace(self, rollout=replace(self.rollout, seed=seed))
 
     def to_yaml(self) -> str:
         return yaml.safe_dump(self.resolved(), sort_keys=False, allow_unicode=True)

@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 
 from twinloop.dataset import Dataset
+from twinloop.diagnose.widening import ordered, wider
 from twinloop.errors import UsageError
-from twinloop.pipeline.config import RunConfig
-from twinloop.pipeline.loop.widening import ordered, wider
-from twinloop.pipeline.produce import twin_of
-from twinloop.pipeline.repeats import layout, refuse_task, scene_of, start_of
+from twinloop.gate.repeat import layout, refuse_task, scene_of, start_of
 from twinloop.randomize.distribution import Uniform
 from twinloop.randomize.draw import nominal_values
 from twinloop.randomize.table import BY_NAME
+from twinloop.run.config import RunConfig
+from twinloop.run.twin import twin_of
 
 USUAL = 0.02, 0.98
 """Quantiles: a tracker that was wrong once does not move the ends,"""

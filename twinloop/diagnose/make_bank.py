@@ -9,18 +9,18 @@ from pathlib import Path
 
 import numpy as np
 
+from twinloop.dataset.versions import versions
 from twinloop.diagnose import hypothesis as hypotheses
 from twinloop.diagnose.bank import Bank, World
+from twinloop.diagnose.counterfactuals import Chunk, Imagining, chunks_of, hypotheses_of, imagine
 from twinloop.diagnose.hypothesis import NOTHING
 from twinloop.diagnose.traits import TRAITS
 from twinloop.durable import read_bounded, replace_file, storage_errors
 from twinloop.errors import CorruptError
 from twinloop.fleet.executor import LOCAL, Executor
+from twinloop.learn.candidate import Candidate
 from twinloop.learn.chunks import ActingConfig
-from twinloop.pipeline.candidate import Candidate
-from twinloop.pipeline.config import RunConfig
-from twinloop.pipeline.counterfactuals import Chunk, Imagining, chunks_of, hypotheses_of, imagine
-from twinloop.pipeline.versions import versions
+from twinloop.run.config import RunConfig
 
 MOST_BYTES = 1 << 26
 

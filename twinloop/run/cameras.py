@@ -4,9 +4,9 @@ import re
 from dataclasses import asdict
 from typing import Any
 
+from twinloop.config.section import Section
 from twinloop.errors import nearest
 from twinloop.observe.camera import FOV_DEG, LABELS, MOST_CAMERAS, MOST_PIXELS, MOUNTS, CameraConfig, Label
-from twinloop.pipeline.section import Section
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 FARTHEST_M = 3.0  # the room's walls stand 4 m away

@@ -3,11 +3,11 @@
 from importlib.resources import files
 from pathlib import Path
 
-from twinloop.pipeline.config import RunConfig, config_from_text
+from twinloop.run.config import RunConfig, config_from_text
 
 NAME = "pick_and_place"
 
 
 def embedded_config() -> RunConfig:
-    text = files("twinloop.pipeline").joinpath(f"{NAME}.yaml").read_text(encoding="utf-8")
+    text = files("twinloop.run").joinpath(f"{NAME}.yaml").read_text(encoding="utf-8")
     return config_from_text(text, name=f"{NAME}.yaml (embedded)", folder=Path())

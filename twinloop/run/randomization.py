@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from twinloop.config.section import Section, is_number
 from twinloop.errors import nearest
-from twinloop.pipeline.section import Section, is_number
 from twinloop.randomize.distribution import (
     Argument,
     Choice,

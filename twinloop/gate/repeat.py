@@ -12,15 +12,14 @@ from twinloop.dataset import Dataset
 from twinloop.errors import TwinloopError, UsageError
 from twinloop.gate.real import RealEpisodes, Runlog
 from twinloop.gate.repeats import Repeat, Repeats, trial_names
+from twinloop.gate.rollouts import acted, outcomes_of
 from twinloop.learn.brain import Brain
+from twinloop.learn.candidate import Candidate, refuse_misfit
 from twinloop.learn.chunks import ActingConfig
-from twinloop.pipeline.candidate import Candidate, refuse_misfit
-from twinloop.pipeline.config import RunConfig
-from twinloop.pipeline.evaluate import with_seed
-from twinloop.pipeline.produce import twin_of
-from twinloop.pipeline.tryout import acted, outcomes_of
 from twinloop.randomize.draw import Draws, Sampler, nominal_values
 from twinloop.randomize.table import BY_NAME
+from twinloop.run.config import RunConfig
+from twinloop.run.twin import twin_of
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.task import Start
 from twinloop.twin.twin import Twin
@@ -89,7 +88,7 @@ def repeat(
     brain, found = candidate.load(), dict[int, Repeat]()
     for kind in dict.fromkeys(each.object for each in new):
         rows = [row for row, each in enumerate(new) if each.object == kind]
-        found |= _of_kind(kind, rows, new, with_seed(config, known.seed), draws, brain, acting)
+        found |= _of_kind(kind, rows, new, config.with_seed(known.seed), draws, brain, acting)
         on_progress(len(found), len(new), sum(each.success is True for each in found.values()))
     return replace(known, trials=(*known.trials, *(found[row] for row in range(len(new)))))
 

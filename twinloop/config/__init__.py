@@ -1,0 +1,1 @@
+"""Reading files from users: strict YAML, sections with line numbers, typed records."""

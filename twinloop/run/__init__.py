@@ -1,0 +1,1 @@
+"""RunConfig: everything that a config file says about one run, and the twin it describes."""

@@ -1,0 +1,38 @@
+"""The twin that a run config describes."""
+
+from twinloop.observe.clearance import refuse_blocked
+from twinloop.run.config import RunConfig
+from twinloop.twin.assemble import assemble
+from twinloop.twin.surroundings import asked_for
+from twinloop.twin.twin import Twin
+
+
+def twin_of(config: RunConfig) -> Twin:
+    scene, rollout_ = config.scene, config.rollout
+    twin = assemble(
+        scene.robot,
+        scene.task,
+        scene.object,
+        control_hz=rollout_.control_hz,
+        timestep_s=rollout_.timestep_ms / 1000,
+        rolling_friction="rolling_friction_mm" in config.randomization,
+        off_centre_mass=any(name in config.randomization for name in ("object_com_offset_mm", "heavy_insert_share")),
+        wrist_sensors=config.observe.wrist,
+        clutter="clutter_count" in config.randomization,
+        longest_delay_s=_longest_delay_s(config),
+        shapes="object_shape" in config.randomization,
+        two_materials="surface_friction_ratio" in config.randomization,
+        soft_pads="pad_stiffness_n_mm" in config.randomization,
+        touch=config.observe.touch,
+        surroundings=asked_for(config.randomization),
+    )
+    refuse_blocked(twin, config.cameras)
+    return twin
+
+
+def _longest_delay_s(config: RunConfig) -> float:
+    """What the delay lines must hold: the longest drawn delay, and four deviations of its jitter."""
+    rows = config.randomization
+    longest_ms = rows["action_delay_ms"].support()[1] if "action_delay_ms" in rows else 0.0
+    jitter_ms = rows["action_jitter_ms"].support()[1] if "action_jitter_ms" in rows else 0.0
+    return (longest_ms + 4 * jitter_ms) / 1000
