@@ -19,15 +19,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from twinloop.learn.brain import Brain
 from twinloop.learn.checkpoint import load
 from twinloop.learn.onnx import export_onnx
-from twinloop.learn.onnx_brain import OnnxBrain
+from twinloop.learn.onnx_runtime import OnnxRuntime
 from twinloop.learn.policies import POLICIES
 from twinloop.learn.policy import Policy
+from twinloop.learn.runtime import PolicyRuntime
 from twinloop.learn.scales import blank_scales
 from twinloop.learn.space import Space
-from twinloop.learn.torch_brain import TorchBrain
+from twinloop.learn.torch_runtime import TorchRuntime
 from twinloop.observe.recording import Feature
 from twinloop.pipeline.generate import header_of
 from twinloop.run.default import embedded_config
@@ -42,7 +42,7 @@ class Latency:
     p99_ms: float
 
 
-def latency(brain: Brain, *, repeats: int, seed: int) -> Latency:
+def latency(brain: PolicyRuntime, *, repeats: int, seed: int) -> Latency:
     """Of one situation at a time, each another. Torch's threads are the caller's to set."""
     rng = np.random.default_rng(seed)
     noise = rng.normal(size=(1, brain.horizon, brain.space.action.shape[0]))
@@ -66,7 +66,7 @@ def both(policy: Policy, space: Space, *, repeats: int, seed: int) -> dict[str, 
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         parity = export_onnx(policy, space, Path(folder) / "policy.onnx", card_digest="", seed=seed)
-        brains = {"torch": TorchBrain(space, policy), "onnx": OnnxBrain(parity.path, threads=1)}
+        brains = {"torch": TorchRuntime(space, policy), "onnx": OnnxRuntime(parity.path, threads=1)}
         figures = {name: asdict(latency(brain, repeats=repeats, seed=seed)) for name, brain in brains.items()}
     count = sum(each.numel() for each in policy.parameters())
     return {"parameters": count, "max_abs_difference": parity.max_abs_difference, **figures}

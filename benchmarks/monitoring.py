@@ -14,7 +14,13 @@ import json
 import numpy as np
 from scipy.special import bdtr
 
-from twinloop.gate.statistics.monitor import FALSE_ALARM_EPISODES, Watch, mean_watch, share_watch, success_watch
+from twinloop.gate.statistics.monitor import (
+    FALSE_ALARM_EPISODES,
+    MonitoredSignal,
+    mean_watch,
+    share_watch,
+    success_watch,
+)
 
 HORIZON = 1000
 BEFORE, AFTER = 200, 600
@@ -23,7 +29,7 @@ DROPS = (0.9, 0.85, 0.8, 0.7, 0.5, 0.0)
 WINDOW, WINDOW_ERROR = 30, 0.01
 
 
-def watches(rng: np.random.Generator) -> dict[str, Watch]:
+def watches(rng: np.random.Generator) -> dict[str, MonitoredSignal]:
     """As 60 canary trials promise: 57 successes, 2 with an intervention, the filter active in 1 % of the time."""
     return {
         "success": success_watch(57, TRIALS),
@@ -38,7 +44,7 @@ def activity(mean: float, shape: tuple[int, ...], rng: np.random.Generator) -> n
     return rng.beta(2 * mean / (1 - mean), 2, shape)
 
 
-def alarms(values: np.ndarray, watch: Watch, threshold: float) -> np.ndarray:
+def alarms(values: np.ndarray, watch: MonitoredSignal, threshold: float) -> np.ndarray:
     """(series,) the first episode, from 1, at which the money reaches the threshold; 0 where never. All at once; that
     Monitor does the same, one episode at a time, is tested."""
     bets = watch.bets
@@ -56,7 +62,9 @@ def drawn(name: str, mean: float, shape: tuple[int, int], rng: np.random.Generat
     )
 
 
-def false_alarms(means: dict[str, float], watched: dict[str, Watch], *, series: int, rng: np.random.Generator) -> dict:
+def false_alarms(
+    means: dict[str, float], watched: dict[str, MonitoredSignal], *, series: int, rng: np.random.Generator
+) -> dict:
     threshold = FALSE_ALARM_EPISODES * len(watched)
     first = np.stack([
         alarms(drawn(name, means[name], (series, HORIZON), rng), watch, threshold) for name, watch in watched.items()
@@ -65,7 +73,9 @@ def false_alarms(means: dict[str, float], watched: dict[str, Watch], *, series: 
     return {"any": float((first > 0).any(axis=0).mean()), **shares}
 
 
-def delays(name: str, good: float, bad: float, watch: Watch, threshold: float, *, series: int, rng) -> dict[str, float]:
+def delays(
+    name: str, good: float, bad: float, watch: MonitoredSignal, threshold: float, *, series: int, rng
+) -> dict[str, float]:
     values = np.concatenate([drawn(name, good, (series, BEFORE), rng), drawn(name, bad, (series, AFTER), rng)], axis=1)
     first = alarms(values, watch, threshold)
     after = first[(first == 0) | (first > BEFORE)]

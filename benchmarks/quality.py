@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from twinloop.curate.intervals import wilson
-from twinloop.curate.quality import Crowd, QualityConfig, Summary, Take, judge
+from twinloop.curate.quality import DatasetStatistics, EpisodeStatistics, QualityConfig, RecordedEpisode, judge
 from twinloop.curate.quality.faults import FAULTS
 from twinloop.dataset import Dataset
 from twinloop.dataset.ingest import IngestOptions, ingest, load_mapping, open_source
@@ -47,10 +47,10 @@ def main() -> None:
     print(f"all: found {100 * found['found']:.1f} %, under its name {100 * found['named']:.1f} %")
 
 
-def measured(clean: list[Take], seeds: int) -> dict:
+def measured(clean: list[RecordedEpisode], seeds: int) -> dict:
     config = QualityConfig()
-    summaries = [Summary.of(take) for take in clean]
-    crowd = Crowd.of(summaries)
+    summaries = [EpisodeStatistics.of(take) for take in clean]
+    crowd = DatasetStatistics.of(summaries)
     verdicts = {take.attempt: judge(take, crowd, config).verdict for take in clean}
     rejected = [verdict for verdict in verdicts.values() if verdict]
     good = [take for take in clean if not verdicts[take.attempt] and take.rows >= LEAST_ROWS]
@@ -63,7 +63,7 @@ def measured(clean: list[Take], seeds: int) -> dict:
                 if broken is None:
                     continue
                 others = [each for each in summaries if each.attempt != take.attempt]
-                quality = judge(broken, Crowd.of([*others, Summary.of(broken)]), config)
+                quality = judge(broken, DatasetStatistics.of([*others, EpisodeStatistics.of(broken)]), config)
                 tried += 1
                 found += any(finding.check == check for finding in quality.findings)
                 named += quality.verdict == check
@@ -78,7 +78,7 @@ def measured(clean: list[Take], seeds: int) -> dict:
     }
 
 
-def _recordings(args: argparse.Namespace, scratch: Path) -> list[Take]:
+def _recordings(args: argparse.Namespace, scratch: Path) -> list[RecordedEpisode]:
     if args.data is None:
         from twinloop.pipeline.generate import generate
         from twinloop.run.default import embedded_config

@@ -12,7 +12,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 from twinloop.curate.intervals import wilson
-from twinloop.deploy.demonstrator import Demonstrator, Shown, demonstrate
+from twinloop.deploy.demonstrator import Demonstration, Demonstrator, demonstrate
 from twinloop.deploy.rehearsal.client import RehearsalRobot
 
 SHIPPED = ("nominal", "mild", "hard", "harsh")
@@ -55,7 +55,7 @@ def measured(cell: str, episodes: int, workers: int) -> dict:
     }
 
 
-def _run(cell: str, numbers: range) -> list[Shown]:
+def _run(cell: str, numbers: range) -> list[Demonstration]:
     with RehearsalRobot(cell) as robot:
         demonstrator = Demonstrator(robot.describe(), seed=0)
         return [demonstrate(robot, demonstrator, episode) for episode in numbers]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from twinloop.dashboard.effects.looks import range_of
 from twinloop.dashboard.effects.picture import picture_of
-from twinloop.dashboard.effects.strips import Studio
+from twinloop.dashboard.effects.strips import StripRenderer
 from twinloop.randomize.table import BY_NAME, TABLE
 
 FOLDER = Path(__file__).parent / "pictures" / "rows"
@@ -17,7 +17,7 @@ INDEX = FOLDER / "index.json"
 def draw(names: list[str]) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     index = json.loads(INDEX.read_text(encoding="utf-8")) if INDEX.exists() else {}
-    studio = Studio()
+    studio = StripRenderer()
     for name in names:
         begin = time.perf_counter()
         picture = picture_of(BY_NAME[name], studio)

@@ -7,7 +7,7 @@ import numpy as np
 
 from twinloop.calibrate.bench import Bench, load_bench
 from twinloop.calibrate.logs import Log
-from twinloop.calibrate.plant import Plant
+from twinloop.calibrate.plant import BenchSimulator
 from twinloop.calibrate.sweep import Where
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +55,7 @@ def commands() -> list[Log]:
 def logs_of_truth(bench: Bench, truth: dict[str, float], *, seed: int, asked: list[Log] | None = None) -> list[Log]:
     """What the bench would have logged with these values."""
     asked = commands() if asked is None else asked
-    plant = Plant(bench, asked, tuple(truth), where=Where(1))
+    plant = BenchSimulator(bench, asked, tuple(truth), where=Where(1))
     simulated = plant.simulate(np.array([list(truth.values())]))["position"][0, :, :, 0]
     rng = np.random.default_rng(seed)
     logs = []

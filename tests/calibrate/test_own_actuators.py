@@ -9,7 +9,7 @@ from twinloop.calibrate.bench import load_bench
 from twinloop.calibrate.check import check
 from twinloop.calibrate.fit import calibrate
 from twinloop.calibrate.logs import Log
-from twinloop.calibrate.plant import Plant
+from twinloop.calibrate.plant import BenchSimulator
 from twinloop.calibrate.sweep import Where
 
 MODEL = """
@@ -41,9 +41,9 @@ def test_payload_and_damping_are_found_from_commanded_torque(tmp_path: Path):
         Log(f"sine_{hz}", time_s, {"state": np.column_stack([0 * time_s, 0.4 * np.sin(2 * np.pi * hz * time_s)])})
         for hz in (0.5, 1.1)
     ]
-    angles = Plant(bench, asked, tuple(TRUTH), where=Where(1)).simulate(np.array([list(TRUTH.values())]))["angle"][
-        0, :, :, 0
-    ]
+    angles = BenchSimulator(bench, asked, tuple(TRUTH), where=Where(1)).simulate(np.array([list(TRUTH.values())]))[
+        "angle"
+    ][0, :, :, 0]
     rng = np.random.default_rng(0)
     for log, angle in zip(asked, angles, strict=True):
         log.columns["state"][:, 0] = angle + rng.normal(0, 1e-3, 150)

@@ -9,7 +9,7 @@ import pytest
 from tests.calibrate.made import NOISE_RAD, command, logs_of_truth, write_json, xl330
 from twinloop.calibrate.bench import Bench, load_bench
 from twinloop.calibrate.logs import Log, read_logs
-from twinloop.calibrate.plant import Plant
+from twinloop.calibrate.plant import BenchSimulator
 from twinloop.calibrate.replay import difference, replay
 from twinloop.calibrate.sweep import Where
 from twinloop.errors import DatasetError
@@ -49,16 +49,16 @@ def test_a_twin_replays_its_own_log_to_the_noise(bench: Bench):
 def test_sets_and_logs_do_not_touch_each_other(bench: Bench):
     logs = [command(kind, 200) for kind in range(3)]
     logs[1] = logs[1].select(slice(0, 300))
-    together = Plant(bench, logs, tuple(TRUTH), where=Where(2)).simulate(np.array([[2.0, 0.03], [4.0, 0.0]]))[
+    together = BenchSimulator(bench, logs, tuple(TRUTH), where=Where(2)).simulate(np.array([[2.0, 0.03], [4.0, 0.0]]))[
         "position"
     ]
-    alone = Plant(bench, logs[1:2], tuple(TRUTH), where=Where(1)).simulate(np.array([[4.0, 0.0]]))["position"]
+    alone = BenchSimulator(bench, logs[1:2], tuple(TRUTH), where=Where(1)).simulate(np.array([[4.0, 0.0]]))["position"]
     np.testing.assert_array_equal(together[1, 1, :300], alone[0, 0])
     assert np.isnan(together[1, 1, 300:]).all()
 
 
 def test_a_delay_moves_the_answer_smoothly(bench: Bench):
-    plant = Plant(bench, [command(1, 400)], ("pendulum.delay_ms",), where=Where(1))
+    plant = BenchSimulator(bench, [command(1, 400)], ("pendulum.delay_ms",), where=Where(1))
     positions = plant.simulate(np.array([[10.0], [10.5], [15.0], [20.0]]))["position"][:, 0, :, 0]
     np.testing.assert_allclose(positions[2][200:-1], positions[3][201:], atol=0.02)
     assert 0 < np.abs(positions[1] - positions[0]).max() < np.abs(positions[2] - positions[0]).max() / 4
@@ -86,7 +86,9 @@ def test_without_commands_the_beginning_is_replayed_in_the_units_of_the_log(tmp_
     (tmp_path / "thing.yaml").write_text(PASSIVE)
     bench = load_bench(tmp_path / "thing.yaml")
     start = Log("a", np.arange(150) / 100, {"state": np.tile([40.0, 0.0], (150, 1))})
-    swung = Plant(bench, [start], ("damping",), where=Where(1)).simulate(np.array([[0.03]]))["angle"][0, 0, :, 0]
+    swung = BenchSimulator(bench, [start], ("damping",), where=Where(1)).simulate(np.array([[0.03]]))["angle"][
+        0, 0, :, 0
+    ]
     swing_deg = np.rad2deg(swung)
     np.savez(tmp_path / "logs.npz", a=np.column_stack([swing_deg, np.zeros(150)]))
     logs = read_logs(tmp_path, format="npz", files="*.npz", rows="", time="", rate_hz=100)

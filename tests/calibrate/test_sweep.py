@@ -11,8 +11,8 @@ from tests.calibrate import tosses
 from tests.calibrate.made import command, xl330
 from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.logs import Log
-from twinloop.calibrate.plant import Plant
-from twinloop.calibrate.sweep import Part, Sweep, Swept, Where, parts_of, simulate_parts
+from twinloop.calibrate.plant import BenchSimulator
+from twinloop.calibrate.sweep import Sweep, SweepPart, Swept, Where, parts_of, simulate_parts
 from twinloop.calibrate.track import track_of
 from twinloop.errors import WorkerError
 from twinloop.fleet.executor import LocalExecutor, Work
@@ -54,7 +54,7 @@ def test_a_sweep_in_parts_is_one_batch(made: Callable[[], Made]):
     knobs = [bench.knobs[name] for name in names]
     places = np.random.default_rng(1).random((5, len(names)))
     values = np.stack([knob.outward(places[:, k]) for k, knob in enumerate(knobs)], axis=1)
-    plant = Plant(bench, logs, names)
+    plant = BenchSimulator(bench, logs, names)
     whole = plant.simulate(values)
     sweep = Sweep.of(bench, plant.tracks, names)
     for workers in (2, 5):
@@ -67,4 +67,4 @@ def test_a_worker_with_another_engine_is_refused():
     bench, logs, names = pendulum()
     sweep = Sweep.of(bench, [track_of(bench, log) for log in logs], names)
     with pytest.raises(WorkerError, match=r"mujoco .* instead of 3\.0\.0"):
-        list(simulate_parts(replace(sweep, versions=(("mujoco", "3.0.0"),)), iter([Part(0, ((1.0, 1.0, 1.0),))])))
+        list(simulate_parts(replace(sweep, versions=(("mujoco", "3.0.0"),)), iter([SweepPart(0, ((1.0, 1.0, 1.0),))])))

@@ -7,7 +7,7 @@ import numpy as np
 from twinloop.calibrate.beginning import multiplied
 from twinloop.calibrate.bench import Bench, load_bench
 from twinloop.calibrate.logs import Log
-from twinloop.calibrate.plant import Plant
+from twinloop.calibrate.plant import BenchSimulator
 from twinloop.calibrate.sweep import Where
 
 EXAMPLE = Path("examples/cube_toss.yaml")
@@ -34,7 +34,7 @@ def tossed(truth: dict[str, float], *, count: int, frames: int, rng: np.random.G
         place, turn, velocity, spin = flying(frames, rng)
         rows = np.column_stack([place / HALF_M, turn, np.tile(np.r_[velocity / HALF_M, spin], (frames, 1))])
         logs.append(_log(f"toss{number}", rows))
-    plant = Plant(bench, logs, tuple(truth), where=Where(2))
+    plant = BenchSimulator(bench, logs, tuple(truth), where=Where(2))
     simulated = plant.simulate(np.array([list(truth.values())]))
     arrays = {}
     for number, log in enumerate(logs):

@@ -19,10 +19,10 @@ from twinloop.dashboard.gate_charts import detector, intervals, sequential_path,
 from twinloop.dashboard.monitor import render_monitor
 from twinloop.dashboard.status import render_status
 from twinloop.gate.decision import Decision
-from twinloop.gate.ledger import Record
+from twinloop.gate.ledger import LedgerRecord
 from twinloop.gate.monitor.act import look
 from twinloop.gate.registry import Registry
-from twinloop.gate.rules.finding import Finding
+from twinloop.gate.rules.finding import RuleResult
 from twinloop.gate.status import status_of
 
 
@@ -40,7 +40,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return world
 
 
-def decisions(world: World) -> list[Record]:
+def decisions(world: World) -> list[LedgerRecord]:
     return [record for record in Registry.open(world.registry).ledger.records if "findings" in record.details]
 
 
@@ -140,4 +140,4 @@ def test_charts_hold_at_their_ends():
      (0.0, "control periods", "0")],
 )  # fmt: skip
 def test_numbers_are_shown_as_people_read_them(value: float | str | bool | None, asks: str, told: str):
-    assert shown(value, Finding("rule", asks, value, "is", True, True, "")) == told
+    assert shown(value, RuleResult("rule", asks, value, "is", True, True, "")) == told

@@ -12,7 +12,7 @@ from tests.deploy.neighbour_policy import PROGRAM
 from tests.learn.neighbours import Neighbours
 from twinloop.cli import main
 from twinloop.dataset import Dataset
-from twinloop.deploy.crew import DeployConfig
+from twinloop.deploy.episode_runner import DeployConfig
 from twinloop.deploy.session import Deployed, deploy
 from twinloop.twin.twin import Twin
 

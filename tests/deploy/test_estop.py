@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from twinloop.deploy.attention import Attention, Stopped
 from twinloop.deploy.estop import EStop, stop_file_of
 from twinloop.deploy.keys import Keys
+from twinloop.deploy.operator_input import OperatorInput, Stopped
 from twinloop.errors import EStopError
 
 
@@ -74,7 +74,7 @@ def typed(estop: EStop):
     """An attention with a terminal, and the other end of it."""
     ours, theirs = pty.openpty()
     with Keys(theirs) as keys:
-        yield Attention(estop, keys), ours
+        yield OperatorInput(estop, keys), ours
     os.close(ours)
     os.close(theirs)
 
@@ -123,4 +123,4 @@ def test_a_human_judges_by_a_key(typed, key: bytes, told: bool | None):
 
 def test_without_a_terminal_nobody_can_reset(estop: EStop):
     estop.trip("a test")
-    assert not Attention(estop).reset_by_hand()
+    assert not OperatorInput(estop).reset_by_hand()

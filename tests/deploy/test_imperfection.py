@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from twinloop.deploy.demonstrator import Demonstrator, Move, demonstrate
-from twinloop.deploy.imperfection import Hand, ImperfectionConfig
+from twinloop.deploy.imperfection import ImperfectHand, ImperfectionConfig
 from twinloop.deploy.twin_robot import TwinRobot
 from twinloop.randomize.draw import episode_rng
 from twinloop.simulate.expert import ExpertConfig
@@ -84,8 +84,8 @@ def test_hesitations_are_stops_on_the_way(shown: Show):
     assert len(often) > len(never) + 5
 
 
-def hand(config: ImperfectionConfig, *, period_s: float = 0.02, episode: int = 0) -> Hand:
-    return Hand(config, joints=7, period_s=period_s, rng=episode_rng(0, episode, stream="test"))
+def hand(config: ImperfectionConfig, *, period_s: float = 0.02, episode: int = 0) -> ImperfectHand:
+    return ImperfectHand(config, joints=7, period_s=period_s, rng=episode_rng(0, episode, stream="test"))
 
 
 def test_tremor_is_in_its_band_and_of_its_size():

@@ -12,17 +12,17 @@ need_drake()
 from pydrake.math import RigidTransform, RotationMatrix  # noqa: E402
 from pydrake.systems.analysis import Simulator  # noqa: E402
 
-from twinloop.deploy.rehearsal.plant import Material, Plant, Servos, plant_of  # noqa: E402
+from twinloop.deploy.rehearsal.plant import ContactMaterial, DrakePlant, Servos, plant_of  # noqa: E402
 
 STEP_S = 0.004
 
 
-def built(twin: Twin, **changes) -> Plant:
-    settings = {"material": Material(), "servos": Servos(), "timestep_s": STEP_S, **changes}
+def built(twin: Twin, **changes) -> DrakePlant:
+    settings = {"material": ContactMaterial(), "servos": Servos(), "timestep_s": STEP_S, **changes}
     return plant_of(twin.model, **settings)
 
 
-def ready(plant: Plant, twin: Twin, pose: RigidTransform) -> Simulator:
+def ready(plant: DrakePlant, twin: Twin, pose: RigidTransform) -> Simulator:
     simulator = Simulator(plant.diagram)
     state = plant.plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
     home = np.array([*twin.robot.home_rad, 0.04, 0.04])
@@ -33,7 +33,7 @@ def ready(plant: Plant, twin: Twin, pose: RigidTransform) -> Simulator:
     return simulator
 
 
-def position_of(plant: Plant, simulator: Simulator) -> np.ndarray:
+def position_of(plant: DrakePlant, simulator: Simulator) -> np.ndarray:
     state = plant.plant.GetMyContextFromRoot(simulator.get_context())
     return plant.plant.EvalBodyPoseInWorld(state, plant.object).translation()
 
@@ -95,7 +95,7 @@ def test_it_slides_when_the_slope_is_steeper_than_its_friction_holds(twin: Twin,
     """Friction 0.5 holds up to 26.6 degrees; the table is level and gravity is tilted, which is the same."""
     slope = np.deg2rad(slope_deg)
     gravity = 9.81 * np.array([np.sin(slope), 0, -np.cos(slope)])
-    plant = built(twin, material=Material(friction=0.5), gravity_m_s2=gravity)
+    plant = built(twin, material=ContactMaterial(friction=0.5), gravity_m_s2=gravity)
     simulator = ready(plant, twin, RigidTransform(RotationMatrix(), [0.3, 0.3, 0.02]))
     simulator.AdvanceTo(0.4)
     way = position_of(plant, simulator)[0] - 0.3

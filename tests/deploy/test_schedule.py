@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from twinloop.deploy.attention import Stopped
+from twinloop.deploy.operator_input import Stopped
 from twinloop.deploy.schedule import Deadlines, Lockstep, Realtime
 
 PERIOD_S = 0.05

@@ -13,8 +13,8 @@ import pytest
 from tests.deploy.scripted_robot import ScriptedRobot
 from tests.deploy.unruly import PROGRAM, policy_file
 from twinloop.dataset import Dataset, verify
-from twinloop.deploy.crew import DeployConfig
-from twinloop.deploy.session import Deployed, Standing, deploy
+from twinloop.deploy.episode_runner import DeployConfig
+from twinloop.deploy.session import Deployed, SessionProgress, deploy
 from twinloop.errors import CheckpointError, EStopError, RobotError, UsageError
 from twinloop.twin.twin import Twin
 
@@ -44,7 +44,7 @@ def rows(deployed: Deployed) -> list[dict]:
 
 def test_episodes_are_run_judged_and_kept(run: Run, twin: Twin):
     robot = ScriptedRobot(twin)
-    seen: list[Standing] = []
+    seen: list[SessionProgress] = []
     done = run(robot, episodes=3, on_progress=seen.append)
     assert [row["outcome"] for row in rows(done)] == ["success"] * 3
     assert [row["outcome_by"] for row in rows(done)] == ["detector"] * 3
@@ -104,7 +104,7 @@ def test_a_robot_that_breaks_ends_the_episode_and_the_next_one_runs(run: Run, tw
 def test_a_robot_that_comes_back_late_is_waited_for_and_not_for_ever(
     run: Run, twin: Twin, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("twinloop.deploy.crew.PAUSE_S", 0.01)
+    monkeypatch.setattr("twinloop.deploy.episode_runner.PAUSE_S", 0.01)
     robot = ScriptedRobot(twin, faults={(0, 5): "vanishes"}, refused_connects=2)
     assert [row["outcome"] for row in rows(run(robot))] == ["aborted", "success"]
     robot = ScriptedRobot(twin, faults={(5, 5): "vanishes"}, refused_connects=99)
@@ -143,7 +143,7 @@ def test_a_policy_that_hangs_or_dies_stops_the_robot_and_a_fresh_one_takes_over(
 def test_a_policy_that_is_killed_stops_the_robot(run: Run, twin: Twin):
     robot = ScriptedRobot(twin)
 
-    def kill(standing: Standing) -> None:
+    def kill(standing: SessionProgress) -> None:
         for child in _children() if standing.done == 1 else ():
             os.kill(child, signal.SIGKILL)
 
@@ -211,7 +211,7 @@ def test_failures_have_names_and_conditions_are_noted(run: Run, twin: Twin):
 def test_the_e_stop_ends_the_session_latches_and_has_to_be_reset(run: Run, twin: Twin, tmp_path: Path):
     robot, stop = ScriptedRobot(twin), tmp_path / "stop"
 
-    def trip(standing: Standing) -> None:
+    def trip(standing: SessionProgress) -> None:
         if standing.done == 1:
             stop.touch()
 

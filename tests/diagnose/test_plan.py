@@ -5,19 +5,21 @@ from pathlib import Path
 import pytest
 
 from twinloop.diagnose.plan import planned, range_of
-from twinloop.diagnose.report import Finding, GapReport, Unmodelled, Wrong, read_report
+from twinloop.diagnose.report import GapFinding, GapReport, RowEstimate, Unmodelled, read_report
 from twinloop.errors import CorruptError
 from twinloop.randomize.parameter import GAPS, Gap
 from twinloop.randomize.table import BY_NAME
 
 
-def wrong(row: str, value: float, width: float, *, trained=None, spread: bool = False) -> Wrong:
-    return Wrong(row, BY_NAME[row].unit, value, (value - width, value + width), BY_NAME[row].nominal, spread, trained)
+def wrong(row: str, value: float, width: float, *, trained=None, spread: bool = False) -> RowEstimate:
+    return RowEstimate(
+        row, BY_NAME[row].unit, value, (value - width, value + width), BY_NAME[row].nominal, spread, trained
+    )
 
 
-def report(found: dict[Gap, float], rows: dict[Gap, tuple[Wrong, ...]] | None = None, looks=()) -> GapReport:
+def report(found: dict[Gap, float], rows: dict[Gap, tuple[RowEstimate, ...]] | None = None, looks=()) -> GapReport:
     findings = [
-        Finding(gap, 0.95 if gap in found else 0.02, 0.9, 0.8, found.get(gap, 0.0),
+        GapFinding(gap, 0.95 if gap in found else 0.02, 0.9, 0.8, found.get(gap, 0.0),
                 (0.5 * found.get(gap, 0.0), 1.5 * found.get(gap, 0.0)), (rows or {}).get(gap, ()), ())
         for gap in sorted(GAPS, key=lambda gap: -found.get(gap, 0.0))
     ]  # fmt: skip

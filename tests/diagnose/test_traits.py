@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from twinloop.diagnose.traits import TRAITS, Arm, Shown, measured
+from twinloop.diagnose.traits import TRAITS, Arm, EpisodeTrace, measured
 from twinloop.twin.twin import Twin
 
 ROWS = 120
@@ -19,7 +19,7 @@ def smooth(rows: int = ROWS) -> np.ndarray:
     return 0.5 - 0.5 * np.cos(np.pi * np.clip((np.arange(rows) - 3) / 70, 0, 1))
 
 
-def shown(arm: Arm, *, late: int = 2, seed: int = 0, **changed) -> Shown:
+def shown(arm: Arm, *, late: int = 2, seed: int = 0, **changed) -> EpisodeTrace:
     rng = np.random.default_rng(seed)
     way = smooth()[:, None] * np.linspace(0.3, 0.6, arm.joints)
     told = np.column_stack([way, np.full(ROWS, arm.closed + arm.stroke)])
@@ -34,10 +34,10 @@ def shown(arm: Arm, *, late: int = 2, seed: int = 0, **changed) -> Shown:
         "observation.state": state, "observation.effort": effort, "observation.environment_state": scene,
         "action": told, "command": told,
     }  # fmt: skip
-    return Shown(frames, success=True, arm=arm, conditions=changed.pop("conditions", {}))
+    return EpisodeTrace(frames, success=True, arm=arm, conditions=changed.pop("conditions", {}))
 
 
-def told(trait: str, one: Shown) -> float:
+def told(trait: str, one: EpisodeTrace) -> float:
     return float(measured([one])[0, [each.name for each in TRAITS].index(trait)])
 
 
@@ -51,22 +51,24 @@ def test_how_late_the_arm_is(arm: Arm, late: int):
 def test_an_offset_is_no_lag_though_the_episode_ends_in_motion(arm: Arm, late: int):
     whole = shown(arm, late=late)
     moving = {name: values[:45].copy() for name, values in whole.frames.items()}
-    assert told("offset", Shown(moving, success=True, arm=arm)) < 1
+    assert told("offset", EpisodeTrace(moving, success=True, arm=arm)) < 1
     moving["observation.state"][:, :-1] += 0.005
-    assert told("offset", Shown(moving, success=True, arm=arm)) == pytest.approx(5, abs=1)
+    assert told("offset", EpisodeTrace(moving, success=True, arm=arm)) == pytest.approx(5, abs=1)
 
 
 def test_how_pictures_look(arm: Arm):
     whole = shown(arm)
     grey, red = np.full((2, 8, 8, 3), 51, np.uint8), np.zeros((2, 8, 8, 3), np.uint8)
     red[..., 0] = 255
-    plain = Shown(whole.frames, success=True, arm=arm, pictures={"front": grey})
+    plain = EpisodeTrace(whole.frames, success=True, arm=arm, pictures={"front": grey})
     assert [told(name, plain) for name in ("brightness", "contrast", "saturation", "warmth", "sharpness")] == (
         pytest.approx([20, 0, 0, 0, 0], abs=1e-3)
     )
-    assert told("warmth", Shown(whole.frames, success=True, arm=arm, pictures={"front": red})) == pytest.approx(100)
+    assert told("warmth", EpisodeTrace(whole.frames, success=True, arm=arm, pictures={"front": red})) == pytest.approx(
+        100
+    )
     red[:, :, ::2] = 0
-    assert told("sharpness", Shown(whole.frames, success=True, arm=arm, pictures={"front": red})) > 10
+    assert told("sharpness", EpisodeTrace(whole.frames, success=True, arm=arm, pictures={"front": red})) > 10
     assert np.isnan(told("brightness", whole))
 
 
@@ -91,7 +93,7 @@ def test_what_the_lab_wrote_down(arm: Arm):
 
 def test_a_robot_that_tells_little_is_measured_as_far_as_it_goes(arm: Arm):
     whole = shown(arm)
-    bare = Shown({name: whole.frames[name] for name in ("observation.state", "action")}, True, arm)
+    bare = EpisodeTrace({name: whole.frames[name] for name in ("observation.state", "action")}, True, arm)
     values = dict(zip([trait.name for trait in TRAITS], measured([bare])[0], strict=True))
     assert np.isfinite(values["following"])
     assert np.isnan([values["tracker_noise"], values["effort_noise"], values["grip"], values["place_x"]]).all()

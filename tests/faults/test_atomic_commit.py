@@ -23,7 +23,7 @@ from twinloop.dataset.verify import Problem
 from twinloop.errors import StorageError
 from twinloop.gate.ledger import read_ledger
 from twinloop.gate.registry import Registry, writing
-from twinloop.gate.standing import PROMOTED
+from twinloop.gate.registry_state import PROMOTED
 from twinloop.learn.card import read_card
 
 CALLS = ("write", "fsync", "rename", "replace", "mkdir", "unlink", "rmdir", "ftruncate", "link", "fchmod", "pwrite")

@@ -15,7 +15,7 @@ from twinloop.curate.limits import CurateConfig
 from twinloop.observe.features import observe
 from twinloop.observe.sensors import ObserveConfig
 from twinloop.randomize.draw import Draws, Sampler
-from twinloop.simulate.actor import Act
+from twinloop.simulate.actor import SlotActions
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert, ExpertConfig
@@ -23,18 +23,18 @@ from twinloop.simulate.rollout import rollout
 from twinloop.twin.twin import Twin
 
 
-def not_a_number(cell: Cell, slot: int, act: Act, rng: Random) -> None:
+def not_a_number(cell: Cell, slot: int, act: SlotActions, rng: Random) -> None:
     where = {"qpos": cell.batch.bind("qpos"), "qvel": cell.batch.bind("qvel"), "command": act.command_rad}
     values = where[rng.choice(sorted(where))][slot]
     values[rng.randrange(len(values))] = rng.choice([np.nan, np.inf, -np.inf])
 
 
-def huge_force(cell: Cell, slot: int, _: Act, rng: Random) -> None:
+def huge_force(cell: Cell, slot: int, _: SlotActions, rng: Random) -> None:
     forces = cell.batch.bind("qfrc_applied")[slot]
     forces[rng.randrange(len(forces))] = rng.choice([-1, 1]) * 10.0 ** rng.uniform(9, 300)
 
 
-def huge_step(cell: Cell, slot: int, _: Act, rng: Random) -> None:
+def huge_step(cell: Cell, slot: int, _: SlotActions, rng: Random) -> None:
     cell["opt.timestep"][slot] = 10.0 ** rng.uniform(0, 6)
 
 
@@ -42,7 +42,7 @@ def nothing(*_: object) -> None:
     """A mass is wrong from the beginning: see `drawn`."""
 
 
-Fault = Callable[[Cell, int, Act, Random], None]
+Fault = Callable[[Cell, int, SlotActions, Random], None]
 FAULTS: dict[str, Fault] = {
     "NaN": not_a_number,
     "huge forces": huge_force,
@@ -69,7 +69,7 @@ class Saboteur:
     def begin(self, ids, draws, rows) -> None:
         self.expert.begin(ids, draws, rows)
 
-    def act(self, cell: Cell) -> Act:
+    def act(self, cell: Cell) -> SlotActions:
         act = self.expert.act(cell)
         for slot, period in self.periods.items():
             if period == self.period:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from twinloop.errors import RegistryError
-from twinloop.gate.ledger import HEAD, LEDGER, START, Ledger, Record, append, read_ledger, recover
+from twinloop.gate.ledger import HEAD, LEDGER, START, Ledger, LedgerRecord, append, read_ledger, recover
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "scratch").mkdir()
     previous = START
     for sequence in range(1, 6):
-        record = Record(
+        record = LedgerRecord(
             sequence, previous, f"2026-01-0{sequence}T00:00:00+00:00", "ada", "decision", "refused",
             checkpoint=f"{sequence:064x}", transition="candidate -> validated", rules="r",
             reasons=(f"because {sequence}",),
@@ -62,7 +62,7 @@ def test_an_altered_record_is_named(folder: Path, sequence: int, old: bytes, new
 def test_a_record_altered_with_its_own_digest_does_not_fit_the_next(folder: Path):
     values = json.loads(lines(folder)[2])
     values["actor"] = "eve"
-    forged = Record.from_values(values)
+    forged = LedgerRecord.from_values(values)
     (problem,) = write(folder, [*lines(folder)[:2], forged.to_line(), *lines(folder)[3:]]).problems
     assert "record 4 (line 4): does not follow" in problem
 
@@ -85,8 +85,8 @@ def test_a_ledger_written_anew_is_not_the_one_that_is_remembered(folder: Path):
     changed, previous = [], START
     for record in read_ledger(folder).records:
         values = json.loads(record.to_line()) | {"previous": previous, "actor": "eve"}
-        changed.append(Record.from_values(values).to_line())
-        previous = Record.from_values(values).digest
+        changed.append(LedgerRecord.from_values(values).to_line())
+        previous = LedgerRecord.from_values(values).digest
     (problem,) = write(folder, changed).problems
     assert "written anew" in problem
 
@@ -128,7 +128,7 @@ def test_a_head_that_a_kill_left_behind_is_brought_up(folder: Path):
 
 def test_nan_is_not_written(folder: Path):
     last = read_ledger(folder).records[-1]
-    record = Record(6, last.digest, last.time, "ada", "decision", "refused", details={"value": float("nan")})
+    record = LedgerRecord(6, last.digest, last.time, "ada", "decision", "refused", details={"value": float("nan")})
     with pytest.raises(ValueError, match="JSON"):
         append(folder, record, scratch=folder / "scratch")
     assert len(read_ledger(folder).require().records) == 5

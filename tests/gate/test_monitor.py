@@ -15,7 +15,7 @@ from tests.gate.kills import killed_at
 from tests.gate.runlogs import Tried, in_turns, runlog
 from tests.gate.world import POOR, World, some
 from twinloop.errors import CorruptError, RegistryError
-from twinloop.gate.monitor.act import Looked, look
+from twinloop.gate.monitor.act import MonitorResult, look
 from twinloop.gate.monitor.drift import TrainingScales
 from twinloop.gate.registry import Registry
 from twinloop.gate.status import problems_of
@@ -44,7 +44,7 @@ def world(template: Path, tmp_path: Path) -> World:
     return World(tmp_path / "world")
 
 
-def work(world: World, episodes: list[Tried], *, scales: TrainingScales | None = SCALES) -> Looked:
+def work(world: World, episodes: list[Tried], *, scales: TrainingScales | None = SCALES) -> MonitorResult:
     log = runlog(world.path / "runs" / "work", episodes, began=AFTER, shard=5)
     return look(world.registry, (log,), world.rules, scales=scales)
 

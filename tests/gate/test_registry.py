@@ -11,7 +11,7 @@ from twinloop.errors import LockedError, RegistryError, TwinloopError
 from twinloop.gate import registry as module
 from twinloop.gate.ledger import LEDGER
 from twinloop.gate.registry import PRODUCTION, Registry, writing
-from twinloop.gate.standing import PROMOTED, REFUSED
+from twinloop.gate.registry_state import PROMOTED, REFUSED
 from twinloop.gate.store import named
 
 CANARY, LIVE = "validated -> canary", "canary -> production"

@@ -10,6 +10,7 @@ import pytest
 from tests.gate.runlogs import Tried, runlog
 from tests.gate.world import World, refused
 from twinloop.errors import CorruptError
+from twinloop.gate.evidence import show_evaluation
 from twinloop.gate.promote import Promotion
 from twinloop.gate.real import load_runlog
 from twinloop.gate.repeats import (
@@ -23,7 +24,6 @@ from twinloop.gate.repeats import (
     unlike_scenes,
     write_repeats,
 )
-from twinloop.gate.shown import show_evaluation
 from twinloop.gate.statistics.prediction_powered import Combined
 
 COUNT = 16

@@ -9,7 +9,7 @@ from twinloop.cli import main
 from twinloop.dashboard.trust import render_trust
 from twinloop.errors import UsageError
 from twinloop.gate.pairs_file import load_pairs, pairs_of
-from twinloop.gate.statistics.foresight import Band
+from twinloop.gate.statistics.foresight import PredictionInterval
 from twinloop.gate.trust import Foretold, trust
 
 ROOT = Path(__file__).parents[2]
@@ -67,7 +67,7 @@ def test_a_twin_that_ranks_the_wrong_way_round_is_not():
 
 def test_predictions_that_failed_demote_it_however_well_it_correlates():
     real = tuple(0.9 * rate for rate in SIM)
-    broken = [Foretold("pick", f"q{n}", Band(0.8, 0.7, 0.65, 0.75, 0.9, 8), 0.3) for n in range(4)]
+    broken = [Foretold("pick", f"q{n}", PredictionInterval(0.8, 0.7, 0.65, 0.75, 0.9, 8), 0.3) for n in range(4)]
     assert judged(SIM, real).standing == "trusted"
     found = judged(SIM, real, foretold=broken)
     assert found.standing == "distrusted"

@@ -14,8 +14,8 @@ from twinloop.dataset import verify
 from twinloop.gate import write_evaluation
 from twinloop.gate.case import Canary
 from twinloop.gate.promote import PromoteConfig, Promotion, promote
+from twinloop.gate.registry_state import Stage
 from twinloop.gate.rules import RulesConfig, load_rules
-from twinloop.gate.standing import Stage
 from twinloop.learn.card import read_card
 
 RULES = load_rules()

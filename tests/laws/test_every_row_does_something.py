@@ -3,7 +3,7 @@
 import pytest
 
 from twinloop.dashboard.effects.picture import picture_of
-from twinloop.dashboard.effects.strips import Studio
+from twinloop.dashboard.effects.strips import StripRenderer
 from twinloop.errors import RenderError
 from twinloop.observe.gl import context
 from twinloop.randomize.table import TABLE
@@ -12,16 +12,16 @@ pytest.importorskip("PIL", reason="needs twinloop[view]")
 
 
 @pytest.fixture(scope="module")
-def studio() -> Studio:
+def studio() -> StripRenderer:
     try:
         context()
     except RenderError as error:
         pytest.skip(f"no pictures here: {error}")
-    return Studio()
+    return StripRenderer()
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
-def test_low_and_high_differ_measurably(row, studio: Studio):
+def test_low_and_high_differ_measurably(row, studio: StripRenderer):
     picture = picture_of(row, studio)
     assert picture.clearness >= 1, f"{row.name}: the most it changes is {picture.look}, and that by too little to see"
     assert len(picture.content) < 26_000

@@ -17,8 +17,8 @@ from twinloop.errors import CorruptError
 from twinloop.gate.decision import Decision
 from twinloop.gate.ledger import read_ledger
 from twinloop.gate.registry import Registry, writing
-from twinloop.gate.rules.finding import Finding, Measured, Rule
-from twinloop.gate.standing import LIVE, POINTER, PROMOTED
+from twinloop.gate.registry_state import LIVE, POINTER, PROMOTED
+from twinloop.gate.rules.finding import Measured, Rule, RuleResult
 
 STEPS = ("candidate -> validated", "validated -> canary", "canary -> production")
 
@@ -180,7 +180,7 @@ def test_a_rule_that_cannot_be_measured_does_not_hold_and_says_why(error: Except
 
 def test_a_decision_needs_rules_and_every_one_of_them():
     def decision(*passed: bool) -> Decision:
-        findings = tuple(Finding("r", "asks", 1.0, "is", 1.0, each, "said") for each in passed)
+        findings = tuple(RuleResult("r", "asks", 1.0, "is", 1.0, each, "said") for each in passed)
         return Decision("d" * 64, "p", "canary -> production", findings, (), "", {})
 
     assert decision(True, True).promoted

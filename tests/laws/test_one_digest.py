@@ -14,7 +14,7 @@ from tests.laws.conftest import EPISODES
 from twinloop.dataset import DatasetWriter
 from twinloop.fleet.local import run_local
 from twinloop.pipeline.generate import generate, header_of
-from twinloop.pipeline.produce import Job, produce
+from twinloop.pipeline.produce import GenerateJob, produce
 from twinloop.run.config import RunConfig
 
 FULL = bool(os.environ.get("TWINLOOP_FAULTS"))
@@ -29,7 +29,7 @@ def test_shuffled_and_narrow(config: RunConfig, digest: str, tmp_path: Path):
     with DatasetWriter.open(tmp_path / "d", header_of(config, "d", EPISODES, False), config.to_yaml()) as writer:
         ranges = writer.missing()
         random.Random(5).shuffle(ranges)
-        job = Job(config.to_yaml(), str(tmp_path), False, str(writer.scratch("")), width=3)
+        job = GenerateJob(config.to_yaml(), str(tmp_path), False, str(writer.scratch("")), width=3)
         for _, draft in run_local(produce, job, ranges, workers=1):
             writer.commit(draft)
         assert writer.finish() == digest

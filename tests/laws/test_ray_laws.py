@@ -44,7 +44,7 @@ from twinloop.learn.candidate import Candidate
 from twinloop.observe.gl import context
 from twinloop.pipeline.evaluate import evaluate
 from twinloop.pipeline.generate import generate, header_of
-from twinloop.pipeline.produce import Job, produce
+from twinloop.pipeline.produce import GenerateJob, produce
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.simulate.engine import EngineConfig
 from twinloop.twin.twin import Twin
@@ -147,7 +147,7 @@ def test_shuffled(executor: RayExecutor, config: RunConfig, digest: str, tmp_pat
     with DatasetWriter.open(tmp_path / "d", header_of(config, "d", EPISODES, False), config.to_yaml()) as writer:
         ranges = writer.missing()
         random.Random(5).shuffle(ranges)
-        job = Job(config.to_yaml(), str(tmp_path), False, str(writer.scratch("")), width=3)
+        job = GenerateJob(config.to_yaml(), str(tmp_path), False, str(writer.scratch("")), width=3)
         for _, draft in executor.run(produce, job, ranges, workers=2):
             writer.commit(draft)
         assert writer.finish() == digest
@@ -200,7 +200,7 @@ def _calibrated(search: str, where: Where) -> TwinPatch:
 
 
 def test_a_worker_with_other_versions_is_refused(executor: RayExecutor, config: RunConfig, tmp_path: Path):
-    job = Job(config.to_yaml(), str(tmp_path), False, str(tmp_path), width=3, versions=(("mujoco", "3.0.0"),))
+    job = GenerateJob(config.to_yaml(), str(tmp_path), False, str(tmp_path), width=3, versions=(("mujoco", "3.0.0"),))
     with pytest.raises(WorkerError, match=r"mujoco .* instead of 3\.0\.0"):
         list(executor.run(produce, job, [(0, 4)], workers=1))
 

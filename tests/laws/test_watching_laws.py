@@ -5,13 +5,13 @@ import pytest
 
 from tests.conftest import SEED_RANGES
 from twinloop.observe.features import observe
+from twinloop.observe.live_sensors import LiveSensors
 from twinloop.observe.sensor_errors import READ
 from twinloop.observe.sensors import ObserveConfig, Velocity
-from twinloop.observe.watch import Watch
 from twinloop.randomize.distribution import Uniform
 from twinloop.randomize.draw import Draws, Sampler
 from twinloop.randomize.table import BY_NAME
-from twinloop.simulate.actor import Act, Actor
+from twinloop.simulate.actor import Actor, SlotActions
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.expert import Expert, ExpertConfig
 from twinloop.simulate.rollout import rollout
@@ -27,7 +27,7 @@ WIDTHS = (1, 3, 8)
 class Witness:
     """Lets another act, and writes down what the sensors say meanwhile."""
 
-    def __init__(self, actor: Actor, watch: Watch):
+    def __init__(self, actor: Actor, watch: LiveSensors):
         self.actor, self.watch = actor, watch
         self.attempt: dict[int, int] = {}
         self.seen: dict[int, dict[str, list[np.ndarray]]] = {}
@@ -39,7 +39,7 @@ class Witness:
             self.attempt[int(slot)] = int(attempt)
             self.seen[int(attempt)] = {name: [] for name in self.watch.features}
 
-    def act(self, cell: Cell) -> Act:
+    def act(self, cell: Cell) -> SlotActions:
         for name, values in self.watch.look(cell).items():
             for slot, attempt in self.attempt.items():
                 self.seen[attempt][name].append(values[slot].copy())
@@ -53,7 +53,7 @@ def wrist_twin(twin: Twin) -> Twin:
 
 def assert_seen_as_recorded(twin: Twin, config: ObserveConfig, ranges: dict, width: int) -> None:
     draws = Sampler(ranges, seed=5).draw(0, 6)
-    watch = Watch(twin, config, width=width, seed=5)
+    watch = LiveSensors(twin, config, width=width, seed=5)
     witness = Witness(Expert(twin, ExpertConfig(), width=width, seed=5), watch)
     (episodes,) = rollout(Cell(twin, width=width), iter([draws]), witness, seed=5)
     recording = observe(episodes, twin, config, seed=5)

@@ -9,12 +9,12 @@ import pytest
 from tests.conftest import SEED_RANGES
 from tests.learn.neighbours import Neighbours, space_of
 from twinloop.learn.actor import BATCH, PolicyActor
-from twinloop.learn.brain import Brain
 from twinloop.learn.chunks import ActingConfig
+from twinloop.learn.runtime import PolicyRuntime
 from twinloop.learn.space import Space
 from twinloop.observe.features import observe
+from twinloop.observe.live_sensors import LiveSensors
 from twinloop.observe.sensors import ObserveConfig
-from twinloop.observe.watch import Watch
 from twinloop.randomize.distribution import Uniform
 from twinloop.randomize.draw import Sampler
 from twinloop.simulate.cell import Cell
@@ -26,11 +26,17 @@ NOISY = SEED_RANGES | {"encoder_noise_mrad": Uniform(0, 1), "observation_delay_m
 
 
 def run(
-    twin: Twin, brain: Brain, count: int, *, width: int | None = None, ensemble: float | None = None, ranges=SEED_RANGES
+    twin: Twin,
+    brain: PolicyRuntime,
+    count: int,
+    *,
+    width: int | None = None,
+    ensemble: float | None = None,
+    ranges=SEED_RANGES,
 ) -> Episodes:
     width = width or count
     names = tuple(feature.name for feature in brain.space.inputs)
-    watch = Watch(twin, ObserveConfig(), width=width, seed=9, features=names)
+    watch = LiveSensors(twin, ObserveConfig(), width=width, seed=9, features=names)
     actor = PolicyActor(twin, brain, watch, ActingConfig(ensemble), width=width, seed=9)
     (episodes,) = rollout(Cell(twin, width=width), iter([Sampler(ranges, seed=9).draw(0, count)]), actor, seed=9)
     return episodes

@@ -11,17 +11,17 @@ import torch
 from twinloop.errors import CheckpointError
 from twinloop.learn.card import Card, read_card
 from twinloop.learn.checkpoint import load
-from twinloop.learn.lesson import LessonConfig, prepare
 from twinloop.learn.optimise import TrainConfig
 from twinloop.learn.tensors import read_tensors, write_tensors
 from twinloop.learn.train import train
+from twinloop.learn.training_job import TrainingJobConfig, prepare
 
 SMALL = {"width": 16, "depth": 1, "horizon": 4, "executed": 2}
 
 
 @pytest.fixture
 def checkpoint(reached, tmp_path) -> Path:
-    config = LessonConfig((reached,), settings=SMALL, train=TrainConfig(steps=2, batch=8))
+    config = TrainingJobConfig((reached,), settings=SMALL, train=TrainConfig(steps=2, batch=8))
     return train(prepare(config), tmp_path / "policy").checkpoint.path
 
 

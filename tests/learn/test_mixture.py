@@ -7,7 +7,7 @@ import pytest
 
 from tests.learn.demonstrated import FEATURES, reaching
 from twinloop.errors import CorruptError, DatasetError, UsageError
-from twinloop.learn.demonstrations import Source, load_demonstrations
+from twinloop.learn.demonstrations import DataSource, load_demonstrations
 from twinloop.learn.mixture import Mixture, split, weights_of
 from twinloop.learn.space import DEFAULT_INPUTS
 
@@ -49,7 +49,7 @@ def test_shares_are_as_asked(demonstrations, tmp_path):
 
 def test_weights():
     sources = [
-        Source(path, path, kind, "", "", 0, 1, frames)
+        DataSource(path, path, kind, "", "", 0, 1, frames)
         for path, kind, frames in (("a", "sim", 300), ("b", "sim", 100), ("c", "real", 100))
     ]
     assert weights_of(sources, None) == pytest.approx([0.6, 0.2, 0.2])

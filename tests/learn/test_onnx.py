@@ -16,16 +16,16 @@ from twinloop.errors import CheckpointError
 from twinloop.learn import onnx as exporting
 from twinloop.learn.checkpoint import load
 from twinloop.learn.demonstrations import load_demonstrations
-from twinloop.learn.lesson import LessonConfig, prepare
 from twinloop.learn.onnx import OnnxParity, export_onnx
-from twinloop.learn.onnx_brain import METADATA, OnnxBrain
+from twinloop.learn.onnx_runtime import METADATA, OnnxRuntime
 from twinloop.learn.optimise import TrainConfig
 from twinloop.learn.policies import POLICIES
 from twinloop.learn.policy import Policy
 from twinloop.learn.scales import scales_of
 from twinloop.learn.space import DEFAULT_INPUTS, Space
-from twinloop.learn.torch_brain import TorchBrain
+from twinloop.learn.torch_runtime import TorchRuntime
 from twinloop.learn.train import train
+from twinloop.learn.training_job import TrainingJobConfig, prepare
 from twinloop.observe.recording import Feature
 
 onnx = pytest.importorskip("onnx", reason="needs twinloop[learn]")
@@ -53,7 +53,7 @@ def exported(request: pytest.FixtureRequest, reached: Path, tmp_path_factory: py
 @pytest.fixture(scope="module")
 def checkpoint(reached: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = {"width": 16, "depth": 1, "horizon": 4, "executed": 2}
-    config = LessonConfig((reached,), settings=settings, train=TrainConfig(steps=10, batch=32))
+    config = TrainingJobConfig((reached,), settings=settings, train=TrainConfig(steps=10, batch=32))
     return train(prepare(config), tmp_path_factory.mktemp("checkpoint")).checkpoint.path
 
 
@@ -71,7 +71,7 @@ def observation(space: Space, count: int) -> dict[str, np.ndarray]:
 def test_both_brains_do_the_same_with_any_number_of_situations(exported: Exported):
     policy, space, parity = exported
     assert parity.max_abs_difference <= parity.tolerance
-    brain, torch_brain = OnnxBrain(parity.path, threads=1), TorchBrain(space, policy)
+    brain, torch_brain = OnnxRuntime(parity.path, threads=1), TorchRuntime(space, policy)
     assert (brain.space, brain.horizon, brain.executed) == (space, 4, 3)
     assert (brain.card_digest, brain.policy) == ("c0ffee", policy.name)
     for count, real in ((1, False), (5, True)):
@@ -116,7 +116,7 @@ def test_the_command_writes_it_and_says_how_close_it_is(
     told = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert told["path"] == str(tmp_path / "robot" / "a.onnx")
     assert told["max_abs_difference"] <= told["tolerance"]
-    brain = OnnxBrain(tmp_path / "robot" / "a.onnx")
+    brain = OnnxRuntime(tmp_path / "robot" / "a.onnx")
     assert brain.card_digest == told["card_digest"] == load(checkpoint).card.digest
     assert brain.knows_real == load(checkpoint).card.knows_real
     assert main(["export", str(checkpoint)]) == 2
@@ -128,17 +128,17 @@ def test_the_command_writes_it_and_says_how_close_it_is(
 def test_files_from_outside_are_refused_by_name(checkpoint: Path, tmp_path: Path):
     file = tmp_path / "bad.onnx"
     with pytest.raises(CheckpointError, match=r"bad\.onnx: is no file"):
-        OnnxBrain(file)
+        OnnxRuntime(file)
     file.write_bytes(b"\x80\x04pickle")
     with pytest.raises(CheckpointError, match=r"bad\.onnx: ONNX Runtime refuses it"):
-        OnnxBrain(file)
+        OnnxRuntime(file)
     loaded = load(checkpoint)
     model = exporting._graph(loaded.policy, loaded.card.space, "c0ffee", False)
     facts = json.loads(model.metadata_props[0].value)
     # Its numbers in another file, which might be any of this machine.
     onnx.save(model, file, save_as_external_data=True, location="numbers", size_threshold=0)
     with pytest.raises(CheckpointError, match=r"bad\.onnx: keeps numbers in other files"):
-        OnnxBrain(file)
+        OnnxRuntime(file)
     model = onnx.load(file)
     for change, problem in (
         ({"format_version": 99}, "format_version: 99 was given"),
@@ -148,8 +148,8 @@ def test_files_from_outside_are_refused_by_name(checkpoint: Path, tmp_path: Path
         model.metadata_props[0].value = json.dumps(facts | change)
         file.write_bytes(model.SerializeToString())
         with pytest.raises(CheckpointError, match=problem):
-            OnnxBrain(file)
+            OnnxRuntime(file)
     model.metadata_props[0].key = METADATA + "?"
     file.write_bytes(model.SerializeToString())
     with pytest.raises(CheckpointError, match="was not written by `twinloop export`"):
-        OnnxBrain(file)
+        OnnxRuntime(file)

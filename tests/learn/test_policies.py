@@ -14,7 +14,7 @@ from twinloop.learn.mixture import Mixture, split
 from twinloop.learn.optimise import Optimisation, TrainConfig
 from twinloop.learn.pictures import open_pictures
 from twinloop.learn.policies import POLICIES
-from twinloop.learn.policies._sight import shifted
+from twinloop.learn.policies._image_encoder import shifted
 from twinloop.learn.policy import Policy, tensors_of
 from twinloop.learn.scales import scales_of
 from twinloop.learn.space import DEFAULT_INPUTS

@@ -13,17 +13,17 @@ from tests.learn.demonstrated import reaching
 from twinloop.errors import TrainingError, UsageError
 from twinloop.learn.checkpoint import load, load_brain
 from twinloop.learn.finetune import FinetuneConfig, finetuning
-from twinloop.learn.lesson import Lesson, LessonConfig, parse_settings, prepare
 from twinloop.learn.optimise import Optimisation, TrainConfig
 from twinloop.learn.tensors import read_tensors
 from twinloop.learn.train import train
+from twinloop.learn.training_job import TrainingJob, TrainingJobConfig, parse_settings, prepare
 
 SMALL = {"width": 32, "depth": 1, "horizon": 4, "executed": 2}
 SHORT = TrainConfig(steps=60, batch=64, look_every=20, learning_rate=3e-3, held_out=0.2)
 
 
-def lesson(*datasets: Path, train: TrainConfig = SHORT, seed: int = 0) -> Lesson:
-    return prepare(LessonConfig(datasets, settings=SMALL, train=train, seed=seed))
+def lesson(*datasets: Path, train: TrainConfig = SHORT, seed: int = 0) -> TrainingJob:
+    return prepare(TrainingJobConfig(datasets, settings=SMALL, train=train, seed=seed))
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:

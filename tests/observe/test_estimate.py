@@ -3,7 +3,7 @@
 import numpy as np
 
 from tests.conftest import Simulate
-from twinloop.observe.estimate import ESTIMATE, NEEDED, Estimate, derived, estimated
+from twinloop.observe.estimate import ESTIMATE, NEEDED, StateEstimator, derived, estimated
 from twinloop.observe.features import features_of, observe
 from twinloop.observe.sensors import ObserveConfig
 from twinloop.randomize.distribution import Uniform
@@ -31,7 +31,7 @@ def test_whole_episodes_and_single_periods_give_the_same(simulate: Simulate, twi
     frames = observe(episodes, twin, ObserveConfig(), seed=0).frames
     whole = estimated(frames, frames["command"], episodes.lengths, twin)
     start, length = int(episodes.starts[1]), int(episodes.lengths[1])
-    alone = Estimate(twin, width=1)
+    alone = StateEstimator(twin, width=1)
     for frame in range(start, start + length):
         seen = {name: frames[name][frame : frame + 1] for name in NEEDED}
         alone.take(seen, frames["command"][max(frame - 1, start)][None].astype(float))

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from twinloop.observe.noise import Noise
+from twinloop.observe.noise import NormalStream
 
 
 def drawn(seed: int = 0, *shape: int) -> np.ndarray:
-    return Noise(np.random.default_rng(seed)).normals(*(shape or (400, 500)))
+    return NormalStream(np.random.default_rng(seed)).normals(*(shape or (400, 500)))
 
 
 def test_it_is_normal():
@@ -29,7 +29,7 @@ def test_a_stream_is_its_generators_and_another_each_time():
     np.testing.assert_array_equal(drawn(3, 5, 7), drawn(3, 5, 7))
     assert (drawn(3, 5, 7) != drawn(4, 5, 7)).any()
     rng = np.random.default_rng(0)
-    first, second = Noise(rng).normals(50), Noise(rng).normals(50)
+    first, second = NormalStream(rng).normals(50), NormalStream(rng).normals(50)
     assert (first != second).any()
-    one = Noise(np.random.default_rng(1))
+    one = NormalStream(np.random.default_rng(1))
     assert (one.normals(50) != one.normals(50)).any()

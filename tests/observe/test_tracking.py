@@ -1,8 +1,8 @@
-"""Tracking: an object that lies is averaged, one that was moved is followed, one in the grip goes with the tool."""
+"""ObjectTracker: averages a resting object, follows a moved one, and moves a held one with the tool."""
 
 import numpy as np
 
-from twinloop.observe.tracking import Tracking
+from twinloop.observe.tracking import ObjectTracker
 
 PERIOD_S = 0.04
 THERE = np.array([0.5, -0.1, 0.02, 1.0, 0.0, 0.0, 0.0])
@@ -13,8 +13,8 @@ def told(rng: np.random.Generator, place: np.ndarray = THERE, noise_m: float = 0
     return (place + np.append(noise_m * rng.standard_normal(3), np.zeros(4)))[None]
 
 
-def lying(ticks: int, place: np.ndarray = THERE) -> tuple[Tracking, np.random.Generator]:
-    tracking, rng = Tracking(width=1, period_s=PERIOD_S), np.random.default_rng(0)
+def lying(ticks: int, place: np.ndarray = THERE) -> tuple[ObjectTracker, np.random.Generator]:
+    tracking, rng = ObjectTracker(width=1, period_s=PERIOD_S), np.random.default_rng(0)
     for _ in range(ticks):
         tracking.lie(told(rng, place), YES)
     return tracking, rng

@@ -10,8 +10,8 @@ from tests.observe.conftest import CAMERAS, values_of
 from twinloop.observe.camera import LABELS
 from twinloop.observe.clip import CLASSES, Clip
 from twinloop.observe.image import sensed
+from twinloop.observe.label_ids import things_in, things_of
 from twinloop.observe.labels import CORNERS, KEYPOINTS
-from twinloop.observe.things import things_in, things_of
 from twinloop.observe.truth import BEHIND, HIDDEN, SEEN, label_features, labels_of, quaternions
 from twinloop.simulate.episodes import Episodes
 from twinloop.twin.twin import Twin

@@ -13,7 +13,7 @@ from tests.learn.neighbours import Neighbours
 from twinloop.dataset import Dataset
 from twinloop.deploy.session import deploy
 from twinloop.errors import UsageError
-from twinloop.gate.real import Runlog, load_runlog
+from twinloop.gate.real import RunlogEvidence, load_runlog
 from twinloop.gate.repeat import Logged, logged_trials, repeat
 from twinloop.gate.repeats import Repeats, trial_names, unlike_scenes
 from twinloop.learn.candidate import Candidate
@@ -50,14 +50,14 @@ def config(place: Path) -> RunConfig:
 
 
 @pytest.fixture(scope="module")
-def log(place: Path) -> Runlog:
+def log(place: Path) -> RunlogEvidence:
     policies, robot = {"": place / "neighbours.npz"}, f"twin:{place / 'cell.yaml'}"
     deploy(policies, robot, place / "log", episodes=COUNT, program=PROGRAM, stop_file=place / "stop")
     return load_runlog(place / "log")
 
 
 @pytest.fixture(scope="module")
-def logged(log: Runlog) -> list[Logged]:
+def logged(log: RunlogEvidence) -> list[Logged]:
     return logged_trials([log], log.episodes)
 
 
@@ -66,7 +66,7 @@ def repeats(candidate: Candidate, config: RunConfig, logged: list[Logged]) -> Re
     return repeat(candidate, config, logged, config_name="cell")
 
 
-def test_a_repeat_begins_where_its_trial_did(repeats: Repeats, config: RunConfig, log: Runlog):
+def test_a_repeat_begins_where_its_trial_did(repeats: Repeats, config: RunConfig, log: RunlogEvidence):
     drawn = Sampler(config.randomization, seed=0).draw(0, COUNT).values
     placed = np.array([each.layout for each in repeats.trials])
     at = np.column_stack([drawn["object_position_noise_cm.x"], drawn["object_position_noise_cm.y"]]) / 100
@@ -77,7 +77,7 @@ def test_a_repeat_begins_where_its_trial_did(repeats: Repeats, config: RunConfig
     np.testing.assert_allclose(placed[3, :2], first[:2], atol=1e-4)
 
 
-def test_the_twin_foretells_itself(repeats: Repeats, log: Runlog):
+def test_the_twin_foretells_itself(repeats: Repeats, log: RunlogEvidence):
     told = np.array([each.success for each in repeats.trials])
     real = log.episodes.managed
     assert 0 < real.sum() < COUNT

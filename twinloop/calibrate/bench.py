@@ -33,7 +33,7 @@ WIDTH: dict[str, int] = {
 
 
 @dataclass(frozen=True)
-class Channel:
+class ChannelMap:
     """A column (or some of its elements) as a quantity of the model: model = scale · logged + offset.
 
     `of`: the position or velocity of a hinge or slide; the place, turn (quaternion, w first), linear or (in the
@@ -95,8 +95,8 @@ class Bench:
     model: mujoco.MjModel
     substeps: int
     logs: LogConfig
-    measured: tuple[Channel, ...]
-    commanded: tuple[Channel, ...]
+    measured: tuple[ChannelMap, ...]
+    commanded: tuple[ChannelMap, ...]
     drive: DriveConfig | None
     knobs: dict[str, Knob]
     places: dict[str, tuple[Place, ...]]
@@ -106,7 +106,7 @@ class Bench:
     search: Search = "slopes"
 
     @property
-    def compared(self) -> tuple[Channel, ...]:
+    def compared(self) -> tuple[ChannelMap, ...]:
         return tuple(channel for channel in self.measured if channel.compared)
 
 
@@ -201,7 +201,7 @@ def _read_logs(section: Section) -> LogConfig:
     return config
 
 
-def _read_channels(section: Section, model: mujoco.MjModel) -> tuple[Channel, ...]:
+def _read_channels(section: Section, model: mujoco.MjModel) -> tuple[ChannelMap, ...]:
     channels = []
     for name in section:
         entry = section.section(name)
@@ -217,7 +217,7 @@ def _read_channels(section: Section, model: mujoco.MjModel) -> tuple[Channel, ..
         if not isinstance(elements, list) or len(elements) != WIDTH[of]:
             raise entry.error("elements", f"is {elements!r}; {WIDTH[of]} numbers or names were expected for {of}")
         channels.append(
-            Channel(
+            ChannelMap(
                 name=name,
                 column=entry.text("column", name),
                 elements=tuple(elements),

@@ -11,7 +11,7 @@ from typing import Literal
 import mujoco
 import numpy as np
 
-from twinloop.calibrate.bench import Bench, Channel
+from twinloop.calibrate.bench import Bench, ChannelMap
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.track import Track, track_of
 from twinloop.errors import DatasetError
@@ -28,7 +28,7 @@ FACTORS = {"degrees for radians": 180 / np.pi, "radians for degrees": np.pi / 18
 
 
 @dataclass(frozen=True)
-class Finding:
+class LogFinding:
     """severity: `refused` stops a fit, `dropped` leaves a log out, the others are told."""
 
     severity: Severity
@@ -45,7 +45,7 @@ class Checked:
     """The logs that can be used, what was found, and how late each measured channel follows its command."""
 
     logs: tuple[Log, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[LogFinding, ...]
     delay_s: dict[str, float] = field(default_factory=dict)
 
     def refuse(self) -> None:
@@ -77,7 +77,7 @@ def playable(bench: Bench, logs: Sequence[Log]) -> Checked:
 
 
 def check(bench: Bench, logs: Sequence[Log]) -> Checked:
-    findings: list[Finding] = []
+    findings: list[LogFinding] = []
     kept, tracks = [], []
     for log in logs:
         found = _of_time(bench, log)
@@ -101,17 +101,17 @@ def check(bench: Bench, logs: Sequence[Log]) -> Checked:
     return Checked(tuple(kept), tuple(findings), delays)
 
 
-def _of_time(bench: Bench, log: Log) -> list[Finding]:
+def _of_time(bench: Bench, log: Log) -> list[LogFinding]:
     period_s, found = 1 / bench.logs.rate_hz, []
     if len(log) < SHORTEST_FRAMES or log.time_s[-1] - log.time_s[0] < SHORTEST_S:
-        return [Finding("dropped", "short", log.name, f"has {len(log)} frames; nothing can be learnt from so few")]
+        return [LogFinding("dropped", "short", log.name, f"has {len(log)} frames; nothing can be learnt from so few")]
     if wrong := _of_clock(log):
         return wrong
     steps = np.diff(log.time_s)
     typical = float(np.median(steps))
     if abs(typical / period_s - 1) > RATE_TOLERANCE:
         said = f"has {1 / typical:.4g} frames a second; the bench file says {bench.logs.rate_hz:g} (logs.rate_hz)"
-        found.append(Finding("refused", "rate", log.name, said))
+        found.append(LogFinding("refused", "rate", log.name, said))
     gaps = np.flatnonzero(steps > GAP_PERIODS * typical)
     if len(gaps):
         lost = float((steps[gaps] - typical).sum() / (log.time_s[-1] - log.time_s[0]))
@@ -120,31 +120,31 @@ def _of_time(bench: Bench, log: Log) -> list[Finding]:
             f"{len(gaps)} gaps, {100 * lost:.1f} % of its time; the longest is {steps[worst]:.3g} s "
             f"at {log.time_s[worst] - log.time_s[0]:.3g} s"
         )
-        found.append(Finding("dropped" if lost > MOST_MISSING else "warning", "gap", log.name, said))
+        found.append(LogFinding("dropped" if lost > MOST_MISSING else "warning", "gap", log.name, said))
     jitter = float(np.std(np.delete(steps, gaps)))
     if jitter > 0.1 * typical:
-        found.append(Finding("note", "jitter", log.name, f"frames come {1000 * jitter:.2g} ms early or late"))
+        found.append(LogFinding("note", "jitter", log.name, f"frames come {1000 * jitter:.2g} ms early or late"))
     return found
 
 
-def _of_clock(log: Log) -> list[Finding]:
+def _of_clock(log: Log) -> list[LogFinding]:
     if len(log) < 2:
-        return [Finding("dropped", "short", log.name, f"has {len(log)} frames; nothing can be played of so few")]
+        return [LogFinding("dropped", "short", log.name, f"has {len(log)} frames; nothing can be played of so few")]
     back = int((~(np.diff(log.time_s) > 0)).sum())
-    return [Finding("dropped", "time", log.name, f"its time does not run forward in {back} places")] if back else []
+    return [LogFinding("dropped", "time", log.name, f"its time does not run forward in {back} places")] if back else []
 
 
-def _of_nothing(bench: Bench, track: Track) -> list[Finding]:
+def _of_nothing(bench: Bench, track: Track) -> list[LogFinding]:
     """A channel without a single number."""
     rows = track.commands | {channel.name: track.measured[channel.name] for channel in bench.compared}
     return [
-        Finding("dropped", "gap", f"{track.log.name}: {name}", "holds no number at all")
+        LogFinding("dropped", "gap", f"{track.log.name}: {name}", "holds no number at all")
         for name, each in rows.items()
         if not np.isfinite(each).all(axis=1).any()
     ]
 
 
-def _of_values(bench: Bench, track: Track) -> list[Finding]:
+def _of_values(bench: Bench, track: Track) -> list[LogFinding]:
     found = _of_nothing(bench, track)
     if found:
         return found
@@ -153,12 +153,12 @@ def _of_values(bench: Bench, track: Track) -> list[Finding]:
         if missing > 0:
             severity: Severity = "dropped" if missing > MOST_MISSING else "warning"
             found.append(
-                Finding(severity, "gap", f"{track.log.name}: {channel.name}", f"{100 * missing:.1f} % missing")
+                LogFinding(severity, "gap", f"{track.log.name}: {channel.name}", f"{100 * missing:.1f} % missing")
             )
     return found
 
 
-def _of_range(bench: Bench, tracks: list[Track]) -> list[Finding]:
+def _of_range(bench: Bench, tracks: list[Track]) -> list[LogFinding]:
     """Values that the joint cannot have."""
     found = []
     for channel in (*bench.measured, *bench.commanded):
@@ -170,7 +170,7 @@ def _of_range(bench: Bench, tracks: list[Track]) -> list[Finding]:
             norm = np.linalg.norm(rows, axis=1)
             if (np.abs(norm - 1) > 0.05).any():
                 said = f"is no unit quaternion: its length goes from {norm.min():.3g} to {norm.max():.3g}"
-                found.append(Finding("refused", "unit", channel.name, said))
+                found.append(LogFinding("refused", "unit", channel.name, said))
             continue
         joint = bench.model.joint(channel.joint)
         hinge = bench.model.jnt_type[joint.id] == mujoco.mjtJoint.mjJNT_HINGE
@@ -184,7 +184,7 @@ def _of_range(bench: Bench, tracks: list[Track]) -> list[Finding]:
                 f"goes from {least:.4g} to {most:.4g} in the model's unit; joint {channel.joint} has {low:.4g} to "
                 f"{high:.4g}. Wrong unit?{' Degrees for radians?' if hinge else ''}"
             )
-            found.append(Finding("refused", "unit", channel.name, said))
+            found.append(LogFinding("refused", "unit", channel.name, said))
     return found
 
 
@@ -196,7 +196,7 @@ def _factor(ratio: float) -> str:
     return ""
 
 
-def _of_clipping(bench: Bench, tracks: list[Track]) -> list[Finding]:
+def _of_clipping(bench: Bench, tracks: list[Track]) -> list[LogFinding]:
     """A column that keeps running into exactly the same number, and stops there dead, is cut off."""
     found = []
     for channel in bench.compared:
@@ -207,7 +207,7 @@ def _of_clipping(bench: Bench, tracks: list[Track]) -> list[Finding]:
         swing = float(np.nanmax(everything) - np.nanmin(everything))
         if swing <= 0:
             found.append(
-                Finding("refused", "dead", channel.name, f"never changes: it is {everything[0]:.4g} throughout")
+                LogFinding("refused", "dead", channel.name, f"never changes: it is {everything[0]:.4g} throughout")
             )
             continue
         speed = float(np.sqrt(np.nanmean(np.concatenate([np.diff(row) for row in rows]) ** 2)))
@@ -227,11 +227,11 @@ def _of_clipping(bench: Bench, tracks: list[Track]) -> list[Finding]:
                     f"runs into its {name} end {end} {entries} times and stops dead: clipped "
                     f"({100 * frames / len(everything):.0f} % of its frames)"
                 )
-                found.append(Finding("refused", "clipped", channel.name, said))
+                found.append(LogFinding("refused", "clipped", channel.name, said))
     return found
 
 
-def _of_speeds(bench: Bench, tracks: list[Track]) -> list[Finding]:
+def _of_speeds(bench: Bench, tracks: list[Track]) -> list[LogFinding]:
     """A logged velocity is the derivative of the logged position, in sign and in unit."""
     found = []
     for speed in bench.measured:
@@ -245,27 +245,27 @@ def _of_speeds(bench: Bench, tracks: list[Track]) -> list[Finding]:
             told.append(track.measured[speed.name][2:-2, 0])
         if not any(np.isfinite(rows).any() for rows in told):
             said = "is not logged: recordings begin at rest"
-            found.append(Finding("warning", "speed", speed.name, said))
+            found.append(LogFinding("warning", "speed", speed.name, said))
             continue
         slope, likeness, _ = _fit_line(np.concatenate(made), np.concatenate(told))
         if abs(likeness) < 0.5:
-            found.append(Finding("warning", "speed", speed.name, f"is not the derivative of {partner.name}"))
+            found.append(LogFinding("warning", "speed", speed.name, f"is not the derivative of {partner.name}"))
         elif slope < 0:
             found.append(
-                Finding("refused", "sign", speed.name, f"has the opposite sign of the derivative of {partner.name}")
+                LogFinding("refused", "sign", speed.name, f"has the opposite sign of the derivative of {partner.name}")
             )
         elif not 1 / 3 < slope < 3:
             hint = _factor(slope)
             said = f"is {slope:.3g} times the derivative of {partner.name}: wrong unit?{f' ({hint})' if hint else ''}"
-            found.append(Finding("refused", "unit", speed.name, said))
+            found.append(LogFinding("refused", "unit", speed.name, said))
     return found
 
 
-def _of_following(bench: Bench, tracks: list[Track]) -> tuple[list[Finding], dict[str, float]]:
+def _of_following(bench: Bench, tracks: list[Track]) -> tuple[list[LogFinding], dict[str, float]]:
     """How each measured joint follows its own command, and whether it rather follows another's."""
     goals = {c.joint: c for c in bench.commanded if c.joint and c.of == "position"}
     measured = [c for c in bench.compared if c.of == "position" and c.joint in goals]
-    found: list[Finding] = []
+    found: list[LogFinding] = []
     delays: dict[str, float] = {}
     likeness = {(m.joint, g): _follow(bench, tracks, m, goals[g]) for m in measured for g in goals}
     for channel in measured:
@@ -276,7 +276,7 @@ def _of_following(bench: Bench, tracks: list[Track]) -> tuple[list[Finding], dic
             said = (
                 f"its command moves by {swing / abs(channel.scale):.3g} {channel.unit} only: little can be learnt of it"
             )
-            found.append(Finding("warning", "excitation", channel.name, said))
+            found.append(LogFinding("warning", "excitation", channel.name, said))
             continue
         others = {g: likeness[channel.joint, g][1] for g in goals if g != channel.joint}
         rival = max(others, key=lambda g: others[g]) if others else ""
@@ -284,37 +284,39 @@ def _of_following(bench: Bench, tracks: list[Track]) -> tuple[list[Finding], dic
             back = likeness[rival, channel.joint][1] if any(m.joint == rival for m in measured) else 0.0
             said = f"follows the command of {rival} ({others[rival]:.2f}), not its own ({own:.2f})"
             said += f", and {rival} that of {channel.joint}: swapped" if back > 0.5 else ": swapped columns?"
-            found.append(Finding("refused", "swapped", channel.name, said))
+            found.append(LogFinding("refused", "swapped", channel.name, said))
             continue
         if own < -0.3:
             found.append(
-                Finding("refused", "sign", channel.name, "moves against its command: wrong sign of one of the two")
+                LogFinding("refused", "sign", channel.name, "moves against its command: wrong sign of one of the two")
             )
             continue
         if own > 0.6 and not 0.08 < slope < 4:
             hint = _factor(slope)
             guess = f" ({hint})" if hint else ""
             said = f"moves {slope:.3g} times as far as commanded: wrong unit of one of the two?{guess}"
-            found.append(Finding("refused", "unit", channel.name, said))
+            found.append(LogFinding("refused", "unit", channel.name, said))
             continue
         if own < 0.3:
             found.append(
-                Finding("warning", "following", channel.name, f"hardly follows its command (correlation {own:.2f})")
+                LogFinding("warning", "following", channel.name, f"hardly follows its command (correlation {own:.2f})")
             )
             continue
         delays[channel.name] = delay_s
-        found.append(Finding("note", "delay", channel.name, f"follows its command {1000 * delay_s:.0f} ms later"))
+        found.append(LogFinding("note", "delay", channel.name, f"follows its command {1000 * delay_s:.0f} ms later"))
         if delay_s < 0:
-            found.append(Finding("refused", "time", channel.name, "moves before it is commanded: clocks out of step?"))
+            found.append(
+                LogFinding("refused", "time", channel.name, "moves before it is commanded: clocks out of step?")
+            )
     return found, delays
 
 
-def _span(bench: Bench, channel: Channel) -> float:
+def _span(bench: Bench, channel: ChannelMap) -> float:
     low, high = bench.model.jnt_range[bench.model.joint(channel.joint).id]
     return float(high - low) or 2 * np.pi
 
 
-def _follow(bench: Bench, tracks: list[Track], measured: Channel, goal: Channel) -> tuple[float, float, float]:
+def _follow(bench: Bench, tracks: list[Track], measured: ChannelMap, goal: ChannelMap) -> tuple[float, float, float]:
     """Slope, correlation and delay of a measured channel against a command, at the delay that fits best."""
     longest = max(1, int(LONGEST_DELAY_S * bench.logs.rate_hz))
     shifts = np.unique(np.linspace(-longest // 4, longest, 26).astype(int))

@@ -12,12 +12,12 @@ from twinloop.calibrate.identify import beforehand, unidentified
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.objective import LEAST_PULL, Objective, robust_cost
 from twinloop.calibrate.patch import Fitted, Provenance, TwinPatch, Unknown
-from twinloop.calibrate.plant import Plant
+from twinloop.calibrate.plant import BenchSimulator
 from twinloop.calibrate.posterior import (
     PRIOR,
-    Band,
     Left,
     Posterior,
+    PredictionBand,
     band_of,
     fitted_of,
     memory_of,
@@ -178,13 +178,13 @@ def _band(
     *,
     where: Where,
     told: Told | None,
-) -> dict[str, Band]:
+) -> dict[str, PredictionBand]:
     """What is left between twin and logs where the fit has not looked: on the logs it left out, or, where it used
     them all, on each group of them with the fit of the others. `samples` are values of the posterior's draws."""
     names, typical = objective.names, typical_swings(objective)
     left: dict[str, list[Left]] = {channel.name: [] for channel in bench.compared}
 
-    def look(plant: Plant, place: np.ndarray) -> None:
+    def look(plant: BenchSimulator, place: np.ndarray) -> None:
         simulated = plant.simulate(np.concatenate([objective.values(place), samples]))
         for channel in bench.compared:
             for number, track in enumerate(plant.tracks):
@@ -195,7 +195,7 @@ def _band(
 
     if rest:
         few, _ = divided(bench, rest, BUDGET_STEPS)
-        look(Plant(bench, few, names, where=where), optimum.place)
+        look(BenchSimulator(bench, few, names, where=where), optimum.place)
     elif len(used) < 2:
         look(objective.plant, optimum.place)
     else:
@@ -204,7 +204,7 @@ def _band(
             others = Objective(bench, [log for k, log in enumerate(used) if k not in out], names, where=where)
             others.scale, others.pull = objective.scale.copy(), objective.pull
             refit = downhill(others, optimum.place, rounds=FOLD_ROUNDS)
-            look(Plant(bench, [used[k] for k in out], names, where=where), refit.place)
+            look(BenchSimulator(bench, [used[k] for k in out], names, where=where), refit.place)
             if told is not None:
                 told("leaving logs out", number + 1, len(groups))
     wider = 1.0 if rest or len(used) > 1 else ALONE
@@ -241,7 +241,7 @@ def _patch(
     posterior: Posterior,
     unknown: dict[str, Unknown],
     samples: dict[str, tuple[float, ...]],
-    band: dict[str, Band],
+    band: dict[str, PredictionBand],
     *,
     seed: int,
 ) -> TwinPatch:

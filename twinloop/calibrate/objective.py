@@ -11,7 +11,7 @@ import numpy as np
 
 from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.logs import Log
-from twinloop.calibrate.plant import Plant
+from twinloop.calibrate.plant import BenchSimulator
 from twinloop.calibrate.replay import difference
 from twinloop.calibrate.sweep import HERE, Where
 
@@ -52,7 +52,7 @@ class Objective:
     def __init__(self, bench: Bench, logs: Sequence[Log], names: Sequence[str], *, where: Where = HERE):
         self.bench, self.names, self.where = bench, tuple(names), where
         self.knobs = [bench.knobs[name] for name in names]
-        self.plant = Plant(bench, logs, names, where=where)
+        self.plant = BenchSimulator(bench, logs, names, where=where)
         self.blocks = blocks_of(bench, names)
         self._kept, channel_of, log_of = {}, [], []
         frames = self.plant.frames

@@ -1,4 +1,4 @@
-"""Plant: a bench simulated for many parameter sets and many logs at once.
+"""BenchSimulator: a bench simulated for many parameter sets and many logs at once.
 
 Every pair of a parameter set and a log is one simulation of a batch (slots.py), here or elsewhere (sweep.py).
 """
@@ -14,7 +14,7 @@ from twinloop.calibrate.sweep import HERE, Sweep, Swept, Where
 from twinloop.calibrate.track import track_of
 
 
-class Plant:
+class BenchSimulator:
     """The simulations of some logs of a bench. `simulate` takes (sets, knobs) values in the order of `names`."""
 
     def __init__(self, bench: Bench, logs: Sequence[Log], names: Sequence[str], *, where: Where = HERE):

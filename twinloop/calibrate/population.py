@@ -13,7 +13,7 @@ import numpy as np
 
 from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.logs import Log
-from twinloop.calibrate.plant import Plant
+from twinloop.calibrate.plant import BenchSimulator
 from twinloop.calibrate.replay import difference
 from twinloop.calibrate.sweep import HERE, Where
 
@@ -36,7 +36,7 @@ class Errors:
 
     def __init__(self, bench: Bench, logs: Sequence[Log], names: Sequence[str], *, where: Where = HERE):
         self.bench, self.knobs = bench, [bench.knobs[name] for name in names]
-        self.plant = Plant(bench, logs, names, where=where)
+        self.plant = BenchSimulator(bench, logs, names, where=where)
 
     @property
     def start(self) -> np.ndarray:

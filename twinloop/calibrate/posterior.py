@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from twinloop.calibrate.bench import Bench, Channel
+from twinloop.calibrate.bench import Bench, ChannelMap
 from twinloop.calibrate.identify import noise_floors
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.objective import Objective, robust_weight
 from twinloop.calibrate.patch import Fitted, TwinPatch
-from twinloop.calibrate.plant import Plant
+from twinloop.calibrate.plant import BenchSimulator
 from twinloop.calibrate.replay import Replay, difference, held_against, swing_of
 from twinloop.calibrate.search import Optimum
 from twinloop.calibrate.sweep import HERE, Where
@@ -145,14 +145,14 @@ class Left:
 
 
 @dataclass(frozen=True)
-class Band:
+class PredictionBand:
     """Half the width of a band: the root of (left · swing factor)² + (drawn · reach of the draws)²."""
 
     left: float
     drawn: float
 
 
-def band_of(missed: Sequence[Left], *, wider: float = 1.0) -> Band:
+def band_of(missed: Sequence[Left], *, wider: float = 1.0) -> PredictionBand:
     """The band that holds 90 % of what was missed. To either side alike: which way a twin errs in logs that were left
     out says little of the next ones. What was missed says how wide it is, the draws only where it is wider: were they
     all of it, a posterior that is too sure or not sure enough would be believed."""
@@ -162,10 +162,10 @@ def band_of(missed: Sequence[Left], *, wider: float = 1.0) -> Band:
     known = np.isfinite(off)
     off, far, drawn = off[known], far[known], drawn[known]
     if not len(off):
-        return Band(0.0, 1.0)
+        return PredictionBand(0.0, 1.0)
     left = float(np.quantile(off / far, 0.9))
     share = float(np.quantile(off / np.maximum(np.hypot(left * far, drawn), 1e-12), 0.9)) * wider
-    return Band(left * share, share)
+    return PredictionBand(left * share, share)
 
 
 def swing_factor(swing: float, typical: float | None) -> float:
@@ -173,7 +173,7 @@ def swing_factor(swing: float, typical: float | None) -> float:
     return 1.0 if typical is None else float(np.clip(np.sqrt(swing / typical), 0.5, 2.0))
 
 
-def reach_of(channel: Channel, rows: np.ndarray) -> np.ndarray:
+def reach_of(channel: ChannelMap, rows: np.ndarray) -> np.ndarray:
     """(frames, elements) how far nine of ten draws, rows[1:], are from the best, rows[0]: in the log's unit, of a turn
     in degrees about each axis."""
     width = 3 if channel.of == "turn" else rows.shape[-1]
@@ -191,7 +191,7 @@ def replay_with_band(bench: Bench, logs: Sequence[Log], patch: TwinPatch, *, whe
     spread.
     """
     names = tuple(patch.values)
-    plant = Plant(bench, logs, names, where=where)
+    plant = BenchSimulator(bench, logs, names, where=where)
     draws = min((len(values) for values in patch.samples.values()), default=0)
     sets = [[patch.values[name] for name in names]]
     for draw in range(draws):

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from twinloop.calibrate.bench import Bench, Channel
+from twinloop.calibrate.bench import Bench, ChannelMap
 from twinloop.calibrate.logs import Log
-from twinloop.calibrate.plant import Plant
+from twinloop.calibrate.plant import BenchSimulator
 from twinloop.calibrate.sweep import HERE, Where
 from twinloop.calibrate.track import Track
 
@@ -80,11 +80,11 @@ def replay(
 ) -> Replay:
     """With these values of knobs; those that are not named keep the bench's own."""
     values = dict(values or {})
-    plant = Plant(bench, logs, tuple(values), where=where)
+    plant = BenchSimulator(bench, logs, tuple(values), where=where)
     return held_against(plant, plant.simulate(np.array([list(values.values())])), values)
 
 
-def held_against(plant: Plant, simulated: dict[str, np.ndarray], values: Mapping[str, float]) -> Replay:
+def held_against(plant: BenchSimulator, simulated: dict[str, np.ndarray], values: Mapping[str, float]) -> Replay:
     """The first parameter set of a simulation against the logs."""
     bench, by_log, traces = plant.bench, {}, []
     distances: dict[str, list[np.ndarray]] = {channel.name: [] for channel in bench.compared}
@@ -102,7 +102,7 @@ def held_against(plant: Plant, simulated: dict[str, np.ndarray], values: Mapping
     return Replay(bench, dict(values), errors, by_log, over_time, tuple(traces))
 
 
-def difference(channel: Channel, simulated: np.ndarray, measured: np.ndarray) -> np.ndarray:
+def difference(channel: ChannelMap, simulated: np.ndarray, measured: np.ndarray) -> np.ndarray:
     """(..., frames, elements) simulated less measured, in the log's unit; of a turn, as a rotation in degrees."""
     if channel.of != "turn":
         return (simulated - measured) / channel.scale
@@ -117,12 +117,12 @@ def difference(channel: Channel, simulated: np.ndarray, measured: np.ndarray) ->
     return -np.rad2deg(np.where(size > 1e-12, angle / np.maximum(size, 1e-12), 2.0)) * sign * turned
 
 
-def distances_of(channel: Channel, simulated: np.ndarray, measured: np.ndarray) -> np.ndarray:
+def distances_of(channel: ChannelMap, simulated: np.ndarray, measured: np.ndarray) -> np.ndarray:
     """(frames,) how far apart they are; NaN where nothing was measured."""
     return np.linalg.norm(difference(channel, simulated, measured), axis=-1)
 
 
-def swing_of(channel: Channel, rows: np.ndarray) -> float:
+def swing_of(channel: ChannelMap, rows: np.ndarray) -> float:
     """How far a recording swings, in the log's unit: from its 5th percentile to its 95th, the mean over elements."""
     if channel.of == "turn":
         return 1.0
@@ -130,7 +130,7 @@ def swing_of(channel: Channel, rows: np.ndarray) -> float:
     return max(float(np.mean(high - low)), 1e-9)
 
 
-def error_of(channel: Channel, distance: np.ndarray) -> Error:
+def error_of(channel: ChannelMap, distance: np.ndarray) -> Error:
     distance = distance[np.isfinite(distance)]
     unit = "°" if channel.of == "turn" else channel.unit
     if not len(distance):
@@ -145,7 +145,7 @@ def error_of(channel: Channel, distance: np.ndarray) -> Error:
 
 
 def _traces(bench: Bench, track: Track, simulated: dict[str, np.ndarray]) -> Traces:
-    def logged(channel: Channel, rows: np.ndarray) -> np.ndarray:
+    def logged(channel: ChannelMap, rows: np.ndarray) -> np.ndarray:
         return (rows - channel.offset) / channel.scale if channel.of != "turn" else rows
 
     return Traces(

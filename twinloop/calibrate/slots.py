@@ -10,9 +10,9 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch, SimulationError
 
-from twinloop.calibrate.bench import Bench, Channel, Place
+from twinloop.calibrate.bench import Bench, ChannelMap, Place
 from twinloop.calibrate.models import DRIVES
-from twinloop.calibrate.models.servo import Drive
+from twinloop.calibrate.models.servo import ServoModel
 from twinloop.calibrate.track import Track
 from twinloop.errors import DatasetError
 
@@ -150,7 +150,7 @@ class Slots:
         knobs = self.bench.knobs
         return np.stack([by_name.get(each, np.full(self.width, knobs[each].value)) for each in full], axis=1)
 
-    def _begin(self, by_name: dict[str, np.ndarray]) -> Drive | None:
+    def _begin(self, by_name: dict[str, np.ndarray]) -> ServoModel | None:
         """Set every slot to how its log begins; wake the drive there."""
         bench = self.bench
         for channel in bench.measured:
@@ -197,7 +197,7 @@ class Slots:
             goal[:, k] = old + share[:, k] * (new - old)
         return goal
 
-    def _push(self, drive: Drive | None, time_s: np.ndarray, step_s: float) -> None:
+    def _push(self, drive: ServoModel | None, time_s: np.ndarray, step_s: float) -> None:
         if drive is None:
             frame = np.clip(int(time_s[0, 0] * self.bench.logs.rate_hz + 1e-6), 0, len(self._enabled[0]) - 1)
             for channel in self.bench.commanded:
@@ -239,7 +239,7 @@ class Slots:
                     rows[:, frame] = self._qvel[:, velocity + 3 : velocity + 6]
 
 
-def _width(channel: Channel) -> int:
+def _width(channel: ChannelMap) -> int:
     return len(channel.elements)
 
 

@@ -55,21 +55,21 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class Part:
+class SweepPart:
     """Consecutive parameter sets, the first of them at place `first`."""
 
     first: int
     values: tuple[tuple[float, ...], ...]
 
 
-def parts_of(values: np.ndarray, workers: int) -> list[Part]:
+def parts_of(values: np.ndarray, workers: int) -> list[SweepPart]:
     """As even as can be, at most one a worker: a set takes as long as any other."""
     rows, many = [tuple(map(float, row)) for row in values], min(workers, len(values))
     ends = [part * len(rows) // many for part in range(many + 1)]
-    return [Part(first, tuple(rows[first:stop])) for first, stop in pairwise(ends)]
+    return [SweepPart(first, tuple(rows[first:stop])) for first, stop in pairwise(ends)]
 
 
-def simulate_parts(sweep: Sweep, parts: Iterator[Part]) -> Iterator[tuple[Part, dict[str, np.ndarray]]]:
+def simulate_parts(sweep: Sweep, parts: Iterator[SweepPart]) -> Iterator[tuple[SweepPart, dict[str, np.ndarray]]]:
     """The work of one worker."""
     refuse_other_versions(sweep.versions, dict(VERSIONS), otherwise="the fit would depend on who computed what")
     rig = _rig_of(sweep)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.calibrate.beginning import begin_of
-from twinloop.calibrate.bench import Bench, Channel
+from twinloop.calibrate.bench import Bench, ChannelMap
 from twinloop.calibrate.logs import Log
 from twinloop.errors import DatasetError
 
@@ -26,13 +26,13 @@ class Track:
         return len(self.enabled)
 
 
-def column_of(log: Log, channel: Channel) -> np.ndarray:
+def column_of(log: Log, channel: ChannelMap) -> np.ndarray:
     """The logged values of a channel, in the log's own units."""
     places = places_of(log, channel)
     return log.columns[channel.column][:, places]
 
 
-def places_of(log: Log, channel: Channel) -> list[int]:
+def places_of(log: Log, channel: ChannelMap) -> list[int]:
     """Which elements of its column a channel is."""
     if channel.column not in log.columns:
         raise DatasetError(f"{log.name}: has no column {channel.column!r}; it has {', '.join(sorted(log.columns))}")
@@ -56,7 +56,7 @@ def track_of(bench: Bench, log: Log) -> Track:
     held = np.clip(np.searchsorted(since, grid + period_s / 2, side="right") - 1, 0, len(since) - 1)
     near = np.abs(since[held] - grid)
 
-    def of_model(channel: Channel) -> np.ndarray:
+    def of_model(channel: ChannelMap) -> np.ndarray:
         return column_of(log, channel) * channel.scale + channel.offset
 
     measured = {}

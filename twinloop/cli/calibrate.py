@@ -20,7 +20,7 @@ from twinloop.calibrate.replay import Replay
 from twinloop.calibrate.sensors.static_file import is_static
 from twinloop.calibrate.sweep import Where
 from twinloop.cli.arguments import add_workers, count
-from twinloop.cli.progress import Standing, show_progress
+from twinloop.cli.progress import Progress, show_progress
 from twinloop.cli.senses import run_frames, run_static
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import executor_of
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     with show_progress(console, f"calibrating {bench.name}") as show:
         fit = (fit_by_population if bench.search == "population" else calibrate)(
             bench, checked, names, seed=args.seed, where=where,
-            told=lambda doing, done, total: show(Standing(done, total, doing)),
+            told=lambda doing, done, total: show(Progress(done, total, doing)),
         )  # fmt: skip
     fit.patch.write(args.out)
     _summarise(console, fit, args.out)

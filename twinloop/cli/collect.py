@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from twinloop.cli.arguments import add_consent, conditions, consent_of, count
-from twinloop.cli.progress import Standing, show_progress
+from twinloop.cli.progress import Progress, show_progress
 from twinloop.errors import UsageError
 
 EXAMPLES = """\
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
                     config=replace(config, conditions={**config.conditions, **errand.conditions}),
                     workers=args.workers, attended=attended,
                     on_progress=lambda at: show(
-                        Standing(at.done, at.planned, f"[green]{at.successes:,} succeeded[/], {at.aborted:,} aborted")
+                        Progress(at.done, at.planned, f"[green]{at.successes:,} succeeded[/], {at.aborted:,} aborted")
                     ),
                 )
             )  # fmt: skip

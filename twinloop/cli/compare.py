@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from twinloop.cli.arguments import count
-from twinloop.cli.progress import Standing, show_progress
+from twinloop.cli.progress import Progress, show_progress
 from twinloop.dashboard.comparison import response_text, write_comparison_page
 from twinloop.dashboard.svg import number, percent
 from twinloop.diagnose.compare import DatasetComparison, compare_datasets
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     with show_progress(console, "comparing") as show:
         found = compare_datasets(
             args.ours, args.theirs, seed=args.seed, hold=args.hold,
-            on_channel=lambda done, total: show(Standing(done, total, "channels")),
+            on_channel=lambda done, total: show(Progress(done, total, "channels")),
         )  # fmt: skip
     out = args.out or Path("comparisons") / f"{args.ours.name}-{args.theirs.name}.html"
     with storage_errors(out.parent):

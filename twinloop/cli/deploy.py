@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from twinloop.cli.arguments import conditions, count, number
-from twinloop.cli.progress import Standing, show_progress
+from twinloop.cli.progress import Progress, show_progress
 from twinloop.errors import UsageError
 
 EXAMPLES = """\
@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     from twinloop.deploy import session
-    from twinloop.deploy.crew import DeployConfig
+    from twinloop.deploy.episode_runner import DeployConfig
     from twinloop.deploy.estop import EStop, stop_file_of
     from twinloop.deploy.keys import HELP, terminal
 
@@ -97,9 +97,9 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     console.print(f"e-stop: touch {stop_file}, or SIGUSR1{'; ' + HELP if attended else ''}", markup=False)
     with show_progress(console, "deploying") as show:
 
-        def on_progress(standing: session.Standing) -> None:
+        def on_progress(standing: session.SessionProgress) -> None:
             told = f"[green]{standing.successes:,} succeeded[/], {standing.aborted:,} aborted"
-            show(Standing(standing.done, standing.planned, told))
+            show(Progress(standing.done, standing.planned, told))
 
         deployed = session.deploy(
             policies, args.robot, out, episodes=args.episodes, first=args.first, config=config, stop_file=stop_file,

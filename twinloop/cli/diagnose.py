@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from twinloop.cli.arguments import add_workers, count
-from twinloop.cli.lessons import need_torch
-from twinloop.cli.progress import Standing, show_progress
+from twinloop.cli.progress import Progress, show_progress
+from twinloop.cli.training import need_torch
 from twinloop.dashboard.diagnosis import write_diagnosis_page
 from twinloop.diagnose.report import GapReport
 from twinloop.durable import replace_file, storage_errors
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         report = diagnose(
             args.runlogs, candidate, config, config_name=name, cache=args.cache, settings=settings,
             workers=args.workers, executor=executor_of(args.executor, args.address),
-            on_progress=lambda done, total: show(Standing(done, total, "counterfactual cells")),
+            on_progress=lambda done, total: show(Progress(done, total, "counterfactual cells")),
         )  # fmt: skip
     out = args.out or Path("diagnoses") / candidate.name
     with storage_errors(out):

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from twinloop.cli.arguments import add_backend, add_workers, config_of, count, engine_of, number
-from twinloop.cli.lessons import need_torch
-from twinloop.cli.progress import Standing, show_progress
+from twinloop.cli.progress import Progress, show_progress
+from twinloop.cli.training import need_torch
 from twinloop.dashboard.evaluation import difference_text, rate_text, write_evaluation_report
 from twinloop.dashboard.labels import reason_label
 from twinloop.dashboard.sections.success import fall_sentence
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             def on_progress(progress: TrialProgress) -> None:
                 speeds.append(progress.episodes_per_second)
                 told = f"[green]{progress.succeeded:,} succeeded[/], {speeds[-1]:.1f}/s"
-                show(Standing(progress.attempted, progress.planned, told))
+                show(Progress(progress.attempted, progress.planned, told))
 
             return evaluate(
                 who, config, config_name=name, episodes=episodes, workers=args.workers, acting=acting,

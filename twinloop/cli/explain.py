@@ -10,7 +10,7 @@ from rich.table import Table
 from twinloop.calibrate.apply_patch import patched, patched_rows
 from twinloop.calibrate.patch import TwinPatch
 from twinloop.cli.arguments import add_config, add_patch, config_of, count, patch_of
-from twinloop.pipeline.explain import Estimate, estimate, in_flight, varied
+from twinloop.pipeline.explain import CostEstimate, estimate, in_flight, varied
 from twinloop.randomize.distribution import Distribution, Uniform
 from twinloop.run.randomization import written
 
@@ -76,7 +76,7 @@ def _print_patch(console: Console, patch: TwinPatch, before: dict[str, Distribut
         console.print(f"  {name}: {written(Uniform(*patch.ranges[name]))} (without the patch: {was})", markup=False)
 
 
-def _print_estimate(console: Console, expected: Estimate) -> None:
+def _print_estimate(console: Console, expected: CostEstimate) -> None:
     console.print(f"frames     {expected.frames:,}")
     console.print(f"disk       {expected.disk_bytes / 1e6:,.1f} MB")
     console.print(f"time       {_duration(expected.seconds)} (from a probe on this machine)")

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from twinloop.cli.lessons import need_torch
+from twinloop.cli.training import need_torch
 from twinloop.errors import UsageError
 
 FILE = "policy.onnx"

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from twinloop.cli.arguments import location
-from twinloop.cli.progress import Standing, show_progress
+from twinloop.cli.progress import Progress, show_progress
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.fetch import fetch, mirror
 from twinloop.errors import UsageError
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         raise UsageError(f"{remote}: is a folder; an address was expected, as s3://bucket/run")
     out = args.out or Path("datasets") / remote.name
     with show_progress(console, "fetching") as show:
-        digest = fetch(remote, out, on_shard=lambda done, total: show(Standing(done, total, "shards")))
+        digest = fetch(remote, out, on_shard=lambda done, total: show(Progress(done, total, "shards")))
     console.print(f"{out}: digest {digest}")
     return {"path": str(out), "digest": digest, "address": str(remote)}
 
@@ -44,4 +44,4 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 def brought(remote: Remote, console: Console, only: Sequence[str] | None) -> Path:
     """A copy of the dataset on this machine, for a command that reads it."""
     with show_progress(console, f"fetching {remote.name}") as show:
-        return mirror(remote, only=only, on_shard=lambda done, total: show(Standing(done, total, "shards")))
+        return mirror(remote, only=only, on_shard=lambda done, total: show(Progress(done, total, "shards")))

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from twinloop.cli.arguments import number, words
-from twinloop.cli.lessons import add_optimisation, need_torch, show_training, told, use_threads
+from twinloop.cli.training import add_optimisation, need_torch, show_training, told, use_threads
 
 EXAMPLES = """\
 examples:

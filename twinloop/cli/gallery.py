@@ -11,7 +11,7 @@ from twinloop.cli.arguments import add_config, config_of, count
 from twinloop.dashboard.overlay import overlaid
 from twinloop.dashboard.png import write_png
 from twinloop.dashboard.sheet import contact_sheet, side_by_side
-from twinloop.pipeline.gallery import Picture, gallery
+from twinloop.pipeline.gallery import GalleryPicture, gallery
 from twinloop.randomize.table import BY_NAME
 
 EXAMPLES = """\
@@ -61,11 +61,11 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     }
 
 
-def _image(picture: Picture) -> Any:
+def _image(picture: GalleryPicture) -> Any:
     return picture.rgb if picture.labels is None else overlaid(picture.rgb, picture.truth, picture.labels, 0)
 
 
-def _caption(picture: Picture, sweep: str | None) -> str:
+def _caption(picture: GalleryPicture, sweep: str | None) -> str:
     if sweep is None:
         return f"episode {picture.attempt} at {picture.time_s:.2f} s"
     row = BY_NAME[sweep.partition(".")[0]]

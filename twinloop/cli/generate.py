@@ -23,14 +23,14 @@ from twinloop.cli.arguments import (
     location,
     patch_of,
 )
-from twinloop.cli.progress import Standing, show_progress
+from twinloop.cli.progress import Progress, show_progress
 from twinloop.dashboard.report import write_report
 from twinloop.dataset import describe
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.fetch import mirror
 from twinloop.dataset.shard import EPISODES
 from twinloop.fleet.executor import executor_of
-from twinloop.pipeline.generate import Generated, Progress, generate
+from twinloop.pipeline.generate import Generated, GenerateProgress, generate
 
 EXAMPLES = """\
 examples:
@@ -107,9 +107,9 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     }
 
 
-def _standing(progress: Progress) -> Standing:
+def _standing(progress: GenerateProgress) -> Progress:
     told = f"[green]{progress.accepted:,} accepted[/], [red]{progress.rejected:,} rejected[/]"
-    return Standing(progress.attempted, progress.planned, f"{told}, {progress.trajectories_per_second:.1f}/s")
+    return Progress(progress.attempted, progress.planned, f"{told}, {progress.trajectories_per_second:.1f}/s")
 
 
 def _summarise(console: Console, generated: Generated, facts: dict[str, Any], report: Path | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from twinloop.cli.arguments import add_consent, consent_of, number
-from twinloop.cli.progress import Standing, show_progress
+from twinloop.cli.progress import Progress, show_progress
 from twinloop.cli.quality import print_qualities, write_papers
 from twinloop.dataset.ingest import IngestOptions, IngestProgress, ingest, load_mapping, open_source
 
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
         def on_progress(progress: IngestProgress) -> None:
             told = progress.doing + (f", [red]{progress.rejected} rejected[/]" if progress.rejected else "")
-            show(Standing(progress.done, progress.total, told))
+            show(Progress(progress.done, progress.total, told))
 
         done = ingest(
             source, out, name=args.name, label=args.source.name, mapping=mapping, options=options,

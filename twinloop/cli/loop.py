@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from twinloop.cli.arguments import CONFIG_HELP, add_workers, config_of, count, number, words
-from twinloop.cli.lessons import KINDS, need_torch, use_threads
+from twinloop.cli.training import KINDS, need_torch, use_threads
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import executor_of
 
@@ -86,8 +86,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     from twinloop.dashboard.diagnosis import write_diagnosis_page
     from twinloop.dashboard.loop import write_loop_page
     from twinloop.diagnose.report import read_report
-    from twinloop.learn.lesson import parse_settings
     from twinloop.learn.policies import POLICIES
+    from twinloop.learn.training_job import parse_settings
     from twinloop.pipeline.loop import LoopConfig, run_loop
 
     if args.ungated and not args.robot.startswith(("rehearsal:", "twin")):

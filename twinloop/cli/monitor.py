@@ -14,7 +14,7 @@ from rich.table import Table
 from twinloop.cli.arguments import number
 from twinloop.cli.registry import add_registry, existing
 from twinloop.dashboard.monitor import write_monitor_page
-from twinloop.gate.monitor.act import Looked, look
+from twinloop.gate.monitor.act import MonitorResult, look
 from twinloop.gate.monitor.drift import TrainingScales, scales_of
 from twinloop.gate.rules import load_rules
 
@@ -74,7 +74,7 @@ def _scales(checkpoint: Path, console: Console) -> TrainingScales | None:
     return scales_of(checkpoint)
 
 
-def _print(console: Console, looked: Looked, page: Path) -> None:
+def _print(console: Console, looked: MonitorResult, page: Path) -> None:
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_row("live", f"{looked.live.checkpoint[:12]} since {looked.live.since}")
     for each in looked.watched:

@@ -14,16 +14,16 @@ from typing import Any
 from rich.console import Console
 
 from twinloop.cli.arguments import count, number
-from twinloop.cli.lessons import need_torch
-from twinloop.cli.progress import Standing, show_progress
+from twinloop.cli.progress import Progress, show_progress
 from twinloop.cli.registry import add_actor, add_registry
+from twinloop.cli.training import need_torch
 from twinloop.dashboard.decision import write_decision_page
 from twinloop.dashboard.decision_text import print_decision
 from twinloop.gate.case import Canary
-from twinloop.gate.promote import Maker, Makers, PromoteConfig, Step, promote
+from twinloop.gate.promote import Maker, Makers, PromoteConfig, PromotionStep, promote
+from twinloop.gate.registry_state import STAGES, stage_named
 from twinloop.gate.rules import load_rules
-from twinloop.gate.standing import STAGES, stage_named
-from twinloop.gate.statistics.sequential import Standing as Trials
+from twinloop.gate.statistics.sequential import TestState
 
 EXAMPLES = """\
 examples:
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     )  # fmt: skip
     pages: list[str] = []
 
-    def on_step(step: Step) -> None:
+    def on_step(step: PromotionStep) -> None:
         print_decision(console, step.decision, entered=step.record is not None)
         if step.record is not None:
             pages.append(str(write_decision_page(args.registry, step.record)))
@@ -124,9 +124,9 @@ def _makers(args: argparse.Namespace, console: Console) -> Makers:
         def show(doing: str):
             return show_progress(console, doing)
 
-        def told(progress: TrialProgress) -> Standing:
+        def told(progress: TrialProgress) -> Progress:
             words = f"[green]{progress.succeeded:,} succeeded[/], {progress.episodes_per_second:.1f}/s"
-            return Standing(progress.attempted, progress.planned, words)
+            return Progress(progress.attempted, progress.planned, words)
 
         evaluation = evaluation_maker(twin, args.config.stem, workers=args.workers, show=show, told=told)
         repeats = repeats_maker(twin, args.config.stem, show=show, told=told)
@@ -142,12 +142,12 @@ def _trials(args: argparse.Namespace, console: Console) -> Maker:
     from twinloop.deploy.keys import HELP, terminal
     from twinloop.pipeline.make_evidence import runlog_maker
 
-    def told(standing: session.Standing, trials: Trials) -> Standing:
+    def told(standing: session.SessionProgress, trials: TestState) -> Progress:
         words = f"[green]{standing.successes:,} succeeded[/], {standing.aborted:,} aborted; {trials.decision}"
-        return Standing(standing.done, standing.planned, words)
+        return Progress(standing.done, standing.planned, words)
 
     @contextmanager
-    def show(doing: str) -> Iterator[Callable[[Standing], None]]:
+    def show(doing: str) -> Iterator[Callable[[Progress], None]]:
         keys = f"; {HELP}" if terminal() else ""
         console.print(f"e-stop: touch {stop_file_of(args.robot)}, or SIGUSR1{keys}", markup=False)
         with show_progress(console, doing) as update:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from twinloop.cli.arguments import add_dataset
-from twinloop.cli.progress import Standing, show_progress
+from twinloop.cli.progress import Progress, show_progress
 from twinloop.curate.quality import Quality
 from twinloop.dashboard.quality import write_quality_page
 from twinloop.dashboard.svg import number
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     with show_progress(console, f"checking {dataset.header.name}") as show:
         qualities = review(
             dataset, limits=limits, pictures=not args.no_pictures,
-            on_episode=lambda done: show(Standing(done, dataset.stored, "")),
+            on_episode=lambda done: show(Progress(done, dataset.stored, "")),
         )  # fmt: skip
     written = write_papers(dataset.path, dataset.header.name, qualities)
     print_qualities(console, qualities)

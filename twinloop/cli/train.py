@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from twinloop.cli.arguments import location, words
-from twinloop.cli.lessons import KINDS, add_optimisation, need_torch, show_training, told, use_threads
+from twinloop.cli.training import KINDS, add_optimisation, need_torch, show_training, told, use_threads
 
 EXAMPLES = """\
 examples:
@@ -34,14 +34,14 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     need_torch()
     use_threads(args.threads)
     from twinloop.dashboard.training import write_training_report
-    from twinloop.learn.lesson import LessonConfig, parse_settings, prepare
     from twinloop.learn.optimise import TrainConfig
     from twinloop.learn.policies import POLICIES
     from twinloop.learn.space import DEFAULT_INPUTS
     from twinloop.learn.train import train
+    from twinloop.learn.training_job import TrainingJobConfig, parse_settings, prepare
 
     lesson = prepare(
-        LessonConfig(
+        TrainingJobConfig(
             datasets=tuple(args.datasets),
             policy=args.policy,
             mix=args.mix,

@@ -37,7 +37,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     except ImportError:
         raise UsageError("a recording needs Rerun, which is not installed; run: pip install 'twinloop[view]'") from None
     from twinloop.dashboard.rerun.record import record
-    from twinloop.dashboard.rerun.viewed import read_viewed
+    from twinloop.dashboard.rerun.stored_episode import read_viewed
 
     viewed = read_viewed(dataset, episode_index=args.episode, attempt=args.attempt)
     out = args.out or Path(f"{dataset.path.resolve().name}-episode{viewed.episode_index}.rrd")

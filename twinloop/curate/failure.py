@@ -5,7 +5,7 @@ import numpy as np
 from twinloop.curate.checks.person_force import PERSON_FORCE
 from twinloop.curate.limits import CurateConfig
 from twinloop.simulate.episodes import Episodes
-from twinloop.twin.failure import Ending
+from twinloop.twin.failure import EpisodeSummary
 from twinloop.twin.twin import Twin
 
 TOUCHED_N, GRIPPED_N = 0.1, 2.0
@@ -30,7 +30,7 @@ def failures_of(episodes: Episodes, twin: Twin, config: CurateConfig) -> tuple[s
     return tuple(names)
 
 
-def ending_of(episodes: Episodes, twin: Twin) -> Ending:
+def ending_of(episodes: Episodes, twin: Twin) -> EpisodeSummary:
     count, period_s = len(episodes.lengths), twin.control_period_s
     forces, height_m = episodes["contact"][:, :2], episodes["environment"][:, 2]
     both_n, either_n = forces.min(axis=1), forces.max(axis=1)
@@ -47,7 +47,7 @@ def ending_of(episodes: Episodes, twin: Twin) -> Ending:
     start_m[some] = height_m[episodes.starts[some]]
     rise_m = height_m - np.repeat(start_m, episodes.lengths)
     pressed[some] = both_n[(episodes.starts + episodes.lengths - 1)[some]] > TOUCHED_N
-    return Ending(
+    return EpisodeSummary(
         touched=episodes.worst(either_n) > TOUCHED_N,
         gripped=episodes.worst(np.where(closing, both_n, 0)) > GRIPPED_N,
         lifted=episodes.worst(rise_m) > LIFTED_M,

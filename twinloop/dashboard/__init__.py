@@ -4,14 +4,14 @@ from twinloop.curate.rates import Fall, ParameterRates, Rate, success_by_paramet
 
 from .attempts import Attempts, read_attempts
 from .report import write_report
-from .summary import Summary, summarize
+from .summary import DatasetSummary, summarize
 
 __all__ = [
     "Attempts",
+    "DatasetSummary",
     "Fall",
     "ParameterRates",
     "Rate",
-    "Summary",
     "read_attempts",
     "success_by_parameter",
     "summarize",

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from twinloop.calibrate.visual.anchor import Anchored
-from twinloop.dashboard.page import Section, card, cards, page, table, text, write_page
+from twinloop.dashboard.page import PageSection, card, cards, page, table, text, write_page
 from twinloop.dashboard.png import png_bytes
 from twinloop.dashboard.svg import number, safe
 from twinloop.randomize.table import BY_NAME
@@ -32,7 +32,7 @@ def render_anchoring(found: Anchored) -> str:
     return page(f"{camera} · anchoring", head + "".join(section.html() for section in sections), pictures=True)
 
 
-def _side_by_side(found: Anchored) -> Section:
+def _side_by_side(found: Anchored) -> PageSection:
     drawn = []
     for real, before, after in found.pictures:
         pair = "".join(_picture(image, name) for image, name in ((real, "real"), (before, "before"), (after, "after")))
@@ -41,7 +41,7 @@ def _side_by_side(found: Anchored) -> Section:
         "Real frames are cut and shrunk to the twin camera's size. What stands in the scene is not the same: only how "
         "the camera shows it is matched."
     )
-    return Section("pictures", "Side by side", said + cards(drawn, "wide"))
+    return PageSection("pictures", "Side by side", said + cards(drawn, "wide"))
 
 
 def _picture(image: np.ndarray, name: str) -> str:
@@ -49,7 +49,7 @@ def _picture(image: np.ndarray, name: str) -> str:
     return f'<img alt="{safe(name)}" style="width:32%;margin-right:1%" src="data:image/png;base64,{data}">'
 
 
-def _rows(found: Anchored) -> Section:
+def _rows(found: Anchored) -> PageSection:
     rows = [
         (name, number(each.value), f"{number(each.low)} to {number(each.high)}", each.unit, *_range(found, name))
         for name, each in found.patch.fitted.items()
@@ -58,7 +58,7 @@ def _rows(found: Anchored) -> Section:
     inner = table(heads, rows, numbers=(1, 2, 4))
     for name, unknown in found.patch.unknown.items():
         inner += text(f"`{name}` is not known: {unknown.reason}. {unknown.reveals} would tell.")
-    return Section("rows", "What the frames tell", card("", inner))
+    return PageSection("rows", "What the frames tell", card("", inner))
 
 
 def _range(found: Anchored, name: str) -> tuple[str]:
@@ -66,11 +66,11 @@ def _range(found: Anchored, name: str) -> tuple[str]:
     return (f"{number(low)} to {number(high)}",)
 
 
-def _features(found: Anchored) -> Section:
+def _features(found: Anchored) -> PageSection:
     rows = [
         (MEANINGS[name], number(each["real"]), number(each["before"]), number(each["after"]))
         for name, each in found.patch.provenance.residual.items()
     ]
     inner = table(("what is compared", "real", "twin before", "twin after"), rows, numbers=(1, 2, 3))
     said = "Means over all runs of frames, by the same estimators for real and drawn ones."
-    return Section("features", "What was matched", card("", inner, said))
+    return PageSection("features", "What was matched", card("", inner, said))

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from twinloop.dashboard.page import Section, card, cards, legend, page, table, text, write_page
+from twinloop.dashboard.page import PageSection, card, cards, legend, page, table, text, write_page
 from twinloop.dashboard.svg import Axis, Plot, canvas, number, percent, points, px, safe, tooltip
-from twinloop.diagnose.compare import ChannelComparison, DatasetComparison, Side
+from twinloop.diagnose.compare import ChannelComparison, DatasetComparison, DatasetSide
 from twinloop.diagnose.signals import Response
 from twinloop.diagnose.signals.motion import BANDS_HZ
 
@@ -53,7 +53,7 @@ def _lead(found: DatasetComparison) -> str:
     )
 
 
-def _schema(found: DatasetComparison) -> Section:
+def _schema(found: DatasetComparison) -> PageSection:
     def row(what: str, say) -> tuple[str, str, str]:
         return what, say(found.ours), say(found.theirs)
 
@@ -70,17 +70,17 @@ def _schema(found: DatasetComparison) -> Section:
     findings = ()
     if abs(found.ours.rate_hz / found.theirs.rate_hz - 1) > 0.01:
         findings = (f"They run at different rates: {found.ours.rate_hz:g} and {found.theirs.rate_hz:g} Hz.",)
-    return Section("schema", "What they hold", table(("", found.ours.name, found.theirs.name), rows), findings)
+    return PageSection("schema", "What they hold", table(("", found.ours.name, found.theirs.name), rows), findings)
 
 
-def _minutes(side: Side) -> str:
+def _minutes(side: DatasetSide) -> str:
     return f"{side.seconds / 60:.1f} min"
 
 
-def _distributions(found: DatasetComparison) -> Section:
+def _distributions(found: DatasetComparison) -> PageSection:
     title = "How values are distributed"
     if not found.channels:
-        return Section("distributions", title, text("No channel is in both."))
+        return PageSection("distributions", title, text("No channel is in both."))
     ordered = sorted(found.channels, key=lambda each: -each.distance.share)
     head = ("channel", "moved by", "95 % interval", "of the span", "largest gap", "p", "remark")
     rows = [
@@ -103,7 +103,7 @@ def _distributions(found: DatasetComparison) -> Section:
         worst = clear[0]
         where = f"{worst.channel} by {number(worst.distance.wasserstein)} {worst.unit}".strip()
         findings = (f"{len(clear)} of {len(ordered)} channels are distributed differently, most of all {where}.",)
-    return Section(
+    return PageSection(
         "distributions", title, lead + table(head, rows, numbers=(1, 3, 4, 5)) + _legend(found) + shown, findings
     )
 
@@ -134,11 +134,11 @@ def _density(channel: ChannelComparison, found: DatasetComparison) -> str:
     return card(channel.channel, plot.draw(*lines))
 
 
-def _following(found: DatasetComparison) -> Section:
+def _following(found: DatasetComparison) -> PageSection:
     title = "How joints follow their commands"
     driven = [each for each in found.channels if each.tracking is not None and each.response is not None]
     if not driven:
-        return Section("following", title, text("No channel has commands in both."))
+        return PageSection("following", title, text("No channel has commands in both."))
     head = (
         "channel", f"error, {found.ours.name}", f"error, {found.theirs.name}", f"delay and lag, {found.ours.name}",
         f"delay and lag, {found.theirs.name}", "delay and lag together",
@@ -154,7 +154,7 @@ def _following(found: DatasetComparison) -> Section:
         "time constant, fitted to increments of a tenth of a second with commands taken as held until the next; "
         "intervals are 95 %. What cannot be told is said so: a joint that does not move says nothing."
     )
-    return Section(
+    return PageSection(
         "following",
         title,
         lead + table(head, rows, numbers=(1, 2)) + _totals_chart(driven, found),
@@ -218,7 +218,7 @@ def _later(driven: list[ChannelComparison], found: DatasetComparison) -> tuple[s
     )
 
 
-def _moving(found: DatasetComparison) -> Section:
+def _moving(found: DatasetComparison) -> PageSection:
     title = "Speed, frequencies and noise"
     head = (
         "channel", "", "speed, 95 %", "jerk", "95 % of power below", *(f"{low:g}+ Hz" for low in BANDS_HZ[:-3]),
@@ -241,15 +241,15 @@ def _moving(found: DatasetComparison) -> Section:
         "Speeds and jerk per second and per second³ in the channel's unit; the share of the speed's power in each band "
         "from that frequency on; noise is the deviation within half seconds in which the channel rests."
     )
-    return Section(
+    return PageSection(
         "moving", title, lead + table(head, rows, numbers=(2, 3, 4)) if rows else text("No channel is in both.")
     )
 
 
-def _pictures(found: DatasetComparison) -> Section:
+def _pictures(found: DatasetComparison) -> PageSection:
     title = "Pictures"
     if not found.cameras:
-        return Section("pictures", title, text("No camera is in both."))
+        return PageSection("pictures", title, text("No camera is in both."))
     head = ("camera", "", "brightness", "contrast", "saturation", "red", "green", "blue", "sharpness", "varies by")
     rows, findings = [], []
     for camera, both in found.cameras.items():
@@ -274,10 +274,10 @@ def _pictures(found: DatasetComparison) -> Section:
     said = text(
         "Each from 0 to 1, of a few pictures of a few episodes. Sharpness is the mean step between neighbouring pixels."
     )
-    return Section("pictures", title, said + table(head, rows, numbers=tuple(range(2, 10))), tuple(findings))
+    return PageSection("pictures", title, said + table(head, rows, numbers=tuple(range(2, 10))), tuple(findings))
 
 
-def _unmatched(found: DatasetComparison) -> Section:
+def _unmatched(found: DatasetComparison) -> PageSection:
     if not found.unmatched:
-        return Section("unmatched", "Not compared", text("Everything that was measured is in both."))
-    return Section("unmatched", "Not compared", table(("channel", "why"), list(found.unmatched.items())))
+        return PageSection("unmatched", "Not compared", text("Everything that was measured is in both."))
+    return PageSection("unmatched", "Not compared", table(("channel", "why"), list(found.unmatched.items())))

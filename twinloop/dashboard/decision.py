@@ -7,12 +7,12 @@ from typing import Any
 from twinloop.curate.rates import Rate
 from twinloop.dashboard.charts import rate_bars
 from twinloop.dashboard.gate_charts import intervals, sequential_path, twin_against_robot
-from twinloop.dashboard.page import Section, card, cards, facts, legend, page, text, write_page
+from twinloop.dashboard.page import PageSection, card, cards, facts, legend, page, text, write_page
 from twinloop.dashboard.svg import number, percent, safe
 from twinloop.gate.decision import Decision
-from twinloop.gate.ledger import Record
+from twinloop.gate.ledger import LedgerRecord
 from twinloop.gate.registry import DECISIONS
-from twinloop.gate.rules.finding import Finding
+from twinloop.gate.rules.finding import RuleResult
 
 SHARES = ("success", "share", "bound", "difference", "rate", "speed")
 WORDS = {"accept": "good enough", "reject": "not good enough", "continue": "not known yet"}
@@ -23,17 +23,17 @@ QUESTIONS = {
 }
 
 
-def page_of(registry: Path, record: Record) -> Path:
+def page_of(registry: Path, record: LedgerRecord) -> Path:
     """Where the page of a record is."""
     return registry / DECISIONS / f"{record.sequence:06d}.html"
 
 
-def write_decision_page(registry: Path, record: Record) -> Path:
+def write_decision_page(registry: Path, record: LedgerRecord) -> Path:
     (registry / DECISIONS).mkdir(exist_ok=True)
     return write_page(page_of(registry, record), render_decision(Decision.of_record(record), record))
 
 
-def shown(value: float | str | bool | None, finding: Finding) -> str:
+def shown(value: float | str | bool | None, finding: RuleResult) -> str:
     """A number as people read it: shares in percent, counts as counts."""
     if value is None:
         return "–"
@@ -47,7 +47,7 @@ def shown(value: float | str | bool | None, finding: Finding) -> str:
     return f"{value:,.0f}" if whole else number(value)
 
 
-def render_decision(decision: Decision, record: Record) -> str:
+def render_decision(decision: Decision, record: LedgerRecord) -> str:
     sections = [
         _rules(decision),
         *_plots(decision),
@@ -71,7 +71,7 @@ def render_decision(decision: Decision, record: Record) -> str:
     return page(f"{decision.name}: {word} · twinloop", head + "".join(each.html() for each in sections) + foot)
 
 
-def _rules(decision: Decision) -> Section:
+def _rules(decision: Decision) -> PageSection:
     rows = []
     for each in decision.findings:
         mark = '<b class="holds">holds</b>' if each.passed else '<b class="fails">does not hold</b>'
@@ -89,10 +89,10 @@ def _rules(decision: Decision) -> Section:
         "A policy moves on only if every rule holds. What could not be measured does not hold; bounds are one-sided."
     )
     inner = f'{lead}<div class="card scroll"><table class="rules">{head}{"".join(rows)}</table></div>'
-    return Section("rules", "Rules", inner)
+    return PageSection("rules", "Rules", inner)
 
 
-def _plots(decision: Decision) -> list[Section]:
+def _plots(decision: Decision) -> list[PageSection]:
     figures, found = decision.figures, []
     rates = [(row["name"], Rate(row["successes"], row["trials"])) for row in figures.get("rates", ())]
     charts = []
@@ -106,7 +106,7 @@ def _plots(decision: Decision) -> list[Section]:
     if figures.get("pairs"):
         charts.append(_pairs(decision.checkpoint, figures["pairs"]))
     if charts:
-        found.append(Section("plots", "What was measured", cards(charts)))
+        found.append(PageSection("plots", "What was measured", cards(charts)))
     if figures.get("conditions"):
         found.append(_conditions(figures["conditions"]))
     if figures.get("parameters"):
@@ -141,7 +141,7 @@ def _pairs(checkpoint: str, rows: list[Mapping[str, Any]]) -> str:
     return card("How far the twin was right", twin_against_robot(pairs), said)
 
 
-def _conditions(rows: list[Mapping[str, Any]]) -> Section:
+def _conditions(rows: list[Mapping[str, Any]]) -> PageSection:
     names = dict.fromkeys(row["condition"] for row in rows)
     charts = [
         card(name.replace("_", " "), rate_bars(
@@ -150,10 +150,10 @@ def _conditions(rows: list[Mapping[str, Any]]) -> Section:
         for name in names
     ]  # fmt: skip
     lead = text("Real success of the candidate under what the lab noted down, with 95 % whiskers.")
-    return Section("conditions", "Success by condition", lead + cards(charts))
+    return PageSection("conditions", "Success by condition", lead + cards(charts))
 
 
-def _parameters(rows: list[Mapping[str, Any]]) -> Section:
+def _parameters(rows: list[Mapping[str, Any]]) -> PageSection:
     charts = [
         card(row["parameter"], rate_bars(
             [(f"{number(part['from'])} to {number(part['to'])}", Rate(part["successes"], part["trials"]))
@@ -162,10 +162,10 @@ def _parameters(rows: list[Mapping[str, Any]]) -> Section:
         for row in rows
     ]  # fmt: skip
     lead = text("Success in the twin against what was drawn, the strongest associations first.")
-    return Section("parameters", "Success by condition in the twin", lead + cards(charts))
+    return PageSection("parameters", "Success by condition in the twin", lead + cards(charts))
 
 
-def _evidence(decision: Decision) -> Section:
+def _evidence(decision: Decision) -> PageSection:
     rows = []
     for each in decision.evidence:
         kind, digest, path = str(each.get("kind")), str(each.get("digest")), str(each.get("path", ""))
@@ -185,16 +185,18 @@ def _evidence(decision: Decision) -> Section:
             f'<td><code class="digest">{safe(digest)}</code></td></tr>'
         )
     if not rows:
-        return Section("evidence", "Evidence", text("None was shown."))
+        return PageSection("evidence", "Evidence", text("None was shown."))
     head = "<tr><th>kind</th><th>where</th><th>what</th><th>digest</th></tr>"
     lead = text(
         "Everything that was looked at, with the digest it had. Evaluations are copied into the registry; a runlog may "
         "grow, but what was shown must stay as it was."
     )
-    return Section("evidence", "Evidence", f'{lead}<div class="card scroll"><table>{head}{"".join(rows)}</table></div>')
+    return PageSection(
+        "evidence", "Evidence", f'{lead}<div class="card scroll"><table>{head}{"".join(rows)}</table></div>'
+    )
 
 
-def _provenance(decision: Decision, record: Record) -> Section:
+def _provenance(decision: Decision, record: LedgerRecord) -> PageSection:
     pairs = [
         ("checkpoint", decision.checkpoint),
         ("decided", f"{record.time[:19].replace('T', ' ')} UTC by {record.actor}"),
@@ -202,4 +204,4 @@ def _provenance(decision: Decision, record: Record) -> Section:
         ("record before", record.previous),
         ("rules", decision.rules),
     ]
-    return Section("provenance", "Provenance", f'<div class="card">{facts(pairs)}</div>')
+    return PageSection("provenance", "Provenance", f'<div class="card">{facts(pairs)}</div>')

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from twinloop.dashboard.charts import Bar, bars
-from twinloop.dashboard.page import Section, card, cards, facts, page, table, text, write_page
+from twinloop.dashboard.page import PageSection, card, cards, facts, page, table, text, write_page
 from twinloop.dashboard.svg import canvas, number, percent, px, safe, tooltip
-from twinloop.diagnose.report import Evidence, Finding, GapReport
+from twinloop.diagnose.report import Evidence, GapFinding, GapReport
 
 ROW_PX = 26.0
 
@@ -25,7 +25,7 @@ def render_diagnosis(report: GapReport) -> str:
     )
 
 
-def _gaps(report: GapReport) -> Section:
+def _gaps(report: GapReport) -> PageSection:
     head = ("gap", "open", "drives failures", "costs", "90 % interval", "won by closing it", "what seems wrong")
     rows = [
         (
@@ -50,10 +50,10 @@ def _gaps(report: GapReport) -> Section:
             f"{percent(report.success)}."
         )
     body = lead + charts + table(head, rows, numbers=(1, 2, 3)) + "".join(map(text, told))
-    return Section("gaps", "The eight gaps", body)
+    return PageSection("gaps", "The eight gaps", body)
 
 
-def _wrong_text(finding: Finding) -> str:
+def _wrong_text(finding: GapFinding) -> str:
     parts = []
     for row in finding.rows:
         low, high = row.interval
@@ -63,7 +63,7 @@ def _wrong_text(finding: Finding) -> str:
     return "; ".join(parts)
 
 
-def _probabilities(findings: Sequence[Finding]) -> str:
+def _probabilities(findings: Sequence[GapFinding]) -> str:
     width, left = 420.0, 100.0
     room, marks = width - left - 52, []
     for place, each in enumerate(findings):
@@ -79,7 +79,7 @@ def _probabilities(findings: Sequence[Finding]) -> str:
     return canvas(width, ROW_PX * len(findings), f"probability that each gap is open: {told}", *marks)
 
 
-def _costs(findings: Sequence[Finding]) -> str:
+def _costs(findings: Sequence[GapFinding]) -> str:
     width, left = 420.0, 100.0
     most = max([10.0, *(each.interval[1] for each in findings)])
     scale, marks = (width - left - 40) / most, []
@@ -96,7 +96,7 @@ def _costs(findings: Sequence[Finding]) -> str:
     return canvas(width, ROW_PX * len(findings), f"points of success each gap costs: {told}", *marks)
 
 
-def _gap(finding: Finding) -> Section:
+def _gap(finding: GapFinding) -> PageSection:
     inner = text(finding.sentence() + ".")
     if finding.rows:
         head = ("parameter", "estimate", "80 % interval", "nominal", "trained on", "unit")
@@ -110,7 +110,7 @@ def _gap(finding: Finding) -> Section:
         ]  # fmt: skip
         inner += table(head, rows, numbers=(1, 3))
     inner += _evidence(finding.evidence) if finding.evidence else text("Its evidence is in how episodes ended.")
-    return Section(f"gap-{finding.gap}", finding.gap, inner)
+    return PageSection(f"gap-{finding.gap}", finding.gap, inner)
 
 
 def _evidence(evidence: Sequence[Evidence]) -> str:
@@ -122,7 +122,7 @@ def _evidence(evidence: Sequence[Evidence]) -> str:
     return table(head, rows, numbers=(2, 3, 5))
 
 
-def _where(report: GapReport) -> Section:
+def _where(report: GapReport) -> PageSection:
     failed = [Bar(str(each["phase"]), int(each["failures"]), "bad") for each in report.phases]
     named = [Bar(name, many, "bad") for name, many in report.failures.items()]
     charts = [card("The phase in which failures ended", bars(failed, "failures by phase"))]
@@ -142,7 +142,7 @@ def _where(report: GapReport) -> Section:
         inner += text("Fisher's exact test, corrected for all looks of this page after Holm.")
     else:
         inner += text("The log holds no condition that differs between episodes.")
-    return Section("where", "Where it fails", inner)
+    return PageSection("where", "Where it fails", inner)
 
 
 def _share(rate: dict) -> str:
@@ -150,22 +150,24 @@ def _share(rate: dict) -> str:
     return f"{rate['successes']} of {rate['trials']} ({percent(low)} to {percent(high)})"
 
 
-def _unmodelled(report: GapReport) -> Section:
+def _unmodelled(report: GapReport) -> PageSection:
     found = report.unmodelled
     if not found.present:
         told = "The explanation leaves nothing that would be strange by chance."
-        return Section("unmodelled", "What is left", text(f"{told} Squared deviations a trait: {found.surprise:.2f}."))
+        return PageSection(
+            "unmodelled", "What is left", text(f"{told} Squared deviations a trait: {found.surprise:.2f}.")
+        )
     inner = text(
         f"The best explanation leaves {found.surprise:.1f} squared deviations a trait; about 1 would be chance. "
         "Something is different that the simulator does not model, and no randomization covers what it does not model."
     )
     inner += _evidence(found.strange) if found.strange else ""
     listed = "".join(f"<li><code>twinloop view {safe(log)} {attempt}</code></li>" for log, attempt in found.episodes)
-    return Section("unmodelled", "Unmodelled", inner + text("Look at:") + f"<ul>{listed}</ul>")
+    return PageSection("unmodelled", "Unmodelled", inner + text("Look at:") + f"<ul>{listed}</ul>")
 
 
-def _made(report: GapReport) -> Section:
+def _made(report: GapReport) -> PageSection:
     subject = report.subject
     logs = [(f"runlog {log['path']}", log["digest"]) for log in subject.get("runlogs", ())]
     rest = [(name, str(value)) for name, value in subject.items() if name != "runlogs"]
-    return Section("made", "How this was made", facts([*rest, *logs]))
+    return PageSection("made", "How this was made", facts([*rest, *logs]))

@@ -9,7 +9,7 @@ import numpy as np
 from twinloop.curate.rates import Rate
 from twinloop.dashboard.charts import Layer, histogram, rate_bars
 from twinloop.dashboard.labels import reason_label
-from twinloop.dashboard.page import Section, card, cards, facts, page, table, text, write_page
+from twinloop.dashboard.page import PageSection, card, cards, facts, page, table, text, write_page
 from twinloop.dashboard.sections.success import MOST_COLUMNS, fall_sentence, rate_card
 from twinloop.dashboard.svg import number, percent, safe
 from twinloop.gate import Comparison, Evaluation
@@ -61,7 +61,7 @@ def difference_text(comparison: Comparison) -> str:
     return f"{points}, p {number(comparison.p_value)}"
 
 
-def _headline(evaluation: Evaluation, sections: list[Section]) -> str:
+def _headline(evaluation: Evaluation, sections: list[PageSection]) -> str:
     subject, success = evaluation.subject, evaluation.success
     lead = " · ".join([f"{subject.policy} policy", subject.robot, f"“{subject.task}”", subject.config_name])
     links = "".join(f'<a href="#{section.anchor}">{safe(section.title)}</a>' for section in sections)
@@ -84,7 +84,7 @@ def _headline(evaluation: Evaluation, sections: list[Section]) -> str:
     )
 
 
-def _paired(found: Comparison) -> Section:
+def _paired(found: Comparison) -> PageSection:
     ours, theirs = found.ours.checkpoint, found.theirs.checkpoint
     if ours == theirs:
         ours, theirs = (f"{each.checkpoint} ({each.checkpoint_digest[:8]})" for each in (found.ours, found.theirs))
@@ -108,10 +108,10 @@ def _paired(found: Comparison) -> Section:
     if np.isfinite(found.faster_s):
         word = "sooner" if found.faster_s >= 0 else "later"
         test += text(f"Where both succeed, {ours} is done {number(abs(found.faster_s))} s {word} (median).")
-    return Section("paired", "Against another policy", f'<div class="card">{counts}{test}</div>', (said,))
+    return PageSection("paired", "Against another policy", f'<div class="card">{counts}{test}</div>', (said,))
 
 
-def _phases(evaluation: Evaluation) -> Section:
+def _phases(evaluation: Evaluation) -> PageSection:
     rows = [*((each.name, each.rate) for each in evaluation.phases), ("task", evaluation.success)]
     said = (
         "Each bar: of the episodes that reached a phase, the share that completed it, and its 95 % interval. Phases "
@@ -122,13 +122,13 @@ def _phases(evaluation: Evaluation) -> Section:
     if worst.rate.successes < worst.rate.trials:
         lost = worst.rate.trials - worst.rate.successes
         findings = (f"Most is lost in {worst.name}: {lost:,} of the {worst.rate.trials:,} that reach it end there.",)
-    return Section("phases", "Success by phase", card("", rate_bars(rows, "success by phase"), said), findings)
+    return PageSection("phases", "Success by phase", card("", rate_bars(rows, "success by phase"), said), findings)
 
 
-def _parameters(evaluation: Evaluation) -> Section:
+def _parameters(evaluation: Evaluation) -> PageSection:
     found, title = evaluation.parameters, "Success against each parameter"
     if not found:
-        return Section("parameters", title, text("No parameter varied."))
+        return PageSection("parameters", title, text("No parameter varied."))
     falls = [each for each in found if each.fall]
     lead = text(
         "Each point is a bin with equally many episodes; its whisker is the 95 % interval of the rate, the dashed line "
@@ -145,25 +145,27 @@ def _parameters(evaluation: Evaluation) -> Section:
     )
     inner = lead + cards([rate_card(each) for each in found[:MOST_COLUMNS]], "medium")
     folded = f"<details><summary>the test of every parameter</summary>{tests}</details>"
-    return Section("parameters", title, inner + folded, tuple(map(fall_sentence, falls[:MOST_FINDINGS])))
+    return PageSection("parameters", title, inner + folded, tuple(map(fall_sentence, falls[:MOST_FINDINGS])))
 
 
-def _times(evaluation: Evaluation) -> Section:
+def _times(evaluation: Evaluation) -> PageSection:
     title, seconds = "Time to completion", evaluation.outcomes.completion_s[evaluation.outcomes.success]
     if not len(seconds):
-        return Section("times", title, text("No episode succeeded."))
+        return PageSection("times", title, text("No episode succeeded."))
     low, high = float(seconds.min()), float(seconds.max())
     edges = np.linspace(low - 0.02, high + 0.02, BINS + 1)
     chart = histogram(edges, [Layer("successes", np.histogram(seconds, edges)[0], "good")], "seconds", title.lower())
     shares = ", ".join(f"{percent(share)} within {number(value)} s" for share, value in evaluation.completion_s.items())
-    return Section("times", title, cards([card("Until a success that lasts", chart, f"Of the successes: {shares}.")]))
+    return PageSection(
+        "times", title, cards([card("Until a success that lasts", chart, f"Of the successes: {shares}.")])
+    )
 
 
-def _failures(evaluation: Evaluation, clips: Mapping[int, Path]) -> Section:
+def _failures(evaluation: Evaluation, clips: Mapping[int, Path]) -> PageSection:
     title, outcomes = "Failures", evaluation.outcomes
     failed = outcomes.take(~outcomes.success)
     if not len(failed):
-        return Section("failures", title, text("There are none."))
+        return PageSection("failures", title, text("There are none."))
     digest, seed = evaluation.subject.config_digest, evaluation.subject.seed
     rows = [
         (
@@ -177,7 +179,7 @@ def _failures(evaluation: Evaluation, clips: Mapping[int, Path]) -> Section:
     inner = table(head, rows, numbers=(0, 4))
     if len(failed) > MOST_FAILURES:
         inner += text(f"The first {MOST_FAILURES} of {len(failed):,}; episodes.parquet has all, with what was drawn.")
-    return Section("failures", title, inner + cards([_film(attempt, path) for attempt, path in clips.items()]))
+    return PageSection("failures", title, inner + cards([_film(attempt, path) for attempt, path in clips.items()]))
 
 
 def _film(attempt: int, path: Path) -> str:
@@ -187,7 +189,7 @@ def _film(attempt: int, path: Path) -> str:
     return card(f"Attempt {attempt}", film)
 
 
-def _provenance(evaluation: Evaluation) -> Section:
+def _provenance(evaluation: Evaluation) -> PageSection:
     subject = evaluation.subject
     pairs = [
         ("checkpoint", f"{subject.checkpoint} · {subject.checkpoint_digest}"),
@@ -197,4 +199,4 @@ def _provenance(evaluation: Evaluation) -> Section:
         ("versions", ", ".join(f"{name} {version}" for name, version in subject.versions.items())),
     ]
     again = text("Checkpoint, config, seed and attempt fix an episode: the same command makes the same failures again.")
-    return Section("provenance", "Provenance", f'<div class="card">{facts(pairs)}</div>{again}')
+    return PageSection("provenance", "Provenance", f'<div class="card">{facts(pairs)}</div>{again}')

@@ -19,7 +19,7 @@ PHASE = "phase"
 
 
 @dataclass(frozen=True)
-class Choice:
+class ExampleChoice:
     """why: what it is an example of, in a word."""
 
     attempt: int
@@ -48,22 +48,22 @@ class Example:
     drawn: Mapping[str, float]
 
 
-def choose(attempts: Attempts) -> tuple[Choice, ...]:
+def choose(attempts: Attempts) -> tuple[ExampleChoice, ...]:
     """A typical, a quick and a slow accepted episode, and a failure of the commonest kind that has frames."""
     accepted = np.flatnonzero(attempts.accepted & (attempts.length > 0))
     by_time = accepted[np.argsort(attempts.duration_s[accepted], kind="stable")]
     places = {"typical": 0.5, "quickest": 0.0, "slowest": 1.0}
     rows = {why: by_time[round(place * (len(by_time) - 1))] for why, place in places.items()} if len(by_time) else {}
     chosen = {int(row): why for why, row in reversed(rows.items())}  # one of one is called typical
-    found = [Choice(int(attempts.number[row]), why) for row, why in reversed(chosen.items())]
+    found = [ExampleChoice(int(attempts.number[row]), why) for row, why in reversed(chosen.items())]
     for verdict in attempts.verdicts():
         failed = np.flatnonzero((attempts.verdict == verdict) & (attempts.length > 0))
         if verdict != ACCEPTED and len(failed):
-            return (*found, Choice(int(attempts.number[failed[len(failed) // 2]]), "failure"))
+            return (*found, ExampleChoice(int(attempts.number[failed[len(failed) // 2]]), "failure"))
     return tuple(found)
 
 
-def read_example(dataset: Dataset, attempts: Attempts, choice: Choice) -> Example:
+def read_example(dataset: Dataset, attempts: Attempts, choice: ExampleChoice) -> Example:
     features = {feature.name: feature for feature in dataset.header.features}
     wanted = [name for name in (STATE, ENVIRONMENT, CONTACT, PHASE) if name in features]
     table = dataset.frames(entry_of(dataset, choice.attempt), ["attempt", "timestamp", *wanted])

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from twinloop.dashboard.page import Section, legend, page, text, write_page
+from twinloop.dashboard.page import PageSection, legend, page, text, write_page
 from twinloop.dashboard.svg import canvas, px, safe, tooltip
 from twinloop.pipeline.loop import LoopResult, Round
 
@@ -18,9 +18,9 @@ def write_loop_page(target: Path, result: LoopResult, goal: float) -> Path:
 def render_loop(result: LoopResult, goal: float) -> str:
     told = "The target was reached" if result.reached else "The target was not reached"
     head = f'<header><h1>{safe(result.path.name)}</h1><p class="lead">{safe(told)}: {safe(result.why)}.</p></header>'
-    sections = [Section("course", "Round by round", _course(result, goal) + _table(result.rounds))]
+    sections = [PageSection("course", "Round by round", _course(result, goal) + _table(result.rounds))]
     sections += [
-        Section(f"round-{each.number}", f"Round {each.number}", _round(result.path, each)) for each in result.rounds
+        PageSection(f"round-{each.number}", f"Round {each.number}", _round(result.path, each)) for each in result.rounds
     ]
     return page(f"loop {result.path.name} · twinloop", head + "".join(each.html() for each in sections))
 

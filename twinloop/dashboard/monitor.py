@@ -5,20 +5,20 @@ from pathlib import Path
 import numpy as np
 
 from twinloop.dashboard.gate_charts import detector
-from twinloop.dashboard.page import Section, card, cards, page, table, text, write_page
+from twinloop.dashboard.page import PageSection, card, cards, page, table, text, write_page
 from twinloop.dashboard.svg import percent, safe
-from twinloop.gate.monitor.act import Looked
+from twinloop.gate.monitor.act import MonitorResult
 from twinloop.gate.monitor.watch import TOLD
 
 REPORT = "monitor.html"
 MOST_EPISODES = 40
 
 
-def write_monitor_page(looked: Looked) -> Path:
+def write_monitor_page(looked: MonitorResult) -> Path:
     return write_page(looked.registry.path / REPORT, render_monitor(looked))
 
 
-def render_monitor(looked: Looked) -> str:
+def render_monitor(looked: MonitorResult) -> str:
     live, real = looked.live, looked.episodes
     alarmed = [each for each in looked.watched if each.alarm is not None]
     if looked.rolled_back is not None:
@@ -46,12 +46,12 @@ def render_monitor(looked: Looked) -> str:
     return page("watch · twinloop", head + "".join(section.html() for section in sections))
 
 
-def _now(looked: Looked) -> str:
+def _now(looked: MonitorResult) -> str:
     production = looked.registry.production
     return f"{production[:12]} is live again" if production else "nothing was live before it, so nothing is live now"
 
 
-def _signals(looked: Looked) -> Section:
+def _signals(looked: MonitorResult) -> PageSection:
     charts = []
     for each in looked.watched:
         if not len(each.values):
@@ -65,10 +65,10 @@ def _signals(looked: Looked) -> Section:
         "Each detector bets against what was promised when the policy went live; at 1 its winnings are so large that "
         "luck explains them less than once in the number of episodes the rules name (`monitor.false_alarm_episodes`)."
     )
-    return Section("signals", "Signals", lead + cards(charts) if charts else text("No episode since it went live."))
+    return PageSection("signals", "Signals", lead + cards(charts) if charts else text("No episode since it went live."))
 
 
-def _episodes(looked: Looked) -> Section:
+def _episodes(looked: MonitorResult) -> PageSection:
     real = looked.episodes
     rows = [
         (str(real.recorded_at[row])[:19].replace("T", " "), str(real.robot_id[row]), str(real.outcome[row]),
@@ -77,4 +77,4 @@ def _episodes(looked: Looked) -> Section:
     ]  # fmt: skip
     head = ("recorded (UTC)", "robot", "outcome", "what went wrong", "interventions", "kept from harm, periods")
     inner = table(head, rows, numbers=(4, 5)) if rows else text("None yet.")
-    return Section("episodes", f"The last {len(rows)} episodes" if rows else "Episodes", inner)
+    return PageSection("episodes", f"The last {len(rows)} episodes" if rows else "Episodes", inner)

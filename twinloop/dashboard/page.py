@@ -12,7 +12,7 @@ from twinloop.durable import storage_errors
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """anchor: its name in the address. findings: sentences for the top of the page."""
 
     anchor: str

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from twinloop.dashboard.page import Section, page, table, text, write_page
+from twinloop.dashboard.page import PageSection, page, table, text, write_page
 from twinloop.dashboard.svg import number, safe
 from twinloop.diagnose.plan import Plan
 
@@ -17,9 +17,9 @@ def render_plan(plan: Plan) -> str:
     return page("plan · twinloop", head + "".join(each.html() for each in sections))
 
 
-def _lines(plan: Plan) -> Section:
+def _lines(plan: Plan) -> PageSection:
     if not plan.lines:
-        return Section("programme", "Programme", text("Nothing is worth a line."))
+        return PageSection("programme", "Programme", text("Nothing is worth a line."))
     head = ("", "gap", "do", "what", "gain, points", "90 % interval", "hours", "gain an hour", "assumed")
     rows = [
         (
@@ -32,15 +32,15 @@ def _lines(plan: Plan) -> Section:
         "In order of gain per hour. What a gap costs is estimated from the robot's episodes; how much of it a measure "
         "wins back is an assumption, named in the last column."
     )
-    return Section("programme", "Programme", lead + table(head, rows, numbers=(0, 4, 6, 7)))
+    return PageSection("programme", "Programme", lead + table(head, rows, numbers=(0, 4, 6, 7)))
 
 
-def _ranges(plan: Plan) -> Section:
+def _ranges(plan: Plan) -> PageSection:
     rows = [(each.row, number(each.low), number(each.high), each.change) for line in plan.lines for each in line.ranges]
     inner = table(("parameter", "from", "to", "against before"), rows, numbers=(1, 2)) if rows else ""
-    return Section("ranges", "Ranges to draw from", inner or text("The ranges can stay as they are."))
+    return PageSection("ranges", "Ranges to draw from", inner or text("The ranges can stay as they are."))
 
 
-def _training(plan: Plan) -> Section:
+def _training(plan: Plan) -> PageSection:
     told = f"{plan.demonstrations} demonstrations; {plan.real_share:.0%} of every batch real, the rest simulated."
-    return Section("training", "Training", text(told))
+    return PageSection("training", "Training", text(told))

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from twinloop.curate.quality import CHECKS, Finding, Quality
+from twinloop.curate.quality import CHECKS, Quality, QualityFinding
 from twinloop.dashboard.charts import Bar, bars
-from twinloop.dashboard.page import Section, card, page, table, text, write_page
+from twinloop.dashboard.page import PageSection, card, page, table, text, write_page
 from twinloop.dashboard.svg import canvas, number, percent, px, safe, tooltip
 
 PAGE = "quality.html"
@@ -41,7 +41,7 @@ def render_quality(name: str, qualities: Sequence[Quality]) -> str:
     return page(f"{name}: quality · twinloop", head + "".join(each.html() for each in sections) + foot)
 
 
-def _strips(qualities: Sequence[Quality]) -> Section:
+def _strips(qualities: Sequence[Quality]) -> PageSection:
     title = "Every episode, from its first row to its last"
     shown = sorted(qualities, key=lambda each: (not each.errors, not each.findings, each.attempt))[:MOST_STRIPS]
     longest = max((each.rows for each in shown), default=0) or 1
@@ -57,7 +57,7 @@ def _strips(qualities: Sequence[Quality]) -> Section:
         if len(qualities) > MOST_STRIPS
         else ""
     )
-    return Section("episodes", title, card("", drawn, said) + more)
+    return PageSection("episodes", title, card("", drawn, said) + more)
 
 
 def _strip(quality: Quality, place: int, longest: int) -> str:
@@ -77,7 +77,7 @@ def _strip(quality: Quality, place: int, longest: int) -> str:
     return "".join(parts)
 
 
-def _mark(finding: Finding, rows: int, top: float, length: float) -> str:
+def _mark(finding: QualityFinding, rows: int, top: float, length: float) -> str:
     scale = length / max(rows, 1)
     first = min(max(finding.first, 0), max(rows - 1, 0))
     last = min(max(finding.last, first), max(rows - 1, 0))
@@ -89,11 +89,11 @@ def _mark(finding: Finding, rows: int, top: float, length: float) -> str:
     return f'<rect class="{tone}" {box} opacity="0.75">{tooltip(said)}</rect>'
 
 
-def _evidence(qualities: Sequence[Quality]) -> Section:
+def _evidence(qualities: Sequence[Quality]) -> PageSection:
     found = [(each, finding) for each in qualities for finding in each.findings]
     found.sort(key=lambda pair: (pair[1].severity != "error", pair[0].attempt))
     if not found:
-        return Section("evidence", "What was found", text("Nothing is wrong with any episode."))
+        return PageSection("evidence", "What was found", text("Nothing is wrong with any episode."))
     rows = [
         (
             quality.attempt, quality.label, finding.severity, finding.check, finding.channel or "episode",
@@ -106,12 +106,12 @@ def _evidence(qualities: Sequence[Quality]) -> Section:
     inner = table(head, rows, numbers=(0, 6, 7))
     if len(found) > MOST_ROWS:
         inner += text(f"The first {MOST_ROWS} of {len(found):,}; quality.json has all.")
-    return Section("evidence", "What was found", inner)
+    return PageSection("evidence", "What was found", inner)
 
 
-def _checks(qualities: Sequence[Quality]) -> Section:
+def _checks(qualities: Sequence[Quality]) -> PageSection:
     counts = Counter(check for each in qualities for check in {finding.check for finding in each.errors})
     rows = [Bar(check.name, counts[check.name], "bad" if counts[check.name] else "plain") for check in CHECKS]
     asked = table(("check", "asks"), [(check.name, check.asks) for check in CHECKS])
     drawn = card("Episodes with an error, by check", bars(rows, "errors by check", total=len(qualities)))
-    return Section("checks", "What is asked of each", drawn + asked)
+    return PageSection("checks", "What is asked of each", drawn + asked)

@@ -6,7 +6,7 @@ import numpy as np
 
 from twinloop.calibrate.replay import Replay, Traces
 from twinloop.dashboard.charts import line
-from twinloop.dashboard.page import Section, card, cards, legend, page, table, text, write_page
+from twinloop.dashboard.page import PageSection, card, cards, legend, page, table, text, write_page
 from twinloop.dashboard.svg import Axis, Plot, number, percent, points, safe
 
 MOST_LOGS = 12
@@ -26,7 +26,7 @@ def render_replay(found: Replay) -> str:
     return page(f"{found.bench.name} · replay", head + "".join(section.html() for section in sections))
 
 
-def _errors(found: Replay) -> Section:
+def _errors(found: Replay) -> PageSection:
     rows = [
         (
             name, number(error.mae), number(error.rmse), number(error.worst), error.unit,
@@ -35,10 +35,10 @@ def _errors(found: Replay) -> Section:
         for name, error in found.errors.items()
     ]  # fmt: skip
     heads = ("channel", "mean error", "RMSE", "worst", "unit", "in the 90 % band")
-    return Section("errors", "Error per channel", card("", table(heads, rows, numbers=(1, 2, 3, 5))))
+    return PageSection("errors", "Error per channel", card("", table(heads, rows, numbers=(1, 2, 3, 5))))
 
 
-def _over_time(found: Replay) -> Section:
+def _over_time(found: Replay) -> PageSection:
     drawn = []
     for name, means in found.over_time.items():
         share = (np.arange(len(means)) + 0.5) / len(means)
@@ -50,10 +50,10 @@ def _over_time(found: Replay) -> Section:
         )  # fmt: skip
         drawn.append(card(name, chart))
     said = text("Mean absolute error in equal parts of the recordings: what grows with time drifts.")
-    return Section("time", "Error over time", said + cards(drawn))
+    return PageSection("time", "Error over time", said + cards(drawn))
 
 
-def _logs(found: Replay) -> Section:
+def _logs(found: Replay) -> PageSection:
     shown = found.traces[:MOST_LOGS]
     drawn = [
         card(f"{traces.log}: {name}", _chart(found, traces, name))
@@ -63,7 +63,7 @@ def _logs(found: Replay) -> Section:
     said = legend((("line", "measured"), ("line second", "the twin")))
     if len(found.traces) > len(shown):
         said += text(f"The first {len(shown)} of {len(found.traces):,} logs are drawn.")
-    return Section("logs", "Log by log", said + cards(drawn))
+    return PageSection("logs", "Log by log", said + cards(drawn))
 
 
 def _chart(found: Replay, traces: Traces, name: str) -> str:

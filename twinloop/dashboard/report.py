@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from twinloop.dashboard.material import gather
 from twinloop.dashboard.page import page, write_page
+from twinloop.dashboard.report_data import gather
 from twinloop.dashboard.sections import SECTIONS
 from twinloop.dashboard.sections.headline import headline
 from twinloop.dashboard.summary import REPORT

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from twinloop.dashboard.decision import page_of
 from twinloop.dashboard.gate_charts import twin_against_robot
-from twinloop.dashboard.page import Section, card, cards, page, table, text, write_page
+from twinloop.dashboard.page import PageSection, card, cards, page, table, text, write_page
 from twinloop.dashboard.svg import safe
-from twinloop.gate.standing import DECISION
+from twinloop.gate.registry_state import DECISION
 from twinloop.gate.status import Status
 
 REPORT = "status.html"
@@ -35,16 +35,16 @@ def render_status(status: Status) -> str:
     return page(f"{status.registry.path.name} · twinloop", header + body + foot)
 
 
-def _policies(status: Status) -> Section:
+def _policies(status: Status) -> PageSection:
     rows = [
         (each.name, each.policy, each.stage, each.since[:16].replace("T", " "), each.digest[:12], each.note)
         for each in status.policies
     ]  # fmt: skip
     head = ("policy", "kind", "stage", "since (UTC)", "digest", "")
-    return Section("policies", "Policies", table(head, rows) if rows else text("There are none."))
+    return PageSection("policies", "Policies", table(head, rows) if rows else text("There are none."))
 
 
-def _twins(status: Status) -> Section:
+def _twins(status: Status) -> PageSection:
     charts = []
     for digest, trust in status.twins.items():
         pairs = [
@@ -55,10 +55,10 @@ def _twins(status: Status) -> Section:
         said = f"Demoted: {why}" if why else trust.sentence
         charts.append(card(f"{trust.config} ({digest[:8]})", twin_against_robot(pairs), said, called=bool(why)))
     lead = text("Each policy that was tried on both sides; on the dashed line the twin is right. Orange: what is live.")
-    return Section("twins", "Twins", lead + cards(charts) if charts else text("No evaluation was shown yet."))
+    return PageSection("twins", "Twins", lead + cards(charts) if charts else text("No evaluation was shown yet."))
 
 
-def _ledger(status: Status) -> Section:
+def _ledger(status: Status) -> PageSection:
     rows = []
     for record in reversed(status.registry.ledger.records[-MOST_RECORDS:]):
         target = page_of(status.registry.path, record)
@@ -74,4 +74,4 @@ def _ledger(status: Status) -> Section:
         )
     names = "".join(f"<th>{name}</th>" for name in ("time (UTC)", "by", "of", "verdict", "policy", ""))
     inner = f'<div class="card scroll"><table><tr><th class="n">record</th>{names}</tr>{"".join(rows)}</table></div>'
-    return Section("ledger", "Ledger", inner)
+    return PageSection("ledger", "Ledger", inner)

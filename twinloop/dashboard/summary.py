@@ -1,4 +1,4 @@
-"""Summary: a dataset in the few numbers that come first, for the report and for the terminal."""
+"""DatasetSummary: a dataset in the few numbers that come first, for the report and for the terminal."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ REPORT = "report.html"
 
 
 @dataclass(frozen=True)
-class Summary:
+class DatasetSummary:
     """accepted, success: of all attempts, and of the attempts looked at. rejected: reason -> how many.
 
     hours: of robot time, stored. trajectories_per_second: of working time; None where no session was logged.
@@ -34,11 +34,11 @@ class Summary:
     by_parameter: tuple[ParameterRates, ...]
 
 
-def summarize(dataset: Dataset, attempts: Attempts | None = None) -> Summary:
+def summarize(dataset: Dataset, attempts: Attempts | None = None) -> DatasetSummary:
     """`attempts`, where the caller has read them already."""
     attempts = read_attempts(dataset) if attempts is None else attempts
     verdicts = attempts.verdicts()
-    return Summary(
+    return DatasetSummary(
         planned=dataset.header.episodes,
         accepted=Rate(verdicts.pop(ACCEPTED, 0), attempts.total),
         success=Rate(int(attempts.success.sum()), len(attempts.success)),

@@ -8,13 +8,13 @@ import numpy as np
 from twinloop.dashboard.page import card, cards, facts, legend, page, table, text, write_page
 from twinloop.dashboard.svg import Axis, Plot, number, percent, points, px, safe, tooltip
 from twinloop.learn.card import Card
-from twinloop.learn.optimise import Look
-from twinloop.learn.train import Trained
+from twinloop.learn.optimise import LossRecord
+from twinloop.learn.train import TrainResult
 
 REPORT = "report.html"
 
 
-def write_training_report(trained: Trained) -> Path:
+def write_training_report(trained: TrainResult) -> Path:
     path, known = trained.checkpoint.path, trained.checkpoint.card
     body = "".join([
         f"<header><h1>{safe(path.name)}</h1><p class='lead'>{safe(_lead(known))}</p></header>",
@@ -31,7 +31,7 @@ def _lead(known: Card) -> str:
     return f"{known.policy} for {known.space.robot} at {known.space.rate_hz:g} Hz, reading {inputs}"
 
 
-def _curve(looks: tuple[Look, ...]) -> str:
+def _curve(looks: tuple[LossRecord, ...]) -> str:
     """Both losses on a logarithmic scale."""
     steps = np.array([look.step for look in looks], float)
     series = {
@@ -58,7 +58,7 @@ def _curve(looks: tuple[Look, ...]) -> str:
     return plot.draw(*drawn) + legend([("line", "batches learnt from"), ("second", "held-out episodes")])
 
 
-def _remarks(looks: tuple[Look, ...]) -> list[str]:
+def _remarks(looks: tuple[LossRecord, ...]) -> list[str]:
     held_out = np.array([look.held_out_loss for look in looks])
     if not np.isfinite(held_out).any():
         return ["No episode was held out: nothing here says how well it generalises."]

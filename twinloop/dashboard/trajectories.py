@@ -13,7 +13,7 @@ JOINT_COLOURS = 7
 
 
 @dataclass(frozen=True)
-class Band:
+class PhaseBand:
     """A phase from one time to another. colour: its class is `p<colour>`."""
 
     name: str
@@ -22,13 +22,13 @@ class Band:
     stop_s: float
 
 
-def bands_of(time_s: np.ndarray, phase: np.ndarray | None, names: Sequence[str]) -> tuple[Band, ...]:
+def bands_of(time_s: np.ndarray, phase: np.ndarray | None, names: Sequence[str]) -> tuple[PhaseBand, ...]:
     """The runs of equal phase. A phase that is returned to, after a failed grasp, has a band each time."""
     if phase is None or not len(phase):
         return ()
     starts = np.concatenate([[0], np.flatnonzero(np.diff(phase)) + 1, [len(phase) - 1]])
     return tuple(
-        Band(_phase_name(number, names), number % PHASE_COLOURS, float(time_s[first]), float(time_s[last]))
+        PhaseBand(_phase_name(number, names), number % PHASE_COLOURS, float(time_s[first]), float(time_s[last]))
         for (first, last), number in zip(pairwise(starts), phase[starts[:-1]].tolist(), strict=True)
     )
 
@@ -40,7 +40,7 @@ def _phase_name(phase: int, names: Sequence[str]) -> str:
 def signals(
     time_s: np.ndarray,
     series: Mapping[str, np.ndarray],
-    bands: Sequence[Band],
+    bands: Sequence[PhaseBand],
     up: str,
     told: str,
     *,
@@ -64,7 +64,7 @@ def signals(
     return plot.draw(*marks)
 
 
-def _band(plot: Plot, band: Band, named: bool) -> str:
+def _band(plot: Plot, band: PhaseBand, named: bool) -> str:
     left, right = plot.x(band.start_s), plot.x(band.stop_s)
     floor, wide = plot.height - plot.bottom, max(right - left, 0.5)
     said = f"{band.name}: {band.start_s:.2f} to {band.stop_s:.2f} s"

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from twinloop.curate.intervals import wilson
-from twinloop.dashboard.page import Section, card, cards, page, table, text, write_page
+from twinloop.dashboard.page import PageSection, card, cards, page, table, text, write_page
 from twinloop.dashboard.svg import Axis, Plot, number, percent, points, px, safe, tooltip
 from twinloop.gate.statistics.agreement import Counted
 from twinloop.gate.trust import TaskTrust, Trust
@@ -89,7 +89,7 @@ def _rate(counted: Counted) -> str:
     return f"{percent(counted.rate)}{trials}"
 
 
-def _tasks(found: Trust) -> Section:
+def _tasks(found: Trust) -> PageSection:
     lead = text(
         "Each point is a policy that was tried on both sides; whiskers are 95 % intervals where the trials are known. "
         f"The line is what is foretold of another policy, the area where {percent(found.rules.confidence)} of such "
@@ -107,7 +107,7 @@ def _tasks(found: Trust) -> Section:
                 called=task.standing == "distrusted",
             )
         )
-    return Section("tasks", "Twin and reality", lead + cards(inner, "medium"))
+    return PageSection("tasks", "Twin and reality", lead + cards(inner, "medium"))
 
 
 def _said(task: TaskTrust) -> list[str]:
@@ -116,7 +116,7 @@ def _said(task: TaskTrust) -> list[str]:
     return [f"{reason[:1].upper()}{reason[1:]}." for reason in task.reasons]
 
 
-def _foretold(found: Trust) -> Section:
+def _foretold(found: Trust) -> PageSection:
     rows = [
         (
             told.task, told.policy, percent(told.band.sim), f"{percent(told.band.low)} to {percent(told.band.high)}",
@@ -126,7 +126,9 @@ def _foretold(found: Trust) -> Section:
         for told in task.foretold
     ]  # fmt: skip
     if not rows:
-        return Section("foretold", "Predictions", text("None was put to the test: it takes three policies before one."))
+        return PageSection(
+            "foretold", "Predictions", text("None was put to the test: it takes three policies before one.")
+        )
     kept = found.record
     money = float(np.exp(min(kept.log_evidence_against, 700)))
     lead = text(
@@ -135,14 +137,14 @@ def _foretold(found: Trust) -> Section:
         f"distrusted from {number(1 / found.rules.error)} on."
     )
     head = ("task", "policy", "in the twin", "foretold", "real", "")
-    return Section("foretold", "Predictions", lead + table(head, rows, numbers=(2, 4)))
+    return PageSection("foretold", "Predictions", lead + table(head, rows, numbers=(2, 4)))
 
 
-def _numbers(found: Trust) -> Section:
+def _numbers(found: Trust) -> PageSection:
     rows = [
         (task.task, pair.policy, _rate(pair.sim), _rate(pair.real), f"{100 * (pair.sim.rate - pair.real.rate):+.1f}")
         for task in found.tasks
         for pair in task.pairs
     ]
     head = ("task", "policy", "in the twin", "real", "points too many")
-    return Section("numbers", "All pairs", table(head, rows, numbers=(2, 3, 4)))
+    return PageSection("numbers", "All pairs", table(head, rows, numbers=(2, 3, 4)))

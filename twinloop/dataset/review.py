@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from twinloop.curate.quality import Crowd, Quality, QualityConfig, Summary, Take, judge
-from twinloop.curate.quality.take import HANDS, FilmFacts
+from twinloop.curate.quality import DatasetStatistics, EpisodeStatistics, Quality, QualityConfig, RecordedEpisode, judge
+from twinloop.curate.quality.recorded_episode import HANDS, FilmFacts
 from twinloop.dataset.ingest.films import VideoFilm, screen
 from twinloop.dataset.ingest.ingest import CONVERSIONS
-from twinloop.dataset.ingest.source import Look
+from twinloop.dataset.ingest.source import PictureFormat
 from twinloop.dataset.ingest.survey import TIMING
 from twinloop.dataset.layout import SHARDS
 from twinloop.dataset.manifest import ShardEntry
@@ -39,7 +39,7 @@ def review(
     """Every attempt's. Of those that have no rows, what was found when they came in."""
     config = config or QualityConfig()
     known = {**stored_limits(dataset), **(limits or {})}
-    crowd = Crowd.of(Summary.of(take) for take in takes(dataset, known))
+    crowd = DatasetStatistics.of(EpisodeStatistics.of(take) for take in takes(dataset, known))
     found = {each.attempt: each for each in _without_rows(dataset)}
     for take in takes(dataset, known, pictures=pictures):
         found[take.attempt] = judge(take, crowd, config)
@@ -47,13 +47,13 @@ def review(
     return tuple(found[attempt] for attempt in sorted(found))
 
 
-def takes(dataset: Dataset, limits: Limits | None = None, *, pictures: bool = False) -> Iterator[Take]:
+def takes(dataset: Dataset, limits: Limits | None = None, *, pictures: bool = False) -> Iterator[RecordedEpisode]:
     """Each stored episode as quality control sees it."""
     header = dataset.header
     features = [each for each in header.columns if _is_measured(each)]
     clock = next((each for each in header.columns if each.name == TIMING and "robot_s" in each.names), None)
     names = [each.name for each in features] + ([TIMING] if clock else [])
-    base = Take(
+    base = RecordedEpisode(
         attempt=0, label="", rate_hz=float(header.fps), rows=0, time_s=None, signals={},
         names={each.name: each.names for each in features}, units={each.name: units_of(each) for each in features},
         limits=limits or {},
@@ -136,7 +136,7 @@ def _films(dataset: Dataset, entry: ShardEntry, start: int, length: int) -> dict
         film = VideoFilm(path, start, length, float(dataset.header.fps))
         kind = feature.dtype
         assert kind in ("video", "depth", "mask")
-        films[feature.name] = screen(film, Look(kind, feature.shape[0], feature.shape[1]), length).facts
+        films[feature.name] = screen(film, PictureFormat(kind, feature.shape[0], feature.shape[1]), length).facts
     return films
 
 

@@ -8,21 +8,21 @@ from pathlib import Path
 
 from twinloop.curate.verdict import FORGOTTEN
 from twinloop.dataset.people.consent import PARTICIPANT, Consent
-from twinloop.deploy.attention import Attention
-from twinloop.deploy.crew import Crew, DeployConfig, Job
-from twinloop.deploy.demonstrating import OTHER, Leading, Showing
 from twinloop.deploy.demonstrator import Demonstrator
 from twinloop.deploy.episode import log_of, run_episode
 from twinloop.deploy.episode_log import EpisodeLog
+from twinloop.deploy.episode_runner import DeployConfig, EpisodeRunner, RunnerJob
 from twinloop.deploy.estop import EStop, stop_file_of
 from twinloop.deploy.imperfection import ImperfectionConfig
 from twinloop.deploy.keys import Keys
+from twinloop.deploy.leaders import OTHER, ScriptedLeader, TeleoperationLeader
 from twinloop.deploy.lerobot.robot import LerobotRobot
 from twinloop.deploy.lerobot.teleoperator import Teleoperation
+from twinloop.deploy.operator_input import OperatorInput
 from twinloop.deploy.robot import Description, LiveRobot
 from twinloop.deploy.robots import SEVERAL, robot_named
 from twinloop.deploy.runlog import Runlog
-from twinloop.deploy.session import AGAIN, Standing
+from twinloop.deploy.session import AGAIN, SessionProgress
 from twinloop.deploy.tally import Tally, tally
 from twinloop.errors import UsageError
 from twinloop.fleet.local import run_local
@@ -56,7 +56,7 @@ class CollectConfig:
 class CollectJob:
     """What a worker needs. crew: the robot and its limits."""
 
-    crew: Job
+    crew: RunnerJob
     config: CollectConfig
 
 
@@ -79,13 +79,13 @@ class Collected:
     stopped: str = ""
 
 
-class Studio(Crew):
+class DemonstrationRunner(EpisodeRunner):
     """A robot and whoever shows how it is done."""
 
-    def __init__(self, job: CollectJob, attention: Attention):
+    def __init__(self, job: CollectJob, attention: OperatorInput):
         super().__init__(job.crew, attention)
         self._config = job.config
-        self._leader: Showing | Leading | None = None
+        self._leader: ScriptedLeader | TeleoperationLeader | None = None
 
     def __exit__(self, *error: object) -> None:
         if self._leader is not None:
@@ -129,23 +129,25 @@ class Studio(Crew):
         )
 
 
-def _leader(robot: LiveRobot, about: Description, config: CollectConfig, task: Task) -> Showing | Leading:
+def _leader(
+    robot: LiveRobot, about: Description, config: CollectConfig, task: Task
+) -> ScriptedLeader | TeleoperationLeader:
     if isinstance(robot, LerobotRobot):
         teleoperation = Teleoperation(robot.config)
-        return Leading(teleoperation, about, config.conditions, longest_s=robot.config.episode_s)
+        return TeleoperationLeader(teleoperation, about, config.conditions, longest_s=robot.config.episode_s)
     # What is recorded as the action is what was sent: no noise that the action does not know of.
     script = ExpertConfig(action_noise_rad=0.0)
     demonstrator = Demonstrator(about, script, seed=config.seed, task=task, imperfection=config.imperfection)
-    return Showing(demonstrator, config.conditions)
+    return ScriptedLeader(demonstrator, config.conditions)
 
 
 def show(job: CollectJob, items: Iterator[Item]) -> Iterator[tuple[Item, tuple[EpisodeLog, ...]]]:
     """The work of a process: every episode becomes one or several demonstrations."""
     with ExitStack() as leaving:
         keys = leaving.enter_context(Keys()) if job.crew.attended else None
-        attention = Attention(EStop(job.crew.stop_file), keys)
+        attention = OperatorInput(EStop(job.crew.stop_file), keys)
         leaving.enter_context(attention.on_signals())
-        studio = Studio(job, attention)
+        studio = DemonstrationRunner(job, attention)
         leaving.enter_context(studio)
         for episode, tried in items:
             logs = studio.show(episode, tried)
@@ -166,7 +168,7 @@ def collect(
     workers: int = 1,
     attended: bool = False,
     task: Task = PICK_AND_PLACE,
-    on_progress: Callable[[Standing], None] = lambda _: None,
+    on_progress: Callable[[SessionProgress], None] = lambda _: None,
 ) -> Collected:
     """Demonstrations of the episodes from `first` to `first + episodes`, in the runlog `out`."""
     name = robot if isinstance(robot, str) else ""
@@ -182,7 +184,7 @@ def collect(
         latch = stop_file or stop_file_of(about.id)
         EStop(latch).refuse()
         limits = DeployConfig(speed=config.speed, limits_file=config.limits_file, seed=config.seed)
-        crew = Job(live, {}, limits, latch, about, attended, task.name)
+        crew = RunnerJob(live, {}, limits, latch, about, attended, task.name)
         with Runlog.open(out, about, task=task.name, phases=(phase.name for phase in task.phases)) as runlog:
             if workers > 1:
                 live.close()  # each worker has one of its own
@@ -194,7 +196,12 @@ def collect(
 
 
 def _session(
-    job: CollectJob, runlog: Runlog, wanted: range, workers: int, robot: str, on_progress: Callable[[Standing], None]
+    job: CollectJob,
+    runlog: Runlog,
+    wanted: range,
+    workers: int,
+    robot: str,
+    on_progress: Callable[[SessionProgress], None],
 ) -> Collected:
     rows = _rows(runlog, job.config, wanted)
     tried = {each: [row for row in rows if row["scene"] % STRIDE == each] for each in wanted}
@@ -202,7 +209,7 @@ def _session(
     settled = {each for each, tries in tried.items() if each in won or len(tries) >= job.config.tries}
     aborted, fresh, stopped = sum(row["outcome"] == "aborted" for row in rows), 0, ""
     items = [(each, len(tried[each])) for each in wanted if each not in settled]
-    on_progress(Standing(len(settled), len(wanted), len(won), aborted))
+    on_progress(SessionProgress(len(settled), len(wanted), len(won), aborted))
     for (episode, _), logs in run_local(show, job, items, workers=workers) if items else ():
         for log in logs:
             runlog.add(log)
@@ -212,7 +219,7 @@ def _session(
             won |= {episode} if log.outcome == "success" else set()
         if logs and logs[-1].failure not in AGAIN:
             settled.add(episode)
-        on_progress(Standing(len(settled), len(wanted), len(won), aborted, logs[-1] if logs else None))
+        on_progress(SessionProgress(len(settled), len(wanted), len(won), aborted, logs[-1] if logs else None))
     digest = runlog.finish()
     rows = _rows(runlog, job.config, wanted)
     counted = tally(rows) if rows else None

@@ -1,17 +1,17 @@
 """Demonstrator: the scripted expert on a robot, which knows of the scene only what the robot tells.
 
-It is the expert that fills the datasets (`simulate/expert.py`), looking through `Sight` instead of into a simulation.
+It runs the expert of `simulate/expert.py` on a `RobotView` instead of on a simulation.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from twinloop.deploy.human import PATIENCE, Human
-from twinloop.deploy.imperfection import Hand, ImperfectionConfig
+from twinloop.deploy.imperfect_demonstrator import PATIENCE, ImperfectDemonstrator
+from twinloop.deploy.imperfection import ImperfectHand, ImperfectionConfig
 from twinloop.deploy.reading_check import ReadingCheck
 from twinloop.deploy.robot import Briefing, Description, LiveRobot, Outcome, Reading
-from twinloop.deploy.sight import Sight
+from twinloop.deploy.robot_view import RobotView
 from twinloop.errors import RobotError, nearest
 from twinloop.randomize.draw import Draws, episode_rng
 from twinloop.simulate.expert import Expert, ExpertConfig
@@ -59,7 +59,7 @@ class Demonstrator:
         self._rate_hz = round(description.rate_hz)
         self._imperfection, self._human = imperfection, None
         self.imperfect = imperfection is not None
-        self._hands: dict[str, tuple[Twin, Sight, Expert]] = {}
+        self._hands: dict[str, tuple[Twin, RobotView, Expert]] = {}
 
     def begin(self, briefing: Briefing, episode: int) -> None:
         """The briefing names the kind of object; of what kinds there are, the size and the grip are known."""
@@ -68,7 +68,7 @@ class Demonstrator:
             raise RobotError(f"the object is called {kind!r}; {nearest(kind, OBJECTS)}")
         if kind not in self._hands:
             twin = assemble(self._robot, self._task, OBJECTS[kind], control_hz=self._rate_hz)
-            self._hands[kind] = twin, Sight(twin), self._expert_of(twin)
+            self._hands[kind] = twin, RobotView(twin), self._expert_of(twin)
         self._twin, self._sight, self._expert = self._hands[kind]
         self._sight.begin()
         if self._imperfection is not None:
@@ -99,15 +99,15 @@ class Demonstrator:
         # Its sight has foreseen already where the arm comes to stand.
         return Expert(twin, self._config, width=1, seed=self._seed, foresees=False)
 
-    def _human_of(self, imperfection: ImperfectionConfig, episode: int) -> Human:
+    def _human_of(self, imperfection: ImperfectionConfig, episode: int) -> ImperfectDemonstrator:
         twin = self._twin
         rng = episode_rng(self._seed, episode, stream="imperfection")
-        hand = Hand(imperfection, joints=len(twin.arm_joints), period_s=twin.control_period_s, rng=rng)
-        return Human(twin, replace(self._config, action_noise_rad=0.0), hand, seed=self._seed)
+        hand = ImperfectHand(imperfection, joints=len(twin.arm_joints), period_s=twin.control_period_s, rng=rng)
+        return ImperfectDemonstrator(twin, replace(self._config, action_noise_rad=0.0), hand, seed=self._seed)
 
 
 @dataclass(frozen=True)
-class Shown:
+class Demonstration:
     """One demonstration. periods: how many control periods it took."""
 
     briefing: Briefing
@@ -116,7 +116,7 @@ class Shown:
     periods: int
 
 
-def demonstrate(robot: LiveRobot, demonstrator: Demonstrator, episode: int) -> Shown:
+def demonstrate(robot: LiveRobot, demonstrator: Demonstrator, episode: int) -> Demonstration:
     """One episode, from the layout of the scene to its judgement. A robot that fails raises."""
     briefing, check = robot.begin(episode), ReadingCheck(robot.describe())
     demonstrator.begin(briefing, episode)
@@ -124,6 +124,6 @@ def demonstrate(robot: LiveRobot, demonstrator: Demonstrator, episode: int) -> S
     while True:
         move = demonstrator.act(check.see(robot.observe()))
         if move.over:
-            return Shown(briefing, robot.end(), move.phase, periods)
+            return Demonstration(briefing, robot.end(), move.phase, periods)
         robot.act(move.command)
         periods += 1

@@ -14,11 +14,11 @@ from datetime import UTC, datetime
 import numpy as np
 
 from twinloop.dataset.versions import versions
-from twinloop.deploy.attention import Attention, Stopped
 from twinloop.deploy.episode_log import TIMING, EpisodeLog, OutcomeBy, OutcomeWord
+from twinloop.deploy.episode_tracker import EpisodeTracker
 from twinloop.deploy.freshness import Freshness
 from twinloop.deploy.leader import Leader
-from twinloop.deploy.onlooker import Onlooker
+from twinloop.deploy.operator_input import OperatorInput, Stopped
 from twinloop.deploy.reading_check import ReadingCheck
 from twinloop.deploy.robot import Briefing, Description, LiveRobot, Reading
 from twinloop.deploy.safety.filter import SafetyFilter
@@ -30,7 +30,7 @@ STATE = "observation.state"
 
 
 @dataclass(frozen=True)
-class Ran:
+class EpisodeResult:
     """What came of it. frames: feature -> (n, ...). robot_lost: it has to be connected to again."""
 
     briefing: Briefing
@@ -80,14 +80,14 @@ def run_episode(
     robot: LiveRobot,
     leader: Leader,
     safety: SafetyFilter,
-    onlooker: Onlooker,
+    onlooker: EpisodeTracker,
     schedule: Schedule,
-    attention: Attention,
+    attention: OperatorInput,
     *,
     scene: int,
     rng: np.random.Generator,
     ask: bool = False,
-) -> Ran:
+) -> EpisodeResult:
     """ask: it is for a human to judge, whatever the robot's detector says."""
     about = robot.describe()
     tape, deadlines = Tape(about), Deadlines()
@@ -114,7 +114,7 @@ def run_episode(
     if outcome == "aborted":
         _halt(robot)
     began = briefing is not UNKNOWN
-    return Ran(
+    return EpisodeResult(
         briefing, tape.frames(), outcome, by, detail, onlooker.last_phase if began else "", why, tape.safety,
         deadlines.missed, attention.interventions, robot_lost,
     )  # fmt: skip
@@ -124,9 +124,9 @@ def _control(
     robot: LiveRobot,
     leader: Leader,
     safety: SafetyFilter,
-    onlooker: Onlooker,
+    onlooker: EpisodeTracker,
     schedule: Schedule,
-    attention: Attention,
+    attention: OperatorInput,
     tape: Tape,
     deadlines: Deadlines,
 ) -> None:
@@ -169,7 +169,7 @@ def _control(
 
 
 def _judgement(
-    success: bool | None, said: bool | None, attention: Attention, *, ask: bool
+    success: bool | None, said: bool | None, attention: OperatorInput, *, ask: bool
 ) -> tuple[OutcomeWord, OutcomeBy]:
     """A human counts more than a detector, and is asked where that can tell nothing."""
     words: dict[bool | None, OutcomeWord] = {True: "success", False: "failure", None: "unknown"}
@@ -190,7 +190,7 @@ def _halt(robot: LiveRobot) -> None:
             robot.stop()
 
 
-def log_of(ran: Ran, about: Description, *, scene: int, conditions: Mapping[str, str]) -> EpisodeLog:
+def log_of(ran: EpisodeResult, about: Description, *, scene: int, conditions: Mapping[str, str]) -> EpisodeLog:
     """For the runlog, now that it has ended; who led is for the caller to add. conditions: noted beside the robot's."""
     return EpisodeLog(
         robot_id=about.id,

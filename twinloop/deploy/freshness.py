@@ -1,6 +1,6 @@
 """Freshness: is this reading a new one? A robot that goes on telling the same thing is not seen any more."""
 
-from twinloop.deploy.attention import Stopped
+from twinloop.deploy.operator_input import Stopped
 from twinloop.deploy.robot import Reading
 
 MOST_REPEATS = 1

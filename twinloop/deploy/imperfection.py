@@ -55,7 +55,7 @@ class ImperfectionConfig:
     regrasp_s: float = 0.5
 
 
-class Hand:
+class ImperfectHand:
     """That of one demonstration: a function of its generator and nothing else."""
 
     def __init__(self, config: ImperfectionConfig, *, joints: int, period_s: float, rng: np.random.Generator):

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from twinloop.deploy.attention import Attention
+from twinloop.deploy.operator_input import OperatorInput
 from twinloop.deploy.robot import Briefing, Reading
 
 
@@ -32,7 +32,7 @@ class Leader(Protocol):
 
     def begin(self, briefing: Briefing, *, scene: int, rng: np.random.Generator) -> None: ...
 
-    def act(self, reading: Reading, attention: Attention, deadline_s: float) -> Thought: ...
+    def act(self, reading: Reading, attention: OperatorInput, deadline_s: float) -> Thought: ...
 
     def sent(self, command: np.ndarray) -> None:
         """What has become of the action behind the safety filter."""

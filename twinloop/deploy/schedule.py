@@ -9,7 +9,7 @@ one begins is missed; one is made up for, after MOST_MISSED in a row the robot i
 import time
 from typing import Protocol
 
-from twinloop.deploy.attention import Stopped
+from twinloop.deploy.operator_input import Stopped
 
 MOST_MISSED = 1
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from twinloop.deploy.crew import DeployConfig, Job, Turn, bounds_for, fly
 from twinloop.deploy.episode_log import EpisodeLog
+from twinloop.deploy.episode_runner import DeployConfig, RunnerJob, Turn, bounds_for, fly
 from twinloop.deploy.estop import EStop, stop_file_of
 from twinloop.deploy.policy.client import OWN, PolicyProcess
 from twinloop.deploy.policy.facts import PolicyFacts
@@ -38,7 +38,7 @@ class Deployed:
 
 
 @dataclass(frozen=True)
-class Standing:
+class SessionProgress:
     """How far a session is. done, planned: turns. last: the episode that has just ended."""
 
     done: int
@@ -60,7 +60,7 @@ def deploy(
     workers: int = 1,
     attended: bool = False,
     task: str = PICK_AND_PLACE.name,
-    on_progress: Callable[[Standing], None] = lambda _: None,
+    on_progress: Callable[[SessionProgress], None] = lambda _: None,
     program: tuple[str, ...] = OWN,
 ) -> Deployed:
     """Let each policy (arm -> checkpoint) act in the scenes from `first` to `first + episodes`, and log it in `out`.
@@ -80,7 +80,7 @@ def deploy(
         facts = {arm: process.known() for arm, process in processes.items()}
         about = live.connect()
         latch = stop_file or stop_file_of(about.id)
-        job = Job(live, processes, config, latch, about, attended, task, program)
+        job = RunnerJob(live, processes, config, latch, about, attended, task, program)
         EStop(job.stop_file).refuse()
         # What is refused is refused before anything is written.
         bounds_for(about, config)
@@ -99,14 +99,14 @@ def deploy(
 
 
 def _session(
-    job: Job,
+    job: RunnerJob,
     runlog: Runlog,
     facts: Mapping[str, PolicyFacts],
     episodes: int,
     first: int,
     workers: int,
     robot_id: str,
-    on_progress: Callable[[Standing], None],
+    on_progress: Callable[[SessionProgress], None],
 ) -> Deployed:
     turns = _turns(job, episodes, first)
     planned = set(turns)
@@ -115,7 +115,7 @@ def _session(
     left = [turn for turn in turns if turn not in done]
     successes, aborted = (sum(row["outcome"] == word for row in rows) for word in ("success", "aborted"))
     count, fresh, stopped = len(turns) - len(left), 0, ""
-    on_progress(Standing(count, len(turns), successes, aborted))
+    on_progress(SessionProgress(count, len(turns), successes, aborted))
     for _, log in run_local(fly, job, left, workers=workers) if left else ():
         runlog.add(log)
         fresh += 1
@@ -124,7 +124,7 @@ def _session(
         count += log.failure not in AGAIN
         successes += log.outcome == "success"
         aborted += log.outcome == "aborted"
-        on_progress(Standing(count, len(turns), successes, aborted, log))
+        on_progress(SessionProgress(count, len(turns), successes, aborted, log))
     if count == len(turns):
         stopped = ""
     elif not stopped and EStop(job.stop_file).latched:
@@ -138,7 +138,7 @@ def _session(
     return Deployed(runlog.path, digest, robot_id, tallies, len(turns), fresh, stopped)
 
 
-def _turns(job: Job, episodes: int, first: int) -> list[Turn]:
+def _turns(job: RunnerJob, episodes: int, first: int) -> list[Turn]:
     arms = list(job.policies)
     turns = []
     for scene in range(first, first + episodes):

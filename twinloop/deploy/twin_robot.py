@@ -1,7 +1,7 @@
 """TwinRobot: the MuJoCo twin behind the interface of a robot, one episode at a time.
 
-Episode i is laid out by draw i of the config. What its motors make of a command is `simulate/drive.py`'s affair, and
-what its sensors say `observe/watch.py`'s, and its cameras `observe/eyes.py`'s: as in a dataset and in an evaluation.
+Episode i has draw i of the config. Commands go through `simulate/drive.py`, readings through `observe/live_sensors.py`
+and pictures through `observe/live_cameras.py`, as in a dataset and in an evaluation.
 """
 
 from dataclasses import replace
@@ -12,9 +12,9 @@ import numpy as np
 from twinloop.deploy.description import description_of
 from twinloop.deploy.robot import Briefing, Description, Outcome, Reading
 from twinloop.errors import RobotError
-from twinloop.observe.eyes import Eyes
+from twinloop.observe.live_cameras import LiveCameras
+from twinloop.observe.live_sensors import LiveSensors
 from twinloop.observe.pictures import picture_features
-from twinloop.observe.watch import Watch
 from twinloop.randomize.draw import Sampler
 from twinloop.run.config import RunConfig, load_config
 from twinloop.run.default import embedded_config
@@ -45,11 +45,11 @@ class TwinRobot:
             self._sampler = Sampler(self._config.randomization, seed=self._seed)
             about = description_of(twin, id=self.id, lockstep=True)
             told = tuple(feature.name for feature in about.observed)
-            self._watch = Watch(twin, self._config.observe, width=1, seed=self._seed, features=told)
+            self._watch = LiveSensors(twin, self._config.observe, width=1, seed=self._seed, features=told)
             cameras = self._config.cameras
             films = tuple(feature for feature in picture_features(cameras, twin) if feature.dtype == "video")
             seen = tuple(feature.name for feature in films)
-            self._eyes = Eyes(twin, cameras, seen, width=1, seed=self._seed) if seen else None
+            self._eyes = LiveCameras(twin, cameras, seen, width=1, seed=self._seed) if seen else None
             self._about = replace(about, observed=(*about.observed, *films))
         return self._about
 

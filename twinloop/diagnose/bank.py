@@ -14,7 +14,7 @@ _SUCCESS = [trait.name for trait in TRAITS].index("success")
 
 
 @dataclass(frozen=True)
-class World:
+class CounterfactualCell:
     """traits: (episodes, traits) of the policy in a cell where the hypothesis holds."""
 
     hypothesis: Hypothesis
@@ -29,11 +29,11 @@ class World:
 class Bank:
     """reference: where nothing is wrong."""
 
-    reference: World
-    worlds: tuple[World, ...]
+    reference: CounterfactualCell
+    worlds: tuple[CounterfactualCell, ...]
 
     @cached_property
-    def by_gap(self) -> dict[Gap, tuple[World, ...]]:
+    def by_gap(self) -> dict[Gap, tuple[CounterfactualCell, ...]]:
         return {gap: tuple(world for world in self.worlds if world.hypothesis.gap == gap) for gap in GAPS}
 
     def sizes(self, gap: Gap) -> tuple[tuple[str, ...], np.ndarray]:
@@ -43,5 +43,5 @@ class Bank:
         return rows, _table(rows, worlds)
 
 
-def _table(rows: Sequence[str], worlds: Sequence[World]) -> np.ndarray:
+def _table(rows: Sequence[str], worlds: Sequence[CounterfactualCell]) -> np.ndarray:
     return np.array([[world.hypothesis.sizes.get(row, 0.0) for row in rows] for world in worlds])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from twinloop.curate.quality import Take
+from twinloop.curate.quality import RecordedEpisode
 from twinloop.curate.verdict import ACCEPTED
 from twinloop.dataset import Dataset
 from twinloop.dataset.ingest.units import factor, spelled
@@ -20,10 +20,10 @@ from twinloop.dataset.video import read_frames
 from twinloop.diagnose.signals import (
     Appearance,
     Distance,
-    Motion,
-    Noise,
+    MotionStatistics,
+    NoiseEstimate,
     Response,
-    Tracking,
+    TrackingError,
     appearance,
     distance,
     motion,
@@ -41,7 +41,7 @@ NOT_COMPARED = ("observation.environment_state",)
 
 
 @dataclass(frozen=True)
-class Side:
+class DatasetSide:
     """One of the two. read: episodes that were looked at, of `episodes` that are accepted, or stored if none is."""
 
     path: str
@@ -65,9 +65,9 @@ class ChannelComparison:
     unit: str
     caution: str
     distance: Distance
-    motion: tuple[Motion, Motion]
-    noise: tuple[Noise, Noise]
-    tracking: tuple[Tracking, Tracking] | None
+    motion: tuple[MotionStatistics, MotionStatistics]
+    noise: tuple[NoiseEstimate, NoiseEstimate]
+    tracking: tuple[TrackingError, TrackingError] | None
     response: tuple[Response, Response] | None
 
     def to_json(self) -> dict[str, Any]:
@@ -78,8 +78,8 @@ class ChannelComparison:
 class DatasetComparison:
     """unmatched: channel or camera -> why it is not compared. samples: channel -> a few hundred values of each side."""
 
-    ours: Side
-    theirs: Side
+    ours: DatasetSide
+    theirs: DatasetSide
     channels: tuple[ChannelComparison, ...]
     cameras: Mapping[str, tuple[Appearance, Appearance]]
     unmatched: Mapping[str, str]
@@ -140,7 +140,7 @@ def compare_datasets(
     return DatasetComparison(sides[0], sides[1], tuple(channels), cameras, {**unmatched, **unseen}, samples)
 
 
-def _takes(dataset: Dataset) -> list[Take]:
+def _takes(dataset: Dataset) -> list[RecordedEpisode]:
     """Accepted episodes, or all where none is, spread over the dataset, as many as memory should hold."""
     attempts = dataset.attempts()
     if not dataset.stored:
@@ -155,7 +155,7 @@ def _takes(dataset: Dataset) -> list[Take]:
     return [take for take in takes(dataset) if take.attempt in wanted]
 
 
-def _side(dataset: Dataset, found: list[Take]) -> Side:
+def _side(dataset: Dataset, found: list[RecordedEpisode]) -> DatasetSide:
     header = dataset.header
     verdicts = dataset.attempts()["verdict"].to_pylist()
     clocks = [take.time_s for take in found if take.time_s is not None and take.rows > 2]
@@ -165,7 +165,7 @@ def _side(dataset: Dataset, found: list[Take]) -> Side:
     features = {
         each.name: f"{each.dtype} {'×'.join(map(str, each.shape))} {each.unit}".strip() for each in header.features
     }
-    return Side(
+    return DatasetSide(
         path=dataset.path.name, name=header.name, source=header.source, robot=header.robot, rate_hz=float(header.fps),
         measured_hz=measured if np.isfinite(measured) and measured > 0 else float(header.fps),
         episodes=verdicts.count(ACCEPTED) or dataset.stored, read=len(found),
@@ -173,7 +173,7 @@ def _side(dataset: Dataset, found: list[Take]) -> Side:
     )  # fmt: skip
 
 
-def _match(ours: Take, theirs: Take) -> tuple[dict[str, tuple[float, str]], dict[str, str]]:
+def _match(ours: RecordedEpisode, theirs: RecordedEpisode) -> tuple[dict[str, tuple[float, str]], dict[str, str]]:
     """Channels with one name and one quantity: name -> (their unit in ours, a caution); and why others are not."""
     mine = {each.name: each for each in ours.channels if each.feature not in NOT_COMPARED}
     other = {each.name: each for each in theirs.channels if each.feature not in NOT_COMPARED}
@@ -200,15 +200,15 @@ def _match(ours: Take, theirs: Take) -> tuple[dict[str, tuple[float, str]], dict
     return matched, unmatched
 
 
-def _values(take: Take, name: str) -> np.ndarray:
+def _values(take: RecordedEpisode, name: str) -> np.ndarray:
     return next(each.values for each in take.channels if each.name == name)
 
 
-def _unit(take: Take, name: str) -> str:
+def _unit(take: RecordedEpisode, name: str) -> str:
     return next(each.unit for each in take.channels if each.name == name)
 
 
-def _pairs(found: list[Take], name: str, scale: float) -> list[tuple[np.ndarray, np.ndarray]]:
+def _pairs(found: list[RecordedEpisode], name: str, scale: float) -> list[tuple[np.ndarray, np.ndarray]]:
     out = []
     for take in found:
         pair = next((each for each in take.sent_pairs if each.measured.name == name), None)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from twinloop.diagnose.bank import World
+from twinloop.diagnose.bank import CounterfactualCell
 from twinloop.diagnose.hypothesis import NOTHING, Hypothesis, drawn, rows_of
 from twinloop.diagnose.snapshots import Photographer
-from twinloop.diagnose.traits import Arm, Shown, measured
+from twinloop.diagnose.traits import Arm, EpisodeTrace, measured
 from twinloop.gate.rollouts import acted
-from twinloop.learn.brain import Brain
 from twinloop.learn.chunks import ActingConfig
+from twinloop.learn.runtime import PolicyRuntime
 from twinloop.observe.features import observe
 from twinloop.randomize.distribution import Constant, Distribution
 from twinloop.randomize.draw import Sampler
@@ -36,13 +36,13 @@ TOGETHER = 8
 
 
 @dataclass(frozen=True)
-class Imagining:
+class CounterfactualJob:
     """What a worker must know, as values that travel to other processes. episodes: of each world. cameras: pictures of
     which are taken."""
 
     config_yaml: str
     folder: str
-    load: Callable[[], Brain]
+    load: Callable[[], PolicyRuntime]
     acting: ActingConfig
     episodes: int
     seed: int
@@ -82,14 +82,14 @@ def chunks_of(hypotheses: Sequence[Hypothesis]) -> list[Chunk]:
     return chunks
 
 
-def imagine(job: Imagining, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, list[World]]]:
+def imagine(job: CounterfactualJob, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, list[CounterfactualCell]]]:
     config = config_from_text(job.config_yaml, name="config.yaml", folder=Path(job.folder))
     brain = job.load()
     for chunk in chunks:
         yield chunk, _worlds(job, config, brain, chunk)
 
 
-def _worlds(job: Imagining, config: RunConfig, brain: Brain, chunk: Chunk) -> list[World]:
+def _worlds(job: CounterfactualJob, config: RunConfig, brain: PolicyRuntime, chunk: Chunk) -> list[CounterfactualCell]:
     first, hypotheses = chunk
     usual, count = usual_of(config), job.episodes
     # The twin is built for the largest value any of them draws: delay lines must hold it.
@@ -105,7 +105,7 @@ def _worlds(job: Imagining, config: RunConfig, brain: Brain, chunk: Chunk) -> li
     for episodes in acted(config, twin, brain, job.acting, blocks, width=min(WIDEST, count * len(blocks))):
         number = int(episodes.draws.attempts[0]) // count
         found[number] = measured(shown_of(episodes, config, twin, arm, photographer))
-    return [World(hypothesis, found[number]) for number, hypothesis in enumerate(hypotheses, start=first)]
+    return [CounterfactualCell(hypothesis, found[number]) for number, hypothesis in enumerate(hypotheses, start=first)]
 
 
 def _reach(name: str, hypotheses: Sequence[Hypothesis]) -> float:
@@ -126,7 +126,9 @@ def usual_of(config: RunConfig) -> dict[str, Distribution]:
     return usual
 
 
-def shown_of(episodes: Episodes, config: RunConfig, twin: Twin, arm: Arm, photographer: Photographer) -> list[Shown]:
+def shown_of(
+    episodes: Episodes, config: RunConfig, twin: Twin, arm: Arm, photographer: Photographer
+) -> list[EpisodeTrace]:
     recording = observe(episodes, twin, config.observe, seed=config.rollout.seed)
     values = episodes.draws.values
     shown = []
@@ -134,7 +136,7 @@ def shown_of(episodes: Episodes, config: RunConfig, twin: Twin, arm: Arm, photog
         frames = {name: array[start : start + length] for name, array in recording.frames.items()}
         told = {name: float(array[row]) for name, array in values.items()}
         pictures = photographer.taken(episodes, row)
-        shown.append(Shown(frames, bool(episodes.success[row]), arm, _conditions(told, twin), pictures))
+        shown.append(EpisodeTrace(frames, bool(episodes.success[row]), arm, _conditions(told, twin), pictures))
     return shown
 
 

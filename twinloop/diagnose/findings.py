@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from twinloop.diagnose.hypothesis import VARYING, ends_of
-from twinloop.diagnose.report import Evidence, Finding, Interval, Wrong
-from twinloop.diagnose.summary import ENTRIES, Entry, Summary
+from twinloop.diagnose.posterior import GapPosterior, RowPosterior
+from twinloop.diagnose.report import Evidence, GapFinding, Interval, RowEstimate
+from twinloop.diagnose.summary import ENTRIES, Entry, TraitSummary
 from twinloop.diagnose.traits import TRAITS
-from twinloop.diagnose.weigh import RowEstimate, Weighed
 from twinloop.randomize.distribution import Choice, Constant, Distribution, Uniform
 from twinloop.randomize.parameter import Gap, Parameter
 from twinloop.randomize.table import BY_NAME
@@ -21,8 +21,8 @@ SHOWN_ROWS, SHOWN_EVIDENCE = 4, 6
 
 
 def finding_of(
-    gap: Gap, weighed: Weighed, summary: Summary, usual: Summary, trained: Mapping[str, Interval]
-) -> Finding:
+    gap: Gap, weighed: GapPosterior, summary: TraitSummary, usual: TraitSummary, trained: Mapping[str, Interval]
+) -> GapFinding:
     cost, deviation = weighed.cost[gap]
     probability = weighed.probability[gap]
     points = 100 * max(cost, 0.0)
@@ -37,7 +37,7 @@ def finding_of(
     evidence = [
         each for each in evidence_of(weighed.shown, summary, usual) if _about(each) == gap and abs(each.apart) > 1
     ]
-    return Finding(
+    return GapFinding(
         gap=gap,
         probability=probability,
         drives=drives,
@@ -53,7 +53,7 @@ def _about(evidence: Evidence) -> Gap | None:
     return next(trait.gap for trait in TRAITS if trait.name == evidence.trait.removesuffix(" (spread)"))
 
 
-def evidence_of(deviations: np.ndarray, summary: Summary, usual: Summary) -> list[Evidence]:
+def evidence_of(deviations: np.ndarray, summary: TraitSummary, usual: TraitSummary) -> list[Evidence]:
     """The farthest apart first."""
     order = np.argsort(-np.abs(np.nan_to_num(deviations)))
     return [
@@ -79,7 +79,7 @@ def _is_share(row: Parameter) -> bool:
     return row.chance is not None or bool(row.words or row.pool)
 
 
-def _reach(estimate: RowEstimate) -> float:
+def _reach(estimate: RowPosterior) -> float:
     """From nominal to where hypotheses of this sign end; 0 where there are none. Of a row that can err one way only,
     sizes are positive whichever way that is."""
     row = BY_NAME[estimate.row]
@@ -91,7 +91,7 @@ def _reach(estimate: RowEstimate) -> float:
     return (last if last > row.nominal else first) - row.nominal if estimate.size > 0 else 0.0
 
 
-def _wrong(estimate: RowEstimate, trained: Mapping[str, Interval]) -> Wrong:
+def _wrong(estimate: RowPosterior, trained: Mapping[str, Interval]) -> RowEstimate:
     row = BY_NAME[estimate.row]
     first, last = ends_of(row)
     spread = first < row.nominal < last and VARYING.get(row.gap, 0.0) > 0.5 and not _is_share(row)
@@ -103,7 +103,7 @@ def _wrong(estimate: RowEstimate, trained: Mapping[str, Interval]) -> Wrong:
         first, last = (0.0, 1.0) if _is_share(row) else row.plausible
         least, most = max(least, first), min(most, last)
     value = min(max(base + abs(estimate.size) * reach, least), most)
-    return Wrong(
+    return RowEstimate(
         row=row.name,
         unit=row.unit,
         value=value,
@@ -114,7 +114,7 @@ def _wrong(estimate: RowEstimate, trained: Mapping[str, Interval]) -> Wrong:
     )
 
 
-def as_distribution(wrong: Wrong) -> Distribution:
+def as_distribution(wrong: RowEstimate) -> Distribution:
     """A cell in which just this is wrong."""
     row = BY_NAME[wrong.row]
     if row.chance is not None:

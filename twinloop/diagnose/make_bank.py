@@ -11,8 +11,8 @@ import numpy as np
 
 from twinloop.dataset.versions import versions
 from twinloop.diagnose import hypothesis as hypotheses
-from twinloop.diagnose.bank import Bank, World
-from twinloop.diagnose.counterfactuals import Chunk, Imagining, chunks_of, hypotheses_of, imagine
+from twinloop.diagnose.bank import Bank, CounterfactualCell
+from twinloop.diagnose.counterfactuals import Chunk, CounterfactualJob, chunks_of, hypotheses_of, imagine
 from twinloop.diagnose.hypothesis import NOTHING
 from twinloop.diagnose.traits import TRAITS
 from twinloop.durable import read_bounded, replace_file, storage_errors
@@ -50,7 +50,7 @@ def make_bank(
     done = sum(map(len, found.values()))
     on_progress(done, len(all_of_them))
     missing = [chunk for chunk in chunks if chunk[0] not in found]
-    job = Imagining(config.to_yaml(), str(Path.cwd()), candidate.load, acting, episodes, seed, tuple(cameras))
+    job = CounterfactualJob(config.to_yaml(), str(Path.cwd()), candidate.load, acting, episodes, seed, tuple(cameras))
     workers = max(1, min(workers or executor.capacity(), len(missing))) if missing else 1
     for chunk, part in executor.run(imagine, job, missing, workers=workers) if missing else ():
         _keep(home, chunk, part)
@@ -59,7 +59,10 @@ def make_bank(
         on_progress(done, len(all_of_them))
     every = [world for chunk in chunks for world in found[chunk[0]]]
     usual = [world.traits for world in every if world.hypothesis.gap is None]
-    return Bank(World(NOTHING, np.concatenate(usual)), tuple(each for each in every if each.hypothesis.gap is not None))
+    return Bank(
+        CounterfactualCell(NOTHING, np.concatenate(usual)),
+        tuple(each for each in every if each.hypothesis.gap is not None),
+    )
 
 
 def _key(
@@ -82,14 +85,14 @@ def _file(home: Path, chunk: Chunk) -> Path:
     return home / f"{chunk[0]:06d}.npy"
 
 
-def _keep(home: Path, chunk: Chunk, worlds: list[World]) -> None:
+def _keep(home: Path, chunk: Chunk, worlds: list[CounterfactualCell]) -> None:
     buffer = BytesIO()
     np.save(buffer, np.stack([world.traits for world in worlds]), allow_pickle=False)
     with storage_errors(home):
         replace_file(_file(home, chunk), buffer.getvalue(), scratch=home)
 
 
-def _kept(home: Path, chunk: Chunk) -> list[World] | None:
+def _kept(home: Path, chunk: Chunk) -> list[CounterfactualCell] | None:
     file = _file(home, chunk)
     if not file.exists():
         return None
@@ -99,4 +102,4 @@ def _kept(home: Path, chunk: Chunk) -> list[World] | None:
         raise CorruptError(f"{file}: cannot be read ({error!s:.80}); delete it, and it is made again") from None
     if parts.ndim != 3 or len(parts) != len(chunk[1]) or parts.shape[2] != len(TRAITS):
         raise CorruptError(f"{file}: holds {parts.shape} numbers; delete it, and it is made again")
-    return [World(hypothesis, traits) for hypothesis, traits in zip(chunk[1], parts, strict=True)]
+    return [CounterfactualCell(hypothesis, traits) for hypothesis, traits in zip(chunk[1], parts, strict=True)]

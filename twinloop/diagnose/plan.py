@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from twinloop.diagnose.report import Finding, GapReport, Interval, Wrong
+from twinloop.diagnose.report import GapFinding, GapReport, Interval, RowEstimate
 from twinloop.randomize.parameter import Gap
 from twinloop.randomize.table import BY_NAME
 
@@ -57,7 +57,7 @@ PRACTICE: dict[Gap, Practice] = {
 
 
 @dataclass(frozen=True)
-class Range:
+class RangeChange:
     """What a row should be drawn from instead. change: against what it was trained on."""
 
     row: str
@@ -67,7 +67,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Line:
+class PlanItem:
     """gain: points of success it should win, with an interval. hours: of a robot and somebody beside it."""
 
     gap: Gap | Literal["unmodelled"]
@@ -78,7 +78,7 @@ class Line:
     hours: float
     demonstrations: int = 0
     conditions: Mapping[str, str] = field(default_factory=dict)
-    ranges: tuple[Range, ...] = ()
+    ranges: tuple[RangeChange, ...] = ()
     assumed: str = ""
 
     @property
@@ -90,7 +90,7 @@ class Line:
 class Plan:
     """lines: in the order in which to do them. real_share: of a batch that is to be of real data."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[PlanItem, ...]
     real_share: float
     demonstrations: int
     robot: str
@@ -122,7 +122,7 @@ def planned(report: GapReport, *, robot: str, budget: int = 200) -> Plan:
     return Plan(tuple(lines), real_share(demonstrations), demonstrations, robot, report.verdict())
 
 
-def _simulated(finding: Finding) -> list[Line]:
+def _simulated(finding: GapFinding) -> list[PlanItem]:
     """Cheap, and first: what the simulator has a row for needs no robot."""
     practice = PRACTICE[finding.gap]
     ranges = tuple(range_of(row) for row in finding.rows)
@@ -132,21 +132,22 @@ def _simulated(finding: Finding) -> list[Line]:
         told = ", ".join(f"{each.row} {each.low:.3g} to {each.high:.3g} ({each.change})" for each in changed)
         share = practice.covering
         lines.append(
-            Line(finding.gap, "randomize", f"draw {told}", *_gain(finding, share), hours=0.1, ranges=changed,
+            PlanItem(finding.gap, "randomize", f"draw {told}", *_gain(finding, share), hours=0.1, ranges=changed,
                  assumed=f"randomization wins {share:.0%} of what it costs")
         )  # fmt: skip
     if practice.logs and any(row.interval[1] - row.interval[0] > 0.5 * abs(row.value) for row in finding.rows):
         lines.append(
-            Line(finding.gap, "calibrate", f"record {practice.logs}; then `twinloop calibrate`", *_gain(finding, 0.2),
+            PlanItem(finding.gap, "calibrate", f"record {practice.logs}; then `twinloop calibrate`",
+                 *_gain(finding, 0.2),
                  hours=practice.setup_h + 0.5, assumed="narrow ranges win another 20 %")
         )  # fmt: skip
     return lines
 
 
-def _collected(report: GapReport, worth: Sequence[Finding], budget: int) -> list[Line]:
+def _collected(report: GapReport, worth: Sequence[GapFinding], budget: int) -> list[PlanItem]:
     """Demonstrations go where their next one wins most, ten at a time."""
     counts: dict[Gap, int] = dict.fromkeys((finding.gap for finding in worth), 0)
-    by_gap: dict[Gap, Finding] = {finding.gap: finding for finding in worth if finding.points > 0}
+    by_gap: dict[Gap, GapFinding] = {finding.gap: finding for finding in worth if finding.points > 0}
     left = budget if by_gap else 0
     while left > 0:
         best = max(by_gap.values(), key=lambda finding: _more(finding, counts[finding.gap])).gap
@@ -165,19 +166,19 @@ def _collected(report: GapReport, worth: Sequence[Finding], budget: int) -> list
         varied = f" with {', '.join(practice.vary)} varied as on site" if practice.vary and not conditions else ""
         where = f" with {', '.join(f'{name} {value}' for name, value in conditions.items())}" if conditions else ""
         lines.append(
-            Line(gap, "collect", f"{many} demonstrations{where}{varied}{sensors}", *_gain(finding, share),
+            PlanItem(gap, "collect", f"{many} demonstrations{where}{varied}{sensors}", *_gain(finding, share),
                  hours=practice.setup_h + many * MINUTES / 60, demonstrations=many, conditions=conditions,
                  assumed=f"half of {practice.wins:.0%} of its cost is won by {practice.half} demonstrations")
         )  # fmt: skip
     return lines
 
 
-def _won(finding: Finding, demonstrations: int) -> float:
+def _won(finding: GapFinding, demonstrations: int) -> float:
     practice = PRACTICE[finding.gap]
     return finding.probability * finding.points * practice.wins * demonstrations / (demonstrations + practice.half)
 
 
-def _more(finding: Finding, demonstrations: int) -> float:
+def _more(finding: GapFinding, demonstrations: int) -> float:
     """What the next ten win."""
     return _won(finding, demonstrations + TOGETHER) - _won(finding, demonstrations)
 
@@ -194,12 +195,12 @@ def _conditions(report: GapReport, names: Sequence[str]) -> dict[str, str]:
     return {}
 
 
-def _gain(finding: Finding, share: float) -> tuple[float, Interval]:
+def _gain(finding: GapFinding, share: float) -> tuple[float, Interval]:
     low, high = finding.interval
     return share * finding.probability * finding.points, (share * finding.probability * low, share * high)
 
 
-def range_of(wrong: Wrong) -> Range:
+def range_of(wrong: RowEstimate) -> RangeChange:
     """Around the estimate, as wide as it is uncertain and a quarter more; nominal stays inside for rows that only
     sometimes are wrong."""
     row = BY_NAME[wrong.row]
@@ -214,20 +215,20 @@ def range_of(wrong: Wrong) -> Range:
         low, high = low - room, high + room
     low, high = max(low, row.plausible[0]), min(high, row.plausible[1])
     if wrong.trained is None:
-        return Range(wrong.row, low, high, "new")
+        return RangeChange(wrong.row, low, high, "new")
     first, last = wrong.trained
     inside = first <= low and high <= last
     if inside and (high - low) < 0.6 * (last - first):
-        return Range(wrong.row, low, high, "narrower")
+        return RangeChange(wrong.row, low, high, "narrower")
     if inside:
-        return Range(wrong.row, first, last, "as it is")
-    return Range(wrong.row, min(low, first), max(high, last), "wider")
+        return RangeChange(wrong.row, first, last, "as it is")
+    return RangeChange(wrong.row, min(low, first), max(high, last), "wider")
 
 
-def _looked_at(report: GapReport) -> Line:
+def _looked_at(report: GapReport) -> PlanItem:
     episodes = ", ".join(f"{log} {attempt}" for log, attempt in report.unmodelled.episodes[:4]) or "the failures"
     points = report.unmodelled.points
-    return Line(
+    return PlanItem(
         "unmodelled", "look", f"look at {episodes}: what the simulator does not model, no range covers",
         0.5 * points, (0.0, points), hours=1.0, assumed="half of it is understood once it is seen",
     )  # fmt: skip

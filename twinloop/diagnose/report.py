@@ -19,7 +19,7 @@ Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Wrong:
+class RowEstimate:
     """A row of the table that seems wrong. value, interval: in its unit (80 %). spread: it is another in every episode,
     and the value is how far it reaches from nominal. trained: the range that the config draws from, if it varies it."""
 
@@ -49,7 +49,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Finding:
+class GapFinding:
     """probability: that the gap is open. drives: that it takes more than a few points of success. points: what it
     costs, with a 90 % interval. closing: points that are won in the twin when this gap alone is closed, if tried."""
 
@@ -59,7 +59,7 @@ class Finding:
     magnitude: float
     points: float
     interval: Interval
-    rows: tuple[Wrong, ...]
+    rows: tuple[RowEstimate, ...]
     evidence: tuple[Evidence, ...]
     closing: float | None = None
 
@@ -102,7 +102,7 @@ class GapReport:
     success_interval: Interval
     twin_success: float
     nothing: float
-    findings: tuple[Finding, ...]
+    findings: tuple[GapFinding, ...]
     unmodelled: Unmodelled
     looks: tuple[Mapping[str, Any], ...]
     phases: tuple[Mapping[str, Any], ...]
@@ -114,7 +114,7 @@ class GapReport:
         return 100 * (self.twin_success - self.success)
 
     @property
-    def open(self) -> tuple[Finding, ...]:
+    def open(self) -> tuple[GapFinding, ...]:
         return tuple(finding for finding in self.findings if finding.found)
 
     def verdict(self) -> str:
@@ -163,16 +163,16 @@ def _unmodelled(value: Mapping[str, Any]) -> Unmodelled:
     return Unmodelled(**plain)
 
 
-def _wrong(value: Mapping[str, Any]) -> Wrong:
+def _wrong(value: Mapping[str, Any]) -> RowEstimate:
     plain: dict[str, Any] = dict(value)
     plain["interval"] = tuple(plain["interval"])
     plain["trained"] = plain["trained"] and tuple(plain["trained"])
-    return Wrong(**plain)
+    return RowEstimate(**plain)
 
 
-def _finding(value: Mapping[str, Any]) -> Finding:
+def _finding(value: Mapping[str, Any]) -> GapFinding:
     plain: dict[str, Any] = dict(value)
     rows = tuple(_wrong(item) for item in plain.pop("rows"))
     evidence = tuple(Evidence(**item) for item in plain.pop("evidence"))
     plain["interval"] = tuple(plain["interval"])
-    return Finding(**plain, rows=rows, evidence=evidence)
+    return GapFinding(**plain, rows=rows, evidence=evidence)

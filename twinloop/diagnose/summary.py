@@ -1,4 +1,4 @@
-"""Summary: what a set of episodes shows, as one vector: the level of every trait, and the spread of some."""
+"""TraitSummary: what a set of episodes shows, as one vector: the level of every trait, and the spread of some."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,7 +41,7 @@ FLOORS = np.array([entry.floor for entry in ENTRIES])
 
 
 @dataclass(frozen=True)
-class Summary:
+class TraitSummary:
     """values, variances: (entries,); NaN where too few episodes tell. The variance is that of a sample of this size."""
 
     episodes: int
@@ -49,10 +49,10 @@ class Summary:
     variances: np.ndarray
 
 
-def summarised(traits: np.ndarray) -> Summary:
+def summarised(traits: np.ndarray) -> TraitSummary:
     """Of (episodes, traits)."""
     found = np.array([_entry(traits[:, entry.trait], entry) for entry in ENTRIES])
-    return Summary(len(traits), found[:, 0], found[:, 1])
+    return TraitSummary(len(traits), found[:, 0], found[:, 1])
 
 
 def _entry(values: np.ndarray, entry: Entry) -> tuple[float, float]:

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from twinloop.diagnose.counterfactuals import Imagining, imagine, there_is
+from twinloop.diagnose.counterfactuals import CounterfactualJob, imagine, there_is
 from twinloop.diagnose.findings import as_distribution
 from twinloop.diagnose.hypothesis import BEYOND, NOTHING, ends_of, rows_of
 from twinloop.diagnose.plan import range_of
-from twinloop.diagnose.report import GapReport, Wrong
+from twinloop.diagnose.report import GapReport, RowEstimate
 from twinloop.randomize.distribution import Choice, Constant, Distribution, Uniform
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.table import BY_NAME, TABLE
@@ -48,7 +48,7 @@ def by_diagnosis(config: RunConfig, report: GapReport) -> RunConfig:
     return replace(config, randomization=ordered(ranges))
 
 
-def _found(wrong: Wrong, before: Distribution | None, *, sure: bool) -> Distribution:
+def _found(wrong: RowEstimate, before: Distribution | None, *, sure: bool) -> Distribution:
     """As the plan says: narrower where the estimate is well inside what was trained on, else so wide that it and what
     was there before fit in."""
     found, row = range_of(wrong), BY_NAME[wrong.row]
@@ -64,7 +64,7 @@ Tried = Callable[[str, Distribution], float]
 """The policy's success in the twin where this row is drawn from that."""
 
 
-def in_the_twin(job: Imagining) -> Tried:
+def in_the_twin(job: CounterfactualJob) -> Tried:
     def tried(name: str, ends: Distribution) -> float:
         ((_, (world,)),) = imagine(job, iter([(0, (replace(NOTHING, ranges={name: ends}),))]))
         return world.success

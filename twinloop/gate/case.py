@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from twinloop.errors import RegistryError, TwinloopError
-from twinloop.gate.real import RealEpisodes, Runlog, in_utc, joined, load_runlog, require_shown
+from twinloop.gate.evidence import EvaluationEvidence, TrainingData, TwinRate, by_twin, show_evaluation, training_data
+from twinloop.gate.real import RealEpisodes, RunlogEvidence, in_utc, joined, load_runlog, require_shown
 from twinloop.gate.registry import Registry
 from twinloop.gate.repeats import Repeats, repeats_of
 from twinloop.gate.rules.config import RulesConfig
-from twinloop.gate.shown import ShownEvaluation, TrainingData, TwinRate, by_twin, show_evaluation, training_data
 from twinloop.gate.store import Pinned, pinned_evaluation
 from twinloop.gate.twins import TwinTrust, twins_of
 
@@ -37,9 +37,9 @@ class Case:
     registry: Registry
     checkpoint: Pinned
     rules: RulesConfig
-    evaluations: tuple[ShownEvaluation, ...]
-    rivals: tuple[ShownEvaluation, ...]
-    runlogs: tuple[Runlog, ...]
+    evaluations: tuple[EvaluationEvidence, ...]
+    rivals: tuple[EvaluationEvidence, ...]
+    runlogs: tuple[RunlogEvidence, ...]
     troubles: tuple[str, ...]
     folders: tuple[Path, ...] = ()
     human_ready: bool = False
@@ -110,8 +110,8 @@ def case_of(
 
 def _evaluations(
     registry: Registry, digest: str, given: Sequence[Path], troubles: list[str]
-) -> Sequence[ShownEvaluation]:
-    found: dict[str, ShownEvaluation] = {}
+) -> Sequence[EvaluationEvidence]:
+    found: dict[str, EvaluationEvidence] = {}
     live = registry.production
     for folder in given:
         for place in (folder, folder / AGAINST):
@@ -138,8 +138,10 @@ def _evaluations(
     return tuple(found.values())
 
 
-def _runlogs(registry: Registry, checkpoint: Pinned, given: Sequence[Path], troubles: list[str]) -> Sequence[Runlog]:
-    found: dict[Path, Runlog] = {}
+def _runlogs(
+    registry: Registry, checkpoint: Pinned, given: Sequence[Path], troubles: list[str]
+) -> Sequence[RunlogEvidence]:
+    found: dict[Path, RunlogEvidence] = {}
     robot = checkpoint.card.space.robot
     before = [entry for entry in registry.standing.shown.get(checkpoint.digest, ()) if entry.get("kind") == "runlog"]
     for path in (*given, *(Path(str(entry["path"])) for entry in before)):

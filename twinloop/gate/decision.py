@@ -7,12 +7,12 @@ from typing import Any
 from twinloop.curate.rates import Rate
 from twinloop.errors import UsageError
 from twinloop.gate.case import Case, evidence_of
-from twinloop.gate.ledger import Record
+from twinloop.gate.ledger import LedgerRecord
 from twinloop.gate.registry import Writer
+from twinloop.gate.registry_state import PROMOTED, REFUSED, Stage, next_stage
 from twinloop.gate.rules import canary, robot, twin
-from twinloop.gate.rules.finding import Finding, Rule
+from twinloop.gate.rules.finding import Rule, RuleResult
 from twinloop.gate.sequence import arms_of, path_of_trials, plan_of
-from twinloop.gate.standing import PROMOTED, REFUSED, Stage, next_stage
 from twinloop.gate.twins import enter_twins
 
 RULES: Mapping[Stage, Callable[[Case], tuple[Rule, ...]]] = {
@@ -30,7 +30,7 @@ class Decision:
     checkpoint: str
     name: str
     asked: str
-    findings: tuple[Finding, ...]
+    findings: tuple[RuleResult, ...]
     evidence: tuple[Mapping[str, Any], ...]
     rules: str
     figures: Mapping[str, Any]
@@ -45,7 +45,7 @@ class Decision:
         return bool(self.findings) and all(finding.passed for finding in self.findings)
 
     @property
-    def failed(self) -> tuple[Finding, ...]:
+    def failed(self) -> tuple[RuleResult, ...]:
         return tuple(finding for finding in self.findings if not finding.passed)
 
     @property
@@ -63,12 +63,12 @@ class Decision:
         return f"{who} is not promoted to {self.to}: {many} ({names})."
 
     @classmethod
-    def of_record(cls, record: Record) -> "Decision":
+    def of_record(cls, record: LedgerRecord) -> "Decision":
         """As the ledger has it."""
         details = record.details
         return cls(
             record.checkpoint, str(details["name"]), record.transition,
-            tuple(map(Finding.from_json, details["findings"])), record.evidence, record.rules, details["figures"],
+            tuple(map(RuleResult.from_json, details["findings"])), record.evidence, record.rules, details["figures"],
         )  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def decide(case: Case, stage: Stage, *, name: str) -> Decision:
     )
 
 
-def enter(writer: Writer, case: Case, decision: Decision) -> Record:
+def enter(writer: Writer, case: Case, decision: Decision) -> LedgerRecord:
     """Put a decision into the ledger and carry it out. Evaluations are copied first, so that they stay."""
     for each in (*case.evaluations, *case.rivals):
         writer.pin_evaluation(each.path)

@@ -26,7 +26,7 @@ START = "0" * 64
 
 
 @dataclass(frozen=True)
-class Record:
+class LedgerRecord:
     """sequence: counts from 1. previous: digest of the record before. time: ISO 8601, UTC. actor: who asked.
     kind: what this is a record of: a checkpoint that was pinned, a decision, what is live, a twin, an incident.
     checkpoint: its digest, "" where it is of none. transition: "canary -> production". rules: digest of the rules.
@@ -61,7 +61,7 @@ class Record:
         return _canonical(self._content() | {"digest": self.digest}) + b"\n"
 
     @classmethod
-    def from_values(cls, values: Mapping[str, Any]) -> "Record":
+    def from_values(cls, values: Mapping[str, Any]) -> "LedgerRecord":
         """ValueError, KeyError or TypeError for what is no record."""
         known = {each.name for each in fields(cls)}
         if set(values) != known | {"digest"}:
@@ -89,7 +89,7 @@ class Ledger:
     """problems: what is wrong, each with the record it is about. torn: did a kill cut off a last line?"""
 
     path: Path
-    records: tuple[Record, ...]
+    records: tuple[LedgerRecord, ...]
     problems: tuple[str, ...]
     torn: bool
 
@@ -115,13 +115,13 @@ def read_ledger(folder: Path) -> Ledger:
     head = read_bounded(folder / HEAD, 1 << 16, error=RegistryError) if (folder / HEAD).exists() else None
     data = read_bounded(path, LARGEST_BYTES, error=RegistryError) if path.exists() else b""
     whole = data.rfind(b"\n") + 1
-    records: list[Record] = []
+    records: list[LedgerRecord] = []
     problems = list(_look_over(data[:whole].splitlines(), records))
     problems += _anchored(head, records, damaged=bool(problems))
     return Ledger(path, tuple(records), tuple(problems), torn=whole < len(data))
 
 
-def _look_over(lines: list[bytes], records: list[Record]) -> Iterator[str]:
+def _look_over(lines: list[bytes], records: list[LedgerRecord]) -> Iterator[str]:
     """Fills `records` with those that can be read; yields what is wrong."""
     previous, sequences = START, []
     for number, line in enumerate(lines, start=1):
@@ -129,7 +129,7 @@ def _look_over(lines: list[bytes], records: list[Record]) -> Iterator[str]:
             if len(line) > LARGEST_LINE_BYTES:
                 raise ValueError(f"{len(line):,} bytes")
             values = json.loads(line)
-            record = Record.from_values(values)
+            record = LedgerRecord.from_values(values)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             yield f"line {number}: is not a record ({error!s:.100})"
             previous = ""
@@ -159,7 +159,7 @@ def _order(sequences: list[int]) -> Iterator[str]:
     yield from (f"record {each}: is there twice" for each in twice)
 
 
-def _anchored(head: bytes | None, records: list[Record], *, damaged: bool) -> Iterator[str]:
+def _anchored(head: bytes | None, records: list[LedgerRecord], *, damaged: bool) -> Iterator[str]:
     """Is what was once the end still there? The ledger may be one ahead: a kill came before the head was written."""
     if head is None:
         if len(records) > 1:
@@ -179,7 +179,7 @@ def _anchored(head: bytes | None, records: list[Record], *, damaged: bool) -> It
         yield f"record {sequence}: is not the one {HEAD} remembers; all from it on were written anew"
 
 
-def append(folder: Path, record: Record, *, scratch: Path) -> None:
+def append(folder: Path, record: LedgerRecord, *, scratch: Path) -> None:
     """Add a record: on the disk when this returns; after a kill, there as a whole or not at all."""
     path = folder / LEDGER
     line = record.to_line()
@@ -202,7 +202,7 @@ def recover(folder: Path, *, scratch: Path) -> Ledger:
     return Ledger(ledger.path, ledger.records, (), torn=False)
 
 
-def _remember(folder: Path, record: Record, *, scratch: Path) -> None:
+def _remember(folder: Path, record: LedgerRecord, *, scratch: Path) -> None:
     text = json.dumps({"sequence": record.sequence, "digest": record.digest}) + "\n"
     if (folder / HEAD).exists() and (folder / HEAD).read_text(encoding="utf-8") == text:
         return

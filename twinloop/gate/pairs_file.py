@@ -12,14 +12,14 @@ from typing import Any, NoReturn
 from twinloop.durable import read_bounded
 from twinloop.errors import UsageError, nearest
 from twinloop.gate.statistics.agreement import Counted
-from twinloop.gate.trust import Pair
+from twinloop.gate.trust import PolicyPair
 
 LARGEST_BYTES = 1 << 24
 SIDES = ("real", "sim")
 FORMS = "a number from 0 to 1, {rate, trials} or {successes, trials}"
 
 
-def load_pairs(path: Path) -> dict[str, tuple[Pair, ...]]:
+def load_pairs(path: Path) -> dict[str, tuple[PolicyPair, ...]]:
     """Task -> its policies, in the order of the real side."""
     if not path.is_file():
         raise UsageError(
@@ -33,7 +33,7 @@ def load_pairs(path: Path) -> dict[str, tuple[Pair, ...]]:
     return pairs_of(content, name=str(path))
 
 
-def pairs_of(content: Any, *, name: str) -> dict[str, tuple[Pair, ...]]:
+def pairs_of(content: Any, *, name: str) -> dict[str, tuple[PolicyPair, ...]]:
     """Of what the file holds; `name` is for messages."""
     sides = _mapping(content, name)
     for key in sides:
@@ -50,7 +50,7 @@ def pairs_of(content: Any, *, name: str) -> dict[str, tuple[Pair, ...]]:
         ours, theirs = (_mapping(side[task], f"{name}: {s}.{task}") for side, s in ((real, "real"), (sim, "sim")))
         _same(ours, theirs, name, f"policy of {task}")
         found[task] = tuple(
-            Pair(policy, _counted(theirs[policy], f"{name}: sim.{task}.{policy}"),
+            PolicyPair(policy, _counted(theirs[policy], f"{name}: sim.{task}.{policy}"),
                  _counted(ours[policy], f"{name}: real.{task}.{policy}"))
             for policy in ours
         )  # fmt: skip

@@ -10,11 +10,11 @@ from pathlib import Path
 from twinloop.errors import RegistryError, UsageError
 from twinloop.gate.case import Canary, Case, case_of
 from twinloop.gate.decision import Decision, decide, enter
-from twinloop.gate.ledger import Record
+from twinloop.gate.ledger import LedgerRecord
 from twinloop.gate.registry import Registry, writing
+from twinloop.gate.registry_state import STAGES, Stage
 from twinloop.gate.repeats import folder_of
 from twinloop.gate.rules.config import RulesConfig
-from twinloop.gate.standing import STAGES, Stage
 from twinloop.gate.store import look_at, named
 
 
@@ -50,11 +50,11 @@ class Makers:
 
 
 @dataclass(frozen=True)
-class Step:
+class PromotionStep:
     """record: None for a step that was only looked at, since nothing was shown for it."""
 
     decision: Decision
-    record: Record | None
+    record: LedgerRecord | None
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Promotion:
 
     digest: str
     name: str
-    steps: tuple[Step, ...]
+    steps: tuple[PromotionStep, ...]
     reached: Stage
     promoted: bool
     registry: Registry = field(repr=False)
@@ -73,10 +73,10 @@ def promote(
     config: PromoteConfig,
     makers: Makers = Makers(),  # noqa: B008
     *,
-    on_step: Callable[[Step], None] = lambda _: None,
+    on_step: Callable[[PromotionStep], None] = lambda _: None,
 ) -> Promotion:
     digest, name, folders = _pinned(config)
-    steps: list[Step] = []
+    steps: list[PromotionStep] = []
     while True:
         registry = Registry.open(config.registry)
         stage = registry.stage(digest) or "candidate"
@@ -88,7 +88,7 @@ def promote(
         decision = decide(case, stage, name=name)
         # The step after one that was made: told, but not entered as a refusal of something nobody asked for.
         asked = decision.promoted or made or not steps or config.to is not None or _shown_for(config, decision)
-        step = Step(decision, _enter(config, case, decision) if asked else None)
+        step = PromotionStep(decision, _enter(config, case, decision) if asked else None)
         steps.append(step)
         on_step(step)
         if not decision.promoted:
@@ -160,7 +160,7 @@ def _shown_for(config: PromoteConfig, decision: Decision) -> bool:
     return {"canary": config.human_ready, "production": bool(config.runlogs)}.get(decision.to, False)
 
 
-def _enter(config: PromoteConfig, case: Case, decision: Decision) -> Record:
+def _enter(config: PromoteConfig, case: Case, decision: Decision) -> LedgerRecord:
     """Under the lock, if nothing that it was decided on has changed meanwhile."""
     with writing(config.registry, actor=config.actor) as writer:
         now, then = writer.registry, case.registry

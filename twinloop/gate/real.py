@@ -101,7 +101,7 @@ class RealEpisodes:
 
 
 @dataclass(frozen=True)
-class Runlog:
+class RunlogEvidence:
     """A verified runlog: its digest is that of `attempts` episodes. robot: the model, as checkpoints name it."""
 
     path: Path
@@ -129,7 +129,7 @@ class Runlog:
         return rows
 
 
-def load_runlog(path: Path, *, trusted: bool = False) -> Runlog:
+def load_runlog(path: Path, *, trusted: bool = False) -> RunlogEvidence:
     """Every file compared with what was committed first; `trusted`: that was done a moment ago."""
     if not trusted:
         verify(path).require()
@@ -140,7 +140,7 @@ def load_runlog(path: Path, *, trusted: bool = False) -> Runlog:
         episodes = _episodes(dataset)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise CorruptError(f"{path}: does not hold real episodes ({error!s:.200})") from None
-    return Runlog(path, dataset.header.robot, dataset.digest(), len(episodes), episodes)
+    return RunlogEvidence(path, dataset.header.robot, dataset.digest(), len(episodes), episodes)
 
 
 def require_shown(path: Path, *, attempts: int, digest: str) -> None:
@@ -153,7 +153,7 @@ def require_shown(path: Path, *, attempts: int, digest: str) -> None:
         )
 
 
-def joined(logs: Sequence[Runlog]) -> RealEpisodes:
+def joined(logs: Sequence[RunlogEvidence]) -> RealEpisodes:
     """All episodes in the order of their recording; one that is in two logs counts once."""
     parts = [log.episodes for log in logs]
     names: dict[str, dict[str, np.ndarray]] = {"safety": {}, "conditions": {}}

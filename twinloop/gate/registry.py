@@ -25,8 +25,8 @@ from twinloop.dataset.lock import WriterLock
 from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import LockedError, RegistryError
 from twinloop.gate import store
-from twinloop.gate.ledger import Ledger, Record, append, read_ledger, recover
-from twinloop.gate.standing import (
+from twinloop.gate.ledger import Ledger, LedgerRecord, append, read_ledger, recover
+from twinloop.gate.registry_state import (
     CHECKPOINT,
     DECISION,
     LIVE,
@@ -36,8 +36,8 @@ from twinloop.gate.standing import (
     PROMOTED,
     ROLLED_BACK,
     WITHDRAWN,
+    RegistryState,
     Stage,
-    Standing,
     standing_of,
 )
 
@@ -81,7 +81,7 @@ class Registry:
         return cls(path, ledger, live)
 
     @cached_property
-    def standing(self) -> Standing:
+    def standing(self) -> RegistryState:
         """With a pointer that a kill left unconfirmed already in it."""
         records, missing = self.ledger.records, self._unconfirmed()
         return standing_of((*records, missing) if missing else records)
@@ -105,13 +105,13 @@ class Registry:
             raise RegistryError(f"{self.path}: nothing is live; `twinloop promote` brings a policy to production")
         return self.pinned(self.production)
 
-    def record(self, digest: str) -> Record:
+    def record(self, digest: str) -> LedgerRecord:
         for record in self.ledger.records:
             if record.digest == digest:
                 return record
         raise RegistryError(f"{self.ledger.path}: has no record {digest[:12]}...")
 
-    def _unconfirmed(self) -> Record | None:
+    def _unconfirmed(self) -> LedgerRecord | None:
         """The record of what the pointer did, where a kill came before it was written."""
         if self.live is None or any(
             record.kind == POINTER and record.details.get("decision") == self.live.record
@@ -151,20 +151,20 @@ class Writer:
     def pin_evaluation(self, folder: Path) -> tuple[str, Path]:
         return store.pin_evaluation(self.path, folder, scratch=self.scratch)
 
-    def add(self, kind: str, verdict: str, **values: Any) -> Record:
-        """Append a record. values: as of `Record`."""
+    def add(self, kind: str, verdict: str, **values: Any) -> LedgerRecord:
+        """Append a record. values: as of `LedgerRecord`."""
         record = _record(read_ledger(self.path).require(), self._actor, kind, verdict, **values)
         append(self.path, record, scratch=self.scratch)
         return record
 
-    def decide(self, verdict: str, *, checkpoint: str, transition: str, **values: Any) -> Record:
+    def decide(self, verdict: str, *, checkpoint: str, transition: str, **values: Any) -> LedgerRecord:
         """Record a decision and carry it out: a promotion to production moves the pointer, after it was recorded."""
         record = self.add(DECISION, verdict, checkpoint=checkpoint, transition=transition, **values)
         if verdict == PROMOTED and transition.endswith(" -> production"):
             self._point(checkpoint, record)
         return record
 
-    def roll_back(self, *, to: str = "", reasons: Sequence[str], **values: Any) -> Record:
+    def roll_back(self, *, to: str = "", reasons: Sequence[str], **values: Any) -> LedgerRecord:
         """Make the previous production policy live, or the one named, which must have been live before."""
         registry = self.registry
         leaving = registry.production
@@ -184,7 +184,7 @@ class Writer:
         self._point(target, record)
         return record
 
-    def withdraw(self, *, reasons: Sequence[str], **values: Any) -> Record:
+    def withdraw(self, *, reasons: Sequence[str], **values: Any) -> LedgerRecord:
         """Make nothing live: a robot that asks gets an error."""
         leaving = self.registry.production
         if not leaving:
@@ -195,7 +195,7 @@ class Writer:
         self._point("", record)
         return record
 
-    def _point(self, checkpoint: str, decision: Record) -> None:
+    def _point(self, checkpoint: str, decision: LedgerRecord) -> None:
         since = _now()
         content = {
             "format_version": FORMAT_VERSION, "checkpoint": checkpoint, "record": decision.digest, "since": since,
@@ -279,7 +279,7 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _record(ledger: Ledger, actor: str, kind: str, verdict: str, *, time: str = "", **values: Any) -> Record:
+def _record(ledger: Ledger, actor: str, kind: str, verdict: str, *, time: str = "", **values: Any) -> LedgerRecord:
     lists: dict[str, Any] = {key: tuple(values[key]) for key in ("evidence", "reasons") if key in values}
     plain: dict[str, Any] = {**values, **lists}
-    return Record(len(ledger.records) + 1, ledger.head, time or _now(), actor, kind, verdict, **plain)
+    return LedgerRecord(len(ledger.records) + 1, ledger.head, time or _now(), actor, kind, verdict, **plain)

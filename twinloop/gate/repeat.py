@@ -10,12 +10,12 @@ import numpy as np
 
 from twinloop.dataset import Dataset
 from twinloop.errors import TwinloopError, UsageError
-from twinloop.gate.real import RealEpisodes, Runlog
+from twinloop.gate.real import RealEpisodes, RunlogEvidence
 from twinloop.gate.repeats import Repeat, Repeats, trial_names
 from twinloop.gate.rollouts import acted, outcomes_of
-from twinloop.learn.brain import Brain
 from twinloop.learn.candidate import Candidate, refuse_misfit
 from twinloop.learn.chunks import ActingConfig
+from twinloop.learn.runtime import PolicyRuntime
 from twinloop.randomize.draw import Draws, Sampler, nominal_values
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig
@@ -45,7 +45,7 @@ class Logged:
     why: str = ""
 
 
-def logged_trials(runlogs: Sequence[Runlog], real: RealEpisodes) -> list[Logged]:
+def logged_trials(runlogs: Sequence[RunlogEvidence], real: RealEpisodes) -> list[Logged]:
     """real: episodes of these logs."""
     datasets = [Dataset.open(log.path) for log in runlogs]
     kinds = real.conditions.get("object", np.full(len(real), ""))
@@ -112,7 +112,7 @@ def _of_kind(
     trials: Sequence[Logged],
     config: RunConfig,
     draws: Draws,
-    brain: Brain,
+    brain: PolicyRuntime,
     acting: ActingConfig,
 ) -> dict[int, Repeat]:
     """Row -> its repeat. One twin for all trials with the same kind of object."""

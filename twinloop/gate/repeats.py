@@ -15,8 +15,8 @@ import numpy as np
 
 from twinloop.durable import read_bounded, replace_file, storage_errors
 from twinloop.errors import CorruptError, TwinloopError
+from twinloop.gate.evidence import EvaluationEvidence, by_twin
 from twinloop.gate.real import RealEpisodes
-from twinloop.gate.shown import ShownEvaluation, by_twin
 from twinloop.gate.statistics.prediction_powered import Combined, combine
 
 FORMAT_VERSION = 1
@@ -137,7 +137,7 @@ def repeats_of(
     return tuple(found.values())
 
 
-def combined(repeats: Repeats, real: RealEpisodes, shown: Sequence[ShownEvaluation]) -> Combined | str:
+def combined(repeats: Repeats, real: RealEpisodes, shown: Sequence[EvaluationEvidence]) -> Combined | str:
     """Of real trials, their repeats, and the evaluations in the same twin; or why they cannot be combined."""
     known = {each.trial: each for each in repeats.trials}
     names = trial_names(real)

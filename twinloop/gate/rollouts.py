@@ -13,10 +13,10 @@ from twinloop.curate.failure import failures_of
 from twinloop.curate.judge import judge
 from twinloop.gate.outcomes import Outcomes
 from twinloop.learn.actor import PolicyActor
-from twinloop.learn.brain import Brain
 from twinloop.learn.chunks import ActingConfig
-from twinloop.observe.eyes import Eyes
-from twinloop.observe.watch import Watch
+from twinloop.learn.runtime import PolicyRuntime
+from twinloop.observe.live_cameras import LiveCameras
+from twinloop.observe.live_sensors import LiveSensors
 from twinloop.randomize.draw import Draws, EpisodeRange, Sampler
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.twin import twin_of
@@ -28,18 +28,18 @@ from twinloop.twin.twin import Twin
 
 
 @dataclass(frozen=True)
-class Trial:
+class EvaluationJob:
     """What a worker must know of an evaluation, as values that travel to other processes."""
 
     config_yaml: str
     folder: str
-    load: Callable[[], Brain]
+    load: Callable[[], PolicyRuntime]
     acting: ActingConfig
     width: int
     engine: EngineConfig = EngineConfig()  # noqa: RUF009
 
 
-def try_out(trial: Trial, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, Outcomes]]:
+def try_out(trial: EvaluationJob, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, Outcomes]]:
     config = config_from_text(trial.config_yaml, name="config.yaml", folder=Path(trial.folder))
     twin, brain = twin_of(config), trial.load()
     sampler = Sampler(config.randomization, seed=config.rollout.seed)
@@ -52,7 +52,7 @@ def try_out(trial: Trial, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[Epis
 def acted(
     config: RunConfig,
     twin: Twin,
-    brain: Brain,
+    brain: PolicyRuntime,
     acting: ActingConfig,
     blocks: Iterable[Draws],
     *,
@@ -61,9 +61,9 @@ def acted(
 ) -> Iterator[Episodes]:
     """Episodes in which the brain moves the robot."""
     seed = config.rollout.seed
-    watch = Watch(twin, config.observe, width=width, seed=seed, features=brain.space.told)
+    watch = LiveSensors(twin, config.observe, width=width, seed=seed, features=brain.space.told)
     pictures = tuple(feature.name for feature in brain.space.pictures)
-    eyes = Eyes(twin, config.cameras, pictures, width=width, seed=seed) if pictures else None
+    eyes = LiveCameras(twin, config.cameras, pictures, width=width, seed=seed) if pictures else None
     actor = PolicyActor(twin, brain, watch, acting, width=width, seed=seed, eyes=eyes)
     cell = Cell(twin, width=width, engine=make_engine(engine, twin.model, width=width))
     return rollout(cell, iter(blocks), actor, seed=seed)

@@ -8,14 +8,13 @@ from scipy.special import logsumexp
 from twinloop.gate.case import Case
 from twinloop.gate.real import CANDIDATE, CONTROL, RealEpisodes
 from twinloop.gate.rules.config import ProductionRules
-from twinloop.gate.statistics.sequential import PairPlan, RatePlan
-from twinloop.gate.statistics.sequential import Standing as Trials
+from twinloop.gate.statistics.sequential import PairPlan, RatePlan, TestState
 
 ACCEPT, REJECT = "accept", "reject"
 
 
 @dataclass(frozen=True)
-class Step:
+class SequentialStep:
     """The test after a trial, or a pair of them: the money won against both claims, as logarithms."""
 
     trials: int
@@ -57,18 +56,18 @@ def counted(candidate: RealEpisodes, control: RealEpisodes) -> tuple[np.ndarray,
     return candidate.managed, control.managed | (control.outcome == "unknown")
 
 
-def judge(plan: RatePlan | PairPlan, ours: np.ndarray, theirs: np.ndarray) -> Trials:
+def judge(plan: RatePlan | PairPlan, ours: np.ndarray, theirs: np.ndarray) -> TestState:
     if isinstance(plan, PairPlan):
         return plan.judge_trials(ours, theirs)
     return plan.judge_trials(ours)
 
 
-def standing_of_trials(case: Case) -> Trials:
+def standing_of_trials(case: Case) -> TestState:
     plan = plan_of(case.rules.production, against=bool(case.incumbent))
     return judge(plan, *counted(*arms_of(case)))
 
 
-def path_of_trials(case: Case) -> tuple[Step, ...]:
+def path_of_trials(case: Case) -> tuple[SequentialStep, ...]:
     """The test after each trial so far, for whoever wants to see how it came to its answer."""
     plan = plan_of(case.rules.production, against=bool(case.incumbent))
     ours, theirs = counted(*arms_of(case))
@@ -79,7 +78,9 @@ def path_of_trials(case: Case) -> tuple[Step, ...]:
     counts = np.cumsum(np.eye(len(plan.outcomes))[came], axis=0)
     sides = zip((plan.bets_for, plan.bets_against), plan.factors(), strict=True)
     better, worse = (logsumexp(bets.log_weights + counts @ np.log(gains), axis=1) for bets, gains in sides)
-    return tuple(Step(trials, float(a), float(b)) for trials, (a, b) in enumerate(zip(better, worse, strict=True), 1))
+    return tuple(
+        SequentialStep(trials, float(a), float(b)) for trials, (a, b) in enumerate(zip(better, worse, strict=True), 1)
+    )
 
 
 def longest_run(case: Case) -> int:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from twinloop.errors import TwinloopError
-from twinloop.gate.ledger import Record, read_ledger
+from twinloop.gate.evidence import show_evaluation
+from twinloop.gate.ledger import LedgerRecord, read_ledger
 from twinloop.gate.registry import Registry
+from twinloop.gate.registry_state import DECISION, PROMOTED, Stage
 from twinloop.gate.rules.config import CanaryRules
-from twinloop.gate.shown import show_evaluation
-from twinloop.gate.standing import DECISION, PROMOTED, Stage
 from twinloop.gate.store import EVIDENCE, digests_of, is_digest, pinned, pinned_evaluation
 from twinloop.gate.twins import TwinTrust, twins_of
 
@@ -24,7 +24,7 @@ class PolicyStatus:
     policy: str
     stage: Stage
     since: str
-    decisions: tuple[Record, ...]
+    decisions: tuple[LedgerRecord, ...]
     note: str
 
 
@@ -36,8 +36,8 @@ class Status:
 
     registry: Registry
     live: PolicyStatus | None
-    made_live: Record | None
-    shown_by: Record | None
+    made_live: LedgerRecord | None
+    shown_by: LedgerRecord | None
     policies: tuple[PolicyStatus, ...]
     twins: Mapping[str, TwinTrust]
     demoted: Mapping[str, str]
@@ -109,7 +109,7 @@ def _policy(registry: Registry, digest: str) -> PolicyStatus:
     )  # fmt: skip
 
 
-def _note(registry: Registry, digest: str, decisions: tuple[Record, ...]) -> str:
+def _note(registry: Registry, digest: str, decisions: tuple[LedgerRecord, ...]) -> str:
     standing = registry.standing
     last = str(decisions[-1].details.get("sentence", "; ".join(decisions[-1].reasons))) if decisions else ""
     if digest == registry.production:

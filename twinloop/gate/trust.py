@@ -5,13 +5,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from twinloop.gate.statistics.agreement import LEAST_POLICIES, Agreement, Counted, agreement
-from twinloop.gate.statistics.foresight import Band, Record, foretell, record
+from twinloop.gate.statistics.foresight import PredictionInterval, PredictionRecord, foretell, record
 
 TrustStanding = Literal["trusted", "untested", "distrusted"]
 
 
 @dataclass(frozen=True)
-class Pair:
+class PolicyPair:
     """One policy at one task on both sides."""
 
     policy: str
@@ -46,7 +46,7 @@ class Foretold:
 
     task: str
     policy: str
-    band: Band
+    band: PredictionInterval
     real: float
 
     @property
@@ -62,12 +62,12 @@ class TaskTrust:
     task: str
     standing: TrustStanding
     reasons: tuple[str, ...]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PolicyPair, ...]
     agreement: Agreement
     foretold: tuple[Foretold, ...]
-    record: Record
+    record: PredictionRecord
 
-    def predict(self, sim: float, *, confidence: float) -> Band:
+    def predict(self, sim: float, *, confidence: float) -> PredictionInterval:
         """The real success of another policy, from its success in the twin."""
         pairs = self.pairs
         return foretell(sim, [each.sim for each in pairs], [each.real for each in pairs], confidence=confidence)
@@ -96,7 +96,7 @@ class Trust:
     standing: TrustStanding
     reasons: tuple[str, ...]
     tasks: tuple[TaskTrust, ...]
-    record: Record
+    record: PredictionRecord
     rules: TrustRules = field(default_factory=TrustRules)
 
     def task(self, name: str) -> TaskTrust | None:
@@ -113,7 +113,7 @@ class Trust:
 
 
 def trust(
-    pairs: Mapping[str, Sequence[Pair]],
+    pairs: Mapping[str, Sequence[PolicyPair]],
     *,
     seed: int,
     rules: TrustRules | None = None,
@@ -145,7 +145,7 @@ def trust(
     return Trust("untested", open_ or ("nothing was tried on both sides",), tasks, whole, rules)
 
 
-def _task(name: str, pairs: tuple[Pair, ...], told: list[Foretold], rules: TrustRules, seed: int) -> TaskTrust:
+def _task(name: str, pairs: tuple[PolicyPair, ...], told: list[Foretold], rules: TrustRules, seed: int) -> TaskTrust:
     found = agreement([each.sim for each in pairs], [each.real for each in pairs], seed=seed)
     told = told or _in_hindsight(name, pairs, rules.confidence)
     kept = record([each.held for each in told], confidence=rules.confidence)
@@ -153,7 +153,7 @@ def _task(name: str, pairs: tuple[Pair, ...], told: list[Foretold], rules: Trust
     return TaskTrust(name, standing, reasons, pairs, found, tuple(told), kept)
 
 
-def _in_hindsight(task: str, pairs: tuple[Pair, ...], confidence: float) -> list[Foretold]:
+def _in_hindsight(task: str, pairs: tuple[PolicyPair, ...], confidence: float) -> list[Foretold]:
     told = []
     for place, pair in enumerate(pairs):
         before = pairs[:place]
@@ -165,7 +165,7 @@ def _in_hindsight(task: str, pairs: tuple[Pair, ...], confidence: float) -> list
     return told
 
 
-def _judged(found: Agreement, kept: Record, rules: TrustRules) -> tuple[TrustStanding, tuple[str, ...]]:
+def _judged(found: Agreement, kept: PredictionRecord, rules: TrustRules) -> tuple[TrustStanding, tuple[str, ...]]:
     bad = []
     if kept.failed(rules.error):
         bad.append(_broken(kept, "predictions"))
@@ -180,7 +180,7 @@ def _judged(found: Agreement, kept: Record, rules: TrustRules) -> tuple[TrustSta
     return _open(found, kept, rules)
 
 
-def _open(found: Agreement, kept: Record, rules: TrustRules) -> tuple[TrustStanding, tuple[str, ...]]:
+def _open(found: Agreement, kept: PredictionRecord, rules: TrustRules) -> tuple[TrustStanding, tuple[str, ...]]:
     if found.policies < rules.least_policies:
         many = f"{found.policies} {'policy was' if found.policies == 1 else 'policies were'} tried on both sides"
         return "untested", (f"cannot tell: {many}, {rules.least_policies} are asked",)
@@ -199,5 +199,5 @@ def _open(found: Agreement, kept: Record, rules: TrustRules) -> tuple[TrustStand
     return "trusted", (f"correlation {found.pearson:.2f}, rank violation {found.mmrv:.3f}, {held}",)
 
 
-def _broken(kept: Record, what: str) -> str:
+def _broken(kept: PredictionRecord, what: str) -> str:
     return f"{what} failed: {kept.missed} of {kept.made} fell outside bands of {kept.confidence:.0%}"

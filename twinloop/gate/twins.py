@@ -11,16 +11,15 @@ import numpy as np
 
 from twinloop.curate.rates import Rate
 from twinloop.gate.registry import Registry, Writer
+from twinloop.gate.registry_state import DEMOTED, RESTORED, TWIN
 from twinloop.gate.rules.config import CanaryRules
-from twinloop.gate.standing import DEMOTED, RESTORED, TWIN
 from twinloop.gate.statistics.agreement import LEAST_POLICIES, Counted
 from twinloop.gate.statistics.foresight import foretell
-from twinloop.gate.trust import Pair as Sides
-from twinloop.gate.trust import Trust, TrustRules, trust
+from twinloop.gate.trust import PolicyPair, Trust, TrustRules, trust
 
 
 @dataclass(frozen=True)
-class Pair:
+class TwinRealPair:
     """One policy in a twin and on a robot."""
 
     policy: str
@@ -44,7 +43,7 @@ class TwinTrust:
 
     twin: str
     config: str
-    pairs: tuple[Pair, ...]
+    pairs: tuple[TwinRealPair, ...]
     failures: tuple[str, ...]
     found: Trust
 
@@ -95,14 +94,14 @@ def twins_of(
     """Every twin of which there is an evaluation in the ledger, or among what is shown now."""
     evidence = [*(entry for entries in registry.standing.shown.values() for entry in entries), *shown]
     sims, reals = _in_twins(evidence), _on_robots(evidence)
-    pairs: dict[str, list[Pair]] = {}
+    pairs: dict[str, list[TwinRealPair]] = {}
     configs: dict[str, str] = {}
     for (twin, policy), (config, sim) in sims.items():
         configs[twin] = config
         pairs.setdefault(twin, [])
         for (robot, task, who), real in reals.items():
             if who == policy and real.trials and sim.trials:
-                pairs[twin].append(Pair(policy, twin, config, robot, task, sim, real))
+                pairs[twin].append(TwinRealPair(policy, twin, config, robot, task, sim, real))
     return {twin: _trust(twin, configs[twin], found, rules) for twin, found in pairs.items()}
 
 
@@ -151,10 +150,10 @@ def _on_robots(evidence: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, st
     return found
 
 
-def _trust(twin: str, config: str, pairs: Sequence[Pair], rules: CanaryRules) -> TwinTrust:
-    tasks: dict[str, list[Sides]] = {}
+def _trust(twin: str, config: str, pairs: Sequence[TwinRealPair], rules: CanaryRules) -> TwinTrust:
+    tasks: dict[str, list[PolicyPair]] = {}
     for pair in pairs:
-        both = Sides(pair.policy, _counted(pair.sim), _counted(pair.real))
+        both = PolicyPair(pair.policy, _counted(pair.sim), _counted(pair.real))
         tasks.setdefault(f"{pair.task} on {pair.robot}", []).append(both)
     asked = TrustRules(
         least_policies=max(rules.pairs, LEAST_POLICIES), least_pearson=rules.pearson, most_mmrv=rules.rank_violation
@@ -169,7 +168,7 @@ def _counted(rate: Rate) -> Counted:
     return Counted(rate.value, rate.trials)
 
 
-def _wrong(pair: Pair, gap: float) -> str:
+def _wrong(pair: TwinRealPair, gap: float) -> str:
     """Said if twin and robot differ by more than `gap` beyond doubt: the whole 95 % interval is outside."""
     difference, low, high = _difference(pair.sim, pair.real)
     if low <= gap and high >= -gap:

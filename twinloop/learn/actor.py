@@ -7,16 +7,16 @@ makes an episode come out the same in any company.
 
 import numpy as np
 
-from twinloop.learn.brain import Brain
 from twinloop.learn.chunks import ActingConfig, Chunks
-from twinloop.observe.estimate import ESTIMATE, Estimate
-from twinloop.observe.eyes import Eyes
-from twinloop.observe.watch import Watch
+from twinloop.learn.runtime import PolicyRuntime
+from twinloop.observe.estimate import ESTIMATE, StateEstimator
+from twinloop.observe.live_cameras import LiveCameras
+from twinloop.observe.live_sensors import LiveSensors
 from twinloop.randomize.draw import Draws, episode_rng
-from twinloop.simulate.actor import Act
+from twinloop.simulate.actor import SlotActions
 from twinloop.simulate.cell import Cell
-from twinloop.simulate.ending import Ending
-from twinloop.simulate.progress import Progress
+from twinloop.simulate.phase_tracker import PhaseTracker
+from twinloop.simulate.termination import TerminationRule
 from twinloop.twin.twin import Twin
 
 BATCH = 16
@@ -27,16 +27,16 @@ class PolicyActor:
     def __init__(
         self,
         twin: Twin,
-        brain: Brain,
-        watch: Watch,
+        brain: PolicyRuntime,
+        watch: LiveSensors,
         config: ActingConfig,
         *,
         width: int,
         seed: int,
-        eyes: Eyes | None = None,
+        eyes: LiveCameras | None = None,
     ):
         self.twin, self.brain, self.watch, self.eyes, self.seed = twin, brain, watch, eyes, seed
-        self._ending, self._progress = Ending(twin, width=width), Progress(twin, width=width)
+        self._ending, self._progress = TerminationRule(twin, width=width), PhaseTracker(twin, width=width)
         lowest, highest = twin.arm_limits_rad.T
         gripper = twin.robot.gripper
         ends = sorted((gripper.closed, gripper.open))
@@ -47,7 +47,7 @@ class PolicyActor:
             config, width=width, horizon=brain.horizon, executed=brain.executed, actions=len(self._home)
         )
         self._command = np.tile(self._home, (width, 1))
-        self._estimate = Estimate(twin, width=width) if brain.space.estimates else None
+        self._estimate = StateEstimator(twin, width=width) if brain.space.estimates else None
         self._read = [feature.name for feature in brain.space.vectors]
         self._generators: list[np.random.Generator | None] = [None] * width
         self._retries = np.zeros(width, int)
@@ -66,7 +66,7 @@ class PolicyActor:
         for slot, attempt in zip(ids, draws.attempts[rows], strict=True):
             self._generators[slot] = episode_rng(self.seed, int(attempt), stream="policy")
 
-    def act(self, cell: Cell) -> Act:
+    def act(self, cell: Cell) -> SlotActions:
         seen = self.watch.look(cell)
         if self._estimate is not None:
             self._estimate.take(seen, self._command)
@@ -82,7 +82,7 @@ class PolicyActor:
         # Where nothing is said, the last command holds.
         wanted = self._chunks.advance(self._running, self._command)
         self._command = np.clip(wanted, self._lowest, self._highest)
-        return Act(
+        return SlotActions(
             arm_rad=self._command[:, :-1].copy(),
             opening=self._command[:, -1].copy(),
             command_rad=self._command[:, :-1].copy(),

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from twinloop.errors import CheckpointError
-from twinloop.learn.brain import Brain
 from twinloop.learn.card import read_card
+from twinloop.learn.runtime import PolicyRuntime
 from twinloop.learn.space import Space, table_of
 from twinloop.observe.estimate import ESTIMATE, derived
 from twinloop.observe.features import features_of
@@ -27,7 +27,7 @@ class Candidate:
     digest: str
     policy: str
     space: Space
-    load: Callable[[], Brain]
+    load: Callable[[], PolicyRuntime]
     seeds: frozenset[int] = frozenset()
     runs: tuple[tuple[Path, str], ...] = ()
 
@@ -62,7 +62,7 @@ def home_config(candidate: Candidate) -> tuple[RunConfig, str] | None:
     return None
 
 
-def _load(path: str) -> Brain:
+def _load(path: str) -> PolicyRuntime:
     from twinloop.learn.checkpoint import load_brain
 
     brain = load_brain(Path(path))

@@ -19,7 +19,7 @@ from twinloop.learn.policies import POLICIES
 from twinloop.learn.policy import Policy
 from twinloop.learn.scales import blank_scales
 from twinloop.learn.tensors import read_tensors, to_bytes
-from twinloop.learn.torch_brain import TorchBrain
+from twinloop.learn.torch_runtime import TorchRuntime
 
 LARGEST_SETTING = 4096
 MOST_LAYERS = 64
@@ -90,6 +90,6 @@ def build(where: Path, card: Card) -> Policy:
         raise CheckpointError(f"{where}: settings: do not describe a policy of kind {card.policy}: {error}") from None
 
 
-def load_brain(path: Path) -> TorchBrain:
+def load_brain(path: Path) -> TorchRuntime:
     checkpoint = load(path)
-    return TorchBrain(checkpoint.card.space, checkpoint.policy)
+    return TorchRuntime(checkpoint.card.space, checkpoint.policy)

@@ -20,7 +20,7 @@ from twinloop.observe.estimate import ESTIMATE, estimated, model_of
 
 
 @dataclass(frozen=True)
-class Source:
+class DataSource:
     """Where demonstrations came from: enough to find out, years later, what a policy was trained on."""
 
     path: str
@@ -43,7 +43,7 @@ class Demonstrations:
     """
 
     space: Space
-    source: Source
+    source: DataSource
     dataset: Dataset
     vectors: dict[str, np.ndarray]
     action: np.ndarray
@@ -141,7 +141,7 @@ def load_demonstrations(
         twin = model_of(space.robot, round(space.rate_hz))
         vectors[ESTIMATE] = estimated(vectors, vectors.pop("command"), count, twin)
     vectors = {feature.name: vectors[feature.name] for feature in space.vectors}
-    source = Source(
+    source = DataSource(
         path=path.name, name=header.name, kind=header.source, digest=report.digest,
         config_digest=header.config_digest, run_seed=header.run_seed, episodes=len(count), frames=int(count.sum()),
     )  # fmt: skip

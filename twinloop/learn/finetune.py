@@ -5,9 +5,9 @@ from pathlib import Path
 
 from twinloop.errors import CheckpointError, UsageError, nearest
 from twinloop.learn.checkpoint import load
-from twinloop.learn.lesson import Lesson, LessonConfig, prepare
 from twinloop.learn.optimise import TrainConfig
 from twinloop.learn.space import table_of
+from twinloop.learn.training_job import TrainingJob, TrainingJobConfig, prepare
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class FinetuneConfig:
     seed: int = 0
 
 
-def finetuning(config: FinetuneConfig) -> Lesson:
+def finetuning(config: FinetuneConfig) -> TrainingJob:
     """The data must be of the space the policy was made for; its scales stay, so it begins as good as it was."""
     parent = load(config.checkpoint)
     card = parent.card
@@ -33,7 +33,7 @@ def finetuning(config: FinetuneConfig) -> Lesson:
     if len(set(names)) < len(names):
         raise UsageError(f"two datasets have the same name ({', '.join(names)}); rename one folder")
     lesson = prepare(
-        LessonConfig(
+        TrainingJobConfig(
             datasets=(*config.data, *config.keep),
             policy=card.policy,
             mix=_mix(config),

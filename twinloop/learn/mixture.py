@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.errors import DatasetError, UsageError
-from twinloop.learn.demonstrations import Demonstrations, Source
+from twinloop.learn.demonstrations import DataSource, Demonstrations
 from twinloop.learn.pictures import PictureStore
 from twinloop.learn.space import Space, table_of
 
@@ -84,7 +84,7 @@ def agreed_space(parts: Sequence[Demonstrations]) -> Space:
     return first.space
 
 
-def weights_of(sources: Sequence[Source], mix: str | None) -> list[float]:
+def weights_of(sources: Sequence[DataSource], mix: str | None) -> list[float]:
     """The share of each dataset: by its frames, or as a text like `sim=0.8,real=0.2` says.
 
     A name is a dataset's folder or a kind of source; datasets of one kind share its weight by their frames.

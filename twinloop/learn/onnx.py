@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import CheckpointError, UsageError
-from twinloop.learn.onnx_brain import FORMAT_VERSION, METADATA, session_of
+from twinloop.learn.onnx_runtime import FORMAT_VERSION, METADATA, session_of
 from twinloop.learn.policy import Policy, VectorInputs, picture_tensor
 from twinloop.learn.space import Space
 

@@ -46,7 +46,7 @@ class TrainConfig:
 
 
 @dataclass(frozen=True)
-class Look:
+class LossRecord:
     """A moment of training: losses of the batches since the last look (their mean), and on held-out episodes."""
 
     step: int
@@ -71,7 +71,7 @@ class Optimisation:
 
     def run(
         self, mixture: Mixture, held_out: Mixture | None, *, trouble: Path, on_step: Callable[[int, float], None]
-    ) -> Iterator[Look]:
+    ) -> Iterator[LossRecord]:
         """Train to the end; yield now and then, when it is worth saving. `trouble`: where a bad batch is kept."""
         config, losses = self.config, []
         exam = [] if held_out is None else held_out.sweep(
@@ -84,7 +84,7 @@ class Optimisation:
             self.step += 1
             on_step(self.step, losses[-1])
             if self.step % config.look_every == 0 or self.step == config.steps:
-                yield Look(self.step, float(np.mean(losses)), self.examine(exam), config.rate(self.step - 1))
+                yield LossRecord(self.step, float(np.mean(losses)), self.examine(exam), config.rate(self.step - 1))
                 losses = []
 
     def _learn(self, batch: Batch, trouble: Path) -> float:

@@ -20,18 +20,18 @@ from twinloop.durable import FileDigest, replace_file, storage_errors
 from twinloop.errors import CheckpointError, UsageError
 from twinloop.learn.card import CARD, Card
 from twinloop.learn.checkpoint import Checkpoint, load, save
-from twinloop.learn.lesson import Lesson
-from twinloop.learn.optimise import Look, Optimisation
+from twinloop.learn.optimise import LossRecord, Optimisation
 from twinloop.learn.policies import POLICIES
 from twinloop.learn.policy import Policy, tensors_of
 from twinloop.learn.scales import scales_of
+from twinloop.learn.training_job import TrainingJob
 
 TRAINING = "training"
 STATE, CURVE, TROUBLE = "state.safetensors", "curve.jsonl", "bad_batch.safetensors"
 
 
 @dataclass(frozen=True)
-class Moment:
+class TrainProgress:
     """How far a training is. held_out_loss: of the last look; NaN before the first."""
 
     step: int
@@ -41,13 +41,15 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainResult:
     checkpoint: Checkpoint
-    curve: tuple[Look, ...]
+    curve: tuple[LossRecord, ...]
     resumed_from: int
 
 
-def train(lesson: Lesson, out: Path, *, on_progress: Callable[[Moment], None] = lambda _: None) -> Trained:
+def train(
+    lesson: TrainingJob, out: Path, *, on_progress: Callable[[TrainProgress], None] = lambda _: None
+) -> TrainResult:
     folder = out / TRAINING
     with storage_errors(out):
         folder.mkdir(parents=True, exist_ok=True)
@@ -58,17 +60,17 @@ def train(lesson: Lesson, out: Path, *, on_progress: Callable[[Moment], None] = 
     last = curve[-1].held_out_loss if curve else float("nan")
 
     def told(step: int, loss: float) -> None:
-        on_progress(Moment(step, config.train.steps, loss, last))
+        on_progress(TrainProgress(step, config.train.steps, loss, last))
 
     looks = optimisation.run(lesson.mixture, lesson.held_out, trouble=folder / TROUBLE, on_step=told)
     for look in looks:
         curve.append(look)
         last = look.held_out_loss
         _save(optimisation, lesson, out, curve)
-    return Trained(load(out), tuple(curve), resumed_from)
+    return TrainResult(load(out), tuple(curve), resumed_from)
 
 
-def _policy(lesson: Lesson) -> Policy:
+def _policy(lesson: TrainingJob) -> Policy:
     config, space = lesson.config, lesson.mixture.space
     if lesson.parent is not None:
         return lesson.parent.policy
@@ -81,7 +83,7 @@ def _policy(lesson: Lesson) -> Policy:
         return kind(space, scales, **config.settings)
 
 
-def _resume(optimisation: Optimisation, lesson: Lesson, out: Path) -> list[Look]:
+def _resume(optimisation: Optimisation, lesson: TrainingJob, out: Path) -> list[LossRecord]:
     """Continue what is in the folder if it is this very lesson."""
     state = out / TRAINING / STATE
     if not state.is_file():
@@ -95,11 +97,11 @@ def _resume(optimisation: Optimisation, lesson: Lesson, out: Path) -> list[Look]
     if facts.get("lesson") != lesson.digest:
         raise UsageError(f"{out}: holds another training (other data, policy or settings); choose another --out")
     text = (out / TRAINING / CURVE).read_text(encoding="utf-8")
-    looks = [Look(**json.loads(line)) for line in text.splitlines()]
+    looks = [LossRecord(**json.loads(line)) for line in text.splitlines()]
     return [look for look in looks if look.step <= optimisation.step]
 
 
-def _save(optimisation: Optimisation, lesson: Lesson, out: Path, curve: list[Look]) -> None:
+def _save(optimisation: Optimisation, lesson: TrainingJob, out: Path, curve: list[LossRecord]) -> None:
     """The curve, then the checkpoint, then the state: a kill in between repeats a few steps and loses nothing."""
     folder = out / TRAINING
     lines = "".join(json.dumps(asdict(look)) + "\n" for look in curve)
@@ -112,7 +114,12 @@ def _save(optimisation: Optimisation, lesson: Lesson, out: Path, curve: list[Loo
 
 
 def _card(
-    optimisation: Optimisation, lesson: Lesson, look: Look, errors: dict[str, float], file: str, weights: FileDigest
+    optimisation: Optimisation,
+    lesson: TrainingJob,
+    look: LossRecord,
+    errors: dict[str, float],
+    file: str,
+    weights: FileDigest,
 ) -> Card:
     config = lesson.config
     return Card(
@@ -139,7 +146,7 @@ def _finite(value: float) -> float | None:
 
 
 @torch.no_grad()
-def _errors(policy: Policy, lesson: Lesson) -> dict[str, float]:
+def _errors(policy: Policy, lesson: TrainingJob) -> dict[str, float]:
     """Element of the action -> mean absolute error over a chunk on held-out episodes, in its unit."""
     if lesson.held_out is None:
         return {}
@@ -151,7 +158,7 @@ def _errors(policy: Policy, lesson: Lesson) -> dict[str, float]:
     return dict(zip(lesson.mixture.space.action.names, map(float, wrong), strict=True))
 
 
-def _limits(lesson: Lesson) -> dict[str, list[float]]:
+def _limits(lesson: TrainingJob) -> dict[str, list[float]]:
     actions = [part.action for part in lesson.mixture.parts]
     return {
         "lowest_action": np.min([action.min(axis=0) for action in actions], axis=0).tolist(),

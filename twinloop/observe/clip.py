@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.observe.camera import CameraConfig, Intrinsics
-from twinloop.observe.things import CLASSES, Things
+from twinloop.observe.label_ids import CLASSES, LabelIds
 
 __all__ = ["CLASSES", "Clip"]
 
@@ -36,7 +36,7 @@ class Clip:
     pixel_velocity: np.ndarray | None
     light_px: np.ndarray
     object_half_extents_m: np.ndarray
-    things: Things
+    things: LabelIds
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from twinloop.observe.appearance import Values
 from twinloop.observe.clip import CLASSES, Clip
-from twinloop.observe.noise import Noise
+from twinloop.observe.noise import NormalStream
 from twinloop.observe.projection import rays
 
 PATCH_PX = 4  # size of the patches in which holes come
@@ -28,7 +28,7 @@ def sensed_depth(clip: Clip, values: Values, *, rng: np.random.Generator) -> np.
         return clip.depth_m
     height, width = clip.depth_m.shape[1:]
     # Streams of their own, so that each stage's noise is the same whatever the others are set to.
-    jitter, blots = Noise(rng), Noise(rng)
+    jitter, blots = NormalStream(rng), NormalStream(rng)
     slant = Slant(clip) if share > 0 else None
     shine = np.float32(2 * values["reflectance"])
     mirrors = clip.class_ids == CLASSES.index("table") if share > 0 and shine > 0 else None
@@ -125,7 +125,7 @@ def holed(depth_m: np.ndarray, share: float, score: np.ndarray) -> np.ndarray:
     return np.where(score >= highest, np.float32(0), depth_m)
 
 
-def _patches(height: int, width: int, noise: Noise) -> np.ndarray:
+def _patches(height: int, width: int, noise: NormalStream) -> np.ndarray:
     """Noise in patches: holes are blots, not single pixels."""
     rows, columns = -(-height // PATCH_PX), -(-width // PATCH_PX)
     blots = noise.normals(rows, columns).repeat(PATCH_PX, axis=0).repeat(PATCH_PX, axis=1)[:height, :width]

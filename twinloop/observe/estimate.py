@@ -1,4 +1,4 @@
-"""Estimate: what is there, made out from late and noisy readings and from what was commanded. Causal, an episode a row.
+"""StateEstimator: robot and object state from late, noisy readings and past commands. Causal, one row per episode.
 
 Where joints will stand is `following.py`'s affair, where the object is `tracking.py`'s. A gripper holds something when
 its fingers have stopped short, and press. The scripted expert looks at robots this way, and policies may: what they
@@ -13,8 +13,8 @@ import numpy as np
 
 from twinloop.observe.features import POSE
 from twinloop.observe.recording import Feature
-from twinloop.observe.tracking import Tracking
-from twinloop.simulate.following import Following
+from twinloop.observe.tracking import ObjectTracker
+from twinloop.simulate.joint_predictor import JointPredictor
 from twinloop.twin.assemble import assemble
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots import robots
@@ -34,7 +34,7 @@ AT_REST_RAD = 0.015
 """An arm is at rest whose joints are measured this close to where they were sent, all together."""
 
 
-class Estimate:
+class StateEstimator:
     """Of `width` robots in scenes of their own.
 
     following, object_pose, lay_m: see there. opening: as measured. pressing_n: of each finger, once they have stopped
@@ -48,8 +48,8 @@ class Estimate:
         # The sign of an effort that closes: that of the way from open to closed, in control.
         self._closing = np.sign(gripper.closed_control - gripper.open_control)
         period_s = twin.control_period_s
-        self.following = Following(np.array(twin.robot.home_rad), width=width, period_s=period_s)
-        self._tracking = Tracking(width=width, period_s=period_s)
+        self.following = JointPredictor(np.array(twin.robot.home_rad), width=width, period_s=period_s)
+        self._tracking = ObjectTracker(width=width, period_s=period_s)
         self._long = max(1, round(STILL_S / period_s))
         self._still = np.zeros(width, int)
         self.holds = np.zeros(width, bool)
@@ -137,7 +137,7 @@ def estimated(seen: Mapping[str, np.ndarray], sent: np.ndarray, lengths: np.ndar
     """(frames, elements) of whole episodes back to back. sent: (frames, actions) what left for the motors in each."""
     count, longest = len(lengths), int(lengths.max())
     starts = np.cumsum(lengths) - lengths
-    estimate = Estimate(twin, width=count)
+    estimate = StateEstimator(twin, width=count)
     out: np.ndarray | None = None
     for tick in range(longest):
         # Episodes that are over are shown their last frame again.

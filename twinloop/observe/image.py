@@ -17,7 +17,7 @@ from twinloop.observe.clip import Clip
 from twinloop.observe.compression import TO_YCC, compressed
 from twinloop.observe.depth import sensed_depth
 from twinloop.observe.lens import Flare, defocused, through_lens, vignette
-from twinloop.observe.noise import Noise
+from twinloop.observe.noise import NormalStream
 from twinloop.observe.shutter import Shutter
 from twinloop.randomize.draw import episode_rng
 
@@ -52,11 +52,11 @@ def sensed(clip: Clip, values: Values, *, seed: int, attempt: int, name: str) ->
 def _delivered(clip: Clip, values: Values, seed: int, attempt: int, name: str) -> np.ndarray:
     rgb = clip.rgb
     if any(values[column] != off for column, off in IN_THE_LIGHT.items()):
-        rgb = _developed(clip, values, Noise(episode_rng(seed, attempt, stream=f"image/{name}")))
+        rgb = _developed(clip, values, NormalStream(episode_rng(seed, attempt, stream=f"image/{name}")))
     return compressed(rgb, values["compression_quality"])
 
 
-def _developed(clip: Clip, values: Values, noise: Noise) -> np.ndarray:
+def _developed(clip: Clip, values: Values, noise: NormalStream) -> np.ndarray:
     """(f, h, w, 3) uint8 after the stages that work on light."""
     height, width = clip.rgb.shape[1:3]
     shutter = Shutter(height, width, values["shutter_ms"] / 1000, values["rolling_shutter_ms"] / 1000)
@@ -88,7 +88,7 @@ def _developed(clip: Clip, values: Values, noise: Noise) -> np.ndarray:
     return out
 
 
-def read_out(light: np.ndarray, shot: float, read_levels: float, noise: Noise) -> np.ndarray:
+def read_out(light: np.ndarray, shot: float, read_levels: float, noise: NormalStream) -> np.ndarray:
     """Levels, 0 to 255, of light, 0 to 1. Photon noise grows with the root of the light; read noise is the same
     everywhere in the stored picture.
 

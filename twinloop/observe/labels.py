@@ -19,7 +19,7 @@ SURFACE_M = 0.004
 
 
 @dataclass(frozen=True)
-class Poses:
+class PoseLabels:
     """object_to_camera, tool_to_camera: (f, 4, 4). half_extents_m: (3,) of the box around the object."""
 
     object_to_camera: np.ndarray
@@ -52,7 +52,7 @@ class Labels:
     """All of them. boxes_px: (f, things, 4), as `boxes_px` has them."""
 
     boxes_px: np.ndarray
-    poses: Poses
+    poses: PoseLabels
     keypoints: Keypoints
 
 
@@ -61,9 +61,9 @@ def label(clip: Clip) -> Labels:
     return Labels(boxes_px(clip), poses(clip), keypoints(clip))
 
 
-def poses(clip: Clip) -> Poses:
+def poses(clip: Clip) -> PoseLabels:
     world_to_camera = inverse(clip.camera_to_world)
-    return Poses(
+    return PoseLabels(
         world_to_camera @ clip.object_to_world, world_to_camera @ clip.tool_to_world, clip.object_half_extents_m
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 LEVELS = 4096
 
 
-class Noise:
+class NormalStream:
     """A stream of normal numbers; every stream that is made of one generator is another.
 
     Twelve random bits pick one of LEVELS equally likely values, which reach 3.7 deviations: a tenth of the time of the

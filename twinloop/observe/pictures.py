@@ -7,10 +7,10 @@ import numpy as np
 from twinloop.observe.appearance import camera_in_mount, fov_deg
 from twinloop.observe.camera import CameraConfig, intrinsics_of
 from twinloop.observe.image import sensed
+from twinloop.observe.label_ids import things_in
 from twinloop.observe.moments import shown_in
 from twinloop.observe.recording import PREFIX, Feature, Pictures
 from twinloop.observe.renderer import Renderer
-from twinloop.observe.things import things_in
 from twinloop.observe.truth import label_features, label_name, labels_of
 from twinloop.randomize.draw import Draws
 from twinloop.simulate.episodes import Episodes

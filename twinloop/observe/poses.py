@@ -1,4 +1,4 @@
-"""Poses: where every body of a cell was in each frame, from what was drawn and recorded alone. No OpenGL is needed."""
+"""BodyPoses: the pose of every body in each frame, from draw and tape alone. No OpenGL is needed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from twinloop.twin.twin import Twin
 
 
 @dataclass(frozen=True)
-class Poses:
+class BodyPoses:
     """f frames of b bodies, in the world.
 
     model: the cell as the episode drew it: sizes, heights and places.
@@ -36,7 +36,7 @@ def draws_of(attempt: int, stored: Mapping[str, float]) -> Draws:
     return Draws(np.array([attempt]), values, tuple(column for column in COLUMNS if column in known))
 
 
-def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.ndarray) -> Poses:
+def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.ndarray) -> BodyPoses:
     """`position` (f, joints + 1) and `environment` (f, 14) are an episode's channels of these names, with the corners
     of a soft object behind the second; of several draws the first is that of the episode."""
     # A cell that begins the episode has everything where the draw wants it, and as large.
@@ -60,7 +60,7 @@ def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.nda
         places[frame], turns[frame] = data.xpos, data.xquat
         tool[frame, :3, 3] = data.site_xpos[twin.tool_site]
         tool[frame, :3, :3] = data.site_xmat[twin.tool_site].reshape(3, 3)
-    return Poses(model, places, turns, tool)
+    return BodyPoses(model, places, turns, tool)
 
 
 def place_bystander(data: mujoco.MjData, twin: Twin, drawn: Mapping[str, np.ndarray], tick: float) -> None:

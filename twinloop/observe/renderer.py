@@ -16,11 +16,11 @@ from twinloop.observe.camera import CameraConfig, Intrinsics, intrinsics_of
 from twinloop.observe.clip import Clip
 from twinloop.observe.flow import pixel_velocity
 from twinloop.observe.gl import context
+from twinloop.observe.label_ids import things_of
 from twinloop.observe.moments import picture_ticks, states_at
 from twinloop.observe.poses import place_bystander
 from twinloop.observe.projection import inverse
 from twinloop.observe.stage import build_stage
-from twinloop.observe.things import things_of
 from twinloop.simulate.episodes import Episodes
 from twinloop.twin import bystander
 from twinloop.twin.clutter import poses as clutter_poses

@@ -1,4 +1,4 @@
-"""Tracking: where an object is, from a tracker that is noisy and late and that people hide it from.
+"""ObjectTracker: where an object is, from a tracker that is noisy and late and that people hide it from.
 
 An object that nobody holds lies still until it is moved: readings are averaged for as long as they agree, and begun
 anew where the last few say something else. One in the grip moves with the tool: off it by what was seen while both
@@ -16,7 +16,7 @@ MOVED_SHARE = 4.0
 """An object was moved that is seen elsewhere by more than MOVED_M, and by so many deviations of what is seen of it."""
 
 
-class Tracking:
+class ObjectTracker:
     """Of one object in each of `width` scenes. pose: (width, 7) x, y, z, then a quaternion. lay_m: (width,) how high it
     was when it last lay somewhere, and will be when it is put down: how tall it is, nobody says."""
 

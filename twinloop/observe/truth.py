@@ -10,9 +10,9 @@ import numpy as np
 
 from twinloop.observe.camera import CameraConfig, Label
 from twinloop.observe.clip import CLASSES, Clip
+from twinloop.observe.label_ids import LabelIds
 from twinloop.observe.labels import KEYPOINTS, boxes_px, keypoints, poses
 from twinloop.observe.recording import PREFIX, Feature
-from twinloop.observe.things import Things
 
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 SEEN, HIDDEN, BEHIND = 2, 1, 0
@@ -24,7 +24,7 @@ def label_name(camera: str, label: Label) -> str:
     return f"{PREFIX}{camera}_{label}" if label in ("instances", "classes") else f"label.{camera}.{label}"
 
 
-def label_features(name: str, camera: CameraConfig, things: Things) -> tuple[Feature, ...]:
+def label_features(name: str, camera: CameraConfig, things: LabelIds) -> tuple[Feature, ...]:
     size = (camera.height, camera.width, 1)
 
     def vector(label: Label, of: tuple[str, ...], parts: tuple[str, ...], unit: str) -> Feature:

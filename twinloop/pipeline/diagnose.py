@@ -10,16 +10,16 @@ from twinloop.curate.rates import Rate
 from twinloop.dataset import Dataset
 from twinloop.dataset.people.consent import require_consent
 from twinloop.diagnose.bank import Bank
-from twinloop.diagnose.counterfactuals import Imagining, imagine
+from twinloop.diagnose.conditions import looks
+from twinloop.diagnose.counterfactuals import CounterfactualJob, imagine
 from twinloop.diagnose.findings import as_distribution, evidence_of, finding_of
 from twinloop.diagnose.hypothesis import Hypothesis
 from twinloop.diagnose.make_bank import make_bank
+from twinloop.diagnose.posterior import GapPosterior, weigh
 from twinloop.diagnose.report import GapReport, Unmodelled
 from twinloop.diagnose.snapshots import camera_names, logged
-from twinloop.diagnose.summary import Summary, summarised
-from twinloop.diagnose.traits import TRAITS, Arm, Shown, measured
-from twinloop.diagnose.weigh import Weighed, weigh
-from twinloop.diagnose.where import looks
+from twinloop.diagnose.summary import TraitSummary, summarised
+from twinloop.diagnose.traits import TRAITS, Arm, EpisodeTrace, measured
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate.real import RealEpisodes, joined, load_runlog
@@ -81,7 +81,9 @@ def diagnose(
         "worlds": settings.worlds, "episodes": settings.episodes, "seed": settings.seed,
     })  # fmt: skip
     if settings.tried and report.open:
-        job = Imagining(config.to_yaml(), str(Path.cwd()), candidate.load, acting, settings.tried, settings.seed + 1)
+        job = CounterfactualJob(
+            config.to_yaml(), str(Path.cwd()), candidate.load, acting, settings.tried, settings.seed + 1
+        )
         report = _tried(report, job)
     return report
 
@@ -94,7 +96,7 @@ def read_episodes(
     robot: str,
     *,
     cameras: Sequence[str] = (),
-) -> tuple[RealEpisodes, list[Shown]]:
+) -> tuple[RealEpisodes, list[EpisodeTrace]]:
     """Those of the policy that were not broken off, and all that their frames and a few pictures show."""
     mine = (real.checkpoint == candidate.digest) & ~real.interrupted & (real.length > 2)
     if mine.sum() < LEAST_EPISODES:
@@ -116,7 +118,7 @@ def read_episodes(
         told = {name: str(values[row]) for name, values in real.conditions.items()}
         known = {name: frames[name] for name in FRAMES if name in frames}
         pictures = logged(dataset, attempt, int(real.length[row]), cameras)
-        shown.append(Shown(known, bool(real.managed[row]), arm, told, pictures))
+        shown.append(EpisodeTrace(known, bool(real.managed[row]), arm, told, pictures))
     return real, shown
 
 
@@ -124,9 +126,9 @@ def _report(
     real: RealEpisodes,
     logs: Sequence,
     traits: np.ndarray,
-    summary: Summary,
+    summary: TraitSummary,
     bank: Bank,
-    weighed: Weighed,
+    weighed: GapPosterior,
     config: RunConfig,
     phases: Sequence,
 ) -> GapReport:
@@ -179,7 +181,7 @@ def _last_phases(logs: Sequence, real: RealEpisodes) -> np.ndarray:
 
 
 def _to_look_at(
-    real: RealEpisodes, logs: Sequence, traits: np.ndarray, weighed: Weighed, failed: np.ndarray
+    real: RealEpisodes, logs: Sequence, traits: np.ndarray, weighed: GapPosterior, failed: np.ndarray
 ) -> tuple[tuple[str, int], ...]:
     """Failures that show the strange traits most, else any failures, else the strangest episodes."""
     names = {name.removesuffix(" (spread)") for name in weighed.strange}
@@ -193,7 +195,7 @@ def _to_look_at(
     return tuple((str(logs[int(real.log[row])].path), int(real.attempt[row])) for row in rows[:8])
 
 
-def _tried(report: GapReport, job: Imagining) -> GapReport:
+def _tried(report: GapReport, job: CounterfactualJob) -> GapReport:
     """The explanation in the twin: all found gaps open, and each of them closed in turn."""
     every: dict[Gap, Mapping[str, Distribution]] = {
         finding.gap: {row.row: as_distribution(row) for row in finding.rows} for finding in report.open

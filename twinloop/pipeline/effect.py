@@ -1,4 +1,4 @@
-"""Effect: one row of the table at several values, all else nominal, in episodes that are really simulated."""
+"""RowEffect: one row of the table at several values, all else nominal, in episodes that are really simulated."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -22,7 +22,7 @@ from twinloop.twin.twin import Twin
 
 
 @dataclass(frozen=True)
-class Effect:
+class RowEffect:
     """values: (n,) of the row. episodes: as they were; seen: channel -> what the sensors said, over the same tape.
     tool_m: (frames, 3) where the tool was, likewise."""
 
@@ -43,7 +43,7 @@ class Effect:
         return {column: float(values[number]) for column, values in self.episodes.draws.values.items()}
 
 
-def effect_of(row: Parameter, values: Sequence[float], *, scene: str = "", given: Mapping[str, float]) -> Effect:
+def effect_of(row: Parameter, values: Sequence[float], *, scene: str = "", given: Mapping[str, float]) -> RowEffect:
     """The same episode once for each value of a row, or of all its elements.
 
     scene: a config's scene section where the usual one does not show it. given: rows that have to be on for this one
@@ -64,7 +64,7 @@ def effect_of(row: Parameter, values: Sequence[float], *, scene: str = "", given
     # Rows of the table do not change the arm, so one draw's kinematics serve all.
     places = [episodes[name] for name in ("environment", "nodes") if name in episodes.channels]
     tool = poses_of(twin, draws, episodes["position"], np.concatenate(places, axis=1)).tool_to_world[:, :3, 3]
-    return Effect(config, row, np.asarray(values, float), twin, episodes, seen, tool)
+    return RowEffect(config, row, np.asarray(values, float), twin, episodes, seen, tool)
 
 
 def _quiet_config(scene: str) -> RunConfig:

@@ -10,7 +10,7 @@ from twinloop.errors import UsageError
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate import Evaluation, Subject
 from twinloop.gate.outcomes import joined
-from twinloop.gate.rollouts import Trial, try_out
+from twinloop.gate.rollouts import EvaluationJob, try_out
 from twinloop.learn.candidate import Candidate, refuse_misfit
 from twinloop.learn.chunks import ActingConfig
 from twinloop.pipeline.generate import default_workers, refuse_together, width_of
@@ -70,7 +70,7 @@ def evaluate(
     refuse_unsupported(engine, twin, config.randomization)
     ranges = [(first, min(first + PART, episodes)) for first in range(0, episodes, PART)]
     workers = max(1, min(workers or default_workers(engine, executor), len(ranges)))
-    trial = Trial(
+    trial = EvaluationJob(
         config_yaml=config.to_yaml(),
         folder=str(Path.cwd()),
         load=candidate.load,

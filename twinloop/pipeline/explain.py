@@ -26,7 +26,7 @@ class Varied:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CostEstimate:
     """What a run should cost, from a probe of a few episodes on this machine."""
 
     seconds: float
@@ -48,7 +48,7 @@ def in_flight(config: RunConfig, workers: int | None = None) -> int:
     return workers * width_of(config, workers)
 
 
-def estimate(config: RunConfig, episodes: int, workers: int | None = None) -> Estimate:
+def estimate(config: RunConfig, episodes: int, workers: int | None = None) -> CostEstimate:
     """Run a few episodes of this config into a folder that is thrown away, and extrapolate."""
     workers = workers or os.cpu_count() or 1
     with tempfile.TemporaryDirectory(prefix="twinloop-probe-") as folder:
@@ -56,7 +56,7 @@ def estimate(config: RunConfig, episodes: int, workers: int | None = None) -> Es
         probe = generate(config, out, episodes=min(PROBE_EPISODES, episodes), workers=1)
         size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
     share = episodes / probe.progress.attempted
-    return Estimate(
+    return CostEstimate(
         seconds=probe.progress.seconds * share / workers,
         disk_bytes=round(size * share),
         frames=round(probe.progress.frames * share),

@@ -24,7 +24,7 @@ PIXELS = 192
 
 
 @dataclass(frozen=True)
-class Picture:
+class GalleryPicture:
     """One camera's picture of the middle of one episode. `truth` is before the sensor; labels are of it."""
 
     attempt: int
@@ -44,7 +44,7 @@ def cameras_of(config: RunConfig) -> dict[str, CameraConfig]:
 
 def gallery(
     config: RunConfig, *, count: int, camera: str | None = None, sweep: str | None = None, labels: bool = False
-) -> list[list[Picture]]:
+) -> list[list[GalleryPicture]]:
     """For each draw, or each value of the swept parameter, a picture from each camera (or from the one named)."""
     cameras = cameras_of(config)
     if camera is not None:
@@ -67,7 +67,7 @@ def gallery(
         for name, clip in renderer.film(episodes, row, masks=labels, ticks=middle).items():
             truth = through_lens(clip, values["lens_distortion"])
             pictures.append(
-                Picture(
+                GalleryPicture(
                     attempt=attempt,
                     camera=name,
                     time_s=float(middle[0] * twin.control_period_s),

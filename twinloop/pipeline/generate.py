@@ -17,7 +17,7 @@ from twinloop.errors import FullDiskError, UsageError
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.observe.features import features_of
 from twinloop.observe.pictures import picture_features
-from twinloop.pipeline.produce import Job, Store, produce
+from twinloop.pipeline.produce import GenerateJob, Store, produce
 from twinloop.run.config import MOST_EPISODES, RunConfig
 from twinloop.run.twin import twin_of
 from twinloop.simulate.engine import EngineConfig, refuse_unsupported
@@ -33,7 +33,7 @@ RUNS = "runs.jsonl"
 
 
 @dataclass(frozen=True)
-class Progress:
+class GenerateProgress:
     """How far a run is. Counts are of episodes, over the whole dataset, earlier sessions included."""
 
     planned: int
@@ -59,7 +59,7 @@ class Generated:
 
     path: Path | Remote
     digest: str
-    progress: Progress
+    progress: GenerateProgress
     workers: int
 
 
@@ -72,7 +72,7 @@ def generate(
     keep_rejected: bool = False,
     executor: Executor = LOCAL,
     engine: EngineConfig = EngineConfig(),  # noqa: B008
-    on_progress: Callable[[Progress], None] = lambda _: None,
+    on_progress: Callable[[GenerateProgress], None] = lambda _: None,
 ) -> Generated:
     """Simulate, curate and write `episodes` (default: the config's total) into `out`, or continue there.
 
@@ -92,7 +92,7 @@ def generate(
         workers = max(1, min(workers or default_workers(engine, executor), len(missing))) if missing else 1
         clock = _Clock(writer, total)
         on_progress(clock.progress())
-        job = Job(
+        job = GenerateJob(
             config_yaml=config.to_yaml(),
             folder=str(Path.cwd()),
             keep_rejected=keep_rejected,
@@ -208,7 +208,7 @@ class _Clock:
 
     def __init__(self, writer: DatasetWriter | RemoteWriter, planned: int):
         entries = writer.entries
-        self._base = Progress(
+        self._base = GenerateProgress(
             planned=planned,
             attempted=sum(entry.stop - entry.first for entry in entries),
             accepted=sum(entry.accepted for entry in entries),
@@ -221,10 +221,10 @@ class _Clock:
         self._started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         self._timeline: list[tuple[float, int]] = []
 
-    def progress(self) -> Progress:
+    def progress(self) -> GenerateProgress:
         return self._now
 
-    def tick(self, attempted: int, accepted: int, frames: int) -> Progress:
+    def tick(self, attempted: int, accepted: int, frames: int) -> GenerateProgress:
         now = self._now
         self._now = replace(
             now,

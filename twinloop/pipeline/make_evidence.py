@@ -16,7 +16,8 @@ from twinloop.gate.promote import Maker
 from twinloop.gate.real import CANDIDATE, CONTROL, load_runlog
 from twinloop.gate.repeat import logged_trials, refuse_task, repeat
 from twinloop.gate.repeats import trial_names, write_repeats
-from twinloop.gate.sequence import Trials, standing_of_trials
+from twinloop.gate.sequence import standing_of_trials
+from twinloop.gate.statistics.sequential import TestState
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.chunks import ActingConfig
 from twinloop.pipeline.evaluate import TrialProgress, evaluate, unseen_seed
@@ -26,7 +27,7 @@ from twinloop.twin.tasks import tasks
 
 if TYPE_CHECKING:
     from twinloop.deploy.robot import LiveRobot
-    from twinloop.deploy.session import Standing
+    from twinloop.deploy.session import SessionProgress
 
 T = TypeVar("T")
 Show = Callable[[str], AbstractContextManager[Callable[[T], None]]]
@@ -112,7 +113,7 @@ def runlog_maker(
     *,
     attended: bool,
     show: Show[T],
-    told: "Callable[[Standing, Trials], T]",
+    told: "Callable[[SessionProgress, TestState], T]",
     task: str = "pick_and_place",
     longest_s: float | None = None,
     stop_file: Path | None = None,
@@ -123,7 +124,7 @@ def runlog_maker(
     A slow robot has that much more time for an episode; chunks are averaged as they were in the evaluation."""
 
     def make(case: Case, out: Path) -> Path | None:
-        from twinloop.deploy.crew import DeployConfig
+        from twinloop.deploy.episode_runner import DeployConfig
         from twinloop.deploy.session import deploy
 
         if not case.human_ready or case.canary is None or not robot:
@@ -147,7 +148,7 @@ def runlog_maker(
 
         with show("trials") as shown:
 
-            def on_progress(standing: "Standing") -> None:
+            def on_progress(standing: "SessionProgress") -> None:
                 now = _with(case, log)
                 shown(told(standing, standing_of_trials(now)))
                 if standing.done % len(policies) == 0 and _known(now):

@@ -41,7 +41,7 @@ class Store:
 
 
 @dataclass(frozen=True)
-class Job:
+class GenerateJob:
     """What a worker must know of a run, as plain values that travel to other processes."""
 
     config_yaml: str
@@ -57,7 +57,7 @@ class Job:
     """None: shards stay in `scratch`, for the driver to commit."""
 
 
-def produce(job: Job, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, ShardDraft]]:
+def produce(job: GenerateJob, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, ShardDraft]]:
     """Simulate, judge and write every range. Slots are refilled across ranges, so a shard may finish late."""
     config = config_from_text(job.config_yaml, name="config.yaml", folder=Path(job.folder))
     twin, seed = twin_of(config), config.rollout.seed
@@ -78,7 +78,9 @@ def produce(job: Job, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeR
             yield (first, stop), _write(episodes, config, twin, job, renderer)
 
 
-def _write(episodes: Episodes, config: RunConfig, twin: Twin, job: Job, renderer: Renderer | None) -> ShardDraft:
+def _write(
+    episodes: Episodes, config: RunConfig, twin: Twin, job: GenerateJob, renderer: Renderer | None
+) -> ShardDraft:
     verdicts = judge(episodes, twin, config.curate)
     recording = observe(episodes, twin, config.observe, seed=config.rollout.seed)
     if renderer is not None:

@@ -10,7 +10,7 @@ from twinloop.simulate.cell import Cell
 
 
 @dataclass(frozen=True)
-class Act:
+class SlotActions:
     """What the actor does in every slot during the next control period.
 
     arm_rad, opening: what it intends: the action that is recorded for a policy to imitate.
@@ -36,4 +36,4 @@ class Actor(Protocol):
         """Episodes `rows` of `draws` have been admitted to slots `ids`."""
         ...
 
-    def act(self, cell: Cell) -> Act: ...
+    def act(self, cell: Cell) -> SlotActions: ...

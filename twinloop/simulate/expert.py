@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.randomize.draw import Draws, episode_rng
-from twinloop.simulate.actor import Act
+from twinloop.simulate.actor import SlotActions
 from twinloop.simulate.cell import length
-from twinloop.simulate.ending import fallen
-from twinloop.simulate.foresight import Foresight
+from twinloop.simulate.predicted_view import PredictedView
+from twinloop.simulate.termination import fallen
 from twinloop.simulate.view import View
 from twinloop.twin.twin import Twin
 
@@ -88,7 +88,7 @@ class Expert:
         self._velocity = np.zeros((width, 3))
         self._target = np.tile(self._home, (width, 1))
         self._sent = self._target.copy()
-        self._foresight = Foresight(twin, width=width) if foresees else None
+        self._foresight = PredictedView(twin, width=width) if foresees else None
         self._white = np.zeros((width, twin.longest_ticks + 1, joints))
         self._noise = np.zeros((width, joints))
         self._slips_at = np.full(width, twin.longest_ticks)
@@ -121,7 +121,7 @@ class Expert:
         """Somebody stopped it: from the next period on it starts from rest."""
         self._velocity[:] = 0
 
-    def act(self, cell: View) -> Act:
+    def act(self, cell: View) -> SlotActions:
         if self._foresight is not None:
             cell = self._foresight.look(cell, self._sent, self._carrying[self._phase])
         points, yaw = self._points(cell), _yaw_of(cell.tool_axes)
@@ -146,7 +146,7 @@ class Expert:
         self._ticks += 1 if pace is None else pace > 0
         self._tick = np.minimum(self._tick + 1, self._white.shape[1] - 1)
         self._drift_on()
-        return Act(
+        return SlotActions(
             arm_rad=self._target.copy(),
             opening=opening,
             command_rad=command,

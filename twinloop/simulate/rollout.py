@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from twinloop.randomize.draw import Draws
-from twinloop.simulate.actor import Act, Actor
+from twinloop.simulate.actor import Actor, SlotActions
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.drive import Drive
 from twinloop.simulate.episodes import Episodes, channels_of
@@ -66,7 +66,7 @@ class _Rollout:
             # Newcomers first act in the next period; an idle slot is not stepped and costs nothing.
             self._refill()
 
-    def _judge(self, act: Act) -> tuple[np.ndarray, np.ndarray]:
+    def _judge(self, act: SlotActions) -> tuple[np.ndarray, np.ndarray]:
         twin = self.cell.twin
         diverged = self.active & self.cell.diverged(self.tick * twin.control_period_s)
         late = self.tick >= twin.longest_ticks
@@ -78,7 +78,7 @@ class _Rollout:
         self.tape[ids, self.tick[ids] - 1, self.channels["success"].start] = success[ids]
         self.tape[ids, self.tick[ids] - 1, self.channels["reward"].start] = success[ids]
 
-    def _record(self, act: Act) -> None:
+    def _record(self, act: SlotActions) -> None:
         cell = self.cell
         ids = np.flatnonzero(self.active)
         frame = np.column_stack([
@@ -98,7 +98,9 @@ class _Rollout:
         ])  # fmt: skip
         self.tape[ids, self.tick[ids]] = frame[ids]
 
-    def _retire(self, ids: np.ndarray, act: Act, success: np.ndarray, diverged: np.ndarray) -> Iterator[Episodes]:
+    def _retire(
+        self, ids: np.ndarray, act: SlotActions, success: np.ndarray, diverged: np.ndarray
+    ) -> Iterator[Episodes]:
         """Take the finished episodes out of their slots."""
         for slot in ids:
             block = self.block[slot]

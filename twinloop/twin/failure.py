@@ -11,7 +11,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Ending:
+class EpisodeSummary:
     """How n episodes went, one row each.
 
     touched: a finger has pressed on the object; gripped: both at once, closing. lifted: it has left the table.
@@ -41,7 +41,7 @@ class Failure:
 
     name: str
     means: str
-    holds: Callable[[Ending], np.ndarray]
+    holds: Callable[[EpisodeSummary], np.ndarray]
 
 
 NEVER_REACHED = Failure("never_reached", "no finger touched the object", lambda end: ~end.touched)

@@ -25,7 +25,7 @@ Triple = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class Part:
+class ShapePart:
     """A primitive: sizes as MuJoCo has them for its kind, metres."""
 
     kind: str
@@ -39,8 +39,8 @@ class Shape:
     """parts: of one material each where the surface has two (`cut`), else as few as it takes (`whole`).
     half_extents_m: of the box around it. yaw_symmetry_rad: as of a SceneObject."""
 
-    whole: tuple[Part, ...]
-    cut: tuple[Part, ...]
+    whole: tuple[ShapePart, ...]
+    cut: tuple[ShapePart, ...]
     half_extents_m: Triple
     yaw_symmetry_rad: float
 
@@ -49,48 +49,48 @@ def shape_of(name: str, thing: SceneObject) -> Shape:
     """A shape about as large as the thing it stands in for, narrow enough along y to be gripped like it."""
     x, y, z = thing.half_extents_m
     if name == "box":
-        halves = tuple(Part("box", (x, y, z / 2), (0, 0, side * z / 2)) for side in (-1, 1))
-        return Shape((Part("box", (x, y, z)),), halves, (x, y, z), QUARTER if x == y else HALF)
+        halves = tuple(ShapePart("box", (x, y, z / 2), (0, 0, side * z / 2)) for side in (-1, 1))
+        return Shape((ShapePart("box", (x, y, z)),), halves, (x, y, z), QUARTER if x == y else HALF)
     if name == "cylinder":
         r = min(x, y)
-        halves = tuple(Part("cylinder", (r, z / 2, 0), (0, 0, side * z / 2)) for side in (-1, 1))
-        return Shape((Part("cylinder", (r, z, 0)),), halves, (r, r, z), 0.0)
+        halves = tuple(ShapePart("cylinder", (r, z / 2, 0), (0, 0, side * z / 2)) for side in (-1, 1))
+        return Shape((ShapePart("cylinder", (r, z, 0)),), halves, (r, r, z), 0.0)
     if name == "capsule":
         # Lying: upright it would fall over. Never so short that it is a ball.
         r = min(y, z)
         straight = max(x - r, 0.6 * r)
-        body = Part("capsule", (r, straight, 0), quat=ALONG_X)
-        band = Part("cylinder", (r + PROUD_M, straight / 2, 0), quat=ALONG_X)
+        body = ShapePart("capsule", (r, straight, 0), quat=ALONG_X)
+        band = ShapePart("cylinder", (r + PROUD_M, straight / 2, 0), quat=ALONG_X)
         return Shape((body,), (body, band), (r + straight, r, r), HALF)
     if name == "ellipsoid":
         # Flatter than wide, or it rolls away from the fingers.
         b = min(y, 1.25 * z)
         a, c = 1.3 * b, 0.8 * b
-        body = Part("ellipsoid", (a, b, c))
-        band = Part("ellipsoid", (a / 2, b + PROUD_M, c + PROUD_M))
+        body = ShapePart("ellipsoid", (a, b, c))
+        band = ShapePart("ellipsoid", (a / 2, b + PROUD_M, c + PROUD_M))
         return Shape((body,), (body, band), (a, b, c), HALF)
     if name == "hammer":
         # A handle that is gripped, and a head across its end.
         a, head = 1.6 * x, 0.35 * x
         parts = (
-            Part("box", (a - head, 0.6 * y, z), (-head, 0, 0)),
-            Part("box", (head, 1.3 * y, z), (a - head, 0, 0)),
+            ShapePart("box", (a - head, 0.6 * y, z), (-head, 0, 0)),
+            ShapePart("box", (head, 1.3 * y, z), (a - head, 0, 0)),
         )
         return Shape(parts, parts, (a, 1.3 * y, z), HALF)
     if name == "tee":
         # Upside down: it stands on its cross-bar and is gripped by its stem.
         bar = 0.25 * z
         parts = (
-            Part("box", (0.7 * x, 0.75 * y, z - bar), (0, 0, bar)),
-            Part("box", (1.3 * x, y, bar), (0, 0, bar - z)),
+            ShapePart("box", (0.7 * x, 0.75 * y, z - bar), (0, 0, bar)),
+            ShapePart("box", (1.3 * x, y, bar), (0, 0, bar - z)),
         )
         return Shape(parts, parts, (1.3 * x, y, z), HALF)
     if name == "ell":
         # Seen from the side: a foot as long as the whole, and a shank at one end.
         foot, shank = 0.65 * z, 0.4 * x
         parts = (
-            Part("box", (1.3 * x, 0.85 * y, foot), (0, 0, foot - z)),
-            Part("box", (shank, 0.85 * y, z - foot), (shank - 1.3 * x, 0, foot)),
+            ShapePart("box", (1.3 * x, 0.85 * y, foot), (0, 0, foot - z)),
+            ShapePart("box", (shank, 0.85 * y, z - foot), (shank - 1.3 * x, 0, foot)),
         )
         return Shape(parts, parts, (1.3 * x, 0.85 * y, z), HALF)
     raise KeyError(name)
@@ -148,7 +148,7 @@ def forms_of(thing: SceneObject, *, cut: bool = False) -> Forms:
     )
 
 
-def _compiled(parts: tuple[Part, ...]) -> mujoco.MjModel:
+def _compiled(parts: tuple[ShapePart, ...]) -> mujoco.MjModel:
     """The engine's own figures of mass and bounds, rather than formulas of ours."""
     spec = mujoco.MjSpec()
     body = spec.worldbody.add_body()

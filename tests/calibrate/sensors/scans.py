@@ -6,7 +6,7 @@ import numpy as np
 
 from twinloop.calibrate.sensors.pcd import Scan
 from twinloop.observe.depth import jittered, quantised
-from twinloop.observe.noise import Noise
+from twinloop.observe.noise import NormalStream
 
 HEIGHT, WIDTH, FOCAL = 240, 320, 262.5
 
@@ -15,7 +15,7 @@ def plane_scan(spread_px: float, step_mm: float, rng: np.random.Generator) -> Sc
     x = (np.arange(WIDTH) - WIDTH / 2) / FOCAL
     y = (np.arange(HEIGHT) - HEIGHT / 2) / FOCAL
     truth = (1 / (1.2 + 0.9 * y[:, None] + 0.1 * x[None, :])).astype(np.float32)
-    noise = Noise(rng).normals(2, HEIGHT, WIDTH)
+    noise = NormalStream(rng).normals(2, HEIGHT, WIDTH)
     z = quantised(jittered(truth, spread_px, noise), step_mm).astype(float)
     return Scan("plane", np.stack([z * x[None, :], z * y[:, None], z], axis=-1))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from twinloop.calibrate.sensors.estimate import Estimate, deviation, profiled, together
+from twinloop.calibrate.sensors.estimate import IntervalEstimate, deviation, profiled, together
 
 
 def test_a_parabola_falls_by_what_90_percent_allow():
@@ -38,6 +38,6 @@ def test_sensors_that_are_alike_make_each_other_surer():
 
 
 def test_sensors_that_differ_widen_the_range_to_hold_them():
-    _, one = together([Estimate(value, 0.97 * value, 1.03 * value) for value in (1.0, 1.5, 2.0)])
+    _, one = together([IntervalEstimate(value, 0.97 * value, 1.03 * value) for value in (1.0, 1.5, 2.0)])
     assert one.low < 1.05
     assert one.high > 1.95

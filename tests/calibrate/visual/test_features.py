@@ -7,7 +7,7 @@ from twinloop.calibrate.visual.distance import distance
 from twinloop.calibrate.visual.features import NAMES, features
 from twinloop.observe.image import read_out, saturated
 from twinloop.observe.lens import defocused
-from twinloop.observe.noise import Noise
+from twinloop.observe.noise import NormalStream
 
 HEIGHT, WIDTH, FRAMES = 96, 128, 4
 
@@ -21,7 +21,7 @@ def light() -> np.ndarray:
 
 
 def seen(light: np.ndarray, *, shot: float = 0.0, read: float = 0.0, colour: float = 1.0, seed: int = 1) -> np.ndarray:
-    noise = Noise(np.random.default_rng(seed))
+    noise = NormalStream(np.random.default_rng(seed))
     frames = [saturated(read_out(light.copy(), shot, read, noise), colour) for _ in range(FRAMES)]
     return np.clip(np.rint(frames), 0, 255).astype(np.uint8)
 

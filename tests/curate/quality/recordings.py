@@ -2,13 +2,15 @@
 
 import numpy as np
 
-from twinloop.curate.quality import Take
+from twinloop.curate.quality import RecordedEpisode
 from twinloop.diagnose.signals.response import simulate
 
 JOINTS = ("base", "shoulder", "elbow", "wrist", "gripper")
 
 
-def clean_take(attempt: int, *, seed: int, rate_hz: float = 50.0, seconds: float = 6.0, unit: str = "rad") -> Take:
+def clean_take(
+    attempt: int, *, seed: int, rate_hz: float = 50.0, seconds: float = 6.0, unit: str = "rad"
+) -> RecordedEpisode:
     rng = np.random.default_rng([seed, attempt])
     rows = int(rate_hz * seconds * rng.uniform(0.8, 1.2))
     size = 1.0 if unit == "rad" else 180 / np.pi
@@ -20,14 +22,14 @@ def clean_take(attempt: int, *, seed: int, rate_hz: float = 50.0, seconds: float
     seen = np.round((seen + rng.normal(0, 0.4, seen.shape) * quantum) / quantum) * quantum
     time_s = np.arange(rows) / rate_hz + rng.normal(0, 0.01 / rate_hz, rows)
     units = (unit,) * 4 + ("m",)
-    return Take(
+    return RecordedEpisode(
         attempt=attempt, label=f"take {attempt}", rate_hz=rate_hz, rows=rows, time_s=time_s,
         signals={"action": told, "observation.state": seen},
         names={"action": JOINTS, "observation.state": JOINTS}, units={"action": units, "observation.state": units},
     )  # fmt: skip
 
 
-def clean_takes(count: int, *, seed: int, rate_hz: float = 50.0, unit: str = "rad") -> list[Take]:
+def clean_takes(count: int, *, seed: int, rate_hz: float = 50.0, unit: str = "rad") -> list[RecordedEpisode]:
     return [clean_take(attempt, seed=seed, rate_hz=rate_hz, unit=unit) for attempt in range(count)]
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.curate.quality.recordings import clean_takes
-from twinloop.curate.quality import CHECKS, Crowd, QualityConfig, Summary, judge
+from twinloop.curate.quality import CHECKS, DatasetStatistics, EpisodeStatistics, QualityConfig, judge
 from twinloop.curate.quality.faults import FAULTS
-from twinloop.curate.quality.take import Take
+from twinloop.curate.quality.recorded_episode import RecordedEpisode
 
 CONFIG = QualityConfig()
 RATES = (30.0, 100.0)
@@ -16,23 +16,23 @@ EPISODES = 12
 
 
 @pytest.fixture(scope="module", params=RATES, ids=lambda rate: f"{rate:g} Hz")
-def takes(request: pytest.FixtureRequest) -> list[Take]:
+def takes(request: pytest.FixtureRequest) -> list[RecordedEpisode]:
     return clean_takes(EPISODES, seed=3, rate_hz=request.param)
 
 
 @pytest.fixture(scope="module")
-def summaries(takes: list[Take]) -> list[Summary]:
-    return [Summary.of(take) for take in takes]
+def summaries(takes: list[RecordedEpisode]) -> list[EpisodeStatistics]:
+    return [EpisodeStatistics.of(take) for take in takes]
 
 
-def verdicts(takes: list[Take]) -> list[str]:
-    crowd = Crowd.of(map(Summary.of, takes))
+def verdicts(takes: list[RecordedEpisode]) -> list[str]:
+    crowd = DatasetStatistics.of(map(EpisodeStatistics.of, takes))
     return [judge(take, crowd, CONFIG).verdict for take in takes]
 
 
-def verdict_among(summaries: list[Summary], faulty: Take) -> str:
+def verdict_among(summaries: list[EpisodeStatistics], faulty: RecordedEpisode) -> str:
     others = [each for each in summaries if each.attempt != faulty.attempt]
-    return judge(faulty, Crowd.of([*others, Summary.of(faulty)]), CONFIG).verdict
+    return judge(faulty, DatasetStatistics.of([*others, EpisodeStatistics.of(faulty)]), CONFIG).verdict
 
 
 @pytest.mark.parametrize("unit", ["rad", "deg"])
@@ -43,7 +43,7 @@ def test_clean_recordings_are_left_alone(rate_hz: float, unit: str):
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_is_found_under_its_name(takes: list[Take], summaries: list[Summary], name: str):
+def test_a_fault_is_found_under_its_name(takes: list[RecordedEpisode], summaries: list[EpisodeStatistics], name: str):
     check, fault = FAULTS[name]
     broken = [fault(take, np.random.default_rng([7, take.attempt])) for take in takes]
     found = [verdict_among(summaries, each) for each in broken if each is not None]
@@ -51,20 +51,20 @@ def test_a_fault_is_found_under_its_name(takes: list[Take], summaries: list[Summ
     assert found.count(check) >= 0.95 * len(found), found
 
 
-def test_a_copy_of_an_episode_is_told_from_the_first(takes: list[Take]):
+def test_a_copy_of_an_episode_is_told_from_the_first(takes: list[RecordedEpisode]):
     again = replace(takes[0], attempt=len(takes))
-    crowd = Crowd.of(map(Summary.of, [*takes, again]))
+    crowd = DatasetStatistics.of(map(EpisodeStatistics.of, [*takes, again]))
     assert judge(takes[0], crowd, CONFIG).verdict == ""
     found = judge(again, crowd, CONFIG)
     assert found.verdict == "duplicate"
     assert "attempt 0" in found.findings[0].said
 
 
-def test_a_finding_says_where_and_how_much(takes: list[Take]):
+def test_a_finding_says_where_and_how_much(takes: list[RecordedEpisode]):
     state = takes[2].signals["observation.state"].copy()
     state[40, 1] += 5
     broken = replace(takes[2], signals={**takes[2].signals, "observation.state": state})
-    (found,) = judge(broken, Crowd.of(map(Summary.of, takes)), CONFIG).errors
+    (found,) = judge(broken, DatasetStatistics.of(map(EpisodeStatistics.of, takes)), CONFIG).errors
     assert (found.check, found.channel, found.first, found.last) == (
         "value_spike",
         "observation.state/shoulder",

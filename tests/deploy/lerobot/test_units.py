@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from twinloop.config.section import Section
-from twinloop.deploy.lerobot.units import Line, read_line
+from twinloop.deploy.lerobot.units import LinearUnit, read_line
 from twinloop.errors import ConfigError
 
 
-def line(**keys) -> Line:
+def line(**keys) -> LinearUnit:
     section = Section("arm.yaml", "joints.j", keys, {})
     made = read_line(section)
     section.finish()

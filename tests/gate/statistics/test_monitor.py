@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from twinloop.gate.statistics.drift import Known, drift_score, known_from_stats
-from twinloop.gate.statistics.monitor import Monitor, Watch, mean_watch, share_watch, success_watch
+from twinloop.gate.statistics.monitor import Monitor, MonitoredSignal, mean_watch, share_watch, success_watch
 
 ROOT = Path(__file__).parents[3]
 WATCHES = (success_watch(57, 60), share_watch("intervention", 2, 60))
@@ -24,7 +24,7 @@ def test_false_alarms_are_as_rare_as_promised():
     """At the very rate that was promised, and with several watches: the worst case."""
     rng = np.random.default_rng(0)
     series, horizon, rare = 200, 200, 400.0
-    watch = Watch("success", 0.9, "lower", 0.7)
+    watch = MonitoredSignal("success", 0.9, "lower", 0.7)
     gains = {value: watch.gains(value) for value in (0.0, 1.0)}
     money, fooled = np.zeros((series, len(watch.bets.shares))), np.zeros(series, bool)
     for _ in range(horizon):
@@ -120,7 +120,7 @@ def test_other_mistakes_are_refused():
     with pytest.raises(ValueError, match="a name of its own"):
         Monitor((WATCHES[0], WATCHES[0]))
     with pytest.raises(ValueError, match="between 0 and 1"):
-        Watch("success", 1.0, "lower")
+        MonitoredSignal("success", 1.0, "lower")
     broken = Monitor(WATCHES).to_json()
     broken["watches"][0]["money"] = [1.0]
     with pytest.raises(ValueError, match="amounts of money"):

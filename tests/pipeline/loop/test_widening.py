@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.diagnose.test_plan import report, wrong
-from twinloop.diagnose.counterfactuals import Imagining
+from twinloop.diagnose.counterfactuals import CounterfactualJob
 from twinloop.diagnose.hypothesis import ends_of
 from twinloop.diagnose.widening import BREAKS, HOLDS, by_diagnosis, by_itself, in_the_twin
 from twinloop.learn.chunks import ActingConfig
@@ -77,7 +77,7 @@ class Still:
 
 def test_what_fails_in_the_twin_is_drawn_back(tmp_path):
     config = varying(-2.0, 2.0)
-    job = Imagining(config.to_yaml(), str(tmp_path), Still, ActingConfig(), 4, 3)
+    job = CounterfactualJob(config.to_yaml(), str(tmp_path), Still, ActingConfig(), 4, 3)
     told: dict[str, float] = {}
     drawn_back = by_itself(config, in_the_twin(job), on_row=told.__setitem__)
     assert told == {ROW: 0.0}

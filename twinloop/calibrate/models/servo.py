@@ -41,7 +41,7 @@ class Push:
     damping_nms_rad: np.ndarray
 
 
-class Drive(ABC):
+class ServoModel(ABC):
     """Begun once a rollout with (simulations, joints) arrays; then asked for every step of the physics."""
 
     knobs: ClassVar[tuple[Knob, ...]]
@@ -78,7 +78,7 @@ class Drive(ABC):
         """Torque at standstill, and how much of it is lost a rad/s (the back-EMF)."""
 
 
-class VoltageServo(Drive):
+class VoltageServo(ServoModel):
     """duty = clip(gain · error); a DC motor behind it. Inputs: duty_per_rad, supply_v."""
 
     knobs: ClassVar[tuple[Knob, ...]] = (
@@ -99,7 +99,7 @@ class VoltageServo(Drive):
         return per_volt * volts * duty, per_volt * constant
 
 
-class PositionServo(Drive):
+class PositionServo(ServoModel):
     """torque = clip(stiffness · error) less a speed-dependent part, as any geared servo with a P loop shows it.
 
     Within `deadband_rad` of its goal it does nothing.
@@ -121,4 +121,4 @@ class PositionServo(Drive):
         return np.clip(self.values["stiffness_nm_rad"] * live, -limit, limit), self.values["braking_nms_rad"]
 
 
-DRIVES: dict[str, type[Drive]] = {"voltage_servo": VoltageServo, "position_servo": PositionServo}
+DRIVES: dict[str, type[ServoModel]] = {"voltage_servo": VoltageServo, "position_servo": PositionServo}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.calibrate.sensors.estimate import Estimate, profiled
+from twinloop.calibrate.sensors.estimate import IntervalEstimate, profiled
 
 FEWEST = 64
 FLICKER_SHOWS = 3.3  # of log-likelihood: one log in a hundred without any shows as much by chance
@@ -25,10 +25,10 @@ class ImuNoise:
     """`white`: σ a sample, in the reading's unit; `random_walk` the same as a density, a root hertz.
     `walk`: of the bias, a root second. `instability`: None where the log shows no flicker; then `flicker_below`."""
 
-    white: Estimate
-    random_walk: Estimate
-    walk: Estimate
-    instability: Estimate | None
+    white: IntervalEstimate
+    random_walk: IntervalEstimate
+    walk: IntervalEstimate
+    instability: IntervalEstimate | None
     flicker_below: float
 
 

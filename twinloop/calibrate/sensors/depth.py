@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.calibrate.sensors.estimate import Estimate
+from twinloop.calibrate.sensors.estimate import IntervalEstimate
 from twinloop.calibrate.sensors.pcd import Scan
 from twinloop.calibrate.sensors.table_plane import Plane, table_plane
 from twinloop.errors import DatasetError
 from twinloop.observe.depth import jittered, quantised
-from twinloop.observe.noise import Noise
+from twinloop.observe.noise import NormalStream
 
 PATCH_PX = 12
 FEWEST_PATCHES, FEWEST_OF_BIN = 40, 24
@@ -42,10 +42,10 @@ class DepthNoise:
     deviation, z in metres. `spread_px`: the twin's jitter that leaves as much over, over all distances; `near_far_px`
     the least and the most that any distance alone asks for, which differ where the camera has another law."""
 
-    step_mm: Estimate | None
-    spread_px: Estimate
+    step_mm: IntervalEstimate | None
+    spread_px: IntervalEstimate
     near_far_px: tuple[float, float]
-    hole_share: Estimate
+    hole_share: IntervalEstimate
     axial_mm: tuple[float, float]
     bins: tuple[DepthBin, ...]
 
@@ -81,7 +81,7 @@ def depth_noise(scans: Sequence[Scan], *, rng: np.random.Generator) -> DepthNois
     bins = law.bins(spread)
     return DepthNoise(
         step_mm=step,
-        spread_px=Estimate(spread, float(min(low, spread)), float(max(high, spread))),
+        spread_px=IntervalEstimate(spread, float(min(low, spread)), float(max(high, spread))),
         near_far_px=(float(min(low, *by_distance)), float(max(high, *by_distance))),
         hole_share=_holes(depths, planes),
         axial_mm=_axial(bins),
@@ -89,7 +89,7 @@ def depth_noise(scans: Sequence[Scan], *, rng: np.random.Generator) -> DepthNois
     )
 
 
-def depth_step(depth_m: np.ndarray, *, rng: np.random.Generator) -> Estimate | None:
+def depth_step(depth_m: np.ndarray, *, rng: np.random.Generator) -> IntervalEstimate | None:
     """In millimetres at 1 m, of depths that are whole numbers of a disparity, perhaps rounded once more on the way.
 
     The spectrum of the distinct values of 1/z has its first high peak at one line a step.
@@ -123,7 +123,7 @@ def depth_step(depth_m: np.ndarray, *, rng: np.random.Generator) -> Estimate | N
     # The peak is looked for on a grid: half a cell of it is never known.
     cell = best**2 / 1000 * float(fine[1] - fine[0]) / 2
     low, high = np.quantile(again, [0.05, 0.95])
-    return Estimate(best, float(min(low, best) - cell), float(max(high, best) + cell))
+    return IntervalEstimate(best, float(min(low, best) - cell), float(max(high, best) + cell))
 
 
 def _chunks(values: np.ndarray, size: int) -> list[np.ndarray]:
@@ -162,7 +162,7 @@ class _Twin:
         found = []
         for patches, truth in zip(self._measured, self._truths, strict=True):
             # The same noise at every spread: the curve is smooth in it.
-            noise = Noise(rng).normals(2, *truth.shape)
+            noise = NormalStream(rng).normals(2, *truth.shape)
             number = patches.rows * (truth.shape[1] // PATCH_PX) + patches.columns
             shown = [quantised(jittered(truth, spread, noise), self._step_mm) for spread in spreads_px]
             found.append([patches_of(each.astype(float), None).variance[number] for each in shown])
@@ -227,7 +227,7 @@ def _axial(bins: Sequence[DepthBin]) -> tuple[float, float]:
     return float(found[0]), float(found[1])
 
 
-def _holes(depths: Sequence[np.ndarray], planes: Sequence[Plane]) -> Estimate:
+def _holes(depths: Sequence[np.ndarray], planes: Sequence[Plane]) -> IntervalEstimate:
     """Of the table, from its left end to its right in every row of pixels: beyond, there may be nothing in reach.
 
     Scan by scan: how one scene differs from the next is most of what is not known.
@@ -237,4 +237,4 @@ def _holes(depths: Sequence[np.ndarray], planes: Sequence[Plane]) -> Estimate:
         begun = np.maximum.accumulate(plane.on_it, axis=1)
         going_on = np.maximum.accumulate(plane.on_it[:, ::-1], axis=1)[:, ::-1]
         shares.append(float(1 - np.isfinite(depth)[begun & going_on].mean()))
-    return Estimate(float(np.mean(shares)), min(shares), max(shares))
+    return IntervalEstimate(float(np.mean(shares)), min(shares), max(shares))

@@ -5,29 +5,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.calibrate.sensors.estimate import Estimate, deviation, profiled
+from twinloop.calibrate.sensors.estimate import IntervalEstimate, deviation, profiled
 
 
 @dataclass(frozen=True)
-class Line:
+class LinearDrift:
     """One axis of one log: noise about the line, the line's slope a second and how sure that slope is."""
 
-    noise: Estimate
+    noise: IntervalEstimate
     start: float
     slope: float
     slope_error: float
 
 
-def line_of(readings: np.ndarray, time_s: np.ndarray) -> Line:
+def line_of(readings: np.ndarray, time_s: np.ndarray) -> LinearDrift:
     since = np.asarray(time_s, float) - np.mean(time_s)
     slope = float(since @ readings / (since @ since))
     middle = float(np.mean(readings))
     residuals = readings - middle - slope * since
     noise = deviation(residuals, degrees=len(readings) - 2)
-    return Line(noise, middle + slope * float(since[0]), slope, noise.value / float(np.sqrt(since @ since)))
+    return LinearDrift(noise, middle + slope * float(since[0]), slope, noise.value / float(np.sqrt(since @ since)))
 
 
-def drift_scale(lines: Sequence[Line], *, over_s: float, zeroed: bool) -> Estimate:
+def drift_scale(lines: Sequence[LinearDrift], *, over_s: float, zeroed: bool) -> IntervalEstimate:
     """How far readings drift in `over_s`: the deviation of the slopes of several axes and logs about none.
 
     `zeroed`: the sensor was told to read 0 just before each log, so that where it starts is drift as well.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.calibrate.sensors.estimate import Estimate, deviation, profiled
+from twinloop.calibrate.sensors.estimate import IntervalEstimate, deviation, profiled
 
 FINEST = 1e-9  # rad: readings closer than this are the same one, stored twice
 NOISE_PLACES = 24
@@ -14,8 +14,8 @@ NOISE_PLACES = 24
 class EncoderFloor:
     """In radians. `step` is 0 where readings show none; `why_unknown` says what the log cannot tell."""
 
-    step: Estimate | None
-    noise: Estimate | None
+    step: IntervalEstimate | None
+    noise: IntervalEstimate | None
     why_unknown: str = ""
 
 
@@ -28,9 +28,11 @@ def encoder_floor(readings_rad: np.ndarray) -> EncoderFloor:
         return EncoderFloor(None, None, "every reading is the same: noise stays below half a step, whatever the step")
     step = _step(values, tolerance)
     if step is None:
-        return EncoderFloor(Estimate(0.0, 0.0, 0.0), deviation(readings - readings.mean(), degrees=len(readings) - 1))
+        return EncoderFloor(
+            IntervalEstimate(0.0, 0.0, 0.0), deviation(readings - readings.mean(), degrees=len(readings) - 1)
+        )
     error = 2 * tolerance / max(round((values[-1] - values[0]) / step), 1)
-    return EncoderFloor(Estimate(step, step - error, step + error), _noise(readings, step))
+    return EncoderFloor(IntervalEstimate(step, step - error, step + error), _noise(readings, step))
 
 
 def _apart(values: np.ndarray, tolerance: float) -> np.ndarray:
@@ -51,7 +53,7 @@ def _step(values: np.ndarray, tolerance: float) -> float | None:
     return float(gaps.sum() / counts.sum())
 
 
-def _noise(readings: np.ndarray, step: float) -> Estimate:
+def _noise(readings: np.ndarray, step: float) -> IntervalEstimate:
     """By the likelihood of how often each step was read: of normal noise about a place that nobody knows."""
     from scipy.special import log_ndtr, ndtr
 

@@ -1,4 +1,4 @@
-"""Estimate: a number a log tells, with the interval in which it lies nine times of ten."""
+"""IntervalEstimate: a number a log tells, with the interval in which it lies nine times of ten."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ TAIL = 1.6449
 
 
 @dataclass(frozen=True)
-class Estimate:
+class IntervalEstimate:
     value: float
     low: float
     high: float
 
-    def scaled(self, factor: float) -> "Estimate":
-        return Estimate(self.value * factor, self.low * factor, self.high * factor)
+    def scaled(self, factor: float) -> "IntervalEstimate":
+        return IntervalEstimate(self.value * factor, self.low * factor, self.high * factor)
 
 
-def together(estimates: Iterable[Estimate]) -> tuple[Estimate, Estimate]:
+def together(estimates: Iterable[IntervalEstimate]) -> tuple[IntervalEstimate, IntervalEstimate]:
     """Several sensors of a kind: (what they have in the mean, between which values one of them lies).
 
     As for studies of one quantity that may differ from place to place (DerSimonian and Laird): what estimates differ
@@ -33,7 +33,7 @@ def together(estimates: Iterable[Estimate]) -> tuple[Estimate, Estimate]:
     found = list(estimates)
     ends = np.array([(each.value, each.low, each.high) for each in found])
     if len(found) == 1 or (ends[:, 1] == ends[:, 2]).all():
-        known = Estimate(float(np.median(ends[:, 0])), float(ends[:, 1].min()), float(ends[:, 2].max()))
+        known = IntervalEstimate(float(np.median(ends[:, 0])), float(ends[:, 1].min()), float(ends[:, 2].max()))
         return known, known
     logs = bool((ends[:, 1] > 0).all())
     middle, low, high = (np.log(ends) if logs else ends).T
@@ -50,15 +50,15 @@ def together(estimates: Iterable[Estimate]) -> tuple[Estimate, Estimate]:
     of_mean = float(np.sqrt((weight**2 @ (error**2 + between)) / weight.sum() ** 2))
     of_one = float(np.hypot(of_mean, np.sqrt(between)))
 
-    def interval(width: float) -> Estimate:
+    def interval(width: float) -> IntervalEstimate:
         if logs:
-            return Estimate(*(float(np.exp(mean + sign * TAIL * width)) for sign in (0, -1, 1)))
-        return Estimate(*(max(mean + sign * TAIL * width, 0.0) for sign in (0, -1, 1)))
+            return IntervalEstimate(*(float(np.exp(mean + sign * TAIL * width)) for sign in (0, -1, 1)))
+        return IntervalEstimate(*(max(mean + sign * TAIL * width, 0.0) for sign in (0, -1, 1)))
 
     return interval(of_mean), interval(of_one)
 
 
-def profiled(log_likelihood: Callable[[float], float], places: Iterable[float]) -> Estimate:
+def profiled(log_likelihood: Callable[[float], float], places: Iterable[float]) -> IntervalEstimate:
     """The most likely number, and where the likelihood has fallen by what 90 % allow.
 
     `log_likelihood` is of one number, with all others at their best for it. It is asked at ascending `places`, which
@@ -81,7 +81,7 @@ def profiled(log_likelihood: Callable[[float], float], places: Iterable[float]) 
             inside = grid[index]
         return inside
 
-    return Estimate(value, end(range(best - 1, -1, -1)), end(range(best + 1, len(grid))))
+    return IntervalEstimate(value, end(range(best - 1, -1, -1)), end(range(best + 1, len(grid))))
 
 
 def _finite(value: float) -> float:
@@ -115,11 +115,11 @@ def _crossing(log_likelihood: Callable[[float], float], inside: float, outside: 
     return (inside + outside) / 2
 
 
-def deviation(residuals: np.ndarray, *, degrees: int | None = None) -> Estimate:
+def deviation(residuals: np.ndarray, *, degrees: int | None = None) -> IntervalEstimate:
     """Of white noise: the root of its mean square, with the interval that chi² gives."""
     from scipy.special import chdtri
 
     free = len(residuals) if degrees is None else degrees
     square = float(np.sum(np.square(residuals)))
     low, high = square / chdtri(free, 0.05), square / chdtri(free, 0.95)
-    return Estimate(float(np.sqrt(square / free)), float(np.sqrt(low)), float(np.sqrt(high)))
+    return IntervalEstimate(float(np.sqrt(square / free)), float(np.sqrt(low)), float(np.sqrt(high)))

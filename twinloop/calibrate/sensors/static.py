@@ -13,7 +13,7 @@ from twinloop.calibrate.sensors.allan import FEWEST, ImuNoise, imu_noise
 from twinloop.calibrate.sensors.depth import DepthNoise, depth_noise
 from twinloop.calibrate.sensors.drift import drift_scale, line_of
 from twinloop.calibrate.sensors.encoder import encoder_floor
-from twinloop.calibrate.sensors.estimate import Estimate, deviation, together
+from twinloop.calibrate.sensors.estimate import IntervalEstimate, deviation, together
 from twinloop.calibrate.sensors.pcd import read_scan
 from twinloop.calibrate.sensors.static_file import SensorConfig, StaticFile
 from twinloop.durable import digest_file
@@ -31,16 +31,18 @@ class _Findings:
 
     fitted: dict[str, Fitted] = field(default_factory=dict)
     unknown: dict[str, Unknown] = field(default_factory=dict)
-    rows: dict[str, list[Estimate]] = field(default_factory=dict)
+    rows: dict[str, list[IntervalEstimate]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def tell(self, sensor: str, row: str, estimates: Iterable[Estimate], *, ranged: Estimate | None = None) -> None:
+    def tell(
+        self, sensor: str, row: str, estimates: Iterable[IntervalEstimate], *, ranged: IntervalEstimate | None = None
+    ) -> None:
         """Of one sensor's axes and logs. `ranged`: what to propose, where that is more than their scatter."""
         mean, one = together(estimates)
         self.fitted[f"{sensor}.{row}"] = Fitted(mean.value, mean.low, mean.high, BY_NAME[row].unit)
         self.rows.setdefault(row, []).append(ranged or one)
 
-    def beside(self, name: str, estimates: Iterable[Estimate], unit: str) -> None:
+    def beside(self, name: str, estimates: Iterable[IntervalEstimate], unit: str) -> None:
         """Something worth knowing that is no row."""
         mean, _ = together(estimates)
         self.fitted[name] = Fitted(mean.value, mean.low, mean.high, unit)
@@ -68,7 +70,7 @@ def calibrate_static(static: StaticFile, logs: Path, *, seed: int) -> TwinPatch:
     )
 
 
-def _range(row: str, estimates: Sequence[Estimate]) -> tuple[float, float]:
+def _range(row: str, estimates: Sequence[IntervalEstimate]) -> tuple[float, float]:
     """Of several sensors that one row stands for: all that any of them may be."""
     low, high = min(each.low for each in estimates), max(each.high for each in estimates)
     ends = BY_NAME[row].plausible
@@ -140,7 +142,7 @@ def _imu(row: str, scale: float):
         whites = [each.random_walk.scaled(scale * static.control_hz**0.5) for each in noises]
         found.tell(sensor.name, row, whites)
         walks = [
-            Estimate(*(end * scale / white.value for end in (each.walk.value, each.walk.low, each.walk.high)))
+            IntervalEstimate(*(end * scale / white.value for end in (each.walk.value, each.walk.low, each.walk.high)))
             for each, white in zip(noises, whites, strict=True)
         ]
         found.tell(sensor.name, "imu_walk_per_s", walks)
@@ -206,7 +208,7 @@ def _scans(static: StaticFile, folder: Path, found: _Findings, *, seed: int) -> 
         )
     else:
         found.tell("depth", "depth_quantisation_mm", [noise.step_mm])
-    ranged = Estimate(noise.spread_px.value, *noise.near_far_px)
+    ranged = IntervalEstimate(noise.spread_px.value, *noise.near_far_px)
     found.tell("depth", "depth_edge_noise_px", [noise.spread_px], ranged=ranged)
     found.tell("depth", "depth_hole_share", [noise.hole_share])
     found.notes += _said(noise)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.calibrate.sensors.estimate import TAIL, Estimate
+from twinloop.calibrate.sensors.estimate import TAIL, IntervalEstimate
 from twinloop.calibrate.visual.features import NOISE, features
 from twinloop.errors import DatasetError
 
@@ -32,7 +32,7 @@ class Match:
     """`found`: column -> value with the interval of that value. `ranges`: column -> what frames differ by besides.
     `unknown`: column -> why it is not told. Features are means, in the order of `features.NAMES`."""
 
-    found: dict[str, Estimate]
+    found: dict[str, IntervalEstimate]
     ranges: dict[str, tuple[float, float]]
     unknown: dict[str, str]
     real: np.ndarray
@@ -168,7 +168,7 @@ def _slope(place: np.ndarray, shown: np.ndarray, develop: Develop, told: np.ndar
 
 def _intervals(
     place: np.ndarray, seen: np.ndarray, shown: np.ndarray, slope: np.ndarray, weight: np.ndarray, told: np.ndarray
-) -> tuple[dict[str, Estimate], dict[str, tuple[float, float]]]:
+) -> tuple[dict[str, IntervalEstimate], dict[str, tuple[float, float]]]:
     """Of the value: what chance leaves open, and no more than the bounds. Of the range: by how much more the camera's
     frames differ among themselves than scenes do, on top."""
     curve = slope.T @ weight @ slope + np.diag(12 / (_HIGH - _LOW) ** 2)
@@ -183,7 +183,7 @@ def _intervals(
         value, low, high, least, most = (
             _values(np.clip(each, _LOW, _HIGH))[COLUMNS[number]] for each in (place, *ends)
         )
-        found[COLUMNS[number]] = Estimate(value, low, high)
+        found[COLUMNS[number]] = IntervalEstimate(value, low, high)
         ranges[COLUMNS[number]] = least, most
     return found, ranges
 

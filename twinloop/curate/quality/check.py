@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import SupportsFloat, SupportsInt
 
-from twinloop.curate.quality.crowd import Crowd
-from twinloop.curate.quality.finding import Finding, Severity
+from twinloop.curate.quality.dataset_statistics import DatasetStatistics
+from twinloop.curate.quality.finding import QualityFinding, Severity
 from twinloop.curate.quality.limits import QualityConfig
-from twinloop.curate.quality.take import Take
+from twinloop.curate.quality.recorded_episode import RecordedEpisode
 
-Find = Callable[[Take, Crowd, QualityConfig], Iterator[Finding]]
+Find = Callable[[RecordedEpisode, DatasetStatistics, QualityConfig], Iterator[QualityFinding]]
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class QualityCheck:
         said: str,
         *,
         severity: Severity = "error",
-    ) -> Finding:
+    ) -> QualityFinding:
         first, last = int(frames[0]), int(frames[1])
-        return Finding(
+        return QualityFinding(
             self.name, severity, channel, first, last, float(measured), float(limit), unit, said, self.storable
         )

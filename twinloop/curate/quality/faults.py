@@ -9,37 +9,37 @@ from dataclasses import replace
 
 import numpy as np
 
+from twinloop.curate.quality.recorded_episode import ACTION, STATE, CommandedChannel, FilmFacts, RecordedEpisode
 from twinloop.curate.quality.spans import correlation, span
-from twinloop.curate.quality.take import ACTION, STATE, FilmFacts, Pair, Take
 
-Fault = Callable[[Take, np.random.Generator], Take | None]
+Fault = Callable[[RecordedEpisode, np.random.Generator], RecordedEpisode | None]
 
 
-def _with(take: Take, feature: str, values: np.ndarray) -> Take:
+def _with(take: RecordedEpisode, feature: str, values: np.ndarray) -> RecordedEpisode:
     return replace(take, signals={**take.signals, feature: values})
 
 
-def _moving(take: Take) -> list[Pair]:
+def _moving(take: RecordedEpisode) -> list[CommandedChannel]:
     """Joints that follow their command, by more than a few ticks; no hands: those are stopped by what they hold."""
     found = [pair for pair in take.pairs if len(np.unique(pair.measured.values)) > 20 and not pair.measured.is_hand]
     return [pair for pair in found if correlation(pair.command.values, pair.measured.values) > 0.9]
 
 
-def _one(take: Take, rng: np.random.Generator) -> Pair | None:
+def _one(take: RecordedEpisode, rng: np.random.Generator) -> CommandedChannel | None:
     moving = _moving(take)
     return moving[rng.integers(len(moving))] if moving else None
 
 
-def _clocked(take: Take) -> np.ndarray:
+def _clocked(take: RecordedEpisode) -> np.ndarray:
     return take.seconds.astype(np.float64).copy()
 
 
-def missing_pictures(take: Take, rng: np.random.Generator) -> Take:
+def missing_pictures(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpisode:
     lost = int(rng.integers(1, 10))
     return replace(take, films={"observation.images.front": FilmFacts(take.rows - lost)})
 
 
-def gap(take: Take, rng: np.random.Generator) -> Take:
+def gap(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpisode:
     """Rows missing in one place."""
     lost = int(rng.integers(4, 30))
     start = int(rng.integers(5, take.rows - 5))
@@ -48,28 +48,28 @@ def gap(take: Take, rng: np.random.Generator) -> Take:
     return replace(take, time_s=time_s)
 
 
-def uneven_clock(take: Take, rng: np.random.Generator) -> Take:
+def uneven_clock(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpisode:
     period = 1 / take.rate_hz
     return replace(take, time_s=_clocked(take) + rng.uniform(-0.4, 0.4, take.rows) * period)
 
 
-def clock_runs_back(take: Take, rng: np.random.Generator) -> Take:
+def clock_runs_back(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpisode:
     time_s = _clocked(take)
     time_s[int(rng.integers(3, take.rows - 3)) :] -= rng.uniform(0.2, 2.0)
     return replace(take, time_s=time_s)
 
 
-def wrong_rate(take: Take, rng: np.random.Generator) -> Take:
+def wrong_rate(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpisode:
     return replace(take, time_s=_clocked(take) * rng.choice([0.5, 0.6, 0.8, 1.2, 1.5, 2.0, 1000.0]))
 
 
-def not_a_number(take: Take, rng: np.random.Generator) -> Take:
+def not_a_number(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpisode:
     values = take.signals[STATE].copy()
     values[rng.integers(take.rows), rng.integers(values.shape[1])] = rng.choice([np.nan, np.inf, -np.inf])
     return _with(take, STATE, values)
 
 
-def spike(take: Take, rng: np.random.Generator) -> Take | None:
+def spike(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpisode | None:
     pair = _one(take, rng)
     if pair is None:
         return None
@@ -80,7 +80,7 @@ def spike(take: Take, rng: np.random.Generator) -> Take | None:
     return _with(take, STATE, values)
 
 
-def absurd_value(take: Take, rng: np.random.Generator) -> Take:
+def absurd_value(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpisode:
     values = take.signals[STATE].copy()
     values[rng.integers(2, take.rows - 2), rng.integers(values.shape[1])] = rng.choice([-1, 1]) * 10 ** rng.uniform(
         7, 20
@@ -88,7 +88,7 @@ def absurd_value(take: Take, rng: np.random.Generator) -> Take:
     return _with(take, STATE, values)
 
 
-def frozen(take: Take, rng: np.random.Generator) -> Take | None:
+def frozen(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpisode | None:
     """A joint's reading stays where it is for two seconds or a third of the episode, while the joint moves on."""
     pair = _one(take, rng)
     if pair is None:
@@ -105,7 +105,7 @@ def frozen(take: Take, rng: np.random.Generator) -> Take | None:
     return _with(take, STATE, values)
 
 
-def stale_rows(take: Take, rng: np.random.Generator) -> Take | None:
+def stale_rows(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpisode | None:
     """All joints' readings repeat for a second, while commands go on."""
     if not _moving(take):
         return None
@@ -121,7 +121,7 @@ def stale_rows(take: Take, rng: np.random.Generator) -> Take | None:
     return _with(take, STATE, values)
 
 
-def action_is_state(take: Take, rng: np.random.Generator) -> Take | None:
+def action_is_state(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpisode | None:
     if not _moving(take):
         return None
     shift = int(rng.choice([0, 1, -1]))
@@ -131,7 +131,7 @@ def action_is_state(take: Take, rng: np.random.Generator) -> Take | None:
     return _with(take, ACTION, action)
 
 
-def wrapped(take: Take, rng: np.random.Generator) -> Take | None:
+def wrapped(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpisode | None:
     """An angle that passes the end of its turn, in the unit at hand."""
     pair = _one(take, rng)
     if pair is None:
@@ -144,7 +144,7 @@ def wrapped(take: Take, rng: np.random.Generator) -> Take | None:
     return _with(take, STATE, values)
 
 
-def other_unit(take: Take, rng: np.random.Generator) -> Take | None:
+def other_unit(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpisode | None:
     """Degrees where radians were, or the reverse: of states, of actions, or of both."""
     if not _moving(take):
         return None
@@ -153,7 +153,7 @@ def other_unit(take: Take, rng: np.random.Generator) -> Take | None:
     return replace(take, signals={**take.signals, **{name: take.signals[name] * factor for name in which}})
 
 
-def beyond_limits(take: Take, rng: np.random.Generator) -> Take | None:
+def beyond_limits(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpisode | None:
     """A joint whose zero was lost: it reads beyond its end."""
     pair = _one(take, rng)
     if pair is None:
@@ -166,7 +166,7 @@ def beyond_limits(take: Take, rng: np.random.Generator) -> Take | None:
     return replace(_with(take, STATE, values), limits=limits)
 
 
-def swapped(take: Take, rng: np.random.Generator) -> Take | None:
+def swapped(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpisode | None:
     moving = _moving(take)
     if len(moving) < 2:
         return None
@@ -176,7 +176,7 @@ def swapped(take: Take, rng: np.random.Generator) -> Take | None:
     return _with(take, STATE, values)
 
 
-def flipped(take: Take, rng: np.random.Generator) -> Take | None:
+def flipped(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpisode | None:
     pair = _one(take, rng)
     if pair is None:
         return None
@@ -185,7 +185,7 @@ def flipped(take: Take, rng: np.random.Generator) -> Take | None:
     return _with(take, STATE, values)
 
 
-def cut_off(take: Take, rng: np.random.Generator) -> Take | None:
+def cut_off(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpisode | None:
     """Cut off at one end, or both, so that a tenth of the rows lose a sixth of the span or more."""
     pair = _one(take, rng)
     if pair is None:
@@ -200,7 +200,7 @@ def cut_off(take: Take, rng: np.random.Generator) -> Take | None:
     return _with(take, STATE, values) if lost.mean() > 0.1 else None
 
 
-def too_short(take: Take, rng: np.random.Generator) -> Take:
+def too_short(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpisode:
     rows = int(rng.integers(1, 6))
     signals = {name: values[:rows] for name, values in take.signals.items()}
     time_s = None if take.time_s is None else take.time_s[:rows]

@@ -1,4 +1,4 @@
-"""Finding: one thing that is wrong with a recording, where, and by how much."""
+"""QualityFinding: one thing that is wrong with a recording, where, and by how much."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -7,7 +7,7 @@ Severity = Literal["error", "note"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class QualityFinding:
     """check: its name, which is the verdict of an episode it rejects. severity: an error rejects, a note does not.
     channel: `observation.state/elbow`, a feature, or "" for the episode. first, last: frames, both included.
     measured, limit: what was compared, in `unit`. said: one sentence for whoever has to repair it.
@@ -29,5 +29,5 @@ class Finding:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> "Finding":
+    def from_json(cls, value: dict[str, Any]) -> "QualityFinding":
         return cls(**value)

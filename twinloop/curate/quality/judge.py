@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from twinloop.curate.quality.checks import CHECKS
-from twinloop.curate.quality.crowd import Crowd
-from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.dataset_statistics import DatasetStatistics
+from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
-from twinloop.curate.quality.take import Take
+from twinloop.curate.quality.recorded_episode import RecordedEpisode
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,10 @@ class Quality:
     label: str
     rows: int
     seconds: float
-    findings: tuple[Finding, ...]
+    findings: tuple[QualityFinding, ...]
 
     @property
-    def errors(self) -> tuple[Finding, ...]:
+    def errors(self) -> tuple[QualityFinding, ...]:
         return tuple(each for each in self.findings if each.severity == "error")
 
     @property
@@ -47,13 +47,13 @@ class Quality:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "Quality":
-        findings = tuple(map(Finding.from_json, value["findings"]))
+        findings = tuple(map(QualityFinding.from_json, value["findings"]))
         return cls(value["attempt"], value["label"], value["rows"], value["seconds"], findings)
 
 
-def judge(take: Take, crowd: Crowd, config: QualityConfig) -> Quality:
+def judge(take: RecordedEpisode, crowd: DatasetStatistics, config: QualityConfig) -> Quality:
     finite = all(np.isfinite(values).all() for values in take.signals.values())
-    findings: list[Finding] = []
+    findings: list[QualityFinding] = []
     for check in CHECKS:
         if finite or not check.finite:
             blamed = {each.channel: each.check for each in findings if each.severity == "error" and each.channel}
@@ -61,7 +61,7 @@ def judge(take: Take, crowd: Crowd, config: QualityConfig) -> Quality:
     return Quality(take.attempt, take.label, take.rows, take.rows / take.rate_hz, tuple(findings))
 
 
-def _follows(finding: Finding, blamed: dict[str, str]) -> bool:
+def _follows(finding: QualityFinding, blamed: dict[str, str]) -> bool:
     """Is it of a channel that an earlier check has found at fault? A wrapped angle looks like another unit too."""
     whole = [channel for channel in blamed if channel.startswith(f"{finding.channel}/") and finding.channel]
     feature = finding.channel.partition("/")[0]

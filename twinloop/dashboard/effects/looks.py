@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from twinloop.dashboard.effects.measures import DONE, SAID, Measure, said_by_others
 from twinloop.dashboard.effects.strips import STRIPS, Strip
-from twinloop.pipeline.effect import Effect
+from twinloop.pipeline.effect import RowEffect
 from twinloop.randomize.parameter import Gap, Group, Parameter
 from twinloop.randomize.table import TABLE
 
@@ -124,7 +124,7 @@ def range_of(row: Parameter) -> tuple[float, float]:
     return (0.0, over[1] - 1) if row.pool else over
 
 
-def measures_of(effect: Effect) -> dict[str, Measure]:
+def measures_of(effect: RowEffect) -> dict[str, Measure]:
     """What is tried when no preferred look shows anything: sensors only for the gaps that are between them and us."""
     seen = SAID | said_by_others(effect)
     return {"sensing": seen, "latency": DONE | seen}.get(effect.row.gap, DONE)

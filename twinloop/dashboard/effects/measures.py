@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.pipeline.effect import Effect
+from twinloop.pipeline.effect import RowEffect
 
 CLEAR = 2.0
 """How many times the least difference is one that nobody overlooks."""
@@ -24,7 +24,7 @@ class Measure:
     of: Callable[[Channels, Channels], np.ndarray]
 
 
-def curves(effect: Effect, measure: Measure) -> list[np.ndarray]:
+def curves(effect: RowEffect, measure: Measure) -> list[np.ndarray]:
     """(f,) for each value of the row."""
     found = []
     for number in range(len(effect.values)):
@@ -35,12 +35,12 @@ def curves(effect: Effect, measure: Measure) -> list[np.ndarray]:
     return found
 
 
-def difference(effect: Effect, measure: Measure) -> float:
+def difference(effect: RowEffect, measure: Measure) -> float:
     """How far the curves of the lowest and the highest value are apart at most, in units of what counts."""
     return float(np.nanmax(_apart(effect, measure), initial=0.0))
 
 
-def largest(effect: Effect, measures: Mapping[str, Measure]) -> str:
+def largest(effect: RowEffect, measures: Mapping[str, Measure]) -> str:
     """The measure that a row changes most: in the mean over the episode, for a peak that comes a little later is a
     large difference for a moment, and says little. Where none is changed clearly, a moment has to do."""
     mean, most = {}, {}
@@ -54,7 +54,7 @@ def largest(effect: Effect, measures: Mapping[str, Measure]) -> str:
     return max(clear, key=lambda each: mean[each]) if clear else max(most, key=lambda each: most[each])
 
 
-def _apart(effect: Effect, measure: Measure) -> np.ndarray:
+def _apart(effect: RowEffect, measure: Measure) -> np.ndarray:
     low, *_, high = curves(effect, measure)
     shared = min(len(low), len(high))
     return np.abs(low[:shared] - high[:shared]) / measure.least
@@ -123,7 +123,7 @@ SAID: dict[str, Measure] = {
 """Of what sensors say against what happened."""
 
 
-def said_by_others(effect: Effect) -> dict[str, Measure]:
+def said_by_others(effect: RowEffect) -> dict[str, Measure]:
     """Sensors that nobody has named above: how far off they are, to a hundredth of what they show."""
     known = ("position", "velocity", "effort", "environment", "wrench", "inertial", "touch")
     return {

@@ -1,4 +1,4 @@
-"""Picture: a row's effect drawn, as the bytes of a small file, and how clear the difference is."""
+"""EffectPicture: a row's effect drawn, as the bytes of a small file, and how clear the difference is."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -9,10 +9,10 @@ import numpy as np
 from twinloop.dashboard.effects.chart import chart
 from twinloop.dashboard.effects.looks import LOOKS, looks_of, measures_of, range_of, setting_of
 from twinloop.dashboard.effects.measures import CLEAR, Measure, curves, difference, largest
-from twinloop.dashboard.effects.strips import Strip, Studio
+from twinloop.dashboard.effects.strips import Strip, StripRenderer
 from twinloop.dashboard.sheet import FAINT, GAP_PX, PAPER, write
 from twinloop.dashboard.svg import number
-from twinloop.pipeline.effect import Effect, effect_of
+from twinloop.pipeline.effect import RowEffect, effect_of
 from twinloop.randomize.parameter import Parameter
 
 TILES = 5
@@ -21,7 +21,7 @@ JPEG_QUALITY = 82
 
 
 @dataclass(frozen=True)
-class Picture:
+class EffectPicture:
     """clearness: the difference between low and high, 1 being the least that counts. suffix: `.svg` or `.jpg`."""
 
     row: Parameter
@@ -31,20 +31,20 @@ class Picture:
     content: bytes
 
 
-def picture_of(row: Parameter, studio: Studio) -> Picture:
+def picture_of(row: Parameter, studio: StripRenderer) -> EffectPicture:
     """The first of its looks that shows a clear difference; else, of all measures, the one that it changes most."""
     setting = setting_of(row)
 
     # Simulated when they are first asked for: most rows need only one of the two.
     @cache
-    def ends() -> Effect:
+    def ends() -> RowEffect:
         return effect_of(row, _three(row), scene=setting.scene, given=setting.given)
 
     @cache
-    def swept() -> Effect:
+    def swept() -> RowEffect:
         return effect_of(row, _tiles(row), scene=setting.scene, given=setting.given)
 
-    found: list[Picture] = []
+    found: list[EffectPicture] = []
     for name in looks_of(row):
         look = LOOKS[name]
         found.append(_strip(swept(), name, look, studio) if isinstance(look, Strip) else _curves(ends(), name, look))
@@ -70,7 +70,7 @@ def _three(row: Parameter) -> list[float]:
     return [low, row.nominal, high]
 
 
-def _curves(effect: Effect, name: str, measure: Measure) -> Picture:
+def _curves(effect: RowEffect, name: str, measure: Measure) -> EffectPicture:
     row, (low, nominal, high) = effect.row, effect.values
     names = {"low": _text(low, row), "nominal": f"{_text(nominal, row)} (nominal)", "high": _text(high, row)}
     lines = {kind: (names[kind], line) for kind, line in zip(names, curves(effect, measure), strict=True)}
@@ -78,10 +78,10 @@ def _curves(effect: Effect, name: str, measure: Measure) -> Picture:
         del lines["low" if nominal == low else "high"]
     told = f"{measure.label} over time, {row.name} from {number(low)} to {number(high)} {row.unit}"
     drawn = chart(lines, effect.twin.control_period_s, measure.label, told)
-    return Picture(row, name, difference(effect, measure), ".svg", drawn.encode())
+    return EffectPicture(row, name, difference(effect, measure), ".svg", drawn.encode())
 
 
-def _strip(effect: Effect, name: str, strip: Strip, studio: Studio) -> Picture:
+def _strip(effect: RowEffect, name: str, strip: Strip, studio: StripRenderer) -> EffectPicture:
     tiles, clearness = studio.tiles(effect, strip)
     tall, wide = tiles[0].shape[:2]
     sheet = np.full((tall + CAPTION_PX, len(tiles) * (wide + GAP_PX) - GAP_PX, 3), PAPER, np.uint8)
@@ -89,7 +89,7 @@ def _strip(effect: Effect, name: str, strip: Strip, studio: Studio) -> Picture:
         left = place * (wide + GAP_PX)
         sheet[:tall, left : left + wide] = tile
         write(sheet, _text(value, effect.row).replace("−", "-"), left, tall + 2, FAINT, wide)
-    return Picture(effect.row, name, clearness, ".jpg", _jpeg(sheet))
+    return EffectPicture(effect.row, name, clearness, ".jpg", _jpeg(sheet))
 
 
 def _text(value: float, row: Parameter) -> str:

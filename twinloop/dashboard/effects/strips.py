@@ -10,7 +10,7 @@ from twinloop.observe.clip import Clip
 from twinloop.observe.image import sensed
 from twinloop.observe.lens import through_lens
 from twinloop.observe.renderer import Renderer
-from twinloop.pipeline.effect import Effect
+from twinloop.pipeline.effect import RowEffect
 
 TILE_PX = 96
 NOTICEABLE_LEVELS = 10
@@ -48,13 +48,13 @@ STRIPS: Mapping[str, Strip] = {
 }
 
 
-class Studio:
+class StripRenderer:
     """Films strips. A renderer is dear, so one is kept for every kind of cell."""
 
     def __init__(self) -> None:
         self._renderers: dict[object, Renderer] = {}
 
-    def tiles(self, effect: Effect, strip: Strip) -> tuple[list[np.ndarray], float]:
+    def tiles(self, effect: RowEffect, strip: Strip) -> tuple[list[np.ndarray], float]:
         """A picture (96, 96, 3) for each value, and how many times more pixels differ than is needed to see it."""
         best, most = [], -1.0
         renderer = self._renderer(effect, strip)
@@ -71,7 +71,7 @@ class Studio:
         scale = TILE_PX // strip.camera.width
         return [tile.repeat(scale, axis=0).repeat(scale, axis=1) for tile in tiles], most / LEAST_SHARE
 
-    def _renderer(self, effect: Effect, strip: Strip) -> Renderer:
+    def _renderer(self, effect: RowEffect, strip: Strip) -> Renderer:
         # Visual rows change no cell, and all others may.
         key = (strip.camera, "" if effect.row.group == "visual" else effect.row.name)
         if key not in self._renderers:
@@ -79,7 +79,7 @@ class Studio:
             self._renderers[key] = Renderer(effect.twin, {"camera": camera})
         return self._renderers[key]
 
-    def _picture(self, effect: Effect, renderer: Renderer, strip: Strip, number: int, moment: float) -> np.ndarray:
+    def _picture(self, effect: RowEffect, renderer: Renderer, strip: Strip, number: int, moment: float) -> np.ndarray:
         last = int(effect.episodes.lengths[number]) - 1
         # Counted in the shortest episode, so that all are pictured at the same time.
         shortest = int(effect.episodes.lengths[effect.episodes.lengths > 0].min()) - 1

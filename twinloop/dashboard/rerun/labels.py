@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import rerun as rr
 
-from twinloop.dashboard.rerun.log import Log
+from twinloop.dashboard.rerun.log import RerunLog
 from twinloop.dashboard.rerun.space import AXIS_M, colour_of, place
-from twinloop.dashboard.rerun.viewed import POSE, Viewed
-from twinloop.dashboard.rerun.views import Shown, shown_of
+from twinloop.dashboard.rerun.stored_episode import POSE, StoredEpisode
+from twinloop.dashboard.rerun.views import CameraFeature, shown_of
 
 SEEN, HIDDEN = (255, 230, 60), (150, 60, 150)
 POINT_PX, LINE_PX = 2.0, 0.75
@@ -17,7 +17,7 @@ Parts = dict[str, dict[str, np.ndarray]]
 """Thing -> part of it (`left`, `u`, `x`) -> (f,)."""
 
 
-def log_labels(log: Log, viewed: Viewed) -> None:
+def log_labels(log: RerunLog, viewed: StoredEpisode) -> None:
     for shown in shown_of(viewed.features):
         if shown.kind in DRAWN and shown.feature.name in viewed.frames:
             parts: Parts = {}
@@ -27,7 +27,7 @@ def log_labels(log: Log, viewed: Viewed) -> None:
             DRAWN[shown.kind](log, shown, parts)
 
 
-def _boxes(log: Log, shown: Shown, parts: Parts) -> None:
+def _boxes(log: RerunLog, shown: CameraFeature, parts: Parts) -> None:
     """Of what is seen: as many in each frame as there are."""
     left, top, right, bottom = (
         np.stack([part[edge] for part in parts.values()], axis=1) for edge in ("left", "top", "right", "bottom")
@@ -43,7 +43,7 @@ def _boxes(log: Log, shown: Shown, parts: Parts) -> None:
     log.static(shown.path, rr.Boxes2D.from_fields(radii=LINE_PX, show_labels=False))
 
 
-def _keypoints(log: Log, shown: Shown, parts: Parts) -> None:
+def _keypoints(log: RerunLog, shown: CameraFeature, parts: Parts) -> None:
     u, v, seen = (np.stack([part[what] for part in parts.values()], axis=1) for what in ("u", "v", "seen"))
     there = seen > 0
     columns = rr.Points2D.columns(
@@ -55,25 +55,25 @@ def _keypoints(log: Log, shown: Shown, parts: Parts) -> None:
     log.static(shown.path, rr.Points2D.from_fields(radii=POINT_PX, show_labels=False))
 
 
-def _boxes_3d(log: Log, shown: Shown, parts: Parts) -> None:
+def _boxes_3d(log: RerunLog, shown: CameraFeature, parts: Parts) -> None:
     for thing, part in parts.items():
         path, halves = f"{shown.path}/{thing}", np.stack([part[f"half_{axis}"] for axis in "xyz"], axis=1)
         _place(log, path, part)
         log.static(path, rr.Boxes3D(half_sizes=halves[:1], colors=[colour_of(thing)]))
 
 
-def _poses(log: Log, shown: Shown, parts: Parts) -> None:
+def _poses(log: RerunLog, shown: CameraFeature, parts: Parts) -> None:
     for thing, part in parts.items():
         _place(log, f"{shown.path}/{thing}", part)
         log.static(f"{shown.path}/{thing}", rr.TransformAxes3D(AXIS_M / 2))
 
 
-def _place(log: Log, path: str, part: dict[str, np.ndarray]) -> None:
+def _place(log: RerunLog, path: str, part: dict[str, np.ndarray]) -> None:
     poses = np.stack([part[axis] for axis in POSE], axis=1)
     place(log, path, poses[:, :3], poses[:, 3:])
 
 
-DRAWN: dict[str, Callable[[Log, Shown, Parts], None]] = {
+DRAWN: dict[str, Callable[[RerunLog, CameraFeature, Parts], None]] = {
     "boxes": _boxes,
     "keypoints": _keypoints,
     "boxes_3d": _boxes_3d,

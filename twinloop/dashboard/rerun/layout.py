@@ -7,13 +7,13 @@ import rerun.blueprint as rrb
 
 from twinloop.dashboard.rerun.signals import COMPARED, PHASE, SIGNALS, is_signal, signal_paths
 from twinloop.dashboard.rerun.space import WORLD
-from twinloop.dashboard.rerun.viewed import CLEAN, Viewed
-from twinloop.dashboard.rerun.views import Shown, camera_path, shown_of
+from twinloop.dashboard.rerun.stored_episode import CLEAN, StoredEpisode
+from twinloop.dashboard.rerun.views import CameraFeature, camera_path, shown_of
 from twinloop.dashboard.rerun.words import EPISODE
 from twinloop.observe.recording import Feature
 
 
-def layout_of(viewed: Viewed) -> rrb.Blueprint:
+def layout_of(viewed: StoredEpisode) -> rrb.Blueprint:
     shown = shown_of(viewed.features)
     # Depth and masks in space hide what they show; they are one click away.
     hidden = [each.path for each in shown if each.feature.is_picture and each.kind != "rgb"]
@@ -40,7 +40,7 @@ def layout_of(viewed: Viewed) -> rrb.Blueprint:
     )
 
 
-def _camera(name: str, shown: list[Shown]) -> rrb.Tabs:
+def _camera(name: str, shown: list[CameraFeature]) -> rrb.Tabs:
     """The picture with its labels, then whatever else is stored pixel by pixel."""
     lens = f"{camera_path(name)}/lens"
     layers = [each for each in shown if each.feature.is_picture and each.kind != "rgb"]
@@ -53,7 +53,7 @@ def _camera(name: str, shown: list[Shown]) -> rrb.Tabs:
     return rrb.Tabs(over, *alone, name=name)
 
 
-def _plots(viewed: Viewed) -> Sequence[rrb.Container | rrb.View]:
+def _plots(viewed: StoredEpisode) -> Sequence[rrb.Container | rrb.View]:
     features = {feature.name: feature for feature in viewed.features if is_signal(feature)}
     compared = [features[name] for name in COMPARED if name in features]
     tracking = rrb.Grid(contents=_joints(compared), name="told and done")

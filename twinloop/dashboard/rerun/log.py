@@ -1,4 +1,4 @@
-"""Log: an open recording of one episode. Whole columns go in at once; every row has its time and its frame."""
+"""RerunLog: an open recording of one episode. Whole columns go in at once; every row has its time and its frame."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ import rerun as rr
 TIME, FRAME = "time", "frame"
 
 
-class Log:
+class RerunLog:
     """entities: the paths that were written, in order."""
 
     def __init__(self, stream: rr.RecordingStream, time_s: np.ndarray):

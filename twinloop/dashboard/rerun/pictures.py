@@ -7,9 +7,9 @@ import numpy as np
 import rerun as rr
 from PIL import Image
 
-from twinloop.dashboard.rerun.log import Log
-from twinloop.dashboard.rerun.viewed import Viewed
-from twinloop.dashboard.rerun.views import Shown, shown_of
+from twinloop.dashboard.rerun.log import RerunLog
+from twinloop.dashboard.rerun.stored_episode import StoredEpisode
+from twinloop.dashboard.rerun.views import CameraFeature, shown_of
 from twinloop.dataset.depth import NEAREST_M
 
 JPEG_QUALITY = 90
@@ -18,19 +18,19 @@ FARTHEST_SHOWN_M = 3.0
 MASK_OPACITY = 0.6
 
 
-def log_pictures(log: Log, viewed: Viewed) -> None:
+def log_pictures(log: RerunLog, viewed: StoredEpisode) -> None:
     for shown in shown_of(viewed.features):
         if shown.feature.is_picture:
             frames = viewed.dataset.pictures(viewed.episode_index, shown.feature.name)
             WRITERS[shown.feature.dtype](log, shown, frames)
 
 
-def _rgb(log: Log, shown: Shown, frames: np.ndarray) -> None:
+def _rgb(log: RerunLog, shown: CameraFeature, frames: np.ndarray) -> None:
     jpegs = [_encoded(frame, "JPEG", quality=JPEG_QUALITY) for frame in frames]
     log.columns(shown.path, rr.EncodedImage.columns(blob=jpegs, media_type=["image/jpeg"] * len(jpegs)))
 
 
-def _depth(log: Log, shown: Shown, metres: np.ndarray) -> None:
+def _depth(log: RerunLog, shown: CameraFeature, metres: np.ndarray) -> None:
     """Where a camera has no depth the nearest there is is stored; here it is 0, which is not drawn."""
     there = np.where(metres <= NEAREST_M, 0, metres)
     pngs = [_encoded(frame, "PNG") for frame in np.round(there * PER_METRE).astype(np.uint16)]
@@ -40,7 +40,7 @@ def _depth(log: Log, shown: Shown, metres: np.ndarray) -> None:
     )
 
 
-def _mask(log: Log, shown: Shown, ids: np.ndarray) -> None:
+def _mask(log: RerunLog, shown: CameraFeature, ids: np.ndarray) -> None:
     count, height, width = ids.shape[:3]
     form = rr.components.ImageFormat(
         width=width, height=height, color_model="L", channel_datatype=rr.ChannelDatatype.from_np_dtype(ids.dtype)
@@ -57,4 +57,8 @@ def _encoded(frame: np.ndarray, kind: str, **options: int) -> bytes:
     return file.getvalue()
 
 
-WRITERS: dict[str, Callable[[Log, Shown, np.ndarray], None]] = {"video": _rgb, "depth": _depth, "mask": _mask}
+WRITERS: dict[str, Callable[[RerunLog, CameraFeature, np.ndarray], None]] = {
+    "video": _rgb,
+    "depth": _depth,
+    "mask": _mask,
+}

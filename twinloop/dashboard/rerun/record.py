@@ -7,11 +7,11 @@ import rerun as rr
 
 from twinloop.dashboard.rerun.labels import log_labels
 from twinloop.dashboard.rerun.layout import layout_of
-from twinloop.dashboard.rerun.log import Log
+from twinloop.dashboard.rerun.log import RerunLog
 from twinloop.dashboard.rerun.pictures import log_pictures
 from twinloop.dashboard.rerun.signals import log_signals
 from twinloop.dashboard.rerun.space import log_space
-from twinloop.dashboard.rerun.viewed import Viewed
+from twinloop.dashboard.rerun.stored_episode import StoredEpisode
 from twinloop.dashboard.rerun.views import log_views
 from twinloop.dashboard.rerun.words import log_words
 from twinloop.errors import StorageError
@@ -28,7 +28,7 @@ class Recorded:
     size: int
 
 
-def record(viewed: Viewed, path: Path) -> Recorded:
+def record(viewed: StoredEpisode, path: Path) -> Recorded:
     # The same episode keeps its name: a viewer that has it open takes the new one for it.
     name = f"{viewed.dataset.header.config_digest[:12]}-{viewed.dataset.header.run_seed}-{viewed.attempt}"
     stream = rr.RecordingStream(APPLICATION, recording_id=name, send_properties=False)
@@ -38,7 +38,7 @@ def record(viewed: Viewed, path: Path) -> Recorded:
     except OSError as error:
         raise StorageError(f"{path}: cannot be written: {error.strerror}") from None
     stream.save(path, default_blueprint=layout_of(viewed))
-    log = Log(stream, viewed.time_s)
+    log = RerunLog(stream, viewed.time_s)
     for write in (log_words, log_space, log_views, log_pictures, log_labels, log_signals):
         write(log, viewed)
     stream.flush()

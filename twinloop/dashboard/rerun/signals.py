@@ -3,8 +3,8 @@
 import numpy as np
 import rerun as rr
 
-from twinloop.dashboard.rerun.log import Log
-from twinloop.dashboard.rerun.viewed import CLEAN, LABEL, STATE, Viewed
+from twinloop.dashboard.rerun.log import RerunLog
+from twinloop.dashboard.rerun.stored_episode import CLEAN, LABEL, STATE, StoredEpisode
 from twinloop.observe.recording import Feature
 
 SIGNALS, PHASE = "signals", "phase"
@@ -18,7 +18,7 @@ COMPARED = {
 }
 
 
-def log_signals(log: Log, viewed: Viewed) -> None:
+def log_signals(log: RerunLog, viewed: StoredEpisode) -> None:
     for feature in viewed.features:
         if feature.name == PHASE:
             _phases(log, viewed)
@@ -55,7 +55,7 @@ def _line(feature: Feature, element: str) -> rr.SeriesLines:
     return rr.SeriesLines(names=name, interpolation_mode=mode, colors=COMPARED.get(feature.name))
 
 
-def _phases(log: Log, viewed: Viewed) -> None:
+def _phases(log: RerunLog, viewed: StoredEpisode) -> None:
     """At every change; the names are the dataset's."""
     phase, names = np.asarray(viewed.frames[PHASE]), viewed.dataset.header.phases
     changes = np.concatenate([[0], np.flatnonzero(np.diff(phase)) + 1])

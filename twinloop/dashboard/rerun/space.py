@@ -4,10 +4,10 @@ import mujoco
 import numpy as np
 import rerun as rr
 
-from twinloop.dashboard.rerun.log import Log
+from twinloop.dashboard.rerun.log import RerunLog
 from twinloop.dashboard.rerun.shapes import geoms_of, shapes_of
-from twinloop.dashboard.rerun.viewed import Viewed
-from twinloop.observe.poses import Poses
+from twinloop.dashboard.rerun.stored_episode import StoredEpisode
+from twinloop.observe.poses import BodyPoses
 
 WORLD = "world"
 AXIS_M = 0.08
@@ -17,7 +17,7 @@ COLOURS = {"object": (240, 90, 40), "tool": (70, 130, 220), "robot": (70, 130, 2
 OTHER = (150, 120, 90)
 
 
-def log_space(log: Log, viewed: Viewed) -> None:
+def log_space(log: RerunLog, viewed: StoredEpisode) -> None:
     log.static(WORLD, rr.ViewCoordinates.RIGHT_HAND_Z_UP)
     if viewed.poses is not None:
         _bodies(log, viewed.poses)
@@ -36,7 +36,7 @@ def colour_of(thing: str) -> tuple[int, int, int]:
     return COLOURS.get(thing, OTHER)
 
 
-def _bodies(log: Log, poses: Poses) -> None:
+def _bodies(log: RerunLog, poses: BodyPoses) -> None:
     model = poses.model
     for body in range(1, model.nbody):
         path = f"{WORLD}/body/{_path_part(model.body(body).name or f'body{body}')}"
@@ -45,7 +45,7 @@ def _bodies(log: Log, poses: Poses) -> None:
             log.static(f"{path}/{kind}", shapes)
 
 
-def _object_box(log: Log, poses: Poses) -> None:
+def _object_box(log: RerunLog, poses: BodyPoses) -> None:
     """Around all geoms of the object, in its own frame."""
     model = poses.model
     body = model.body("object").id
@@ -64,7 +64,7 @@ def _object_box(log: Log, poses: Poses) -> None:
     log.static(f"{WORLD}/box/object", box)
 
 
-def place(log: Log, path: str, position_m: np.ndarray, quaternion: np.ndarray) -> None:
+def place(log: RerunLog, path: str, position_m: np.ndarray, quaternion: np.ndarray) -> None:
     """A frame in its parent's; one that never moves is said once."""
     turn = np.roll(quaternion, -1, axis=1)  # Rerun's quaternions end in w
     if np.ptp(position_m, axis=0).max() == 0 and np.ptp(turn, axis=0).max() == 0:
@@ -73,7 +73,7 @@ def place(log: Log, path: str, position_m: np.ndarray, quaternion: np.ndarray) -
         log.columns(path, rr.Transform3D.columns(translation=position_m, quaternion=turn))
 
 
-def place_matrices(log: Log, path: str, poses: np.ndarray) -> None:
+def place_matrices(log: RerunLog, path: str, poses: np.ndarray) -> None:
     """The same from (f, 4, 4)."""
     seven = _seven(poses)
     place(log, path, seven[:, :3], seven[:, 3:])

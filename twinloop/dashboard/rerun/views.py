@@ -6,16 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 import rerun as rr
 
-from twinloop.dashboard.rerun.log import Log
+from twinloop.dashboard.rerun.log import RerunLog
 from twinloop.dashboard.rerun.space import WORLD, place_matrices
-from twinloop.dashboard.rerun.viewed import LABEL, Viewed
+from twinloop.dashboard.rerun.stored_episode import LABEL, StoredEpisode
 from twinloop.observe.recording import PREFIX, Feature
 
 IMAGE_PLANE_M = 0.12
 
 
 @dataclass(frozen=True)
-class Shown:
+class CameraFeature:
     """A feature that belongs to a camera. kind: `rgb`, `depth`, or what is labelled: `instances`, `boxes`, ..."""
 
     camera: str
@@ -32,19 +32,19 @@ class Shown:
 IN_SPACE = ("boxes_3d", "poses")
 
 
-def shown_of(features: Iterable[Feature]) -> tuple[Shown, ...]:
+def shown_of(features: Iterable[Feature]) -> tuple[CameraFeature, ...]:
     """Every feature that belongs to a camera, told by its name and dtype."""
     found = []
     for feature in features:
         if feature.name.startswith(LABEL):
             camera, _, kind = feature.name.removeprefix(LABEL).rpartition(".")
-            found.append(Shown(camera, kind, feature))
+            found.append(CameraFeature(camera, kind, feature))
         elif feature.is_picture:
             name, kind = feature.name.removeprefix(PREFIX), "rgb"
             if feature.dtype != "video":
                 # Depth and masks are called after their camera and what they are.
                 name, _, kind = name.rpartition("_")
-            found.append(Shown(name, kind, feature))
+            found.append(CameraFeature(name, kind, feature))
     return tuple(found)
 
 
@@ -52,7 +52,7 @@ def camera_path(name: str) -> str:
     return f"{WORLD}/camera/{rr.escape_entity_path_part(name)}"
 
 
-def log_views(log: Log, viewed: Viewed) -> None:
+def log_views(log: RerunLog, viewed: StoredEpisode) -> None:
     """Each camera's pose and pinhole. Rerun knows no lens distortion: a bent picture is shown as it is."""
     shown = shown_of(viewed.features)
     for name in dict.fromkeys(each.camera for each in shown):
@@ -72,7 +72,7 @@ def log_views(log: Log, viewed: Viewed) -> None:
             place_matrices(log, camera_path(name), poses)
 
 
-def _to_world(viewed: Viewed, camera: str, to_mount: np.ndarray) -> np.ndarray | None:
+def _to_world(viewed: StoredEpisode, camera: str, to_mount: np.ndarray) -> np.ndarray | None:
     """(f, 4, 4), or None where what it is mounted on is not known."""
     if viewed.config is None or camera not in viewed.config.cameras:
         return None

@@ -4,18 +4,18 @@ import rerun as rr
 
 from twinloop.curate.checks import CHECKS
 from twinloop.dashboard.labels import meaning, with_unit
-from twinloop.dashboard.rerun.log import Log
-from twinloop.dashboard.rerun.viewed import Viewed
+from twinloop.dashboard.rerun.log import RerunLog
+from twinloop.dashboard.rerun.stored_episode import StoredEpisode
 from twinloop.dashboard.svg import number
 
 EPISODE = "episode"
 
 
-def log_words(log: Log, viewed: Viewed) -> None:
+def log_words(log: RerunLog, viewed: StoredEpisode) -> None:
     log.static(EPISODE, rr.TextDocument(page_of(viewed), media_type=rr.MediaType.MARKDOWN))
 
 
-def page_of(viewed: Viewed) -> str:
+def page_of(viewed: StoredEpisode) -> str:
     columns, header = viewed.columns, viewed.dataset.header
     lines = [
         f"# {columns.get('task', 'episode')}",

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from twinloop.dashboard.material import Material
-from twinloop.dashboard.page import Section
+from twinloop.dashboard.page import PageSection
+from twinloop.dashboard.report_data import ReportData
 from twinloop.dashboard.sections import ending, episodes, provenance, spread, success, throughput, verdicts
 
-SECTIONS: tuple[Callable[[Material], Section], ...] = (
+SECTIONS: tuple[Callable[[ReportData], PageSection], ...] = (
     throughput.section,
     verdicts.section,
     spread.section,

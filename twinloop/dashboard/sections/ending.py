@@ -6,8 +6,8 @@ import numpy as np
 
 from twinloop.curate.verdict import ACCEPTED
 from twinloop.dashboard.charts import Bar, Layer, bars, histogram
-from twinloop.dashboard.material import Material
-from twinloop.dashboard.page import Section, card, cards, legend, text
+from twinloop.dashboard.page import PageSection, card, cards, legend, text
+from twinloop.dashboard.report_data import ReportData
 from twinloop.dashboard.svg import number
 
 TITLE = "Duration and endings"
@@ -16,13 +16,13 @@ MOST_PHASES = 20
 MOST_FAILURES = 12
 
 
-def section(material: Material) -> Section:
+def section(material: ReportData) -> PageSection:
     if not material.summary.accepted.trials:
-        return Section("endings", TITLE, text("No attempt has been written yet."))
-    return Section("endings", TITLE, cards([_durations(material), _endings(material), *_failures(material)]))
+        return PageSection("endings", TITLE, text("No attempt has been written yet."))
+    return PageSection("endings", TITLE, cards([_durations(material), _endings(material), *_failures(material)]))
 
 
-def _durations(material: Material) -> str:
+def _durations(material: ReportData) -> str:
     attempts = material.attempts
     known = np.isfinite(attempts.duration_s)
     seconds, accepted = attempts.duration_s[known], attempts.accepted[known]
@@ -49,7 +49,7 @@ def _durations(material: Material) -> str:
     return card("How long episodes took", chart + swatches, said)
 
 
-def _endings(material: Material) -> str:
+def _endings(material: ReportData) -> str:
     ends: Counter[str] = Counter()
     for (verdict, phase), count in material.attempts.outcomes.items():
         if verdict != ACCEPTED and phase:
@@ -67,7 +67,7 @@ def _endings(material: Material) -> str:
     return card(heading, bars(rows, "rejected episodes by last phase", total=sum(ends.values())), said)
 
 
-def _failures(material: Material) -> list[str]:
+def _failures(material: ReportData) -> list[str]:
     """What went wrong, in the task's own words; data from elsewhere may not say."""
     failures = material.attempts.failures
     if not failures:

@@ -4,10 +4,10 @@ import numpy as np
 
 from twinloop.dashboard.examples import Example, choose, read_example
 from twinloop.dashboard.labels import reason_label
-from twinloop.dashboard.material import Material
-from twinloop.dashboard.page import Section, card, cards, legend, text
+from twinloop.dashboard.page import PageSection, card, cards, legend, text
+from twinloop.dashboard.report_data import ReportData
 from twinloop.dashboard.svg import number, safe
-from twinloop.dashboard.trajectories import PHASE_COLOURS, Band, Spot, bands_of, path_plot, signals
+from twinloop.dashboard.trajectories import PHASE_COLOURS, PhaseBand, Spot, bands_of, path_plot, signals
 
 TITLE = "Example episodes"
 HEADINGS = {
@@ -18,10 +18,10 @@ HEADINGS = {
 }
 
 
-def section(material: Material) -> Section:
+def section(material: ReportData) -> PageSection:
     chosen = choose(material.attempts)
     if not chosen:
-        return Section("examples", TITLE, text("No episode with frames has been written yet."))
+        return PageSection("examples", TITLE, text("No episode with frames has been written yet."))
     lead = text(
         "Paths and signals as a policy will see them. Colours are the phases of the task, named over the joints; a "
         "phase that comes twice was tried twice."
@@ -30,7 +30,7 @@ def section(material: Material) -> Section:
         lead += text("Frames of rejected episodes were not stored; --keep-rejected stores them.")
     examples = [read_example(material.dataset, material.attempts, choice) for choice in chosen]
     inner = "".join(_episode(example, material.dataset.header.phases) for example in examples)
-    return Section("examples", TITLE, lead + inner)
+    return PageSection("examples", TITLE, lead + inner)
 
 
 def _episode(example: Example, phases: tuple[str, ...]) -> str:
@@ -66,7 +66,7 @@ def _paths(example: Example) -> str:
     return f"<div>{cards(charts, 'pair')}{text(said)}</div>"
 
 
-def _signals(example: Example, bands: tuple[Band, ...]) -> list[str]:
+def _signals(example: Example, bands: tuple[PhaseBand, ...]) -> list[str]:
     time_s, seen, charts = example.time_s, example.channels, []
     if example.joints:
         series = {name: seen[name] for name in example.joints}

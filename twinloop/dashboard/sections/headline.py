@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from twinloop.dashboard.material import Material
-from twinloop.dashboard.page import Section
+from twinloop.dashboard.page import PageSection
+from twinloop.dashboard.report_data import ReportData
 from twinloop.dashboard.svg import number, percent, safe
 
 MOST_TASKS = 3
 
 
-def headline(material: Material, sections: Sequence[Section]) -> str:
+def headline(material: ReportData, sections: Sequence[PageSection]) -> str:
     header, summary = material.dataset.header, material.summary
     if summary.complete:
         pill = '<span class="pill done">complete</span>'
@@ -30,7 +30,7 @@ def headline(material: Material, sections: Sequence[Section]) -> str:
     )
 
 
-def _tiles(material: Material) -> str:
+def _tiles(material: ReportData) -> str:
     summary = material.summary
     low, high = summary.accepted.interval
     speed = summary.trajectories_per_second

@@ -1,13 +1,13 @@
 """Where the data comes from, and how to make any of it again."""
 
-from twinloop.dashboard.material import Material
-from twinloop.dashboard.page import Section, facts, folded, text
+from twinloop.dashboard.page import PageSection, facts, folded, text
+from twinloop.dashboard.report_data import ReportData
 from twinloop.dashboard.svg import safe
 
 MOST_CONFIG = 20_000  # characters; a config is a page or two
 
 
-def section(material: Material) -> Section:
+def section(material: ReportData) -> PageSection:
     header, summary = material.dataset.header, material.summary
     pairs = [
         ("dataset digest", summary.digest),
@@ -29,4 +29,4 @@ def section(material: Material) -> Section:
     )
     config = material.config_text[:MOST_CONFIG]
     shown = folded("the config, as resolved for this run", config) if config else ""
-    return Section("provenance", "Provenance", f'<div class="card">{facts(pairs)}{shown}</div>{again}')
+    return PageSection("provenance", "Provenance", f'<div class="card">{facts(pairs)}{shown}</div>{again}')

@@ -5,19 +5,19 @@ import numpy as np
 from twinloop.curate.coverage import Coverage, coverage
 from twinloop.dashboard.charts import Layer, gauge, heat, histogram
 from twinloop.dashboard.labels import full_label, meaning, unit_label
-from twinloop.dashboard.material import Material
-from twinloop.dashboard.page import Section, card, cards, text
+from twinloop.dashboard.page import PageSection, card, cards, text
+from twinloop.dashboard.report_data import ReportData
 from twinloop.dashboard.svg import number, percent
 
 MOST_COLUMNS = 40
 MOST_BINS = 20
 
 
-def section(material: Material) -> Section:
+def section(material: ReportData) -> PageSection:
     draws = material.attempts.draws
     found = coverage(draws)
     if not found.columns:
-        return Section("coverage", "Parameter coverage", text("No parameter varied in these episodes."))
+        return PageSection("coverage", "Parameter coverage", text("No parameter varied in these episodes."))
     lead = text(
         f"{len(found.columns)} values were drawn for every episode. A policy is only trained where there are "
         "draws, so these should fill their ranges."
@@ -33,7 +33,7 @@ def section(material: Material) -> Section:
         seen = f"{len(material.attempts.number):,} of {material.attempts.total:,}"
         notes.append(text(f"Coverage and success are of {seen} attempts, from evenly spaced shards."))
     inner = lead + pair + '<h3 class="sub">Each value by itself</h3>' + cards(shown, "small")
-    return Section("coverage", "Parameter coverage", inner + "".join(notes), _findings(found))
+    return PageSection("coverage", "Parameter coverage", inner + "".join(notes), _findings(found))
 
 
 def _findings(found: Coverage) -> tuple[str, ...]:

@@ -3,8 +3,8 @@
 from twinloop.curate.rates import ParameterRates
 from twinloop.dashboard.charts import rates
 from twinloop.dashboard.labels import unit_label, with_unit
-from twinloop.dashboard.material import Material
-from twinloop.dashboard.page import Section, card, cards, text
+from twinloop.dashboard.page import PageSection, card, cards, text
+from twinloop.dashboard.report_data import ReportData
 from twinloop.dashboard.svg import number, percent
 
 MOST_COLUMNS = 24
@@ -12,14 +12,14 @@ MOST_FINDINGS = 3
 TITLE = "Success against each parameter"
 
 
-def section(material: Material) -> Section:
+def section(material: ReportData) -> PageSection:
     found = material.summary.by_parameter
     overall = material.summary.success
     if not overall.trials:
-        return Section("success", TITLE, text("No attempt has been written yet."))
+        return PageSection("success", TITLE, text("No attempt has been written yet."))
     if not found:
         said = f"No parameter varied; {percent(overall.value)} of {overall.trials:,} attempts succeeded."
-        return Section("success", TITLE, text(said))
+        return PageSection("success", TITLE, text(said))
     falls = [each for each in found if each.fall]
     lead = text(
         f"{percent(overall.value)} of {overall.trials:,} attempts ended in success. Each point is a bin with equally "
@@ -33,7 +33,7 @@ def section(material: Material) -> Section:
     if len(found) > MOST_COLUMNS:
         lead += text(f"The first {MOST_COLUMNS} of {len(found)} parameters are drawn.")
     inner = lead + cards([rate_card(each) for each in found[:MOST_COLUMNS]], "medium")
-    return Section("success", TITLE, inner, tuple(map(fall_sentence, falls[:MOST_FINDINGS])))
+    return PageSection("success", TITLE, inner, tuple(map(fall_sentence, falls[:MOST_FINDINGS])))
 
 
 def fall_sentence(found: ParameterRates) -> str:

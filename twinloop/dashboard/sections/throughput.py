@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 
 from twinloop.dashboard.charts import line
-from twinloop.dashboard.material import Material
-from twinloop.dashboard.page import Section, card, cards, table, text
+from twinloop.dashboard.page import PageSection, card, cards, table, text
+from twinloop.dashboard.report_data import ReportData
 from twinloop.dashboard.sessions import Session
 from twinloop.dashboard.svg import Axis, number
 
@@ -15,13 +15,13 @@ MOST_ROWS = 8
 COMMITS_A_BIN = 8  # shards of parallel workers come in bursts; a bin holds several to show the rate, not them
 
 
-def section(material: Material) -> Section:
+def section(material: ReportData) -> PageSection:
     sessions = [session for session in material.sessions if session.timeline and session.seconds > 0]
     if not sessions:
         inner = text(
             "No session of this dataset was timed: it was not made by `twinloop generate`, or no run has ended yet."
         )
-        return Section("throughput", "Throughput", inner)
+        return PageSection("throughput", "Throughput", inner)
     timed, total = sum(session.episodes for session in sessions), material.summary.accepted.trials
     untimed = (
         f" {total - timed:,} episodes come from sessions that were killed and left no times." if total > timed else ""
@@ -39,7 +39,7 @@ def section(material: Material) -> Section:
         + text(f"A session is one call of `twinloop generate`; a stopped run goes on in the next.{left_out}{untimed}")
         + "</div>"
     )
-    return Section("throughput", "Throughput", inner)
+    return PageSection("throughput", "Throughput", inner)
 
 
 def _unit(sessions: list[Session]) -> tuple[float, str]:

@@ -9,18 +9,18 @@ from twinloop.curate.limits import CurateConfig
 from twinloop.curate.verdict import ACCEPTED
 from twinloop.dashboard.charts import Bar, bars
 from twinloop.dashboard.labels import reason_label
-from twinloop.dashboard.material import Material
-from twinloop.dashboard.page import Section, card, cards, table, text
+from twinloop.dashboard.page import PageSection, card, cards, table, text
+from twinloop.dashboard.report_data import ReportData
 from twinloop.dashboard.svg import number, percent
 from twinloop.errors import UsageError
 
 MOST_REASONS = 14
 
 
-def section(material: Material) -> Section:
+def section(material: ReportData) -> PageSection:
     accepted, rejected = material.summary.accepted, material.summary.rejected
     if not accepted.trials:
-        return Section("verdicts", "Verdicts", text("No attempt has been written yet."))
+        return PageSection("verdicts", "Verdicts", text("No attempt has been written yet."))
     shown = list(rejected.items())[:MOST_REASONS]
     rows = [
         Bar(ACCEPTED, accepted.successes, "good"),
@@ -35,10 +35,10 @@ def section(material: Material) -> Section:
         "become training data.",
     )
     lead = text("Every attempt is checked for physical plausibility first and for success last.")
-    return Section("verdicts", "Verdicts", lead + cards([chart, _questions(material)]), _findings(material))
+    return PageSection("verdicts", "Verdicts", lead + cards([chart, _questions(material)]), _findings(material))
 
 
-def _findings(material: Material) -> tuple[str, ...]:
+def _findings(material: ReportData) -> tuple[str, ...]:
     accepted, rejected = material.summary.accepted, material.summary.rejected
     if not rejected:
         return (f"All {accepted.trials:,} attempts were accepted.",)
@@ -50,7 +50,7 @@ def _findings(material: Material) -> tuple[str, ...]:
     return (f"{said}; the most common reason, in {share} of these, is “{reason_label(reason)}”.",)
 
 
-def _questions(material: Material) -> str:
+def _questions(material: ReportData) -> str:
     limits = _limits(material.config_text)
     rejected = material.summary.rejected
     rows = [

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from twinloop.curate.quality.take import FilmFacts
+from twinloop.curate.quality.recorded_episode import FilmFacts
 from twinloop.dataset import depth
-from twinloop.dataset.ingest.source import Film, Look
+from twinloop.dataset.ingest.source import Film, PictureFormat
 from twinloop.dataset.pictures import SAMPLED_FRAMES, SAMPLED_SIDE, video_file
 from twinloop.dataset.stats import episode_stats
 from twinloop.dataset.video import ARRAYS, VideoWriter, rate_of, require_av
@@ -49,7 +49,7 @@ class VideoFilm:
             rate = container.streams.video[0].average_rate
             return float(rate) if rate else 0.0
 
-    def pictures(self, look: Look) -> Iterator[np.ndarray]:
+    def pictures(self, look: PictureFormat) -> Iterator[np.ndarray]:
         with _reading(self.path) as container:
             stream = container.streams.video[0]
             if stream.width * stream.height > MOST_PIXELS:
@@ -77,7 +77,7 @@ class StackFilm:
     file: Path | None = None
     rate_hz: float = 0.0
 
-    def pictures(self, look: Look) -> Iterator[np.ndarray]:
+    def pictures(self, look: PictureFormat) -> Iterator[np.ndarray]:
         assert look.kind == "video"
         for start in range(0, self.length, PART):
             yield from self.read(start, min(start + PART, self.length))
@@ -91,7 +91,7 @@ class Screening:
     samples: tuple[np.ndarray, ...]
 
 
-def screen(film: Film, look: Look, rows: int) -> Screening:
+def screen(film: Film, look: PictureFormat, rows: int) -> Screening:
     """Decode all of it: how many pictures, of the right size, the longest run of one and the same."""
     av = require_av()
     wanted = set(np.unique(np.linspace(0, max(rows - 1, 0), SAMPLED_FRAMES).round().astype(int)).tolist())
@@ -118,7 +118,7 @@ def screen(film: Film, look: Look, rows: int) -> Screening:
     return Screening(FilmFacts(count, rate, longest, problem), tuple(samples))
 
 
-def stats_of(samples: Sequence[np.ndarray], look: Look) -> np.ndarray:
+def stats_of(samples: Sequence[np.ndarray], look: PictureFormat) -> np.ndarray:
     """(1, len(STATS), channels), as a shard keeps them."""
     channels = 3 if look.kind == "video" else 1
     pixels = np.concatenate([each.reshape(-1, channels) for each in samples])
@@ -173,7 +173,7 @@ def copy_film(film: VideoFilm, path: Path, *, fps: float) -> tuple[FileDigest, i
         target.close()
 
 
-def encode_film(film: Film, look: Look, feature: Feature, path: Path, rows: int, *, fps: float) -> FileDigest:
+def encode_film(film: Film, look: PictureFormat, feature: Feature, path: Path, rows: int, *, fps: float) -> FileDigest:
     with VideoWriter(path, feature, fps) as writer:
         part: list[np.ndarray] = []
         for picture in film.pictures(look):

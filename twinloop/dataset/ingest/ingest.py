@@ -17,14 +17,14 @@ import yaml
 
 from twinloop import __version__
 from twinloop.curate.quality import Quality, QualityConfig, judge
-from twinloop.curate.quality.take import FilmFacts, Take
+from twinloop.curate.quality.recorded_episode import FilmFacts, RecordedEpisode
 from twinloop.curate.verdict import ACCEPTED
 from twinloop.dataset.header import Header
 from twinloop.dataset.ingest.films import Screening, VideoFilm, copy_film, encode_film, film_path, screen, stats_of
 from twinloop.dataset.ingest.mapping import MappingConfig
 from twinloop.dataset.ingest.options import IngestOptions
 from twinloop.dataset.ingest.shaping import conversions_of, shaped
-from twinloop.dataset.ingest.source import RawEpisode, Source, Unreadable
+from twinloop.dataset.ingest.source import IngestSource, RawEpisode, Unreadable
 from twinloop.dataset.ingest.survey import TIMING, Camera, Survey, survey, take_of
 from twinloop.dataset.layout import SCRATCH
 from twinloop.dataset.people.consent import Consent
@@ -60,7 +60,7 @@ class Ingested:
 
 
 def ingest(
-    source: Source,
+    source: IngestSource,
     out: Path,
     *,
     name: str,
@@ -96,7 +96,7 @@ def ingest(
 
 @dataclass(frozen=True)
 class _Job:
-    source: Source
+    source: IngestSource
     survey: Survey
     mapping: MappingConfig
     options: IngestOptions
@@ -126,7 +126,7 @@ class _Job:
         )  # fmt: skip
         return draft, quality
 
-    def _look(self, attempt: int) -> tuple[RawEpisode, dict[str, np.ndarray], Take, dict[str, Screening]]:
+    def _look(self, attempt: int) -> tuple[RawEpisode, dict[str, np.ndarray], RecordedEpisode, dict[str, Screening]]:
         try:
             raw = self.source.read(attempt)
             frames = shaped(raw, self.survey.columns)
@@ -232,11 +232,11 @@ def stored_qualities(dataset: Dataset) -> tuple[Quality, ...]:
     return tuple(Quality.from_json(json.loads(text)) for text in texts if text)
 
 
-def _with_complaint(take: Take, error: Unreadable) -> Take:
+def _with_complaint(take: RecordedEpisode, error: Unreadable) -> RecordedEpisode:
     return replace(take, complaints=(error.finding,))
 
 
-def _header(source: Source, found: Survey, mapping: MappingConfig, name: str) -> Header:
+def _header(source: IngestSource, found: Survey, mapping: MappingConfig, name: str) -> Header:
     versions = {"twinloop": __version__, "ingest": source.kind}
     if any(not camera.copied for camera in found.cameras.values()):
         versions["av"] = encoder_version()
@@ -248,7 +248,7 @@ def _header(source: Source, found: Survey, mapping: MappingConfig, name: str) ->
 
 
 def _config_text(
-    source: Source, found: Survey, mapping: MappingConfig, options: IngestOptions, name: str, label: str
+    source: IngestSource, found: Survey, mapping: MappingConfig, options: IngestOptions, name: str, label: str
 ) -> str:
     """Where it came from and what was done to it; `ingest:` tells it from the config of a run."""
     plain = json.loads(json.dumps(mapping.to_json()))  # tuples as lists
@@ -262,7 +262,7 @@ def _config_text(
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
 
 
-def _conversions(source: Source, found: Survey, mapping: MappingConfig) -> bytes:
+def _conversions(source: IngestSource, found: Survey, mapping: MappingConfig) -> bytes:
     widths = {feature.name: feature.shape[0] for feature in found.features if not feature.is_picture}
     features = {}
     for column in found.columns:

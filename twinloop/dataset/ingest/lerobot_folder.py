@@ -14,7 +14,7 @@ from twinloop.dataset import depth
 from twinloop.dataset.header import CHANNELS
 from twinloop.dataset.ingest.mapping import ColumnMap
 from twinloop.dataset.ingest.outside import MOST_EPISODES, MOST_ROWS, inside, text_inside
-from twinloop.dataset.ingest.source import Look, Outcome, Unreadable
+from twinloop.dataset.ingest.source import Outcome, PictureFormat, Unreadable
 from twinloop.errors import DatasetError
 
 COUNTERS = ("timestamp", "frame_index", "episode_index", "index", "task_index")
@@ -36,7 +36,7 @@ class Info:
     video_path: str
     numbers: Mapping[str, int]
     names: Mapping[str, tuple[str, ...]]
-    looks: Mapping[str, Look]
+    looks: Mapping[str, PictureFormat]
     left_out: Mapping[str, str]
 
 
@@ -91,7 +91,7 @@ class _LeftOut(Exception):
     pass
 
 
-def _look(kind: str, shape: list[int], feature: dict) -> Look:
+def _look(kind: str, shape: list[int], feature: dict) -> PictureFormat:
     if kind == "image":
         raise _LeftOut("pictures inside Parquet are not read, only videos")
     facts = {**(feature.get("video_info") or {}), **(feature.get("info") or {})}
@@ -101,7 +101,7 @@ def _look(kind: str, shape: list[int], feature: dict) -> Look:
     if isinstance(names, list) and names[:1] in (["channel"], ["channels"], ["c"]):  # some write CHW
         shape = [*shape[1:], shape[0]]
     if facts.get("video.is_mask"):
-        return Look("mask", shape[0], shape[1], tuple(map(str, facts.get("mask_names") or ())))
+        return PictureFormat("mask", shape[0], shape[1], tuple(map(str, facts.get("mask_names") or ())))
     if facts.get("video.is_depth_map") or facts.get("is_depth_map"):
         ours = (depth.NEAREST_M, depth.FARTHEST_M, depth.SHIFT_M)
         given = tuple(
@@ -109,10 +109,10 @@ def _look(kind: str, shape: list[int], feature: dict) -> Look:
         )
         if given != ours:
             raise _LeftOut("its depth is quantised over another range than is read here")
-        return Look("depth", shape[0], shape[1])
+        return PictureFormat("depth", shape[0], shape[1])
     if shape[2] != CHANNELS["video"]:
         raise _LeftOut(f"has {shape[2]} channels; 3 of a video were expected")
-    return Look("video", shape[0], shape[1])
+    return PictureFormat("video", shape[0], shape[1])
 
 
 def _names(value: Any, width: int) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from twinloop.dataset.ingest.mapping import ColumnMap, MappingConfig
 from twinloop.dataset.ingest.outside import MOST_EPISODES, inside
-from twinloop.dataset.ingest.source import Look, Outcome, RawEpisode, Unreadable
+from twinloop.dataset.ingest.source import Outcome, PictureFormat, RawEpisode, Unreadable
 from twinloop.dataset.ingest.tables import (
     Table,
     array_table,
@@ -53,7 +53,7 @@ class Logs:
             raise UsageError(self._proposal())
         self.rate_hz = mapping.rate_hz
         self.robot = mapping.robot
-        self.looks: Mapping[str, Look] = {}
+        self.looks: Mapping[str, PictureFormat] = {}
         self.left_out: dict[str, str] = {}
         self._places = self._split()
         if not self._places:

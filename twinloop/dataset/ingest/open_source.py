@@ -8,13 +8,13 @@ from twinloop.dataset.ingest.lerobot_v3 import LerobotV3
 from twinloop.dataset.ingest.logs import Logs
 from twinloop.dataset.ingest.mapping import MappingConfig
 from twinloop.dataset.ingest.robomimic import Robomimic
-from twinloop.dataset.ingest.source import Source
+from twinloop.dataset.ingest.source import IngestSource
 from twinloop.errors import UsageError
 
 HDF5 = (".hdf5", ".h5")
 
 
-def open_source(path: Path, mapping: MappingConfig | None = None) -> Source:
+def open_source(path: Path, mapping: MappingConfig | None = None) -> IngestSource:
     if not path.exists():
         raise UsageError(f"{path}: no such file or folder")
     if path.is_dir() and (path / INFO).exists():

@@ -15,7 +15,7 @@ import numpy as np
 from twinloop.dataset.ingest.films import StackFilm
 from twinloop.dataset.ingest.mapping import ColumnMap
 from twinloop.dataset.ingest.outside import MOST_BINARY, MOST_EPISODES, MOST_ROWS, inside
-from twinloop.dataset.ingest.source import Look, Outcome, RawEpisode, Unreadable
+from twinloop.dataset.ingest.source import Outcome, PictureFormat, RawEpisode, Unreadable
 from twinloop.errors import DatasetError, UsageError
 
 NAMES = {"actions": "action", "rewards": "next.reward", "dones": "next.done"}
@@ -52,7 +52,9 @@ class Robomimic:
         self.robot = str(robots[0] if isinstance(robots, list) and robots else robots)
         self._task = str(env.get("env_name", ""))
         self.looks = {
-            f"observation.images.{name.split('/')[-1].removesuffix('_image')}": Look("video", shape[0], shape[1])
+            f"observation.images.{name.split('/')[-1].removesuffix('_image')}": PictureFormat(
+                "video", shape[0], shape[1]
+            )
             for name, shape in self._layout.items()
             if self._is_picture(name)
         }

@@ -1,4 +1,4 @@
-"""Source: recordings from elsewhere, read an episode at a time. A module a format implements it."""
+"""IngestSource: recordings from elsewhere, read an episode at a time. A module a format implements it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from twinloop.curate.quality.checks.reading import RAGGED_COLUMNS, TRUNCATED_FILE
-from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.finding import QualityFinding
 from twinloop.dataset.ingest.mapping import ColumnMap
 from twinloop.errors import DatasetError
 
@@ -24,13 +24,13 @@ class Unreadable(DatasetError):
         self.check = check
 
     @property
-    def finding(self) -> Finding:
+    def finding(self) -> QualityFinding:
         check = RAGGED_COLUMNS if self.check == "ragged_columns" else TRUNCATED_FILE
         return check.finding("", (0, 0), 1, 0, "files", str(self))
 
 
 @dataclass(frozen=True)
-class Look:
+class PictureFormat:
     """What kind of pictures a camera's are, and their size in pixels. names: of the ids of a mask."""
 
     kind: PictureKind
@@ -42,7 +42,7 @@ class Look:
 class Film(Protocol):
     """Pictures of one camera over one episode."""
 
-    def pictures(self, look: Look) -> Iterator[np.ndarray]:
+    def pictures(self, look: PictureFormat) -> Iterator[np.ndarray]:
         """(height, width, 3) uint8 in RGB, (height, width) uint16 codes of depth or uint8 ids, in order of time."""
         ...
 
@@ -77,7 +77,7 @@ class RawEpisode:
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
-class Source(Protocol):
+class IngestSource(Protocol):
     """kind: of format. rate_hz: as declared, None where nobody does. robot: as the source calls it.
     looks: picture name -> what its pictures are. left_out: what is not read, and why.
     """
@@ -87,7 +87,7 @@ class Source(Protocol):
     robot: str
 
     @property
-    def looks(self) -> Mapping[str, Look]: ...
+    def looks(self) -> Mapping[str, PictureFormat]: ...
 
     @property
     def left_out(self) -> Mapping[str, str]: ...

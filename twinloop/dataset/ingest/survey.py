@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from twinloop.curate.quality import Crowd, Summary, Take
-from twinloop.curate.quality.take import FilmFacts
+from twinloop.curate.quality import DatasetStatistics, EpisodeStatistics, RecordedEpisode
+from twinloop.curate.quality.recorded_episode import FilmFacts
 from twinloop.dataset.header import CHANNELS
 from twinloop.dataset.ingest.films import can_copy
 from twinloop.dataset.ingest.mapping import ColumnMap, MappingConfig
 from twinloop.dataset.ingest.options import IngestOptions
 from twinloop.dataset.ingest.shaping import conversions_of, recorded_of, shaped
-from twinloop.dataset.ingest.source import Look, RawEpisode, Source, Unreadable
+from twinloop.dataset.ingest.source import IngestSource, PictureFormat, RawEpisode, Unreadable
 from twinloop.errors import DatasetError, UsageError
 from twinloop.observe.recording import Feature
 
@@ -31,7 +31,7 @@ LARGEST = np.iinfo(np.int64).max
 class Camera:
     """copied: packet by packet; else it is encoded again."""
 
-    look: Look
+    look: PictureFormat
     copied: bool
 
 
@@ -46,7 +46,7 @@ class Survey:
     robot: str
     timed: bool
     cameras: Mapping[str, Camera]
-    crowd: Crowd
+    crowd: DatasetStatistics
     digests: tuple[str, ...]
     left_out: Mapping[str, str]
     lowest: Mapping[str, np.ndarray]
@@ -67,14 +67,16 @@ class _Found:
     lowest: dict[str, np.ndarray] = field(default_factory=dict)
 
 
-def survey(source: Source, mapping: MappingConfig, options: IngestOptions, on_episode: Callable[[int], None]) -> Survey:
+def survey(
+    source: IngestSource, mapping: MappingConfig, options: IngestOptions, on_episode: Callable[[int], None]
+) -> Survey:
     columns = mapping.columns or source.columns()
     found = _Found()
-    summaries: list[Summary] = []
+    summaries: list[EpisodeStatistics] = []
     for index in range(len(source)):
         raw, frames = _read(source, index, columns, found, options) or (RawEpisode(index, "", 0, {}), {})
         # The rate is not known yet, and a summary does not ask for it.
-        summaries.append(Summary.of(take_of(raw, frames, columns, 1.0, mapping)))
+        summaries.append(EpisodeStatistics.of(take_of(raw, frames, columns, 1.0, mapping)))
         on_episode(index + 1)
     if not found.readable:
         raise DatasetError(f"no episode can be read: {found.problem or 'the source is empty'}")
@@ -90,7 +92,7 @@ def survey(source: Source, mapping: MappingConfig, options: IngestOptions, on_ep
         robot=options.robot or mapping.robot or source.robot or "unknown",
         timed=timed,
         cameras=cameras,
-        crowd=Crowd.of(summaries),
+        crowd=DatasetStatistics.of(summaries),
         digests=tuple(found.digests),
         left_out={**source.left_out, **left_out},
         lowest=found.lowest,
@@ -104,7 +106,7 @@ def take_of(
     rate_hz: float,
     mapping: MappingConfig,
     films: Mapping[str, FilmFacts] | None = None,
-) -> Take:
+) -> RecordedEpisode:
     """An episode as quality control sees it: what was measured or commanded, not flags and counters."""
     by_name = {column.name: column for column in columns}
     signals = {
@@ -116,7 +118,7 @@ def take_of(
         name: tuple(each.stored for each in conversions_of(by_name[name], values.shape[1]))
         for name, values in signals.items()
     }
-    return Take(
+    return RecordedEpisode(
         attempt=raw.index,
         label=raw.label,
         rate_hz=rate_hz,
@@ -131,7 +133,7 @@ def take_of(
 
 
 def _read(
-    source: Source, index: int, columns: tuple[ColumnMap, ...], found: _Found, options: IngestOptions
+    source: IngestSource, index: int, columns: tuple[ColumnMap, ...], found: _Found, options: IngestOptions
 ) -> tuple[RawEpisode, dict[str, np.ndarray]] | None:
     try:
         raw = source.read(index)
@@ -195,7 +197,7 @@ def _measured_rate(periods: list[float]) -> float | None:
     return float(round(rate)) if abs(rate / max(round(rate), 1) - 1) < 0.005 else float(f"{rate:.6g}")
 
 
-def _cameras(source: Source, found: _Found, options: IngestOptions) -> tuple[dict[str, Camera], dict[str, str]]:
+def _cameras(source: IngestSource, found: _Found, options: IngestOptions) -> tuple[dict[str, Camera], dict[str, str]]:
     if options.pictures == "none":
         return {}, dict.fromkeys(source.looks, "pictures were not asked for")
     cameras, left_out = {}, {}

@@ -13,7 +13,7 @@ from typing import Any
 
 from twinloop.config.section import Section, is_number
 from twinloop.config.yaml_file import read_yaml
-from twinloop.deploy.lerobot.units import Line, read_line
+from twinloop.deploy.lerobot.units import LinearUnit, read_line
 from twinloop.errors import nearest
 
 HARDWARE = "hardware"
@@ -37,7 +37,7 @@ class Told:
     """A number that a device tells under a key, and what it means."""
 
     key: str
-    line: Line
+    line: LinearUnit
 
 
 @dataclass(frozen=True)

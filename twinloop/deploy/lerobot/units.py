@@ -16,7 +16,7 @@ GIVEN = (*ANGLES, *SHARES, "as_is")
 
 
 @dataclass(frozen=True)
-class Line:
+class LinearUnit:
     """ours = slope * theirs + offset, in `unit`."""
 
     slope: float
@@ -30,7 +30,7 @@ class Line:
         return (ours - self.offset) / self.slope
 
 
-def read_line(section: Section) -> Line:
+def read_line(section: Section) -> LinearUnit:
     """From the keys `given`, and with it: of an angle `direction` (1 or -1) and `zero` (ours where theirs is 0); of a
     share `ends` (ours at both ends of it) and `unit`; of what stays as it is, `unit`."""
     given = section.text("given", "")
@@ -40,14 +40,14 @@ def read_line(section: Section) -> Line:
         if not isinstance(ends, list) or len(ends) != 2 or not all(map(is_number, ends)) or ends[0] == ends[1]:
             raise section.error("ends", f"is {ends!r}; two numbers, ours at {low:g} and at {high:g}, were expected")
         slope = (float(ends[1]) - float(ends[0])) / (high - low)
-        return Line(slope, float(ends[0]) - slope * low, _unit(section))
+        return LinearUnit(slope, float(ends[0]) - slope * low, _unit(section))
     if given in ANGLES:
         direction = section.integer("direction", 1, low=-1, high=1)
         if direction == 0:
             raise section.error("direction", "is 0; 1 or -1 was expected")
-        return Line(direction * ANGLES[given], section.number("zero", 0.0, low=-10, high=10), "rad")
+        return LinearUnit(direction * ANGLES[given], section.number("zero", 0.0, low=-10, high=10), "rad")
     if given == "as_is":
-        return Line(1.0, 0.0, _unit(section))
+        return LinearUnit(1.0, 0.0, _unit(section))
     raise section.error("given", f"is {given!r}; what lerobot tells this in: {nearest(given, GIVEN)}")
 
 

@@ -26,9 +26,9 @@ class PolicyFacts:
 def read_facts(path: Path) -> PolicyFacts:
     """Of a checkpoint's folder, by its card alone, or of an ONNX file."""
     if path.suffix == ".onnx":
-        from twinloop.learn.onnx_brain import OnnxBrain
+        from twinloop.learn.onnx_runtime import OnnxRuntime
 
-        brain = OnnxBrain(path)
+        brain = OnnxRuntime(path)
         return PolicyFacts(path.stem, brain.card_digest, brain.space, brain.knows_real)
     from twinloop.learn.card import read_card
 

@@ -13,7 +13,7 @@ import numpy as np
 from twinloop.deploy.policy.wire import receive, send
 from twinloop.deploy.rehearsal.wire import WireError
 from twinloop.errors import TwinloopError, UsageError
-from twinloop.learn.brain import Brain
+from twinloop.learn.runtime import PolicyRuntime
 
 
 def main(descriptor: int, checkpoint: str) -> None:
@@ -27,12 +27,12 @@ def main(descriptor: int, checkpoint: str) -> None:
     serve(link, brain, digest=digest, knows_real=knows_real)
 
 
-def load_policy(path: Path) -> tuple[Brain, str, bool]:
+def load_policy(path: Path) -> tuple[PolicyRuntime, str, bool]:
     """(brain, digest of its card, was it shown real data) of a checkpoint's folder or an ONNX file."""
     if path.suffix == ".onnx":
-        from twinloop.learn.onnx_brain import OnnxBrain
+        from twinloop.learn.onnx_runtime import OnnxRuntime
 
-        brain = OnnxBrain(path)
+        brain = OnnxRuntime(path)
         return brain, brain.card_digest, brain.knows_real
     from twinloop.learn.card import read_card
 
@@ -49,7 +49,7 @@ def load_policy(path: Path) -> tuple[Brain, str, bool]:
     return load_brain(path), card.digest, card.knows_real
 
 
-def serve(link: socket.socket, brain: Brain, *, digest: str, knows_real: bool) -> None:
+def serve(link: socket.socket, brain: PolicyRuntime, *, digest: str, knows_real: bool) -> None:
     """Answer until nobody asks any more. What has never been shown real data is told that it is in a twin: the
     element that says otherwise would be one it has not learnt to read."""
     _warm_up(brain)
@@ -71,7 +71,7 @@ def serve(link: socket.socket, brain: Brain, *, digest: str, knows_real: bool) -
         return
 
 
-def _warm_up(brain: Brain) -> None:
+def _warm_up(brain: PolicyRuntime) -> None:
     """The first answer takes longest; nobody should wait for it with a robot in the air."""
     observation = {
         feature.name: np.zeros((1, *feature.shape), np.uint8 if feature.is_picture else feature.dtype)

@@ -13,7 +13,7 @@ import numpy as np
 
 from twinloop.config.section import Section, is_number
 from twinloop.config.yaml_file import parse_yaml, read_yaml
-from twinloop.deploy.rehearsal.pool import NOMINAL, Item, pool_at, read_pool
+from twinloop.deploy.rehearsal.pool import NOMINAL, CellObject, pool_at, read_pool
 from twinloop.deploy.rehearsal.truth import BY_GAP, TRUTHS, Range, Truth
 from twinloop.errors import UsageError, nearest
 from twinloop.randomize.draw import episode_rng
@@ -41,7 +41,7 @@ class CellConfig:
 
     name: str
     truth: Mapping[str, Range] = field(default_factory=lambda: {row.name: row.nominal for row in TRUTHS})
-    pool: tuple[Item, ...] = NOMINAL
+    pool: tuple[CellObject, ...] = NOMINAL
     seed: int = 0
     realtime: bool = False
     fault: Fault | None = None

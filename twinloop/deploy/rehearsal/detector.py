@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.deploy.rehearsal.world import World
+from twinloop.deploy.rehearsal.drake_world import DrakeWorld
 from twinloop.deploy.robot import Outcome
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE, TARGET_RADIUS_M
 
@@ -26,7 +26,7 @@ class _Seen:
     support_force_n: np.ndarray
 
 
-def outcome_of(world: World) -> Outcome:
+def outcome_of(world: DrakeWorld) -> Outcome:
     """Of an episode that has ended: the robot holds still meanwhile."""
     world.halt()
     world.pass_time(SETTLE_S)

@@ -1,4 +1,4 @@
-"""Drives: what becomes of commands on their way to the motors of a rehearsal cell.
+"""CellDrives: what becomes of commands on their way to the motors of a rehearsal cell.
 
 A command may be lost, arrives late by a delay that jitters (never before the one sent earlier), is smoothed as the
 robot smooths it, carries noise, and meets gears with play: while the error of a joint is inside the play, the motor
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 
-class Drives:
+class CellDrives:
     """Of one episode. The last element of a command is the gripper's opening."""
 
     def __init__(

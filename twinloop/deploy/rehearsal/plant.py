@@ -51,7 +51,7 @@ MESH_M = 0.008  # of round shapes
 
 
 @dataclass(frozen=True)
-class Material:
+class ContactMaterial:
     """friction: of every contact. stiffness_pa: of the object, as a pressure at its centre.
     dissipation_s_m: Hunt and Crossley's."""
 
@@ -81,7 +81,7 @@ class Fixture:
 
 
 @dataclass(frozen=True)
-class Plant:
+class DrakePlant:
     """actuators: in the order of the desired positions, arm first, then fingers."""
 
     diagram: Diagram
@@ -96,7 +96,7 @@ class Plant:
 def plant_of(
     model: mujoco.MjModel,
     *,
-    material: Material,
+    material: ContactMaterial,
     servos: Servos,
     timestep_s: float,
     fixtures: tuple[Fixture, ...] = (),
@@ -104,14 +104,14 @@ def plant_of(
     gravity_m_s2: np.ndarray | None = None,
     tool_site: str = "robot/tool",
     finger_bodies: tuple[str, ...] = ("robot/left_finger", "robot/right_finger"),
-) -> Plant:
+) -> DrakePlant:
     return _Builder(model, material, servos, timestep_s).build(
         fixtures, table_height_m, gravity_m_s2, tool_site, finger_bodies
     )
 
 
 class _Builder:
-    def __init__(self, model: mujoco.MjModel, material: Material, servos: Servos, timestep_s: float):
+    def __init__(self, model: mujoco.MjModel, material: ContactMaterial, servos: Servos, timestep_s: float):
         self.model, self.material, self.servos = model, material, servos
         self.builder = DiagramBuilder()
         self.plant, self.scene = _empty(self.builder, timestep_s)
@@ -126,7 +126,7 @@ class _Builder:
         gravity_m_s2: np.ndarray | None,
         tool_site: str,
         finger_bodies: tuple[str, ...],
-    ) -> Plant:
+    ) -> DrakePlant:
         model, plant = self.model, self.plant
         for index in range(1, model.nbody):
             # Bodies moved by hand, the target and clutter: the first touches nothing, the second are fixtures here.
@@ -146,7 +146,7 @@ class _Builder:
         self._robot_meets_others_only()
         body = plant.GetBodyByName(OBJECT)
         fingers = tuple(plant.GetBodyByName(name) for name in finger_bodies)
-        return Plant(self.builder.Build(), plant, self.robot, body, fingers, tool, joints)
+        return DrakePlant(self.builder.Build(), plant, self.robot, body, fingers, tool, joints)
 
     def _add_body(self, index: int, raised_m: float) -> None:
         model, plant = self.model, self.plant

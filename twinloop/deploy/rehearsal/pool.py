@@ -12,7 +12,7 @@ RIGID_PA = 6e5
 
 
 @dataclass(frozen=True)
-class Item:
+class CellObject:
     """kind: what a lab would call it. mass_kg, size_scale: what it is."""
 
     kind: str
@@ -33,32 +33,32 @@ class Item:
         return 1000 * thing.young_kpa if thing.soft else RIGID_PA
 
 
-def plain(kind: str) -> Item:
-    return Item(kind, OBJECTS[kind].mass_kg)
+def plain(kind: str) -> CellObject:
+    return CellObject(kind, OBJECTS[kind].mass_kg)
 
 
 NOMINAL = (plain("cube"),)
 
 
-def pool_at(magnitude: float) -> tuple[Item, ...]:
+def pool_at(magnitude: float) -> tuple[CellObject, ...]:
     """A cube alone at 0, then more and more other kinds beside it."""
     others = [kind for kind in OBJECTS if kind != "cube"]
     return NOMINAL + tuple(map(plain, others[: round(magnitude * len(others))]))
 
 
-def read_pool(section: Section) -> tuple[Item, ...]:
+def read_pool(section: Section) -> tuple[CellObject, ...]:
     value = section.raw("pool")
     if not isinstance(value, list) or not 0 < len(value) <= LARGEST:
         raise section.error("pool", f"is {value!r}; a list of 1 to {LARGEST} objects was expected")
     return tuple(_item(section, index, each) for index, each in enumerate(value))
 
 
-def _item(section: Section, index: int, value: object) -> Item:
+def _item(section: Section, index: int, value: object) -> CellObject:
     inner = section.item("pool", index, {"kind": value} if isinstance(value, str) else value)
     kind = inner.text("kind", "cube")
     if kind not in OBJECTS:
         raise inner.error("kind", f"is {kind!r}; {nearest(kind, OBJECTS)}")
-    item = Item(
+    item = CellObject(
         kind=kind,
         mass_kg=inner.number("mass_kg", OBJECTS[kind].mass_kg, low=0.001, high=5.0),
         size_scale=inner.number("size_scale", 1.0, low=0.3, high=2.0),

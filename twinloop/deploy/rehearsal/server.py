@@ -23,13 +23,13 @@ from twinloop.deploy.rehearsal.wire import (
 from twinloop.errors import RobotError, TwinloopError, UsageError
 
 if TYPE_CHECKING:
-    from twinloop.deploy.rehearsal.body import Body
+    from twinloop.deploy.rehearsal.cell import RehearsalCell
 
 
 def main(descriptor: int, spec: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever drives the robot
     link = socket.socket(fileno=descriptor)
-    body: Body | None = None
+    body: RehearsalCell | None = None
     while True:
         try:
             call = receive(link)
@@ -49,18 +49,18 @@ def main(descriptor: int, spec: str) -> None:
             return
 
 
-def _body(spec: str) -> "Body":
+def _body(spec: str) -> "RehearsalCell":
     cell = cell_of(spec)
     try:
         import pydrake  # noqa: F401
     except ImportError:
         raise UsageError(f"rehearsal:{spec}: needs Drake; pip install --no-deps drake") from None
-    from twinloop.deploy.rehearsal.body import Body
+    from twinloop.deploy.rehearsal.cell import RehearsalCell
 
-    return Body(cell, id=f"rehearsal:{spec}")
+    return RehearsalCell(cell, id=f"rehearsal:{spec}")
 
 
-def _answer(body: "Body", call: Message) -> Message | None:
+def _answer(body: "RehearsalCell", call: Message) -> Message | None:
     name = call.get("call")
     if name == "describe":
         return written_description(body.describe())

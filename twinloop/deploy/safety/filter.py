@@ -13,7 +13,7 @@ from twinloop.deploy.safety.bounds import Bounds
 from twinloop.deploy.safety.effort import eased
 from twinloop.deploy.safety.force import BackOff
 from twinloop.deploy.safety.intention import intended
-from twinloop.deploy.safety.motion import Motion
+from twinloop.deploy.safety.motion import MotionLimiter
 from twinloop.deploy.safety.workspace import Tool, Workspace
 from twinloop.errors import RobotError
 from twinloop.twin.twin import Twin
@@ -26,7 +26,7 @@ NOTICED = 0.005
 
 
 @dataclass(frozen=True)
-class Passed:
+class FilterResult:
     """command: what may be sent. action: what was meant, or the command where nothing that could be was said.
     reasons: why they differ: `position`, `velocity`, `acceleration`, `effort`, `workspace`, `non_finite`, `force`."""
 
@@ -41,7 +41,7 @@ class SafetyFilter:
     def __init__(self, about: Description, bounds: Bounds, twin: Twin | None):
         self._bounds, self._home = bounds, np.array(about.home)
         self._noticed = NOTICED * (bounds.position[:, 1] - bounds.position[:, 0])
-        self._motion = Motion(bounds, period_s=about.period_s)
+        self._motion = MotionLimiter(bounds, period_s=about.period_s)
         self._workspace: Workspace | None = None
         if np.isfinite(bounds.workspace_m).any():
             if twin is None:
@@ -70,7 +70,7 @@ class SafetyFilter:
         """It has backed off from a force that did not go away."""
         return self._back_off.hopeless
 
-    def pass_on(self, action: object, readings: Mapping[str, np.ndarray] | None = None) -> Passed:
+    def pass_on(self, action: object, readings: Mapping[str, np.ndarray] | None = None) -> FilterResult:
         """action: whatever a policy says; None holds. readings: the features of this period."""
         motion, reasons = self._motion, []
         effort, force_n = _measured(readings or {})
@@ -106,7 +106,7 @@ class SafetyFilter:
         if self._workspace is not None:
             self._workspace.passed(command)
         self._back_off.sent(command)
-        return Passed(command, command if meant is None else meant, tuple(reasons))
+        return FilterResult(command, command if meant is None else meant, tuple(reasons))
 
 
 def _measured(readings: Mapping[str, np.ndarray]) -> tuple[np.ndarray | None, float | None]:

@@ -1,4 +1,4 @@
-"""Motion: commands that respect position, velocity and acceleration, one control period after the other.
+"""MotionLimiter: commands that respect position, velocity and acceleration, one control period after the other.
 
 A command is where a joint is to be at the end of a period. With c the last command and v its velocity, the next is
 c + v' · dt. v' may differ from v by a · dt at most, and must leave room to stop: slowing down by a · dt in each of the
@@ -19,7 +19,7 @@ def fastest(distance: np.ndarray, step: np.ndarray, period_s: float) -> np.ndarr
     return step * (share / (whole + 1) + whole / 2)
 
 
-class Motion:
+class MotionLimiter:
     """position, velocity: of the last command."""
 
     def __init__(self, bounds: Bounds, *, period_s: float):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import mujoco
 import numpy as np
 
-from twinloop.deploy.safety.motion import Motion
+from twinloop.deploy.safety.motion import MotionLimiter
 from twinloop.simulate.cell import cross
 from twinloop.twin.twin import Twin
 
@@ -57,7 +57,7 @@ class Workspace:
     def begin(self, position: np.ndarray) -> None:
         self._already_m = self._outside_m(position)
 
-    def allowed(self, motion: Motion, velocity: np.ndarray) -> tuple[np.ndarray, bool]:
+    def allowed(self, motion: MotionLimiter, velocity: np.ndarray) -> tuple[np.ndarray, bool]:
         """A velocity that keeps the tool inside, as much like the one asked for as was found; is it that one?"""
         walls = self._crossed(motion, velocity)
         if walls is None:
@@ -77,7 +77,7 @@ class Workspace:
         here = self._tool.place(position)
         return max(0.0, *(max(low - at, at - high) for at, (low, high) in zip(here, self._box_m, strict=True)))
 
-    def _crossed(self, motion: Motion, velocity: np.ndarray) -> np.ndarray | None:
+    def _crossed(self, motion: MotionLimiter, velocity: np.ndarray) -> np.ndarray | None:
         """(3,) which walls a way to a stand crosses, None for one that stays inside. The end of it is looked at first:
         where a way leads out, it does so there."""
         most_m = self._already_m + SLACK_M
@@ -92,14 +92,14 @@ class Workspace:
         return None
 
     def _milder(
-        self, motion: Motion, velocity: np.ndarray, stand: np.ndarray, walls: np.ndarray
+        self, motion: MotionLimiter, velocity: np.ndarray, stand: np.ndarray, walls: np.ndarray
     ) -> Iterator[np.ndarray]:
         along = motion.possible(self._along(motion, velocity, walls))
         yield along
         for share in SHARES:
             yield stand + share * (along - stand)
 
-    def _along(self, motion: Motion, velocity: np.ndarray, walls: np.ndarray) -> np.ndarray:
+    def _along(self, motion: MotionLimiter, velocity: np.ndarray, walls: np.ndarray) -> np.ndarray:
         """Without what leads out through these walls."""
         rows = self._tool.jacobian(motion.position)[walls]
         square = rows @ rows.T + DAMPING**2 * np.eye(len(rows))

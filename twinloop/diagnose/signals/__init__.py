@@ -4,19 +4,19 @@ Each is a function of arrays, with an uncertainty and with "cannot tell" where t
 """
 
 from twinloop.diagnose.signals.distance import Distance, distance
-from twinloop.diagnose.signals.motion import Motion, motion
-from twinloop.diagnose.signals.noise import Noise, noise_floor
+from twinloop.diagnose.signals.motion import MotionStatistics, motion
+from twinloop.diagnose.signals.noise import NoiseEstimate, noise_floor
 from twinloop.diagnose.signals.pictures import Appearance, appearance
 from twinloop.diagnose.signals.response import Response, response
-from twinloop.diagnose.signals.tracking import Tracking, tracking
+from twinloop.diagnose.signals.tracking import TrackingError, tracking
 
 __all__ = [
     "Appearance",
     "Distance",
-    "Motion",
-    "Noise",
+    "MotionStatistics",
+    "NoiseEstimate",
     "Response",
-    "Tracking",
+    "TrackingError",
     "appearance",
     "distance",
     "motion",

@@ -11,7 +11,7 @@ LEAST_ROWS = 16
 
 
 @dataclass(frozen=True)
-class Motion:
+class MotionStatistics:
     """speed_p50, speed_p95, speed_max: per second. jerk_rms: per second³. band_hz: below it lie 95 % of the speed's
     power. power: share of that power in each of BANDS_HZ, up to half the rate."""
 
@@ -26,11 +26,11 @@ class Motion:
         return asdict(self)
 
 
-def motion(episodes: Sequence[np.ndarray], *, rate_hz: float) -> Motion:
+def motion(episodes: Sequence[np.ndarray], *, rate_hz: float) -> MotionStatistics:
     long = [values for values in episodes if len(values) >= LEAST_ROWS]
     if not long:
         nan = float("nan")
-        return Motion(nan, nan, nan, nan, nan, ())
+        return MotionStatistics(nan, nan, nan, nan, nan, ())
     speeds = np.concatenate([np.abs(np.diff(values)) for values in long]) * rate_hz
     jerks = np.concatenate([np.diff(values, n=3) for values in long]) * rate_hz**3
     frequency, power = spectrum(long, rate_hz=rate_hz)
@@ -42,7 +42,9 @@ def motion(episodes: Sequence[np.ndarray], *, rate_hz: float) -> Motion:
         shares = tuple((np.bincount(places, power, minlength=len(edges)) / total).tolist())
         band_hz = float(frequency[np.searchsorted(np.cumsum(power), 0.95 * total)])
     p50, p95 = np.quantile(speeds, (0.5, 0.95))
-    return Motion(float(p50), float(p95), float(speeds.max()), float(np.sqrt(np.mean(jerks**2))), band_hz, shares)
+    return MotionStatistics(
+        float(p50), float(p95), float(speeds.max()), float(np.sqrt(np.mean(jerks**2))), band_hz, shares
+    )
 
 
 def spectrum(episodes: Sequence[np.ndarray], *, rate_hz: float) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Shown: one episode as a robot logs it and as its twin records it, and what several traits ask of it."""
+"""EpisodeTrace: one episode as a robot logs it and as its twin records it, and what several traits ask of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -50,7 +50,7 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Shown:
+class EpisodeTrace:
     """frames: feature -> (n, ...), under the names of a dataset. conditions: what the lab wrote down, and what it would
     have written of the twin. pictures: camera -> (n, height, width, 3) bytes, a few of the episode."""
 

@@ -2,21 +2,21 @@
 
 import numpy as np
 
-from twinloop.diagnose.traits.episode import Shown
+from twinloop.diagnose.traits.episode import EpisodeTrace
 from twinloop.twin.objects import OBJECTS
 
 NAN = float("nan")
 ENOUGH = 4
 
 
-def force_n(shown: Shown) -> float:
+def force_n(shown: EpisodeTrace) -> float:
     effort = shown.effort
     if effort is None or len(shown.held) < ENOUGH:
         return NAN
     return float(np.median(np.abs(effort[shown.held, -1])))
 
 
-def width_mm(shown: Shown) -> float:
+def width_mm(shown: EpisodeTrace) -> float:
     """Against the object's own, so that another kind of object is no other contact."""
     kind = shown.conditions.get("object", shown.arm.kind)
     if len(shown.held) < ENOUGH or kind not in OBJECTS:
@@ -24,7 +24,7 @@ def width_mm(shown: Shown) -> float:
     return 1000 * float(np.median(shown.state[shown.held, -1]) - 2 * OBJECTS[kind].half_extents_m[1])
 
 
-def slip_mm(shown: Shown) -> float:
+def slip_mm(shown: EpisodeTrace) -> float:
     """From the first to the last moments of carrying, in the hand."""
     poses, rows = shown.object, shown.held
     if poses is None or len(rows) < 3 * ENOUGH:
@@ -33,7 +33,7 @@ def slip_mm(shown: Shown) -> float:
     return 1000 * abs(float(np.median(beside[-ENOUGH:]) - np.median(beside[ENOUGH : 2 * ENOUGH])))
 
 
-def weight_n(shown: Shown) -> float:
+def weight_n(shown: EpisodeTrace) -> float:
     """What the arm holds up while it carries, against before: each where it moves least, so that little of it is
     needed to speed up the arm itself."""
     if shown.effort is None or len(shown.held) < 2 * ENOUGH or len(shown.before) < 2 * ENOUGH:
@@ -42,14 +42,14 @@ def weight_n(shown: Shown) -> float:
     return carried - empty
 
 
-def _lift_n(shown: Shown, rows: np.ndarray) -> float:
+def _lift_n(shown: EpisodeTrace, rows: np.ndarray) -> float:
     assert shown.effort is not None
     speed = np.abs(np.gradient(shown.position[rows], axis=0)).max(axis=1)
     slow = rows[np.argsort(speed)[: max(ENOUGH, len(rows) // 5)]]
     return float(np.median([shown.arm.lift_n(shown.position[row], shown.effort[row, :-1]) for row in slow]))
 
 
-def pushed_mm(shown: Shown) -> float:
+def pushed_mm(shown: EpisodeTrace) -> float:
     """Sideways, from before the fingers close until they have."""
     poses = shown.object
     first = shown.first_closing

@@ -3,29 +3,29 @@
 from collections.abc import Callable
 
 from twinloop.diagnose.signals.pictures import Appearance
-from twinloop.diagnose.traits.episode import Shown
+from twinloop.diagnose.traits.episode import EpisodeTrace
 
 
-def brightness_percent(shown: Shown) -> float:
+def brightness_percent(shown: EpisodeTrace) -> float:
     return _percent(shown, lambda look: look.brightness)
 
 
-def contrast_percent(shown: Shown) -> float:
+def contrast_percent(shown: EpisodeTrace) -> float:
     return _percent(shown, lambda look: look.contrast)
 
 
-def saturation_percent(shown: Shown) -> float:
+def saturation_percent(shown: EpisodeTrace) -> float:
     return _percent(shown, lambda look: look.saturation)
 
 
-def warmth_percent(shown: Shown) -> float:
+def warmth_percent(shown: EpisodeTrace) -> float:
     """Red above blue."""
     return _percent(shown, lambda look: look.red - look.blue)
 
 
-def sharpness_percent(shown: Shown) -> float:
+def sharpness_percent(shown: EpisodeTrace) -> float:
     return _percent(shown, lambda look: look.sharpness)
 
 
-def _percent(shown: Shown, of: Callable[[Appearance], float]) -> float:
+def _percent(shown: EpisodeTrace, of: Callable[[Appearance], float]) -> float:
     return float("nan") if shown.look is None else 100 * of(shown.look)

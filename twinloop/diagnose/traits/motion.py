@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from twinloop.diagnose.traits.episode import Shown
+from twinloop.diagnose.traits.episode import EpisodeTrace
 
 FARTHEST = 9  # control periods an arm may be behind its commands
 BEGUN_RAD = 0.006
@@ -11,7 +11,7 @@ REST_RAD = 0.003  # in a control period
 NAN = float("nan")
 
 
-def _behind(shown: Shown) -> tuple[float, float]:
+def _behind(shown: EpisodeTrace) -> tuple[float, float]:
     """Periods that the arm is behind its commands, and what is left of the error then (rad, rms)."""
     told, seen = shown.told[:, :-1], shown.position
     n = len(seen)
@@ -31,15 +31,15 @@ def _behind(shown: Shown) -> tuple[float, float]:
     return at + part, float(np.sqrt(here))
 
 
-def following_ms(shown: Shown) -> float:
+def following_ms(shown: EpisodeTrace) -> float:
     return 1000 * shown.arm.period_s * _behind(shown)[0]
 
 
-def uneven_mrad(shown: Shown) -> float:
+def uneven_mrad(shown: EpisodeTrace) -> float:
     return 1000 * _behind(shown)[1]
 
 
-def onset_ms(shown: Shown) -> float:
+def onset_ms(shown: EpisodeTrace) -> float:
     """By the joint that is told to move farthest in the first second."""
     told, seen = shown.told[:, :-1], shown.position
     early = min(len(told), max(round(1.0 / shown.arm.period_s), 2))
@@ -53,13 +53,13 @@ def onset_ms(shown: Shown) -> float:
     return 1000 * shown.arm.period_s * float(np.argmax(moved) - np.argmax(goes))
 
 
-def repeated_share(shown: Shown) -> float:
+def repeated_share(shown: EpisodeTrace) -> float:
     told_moves = np.abs(np.diff(shown.told[:, :-1], axis=0)).max(axis=1) > REST_RAD
     same = (np.diff(shown.position, axis=0) == 0).all(axis=1)
     return float(np.mean(same[told_moves])) if told_moves.sum() > 5 else NAN
 
 
-def offset_mrad(shown: Shown) -> float:
+def offset_mrad(shown: EpisodeTrace) -> float:
     """From what it was told when it was told that: an episode may end without ever resting."""
     behind, _ = _behind(shown)
     if np.isnan(behind):
@@ -72,21 +72,21 @@ def offset_mrad(shown: Shown) -> float:
     return 1000 * float(np.abs(np.median(shown.position[then] - told, axis=0)).mean())
 
 
-def shaking_mrad(shown: Shown) -> float:
+def shaking_mrad(shown: EpisodeTrace) -> float:
     """Third differences, of which white noise has √20 times its deviation and a smooth motion next to nothing."""
     if shown.rows < 8:
         return NAN
     return 1000 * float(np.median(np.abs(np.diff(shown.position, n=3, axis=0)))) / (0.6745 * np.sqrt(20))
 
 
-def effort_noise_nm(shown: Shown) -> float:
+def effort_noise_nm(shown: EpisodeTrace) -> float:
     effort = shown.effort
     if effort is None or shown.rows < 8:
         return NAN
     return float(np.median(np.abs(np.diff(effort[:, :-1], n=3, axis=0)))) / (0.6745 * np.sqrt(20))
 
 
-def drag_nm(shown: Shown) -> float:
+def drag_nm(shown: EpisodeTrace) -> float:
     """Half the difference between torques of motion up and down each joint, the same for all where friction is."""
     effort = shown.effort
     if effort is None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from twinloop.diagnose.traits.episode import Shown
+from twinloop.diagnose.traits.episode import EpisodeTrace
 from twinloop.diagnose.traits.tracker import yaw_rad
 
 NAN = float("nan")
@@ -12,7 +12,7 @@ MOVED_M = 0.012
 USUAL_LIGHT = ("", "normal", "usual")
 
 
-def _moved_m(shown: Shown) -> float:
+def _moved_m(shown: EpisodeTrace) -> float:
     """The farthest that the object, averaged over a few frames, gets from where it was first seen."""
     poses, rows = shown.object, shown.before
     if poses is None or len(rows) < 2 * WINDOW:
@@ -22,66 +22,66 @@ def _moved_m(shown: Shown) -> float:
     return float(np.linalg.norm(smooth - smooth[0], axis=1).max())
 
 
-def moved_mm(shown: Shown) -> float:
+def moved_mm(shown: EpisodeTrace) -> float:
     return 1000 * _moved_m(shown)
 
 
-def was_moved(shown: Shown) -> float:
+def was_moved(shown: EpisodeTrace) -> float:
     far = _moved_m(shown)
     return NAN if np.isnan(far) else float(far > MOVED_M)
 
 
-def _first(shown: Shown, which: str, axis: int, scale: float) -> float:
+def _first(shown: EpisodeTrace, which: str, axis: int, scale: float) -> float:
     poses = getattr(shown, which)
     return NAN if poses is None else scale * float(np.median(poses[:FEW, axis]))
 
 
-def place_x_cm(shown: Shown) -> float:
+def place_x_cm(shown: EpisodeTrace) -> float:
     return _first(shown, "object", 0, 100.0)
 
 
-def place_y_cm(shown: Shown) -> float:
+def place_y_cm(shown: EpisodeTrace) -> float:
     return _first(shown, "object", 1, 100.0)
 
 
-def height_mm(shown: Shown) -> float:
+def height_mm(shown: EpisodeTrace) -> float:
     if other_object(shown) > 0:
         return NAN  # it is of another height
     return _first(shown, "object", 2, 1000.0)
 
 
-def turned_deg(shown: Shown) -> float:
+def turned_deg(shown: EpisodeTrace) -> float:
     poses = shown.object
     return NAN if poses is None else abs(float(np.rad2deg(np.median(yaw_rad(poses[:FEW])))))
 
 
-def goal_x_cm(shown: Shown) -> float:
+def goal_x_cm(shown: EpisodeTrace) -> float:
     return _first(shown, "goal", 0, 100.0)
 
 
-def goal_y_cm(shown: Shown) -> float:
+def goal_y_cm(shown: EpisodeTrace) -> float:
     return _first(shown, "goal", 1, 100.0)
 
 
-def other_object(shown: Shown) -> float:
+def other_object(shown: EpisodeTrace) -> float:
     return float(shown.conditions.get("object", shown.arm.kind) != shown.arm.kind)
 
 
-def poor_light(shown: Shown) -> float:
+def poor_light(shown: EpisodeTrace) -> float:
     return float(shown.conditions.get("light", "") not in USUAL_LIGHT)
 
 
-def person(shown: Shown) -> float:
+def person(shown: EpisodeTrace) -> float:
     return float(shown.conditions.get("human", "absent") not in ("absent", "no", ""))
 
 
-def duration_s(shown: Shown) -> float:
+def duration_s(shown: EpisodeTrace) -> float:
     return shown.rows * shown.arm.period_s
 
 
-def succeeded(shown: Shown) -> float:
+def succeeded(shown: EpisodeTrace) -> float:
     return float(shown.success)
 
 
-def grasped(shown: Shown) -> float:
+def grasped(shown: EpisodeTrace) -> float:
     return NAN if shown.object is None else float(len(shown.held) > 0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.diagnose.traits import grip, look, motion, scene, tracker
-from twinloop.diagnose.traits.episode import Shown
+from twinloop.diagnose.traits.episode import EpisodeTrace
 from twinloop.randomize.parameter import Gap
 
 
@@ -23,7 +23,7 @@ class Trait:
     unit: str
     says: str
     gap: Gap | None
-    of: Callable[[Shown], float]
+    of: Callable[[EpisodeTrace], float]
     floor: float
     spread: float | None = None
     log: bool = False
@@ -90,7 +90,7 @@ TRAITS: tuple[Trait, ...] = (
 )  # fmt: skip
 
 
-def measured(episodes: Sequence[Shown]) -> np.ndarray:
+def measured(episodes: Sequence[EpisodeTrace]) -> np.ndarray:
     """(n, traits) of all of them; NaN where a trait cannot be told."""
     out = np.full((len(episodes), len(TRAITS)), np.nan)
     for row, shown in enumerate(episodes):

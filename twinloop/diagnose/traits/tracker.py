@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from twinloop.diagnose.traits.episode import Shown
+from twinloop.diagnose.traits.episode import EpisodeTrace
 
 LATEST = 12  # control periods
 ENOUGH = 8  # frames in which the object is carried
@@ -10,7 +10,7 @@ STILL_M_S = 0.05
 NAN = float("nan")
 
 
-def noise_mm(shown: Shown) -> float:
+def noise_mm(shown: EpisodeTrace) -> float:
     poses = shown.object
     if poses is None or len(shown.before) < 6:
         return NAN
@@ -18,7 +18,7 @@ def noise_mm(shown: Shown) -> float:
     return 1000 * float(np.median(np.abs(steps))) / (0.6745 * np.sqrt(6))
 
 
-def turn_noise_deg(shown: Shown) -> float:
+def turn_noise_deg(shown: EpisodeTrace) -> float:
     poses = shown.object
     if poses is None or len(shown.before) < 6:
         return NAN
@@ -26,7 +26,7 @@ def turn_noise_deg(shown: Shown) -> float:
     return float(np.rad2deg(np.median(np.abs(steps)))) / (0.6745 * np.sqrt(6))
 
 
-def _behind(shown: Shown) -> tuple[float, float]:
+def _behind(shown: EpisodeTrace) -> tuple[float, float]:
     """Periods that the carried object is behind the hand, and what is left between them then (m, rms)."""
     poses, rows = shown.object, shown.held
     if poses is None or len(rows) < ENOUGH:
@@ -46,22 +46,22 @@ def _behind(shown: Shown) -> tuple[float, float]:
     return at + part, float(np.sqrt(errors[at]))
 
 
-def _carrying(shown: Shown) -> np.ndarray:
+def _carrying(shown: EpisodeTrace) -> np.ndarray:
     first, last = int(shown.held[0]), int(shown.held[-1]) + 1
     if len(shown.held) == last - first:
         return shown.held_tool
     return shown.arm.tool(shown.position[first:last])
 
 
-def late_ms(shown: Shown) -> float:
+def late_ms(shown: EpisodeTrace) -> float:
     return 1000 * shown.arm.period_s * _behind(shown)[0]
 
 
-def lost_mm(shown: Shown) -> float:
+def lost_mm(shown: EpisodeTrace) -> float:
     return 1000 * _behind(shown)[1]
 
 
-def _beside_mm(shown: Shown, axis: int) -> float:
+def _beside_mm(shown: EpisodeTrace, axis: int) -> float:
     """Where the hand moves slowly: there no delay puts the object beside it."""
     poses, rows = shown.object, shown.held
     if poses is None or len(rows) < 3:
@@ -72,11 +72,11 @@ def _beside_mm(shown: Shown, axis: int) -> float:
     return 1000 * float(np.median((poses[rows, axis] - tool[:, axis])[slow]))
 
 
-def beside_x_mm(shown: Shown) -> float:
+def beside_x_mm(shown: EpisodeTrace) -> float:
     return _beside_mm(shown, 0)
 
 
-def beside_y_mm(shown: Shown) -> float:
+def beside_y_mm(shown: EpisodeTrace) -> float:
     return _beside_mm(shown, 1)
 
 

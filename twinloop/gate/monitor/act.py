@@ -13,14 +13,14 @@ import numpy as np
 from twinloop.curate.rates import Rate
 from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import RegistryError
-from twinloop.gate.ledger import Record
+from twinloop.gate.ledger import LedgerRecord
 from twinloop.gate.monitor.drift import Shifts, TrainingScales, shifts_of
 from twinloop.gate.monitor.state import check_state, write_state
 from twinloop.gate.monitor.watch import DRIFT, UNDOING, Watched, monitor_of, watch
-from twinloop.gate.real import RealEpisodes, Runlog, in_utc, joined, load_runlog
+from twinloop.gate.real import RealEpisodes, RunlogEvidence, in_utc, joined, load_runlog
 from twinloop.gate.registry import Live, Registry, Writer, json_text, writing
+from twinloop.gate.registry_state import INCIDENT, OPENED, PROMOTED
 from twinloop.gate.rules.config import RulesConfig
-from twinloop.gate.standing import INCIDENT, OPENED, PROMOTED
 from twinloop.gate.twins import enter_twins, twins_of
 
 INCIDENTS = "incidents"
@@ -28,7 +28,7 @@ ACTOR = "monitor"
 
 
 @dataclass(frozen=True)
-class Looked:
+class MonitorResult:
     """live: what was watched. episodes: of it since it went live. incidents: files opened now.
     rolled_back: the record, if it was."""
 
@@ -37,10 +37,12 @@ class Looked:
     episodes: RealEpisodes
     watched: tuple[Watched, ...]
     incidents: tuple[Path, ...]
-    rolled_back: Record | None
+    rolled_back: LedgerRecord | None
 
 
-def look(registry_path: Path, runlogs: Sequence[Path], rules: RulesConfig, *, scales: TrainingScales | None) -> Looked:
+def look(
+    registry_path: Path, runlogs: Sequence[Path], rules: RulesConfig, *, scales: TrainingScales | None
+) -> MonitorResult:
     """scales: of the live checkpoint's training data; None if drift is not to be followed."""
     registry = Registry.open(registry_path)
     live = registry.live
@@ -54,7 +56,7 @@ def look(registry_path: Path, runlogs: Sequence[Path], rules: RulesConfig, *, sc
     watched = watch(monitor, real, strange)
     incidents, undone = _act(registry_path, live, logs, real, shifts, watched, rules)
     write_state(registry_path, live, logs, watched)
-    return Looked(Registry.open(registry_path), live, real, watched, incidents, undone)
+    return MonitorResult(Registry.open(registry_path), live, real, watched, incidents, undone)
 
 
 def shown_for(registry: Registry) -> Rate:
@@ -68,7 +70,9 @@ def shown_for(registry: Registry) -> Rate:
     raise RegistryError(f"{registry.ledger.path}: does not say what {production[:12]}... was promoted on")
 
 
-def _since(live: Live, logs: Sequence[Runlog], scales: TrainingScales | None) -> tuple[RealEpisodes, Shifts | None]:
+def _since(
+    live: Live, logs: Sequence[RunlogEvidence], scales: TrainingScales | None
+) -> tuple[RealEpisodes, Shifts | None]:
     """Episodes of the live policy that were recorded after it went live, in order, and how strange inputs were."""
     whole = joined(logs)
     mine = (whole.checkpoint == live.checkpoint) & (whole.recorded_at > in_utc(live.since)) & ~whole.interrupted
@@ -87,12 +91,12 @@ def _since(live: Live, logs: Sequence[Runlog], scales: TrainingScales | None) ->
 def _act(
     path: Path,
     live: Live,
-    logs: Sequence[Runlog],
+    logs: Sequence[RunlogEvidence],
     real: RealEpisodes,
     shifts: Shifts | None,
     watched: Sequence[Watched],
     rules: RulesConfig,
-) -> tuple[tuple[Path, ...], Record | None]:
+) -> tuple[tuple[Path, ...], LedgerRecord | None]:
     alarmed = [each for each in watched if each.alarm is not None]
     if not alarmed:
         return (), None
@@ -118,7 +122,7 @@ def _act(
 def _open(
     writer: Writer,
     live: Live,
-    logs: Sequence[Runlog],
+    logs: Sequence[RunlogEvidence],
     real: RealEpisodes,
     shifts: Shifts | None,
     each: Watched,

@@ -6,7 +6,7 @@ from pathlib import Path
 from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import RegistryError
 from twinloop.gate.monitor.watch import Watched
-from twinloop.gate.real import Runlog, require_shown
+from twinloop.gate.real import RunlogEvidence, require_shown
 from twinloop.gate.registry import SCRATCH, Live, json_text
 from twinloop.gate.store import read_json
 
@@ -18,7 +18,7 @@ def state_path(registry: Path, live: Live) -> Path:
     return registry / MONITOR / f"{live.record[:16]}.json"
 
 
-def check_state(registry: Path, live: Live, logs: Sequence[Runlog]) -> None:
+def check_state(registry: Path, live: Live, logs: Sequence[RunlogEvidence]) -> None:
     """Every log that was seen while this policy was live is here again, with what was in it."""
     path = state_path(registry, live)
     if not path.exists():
@@ -34,7 +34,7 @@ def check_state(registry: Path, live: Live, logs: Sequence[Runlog]) -> None:
         raise RegistryError(f"{path}: is not what a monitor wrote ({error!s:.100})") from None
 
 
-def write_state(registry: Path, live: Live, logs: Sequence[Runlog], watched: Sequence[Watched]) -> Path:
+def write_state(registry: Path, live: Live, logs: Sequence[RunlogEvidence], watched: Sequence[Watched]) -> Path:
     path = state_path(registry, live)
     content = {
         "checkpoint": live.checkpoint,

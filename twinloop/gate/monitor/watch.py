@@ -1,4 +1,4 @@
-"""Watch: four numbers of every episode of the live policy, each followed against what was promised of it."""
+"""MonitoredSignal: four numbers of every episode of the live policy, each followed against what was promised of it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from twinloop.curate.rates import Rate
 from twinloop.gate.real import RealEpisodes
 from twinloop.gate.rules.config import RulesConfig
-from twinloop.gate.statistics.monitor import Monitor, Watch, success_watch
+from twinloop.gate.statistics.monitor import Monitor, MonitoredSignal, success_watch
 
 SUCCESS, INTERVENTIONS, SAFETY, DRIFT = "success", "interventions", "safety", "drift"
 UNDOING = (SUCCESS, INTERVENTIONS, SAFETY)
@@ -85,9 +85,9 @@ def monitor_of(rules: RulesConfig, *, shown: Rate, drift: bool) -> Monitor:
     return Monitor(tuple(watches), float(asked.false_alarm_episodes))
 
 
-def _at_most(name: str, limit: float, rise: float) -> Watch:
+def _at_most(name: str, limit: float, rise: float) -> MonitoredSignal:
     expected = float(np.clip(limit, 0.01, 0.98))
-    return Watch(name, expected, "higher", min(expected + rise, 1.0))
+    return MonitoredSignal(name, expected, "higher", min(expected + rise, 1.0))
 
 
 def watch(monitor: Monitor, real: RealEpisodes, strange: np.ndarray | None) -> tuple[Watched, ...]:

@@ -1,13 +1,13 @@
 """Rules: what a policy must show before each step; a file for each step's rules, and one for their numbers."""
 
 from .config import CanaryRules, MonitorRules, ProductionRules, RulesConfig, ValidatedRules, load_rules
-from .finding import Finding
+from .finding import RuleResult
 
 __all__ = [
     "CanaryRules",
-    "Finding",
     "MonitorRules",
     "ProductionRules",
+    "RuleResult",
     "RulesConfig",
     "ValidatedRules",
     "load_rules",

@@ -1,4 +1,4 @@
-"""Finding: what one rule found. Whatever cannot be measured, or is not a number, does not pass."""
+"""RuleResult: what one rule found. Whatever cannot be measured, or is not a number, does not pass."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ Compared = Literal["at least", "at most", "is"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class RuleResult:
     """rule: its name. asks: what it asks for, in words. measured, limit: shown side by side; None where it could not be
     measured. passed: whether it holds. said: what was found, in a sentence. evidence: digests of what it was read from.
     """
@@ -29,7 +29,7 @@ class Finding:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "Finding":
+    def from_json(cls, values: Mapping[str, Any]) -> "RuleResult":
         plain: dict[str, Any] = {**values, "evidence": tuple(values["evidence"])}
         return cls(**plain)
 
@@ -53,20 +53,22 @@ class Rule:
     limit: float | str | bool
     measure: Callable[[], Measured]
 
-    def judge(self) -> Finding:
+    def judge(self) -> RuleResult:
         try:
             measured = self.measure()
         except (TwinloopError, ValueError, KeyError, TypeError, IndexError, ArithmeticError) as error:
             told = str(error) if isinstance(error, TwinloopError) else f"{type(error).__name__}: {error}"
-            return Finding(self.name, self.asks, None, self.compared, self.limit, False, told)
+            return RuleResult(self.name, self.asks, None, self.compared, self.limit, False, told)
         value = measured.value
         if isinstance(value, float) and not math.isfinite(value):
-            return Finding(
+            return RuleResult(
                 self.name, self.asks, None, self.compared, self.limit, False,
                 f"{measured.said} (that is not a number)", measured.evidence,
             )  # fmt: skip
         passed = value is not None and self._holds(value)
-        return Finding(self.name, self.asks, value, self.compared, self.limit, passed, measured.said, measured.evidence)
+        return RuleResult(
+            self.name, self.asks, value, self.compared, self.limit, passed, measured.said, measured.evidence
+        )
 
     def _holds(self, value: float | str | bool) -> bool:
         if self.compared == "is":

@@ -6,8 +6,8 @@ from functools import partial
 from twinloop.errors import RegistryError
 from twinloop.gate.case import Case
 from twinloop.gate.compare import compare
+from twinloop.gate.evidence import TwinRate
 from twinloop.gate.rules.finding import Measured, Rule
-from twinloop.gate.shown import TwinRate
 from twinloop.gate.statistics.binomial import rate_bound
 
 

@@ -17,7 +17,7 @@ SMALLEST_SPREAD = 0.02
 
 
 @dataclass(frozen=True)
-class Band:
+class PredictionInterval:
     """The real success to expect, and where it should lie with this confidence. Without enough policies: anywhere.
 
     beyond: the twin's rate is outside those of the policies it is foretold from.
@@ -38,7 +38,9 @@ class Band:
         return asdict(self)
 
 
-def foretell(at: float, sim: Sequence[Counted], real: Sequence[Counted], *, confidence: float = 0.9) -> Band:
+def foretell(
+    at: float, sim: Sequence[Counted], real: Sequence[Counted], *, confidence: float = 0.9
+) -> PredictionInterval:
     """For a policy that succeeds in the twin at the rate `at`, from others tried on both sides: a straight line through
     them, and Student's band for one more point beside it. Beyond the policies that were tried nobody knows that the
     line goes on: there the band also holds all that it holds at the last of them."""
@@ -46,7 +48,7 @@ def foretell(at: float, sim: Sequence[Counted], real: Sequence[Counted], *, conf
         raise ValueError(f"a rate of {at} in the twin was given, one from 0 to 1 was expected")
     many = len(sim)
     if many < LEAST_POLICIES:
-        return Band(at, None, 0.0, 1.0, confidence, many)
+        return PredictionInterval(at, None, 0.0, 1.0, confidence, many)
     x, y = (np.array([each.rate for each in side]) for side in (sim, real))
     centred = x - x.mean()
     spread = float(centred @ centred)
@@ -62,7 +64,7 @@ def foretell(at: float, sim: Sequence[Counted], real: Sequence[Counted], *, conf
     middle = y.mean() + slope * (places - x.mean())
     low, high = float((middle - reach).min()), float((middle + reach).max())
     estimate, low, high = np.clip([estimate, low, high], 0, 1).tolist()
-    return Band(at, estimate, low, high, confidence, many, beyond=nearest != at)
+    return PredictionInterval(at, estimate, low, high, confidence, many, beyond=nearest != at)
 
 
 def _counting_noise(real: Sequence[Counted]) -> float:
@@ -72,7 +74,7 @@ def _counting_noise(real: Sequence[Counted]) -> float:
 
 
 @dataclass(frozen=True)
-class Record:
+class PredictionRecord:
     """How often bands held that were made before the real rate was known.
 
     log_evidence_against: of bets that they hold less often than they say; may be looked at after every prediction.
@@ -91,7 +93,7 @@ class Record:
         return asdict(self)
 
 
-def record(held: Sequence[bool], *, confidence: float) -> Record:
+def record(held: Sequence[bool], *, confidence: float) -> PredictionRecord:
     missed = len(held) - int(sum(held))
     evidence = float(ANYWHERE.log_money([0.0, 1.0], [len(held) - missed, missed], 1 - confidence))
-    return Record(len(held), missed, confidence, evidence)
+    return PredictionRecord(len(held), missed, confidence, evidence)

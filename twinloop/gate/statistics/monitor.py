@@ -26,7 +26,7 @@ FALSE_ALARM_EPISODES = 2000.0
 
 
 @dataclass(frozen=True)
-class Watch:
+class MonitoredSignal:
     """One number that is followed.
 
     expected: what was promised: a mean of at least this where lower is worse, of at most this where higher is.
@@ -85,7 +85,7 @@ class Monitor:
         average; within t episodes with a chance of at most t over this.
     """
 
-    watches: tuple[Watch, ...]
+    watches: tuple[MonitoredSignal, ...]
     false_alarm_episodes: float = FALSE_ALARM_EPISODES
     episodes: int = 0
     followed: tuple[Followed, ...] = field(default=())
@@ -131,7 +131,7 @@ class Monitor:
         )
         return replace(self, episodes=number, followed=followed)
 
-    def _next(self, watch: Watch, each: Followed, value: float | None, number: int) -> Followed:
+    def _next(self, watch: MonitoredSignal, each: Followed, value: float | None, number: int) -> Followed:
         if value is None:
             return each
         if not 0 <= value <= 1:
@@ -142,7 +142,7 @@ class Monitor:
         return replace(now, alarmed_at=number) if alarmed else now
 
     @staticmethod
-    def _money(watch: Watch, each: Followed) -> float:
+    def _money(watch: MonitoredSignal, each: Followed) -> float:
         return float(np.array(each.money) @ watch.bets.weights)
 
     def to_json(self) -> dict[str, Any]:
@@ -161,7 +161,7 @@ class Monitor:
         """ValueError, TypeError or KeyError for something else than `to_json` gave."""
         watches, followed = [], []
         for row in value["watches"]:
-            watch = Watch(row["name"], row["expected"], row["worse"], row["notice"])
+            watch = MonitoredSignal(row["name"], row["expected"], row["worse"], row["notice"])
             money = tuple(float(each) for each in row["money"])
             if len(money) != len(watch.bets.shares) or not all(math.isfinite(each) and each >= 0 for each in money):
                 raise ValueError(f"{watch.name}: {len(money)} amounts of money were given, not those of this watch")
@@ -171,22 +171,22 @@ class Monitor:
         return cls(tuple(watches), float(value["false_alarm_episodes"]), int(value["episodes"]), tuple(followed))
 
 
-def success_watch(successes: int, trials: int, *, confidence: float = 0.9, drop: float = 0.15) -> Watch:
+def success_watch(successes: int, trials: int, *, confidence: float = 0.9, drop: float = 0.15) -> MonitoredSignal:
     """What the trials before promotion promise: not the rate they counted but its lower bound, or the alarm would come
     of having been lucky then."""
     low = _inside(rate_bound(successes, trials, confidence=confidence).low)
-    return Watch("success", low, "lower", max(low - drop, 0.0))
+    return MonitoredSignal("success", low, "lower", max(low - drop, 0.0))
 
 
-def share_watch(name: str, hits: int, trials: int, *, confidence: float = 0.9, rise: float = 0.15) -> Watch:
+def share_watch(name: str, hits: int, trials: int, *, confidence: float = 0.9, rise: float = 0.15) -> MonitoredSignal:
     """A share of episodes that should not grow, such as those in which somebody stepped in."""
     high = _inside(rate_bound(hits, trials, confidence=confidence).high)
-    return Watch(name, high, "higher", min(high + rise, 1.0))
+    return MonitoredSignal(name, high, "higher", min(high + rise, 1.0))
 
 
-def mean_watch(name: str, numbers: Sequence[float] | np.ndarray, *, confidence: float = 0.9) -> Watch:
+def mean_watch(name: str, numbers: Sequence[float] | np.ndarray, *, confidence: float = 0.9) -> MonitoredSignal:
     """A number in 0..1 that should not grow, from its values before promotion: safety activity, drift."""
-    return Watch(name, _inside(limits_of(numbers, error=2 * (1 - confidence))[1]), "higher")
+    return MonitoredSignal(name, _inside(limits_of(numbers, error=2 * (1 - confidence))[1]), "higher")
 
 
 def _inside(mean: float) -> float:

@@ -19,7 +19,7 @@ Decision = Literal["accept", "reject", "continue"]
 
 
 @dataclass(frozen=True)
-class Standing:
+class TestState:
     """Where the trials are, at this look. The first accept or reject is the answer; evidence may fall back later.
 
     counted: outcome -> how often. estimate, low, high: of what is tested, the ends a confidence sequence that holds at
@@ -99,7 +99,7 @@ class _Plan(ABC):
         null, target = self._scaled(self.null), self._scaled(self.target)
         return self.bets_for.factors(self.values, null), self.bets_against.factors(1 - self.values, 1 - target)
 
-    def judge(self, counts: Sequence[int]) -> Standing:
+    def judge(self, counts: Sequence[int]) -> TestState:
         """From how often each of the outcomes came."""
         if len(counts) != len(self.outcomes) or min(counts) < 0:
             raise ValueError(f"{list(counts)} was given; how often each of {', '.join(self.outcomes)} was expected")
@@ -111,7 +111,7 @@ class _Plan(ABC):
         wide = self.scale[1] - bottom
         mean = float(tally @ np.array(list(self.outcomes.values())) / trials) if trials else None
         decision, reason = self._decided(better, worse)
-        return Standing(
+        return TestState(
             decision=decision, trials=trials, counted=dict(zip(self.outcomes, map(int, counts), strict=True)),
             estimate=mean, low=bottom + wide * low, high=bottom + wide * high,
             log_evidence_for=better, log_evidence_against=worse,
@@ -145,7 +145,7 @@ class RatePlan(_Plan):
     def chances(self, mean: float) -> tuple[float, ...]:
         return 1 - mean, mean
 
-    def judge_trials(self, success: Sequence[bool] | np.ndarray) -> Standing:
+    def judge_trials(self, success: Sequence[bool] | np.ndarray) -> TestState:
         hits = int(np.asarray(success, bool).sum())
         return self.judge((len(success) - hits, hits))
 
@@ -181,7 +181,7 @@ class PairPlan(_Plan):
     def tested(self) -> str:
         return "the candidate's success rate less the control's"
 
-    def judge_trials(self, candidate: Sequence[bool] | np.ndarray, control: Sequence[bool] | np.ndarray) -> Standing:
+    def judge_trials(self, candidate: Sequence[bool] | np.ndarray, control: Sequence[bool] | np.ndarray) -> TestState:
         """In the order of the trials; one without its partner does not count yet."""
         pairs = min(len(candidate), len(control))
         ours, theirs = np.asarray(candidate[:pairs], bool), np.asarray(control[:pairs], bool)

@@ -1,8 +1,8 @@
 """The kinds of policy, by name."""
 
-from twinloop.learn.policies.act import Act
-from twinloop.learn.policies.flow import Flow
-from twinloop.learn.policies.mlp import Mlp
+from twinloop.learn.policies.act import ActPolicy
+from twinloop.learn.policies.flow import FlowPolicy
+from twinloop.learn.policies.mlp import MlpPolicy
 from twinloop.learn.policy import Policy
 
-POLICIES: dict[str, type[Policy]] = {kind.name: kind for kind in (Mlp, Act, Flow)}
+POLICIES: dict[str, type[Policy]] = {kind.name: kind for kind in (MlpPolicy, ActPolicy, FlowPolicy)}

@@ -21,7 +21,7 @@ class Attention(nn.Module):
         return self.leave(scaled_dot_product_attention(query, key, value).transpose(1, 2).flatten(2))
 
 
-class Feed(nn.Module):
+class FeedForward(nn.Module):
     def __init__(self, width: int):
         super().__init__()
         self.up, self.down = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
@@ -35,7 +35,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, width: int, heads: int):
         super().__init__()
-        self.attention, self.feed = Attention(width, heads), Feed(width)
+        self.attention, self.feed = Attention(width, heads), FeedForward(width)
         self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
 
     def forward(self, tokens: Tensor) -> Tensor:

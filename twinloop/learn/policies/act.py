@@ -14,13 +14,13 @@ import torch
 from torch import Tensor, nn
 
 from twinloop.learn.policies._attention import DecoderLayer, EncoderLayer
-from twinloop.learn.policies._sight import Sight
+from twinloop.learn.policies._image_encoder import ImageEncoder
 from twinloop.learn.policy import ActionCode, Policy, TensorBatch, VectorInputs
 from twinloop.learn.scales import Scales
 from twinloop.learn.space import Space
 
 
-class Act(Policy):
+class ActPolicy(Policy):
     """width: of a token. image_size: pixels a side of what it sees. shift_px: how far pictures are moved about in
     training."""
 
@@ -51,7 +51,7 @@ class Act(Policy):
         vectors = [VectorInputs(each, scales) for each in alone]
         self.vectors, self.code = nn.ModuleList(vectors), ActionCode(space, scales)
         self.enter = nn.ModuleList(_enter(each.width, width) for each in vectors)
-        self.sight = Sight(space, width=width, image_size=image_size, shift_px=shift_px)
+        self.sight = ImageEncoder(space, width=width, image_size=image_size, shift_px=shift_px)
         self.encoder = nn.ModuleList(EncoderLayer(width, heads) for _ in range(encoder_layers))
         self.queries = nn.Parameter(0.5 * torch.randn(horizon, width))
         self.decoder = nn.ModuleList(DecoderLayer(width, heads) for _ in range(decoder_layers))

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
-from twinloop.learn.policies._sight import Sight
+from twinloop.learn.policies._image_encoder import ImageEncoder
 from twinloop.learn.policy import ActionCode, Policy, TensorBatch, VectorInputs
 from twinloop.learn.scales import Scales
 from twinloop.learn.space import Space
@@ -26,7 +26,7 @@ SEEN_WIDTH = 32
 WAVES = 16
 
 
-class Flow(Policy):
+class FlowPolicy(Policy):
     """steps: of the way from noise to a chunk. image_size, shift_px: as in act."""
 
     name = "flow"
@@ -52,7 +52,7 @@ class Flow(Policy):
         self._actions = space.action.shape[0]
         size = horizon * self._actions
         self.vectors, self.code = VectorInputs(space, scales), ActionCode(space, scales)
-        self.sight = Sight(space, width=SEEN_WIDTH, image_size=image_size, shift_px=shift_px)
+        self.sight = ImageEncoder(space, width=SEEN_WIDTH, image_size=image_size, shift_px=shift_px)
         self.observe = nn.Sequential(
             nn.Linear(self.vectors.width + SEEN_WIDTH * self.sight.tokens, width), nn.GELU(), nn.Linear(width, width)
         )

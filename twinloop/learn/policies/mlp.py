@@ -11,7 +11,7 @@ from twinloop.learn.scales import Scales
 from twinloop.learn.space import Space
 
 
-class Mlp(Policy):
+class MlpPolicy(Policy):
     name = "mlp"
 
     def __init__(

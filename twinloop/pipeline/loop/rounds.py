@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from twinloop.deploy.robots import robot_named
-from twinloop.diagnose.counterfactuals import Imagining
+from twinloop.diagnose.counterfactuals import CounterfactualJob
 from twinloop.diagnose.layout import as_laid_out
 from twinloop.diagnose.report import read_report
 from twinloop.diagnose.widening import by_diagnosis, by_itself, in_the_twin
@@ -125,7 +125,7 @@ def _next_config(config: RunConfig, steps: Steps) -> RunConfig:
         if not file.exists():
             steps.say("widening")
             candidate = candidate_of(folder / "policy")
-            job = Imagining(config.to_yaml(), str(Path.cwd()), candidate.load, ActingConfig(), 24, 3_000_001)
+            job = CounterfactualJob(config.to_yaml(), str(Path.cwd()), candidate.load, ActingConfig(), 24, 3_000_001)
             told: dict[str, float] = {}
             wider = by_itself(config, in_the_twin(job), on_row=told.__setitem__)
             write_json(folder / "widened.json", told)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from twinloop.curate.rates import Rate
-from twinloop.deploy.crew import DeployConfig
+from twinloop.deploy.episode_runner import DeployConfig
 from twinloop.deploy.session import deploy
 from twinloop.diagnose.plan import real_share
 from twinloop.diagnose.report import GapReport, read_report
@@ -77,14 +77,14 @@ class Steps:
         return read_card(self.policy)
 
     def _lesson(self, simulated: tuple[Path, ...], real: tuple[Path, ...], share: float) -> Any:
-        from twinloop.learn.lesson import LessonConfig, prepare
         from twinloop.learn.optimise import TrainConfig
         from twinloop.learn.space import DEFAULT_INPUTS
+        from twinloop.learn.training_job import TrainingJobConfig, prepare
 
         settings = self.settings
         mix = f"sim={1 - share:.3f},real={share:.3f}" if simulated and real else None
         return prepare(
-            LessonConfig(
+            TrainingJobConfig(
                 datasets=(*simulated, *real), policy=settings.policy, mix=mix, inputs=settings.inputs or DEFAULT_INPUTS,
                 settings=dict(settings.settings), train=TrainConfig(steps=settings.steps), seed=settings.seed,
             )

@@ -27,7 +27,7 @@ NO_LOAD_SPEED_RAD_S = 5.5
 
 
 @dataclass(frozen=True)
-class Link:
+class _Link:
     """One link: where its joint frame sits in the parent's (the joint turns about z), its range, what it weighs.
 
     `inertia` is xx, yy, zz, xy, xz, yz about the centre of mass, in the joint frame.
@@ -45,19 +45,19 @@ class Link:
 
 _S = 0.5**0.5
 LINKS = (
-    Link("shoulder", "shoulder_pan", (0.0388353, 0, 0.0624), (0, 0, -1, 0), (-1.91986, 1.91986), 0.100006,
+    _Link("shoulder", "shoulder_pan", (0.0388353, 0, 0.0624), (0, 0, -1, 0), (-1.91986, 1.91986), 0.100006,
          (-0.0307604, 0, -0.0252713), (8.3759e-5, 8.10403e-5, 2.39783e-5, 0, -1.16342e-6, 0)),
-    Link("upper_arm", "shoulder_lift", (-0.0303992, -0.0182778, -0.0542), (0.5, -0.5, -0.5, -0.5),
+    _Link("upper_arm", "shoulder_lift", (-0.0303992, -0.0182778, -0.0542), (0.5, -0.5, -0.5, -0.5),
          (-1.74533, 1.74533), 0.103, (-0.0898471, -0.00838224, 0.0184089),
          (4.08002e-5, 1.47318e-4, 1.42487e-4, -1.97819e-5, 0, 0)),
-    Link("lower_arm", "elbow_flex", (-0.11257, -0.028, 0), (_S, 0, 0, _S), (-1.69, 1.69), 0.104,
+    _Link("lower_arm", "elbow_flex", (-0.11257, -0.028, 0), (_S, 0, 0, _S), (-1.69, 1.69), 0.104,
          (-0.0980701, 0.00324376, 0.0182831), (2.87438e-5, 1.59844e-4, 1.4529e-4, 7.41152e-6, 1.26409e-6, 0)),
-    Link("wrist", "wrist_flex", (-0.1349, 0.0052, 0), (_S, 0, 0, -_S), (-1.65806, 1.65806), 0.079,
+    _Link("wrist", "wrist_flex", (-0.1349, 0.0052, 0), (_S, 0, 0, -_S), (-1.65806, 1.65806), 0.079,
          (-0.000103312, -0.0386143, 0.0281156), (3.68263e-5, 2.5391e-5, 2.1e-5, 0, 0, 3.6412e-6)),
-    Link("hand", "wrist_roll", (0, -0.0611, 0.0181), (0.0172091, -0.0172091, 0.706897, 0.706897),
+    _Link("hand", "wrist_roll", (0, -0.0611, 0.0181), (0.0172091, -0.0172091, 0.706897, 0.706897),
          (-2.74385, 2.84121), 0.087, (0.000213627, 0.000245138, -0.025187),
          (2.75087e-5, 4.33657e-5, 3.45059e-5, -3.35241e-7, -5.7352e-6, 0)),
-    Link("moving_jaw", "gripper", (0.0202, 0.0188, -0.0234), (_S, _S, 0, 0), (-0.174533, 1.74533), 0.012,
+    _Link("moving_jaw", "gripper", (0.0202, 0.0188, -0.0234), (_S, _S, 0, 0), (-0.174533, 1.74533), 0.012,
          (-0.00157495, -0.0300244, 0.0192755), (6.61427e-6, 1.89032e-6, 5.28738e-6, -3.19807e-7, 0, 0)),
 )  # fmt: skip
 
@@ -96,7 +96,7 @@ def build() -> mujoco.MjSpec:
     return spec
 
 
-def _add_link(spec: mujoco.MjSpec, parent: mujoco.MjsBody, link: Link, capsules) -> mujoco.MjsBody:
+def _add_link(spec: mujoco.MjSpec, parent: mujoco.MjsBody, link: _Link, capsules) -> mujoco.MjsBody:
     body = parent.add_body(name=link.body, pos=link.offset_m, quat=link.quat)
     body.explicitinertial = True
     body.mass, body.ipos, body.fullinertia = link.mass_kg, link.com_m, link.inertia

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import mujoco
 import numpy as np
 
-from twinloop.twin.failure import FELL_OFF_TABLE, NEVER_GRASPED, NEVER_REACHED, Ending, Failure
+from twinloop.twin.failure import FELL_OFF_TABLE, NEVER_GRASPED, NEVER_REACHED, EpisodeSummary, Failure
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.task import Phase, Scene, Start, Task
 from twinloop.twin.tasks.pick_and_place import OBJECT_XY_M, PICK_AND_PLACE, left_at_goal, object_poses
@@ -76,7 +76,7 @@ def leaves_s(draw: Mapping[str, np.ndarray]) -> np.ndarray:
     return arrives_s(draw) + draw["hand_patience_s"]
 
 
-def _too_early(end: Ending) -> np.ndarray:
+def _too_early(end: EpisodeSummary) -> np.ndarray:
     return end.released & (end.released_s < arrives_s(end.drawn))
 
 

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from twinloop.curate.quality.check import QualityCheck
-from twinloop.curate.quality.crowd import Crowd
-from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.dataset_statistics import DatasetStatistics
+from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
+from twinloop.curate.quality.recorded_episode import CommandedChannel, RecordedEpisode
 from twinloop.curate.quality.spans import span
-from twinloop.curate.quality.take import Pair, Take
 
 SHIFTS = (0, 1, -1, 2, -2)
 SAME = 1e-5  # of the span: two roundings of one number
 
 
-def find(take: Take, _crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+def find(take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
     moving = [pair for pair in take.pairs if span(pair.measured.values) > 0 and span(pair.command.values) > 0]
     if take.rows < config.shortest_rows or not moving:
         return
@@ -33,7 +33,7 @@ def find(take: Take, _crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
             return
 
 
-def _copied(pair: Pair, shift: int) -> float:
+def _copied(pair: CommandedChannel, shift: int) -> float:
     """The share of the rows in which the joint moves that hold one number twice."""
     command, measured = pair.command.values, pair.measured.values
     told = command[max(0, -shift) : len(command) - max(0, shift)]

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from twinloop.curate.quality.check import QualityCheck
-from twinloop.curate.quality.crowd import Crowd
-from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.dataset_statistics import DatasetStatistics
+from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
-from twinloop.curate.quality.take import Take
+from twinloop.curate.quality.recorded_episode import RecordedEpisode
 
 TURNS = {"rad": (2 * np.pi,), "deg": (360.0,), "°": (360.0,)}
 ANY_TURN = (2 * np.pi, 360.0, 4096.0)  # the last: ticks of a common encoder
@@ -16,7 +16,7 @@ LINEAR = ("m", "mm", "cm", "m/s", "N", "N·m", "Nm", "A", "V", "s", "kg", "°C",
 SLOW = 0.12  # of a turn: what a joint may go between two rows
 
 
-def find(take: Take, _crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+def find(take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
     if take.rows < config.shortest_rows:
         return
     for channel in take.channels:

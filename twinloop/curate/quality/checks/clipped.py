@@ -9,18 +9,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from twinloop.curate.quality.check import QualityCheck
-from twinloop.curate.quality.crowd import Crowd
-from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.dataset_statistics import DatasetStatistics
+from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
+from twinloop.curate.quality.recorded_episode import ACTION, STATE, RecordedChannel, RecordedEpisode
 from twinloop.curate.quality.spans import runs, span, usual_step
-from twinloop.curate.quality.take import ACTION, STATE, Channel, Take
 
 LEAST_RUN = 3
 SAME_END = 0.005  # of the span
 WAKES = 2.5  # large ordinary steps
 
 
-def find(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+def find(take: RecordedEpisode, crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
     if take.rows < config.shortest_rows:
         return
     for channel in take.channels:
@@ -30,7 +30,14 @@ def find(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
             yield from _cut(take, channel, end, name, crowd, config)
 
 
-def _cut(take: Take, channel: Channel, end: float, name: str, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+def _cut(
+    take: RecordedEpisode,
+    channel: RecordedChannel,
+    end: float,
+    name: str,
+    crowd: DatasetStatistics,
+    config: QualityConfig,
+) -> Iterator[QualityFinding]:
     at = runs(channel.values == end)
     at = at[at[:, 1] - at[:, 0] >= LEAST_RUN]
     at = at[[not _all_still(take.signals[channel.feature][start:stop]) for start, stop in at]] if len(at) else at
@@ -65,7 +72,7 @@ def _all_still(rows: np.ndarray) -> bool:
     return rows.shape[1] > 1 and bool((np.diff(rows, axis=0) == 0).all(axis=1).mean() > 0.8)
 
 
-def _told_beyond(take: Take, channel: Channel, at: np.ndarray, side: int) -> bool:
+def _told_beyond(take: RecordedEpisode, channel: RecordedChannel, at: np.ndarray, side: int) -> bool:
     """Do commands go well beyond the end while the channel stays exactly there, and come back?"""
     for pair in take.pairs:
         if pair.measured is channel:

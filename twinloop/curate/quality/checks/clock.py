@@ -5,16 +5,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from twinloop.curate.quality.check import QualityCheck
-from twinloop.curate.quality.crowd import Crowd
-from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.dataset_statistics import DatasetStatistics
+from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
-from twinloop.curate.quality.take import Take
+from twinloop.curate.quality.recorded_episode import RecordedEpisode
 
 MANY_ROWS = 20
 OTHER_CLOCKS = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
 
 
-def order(take: Take, _crowd: Crowd, _config: QualityConfig) -> Iterator[Finding]:
+def order(take: RecordedEpisode, _crowd: DatasetStatistics, _config: QualityConfig) -> Iterator[QualityFinding]:
     if take.time_s is None:
         return
     back = np.flatnonzero(np.diff(take.time_s) <= 0)
@@ -23,7 +23,7 @@ def order(take: Take, _crowd: Crowd, _config: QualityConfig) -> Iterator[Finding
         yield TIMESTAMP_ORDER.finding("timing", (back[0], back[-1] + 1), len(back), 0, "rows", said)
 
 
-def gap(take: Take, _crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+def gap(take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
     periods, usual = _periods(take)
     wide = np.flatnonzero(periods > config.note_gap_periods * usual)
     # Where every other row is late there is no gap but an uneven clock, which has a check of its own.
@@ -42,7 +42,7 @@ def gap(take: Take, _crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
     )
 
 
-def jitter(take: Take, _crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+def jitter(take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
     periods, usual = _periods(take)
     even = periods[periods < config.note_gap_periods * usual]
     if len(even) < config.shortest_rows:
@@ -59,7 +59,7 @@ def jitter(take: Take, _crowd: Crowd, config: QualityConfig) -> Iterator[Finding
     )
 
 
-def rate(take: Take, _crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+def rate(take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
     rates = {camera: film.rate_hz for camera, film in take.films.items() if film.rate_hz > 0}
     periods, usual = _periods(take)
     if len(periods) >= config.shortest_rows:
@@ -78,7 +78,7 @@ def rate(take: Take, _crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
         )
 
 
-def _rate_hz(take: Take, usual: float) -> float:
+def _rate_hz(take: RecordedEpisode, usual: float) -> float:
     """Over many rows at a time, so that uneven periods average out; the median, so that gaps do not count."""
     assert take.time_s is not None
     apart = max(1, min(MANY_ROWS, take.rows // 3))
@@ -87,7 +87,7 @@ def _rate_hz(take: Take, usual: float) -> float:
     return apart / float(np.median(passed)) if len(passed) else 1 / usual
 
 
-def _periods(take: Take) -> tuple[np.ndarray, float]:
+def _periods(take: RecordedEpisode) -> tuple[np.ndarray, float]:
     """Of the rows between which the clock ran forwards, and the usual one."""
     if take.time_s is None or take.rows < 2:
         return np.empty(0), np.nan

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from twinloop.curate.quality.check import QualityCheck
-from twinloop.curate.quality.crowd import Crowd, fingerprint
-from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.dataset_statistics import DatasetStatistics, fingerprint
+from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
-from twinloop.curate.quality.take import Take
+from twinloop.curate.quality.recorded_episode import RecordedEpisode
 
 
-def find(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+def find(take: RecordedEpisode, crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
     if take.rows < config.shortest_rows or not any(np.ptp(each.values) > 0 for each in take.channels):
         return
     first = crowd.first_with.get(fingerprint(take), take.attempt)

@@ -10,18 +10,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from twinloop.curate.quality.check import QualityCheck
-from twinloop.curate.quality.crowd import Crowd
-from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.dataset_statistics import DatasetStatistics
+from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
+from twinloop.curate.quality.recorded_episode import STATE, CommandedChannel, RecordedEpisode
 from twinloop.curate.quality.spans import held, span, usual_step
-from twinloop.curate.quality.take import STATE, Pair, Take
 
 LEAST_OTHERS = 4
 LEAST_HELD_ROWS = 5
 HAND_SWING = 0.3  # of its span to either side: more than a finger that is late to let go
 
 
-def find(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+def find(take: RecordedEpisode, crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
     if take.rows < config.shortest_rows:
         return
     whole = _whole_row(take, config)
@@ -38,7 +38,7 @@ def find(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
     yield from _never_moves(take, crowd, config, seen)
 
 
-def _whole_row(take: Take, config: QualityConfig) -> Finding | None:
+def _whole_row(take: RecordedEpisode, config: QualityConfig) -> QualityFinding | None:
     """Every channel of the state at once: readings that were not fresh."""
     state = take.signals.get(STATE)
     if state is None or state.shape[1] < 2 or not take.pairs:
@@ -54,7 +54,7 @@ def _whole_row(take: Take, config: QualityConfig) -> Finding | None:
     return None
 
 
-def _against_command(take: Take, pair: Pair, config: QualityConfig) -> Finding | None:
+def _against_command(take: RecordedEpisode, pair: CommandedChannel, config: QualityConfig) -> QualityFinding | None:
     measured, command = pair.measured.values, pair.command.values
     least = max(LEAST_HELD_ROWS, round(config.frozen_s * take.rate_hz))
     for start, stop in held(measured):
@@ -85,7 +85,9 @@ def _against_command(take: Take, pair: Pair, config: QualityConfig) -> Finding |
     return None
 
 
-def _never_moves(take: Take, crowd: Crowd, config: QualityConfig, seen: set[str]) -> Iterator[Finding]:
+def _never_moves(
+    take: RecordedEpisode, crowd: DatasetStatistics, config: QualityConfig, seen: set[str]
+) -> Iterator[QualityFinding]:
     """Constant throughout, where it moves in nearly all other episodes and others of its feature move in this one."""
     if crowd.others(take.attempt) < LEAST_OTHERS or take.rows / take.rate_hz < 2 * config.frozen_s:
         return

@@ -6,16 +6,16 @@ from itertools import combinations
 import numpy as np
 
 from twinloop.curate.quality.check import QualityCheck
-from twinloop.curate.quality.crowd import Crowd
-from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.dataset_statistics import DatasetStatistics
+from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
+from twinloop.curate.quality.recorded_episode import CommandedChannel, RecordedEpisode
 from twinloop.curate.quality.spans import correlation, span
-from twinloop.curate.quality.take import Pair, Take
 
 APART = 0.4  # the largest share of the error that may remain when two joints are exchanged
 
 
-def swapped(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+def swapped(take: RecordedEpisode, crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
     if take.rows < config.shortest_rows or not crowd.commands_are_positions:
         return
     for one, other in combinations(_moving(take, config), 2):
@@ -29,7 +29,7 @@ def swapped(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding
             )
 
 
-def flipped(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+def flipped(take: RecordedEpisode, crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
     if take.rows < config.shortest_rows or not crowd.commands_are_positions:
         return
     for pair in _moving(take, config):
@@ -41,7 +41,7 @@ def flipped(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding
             )
 
 
-def _moving(take: Take, config: QualityConfig) -> list[Pair]:
+def _moving(take: RecordedEpisode, config: QualityConfig) -> list[CommandedChannel]:
     """Those that move enough to say something: not by a tick or two of an encoder."""
     return [
         pair
@@ -52,11 +52,11 @@ def _moving(take: Take, config: QualityConfig) -> list[Pair]:
     ]
 
 
-def _alike(one: Pair, other: Pair) -> float:
+def _alike(one: CommandedChannel, other: CommandedChannel) -> float:
     return correlation(one.command.values, other.measured.values)
 
 
-def _error(one: Pair, other: Pair) -> float:
+def _error(one: CommandedChannel, other: CommandedChannel) -> float:
     return float(np.sqrt(np.mean((one.command.values - other.measured.values) ** 2)))
 
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from twinloop.curate.quality.check import QualityCheck
-from twinloop.curate.quality.crowd import Crowd
-from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.dataset_statistics import DatasetStatistics
+from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
-from twinloop.curate.quality.take import Take
+from twinloop.curate.quality.recorded_episode import RecordedEpisode
 
 
-def find(take: Take, _crowd: Crowd, _config: QualityConfig) -> Iterator[Finding]:
+def find(take: RecordedEpisode, _crowd: DatasetStatistics, _config: QualityConfig) -> Iterator[QualityFinding]:
     for channel in take.channels:
         bad = np.flatnonzero(~np.isfinite(channel.values))
         if len(bad):

@@ -5,16 +5,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from twinloop.curate.quality.check import QualityCheck
-from twinloop.curate.quality.crowd import Crowd
-from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.dataset_statistics import DatasetStatistics
+from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
+from twinloop.curate.quality.recorded_episode import ACTION, RecordedEpisode
 from twinloop.curate.quality.spans import runs
-from twinloop.curate.quality.take import ACTION, Take
 
 LASTS_ROWS = 2  # one row beyond is a spike, which has a check of its own
 
 
-def find(take: Take, _crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+def find(take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
     for channel in take.channels:
         limit = take.limit_of(channel)
         if limit is None:

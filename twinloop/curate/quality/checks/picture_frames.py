@@ -5,15 +5,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from twinloop.curate.quality.check import QualityCheck
-from twinloop.curate.quality.crowd import Crowd
-from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.dataset_statistics import DatasetStatistics
+from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
-from twinloop.curate.quality.take import ACTION, Take
+from twinloop.curate.quality.recorded_episode import ACTION, RecordedEpisode
 
 FROZEN_S = 1.0
 
 
-def count(take: Take, _crowd: Crowd, _config: QualityConfig) -> Iterator[Finding]:
+def count(take: RecordedEpisode, _crowd: DatasetStatistics, _config: QualityConfig) -> Iterator[QualityFinding]:
     for camera, film in take.films.items():
         if film.frames != take.rows:
             why = f" ({film.problem})" if film.problem else ""
@@ -22,7 +22,7 @@ def count(take: Take, _crowd: Crowd, _config: QualityConfig) -> Iterator[Finding
             yield PICTURE_FRAMES.finding(camera, span, film.frames - take.rows, 0, "pictures", said)
 
 
-def still(take: Take, _crowd: Crowd, _config: QualityConfig) -> Iterator[Finding]:
+def still(take: RecordedEpisode, _crowd: DatasetStatistics, _config: QualityConfig) -> Iterator[QualityFinding]:
     for camera, film in take.films.items():
         first, last = film.held
         held_s = (last - first) / take.rate_hz
@@ -32,7 +32,7 @@ def still(take: Take, _crowd: Crowd, _config: QualityConfig) -> Iterator[Finding
         yield FROZEN_PICTURE.finding(camera, film.held, held_s, FROZEN_S, "s", said)
 
 
-def _moves(take: Take, first: int, last: int) -> bool:
+def _moves(take: RecordedEpisode, first: int, last: int) -> bool:
     moving = [each.values for each in take.channels if each.feature != ACTION]
     parts = [(values[first : last + 1], values) for values in moving if np.isfinite(values).all()]
     return any(np.ptp(part) > 0.2 * np.ptp(whole) > 0 for part, whole in parts)

@@ -3,17 +3,17 @@
 from collections.abc import Iterator
 
 from twinloop.curate.quality.check import QualityCheck
-from twinloop.curate.quality.crowd import Crowd
-from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.dataset_statistics import DatasetStatistics
+from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
-from twinloop.curate.quality.take import Take
+from twinloop.curate.quality.recorded_episode import RecordedEpisode
 
 
-def unreadable(take: Take, _crowd: Crowd, _config: QualityConfig) -> Iterator[Finding]:
+def unreadable(take: RecordedEpisode, _crowd: DatasetStatistics, _config: QualityConfig) -> Iterator[QualityFinding]:
     yield from (each for each in take.complaints if each.check == TRUNCATED_FILE.name)
 
 
-def ragged(take: Take, _crowd: Crowd, _config: QualityConfig) -> Iterator[Finding]:
+def ragged(take: RecordedEpisode, _crowd: DatasetStatistics, _config: QualityConfig) -> Iterator[QualityFinding]:
     yield from (each for each in take.complaints if each.check == RAGGED_COLUMNS.name)
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from twinloop.curate.quality.check import QualityCheck
-from twinloop.curate.quality.crowd import Crowd
-from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.dataset_statistics import DatasetStatistics
+from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
-from twinloop.curate.quality.take import Take
+from twinloop.curate.quality.recorded_episode import RecordedEpisode
 
 
-def find(take: Take, _crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+def find(take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
     lasted_s = take.rows / take.rate_hz
     if take.rows < config.shortest_rows or lasted_s < config.shortest_s:
         said = f"The episode has {take.rows} rows, {lasted_s:.2f} s: started and stopped at once."

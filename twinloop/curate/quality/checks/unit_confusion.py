@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from twinloop.curate.quality.check import QualityCheck
-from twinloop.curate.quality.crowd import MOVES, Crowd
-from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.dataset_statistics import MOVES, DatasetStatistics
+from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
+from twinloop.curate.quality.recorded_episode import ACTION, STATE, RecordedChannel, RecordedEpisode
 from twinloop.curate.quality.spans import correlation, span
-from twinloop.curate.quality.take import ACTION, STATE, Channel, Take
 
 DEGREES = 180 / np.pi
 FAR = 12.0  # a factor that no motion explains
@@ -19,7 +19,7 @@ LARGEST_RAD = 6 * np.pi
 NORMALISED = ("normalised", "normalized", "%", "percent")
 
 
-def find(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+def find(take: RecordedEpisode, crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
     if take.rows < config.shortest_rows:
         return
     found: set[str] = set()
@@ -30,7 +30,7 @@ def find(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
                 yield finding
 
 
-def _declared(take: Take, _crowd: Crowd, _config: QualityConfig) -> Iterator[Finding]:
+def _declared(take: RecordedEpisode, _crowd: DatasetStatistics, _config: QualityConfig) -> Iterator[QualityFinding]:
     for channel in take.channels:
         size = float(np.quantile(np.abs(channel.values), 0.99))
         limit = take.limit_of(channel)
@@ -46,7 +46,7 @@ def _declared(take: Take, _crowd: Crowd, _config: QualityConfig) -> Iterator[Fin
     yield from _small_degrees(take)
 
 
-def _small_degrees(take: Take) -> Iterator[Finding]:
+def _small_degrees(take: RecordedEpisode) -> Iterator[QualityFinding]:
     """All angles of a feature declared in degrees and none beyond what would be a half turn in radians."""
     for feature in take.signals:
         angles = [each for each in take.channels if each.feature == feature and each.unit in ("deg", "°")]
@@ -57,7 +57,9 @@ def _small_degrees(take: Take) -> Iterator[Finding]:
             yield _wrong(take, angles[0], max(sizes), 1.1 * np.pi, said)
 
 
-def _against_command(take: Take, _crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+def _against_command(
+    take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConfig
+) -> Iterator[QualityFinding]:
     for pair in take.pairs:
         told, seen = pair.command.values, pair.measured.values
         if span(told) <= MOVES or span(seen) <= MOVES or correlation(told, seen) < max(config.follow, 0.9):
@@ -73,7 +75,9 @@ def _against_command(take: Take, _crowd: Crowd, config: QualityConfig) -> Iterat
         yield _wrong(take, pair.measured, factor, FAR if factor > FAR else SLOPE, said, note=factor <= FAR)
 
 
-def _against_others(take: Take, crowd: Crowd, _config: QualityConfig) -> Iterator[Finding]:
+def _against_others(
+    take: RecordedEpisode, crowd: DatasetStatistics, _config: QualityConfig
+) -> Iterator[QualityFinding]:
     """Sizes of a whole feature against the other episodes'; then each channel that is off by degrees alone."""
     if crowd.others(take.attempt) < 2:
         return
@@ -99,7 +103,7 @@ def _against_others(take: Take, crowd: Crowd, _config: QualityConfig) -> Iterato
                 yield _wrong(take, channel, factor, DEGREES, said)
 
 
-def _factor(take: Take, channel: Channel, crowd: Crowd) -> float:
+def _factor(take: RecordedEpisode, channel: RecordedChannel, crowd: DatasetStatistics) -> float:
     usual = crowd.typical("size", channel.name, take.attempt)
     size = float(np.quantile(np.abs(channel.values), 0.9))
     return size / usual if usual > MOVES and size > MOVES else float("nan")
@@ -110,13 +114,20 @@ def _is_turn(factor: float) -> bool:
     return 1 / NEAR_TURN < apart < NEAR_TURN
 
 
-def _is_position(channel: Channel) -> bool:
+def _is_position(channel: RecordedChannel) -> bool:
     return channel.feature in (ACTION, STATE) or channel.unit in ("rad", "deg", "m", "mm")
 
 
 def _wrong(
-    take: Take, channel: Channel, measured: float, limit: float, said: str, *, name: str = "", note: bool = False
-) -> Finding:
+    take: RecordedEpisode,
+    channel: RecordedChannel,
+    measured: float,
+    limit: float,
+    said: str,
+    *,
+    name: str = "",
+    note: bool = False,
+) -> QualityFinding:
     where = name or channel.name
     return UNIT_CONFUSION.finding(
         where, (0, take.rows - 1), measured, limit, "×", f"{where} {said}.", severity="note" if note else "error"

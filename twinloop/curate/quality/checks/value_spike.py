@@ -5,17 +5,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from twinloop.curate.quality.check import QualityCheck
-from twinloop.curate.quality.crowd import Crowd
-from twinloop.curate.quality.finding import Finding
+from twinloop.curate.quality.dataset_statistics import DatasetStatistics
+from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
+from twinloop.curate.quality.recorded_episode import ACTION, STATE, RecordedChannel, RecordedEpisode
 from twinloop.curate.quality.spans import span
-from twinloop.curate.quality.take import ACTION, STATE, Channel, Take
 
 WIDTH = 2  # rows: what lasts longer is a motion
 LEAP_SPANS = 10.0
 
 
-def find(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+def find(take: RecordedEpisode, crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
     if take.rows < config.shortest_rows:
         return
     for channel in take.channels:
@@ -23,7 +23,9 @@ def find(take: Take, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
         yield from _spike(channel, config)
 
 
-def _absurd(take: Take, channel: Channel, crowd: Crowd, config: QualityConfig) -> Iterator[Finding]:
+def _absurd(
+    take: RecordedEpisode, channel: RecordedChannel, crowd: DatasetStatistics, config: QualityConfig
+) -> Iterator[QualityFinding]:
     sizes = np.abs(channel.values)
     usual = np.nanmax([np.quantile(sizes, 0.5), crowd.typical("size", channel.name, take.attempt), 1.0])
     bad = np.flatnonzero(sizes > config.absurd_factor * usual)
@@ -34,7 +36,7 @@ def _absurd(take: Take, channel: Channel, crowd: Crowd, config: QualityConfig) -
         yield VALUE_SPIKE.finding(channel.name, (bad[0], bad[-1]), channel.values[worst], limit, channel.unit, said)
 
 
-def _spike(channel: Channel, config: QualityConfig) -> Iterator[Finding]:
+def _spike(channel: RecordedChannel, config: QualityConfig) -> Iterator[QualityFinding]:
     """How far each row is from the median of the five around it: nothing for any motion that goes on, whatever its
     speed. What remains of motion (turning points, noise) is as large everywhere, so a spike stands out of it."""
     values = channel.values

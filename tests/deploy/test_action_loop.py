@@ -1,0 +1,81 @@
+"""The pilot: chunks are carried out as they were said, and what is said too late from where it still applies."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.deploy.made_up import described
+from tests.deploy.unruly import PROGRAM, policy_file
+from twinloop.deploy.action_loop import ActionLoop
+from twinloop.deploy.estop import EStop
+from twinloop.deploy.operator_input import OperatorInput, Stopped
+from twinloop.deploy.policy.client import PolicyProcess
+from twinloop.deploy.robot import Briefing, Reading
+from twinloop.errors import PolicyError
+from twinloop.learn.chunks import ActingConfig
+from twinloop.twin.twin import Twin
+
+LATER_S = 60.0
+
+
+@pytest.fixture
+def process(twin: Twin, tmp_path: Path) -> Iterator[PolicyProcess]:
+    """Each chunk says 0, 1, 2, 3, of which 3 are carried out."""
+    file = policy_file(tmp_path / "policy.json", described(twin).space(), does="count", horizon=4, executed=3)
+    with PolicyProcess(file, program=PROGRAM) as policy:
+        yield policy
+
+
+class Flight:
+    def __init__(self, process: PolicyProcess, twin: Twin, tmp_path: Path, *, lockstep: bool, ensemble=None):
+        self.pilot = ActionLoop(process, ActingConfig(ensemble), lockstep=lockstep)
+        self.estop = EStop(tmp_path / "stop")
+        self.pilot.begin(Briefing("count", {}), scene=0, rng=np.random.default_rng(0))
+        features = {feature.name: np.zeros(feature.shape, np.float32) for feature in described(twin).observed}
+        self._reading = Reading(0, 0.0, features)
+
+    def act(self, wait_s: float = LATER_S) -> float | None:
+        thought = self.pilot.act(self._reading, OperatorInput(self.estop), time.monotonic() + wait_s)
+        return None if thought.action is None else float(thought.action[0])
+
+
+def test_chunks_are_carried_out_as_far_as_they_are_meant_to(process: PolicyProcess, twin: Twin, tmp_path: Path):
+    flight = Flight(process, twin, tmp_path, lockstep=True)
+    assert [flight.act() for _ in range(7)] == [0, 1, 2, 0, 1, 2, 0]
+
+
+def test_an_ensemble_averages_all_that_is_said_of_a_period(process: PolicyProcess, twin: Twin, tmp_path: Path):
+    flight = Flight(process, twin, tmp_path, lockstep=True, ensemble=0.0)
+    assert [flight.act() for _ in range(6)] == pytest.approx([0, 0.5, 1, 1.5, 1.5, 1.5])
+
+
+def test_a_late_answer_is_used_from_where_it_applies(twin: Twin, tmp_path: Path):
+    about = {"does": "count", "horizon": 4, "executed": 3, "seconds": 0.5}
+    file = policy_file(tmp_path / "policy.json", described(twin).space(), **about)
+    with PolicyProcess(file, program=PROGRAM) as process:
+        flight = Flight(process, twin, tmp_path, lockstep=False)
+        assert flight.act(wait_s=-1) is None
+        assert flight.pilot.waiting
+        assert [flight.act() for _ in range(3)] == [1, 2, 3]
+        assert flight.act() == 0
+
+
+def test_in_lockstep_who_does_not_answer_in_time_is_given_up(twin: Twin, tmp_path: Path):
+    file = policy_file(tmp_path / "policy.json", described(twin).space(), does="hang")
+    with PolicyProcess(file, program=PROGRAM) as process:
+        flight = Flight(process, twin, tmp_path, lockstep=True)
+        with pytest.raises(PolicyError, match="has not answered"):
+            flight.act(wait_s=-1)
+        assert not process.running
+
+
+def test_the_e_stop_is_looked_at_while_a_policy_thinks(twin: Twin, tmp_path: Path):
+    file = policy_file(tmp_path / "policy.json", described(twin).space(), does="hang")
+    with PolicyProcess(file, program=PROGRAM) as process:
+        flight = Flight(process, twin, tmp_path, lockstep=True)
+        flight.estop.trip("a test")
+        with pytest.raises(Stopped, match="a test"):
+            flight.act()

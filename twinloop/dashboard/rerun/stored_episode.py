@@ -1,0 +1,111 @@
+"""StoredEpisode: one stored episode, with all that is known of it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from twinloop.config.yaml_file import parse_yaml
+from twinloop.dataset import Dataset
+from twinloop.errors import DatasetError, UsageError
+from twinloop.observe.poses import BodyPoses, draws_of, poses_of
+from twinloop.observe.recording import Feature
+from twinloop.run.config import RunConfig, config_from_text
+from twinloop.run.twin import twin_of
+from twinloop.twin.objects import OBJECTS
+
+CLEAN = "clean."
+STATE, ENVIRONMENT, CORNERS = "observation.state", "observation.environment_state", "object_nodes"
+POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
+DRAW, LABEL = "draw/", "label."
+
+
+@dataclass(frozen=True)
+class StoredEpisode:
+    """frames: column -> (f, ...) without pictures. columns: what is stored of the attempt, e.g. its verdict.
+    config: what made it, and poses: where its bodies were; None where the robot's model is not at hand."""
+
+    dataset: Dataset
+    episode_index: int
+    attempt: int
+    frames: Mapping[str, np.ndarray]
+    columns: Mapping[str, Any]
+    config: RunConfig | None
+    poses: BodyPoses | None
+    note: str = ""
+
+    @property
+    def length(self) -> int:
+        return len(self.frames["timestamp"])
+
+    @property
+    def time_s(self) -> np.ndarray:
+        """To the microsecond: stored as a float32, 0.04 s is a hair less."""
+        return np.round(np.asarray(self.frames["timestamp"], float), 6)
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        return self.dataset.header.features
+
+    @property
+    def drawn(self) -> dict[str, float]:
+        found = {name.removeprefix(DRAW): value for name, value in self.columns.items() if name.startswith(DRAW)}
+        return {name: float(value) for name, value in found.items() if isinstance(value, (int, float))}
+
+    def truest(self, feature: str) -> np.ndarray | None:
+        """What was really there where it was kept, else what the sensors said."""
+        clean = self.frames.get(CLEAN + feature)
+        return self.frames.get(feature) if clean is None else clean
+
+    def things(self) -> dict[str, np.ndarray]:
+        """Name -> (f, 7) poses in the world of whatever a feature has a whole pose of."""
+        found: dict[str, np.ndarray] = {}
+        for feature in self.features:
+            values = None if feature.is_picture else self.truest(feature.name)
+            # Labels are poses before a camera, not in the world.
+            if values is None or feature.name.startswith((CLEAN, LABEL)):
+                continue
+            for thing in dict.fromkeys(name.rpartition(".")[0] for name in feature.names):
+                parts = [f"{thing}.{part}" for part in POSE]
+                if thing and set(parts) <= set(feature.names):
+                    found[thing] = values[:, [feature.names.index(part) for part in parts]]
+        return found
+
+
+def read_viewed(dataset: Dataset, *, episode_index: int | None = None, attempt: int | None = None) -> StoredEpisode:
+    """One stored episode, named by its place among the stored ones or by its index in the run."""
+    frames = dataset.episode(episode_index, attempt=attempt)
+    attempt = int(frames["attempt"][0])
+    table = dataset.attempts()
+    numbers, lengths = (np.asarray(table[name].to_pylist()) for name in ("attempt", "length"))
+    index = int(np.count_nonzero(lengths[numbers < attempt]))
+    (row,) = table.filter(numbers == attempt).to_pylist()
+    viewed = StoredEpisode(dataset, index, attempt, frames, row, None, None)
+    state, environment = viewed.truest(STATE), viewed.truest(ENVIRONMENT)
+    corners = viewed.truest(CORNERS)
+    if environment is not None and corners is not None:
+        environment = np.concatenate([environment, corners], axis=1)
+    try:
+        config = config_from_text(_scene_text(dataset, row), name="config.yaml", folder=dataset.path)
+        if state is None or environment is None:
+            return StoredEpisode(dataset, index, attempt, frames, row, config, None, "no joint positions are stored")
+        poses = poses_of(twin_of(config), draws_of(attempt, viewed.drawn), state, environment)
+    except (UsageError, DatasetError) as error:
+        # Signals and pictures can be looked at without the twin, e.g. where the robot's model file is gone.
+        return StoredEpisode(dataset, index, attempt, frames, row, None, None, str(error))
+    return StoredEpisode(dataset, index, attempt, frames, row, config, poses)
+
+
+def _scene_text(dataset: Dataset, row: Mapping[str, Any]) -> str:
+    """The config of a simulated dataset. A recorded one has none: the twin of its robot, task and object stands in."""
+    text = dataset.config_text()
+    values, _ = parse_yaml(text, "config.yaml")
+    recorded = values.get("recorded")
+    if not isinstance(recorded, dict):
+        return text
+    scene = {"robot": recorded.get("robot"), "task": recorded.get("task")}
+    if row.get("condition/object") in OBJECTS:
+        scene["object"] = row["condition/object"]
+    return json.dumps({"scene": scene})

@@ -1,0 +1,111 @@
+"""EpisodeTracker: phase, termination and failure name of a running episode, estimated from readings alone.
+
+It reads the scene through `RobotView`, as the scripted expert does, and applies the rules of an evaluation in the twin
+(`simulate/phase_tracker.py`, `simulate/termination.py`, a task's failures). Readings are late and noisy, so these are
+estimates. Whether an episode succeeded is decided by the robot's detector or by a human.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+
+from twinloop.curate.failure import GRIPPED_N, LIFTED_M, TIMEOUT, TOUCHED_N
+from twinloop.deploy.robot import Briefing, Description, Reading
+from twinloop.deploy.robot_view import RobotView
+from twinloop.simulate.phase_tracker import PhaseTracker
+from twinloop.simulate.termination import TerminationRule, fallen
+from twinloop.twin import failure
+from twinloop.twin.assemble import assemble
+from twinloop.twin.objects import OBJECTS
+from twinloop.twin.robots import robots
+from twinloop.twin.task import Task
+from twinloop.twin.twin import Twin
+
+NEEDED = ("observation.state", "observation.velocity", "observation.effort", "observation.environment_state")
+ALONE = np.zeros(1, int)
+
+
+@lru_cache
+def twin_of_robot(robot: str, task: Task, kind: str, rate_hz: int) -> Twin | None:
+    """The twin of a robot that is known here, with an object of this kind; None of others."""
+    known = robots()
+    return assemble(known[robot], task, OBJECTS[kind], control_hz=rate_hz) if robot in known else None
+
+
+class EpisodeTracker:
+    """Of a robot. One that has no model here, or does not tell where things are, is looked at in vain: no phase is
+    known of it then, and an episode ends when its time is up or a human says so."""
+
+    def __init__(self, about: Description, task: Task, *, longest_s: float | None = None):
+        self._about, self._task = about, task
+        self._longest = round((longest_s or task.longest_s) * about.rate_hz)
+        told = {feature.name for feature in about.observed}
+        self.sees = about.robot in robots() and set(NEEDED) <= told
+
+    def begin(self, briefing: Briefing) -> None:
+        self._tick = self._phase = 0
+        if not self.sees:
+            return
+        kind = briefing.conditions.get("object", "cube")
+        twin = twin_of_robot(
+            self._about.robot, self._task, kind if kind in OBJECTS else "cube", round(self._about.rate_hz)
+        )
+        assert twin is not None
+        self._twin, self._sight = twin, RobotView(twin)
+        self._progress, self._ending = PhaseTracker(twin, width=1), TerminationRule(twin, width=1)
+        self._progress.begin(ALONE)
+        self._ending.begin(ALONE)
+        self._start_m: float | None = None
+        self._touched = self._gripped = self._lifted = self._fell = self._pressed = self._closing = False
+        self._released_s = np.inf
+
+    @property
+    def phase(self) -> int:
+        return self._phase
+
+    @property
+    def last_phase(self) -> str:
+        """Its name; "" of a robot that does not tell."""
+        return self._task.phases[self._phase].name if self.sees else ""
+
+    def look(self, reading: Reading, command: np.ndarray | None) -> bool:
+        """Once in a control period; command: the last that was sent. Is it over?"""
+        over = self._tick >= self._longest
+        if self.sees:
+            sight = self._sight
+            sight.take(reading, command)
+            self._progress.look(sight)
+            ended, _ = self._ending.look(sight)
+            self._phase = int(self._progress.phase[0])
+            self._note(sight, command)
+            over = over or bool(ended[0])
+        self._tick += 1
+        return over
+
+    def failure(self) -> str:
+        """What went wrong in an episode that has ended without success, by name; "" of a robot that does not tell."""
+        if not self.sees:
+            return ""
+        row = {"touched": self._touched, "gripped": self._gripped, "lifted": self._lifted, "fell": self._fell,
+               "holding": self._pressed and self._closing, "released_s": self._released_s,
+               "ended_s": self._tick / self._about.rate_hz}  # fmt: skip
+        ending = failure.EpisodeSummary(**{name: np.array([value]) for name, value in row.items()}, drawn={})
+        found = (each.name for each in self._task.failures if each.holds(ending)[0])
+        return next(found, TIMEOUT)
+
+    def _note(self, sight: RobotView, command: np.ndarray | None) -> None:
+        """As `curate/failure.py` does for a whole simulated episode, period by period."""
+        both_n, either_n = float(sight.finger_force_n.min()), float(sight.finger_force_n.max())
+        height_m = float(sight.object_position[0, 2])
+        self._start_m = height_m if self._start_m is None else self._start_m
+        gripper = self._twin.robot.gripper
+        was_closing, was_pressed = self._closing, self._pressed
+        if command is not None:
+            self._closing = bool((command[-1] - gripper.closed) / (gripper.open - gripper.closed) < 0.5)
+        self._pressed = both_n > TOUCHED_N
+        if was_closing and was_pressed and not self._closing:
+            self._released_s = self._tick / self._about.rate_hz
+        self._touched |= either_n > TOUCHED_N
+        self._gripped |= self._closing and both_n > GRIPPED_N
+        self._lifted |= height_m - self._start_m > LIFTED_M
+        self._fell |= bool(fallen(sight)[0])

@@ -1,0 +1,126 @@
+"""RehearsalCell: a LiveRobot in its own process that simulates the true cell and reports sensor readings."""
+
+import os
+import time
+from functools import lru_cache
+
+import numpy as np
+
+from twinloop.deploy.description import description_of
+from twinloop.deploy.rehearsal.cell_file import CellConfig
+from twinloop.deploy.rehearsal.cell_layout import situation_of
+from twinloop.deploy.rehearsal.detector import outcome_of
+from twinloop.deploy.rehearsal.drake_world import DrakeWorld
+from twinloop.deploy.robot import Briefing, Description, Outcome, Reading
+from twinloop.errors import RobotError
+from twinloop.randomize.draw import episode_rng
+from twinloop.twin.assemble import assemble
+from twinloop.twin.objects import OBJECTS
+from twinloop.twin.robots.franka_panda import FRANKA_PANDA
+from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
+from twinloop.twin.twin import Twin
+
+BETWEEN_EPISODES_S = 20.0
+"""By the cell's clock: somebody lays out the next scene."""
+CLOCK_JUMP_S = 3600.0
+
+
+@lru_cache
+def nominal_twin() -> Twin:
+    return assemble(FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["cube"])
+
+
+class RehearsalCell:
+    def __init__(self, cell: CellConfig, *, id: str):
+        self.cell = cell
+        self._about = description_of(nominal_twin(), id=id, lockstep=not cell.realtime)
+        # Clocks of robots begin somewhere.
+        self._clock_s = float(np.round(episode_rng(cell.seed, 0, stream="clock").uniform(100, 1000), 3))
+        self._world: DrakeWorld | None = None
+        self._episode = self._sequence = -1
+        self._began = 0.0
+        self._reading: Reading | None = None
+
+    def describe(self) -> Description:
+        return self._about
+
+    def begin(self, episode: int) -> Briefing:
+        situation = situation_of(self.cell, episode)
+        twin = assemble(FRANKA_PANDA, PICK_AND_PLACE, situation.thing)
+        self._clock_s += BETWEEN_EPISODES_S
+        self._world, self._episode, self._sequence = DrakeWorld(self.cell, twin, situation, episode), episode, -1
+        self._began = time.monotonic()
+        self._read()
+        instruction = PICK_AND_PLACE.instruction.format(object=situation.kind)
+        return Briefing(instruction, situation.conditions)
+
+    def observe(self) -> Reading:
+        self._catch_up()
+        self._running()
+        assert self._reading is not None
+        return self._reading
+
+    def act(self, action: np.ndarray) -> None:
+        if action.shape != self._about.action.shape or not np.isfinite(action).all():
+            raise RobotError(f"{self._about.id}: act: {self._about.action.shape[0]} finite numbers were expected")
+        low, high = self._about.limits.position.T
+        self._catch_up()
+        self._running().command(np.clip(action, low, high))
+        self._pass_period()
+
+    def stop(self) -> None:
+        self._catch_up()
+        self._running().halt()
+        self._pass_period()
+
+    def end(self) -> Outcome:
+        outcome = outcome_of(self._running())
+        self._world = None
+        return outcome
+
+    def _running(self) -> DrakeWorld:
+        if self._world is None:
+            raise RobotError(f"{self._about.id}: no episode has begun")
+        return self._world
+
+    def _pass_period(self) -> None:
+        if not self.cell.realtime:
+            self._tick()
+
+    def _catch_up(self) -> None:
+        """In real time the world has gone on while nobody asked."""
+        if self.cell.realtime and self._world is not None:
+            # Worked out once: a computer that is too slow falls behind, and does not stay here for ever.
+            due = int((time.monotonic() - self._began) / self._about.period_s)
+            while self._sequence < due:
+                self._tick()
+
+    def _tick(self) -> None:
+        world = self._running()
+        world.pass_time(self._about.period_s)
+        self._clock_s += self._about.period_s
+        self._read()
+
+    def _read(self) -> None:
+        world = self._running()
+        self._sequence += 1
+        told = world.senses.look(world.past)
+        features = {
+            "observation.state": told["position"],
+            "observation.velocity": told["velocity"],
+            "observation.effort": told["effort"],
+            "observation.environment_state": np.concatenate([told["object"], world.situation.goal_pose]),
+        }
+        self._break(features)
+        self._reading = Reading(self._sequence, self._clock_s, features)
+
+    def _break(self, features: dict[str, np.ndarray]) -> None:
+        fault = self.cell.fault
+        if fault is None or fault.episode != self._episode or fault.period > self._sequence:
+            return
+        if fault.kind == "vanishes":
+            os._exit(3)
+        elif fault.kind == "loses_joint":
+            features["observation.state"] = features["observation.state"][:-1]
+        elif fault.period == self._sequence:
+            self._clock_s += CLOCK_JUMP_S

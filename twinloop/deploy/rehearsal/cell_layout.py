@@ -1,0 +1,86 @@
+"""CellLayout: how the cell stands when an episode begins. The same cell and number give the same situation."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from twinloop.deploy.rehearsal.cell_file import CellConfig, chosen
+from twinloop.deploy.rehearsal.plant import Fixture
+from twinloop.randomize.draw import episode_rng, nominal_values
+from twinloop.twin.clutter import THINGS
+from twinloop.twin.clutter import poses as clutter_poses
+from twinloop.twin.objects import GEOM_TYPES, SceneObject
+from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
+
+LIGHTS = ((0.35, "dark"), (0.7, "dim"), (1.4, "normal"), (np.inf, "bright"))
+"""What somebody who writes conditions down would call it, up to which share of the usual light."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Somebody who moves the object: when (s), and by how much (m)."""
+
+    at_s: float
+    shift_m: np.ndarray
+
+
+@dataclass(frozen=True)
+class CellLayout:
+    """values: column of the table of truths -> what holds in this episode. Poses: x, y, z, quaternion w, x, y, z."""
+
+    values: Mapping[str, float]
+    kind: str
+    thing: SceneObject
+    stiffness_pa: float
+    object_pose: np.ndarray
+    goal_pose: np.ndarray
+    fixtures: tuple[Fixture, ...]
+    human: bool
+    visit: Visit | None
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        light = next(word for most, word in LIGHTS if self.values["lighting_intensity"] < most)
+        return {"object": self.kind, "light": light, "human": "present" if self.human else "absent"}
+
+    @property
+    def gravity_m_s2(self) -> np.ndarray:
+        tilt = np.deg2rad([self.values["gravity_tilt_deg.x"], self.values["gravity_tilt_deg.y"]])
+        down = np.array([*np.sin(tilt), np.cos(np.hypot(*tilt))])
+        return -9.81 * down / np.linalg.norm(down)
+
+
+def situation_of(cell: CellConfig, episode: int) -> CellLayout:
+    rng = episode_rng(cell.seed, episode, stream="situation")
+    values = chosen(cell, rng)
+    item = cell.pool[int(rng.integers(len(cell.pool)))]
+    thing = item.solid(mass_scale=values["object_mass_scale"], size_scale=values["object_size_scale"])
+    fixed = {name: np.array([value]) for name, value in values.items()}
+    # The solid has its size already.
+    columns = nominal_values(1) | fixed | {"object_size_scale": np.ones(1)}
+    start = PICK_AND_PLACE.start(columns, 1, thing)
+    human = bool(rng.random() < values["human_present_share"])
+    at_s, angle = float(rng.uniform(0.4, 1.4)), rng.uniform(0, 2 * np.pi)
+    shift_m = values["human_shift_cm"] / 100 * np.array([np.cos(angle), np.sin(angle), 0])
+    return CellLayout(
+        values=values if human else values | {"human_hiding_share": 0.0},
+        kind=item.kind,
+        thing=thing,
+        stiffness_pa=item.stiffness_pa,
+        object_pose=start.object_pose[0],
+        goal_pose=start.goal_pose[0],
+        fixtures=tuple(_fixtures(columns, start.object_pose, start.goal_pose)),
+        human=human,
+        visit=Visit(at_s, shift_m) if human and values["human_shift_cm"] > 0 else None,
+    )
+
+
+def _fixtures(columns: Mapping[str, np.ndarray], object_pose: np.ndarray, goal_pose: np.ndarray):
+    places = clutter_poses(columns, object_pose, goal_pose)[0]
+    for (name, (shape, half, _, _)), place in zip(THINGS.items(), places, strict=True):
+        if place[2] > -0.2:  # the others are put away
+            size = (half[0], half[2], 0.0) if shape == "cylinder" else half
+            x, y, z = map(float, place)
+            yield Fixture(f"clutter/{name}", mujoco.mjtGeom(GEOM_TYPES[shape]).value, size, (x, y, z))

@@ -1,0 +1,112 @@
+"""CellSensors: what the encoders, torque sensors and pose tracker of a rehearsal cell say, moment by moment.
+
+Every signal is first late, then wrong. This is not the twin's model of sensors, and is not meant to be: a cell that
+were wrong in just the way the twin supposes would rehearse nothing. The tracker is a camera: in dim light its noise
+grows, and in the dark it loses the object.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from twinloop.observe.sensor_errors import OUTAGE_S
+
+FULL_LIGHT = 0.5  # below this share of the usual light a tracker begins to lose the object
+DARK_LOSS = 0.8  # of the time, in the dark
+
+
+class Past:
+    """What was there, at fixed steps since the episode began. Rows of all channels side by side."""
+
+    def __init__(self, channels: Mapping[str, int], *, step_s: float):
+        edges = np.cumsum([0, *channels.values()])
+        self._parts = {name: slice(a, b) for name, a, b in zip(channels, edges, edges[1:], strict=False)}
+        self._rows = np.zeros((1024, int(edges[-1])))
+        self._step_s, self._count = step_s, 0
+
+    def push(self, channels: Mapping[str, np.ndarray]) -> None:
+        if self._count == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+        for name, values in channels.items():
+            self._rows[self._count, self._parts[name]] = values
+        self._count += 1
+
+    @property
+    def now_s(self) -> float:
+        return (self._count - 1) * self._step_s
+
+    def at(self, channel: str, time_s: float, *, between: bool = True) -> np.ndarray:
+        """What was there then; before the beginning, what was there first. `between`: mix the two nearest rows."""
+        when = float(np.clip(time_s / self._step_s, 0, self._count - 1))
+        part = self._parts[channel]
+        before = int(when + 1e-9)
+        share = when - before
+        if not between or share < 1e-6:
+            return self._rows[before, part].copy()
+        return (1 - share) * self._rows[before, part] + share * self._rows[before + 1, part]
+
+
+class CellSensors:
+    """Of one episode. values: rows of the sensing and latency gaps. calibration: draws what is wrong all the time,
+    rng: what is wrong at random. Called once a control period."""
+
+    def __init__(
+        self,
+        values: Mapping[str, float],
+        *,
+        joints: int,
+        period_s: float,
+        calibration: np.random.Generator,
+        rng: np.random.Generator,
+    ):
+        self._values, self._period_s, self._rng = values, period_s, rng
+        self._bias_rad = 1e-3 * values["encoder_bias_mrad"] * calibration.uniform(-1, 1, joints)
+        angle = calibration.uniform(0, 2 * np.pi)
+        self._tracker_bias_m = 1e-3 * values.get("tracker_bias_mm", 0.0) * np.array([np.cos(angle), np.sin(angle), 0])
+        self._light = max(values.get("lighting_intensity", 1.0), 0.01)
+        self._hidden = False
+        self._shown_s = self._tracked_s = 0.0
+
+    def look(self, past: Past) -> dict[str, np.ndarray]:
+        """Channel -> what is told of it now: position, velocity, effort, object pose (x, y, z, quaternion)."""
+        values, rng, now_s = self._values, self._rng, past.now_s
+        if not rng.random() < values["observation_loss_share"]:
+            self._shown_s = now_s - values["observation_delay_ms"] / 1000
+        position, velocity, effort = (past.at(name, self._shown_s) for name in ("position", "velocity", "effort"))
+        white = rng.standard_normal((2, len(self._bias_rad)))
+        position[:-1] += self._bias_rad + 1e-3 * values["encoder_noise_mrad"] * white[0]
+        step_rad = 1e-3 * values.get("encoder_step_mrad", 0.0)
+        if step_rad > 0:
+            position[:-1] = step_rad * np.round(position[:-1] / step_rad)
+        effort[:-1] += values["effort_noise_nm"] * white[1]
+        return {"position": position, "velocity": velocity, "effort": effort, "object": self._track(past)}
+
+    def _track(self, past: Past) -> np.ndarray:
+        values, rng = self._values, self._rng
+        if not self._lost(rng.random()):
+            self._tracked_s = past.now_s - values["tracker_delay_ms"] / 1000
+        seen = past.at("object", self._tracked_s, between=False)
+        white = rng.standard_normal((2, 3)) / min(self._light, 1.0)
+        seen[:3] = past.at("object", self._tracked_s)[:3]
+        seen[:3] += self._tracker_bias_m + 1e-3 * values["tracker_noise_mm"] * white[0]
+        half = np.deg2rad(values["tracker_turn_noise_deg"]) * white[1] / 2
+        seen[3:] = _product(np.array([1.0, *half]), seen[3:])
+        seen[3:] /= np.linalg.norm(seen[3:])
+        return seen
+
+    def _lost(self, chance: float) -> bool:
+        """A tracker loses the object for a while, not for single frames: two states, left at random."""
+        values = self._values
+        dark = DARK_LOSS * max(0.0, 1 - self._light / FULL_LIGHT)
+        found = (1 - values["tracker_loss_share"]) * (1 - values.get("human_hiding_share", 0.0)) * (1 - dark)
+        share = min(1 - found, 0.95)
+        find = min(1.0, self._period_s / OUTAGE_S)
+        lose = min(1.0, find * share / max(1 - share, 1e-9))
+        self._hidden = chance > find if self._hidden else chance < lose
+        return self._hidden
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Of quaternions w, x, y, z."""
+    w = a[0] * b[0] - a[1:] @ b[1:]
+    return np.array([w, *(a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:]))])

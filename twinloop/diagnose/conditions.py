@@ -1,0 +1,64 @@
+"""Where it fails: success by what the lab wrote down of each episode, with exact tests, corrected for all the looks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from twinloop.curate.rates import Rate
+
+LEAST = 3  # episodes of a kind, and of all others
+
+
+@dataclass(frozen=True)
+class ConditionTest:
+    """Episodes of one kind (`object: can`) against all the others. p: two-sided, exact; corrected: after Holm, for all
+    looks of a diagnosis together."""
+
+    about: str
+    kind: str
+    these: Rate
+    others: Rate
+    p: float
+    corrected: float
+
+    @property
+    def told(self) -> bool:
+        return self.corrected < 0.05
+
+    def to_json(self) -> dict[str, Any]:
+        rates = {
+            name: {"successes": rate.successes, "trials": rate.trials, "interval": list(rate.interval)}
+            for name, rate in (("these", self.these), ("others", self.others))
+        }
+        return {"about": self.about, "kind": self.kind, **rates, "p": self.p, "corrected": self.corrected}
+
+
+def looks(kinds: Mapping[str, np.ndarray], success: np.ndarray) -> tuple[ConditionTest, ...]:
+    """kinds: what it is about -> (n,) the kind of each episode, "" where unknown. The most telling first."""
+    from scipy.stats import fisher_exact
+
+    found = []
+    for about, values in kinds.items():
+        for kind in sorted({str(value) for value in values} - {""}):
+            mine = values == kind
+            if min(mine.sum(), (~mine).sum()) < LEAST:
+                continue
+            these, others = _rate(success[mine]), _rate(success[~mine])
+            p = float(np.asarray(fisher_exact([_row(these), _row(others)]))[1])
+            found.append(ConditionTest(about, kind, these, others, p, corrected=1.0))
+    found.sort(key=lambda look: look.p)
+    out, worst = [], 0.0
+    for place, look in enumerate(found):
+        worst = max(worst, min(1.0, look.p * (len(found) - place)))
+        out.append(replace(look, corrected=worst))
+    return tuple(out)
+
+
+def _rate(success: np.ndarray) -> Rate:
+    return Rate(int(success.sum()), len(success))
+
+
+def _row(rate: Rate) -> list[int]:
+    return [rate.successes, rate.trials - rate.successes]

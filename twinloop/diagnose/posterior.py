@@ -1,0 +1,248 @@
+"""Weighing: how probable it is, of each gap, that it is open, by what a robot's episodes show against the bank.
+
+What a set of episodes shows is one vector s (`summary.py`). With the gaps g of a set G open by magnitudes t,
+
+    s - s0 ~ T( Σ t_g μ_g,  Σ t_g² C_g + D )
+
+s0 is what the twin shows as it is; μ_g and C_g are mean and covariance of what the hypotheses of a gap change, for a
+unit of magnitude, with room for what the gap may do to its own traits and no hypothesis does; D is what may differ for
+no reason of these: the size of the samples, as much as two honest simulators of one cell differ (a trait's floor), and
+a share of the effect itself, for effects are not straight lines. The tails are Student's: one trait that nobody thought
+of must not decide alone. Sets of gaps and magnitudes are gone through from the empty one upwards, the best at each size
+further.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinloop.diagnose.bank import Bank
+from twinloop.diagnose.summary import ENTRIES, FLOORS, TraitSummary, summarised
+from twinloop.randomize.parameter import GAPS, Gap
+
+OPEN = 0.15
+"""Probability that a gap is open, before anything is seen."""
+MAGNITUDES = (0.3, 0.5, 0.7, 1.0, 1.4)
+BEND = 0.35  # share of an effect by which it may differ from a straight line
+TAIL = 6.0  # degrees of freedom
+OWN = 2.0
+"""A gap may show in the traits that are its own evidence in ways that no row of the table has: this many floors."""
+OUTCOMES = {"success": -0.5, "grasped": -0.25, "duration": 1.0}
+"""Beyond what hypotheses show, a gap may change these as much, for a unit of magnitude, and together: whoever fails
+takes long, and all that can be wrong at once costs far more than each by itself."""
+APART = 0.3  # share of that which each may change by itself
+FURTHER = 24  # sets that are tried with one gap more
+COUNTED = 200  # explanations among which costs are averaged
+SUCCESS = next(at for at, entry in enumerate(ENTRIES) if entry.name == "success")
+STRANGE = 4.0
+"""Deviations beyond which an entry that the best explanation leaves is worth a look."""
+
+Opened = tuple[tuple[Gap, float], ...]
+"""Gaps and their magnitudes."""
+
+
+@dataclass(frozen=True)
+class GapEffect:
+    """What a gap changes, for a unit of magnitude. rows, sizes: (rows,) mean size of each row's error for a unit.
+    crossed: (rows, entries) covariance of sizes with what changes; of_rows: (rows, rows) of the sizes."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    rows: tuple[str, ...]
+    sizes: np.ndarray
+    crossed: np.ndarray
+    of_rows: np.ndarray
+
+
+@dataclass(frozen=True)
+class Explanation:
+    opened: Opened
+    log_probability: float
+
+
+@dataclass(frozen=True)
+class RowPosterior:
+    """A row of a gap: how wrong it is, as a share of the way to where hypotheses end, and its deviation."""
+
+    row: str
+    size: float
+    deviation: float
+
+
+@dataclass(frozen=True)
+class GapPosterior:
+    """probability, magnitude: of each gap; the magnitude where it is open, with its deviation. nothing: of no gap.
+    cost: what each takes off the success rate (a share), with its deviation.
+    shown: (entries,) difference from the twin in deviations; left: what the best explanation leaves of it. rows: of
+    each gap that is more probable than not, or the most probable one."""
+
+    probability: Mapping[Gap, float]
+    magnitude: Mapping[Gap, tuple[float, float]]
+    cost: Mapping[Gap, tuple[float, float]]
+    nothing: float
+    best: Opened
+    shown: np.ndarray
+    left: np.ndarray
+    rows: Mapping[Gap, tuple[RowPosterior, ...]]
+    surprise: float
+
+    @property
+    def ranked(self) -> tuple[Gap, ...]:
+        """The most probable first; among those that are equally so, the dearest."""
+        return tuple(sorted(GAPS, key=lambda gap: (-round(self.probability[gap], 2), -self.cost[gap][0])))
+
+    @property
+    def strange(self) -> tuple[str, ...]:
+        """What no gap explains, the strangest first."""
+        order = np.argsort(-np.abs(np.nan_to_num(self.left)))
+        return tuple(ENTRIES[at].name for at in order if abs(np.nan_to_num(self.left[at])) > STRANGE)
+
+
+def weigh(bank: Bank, shown: TraitSummary) -> GapPosterior:
+    return _Scales(bank, shown).weigh()
+
+
+class _Scales:
+    def __init__(self, bank: Bank, shown: TraitSummary):
+        usual = summarised(bank.reference.traits)
+        self.known = np.isfinite(shown.values) & np.isfinite(usual.values)
+        self.difference = (shown.values - usual.values)[self.known]
+        noise = shown.variances + usual.variances + FLOORS**2
+        self.noise = noise[self.known]
+        there: list[Gap] = [gap for gap in GAPS if bank.by_gap[gap]]
+        self.effects: dict[Gap, GapEffect] = {gap: _effect(bank, gap, usual, self.known) for gap in there}
+
+    def weigh(self) -> GapPosterior:
+        found = self._search()
+        logs = np.array([each.log_probability for each in found])
+        weights = np.exp(logs - logs.max())
+        weights /= weights.sum()
+        probability: dict[Gap, float] = {}
+        magnitude: dict[Gap, tuple[float, float]] = {}
+        for gap in GAPS:
+            sizes = np.array([dict(each.opened).get(gap, 0.0) for each in found])
+            mine = weights * (sizes > 0)
+            probability[gap] = float(mine.sum())
+            mean = float((mine * sizes).sum() / max(mine.sum(), 1e-12))
+            magnitude[gap] = mean, float(np.sqrt((mine * np.square(sizes - mean)).sum() / max(mine.sum(), 1e-12)))
+        cost = self._costs(found, weights)
+        best = found[int(np.argmax(logs))].opened
+        mean, covariance = self._expected(best)
+        rest = self.difference - mean
+        told: list[Gap] = [gap for gap in GAPS if probability[gap] > 0.5]
+        told = told or [max(GAPS, key=lambda gap: probability[gap])]
+        return GapPosterior(
+            probability=probability,
+            magnitude=magnitude,
+            cost=cost,
+            nothing=float(weights[[not each.opened for each in found]].sum()),
+            best=best,
+            shown=self._spread_out(self.difference / np.sqrt(self.noise)),
+            left=self._spread_out(rest / np.sqrt(np.diag(covariance))),
+            rows={gap: self._rows(gap, dict(best).get(gap, 0.0), rest, covariance) for gap in told},
+            surprise=float(rest @ np.linalg.solve(covariance, rest)) / len(rest),
+        )
+
+    def _costs(self, found: list[Explanation], weights: np.ndarray) -> dict[Gap, tuple[float, float]]:
+        """The success that was seen, shared out among the gaps of every explanation that counts."""
+        at = int(np.flatnonzero(np.flatnonzero(self.known) == SUCCESS)[0]) if self.known[SUCCESS] else None
+        first: dict[Gap, float] = dict.fromkeys(GAPS, 0.0)
+        second = dict(first)
+        for row in np.argsort(-weights)[:COUNTED] if at is not None else ():
+            mean, covariance = self._expected(found[row].opened)
+            rest = self.difference - mean
+            for gap, size in found[row].opened:
+                effect = self.effects[gap]
+                shared = size**2 * effect.covariance[at]
+                gain = np.linalg.solve(covariance, shared)
+                lost = -(size * effect.mean[at] + gain @ rest)
+                # What a straight line gets wrong is this gap's own uncertainty too.
+                bent = np.square(BEND * size * effect.mean[at])
+                variance = max(shared[at] - gain @ shared, 0.0) + bent
+                first[gap] += weights[row] * lost
+                second[gap] += weights[row] * (variance + lost**2)
+        return {gap: (first[gap], float(np.sqrt(max(second[gap] - first[gap] ** 2, 0.0)))) for gap in GAPS}
+
+    def _search(self) -> list[Explanation]:
+        """Every set of one gap, and of each size the sets that continue the best of the size before."""
+        level = [self._explained(())]
+        found = list(level)
+        for _ in range(len(self.effects)):
+            level.sort(key=lambda each: -each.log_probability)
+            tried: dict[Opened, Explanation] = {}
+            for each in level[:FURTHER]:
+                for gap in self.effects:
+                    if gap in dict(each.opened):
+                        continue
+                    for size in MAGNITUDES:
+                        opened: Opened = tuple(sorted((*each.opened, (gap, size))))
+                        if opened not in tried:
+                            tried[opened] = self._explained(opened)
+            level = list(tried.values())
+            if not level:
+                break
+            found += level
+            if max(each.log_probability for each in level) < max(each.log_probability for each in found) - 8:
+                break  # no larger set will count
+        return found
+
+    def _explained(self, opened: Opened) -> Explanation:
+        mean, covariance = self._expected(opened)
+        lower = np.linalg.cholesky(covariance)
+        rest = np.linalg.solve(lower, self.difference - mean)
+        n = len(rest)
+        likelihood = -np.log(np.diag(lower)).sum() - (TAIL + n) / 2 * np.log1p(rest @ rest / TAIL)
+        k = len(opened)
+        prior = k * np.log(OPEN / len(MAGNITUDES)) + (len(GAPS) - k) * np.log(1 - OPEN)
+        return Explanation(opened, float(likelihood + prior))
+
+    def _expected(self, opened: Opened) -> tuple[np.ndarray, np.ndarray]:
+        mean, covariance = np.zeros(len(self.noise)), np.diag(self.noise)
+        for gap, size in opened:
+            effect = self.effects[gap]
+            mean = mean + size * effect.mean
+            covariance = covariance + size**2 * effect.covariance
+        return mean, covariance + np.diag(np.square(BEND * mean))
+
+    def _rows(self, gap: Gap, size: float, rest: np.ndarray, covariance: np.ndarray) -> tuple[RowPosterior, ...]:
+        """By conditioning the sizes of its rows on what is shown."""
+        effect = self.effects.get(gap)
+        if effect is None:
+            return ()
+        size = size or MAGNITUDES[1]
+        gain = np.linalg.solve(covariance, size**2 * effect.crossed.T).T
+        sizes = size * effect.sizes + gain @ rest
+        after = size**2 * effect.of_rows - gain @ (size**2 * effect.crossed.T)
+        deviations = np.sqrt(np.maximum(np.diag(after), 1e-6))
+        rows = [RowPosterior(*each) for each in zip(effect.rows, sizes.tolist(), deviations.tolist(), strict=True)]
+        return tuple(sorted(rows, key=lambda row: -abs(row.size) / row.deviation))
+
+    def _spread_out(self, values: np.ndarray) -> np.ndarray:
+        whole = np.full(len(ENTRIES), np.nan)
+        whole[self.known] = values
+        return whole
+
+
+def _effect(bank: Bank, gap: Gap, usual: TraitSummary, known: np.ndarray) -> GapEffect:
+    worlds = bank.by_gap[gap]
+    summaries = [summarised(world.traits) for world in worlds]
+    units = np.array([world.hypothesis.magnitude for world in worlds])[:, None]
+    # What too few episodes of a world tell is taken to be as usual there.
+    changes = np.nan_to_num(np.array([each.values for each in summaries]) - usual.values)[:, known]
+    rows, sizes = bank.sizes(gap)
+    # Through the origin: the smaller a world's magnitude, the less it says of what a unit does.
+    weight = float(np.square(units).sum())
+    mean, middle = (units * changes).sum(axis=0) / weight, (units * sizes).sum(axis=0) / weight
+    own = np.array([entry.floor * (entry.about.gap == gap) for entry in ENTRIES])[known]
+    costs = np.array([OUTCOMES.get(entry.name, 0.0) for entry in ENTRIES])[known]
+    off, apart = changes - units * mean, sizes - units * middle
+    covariance = off.T @ off / weight + np.diag(np.square(OWN * own) + np.square(APART * costs))
+    return GapEffect(
+        mean=mean,
+        covariance=covariance + np.outer(costs, costs),
+        rows=rows,
+        sizes=middle,
+        crossed=apart.T @ off / weight,
+        of_rows=apart.T @ apart / weight,
+    )

@@ -1,0 +1,94 @@
+"""OnnxRuntime: a policy computed by ONNX Runtime, on the processor. Torch is not needed: this is what robots run."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from twinloop.durable import read_bounded
+from twinloop.errors import CheckpointError, UsageError
+from twinloop.learn.pictures import as_read
+from twinloop.learn.space import Space
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+METADATA = "twinloop"
+FORMAT_VERSION = 1
+LARGEST_FILE_BYTES = 2 << 30
+ELSEWHERE = b"\n\x08location"
+"""How a file begins to say that its numbers are in another file, which might be any."""
+
+
+class OnnxRuntime:
+    """card_digest: of the checkpoint it was exported from. knows_real: was that shown anything a robot recorded?"""
+
+    def __init__(self, path: Path, *, threads: int = 1):
+        self._session = session_of(_content(path), threads=threads, where=path)
+        facts = _facts(path, self._session)
+        try:
+            self.space = Space.from_json(facts["space"])
+            self.horizon, self.executed = int(facts["horizon"]), int(facts["executed"])
+            self.policy, self.card_digest = str(facts["policy"]), str(facts["card_digest"])
+            self._image_size = int(facts["image_size"])
+            # Files of before this was told are of policies that nobody says have seen a robot.
+            self.knows_real = bool(facts.get("knows_real", False))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise CheckpointError(f"{path}: its metadata is malformed: {error!r:.200}") from None
+        wanted = [*(feature.name for feature in self.space.inputs), "real", "noise"]
+        found = [each.name for each in self._session.get_inputs()]
+        if found != wanted:
+            raise CheckpointError(f"{path}: reads {', '.join(found)}; its metadata says {', '.join(wanted)}")
+
+    def chunks(
+        self,
+        observation: Mapping[str, np.ndarray],
+        *,
+        instructions: Sequence[str],
+        real: bool,
+        noise: np.ndarray,
+    ) -> np.ndarray:
+        given = as_read(self.space, observation, self._image_size)
+        given["real"] = np.full(len(instructions), real, np.float32)
+        given["noise"] = np.asarray(noise, np.float32)
+        return np.asarray(self._session.run(None, given)[0])
+
+
+def session_of(content: bytes, *, threads: int, where: Path | str = "ONNX") -> "InferenceSession":
+    try:
+        import onnxruntime
+    except ImportError:
+        raise UsageError("ONNX needs onnxruntime: pip install 'twinloop[learn]'") from None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # its exceptions share no base but this
+        raise CheckpointError(f"{where}: ONNX Runtime refuses it: {error!s:.300}") from None
+
+
+def _content(path: Path) -> bytes:
+    if not path.is_file():
+        raise CheckpointError(f"{path}: is no file; an ONNX file of `twinloop export` was expected")
+    content = read_bounded(path, LARGEST_FILE_BYTES, error=CheckpointError)
+    if ELSEWHERE in content:
+        raise CheckpointError(f"{path}: keeps numbers in other files; one that is whole was expected")
+    return content
+
+
+def _facts(path: Path, session: "InferenceSession") -> dict[str, Any]:
+    text = session.get_modelmeta().custom_metadata_map.get(METADATA)
+    if text is None:
+        raise CheckpointError(f"{path}: was not written by `twinloop export`: its metadata has no {METADATA!r}")
+    try:
+        facts = json.loads(text)
+        version = facts["format_version"]
+    except (ValueError, RecursionError, TypeError, KeyError) as error:
+        raise CheckpointError(f"{path}: its metadata is malformed: {error!r:.200}") from None
+    if version != FORMAT_VERSION:
+        raise CheckpointError(f"{path}: format_version: {version!r} was given, this twinloop reads {FORMAT_VERSION}")
+    return facts

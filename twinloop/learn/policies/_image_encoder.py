@@ -1,0 +1,56 @@
+"""ImageEncoder: a small convolutional network that turns camera pictures into tokens."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from twinloop.learn.pictures import read_pictures
+from twinloop.learn.space import Space
+
+CELL_PX = 16
+"""Pixels a side of what becomes one token."""
+
+
+class ImageEncoder(nn.Module):
+    """(n, cameras * cells, width): every camera's picture as a grid of tokens that know where they are.
+
+    All cameras share the convolutions; each has places of its own. Without cameras there are no tokens.
+    """
+
+    def __init__(self, space: Space, *, width: int, image_size: int, shift_px: int):
+        super().__init__()
+        if image_size < CELL_PX or image_size % CELL_PX:
+            raise ValueError(f"image_size: {image_size} was given; a multiple of {CELL_PX} was expected")
+        self._names = [feature.name for feature in read_pictures(space)]
+        self._shift_px = shift_px
+        self.tokens = len(self._names) * (image_size // CELL_PX) ** 2
+        if self._names:
+            self.convolve = nn.Sequential(
+                nn.Conv2d(3, 32, 8, stride=4, padding=2), nn.GroupNorm(4, 32), nn.GELU(),
+                nn.Conv2d(32, 64, 3, stride=2, padding=1), nn.GroupNorm(8, 64), nn.GELU(),
+                nn.Conv2d(64, width, 3, stride=2, padding=1),
+            )  # fmt: skip
+            self.place = nn.Parameter(0.02 * torch.randn(self.tokens, width))
+
+    def forward(self, inputs: Mapping[str, Tensor], generator: torch.Generator | None = None) -> Tensor | None:
+        """With a generator, pictures are moved about by some pixels: where exactly they are is not to matter."""
+        if not self._names:
+            return None
+        seen = []
+        for name in self._names:
+            picture = inputs[name]
+            if generator is not None and self._shift_px:
+                picture = shifted(picture, self._shift_px, generator=generator)
+            seen.append(self.convolve(2 * picture - 1).flatten(2).transpose(1, 2))
+        return torch.cat(seen, dim=1) + self.place
+
+
+def shifted(pictures: Tensor, most_px: int, *, generator: torch.Generator) -> Tensor:
+    """(n, 3, height, width) each moved by its own whole number of pixels; what comes in repeats the border."""
+    count, _, height, width = pictures.shape
+    by = torch.randint(-most_px, most_px + 1, (2, count, 1), generator=generator)
+    rows = (torch.arange(height) + by[0]).clamp(0, height - 1)
+    columns = (torch.arange(width) + by[1]).clamp(0, width - 1)
+    which = torch.arange(count)[:, None, None]
+    return pictures.permute(0, 2, 3, 1)[which, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)

@@ -1,0 +1,105 @@
+"""TrainingJob: everything that decides what a training ends with. Two that are equal give the same checkpoint."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from twinloop.errors import UsageError, nearest
+from twinloop.learn.checkpoint import Checkpoint
+from twinloop.learn.demonstrations import Demonstrations, load_demonstrations
+from twinloop.learn.mixture import Mixture, agreed_space, split, weights_of
+from twinloop.learn.optimise import TrainConfig
+from twinloop.learn.pictures import PictureStore, default_cache, open_pictures
+from twinloop.learn.policies import POLICIES
+from twinloop.learn.space import DEFAULT_INPUTS
+
+
+@dataclass(frozen=True)
+class TrainingJobConfig:
+    """datasets: folders. mix: `sim=0.8,real=0.2`, or by size. inputs: what the policy reads. rate_hz: resample to it.
+    most: episodes of each dataset at most. settings: of the policy, e.g. {"horizon": 16}. cache: where pictures
+    are kept small; what is in it changes no result."""
+
+    datasets: tuple[Path, ...]
+    policy: str = "mlp"
+    mix: str | None = None
+    inputs: tuple[str, ...] = DEFAULT_INPUTS
+    rate_hz: float | None = None
+    most: int | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    seed: int = 0
+    cache: Path | None = None
+
+
+@dataclass(frozen=True)
+class TrainingJob:
+    """mixture: to learn from. held_out: whole episodes of it that are not; None if too few were there."""
+
+    config: TrainingJobConfig
+    parts: tuple[Demonstrations, ...]
+    weights: tuple[float, ...]
+    mixture: Mixture
+    held_out: Mixture | None
+    parent: Checkpoint | None = None
+
+    @property
+    def digest(self) -> str:
+        config = asdict(self.config) | {"datasets": [part.source.digest for part in self.parts]}
+        del config["cache"]
+        content = {"config": config, "parent": self.parent.card.digest if self.parent else ""}
+        return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+
+    @property
+    def data(self) -> tuple[dict[str, Any], ...]:
+        """For the card."""
+        return tuple(
+            asdict(part.source) | {"weight": round(weight, 6), "held_out": len(part.lengths) - len(learnt.lengths)}
+            for part, weight, learnt in zip(self.parts, self.weights, self.mixture.parts, strict=True)
+        )
+
+
+def prepare(config: TrainingJobConfig, parent: Checkpoint | None = None) -> TrainingJob:
+    """Verify and load the data; check that it fits together and, for fine-tuning, fits the checkpoint."""
+    if len(set(config.datasets)) < len(config.datasets):
+        raise UsageError(f"a dataset is named twice: {', '.join(map(str, config.datasets))}")
+    parts = tuple(
+        load_demonstrations(path, config.inputs, rate_hz=config.rate_hz, most=config.most) for path in config.datasets
+    )
+    weights = tuple(weights_of([part.source for part in parts], config.mix))
+    pairs = [split(part, config.train.held_out, seed=config.seed) for part in parts]
+    pictures = _pictures(config, parts)
+    mixture = Mixture([learnt for learnt, _ in pairs], weights, pictures)
+    tested = [(held, weight) for (_, held), weight in zip(pairs, weights, strict=True) if len(held.lengths) and weight]
+    total = sum(weight for _, weight in tested)
+    shares = [weight / total for _, weight in tested]
+    held_out = Mixture([held for held, _ in tested], shares, pictures) if tested else None
+    return TrainingJob(config, parts, weights, mixture, held_out, parent)
+
+
+def _pictures(config: TrainingJobConfig, parts: tuple[Demonstrations, ...]) -> PictureStore | None:
+    seen = agreed_space(parts).pictures
+    if not seen:
+        return None
+    settings = POLICIES[config.policy].default_settings() | config.settings
+    if "image_size" not in settings:
+        able = ", ".join(name for name, kind in POLICIES.items() if "image_size" in kind.default_settings())
+        raise UsageError(f"{config.policy} reads no pictures ({seen[0].name}); policies that do: {able}")
+    return open_pictures(parts, int(settings["image_size"]), cache=config.cache or default_cache())
+
+
+def parse_settings(words: list[str], valid: dict[str, Any]) -> dict[str, Any]:
+    """`width=256` for what a policy can be set to; `valid` has the defaults, and with them the types."""
+    settings = {}
+    for word in words:
+        name, _, text = word.partition("=")
+        if name not in valid:
+            raise UsageError(f"--set {word}: unknown setting {name!r}; {nearest(name, valid)}")
+        kind = type(valid[name])
+        try:
+            settings[name] = kind(text)
+        except ValueError:
+            raise UsageError(f"--set {word}: {kind.__name__} was expected, e.g. {name}={valid[name]}") from None
+    return settings

@@ -1,0 +1,73 @@
+"""LabelIds: what the ids of masks mean, and what is boxed.
+
+An instance is a body of the stage, so that every link of the robot is one. A thing is what people would point at: the
+robot as a whole, and any other body.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from twinloop.observe.camera import CameraConfig
+from twinloop.observe.stage import build_stage
+from twinloop.twin.twin import Twin
+
+# Those at the end came later: an id means the same in every dataset.
+CLASSES = ("background", "robot", "object", "table", "target", "clutter", "person")
+CLUTTER = ("distractor", "item", "occluder")
+"""First words of the names of other bodies that are nobody's task."""
+
+
+@dataclass(frozen=True)
+class LabelIds:
+    """`-1`, for pixels of no geom, reads the last entry of the first two: the world, background.
+
+    instances: (geoms + 1,) body of each geom. classes: (geoms + 1,) uint8 index into CLASSES.
+    names: the bodies', by instance. boxed: names of the things.
+    thing_of: (bodies,) index into `boxed`, -1 for the world. class_of: (things,) index into CLASSES.
+    """
+
+    instances: np.ndarray
+    classes: np.ndarray
+    names: tuple[str, ...]
+    boxed: tuple[str, ...]
+    thing_of: np.ndarray
+    class_of: np.ndarray
+
+
+def things_of(model: mujoco.MjModel) -> LabelIds:
+    names = tuple(model.body(number).name or f"body{number}" for number in range(model.nbody))
+    kinds = np.array([_class(model, number) for number in range(model.nbody)], np.uint8)
+    shown = np.isin(np.arange(model.nbody), model.geom_bodyid)
+    robot = CLASSES.index("robot")
+    pointed_at = ["robot" if kind == robot else name for name, kind in zip(names, kinds, strict=True)]
+    boxed = tuple(dict.fromkeys(thing for thing, seen in zip(pointed_at[1:], shown[1:], strict=True) if seen))
+    thing_of = np.array([-1, *(boxed.index(thing) if thing in boxed else -1 for thing in pointed_at[1:])], np.int16)
+    # Of 8 bits unless there are more: a dataset's masks have no more, and its header refuses a feature of more names.
+    bodies = np.append(model.geom_bodyid, 0).astype(np.min_scalar_type(model.nbody - 1))
+    return LabelIds(
+        instances=bodies,
+        classes=kinds[bodies],
+        names=names,
+        boxed=boxed,
+        thing_of=thing_of,
+        class_of=np.array([kinds[pointed_at.index(thing)] for thing in boxed], np.uint8),
+    )
+
+
+def things_in(twin: Twin, cameras: Mapping[str, CameraConfig]) -> LabelIds:
+    """Without drawing anything: so a machine that has no OpenGL can say what a dataset will hold."""
+    return things_of(build_stage(twin, cameras).model)
+
+
+def _class(model: mujoco.MjModel, body: int) -> int:
+    """By the first word of its name, as in clutter/mug, or of that of the body it is attached to."""
+    for name in (model.body(body).name, model.body(model.body_rootid[body]).name):
+        # Only a robot's own model may leave bodies without a name.
+        word = name.split("/")[0] or "robot"
+        word = "clutter" if word in CLUTTER else word
+        if body and word in CLASSES:
+            return CLASSES.index(word)
+    return 0

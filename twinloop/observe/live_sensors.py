@@ -1,0 +1,93 @@
+"""LiveSensors: what the sensors of every slot say now, for a policy that acts on it.
+
+It keeps what was there in the episodes that are running, in the tape's precision, and looks at it through the same
+errors and the same arithmetic as a recording does: what a policy saw is what is recorded, bit for bit.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from twinloop.observe.features import SOURCES
+from twinloop.observe.sensor_errors import errors_of
+from twinloop.observe.sensors import SEEN, ObserveConfig, differentiated, is_plain, tell
+from twinloop.randomize.draw import Draws
+from twinloop.simulate.cell import Cell
+from twinloop.simulate.episodes import channels_of
+from twinloop.twin.twin import Twin
+
+# As the tape has them.
+TRUE: dict[str, Callable[[Cell], np.ndarray]] = {
+    "position": lambda cell: np.column_stack([cell.arm_position_rad, cell.opening]),
+    "velocity": lambda cell: np.column_stack([cell.arm_velocity_rad_s, cell.opening_velocity]),
+    "effort": lambda cell: np.column_stack([cell.arm_effort_nm, cell.gripper_effort_n]),
+    "environment": lambda cell: np.column_stack(
+        [cell.object_position, cell.object_quat, cell.goal_position, cell.goal_quat]
+    ),
+    "wrench": lambda cell: cell.wrench,
+    "inertial": lambda cell: cell.inertial,
+    "touch": lambda cell: cell.touch_n,
+    "nodes": lambda cell: cell.object_nodes.reshape(cell.width, -1),
+}
+
+
+class LiveSensors:
+    """Of a cell's slots, for these features (all that sensors tell of the twin by default)."""
+
+    def __init__(
+        self, twin: Twin, config: ObserveConfig, *, width: int, seed: int, features: tuple[str, ...] | None = None
+    ):
+        self.twin, self.config, self.seed, self.width = twin, config, seed, width
+        known = {name: str(channel) for name, channel in SOURCES.items() if channel in SEEN}
+        there = channels_of(twin)
+        known = {name: channel for name, channel in known.items() if channel in there}
+        self.features = {name: known[name] for name in (known if features is None else features)}
+        # A velocity that is differentiated is that of positions, whoever reads them.
+        self._channels = list(dict.fromkeys([*self.features.values(), "position"]))
+        self._slots = np.arange(width)
+        self._tick = np.zeros(width, int)
+        self._plain = True
+
+    def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
+        self._tick[ids] = 0
+        if is_plain(draws, self.config):
+            return
+        # One episode at a time: each has its own generator, whatever slot it lands in.
+        for slot, row in zip(ids, rows, strict=True):
+            errors = errors_of(self.twin, draws, int(row), seed=self.seed)
+            if self._plain:
+                self._allocate(errors)
+            for name, values in errors.items():
+                self._errors[name][slot] = values
+
+    def _allocate(self, errors: dict[str, np.ndarray]) -> None:
+        self._plain = False
+        self._errors = {name: np.zeros((self.width, *values.shape)) for name, values in errors.items()}
+        self._past: dict[str, np.ndarray] = {}
+        self._before: np.ndarray | None = None
+
+    def look(self, cell: Cell) -> dict[str, np.ndarray]:
+        """Feature -> (width, elements) float32, of this control period. To be called once in each."""
+        true = {channel: TRUE[channel](cell).astype(np.float32) for channel in self._channels}
+        seen = true if self._plain else self._through(true)
+        self._tick += 1
+        return {name: seen[channel].astype(np.float32) for name, channel in self.features.items()}
+
+    def _through(self, true: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        # A slot whose episode has ended is looked at once more; nobody uses that.
+        tick = np.minimum(self._tick, self.twin.longest_ticks - 1)
+        for channel, values in true.items():
+            if channel not in self._past:
+                shape = (self.width, self.twin.longest_ticks, values.shape[1])
+                self._past[channel] = np.zeros(shape, np.float32)
+            self._past[channel][self._slots, tick] = values
+        errors = {name: values[self._slots, tick] for name, values in self._errors.items()}
+        told = tell(
+            errors, tick, lambda channel, when: self._past[channel][self._slots, when].astype(float), self._channels
+        )
+        if self.config.velocity == "differentiated":
+            first = (tick == 0)[:, None]
+            before = told["position"] if self._before is None else np.where(first, told["position"], self._before)
+            self._before = told["position"]
+            told["velocity"] = differentiated(told["position"], before, self.twin)
+        return told

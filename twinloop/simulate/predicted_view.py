@@ -1,0 +1,50 @@
+"""PredictedView: a cell as it will stand once its arms have done what they were told. A View for the scripted expert.
+
+Motors are behind their commands, the more so the softer and the later they are. Whoever steers by where the tool is
+now commands too much, and swings; whoever steers by where it was sent does not. Where that is follows from the joints
+to first order, through the Jacobian: the way that is missing is short, and shorter the nearer it gets.
+"""
+
+import numpy as np
+
+from twinloop.simulate.cell import cross, length
+from twinloop.simulate.joint_predictor import JointPredictor
+from twinloop.simulate.view import View
+from twinloop.twin.twin import Twin
+
+
+class PredictedView:
+    """A View of what comes of the last commands, refreshed by `look`."""
+
+    def __init__(self, twin: Twin, *, width: int):
+        self._following = JointPredictor(np.array(twin.robot.home_rad), width=width, period_s=twin.control_period_s)
+
+    def begin(self, ids: np.ndarray) -> None:
+        self._following.begin(ids)
+
+    def look(self, cell: View, sent_rad: np.ndarray, carrying: np.ndarray) -> "PredictedView":
+        """sent_rad: (width, joints) the last commands. carrying: (width,) where the object moves with the tool."""
+        following, jacobian = self._following, cell.jacobian()
+        following.take(cell.arm_position_rad, sent_rad)
+        missing = following.believed_rad - cell.arm_position_rad
+        # Products are spelt out, as the expert's are: the last bit must not depend on the width.
+        way = (jacobian * missing[:, None, :]).sum(axis=2)
+        self._jacobian = jacobian
+        self.arm_position_rad = following.believed_rad
+        self.tool_position = cell.tool_position + way[:, :3]
+        self.tool_axes = cell.tool_axes + cross(way[:, None, 3:], cell.tool_axes.transpose(0, 2, 1)).transpose(0, 2, 1)
+        self.tool_lag_m = length(way[:, :3])
+        self.object_position = cell.object_position + np.where(carrying[:, None], way[:, :3], 0)
+        self.object_yaw_rad, self.object_speed_m_s = cell.object_yaw_rad, cell.object_speed_m_s
+        self.object_half_height_m, self.object_yaw_symmetry_rad = (
+            cell.object_half_height_m,
+            cell.object_yaw_symmetry_rad,
+        )
+        self.goal_position, self.table_height_m = cell.goal_position, cell.table_height_m
+        self.finger_force_n, self.support_force_n = cell.finger_force_n, cell.support_force_n
+        if hasattr(cell, "bystander_distance_m"):
+            self.bystander_distance_m = cell.bystander_distance_m
+        return self
+
+    def jacobian(self) -> np.ndarray:
+        return self._jacobian
