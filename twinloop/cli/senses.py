@@ -23,11 +23,10 @@ def run_frames(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     # Rendering is a second of imports, and nobody else here needs it.
     from twinloop.calibrate.visual.anchor import anchor
     from twinloop.dashboard.anchoring import write_anchoring_page
-    from twinloop.pipeline.gallery import cameras_of
     from twinloop.run.config import load_config
 
     config = load_config(args.twin)
-    camera = args.camera or next(iter(cameras_of(config)))
+    camera = args.camera or next(iter(config.cameras_or_default))
     found = anchor(config, args.frames, camera=camera)
     found.patch.write(args.out)
     page = args.page or args.out.with_suffix(".html")

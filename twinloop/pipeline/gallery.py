@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from twinloop.errors import UsageError, nearest
-from twinloop.observe.camera import CameraConfig, default_cameras
 from twinloop.observe.clip import Clip
 from twinloop.observe.image import sensed
 from twinloop.observe.labels import Labels, label
@@ -19,8 +18,6 @@ from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout
-
-PIXELS = 192
 
 
 @dataclass(frozen=True)
@@ -36,17 +33,11 @@ class GalleryPicture:
     drawn: dict[str, float]
 
 
-def cameras_of(config: RunConfig) -> dict[str, CameraConfig]:
-    """The config's cameras, or a sensible pair for one that has none."""
-    hz = config.rollout.control_hz
-    return config.cameras or default_cameras(rate_hz=hz, width=PIXELS, height=PIXELS)
-
-
 def gallery(
     config: RunConfig, *, count: int, camera: str | None = None, sweep: str | None = None, labels: bool = False
 ) -> list[list[GalleryPicture]]:
     """For each draw, or each value of the swept parameter, a picture from each camera (or from the one named)."""
-    cameras = cameras_of(config)
+    cameras = config.cameras_or_default
     if camera is not None:
         if camera not in cameras:
             raise UsageError(f"camera {camera!r} is not in this config; {nearest(camera, cameras)}")

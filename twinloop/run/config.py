@@ -12,7 +12,7 @@ from twinloop.config.section import Section
 from twinloop.config.yaml_file import parse_yaml, read_yaml
 from twinloop.curate.limits import CurateConfig
 from twinloop.errors import UsageError
-from twinloop.observe.camera import CameraConfig
+from twinloop.observe.camera import CameraConfig, default_cameras
 from twinloop.observe.sensors import ObserveConfig, Velocity
 from twinloop.randomize.distribution import Distribution
 from twinloop.randomize.matter import OF_RIGID, OF_SOFT
@@ -96,6 +96,11 @@ class RunConfig:
             "dataset": asdict(self.dataset),
             **cameras,
         }
+
+    @property
+    def cameras_or_default(self) -> dict[str, CameraConfig]:
+        """The config's cameras, or a default pair where it has none."""
+        return self.cameras or default_cameras(rate_hz=self.rollout.control_hz, width=192, height=192)
 
     def with_seed(self, seed: int) -> "RunConfig":
         return replace(self, rollout=replace(self.rollout, seed=seed))

@@ -15,7 +15,6 @@ from twinloop.errors import UsageError, nearest
 from twinloop.observe.clip import Clip
 from twinloop.observe.image import sensed
 from twinloop.observe.renderer import Renderer
-from twinloop.pipeline.gallery import cameras_of
 from twinloop.randomize.draw import Sampler
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig
@@ -48,7 +47,7 @@ class Set:
     """Scenes of the twin, drawn once and developed as often as somebody asks."""
 
     def __init__(self, config: RunConfig, camera: str, *, scenes: int = SCENES):
-        cameras = cameras_of(config)
+        cameras = config.cameras_or_default
         if camera not in cameras:
             raise UsageError(f"--camera {camera}: is not in this config; {nearest(camera, cameras)}")
         seed = config.rollout.seed

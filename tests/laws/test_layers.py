@@ -1,0 +1,127 @@
+"""The import contract: a room imports rooms below it, only their public modules, and nothing above it.
+
+`LAYERS` is the order, lowest first. `CLOSED` lists the modules that belong to one room alone.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "twinloop"
+
+LAYERS = (
+    # foundations
+    "errors", "durable", "plugins", "signals", "config",
+    # stages, in the order of the flow
+    "twin", "randomize", "simulate", "observe", "curate", "run", "fleet", "dataset", "learn", "gate", "deploy",
+    "diagnose", "calibrate",
+    # the order of the stages, then what presents it
+    "pipeline", "dashboard", "api", "cli", "__init__", "__main__",
+)  # fmt: skip
+
+CLOSED = {
+    "calibrate": ("beginning", "identify", "models", "objective", "people", "population", "profile", "search", "slots",
+                  "track"),
+    "curate": ("check",),
+    "dataset": ("_", "describe", "identity", "lerobot", "manifest", "merge", "query", "seal", "transitions", "verify",
+                "writer"),
+    "deploy": ("action_loop", "description", "episode", "freshness", "lerobot", "policy", "reading_check", "rehearsal",
+               "safety", "schedule"),
+    "fleet": ("on_ray", "reports", "worker"),
+    "gate": ("compare", "statistics.bets", "statistics.binomial"),
+    "learn": ("demonstrations", "mixture", "scales", "tensors", "torch_runtime"),
+    "observe": ("appearance", "buffers", "daylight", "flow", "label_ids", "materials", "occluders", "projection",
+                "shutter", "stage", "tracking"),
+    "randomize": ("actuation", "appearance", "bystander", "disturbance", "environment", "human", "latency", "optics",
+                  "sequence", "surroundings", "visual"),
+    "simulate": ("cpu_engine", "warp_engine"),
+    "twin": ("item", "placing", "robots.so101", "robots.trial", "tasks.handover"),
+}  # fmt: skip
+"""Room -> modules (or packages, or the prefix `_`) that no other room imports."""
+
+Import = tuple[str, str, str]
+"""(importing room, importing file, imported module without the leading `twinloop.`)."""
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0 and node.module.startswith("twinloop."):
+            module = node.module.removeprefix("twinloop.")
+            for alias in node.names:
+                yield f"{module}.{alias.name}" if is_module(module, alias.name) else module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name.removeprefix("twinloop.") for alias in node.names if "twinloop." in alias.name)
+
+
+def is_module(package: str, name: str) -> bool:
+    """Whether `from package import name` gives a module, not a function of that name that the package exports."""
+    folder = PACKAGE / Path(*package.split("."))
+    if not (folder / f"{name}.py").exists():
+        return False
+    exported = ast.walk(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+    return not any(isinstance(node, ast.Constant) and node.value == name for node in exported)
+
+
+def cross_room_imports() -> list[Import]:
+    return [
+        (room_of(path), str(path.relative_to(PACKAGE)), module)
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for module in imports_of(path)
+        if module.split(".")[0] != room_of(path)
+    ]
+
+
+def is_closed(module: str) -> bool:
+    room, _, inside = module.partition(".")
+    parts = inside.split(".")
+    return any(
+        inside == closed or inside.startswith(f"{closed}.") or (closed == "_" and any(p.startswith("_") for p in parts))
+        for closed in (*CLOSED.get(room, ()), "_")
+    )
+
+
+def test_every_room_has_a_place_in_the_layers():
+    rooms = {room_of(path) for path in PACKAGE.rglob("*.py")}
+    assert rooms <= set(LAYERS), f"add to LAYERS: {sorted(rooms - set(LAYERS))}"
+
+
+def test_no_room_imports_a_room_above_it():
+    upward = [
+        f"{file} imports twinloop.{module}"
+        for room, file, module in cross_room_imports()
+        if LAYERS.index(module.split(".")[0]) > LAYERS.index(room)
+    ]
+    assert not upward, "\n".join(upward)
+
+
+def test_no_room_imports_the_insides_of_another():
+    inside = [f"{file} imports twinloop.{module}" for _, file, module in cross_room_imports() if is_closed(module)]
+    assert not inside, "\n".join(inside)
+
+
+def test_the_modules_of_the_contract_exist():
+    for room, modules in CLOSED.items():
+        for module in modules:
+            if module == "_":
+                continue
+            path = PACKAGE / room / Path(*module.split("."))
+            assert path.is_dir() or path.with_suffix(".py").exists(), f"CLOSED names {room}.{module}, which is gone"
+
+
+@pytest.mark.parametrize("source", ["import twinloop.pipeline.generate", "from twinloop.gate.rules import robot"])
+def test_the_reader_of_imports_sees_every_form(tmp_path: Path, source: str):
+    file = tmp_path / "sample.py"
+    file.write_text(source, encoding="utf-8")
+    expected = source.replace("import ", "").replace("from ", "").replace("twinloop.", "").replace(" ", ".")
+    assert list(imports_of(file)) == [expected]
+
+
+def test_pipeline_can_be_read_in_one_sitting():
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in (PACKAGE / "pipeline").rglob("*.py"))
+    assert lines <= 1_750, f"pipeline/ has {lines} lines; a stage should hold some of them"
