@@ -340,6 +340,7 @@ def gpu_page() -> str:
 
 
 PAGES = {
+    "api.md": lambda: _next_door("api_page").api_page(),
     "parameters.md": parameters_page,
     "config.md": config_page,
     "benchmarks.md": benchmarks_page,

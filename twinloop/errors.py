@@ -3,7 +3,8 @@
     TwinloopError                 exit code 1: the work failed
     ├── UsageError                exit code 2: the request cannot be carried out as written
     │   ├── ConfigError           a key of a config file: where, what was given, what is valid
-    │   └── ModelError            a robot or scene model that is refused or does not compile
+    │   ├── ModelError            a robot or scene model that is refused or does not compile
+    │   └── PluginError           an entry point of another package that is refused or cannot be imported
     ├── DatasetError              a folder that is not the dataset it should be
     │   ├── CorruptError          a file whose content is not what was committed
     │   ├── LockedError           another process is writing here
@@ -28,15 +29,41 @@ from difflib import get_close_matches
 
 
 class TwinloopError(Exception):
+    """The base of every error that Twinloop raises on purpose. `exit_code` is that of the command line.
+
+    Example:
+        >>> try:
+        ...     tl.load_config("missing.yaml")
+        ... except tl.TwinloopError as error:
+        ...     print(error)
+        missing.yaml: ...
+    """
+
     exit_code = 1
 
 
 class UsageError(TwinloopError):
+    """The request cannot be carried out as written.
+
+    Example:
+        >>> tl.generate("cell.yaml", "datasets/none", episodes=0)
+        Traceback (most recent call last):
+        twinloop.errors.UsageError: episodes: 0 was given; a number from 1 to 1,073,741,824 was expected
+    """
+
     exit_code = 2
 
 
 class ConfigError(UsageError):
-    """A key of a config file is wrong; `where` reads like `cell.yaml:7: randomization.physics.x`."""
+    """A key of a config file is wrong; `where` reads like `cell.yaml:7: randomization.physics.x`.
+
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("typo.yaml").write_text("scene: {robto: franka_panda}")
+        >>> tl.load_config("typo.yaml")
+        Traceback (most recent call last):
+        twinloop.errors.ConfigError: typo.yaml:1: scene.robto: ...
+    """
 
     def __init__(self, where: str, problem: str):
         super().__init__(f"{where}: {problem}")
@@ -48,8 +75,23 @@ class ModelError(UsageError):
     pass
 
 
+class PluginError(UsageError):
+    """An entry point of another package is refused: wrong type, a name that is taken, or an import that fails.
+
+    Example:
+        >>> issubclass(tl.PluginError, tl.UsageError)
+        True
+    """
+
+
 class DatasetError(TwinloopError):
-    pass
+    """A folder is not the dataset that it should be.
+
+    Example:
+        >>> tl.Dataset.open("datasets")
+        Traceback (most recent call last):
+        twinloop.errors.DatasetError: datasets: ...
+    """
 
 
 class CorruptError(DatasetError):
@@ -65,11 +107,23 @@ class ConsentError(DatasetError):
 
 
 class CheckpointError(TwinloopError):
-    pass
+    """A folder is not the policy that it should be, or the policy is not for this robot.
+
+    Example:
+        >>> tl.Checkpoint.load("datasets/demo")
+        Traceback (most recent call last):
+        twinloop.errors.CheckpointError: ...
+    """
 
 
 class RegistryError(TwinloopError):
-    pass
+    """A registry or its ledger was changed or damaged, or does not have what was asked for.
+
+    Example:
+        >>> tl.rollback("registry", to="ffffffff")
+        Traceback (most recent call last):
+        twinloop.errors.RegistryError: ...
+    """
 
 
 class TrainingError(TwinloopError):
@@ -85,7 +139,14 @@ class PolicyError(TwinloopError):
 
 
 class RobotError(TwinloopError):
-    pass
+    """A robot cannot be reached, went away, or reports impossible values.
+
+    Example:
+        >>> from twinloop.deploy.robots import robot_named
+        >>> robot_named("twin").observe()
+        Traceback (most recent call last):
+        twinloop.errors.RobotError: twin: not connected
+    """
 
 
 class EStopError(RobotError):

@@ -11,6 +11,8 @@ from tests.deploy.lerobot.conftest import write  # noqa: F401
 from twinloop.cli import main
 from twinloop.dataset import Dataset, verify
 from twinloop.dataset.people.consent import write_consent
+from twinloop.deploy import collect as collect_module
+from twinloop.deploy import schedule
 from twinloop.deploy.collect import CollectConfig, collect
 from twinloop.deploy.estop import EStop
 from twinloop.deploy.plan_file import Errand, read_plan
@@ -24,7 +26,7 @@ LEADER = "tests.deploy.lerobot.servo_arm:ScriptedLeader"
 def _own_e_stop(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     # Deadlines have tests of their own; a busy machine should not fail these.
-    monkeypatch.setattr("twinloop.deploy.schedule.MOST_MISSED", 1 << 20)
+    monkeypatch.setattr(schedule, "MOST_MISSED", 1 << 20)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +74,7 @@ def test_each_try_is_another_demonstration(tmp_path):
 
 
 def test_scenes_that_are_not_as_asked_for_are_passed_over_or_there_are_none(tmp_path, monkeypatch):
-    monkeypatch.setattr("twinloop.deploy.collect.MOST_SCENES", 8)
+    monkeypatch.setattr(collect_module, "MOST_SCENES", 8)
     config = CollectConfig(conditions={"object": "can", "floor": "tiled"})
     with pytest.raises(UsageError, match="none is as asked for: object=can, floor=tiled"):
         collect("twin", tmp_path / "d", episodes=1, config=config, stop_file=tmp_path / "stop")

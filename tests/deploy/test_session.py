@@ -13,6 +13,7 @@ import pytest
 from tests.deploy.scripted_robot import ScriptedRobot
 from tests.deploy.unruly import PROGRAM, policy_file
 from twinloop.dataset import Dataset, verify
+from twinloop.deploy import episode_runner
 from twinloop.deploy.episode_runner import DeployConfig
 from twinloop.deploy.session import Deployed, SessionProgress, deploy
 from twinloop.errors import CheckpointError, EStopError, RobotError, UsageError
@@ -104,7 +105,7 @@ def test_a_robot_that_breaks_ends_the_episode_and_the_next_one_runs(run: Run, tw
 def test_a_robot_that_comes_back_late_is_waited_for_and_not_for_ever(
     run: Run, twin: Twin, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("twinloop.deploy.episode_runner.PAUSE_S", 0.01)
+    monkeypatch.setattr(episode_runner, "PAUSE_S", 0.01)
     robot = ScriptedRobot(twin, faults={(0, 5): "vanishes"}, refused_connects=2)
     assert [row["outcome"] for row in rows(run(robot))] == ["aborted", "success"]
     robot = ScriptedRobot(twin, faults={(5, 5): "vanishes"}, refused_connects=99)

@@ -24,7 +24,6 @@ LAYERS = (
 CLOSED = {
     "calibrate": ("beginning", "identify", "models", "objective", "people", "population", "profile", "search", "slots",
                   "track"),
-    "curate": ("check",),
     "dataset": ("_", "describe", "identity", "lerobot", "manifest", "merge", "query", "seal", "transitions", "verify",
                 "writer"),
     "deploy": ("action_loop", "description", "episode", "freshness", "lerobot", "policy", "reading_check", "rehearsal",

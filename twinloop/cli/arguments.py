@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from twinloop.dataset.remote.address import Remote, place
 from twinloop.errors import UsageError
+from twinloop.fleet.executor import executor_names
 from twinloop.run.config import RunConfig, load_config
 from twinloop.run.default import NAME, embedded_config
 from twinloop.simulate.engine import EngineConfig
@@ -70,7 +71,7 @@ def add_workers(parser: argparse.ArgumentParser, *, help: str = "processes (defa
     parser.add_argument("--workers", type=count(1, 100_000), metavar="N", help=help)
     parser.add_argument(
         "--executor",
-        choices=("local", "ray"),
+        choices=executor_names(),
         default="local",
         help="where they run: on this machine, or on Ray (local)",
     )

@@ -16,11 +16,12 @@ from rich.table import Table
 from twinloop.cli.arguments import count, number
 from twinloop.cli.progress import Progress, show_progress
 from twinloop.errors import UsageError
+from twinloop.plugins import plugin_names
 
 if TYPE_CHECKING:
     from twinloop.learn.train import TrainProgress, TrainResult
 
-KINDS = ("mlp", "act", "flow")
+KINDS = ("mlp", "act", "flow", *plugin_names("twinloop.policies"))
 
 
 def need_torch() -> None:

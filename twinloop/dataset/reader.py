@@ -26,7 +26,23 @@ from .video import read_frames
 
 @dataclass(frozen=True)
 class Dataset:
-    """entries: the committed shards at the moment of opening, in order of attempts."""
+    """The committed episodes of a folder, read without a lock, also while a writer adds more.
+
+    Attributes:
+        path: the folder.
+        header: robot, rate, features and the plan of the run.
+        entries: the committed shards at the moment of opening, in order of attempts.
+
+    Example:
+        >>> dataset = tl.Dataset.open("datasets/demo")
+        >>> dataset.complete, dataset.header.robot
+        (True, 'franka_panda')
+        >>> frames = dataset.episode(0)
+        >>> frames["action"].shape[1]
+        8
+        >>> for batch in dataset.transitions(256, seed=0):
+        ...     loss = abs(batch.next_state - batch.state).mean()
+    """
 
     path: Path
     header: Header

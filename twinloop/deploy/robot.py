@@ -106,6 +106,21 @@ class Outcome:
 
 
 class LiveRobot(Protocol):
+    """A robot, rehearsal cell or twin that a policy can act on. Implement it to connect other hardware.
+
+    Example:
+        >>> from twinloop.deploy.robots import robot_named
+        >>> robot: tl.LiveRobot = robot_named("twin:cell.yaml")
+        >>> about = robot.connect()
+        >>> briefing = robot.begin(0)
+        >>> robot.act(np.array(about.home))
+        >>> robot.observe().sequence
+        1
+        >>> robot.end().success
+        False
+        >>> robot.close()
+    """
+
     def connect(self) -> Description: ...
 
     def describe(self) -> Description:

@@ -1,4 +1,8 @@
-"""The robots one can name: `twin`, `twin:CONFIG.yaml`, `rehearsal:CELL`, `lerobot:CONFIG.yaml`."""
+"""The live robots that `--robot` can name: `twin`, `twin:CONFIG.yaml`, `rehearsal:CELL`, `lerobot:CONFIG.yaml`.
+
+Packages add more by entry points of `twinloop.live_robots`. Such an entry point is a class, or a function, that takes
+the text after the colon (or "") and returns a `LiveRobot`.
+"""
 
 from collections.abc import Callable
 
@@ -7,6 +11,7 @@ from twinloop.deploy.rehearsal.client import RehearsalRobot
 from twinloop.deploy.robot import LiveRobot
 from twinloop.deploy.twin_robot import TwinRobot
 from twinloop.errors import UsageError, nearest
+from twinloop.plugins import load_plugins
 
 KINDS: dict[str, Callable[[str], LiveRobot]] = {
     "twin": TwinRobot,
@@ -18,9 +23,17 @@ SEVERAL = ("rehearsal", "twin")
 """Kinds that can be had more than once, each in a process of its own."""
 
 
+def kinds() -> dict[str, Callable[[str], LiveRobot]]:
+    """Kind of live robot -> what makes one from the text after the colon."""
+    return KINDS | load_plugins(
+        "twinloop.live_robots", callable, "a class or function that returns a twinloop.LiveRobot", builtin=KINDS
+    )
+
+
 def robot_named(name: str) -> LiveRobot:
-    """KIND or KIND:WHICH, not connected yet."""
+    """The robot of a name like KIND or KIND:WHICH, not connected yet."""
     kind, _, which = name.partition(":")
-    if kind not in KINDS:
-        raise UsageError(f"robot {name!r}: {kind!r} is no kind of robot; {nearest(kind, KINDS)}")
-    return KINDS[kind](which)
+    known = kinds()
+    if kind not in known:
+        raise UsageError(f"robot {name!r}: {kind!r} is no kind of robot; {nearest(kind, known)}")
+    return known[kind](which)

@@ -8,18 +8,28 @@ anywhere, in any order, twice, or again after a death.
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
-from twinloop.errors import UsageError
+from twinloop.errors import UsageError, nearest
+from twinloop.plugins import load_plugins, plugin_names
 
 Work = Callable[[Any, Iterator[Any]], Iterator[tuple[Any, Any]]]
 
-ExecutorName = Literal["local", "ray"]
+BUILTIN = ("local", "ray")
 
 
 class Executor(Protocol):
+    """Runs work somewhere: in processes of this machine, on Ray, or wherever a plugin runs it.
+
+    Example:
+        >>> from twinloop.fleet.executor import executor_of
+        >>> executor: tl.Executor = executor_of("local")
+        >>> executor.name, executor.capacity() >= 1
+        ('local', True)
+    """
+
     @property
-    def name(self) -> ExecutorName: ...
+    def name(self) -> str: ...
 
     def capacity(self) -> int:
         """Workers that can run side by side: how many to use where nobody says."""
@@ -38,7 +48,7 @@ class Executor(Protocol):
 class LocalExecutor:
     """Processes on this machine, and with one worker this process."""
 
-    name: ExecutorName = "local"
+    name: str = "local"
 
     def capacity(self) -> int:
         return os.cpu_count() or 1
@@ -55,12 +65,28 @@ class LocalExecutor:
 LOCAL = LocalExecutor()
 
 
-def executor_of(name: ExecutorName, address: str | None = None) -> Executor:
-    """The executor that the command line names; Ray is imported only where it is asked for."""
+def executor_names() -> tuple[str, ...]:
+    """What `--executor` can name. Imports no executor."""
+    return (*BUILTIN, *plugin_names("twinloop.executors"))
+
+
+def executor_of(name: str, address: str | None = None) -> Executor:
+    """The executor of a name. Packages add more by entry points of `twinloop.executors`.
+
+    Such an entry point is a class, or a function, that takes the address (or None) and returns an `Executor`.
+    Ray and other packages are imported only if they are named.
+    """
     if name == "local":
         if address is not None:
             raise UsageError(f"--address {address}: is that of a Ray cluster; add --executor ray, or leave it out")
         return LOCAL
-    from twinloop.fleet.on_ray import RayExecutor
+    if name == "ray":
+        from twinloop.fleet.on_ray import RayExecutor
 
-    return RayExecutor(address)
+        return RayExecutor(address)
+    others = load_plugins(
+        "twinloop.executors", callable, "a class or function that returns a twinloop.Executor", builtin=BUILTIN
+    )
+    if name not in others:
+        raise UsageError(f"--executor {name!r}: {nearest(name, executor_names())}")
+    return others[name](address)

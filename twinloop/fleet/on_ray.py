@@ -17,7 +17,7 @@ from typing import Any
 
 from twinloop import __version__
 from twinloop.errors import UsageError, WorkerError
-from twinloop.fleet.executor import ExecutorName, Work
+from twinloop.fleet.executor import Work
 from twinloop.fleet.reports import Report, error_of, reports
 
 MOST_DEATHS = 10  # of workers over one item; machines that come and go take a few, an item that kills takes all
@@ -39,7 +39,7 @@ class RayExecutor:
     alone, with every port on loopback behind a fresh token and without a dashboard."""
 
     address: str | None = None
-    name: ExecutorName = "ray"
+    name: str = "ray"
 
     def __post_init__(self) -> None:
         _imported(self.address)  # before anything is begun that would then stand still

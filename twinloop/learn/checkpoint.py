@@ -8,6 +8,7 @@ import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 import torch
@@ -30,9 +31,27 @@ MOST_ELEMENTS = 1 << 16
 
 @dataclass(frozen=True)
 class Checkpoint:
+    """A trained policy, loaded from a folder.
+
+    Attributes:
+        path: the folder.
+        card: what the policy is: its kind, inputs, action, training data, settings and metrics.
+        policy: the network, with its weights.
+
+    Example:
+        >>> checkpoint = tl.Checkpoint.load("policies/demo")
+        >>> checkpoint.card.space.robot
+        'franka_panda'
+    """
+
     path: Path
     card: Card
     policy: Policy
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "Checkpoint":
+        """Read and check the checkpoint in a folder that `train` or `finetune` wrote."""
+        return load(Path(path))
 
 
 def load(path: Path) -> Checkpoint:

@@ -121,7 +121,15 @@ class ActionCode(nn.Module):
 
 class Policy(nn.Module, ABC):
     """horizon: actions in a chunk. executed: how many of them are carried out before the next is asked for.
-    image_size: pixels a side of the pictures it reads; 0 if it reads none."""
+    image_size: pixels a side of the pictures it reads; 0 if it reads none.
+
+    Subclasses implement `loss`, `forward` and `settings`; examples/plugin has a small one.
+
+    Example:
+        >>> policy = tl.Checkpoint.load("policies/demo").policy
+        >>> isinstance(policy, tl.Policy), policy.horizon, policy.executed
+        (True, 16, 8)
+    """
 
     name: ClassVar[str]
     horizon: int

@@ -19,6 +19,7 @@ from twinloop.observe.features import features_of
 from twinloop.observe.pictures import picture_features
 from twinloop.pipeline.produce import GenerateJob, Store, produce
 from twinloop.run.config import MOST_EPISODES, RunConfig
+from twinloop.run.plugin_versions import plugin_versions_of
 from twinloop.run.twin import twin_of
 from twinloop.simulate.engine import EngineConfig, refuse_unsupported
 
@@ -199,7 +200,7 @@ def header_of(
         shard_episodes=config.dataset.shard_episodes,
         episodes=episodes,
         keep_rejected=keep_rejected,
-        versions=versions(features, films=bool(config.cameras), engine=engine),
+        versions=versions(features, films=bool(config.cameras), engine=engine) | plugin_versions_of(config),
     )
 
 

@@ -23,6 +23,7 @@ from twinloop.observe.pictures import calibration_columns, picture_features, pic
 from twinloop.observe.renderer import Renderer
 from twinloop.randomize.draw import EpisodeRange, Sampler
 from twinloop.run.config import RunConfig, config_from_text
+from twinloop.run.plugin_versions import plugin_versions_of
 from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.engine import EngineConfig, make_engine
@@ -66,6 +67,7 @@ def produce(job: GenerateJob, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[
     # Made before the first episode: a machine that cannot draw says so at once.
     renderer = Renderer(twin, config.cameras) if config.cameras else None
     here = versions(picture_features(config.cameras, twin), films=bool(config.cameras), engine=job.engine)
+    here |= plugin_versions_of(config)
     refuse_other_versions(job.versions, here, otherwise="what they make would not be one dataset")
     cell = Cell(twin, width=job.width, engine=make_engine(job.engine, twin.model, width=job.width))
     blocks = (sampler.draw(first, stop) for first, stop in ranges)
@@ -93,6 +95,7 @@ def _write(
     attempts = episodes.draws.attempts
     count = len(attempts)
     made_with = versions(recording.features, films=renderer is not None, engine=job.engine)
+    made_with |= plugin_versions_of(config)
     columns = {
         "attempt": attempts,
         "task": recording.tasks,

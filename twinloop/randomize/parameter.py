@@ -44,6 +44,17 @@ class Parameter:
     needs: the row without which this one does nothing.
     apply: (rows, ids, values) writes (n,) or (n, elements) values into the model fields of simulations
         `ids`, which hold the twin's own values before. None where the task or the camera reads the draw.
+
+    Example:
+        >>> def set_gravity_compensation(rows, ids, share):
+        ...     rows["body_gravcomp"][ids] *= share[:, None]
+        >>> row = tl.Parameter(
+        ...     name="gravity_compensation_share", group="actuation", gap="actuation", unit="1",
+        ...     touches="how much of its weight the arm carries", nominal=1.0, sensible=(0.9, 1.1),
+        ...     source="mass errors of payloads", plausible=(0.0, 2.0), apply=set_gravity_compensation,
+        ... )
+        >>> row.columns
+        ('gravity_compensation_share',)
     """
 
     name: str

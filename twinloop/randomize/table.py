@@ -1,10 +1,14 @@
 """The one table of parameters.
 
 Validation, sampling, application, the columns stored with each episode, coverage and the reference page of
-the docs all come from it. A row's place fixes its dimension of the sequence that is drawn from, so new modules and
-new rows go at the end: then the draws of every config that does not name them stay as they were.
+the docs all come from it. A built-in row's position is its dimension of the Sobol sequence, so new modules and new rows
+go at the end: then the draws of every config that does not name them stay the same.
+
+Packages add rows by entry points of `twinloop.parameters`. These come last, and each is drawn from a sequence of its
+own (`randomize/draw.py`), so that installing one package never changes the draws of another.
 """
 
+from twinloop.plugins import instance_of, load_plugins
 from twinloop.randomize.actuation import ACTUATION
 from twinloop.randomize.appearance import APPEARANCE
 from twinloop.randomize.bystander import BYSTANDER
@@ -21,10 +25,19 @@ from twinloop.randomize.surroundings import SURROUNDINGS
 from twinloop.randomize.touch import TOUCH
 from twinloop.randomize.visual import VISUAL
 
-TABLE: tuple[Parameter, ...] = (
+BUILTIN: tuple[Parameter, ...] = (
     *VISUAL, *PHYSICS, *ACTUATION, *LATENCY, *SENSING, *HUMAN, *ENVIRONMENT, *APPEARANCE,
     *MATTER, *TOUCH, *SURROUNDINGS, *BYSTANDER, *OPTICS, *DISTURBANCE,
 )  # fmt: skip
+PLUGINS: tuple[Parameter, ...] = tuple(
+    load_plugins(
+        "twinloop.parameters",
+        instance_of(Parameter),
+        "a twinloop.Parameter",
+        builtin=[parameter.name for parameter in BUILTIN],
+    ).values()
+)
+TABLE: tuple[Parameter, ...] = (*BUILTIN, *PLUGINS)
 BY_NAME: dict[str, Parameter] = {parameter.name: parameter for parameter in TABLE}
 COLUMNS: tuple[str, ...] = tuple(column for parameter in TABLE for column in parameter.columns)
 APPLIED: tuple[Parameter, ...] = tuple(sorted(TABLE, key=lambda parameter: not parameter.early))

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any, get_args
 
@@ -65,6 +66,16 @@ class DatasetConfig:
 
 @dataclass(frozen=True)
 class RunConfig:
+    """One run, resolved: every default is filled in and every name is looked up. `load_config` makes one.
+
+    Example:
+        >>> config = tl.load_config("cell.yaml").with_seed(7)
+        >>> config.rollout.seed, sorted(config.randomization)[0]
+        (7, 'friction_coefficient')
+        >>> config.digest == config.with_seed(8).digest      # the seed is not part of the config's digest
+        True
+    """
+
     scene: SceneConfig
     randomization: dict[str, Distribution]
     rollout: RolloutConfig
@@ -118,7 +129,21 @@ class RunConfig:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def load_config(path: Path) -> RunConfig:
+def load_config(path: str | PathLike[str]) -> RunConfig:
+    """Read a config file, check every key, and fill in every default.
+
+    Args:
+        path: a YAML file. Relative paths in it are relative to its folder.
+
+    Raises:
+        ConfigError: a key or value is wrong; the message names the file, line and key, and what is valid.
+
+    Example:
+        >>> config = tl.load_config("cell.yaml")
+        >>> config.scene.robot.name, config.rollout.control_hz
+        ('franka_panda', 25)
+    """
+    path = Path(path)
     value, lines = read_yaml(path)
     return _read(Section(str(path), "", value, lines), path.parent)
 

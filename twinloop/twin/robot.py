@@ -39,6 +39,13 @@ class Robot:
     fingers move along y. `mount_m` is where it stands: the things on the table lie about 0.5 m from the origin, so a
     short arm stands nearer to them, on a plinth. Limits are the maker's, one per arm joint; no accelerations where
     the maker names none.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> robot = tl.load_config("cell.yaml").scene.robot
+        >>> shifted = replace(robot, name="shifted_panda", mount_m=(0.0, 0.1, 0.0))
+        >>> isinstance(shifted, tl.Robot), len(shifted.arm_joints)
+        (True, 7)
     """
 
     name: str

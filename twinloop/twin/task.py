@@ -78,6 +78,11 @@ class Task:
     goal_poses: (values of the draw, seconds since the start) -> (n, 7), for a goal that moves by itself.
     person: the body that is somebody, where there is a person: how hard the robot touches it is watched.
     failures: names for what goes wrong, the first that holds is given.
+
+    Example:
+        >>> task = tl.load_config("cell.yaml").scene.task
+        >>> isinstance(task, tl.Task), [phase.name for phase in task.phases][:3]
+        (True, ['approach', 'descend', 'grasp'])
     """
 
     name: str

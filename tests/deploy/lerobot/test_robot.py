@@ -12,6 +12,7 @@ import pytest
 
 from tests.deploy.lerobot.conftest import JOINTS
 from tests.deploy.lerobot.servo_arm import ServoArm
+from twinloop.deploy.lerobot import robot as robot_module
 from twinloop.deploy.lerobot.config_file import read_lerobot
 from twinloop.deploy.lerobot.robot import LerobotRobot
 from twinloop.deploy.lerobot.teleoperator import Teleoperation
@@ -124,7 +125,7 @@ def test_a_lost_connection_is_an_error_and_can_be_made_anew(write):
     [({"calibrated": False}, "run lerobot-calibrate"), ({"stuck": True}, "shoulder stays away from it")],
 )
 def test_a_robot_that_cannot_begin_says_why(write, config, complaint, monkeypatch):
-    monkeypatch.setattr("twinloop.deploy.lerobot.robot.SETTLE_S", 0.1)
+    monkeypatch.setattr(robot_module, "SETTLE_S", 0.1)
     robot = LerobotRobot(str(write(robot={"type": ARM, "config": config})))
 
     def begin() -> None:

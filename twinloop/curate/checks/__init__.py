@@ -18,8 +18,9 @@ from twinloop.curate.checks.penetration import PENETRATION
 from twinloop.curate.checks.person_force import PERSON_FORCE
 from twinloop.curate.checks.success import SUCCESS
 from twinloop.curate.checks.workspace import WORKSPACE
+from twinloop.plugins import instance_of, load_plugins
 
-CHECKS: tuple[Check, ...] = (
+BUILTIN: tuple[Check, ...] = (
     DIVERGENCE,
     NON_FINITE,
     WORKSPACE,
@@ -33,3 +34,10 @@ CHECKS: tuple[Check, ...] = (
     DURATION,
     SUCCESS,
 )
+PLUGINS: tuple[Check, ...] = tuple(
+    load_plugins(
+        "twinloop.checks", instance_of(Check), "a twinloop.Check", builtin=[check.name for check in BUILTIN]
+    ).values()
+)
+CHECKS: tuple[Check, ...] = (*BUILTIN[:-1], *PLUGINS, BUILTIN[-1])
+"""Checks of other packages (entry points of `twinloop.checks`) come before the last one, which is about success."""

@@ -1,17 +1,11 @@
-"""The robots one can name in a config: each is an object in a file of its own.
+"""The robots that a config can name: one file each. Packages add more by entry points of `twinloop.robots`."""
 
-A package adds more with an entry point of the group `twinloop.robots` that names a Robot.
-"""
-
-from importlib.metadata import entry_points
-
+from twinloop.plugins import instance_of, load_plugins
 from twinloop.twin.robot import Robot
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
 from twinloop.twin.robots.so101 import SO101
 
 
 def robots() -> dict[str, Robot]:
-    found = {robot.name: robot for robot in (FRANKA_PANDA, SO101)}
-    for point in entry_points(group="twinloop.robots"):
-        found[point.name] = point.load()
-    return found
+    builtin = {robot.name: robot for robot in (FRANKA_PANDA, SO101)}
+    return builtin | load_plugins("twinloop.robots", instance_of(Robot), "a twinloop.Robot", builtin=builtin)

@@ -1,17 +1,11 @@
-"""The tasks one can name in a config: each is an object in a file of its own.
+"""The tasks that a config can name: one file each. Packages add more by entry points of `twinloop.tasks`."""
 
-A package adds more with an entry point of the group `twinloop.tasks` that names a Task.
-"""
-
-from importlib.metadata import entry_points
-
+from twinloop.plugins import instance_of, load_plugins
 from twinloop.twin.task import Task
 from twinloop.twin.tasks.handover import HANDOVER
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 
 
 def tasks() -> dict[str, Task]:
-    found = {task.name: task for task in (PICK_AND_PLACE, HANDOVER)}
-    for point in entry_points(group="twinloop.tasks"):
-        found[point.name] = point.load()
-    return found
+    builtin = {task.name: task for task in (PICK_AND_PLACE, HANDOVER)}
+    return builtin | load_plugins("twinloop.tasks", instance_of(Task), "a twinloop.Task", builtin=builtin)

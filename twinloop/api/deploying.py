@@ -1,0 +1,80 @@
+"""Run a policy on a robot."""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from twinloop.api.arguments import CheckpointLike, PathOrStr, folder
+from twinloop.deploy.episode_runner import DeployConfig
+from twinloop.deploy.robot import LiveRobot
+from twinloop.deploy.session import Deployed, SessionProgress
+from twinloop.deploy.session import deploy as _deploy
+
+
+def deploy(
+    checkpoint: CheckpointLike,
+    robot: str | LiveRobot,
+    out: PathOrStr | None = None,
+    *,
+    episodes: int = 10,
+    first: int = 0,
+    control: CheckpointLike | None = None,
+    speed: float = 1.0,
+    limits: PathOrStr | None = None,
+    ensemble: float | None = None,
+    longest_s: float | None = None,
+    conditions: Mapping[str, str] | None = None,
+    task: str = "pick_and_place",
+    stop_file: PathOrStr | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    on_progress: Callable[[SessionProgress], None] | None = None,
+) -> Deployed:
+    """Run a policy on a robot, at a fixed rate, behind the safety filter, and log every episode.
+
+    Args:
+        checkpoint: the policy, its folder, or an exported ONNX file.
+        robot: `"twin"`, `"twin:CONFIG.yaml"`, `"rehearsal:CELL"`, `"lerobot:CONFIG.yaml"`, a plugin, or a live robot.
+        out: the runlog's folder. Default: `runlogs/ROBOT`. Episodes that it already holds are not repeated.
+        episodes: number of scenes; each policy acts in every one.
+        first: number of the first scene.
+        control: a second policy. Both act in every scene, in random order.
+        speed: factor for the velocity and acceleration limits, at most 1.
+        limits: a YAML file that narrows the robot's limits.
+        ensemble: average overlapping action chunks with weights exp(-ensemble · age). Default: no averaging.
+        longest_s: timeout of an episode. Default: the task's.
+        conditions: notes that are stored with every episode, for example `{"light": "dim"}`.
+        task: name of the task.
+        stop_file: the e-stop: latched while this file exists. Default: one file per robot.
+        seed: of the order of the policies and of what they draw.
+        workers: number of rehearsal cells or twins that run in parallel.
+        on_progress: called after every episode.
+
+    Example:
+        >>> deployed = tl.deploy("policies/demo", "twin:cell.yaml", "runlogs/demo", episodes=8)
+        >>> sum(tally.success.trials for tally in deployed.tallies)
+        8
+    """
+    policies = {"": folder(checkpoint)}
+    if control is not None:
+        policies = {"candidate": folder(checkpoint), "control": folder(control)}
+    name = robot if isinstance(robot, str) else type(robot).__name__
+    return _deploy(
+        policies,
+        robot,
+        Path(out) if out is not None else Path("runlogs") / re.sub("[^A-Za-z0-9.]+", "-", name).strip("-"),
+        episodes=episodes,
+        first=first,
+        config=DeployConfig(
+            speed=speed,
+            limits_file=Path(limits) if limits is not None else None,
+            ensemble=ensemble,
+            longest_s=longest_s,
+            conditions=dict(conditions or {}),
+            seed=seed,
+        ),
+        stop_file=Path(stop_file) if stop_file is not None else None,
+        workers=workers,
+        task=task,
+        on_progress=on_progress or (lambda _: None),
+    )
