@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 from twinloop.curate.checks import CHECKS
-from twinloop.curate.failure import DIVERGED, PERSON_PUSHED, TIMEOUT
+from twinloop.curate.failure import DIVERGED, PUSHED, TIMEOUT
 from twinloop.dashboard.effects.looks import LOOKS, range_of, setting_of
 from twinloop.dashboard.effects.measures import Measure
 from twinloop.deploy.rehearsal.truth import TRUTHS
@@ -204,7 +204,7 @@ def _found_again(runs: dict[str, dict[str, dict]]) -> str:
 def _failures() -> str:
     lines = ["| task | failure | what happened |", "|---|---|---|"]
     lines += [f"| any | `{DIVERGED}` | the physics cannot be trusted |"]
-    lines += [f"| any | `{PERSON_PUSHED}` | the robot pressed on somebody harder than the limit |"]
+    lines += [f"| any | `{PUSHED}` | the robot pressed on somebody harder than the limit |"]
     for task in (PICK_AND_PLACE, HANDOVER):
         lines += [f"| {task.name} | `{failure.name}` | {failure.means} |" for failure in task.failures]
     lines += [f"| any | `{TIMEOUT}` | time ran out |"]

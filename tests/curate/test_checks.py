@@ -24,13 +24,13 @@ def doctored(few: Episodes, channel: str, column: int, value: float) -> Episodes
 
 FAULTS = {
     "non_finite": ("position", 2, np.nan),
-    "workspace": ("environment", 0, 3.0),
+    "left_workspace": ("environment", 0, 3.0),
     "object_jump": ("object_velocity", 1, 4.0),
-    "penetration": ("penetration", 0, 0.02),
-    "contact_force": ("hardest_contact", 0, 5000.0),
-    "joint_position": ("position", 1, 1.9),
-    "joint_velocity": ("velocity", 6, 2.9),
-    "joint_torque": ("effort", 5, 12.5),
+    "deep_penetration": ("penetration", 0, 0.02),
+    "hard_contact": ("hardest_contact", 0, 5000.0),
+    "joint_limit": ("position", 1, 1.9),
+    "velocity_limit": ("velocity", 6, 2.9),
+    "torque_limit": ("effort", 5, 12.5),
 }
 
 
@@ -47,29 +47,29 @@ def test_a_fault_is_named(few: Episodes, twin: Twin, name: str):
 
 def test_an_object_over_the_edge_has_left_the_workspace(few: Episodes, twin: Twin):
     verdicts = judge(doctored(few, "environment", 2, -0.1), twin, CurateConfig())
-    assert verdicts.reasons[VICTIM] == "workspace"
-    assert verdicts.measures["workspace"][VICTIM] == np.inf
+    assert verdicts.reasons[VICTIM] == "left_workspace"
+    assert verdicts.measures["left_workspace"][VICTIM] == np.inf
 
 
 def test_outcomes_are_judged_too(few: Episodes, twin: Twin):
     flags = np.arange(len(few.lengths)) == VICTIM
-    assert judge(replace(few, diverged=flags), twin, CurateConfig()).reasons[VICTIM] == "divergence"
-    assert judge(replace(few, success=~flags), twin, CurateConfig()).reasons[VICTIM] == "success"
+    assert judge(replace(few, diverged=flags), twin, CurateConfig()).reasons[VICTIM] == "diverged"
+    assert judge(replace(few, success=~flags), twin, CurateConfig()).reasons[VICTIM] == "task_failed"
     lenient = CurateConfig(require_success=False)
     assert judge(replace(few, success=~flags), twin, lenient).reasons[VICTIM] == ACCEPTED
-    assert judge(few, twin, CurateConfig(longest_s=1.0)).reasons[VICTIM] == "duration"
+    assert judge(few, twin, CurateConfig(longest_s=1.0)).reasons[VICTIM] == "too_long"
 
 
-@pytest.mark.parametrize("name", ["divergence", "non_finite"])
+@pytest.mark.parametrize("name", ["diverged", "non_finite"])
 def test_what_is_not_physics_is_never_storable(few: Episodes, twin: Twin, name: str):
     flags = np.arange(len(few.lengths)) == VICTIM
-    bad = replace(few, diverged=flags) if name == "divergence" else doctored(few, *FAULTS[name])
+    bad = replace(few, diverged=flags) if name == "diverged" else doctored(few, *FAULTS[name])
     np.testing.assert_array_equal(judge(bad, twin, CurateConfig()).storable, ~flags)
 
 
 def test_every_check_is_tested_here():
     # Pressing on a person needs one: tests/twin/test_handover.py.
-    assert {check.name for check in CHECKS} == {*FAULTS, "divergence", "success", "duration", "person_force"}
+    assert {check.name for check in CHECKS} == {*FAULTS, "diverged", "task_failed", "too_long", "person_pushed"}
 
 
 def test_an_episode_without_frames_is_judged(few: Episodes, twin: Twin):
@@ -80,6 +80,6 @@ def test_an_episode_without_frames_is_judged(few: Episodes, twin: Twin):
     flags = lengths == 0
     empty = replace(few, tape=np.delete(few.tape, gone, axis=0), lengths=lengths, diverged=flags)
     verdicts = judge(empty, twin, CurateConfig())
-    assert verdicts.reasons[VICTIM] == "divergence"
+    assert verdicts.reasons[VICTIM] == "diverged"
     assert not verdicts.storable[VICTIM]
     assert set(verdicts.reasons[:VICTIM] + verdicts.reasons[VICTIM + 1 :]) == {ACCEPTED}

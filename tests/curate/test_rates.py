@@ -74,7 +74,7 @@ def test_the_summary_of_a_run(tmp_path):
     assert told.accepted.successes == verdicts.count("accepted")
     low, high = wilson(verdicts.count("accepted"), 300)
     assert told.accepted.interval == (low, high)
-    assert told.rejected == {"success": verdicts.count("success"), "penetration": 30}
+    assert told.rejected == {"task_failed": verdicts.count("task_failed"), "deep_penetration": 30}
     assert told.complete
     assert told.trajectories_per_second is None
     strongest = told.by_parameter[0]

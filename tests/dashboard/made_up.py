@@ -55,8 +55,8 @@ def draws_of(episodes: int) -> dict[str, np.ndarray]:
 
 def verdict_of(attempt: int, friction: float) -> str:
     if attempt % 10 == 7:
-        return "penetration"
-    return "success" if friction < SLIPPERY else "accepted"
+        return "deep_penetration"
+    return "task_failed" if friction < SLIPPERY else "accepted"
 
 
 def _frames(attempt: int) -> dict[str, np.ndarray]:
@@ -89,7 +89,7 @@ def write_run(
     head = header(episodes, **changes)
     drawn = draws_of(episodes)
     verdicts = [verdict_of(attempt, drawn["friction_coefficient"][attempt]) for attempt in range(episodes)]
-    verdicts = ["success"] * episodes if all_fail else verdicts
+    verdicts = ["task_failed"] * episodes if all_fail else verdicts
     with DatasetWriter.open(path, head, CONFIG) as writer:
         for first, stop in writer.plan()[:committed]:
             writer.commit(_shard(writer.scratch(f"{first}"), first, stop, head, verdicts, drawn if draws else {}, task))
@@ -128,7 +128,7 @@ def _shard(
         "task": [task] * (stop - first),
         "length": rows,
         "verdict": verdicts[first:stop],
-        "success": np.array([verdict != "success" for verdict in verdicts[first:stop]]),
+        "success": np.array([verdict != "task_failed" for verdict in verdicts[first:stop]]),
         "duration_s": np.array([(20 + each % 7) / head.fps for each in attempts]),
         "last_phase": ["place" if verdicts[each] == "accepted" else "lift" for each in attempts],
         **{f"draw/{name}": values[first:stop] for name, values in drawn.items()},

@@ -57,9 +57,9 @@ def test_the_counts_are_those_of_the_dataset(tmp_path):
     assert f"accepted: {accepted} (95 % interval" in said
     assert "300 episodes attempted of 300 planned" in said
     assert "complete" in said
-    tips = [text for text in page.text if text.startswith("penetration: ")]
-    assert tips == [f"penetration: 30 · {10:.0f} %"]
-    assert f"no success: {verdicts.count('success')} ·" in said
+    tips = [text for text in page.text if text.startswith("deep penetration: ")]
+    assert tips == [f"deep penetration: 30 · {10:.0f} %"]
+    assert f"task failed: {verdicts.count('task_failed')} ·" in said
     assert "4.5 mm at most" in said  # the run's own limit, not the default
     assert "twinloop generate config.yaml --seed 11" in said
 

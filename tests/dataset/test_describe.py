@@ -2,7 +2,9 @@ import json
 
 import pytest
 
+from tests.dataset import synthetic
 from tests.dataset.synthetic import CONFIG_TEXT, draft, header, run, verdict_of
+from twinloop.dashboard.attempts import read_attempts
 from twinloop.dataset import Dataset, DatasetWriter, describe
 
 
@@ -33,3 +35,15 @@ def test_an_unfinished_dataset_is_described_as_such(tmp_path):
         half = describe(tmp_path / "d")
     assert (empty["episodes"]["attempted"], empty["draws"]) == (0, {})
     assert (half["episodes"]["attempted"], half["complete"], half["exported"]) == (4, False, False)
+
+
+def test_verdicts_of_older_datasets_are_shown_under_their_present_names(tmp_path, monkeypatch):
+    """twinloop 0.1.0 named a check after what it asks for: `success` was the verdict on a failed attempt."""
+    monkeypatch.setattr(synthetic, "verdict_of", lambda attempt: ("accepted", "success", "duration")[attempt % 3])
+    run(tmp_path / "d", header(keep_rejected=True))
+    assert describe(tmp_path / "d")["episodes"]["rejected"] == {"task_failed": 3, "too_long": 3}
+    assert dict(read_attempts(Dataset.open(tmp_path / "d")).verdicts()) == {
+        "accepted": 4, "task_failed": 3, "too_long": 3
+    }  # fmt: skip
+    failed = Dataset.open(tmp_path / "d").transitions(4, seed=0, verdict="task_failed")
+    assert next(failed) is not None

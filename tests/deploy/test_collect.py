@@ -67,8 +67,8 @@ def test_each_try_is_another_demonstration(tmp_path):
     rows = Dataset.open(tmp_path / "d").attempts().to_pylist()
     assert done.succeeded == 0
     assert [(row["try"], row["outcome"], row["verdict"]) for row in rows] == [
-        (0, "failure", "success"),
-        (1, "failure", "success"),
+        (0, "failure", "task_failed"),
+        (1, "failure", "task_failed"),
     ]
     assert rows[0]["length"] != rows[1]["length"]
 

@@ -46,7 +46,7 @@ def test_every_episode_is_kept_with_what_is_known_of_it(logged: Path):
     assert dataset.header.source == "real"
     assert dataset.header.keep_rejected
     rows = dataset.attempts().to_pylist()
-    assert [row["verdict"] for row in rows] == ["accepted", "accepted", "success", "aborted", "aborted"]
+    assert [row["verdict"] for row in rows] == ["accepted", "accepted", "task_failed", "aborted", "aborted"]
     assert [row["outcome"] for row in rows] == ["success", "success", "failure", "aborted", "aborted"]
     assert [row["success"] for row in rows] == [True, True, False, False, False]
     assert [row["scene"] for row in rows] == [0, 1, 2, 3, 4]
@@ -154,7 +154,7 @@ def said(capsys: pytest.CaptureFixture, *words: str) -> dict:
 
 def test_commands_for_datasets_work_on_a_runlog(logged: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     facts = said(capsys, "info", str(logged))
-    assert facts["episodes"]["rejected"] == {"aborted": 2, "success": 1}
+    assert facts["episodes"]["rejected"] == {"aborted": 2, "task_failed": 1}
     assert facts["failures"] == {"robot_lost": 2, "never_grasped": 1}
     assert said(capsys, "verify", str(logged))["problems"] == []
     report = Path(said(capsys, "report", str(logged))["report"]).read_text()

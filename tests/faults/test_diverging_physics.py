@@ -106,7 +106,7 @@ def test_a_verdict_each_and_neighbours_that_do_not_notice(twin: Twin, undisturbe
     assert all(reason and reason != "accepted" for reason in reasons.values()), reasons
     assert not any(verdicts.accepted[slot] for slot in broken)
     if name != "huge forces":  # which the arm may survive, and then throws things about
-        assert set(reasons.values()) <= {"divergence", "non_finite"}
+        assert set(reasons.values()) <= {"diverged", "non_finite"}
     recording = observe(episodes, twin, ObserveConfig(), seed=0).take(verdicts.storable)
     assert all(np.isfinite(values).all() for values in recording.frames.values())
     expected = judge(undisturbed, twin, CurateConfig())

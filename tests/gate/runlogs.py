@@ -82,7 +82,8 @@ def _frames(attempt: int, tried: Tried) -> dict[str, np.ndarray]:
 
 def _columns(attempt: int, tried: Tried, about: Header, robot: str, began: datetime) -> dict[str, Any]:
     return {
-        "attempt": attempt, "task": "reach", "length": LENGTH, "verdict": "accepted" if tried.success else "success",
+        "attempt": attempt, "task": "reach", "length": LENGTH,
+        "verdict": "accepted" if tried.success else "task_failed",
         "success": tried.success, "robot_id": robot, "outcome": "success" if tried.success else "failure",
         "outcome_by": "detector", "outcome_detail": "", "duration_s": LENGTH / about.fps, "last_phase": "go",
         "failure": "", "checkpoint": tried.checkpoint, "arm": tried.arm, "interventions": 0,

@@ -145,7 +145,7 @@ def too_much_harm(world: World) -> tuple[Path, ...]:
     out = world.evaluated(2)
     found = load_evaluation(out)
     verdict = found.outcomes.verdict.copy()
-    verdict[:10] = "person_force"
+    verdict[:10] = "person_pushed"
     write_evaluation(replace(found, outcomes=replace(found.outcomes, verdict=verdict)), out)
     return (out,)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import SEED_RANGES, Simulate
-from twinloop.curate.failure import PERSON_PUSHED, failures_of
+from twinloop.curate.failure import PUSHED, failures_of
 from twinloop.curate.judge import judge
 from twinloop.curate.limits import CurateConfig
 from twinloop.randomize.bystander import BYSTANDER
@@ -101,15 +101,15 @@ def test_a_hand_in_the_robots_way_is_a_verdict_and_a_failure_of_its_own(visited:
     hit = simulate(3, of=visited, ranges=IN_THE_WAY)
     assert (hit["person_force"].max(axis=1).max()) > LIMITS.person_force_n
     verdicts = judge(hit, visited, LIMITS)
-    assert verdicts.reasons == ("person_force",) * 3
-    assert failures_of(hit, visited, LIMITS) == (PERSON_PUSHED,) * 3
+    assert verdicts.reasons == ("person_pushed",) * 3
+    assert failures_of(hit, visited, LIMITS) == (PUSHED,) * 3
 
 
 def test_an_expert_that_yields_pushes_fewer_people_and_still_gets_its_work_done(visited: Twin, simulate: Simulate):
     pushed = {}
     for yields in (False, True):
         episodes = simulate(48, of=visited, ranges=PEOPLE, expert=ExpertConfig(yields_to_people=yields))
-        pushed[yields] = sum(name == PERSON_PUSHED for name in failures_of(episodes, visited, LIMITS))
+        pushed[yields] = sum(name == PUSHED for name in failures_of(episodes, visited, LIMITS))
         assert episodes.success.mean() > 0.9
     assert pushed[True] < pushed[False]
 

@@ -75,7 +75,7 @@ def test_a_hand_that_gives_up_too_soon_is_not_served(simulate: Simulate, handove
 def test_pressing_on_a_person_is_a_verdict_of_its_own(handed: Episodes, handover_twin: Twin):
     tape = handed.tape.copy()
     tape[handed.starts[3] + 40, handed.channels["person_force"].start] = 200.0
-    assert judge(replace(handed, tape=tape), handover_twin, LIMITS).reasons[3] == "person_force"
+    assert judge(replace(handed, tape=tape), handover_twin, LIMITS).reasons[3] == "person_pushed"
 
 
 def test_a_robot_that_touches_the_hand_feels_it(simulate: Simulate, handover_twin: Twin):

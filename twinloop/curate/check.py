@@ -1,4 +1,4 @@
-"""Check: one question asked of every episode, with a measured answer."""
+"""Check: one quantity of every episode, compared with a limit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,12 +12,19 @@ from twinloop.twin.twin import Twin
 
 @dataclass(frozen=True)
 class Check:
-    """name: also the reason an episode is rejected for. measure: (episodes, twin) -> (n,) numbers, larger is
-    worse. limit: the largest that passes. storable: may rows that failed be kept when asked to?
+    """A plausibility check.
+
+    Attributes:
+        name: what is wrong with an episode that fails it. It is the episode's verdict.
+        unit: unit of the measured quantity.
+        asks: the measured quantity in words.
+        measure: (episodes, twin, limits) -> (n,) measured values; larger is worse.
+        limit: the largest value that passes.
+        storable: may rows of a failed episode be stored with `--keep-rejected`?
 
     Example:
         >>> check = tl.Check(
-        ...     name="too_short", unit="periods", asks="how many control periods are missing to 25?",
+        ...     name="too_short", unit="periods", asks="control periods missing to 25",
         ...     measure=lambda episodes, twin, config: 25 - episodes.lengths, limit=lambda config: 0,
         ... )
         >>> check.name

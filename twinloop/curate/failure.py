@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from twinloop.curate.checks.person_force import PERSON_FORCE
+from twinloop.curate.checks import PERSON_PUSHED
 from twinloop.curate.limits import CurateConfig
 from twinloop.simulate.episodes import Episodes
 from twinloop.twin.failure import EpisodeSummary
@@ -11,19 +11,19 @@ from twinloop.twin.twin import Twin
 TOUCHED_N, GRIPPED_N = 0.1, 2.0
 LIFTED_M, BELOW_TABLE_M = 0.08, 0.03
 
-DIVERGED, PERSON_PUSHED, TIMEOUT = "diverged", "person_pushed", "timeout"
-"""What may happen in any task: the physics cannot be trusted; somebody was pushed harder than the limit; time ran out
-(whatever none of the task's own names fits)."""
+DIVERGED, PUSHED, TIMEOUT = "diverged", PERSON_PUSHED.name, "timeout"
+"""Failures of any task: the simulation diverged; a person was pushed harder than the limit; none of the task's own
+failures holds (`timeout`)."""
 
 
 def failures_of(episodes: Episodes, twin: Twin, config: CurateConfig) -> tuple[str, ...]:
-    """A name an episode. It is empty for one that succeeded and pushed nobody, and for no other."""
+    """One name per episode; "" for an episode that succeeded and pushed nobody."""
     ending = ending_of(episodes, twin)
     names = np.full(len(episodes.lengths), "", dtype=object)
     with np.errstate(invalid="ignore"):
-        pushed = ~(PERSON_FORCE.measure(episodes, twin, config) <= PERSON_FORCE.limit(config))
+        pushed = ~(PERSON_PUSHED.measure(episodes, twin, config) <= PERSON_PUSHED.limit(config))
         names[episodes.diverged] = DIVERGED
-        names[pushed & (names == "")] = PERSON_PUSHED
+        names[pushed & (names == "")] = PUSHED
         for failure in twin.task.failures:
             names[failure.holds(ending) & ~episodes.success & (names == "")] = failure.name
     names[~episodes.success & (names == "")] = TIMEOUT

@@ -1,4 +1,4 @@
-"""Verdicts: may these episodes become training data, and if not, why not."""
+"""Verdicts: whether episodes may become training data and, if not, what is wrong with them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,17 +6,39 @@ from dataclasses import dataclass
 import numpy as np
 
 ACCEPTED = "accepted"
+TASK_FAILED = "task_failed"
+"""The verdict on an episode that is plausible and did not succeed, simulated or real."""
 FORGOTTEN = "forgotten"
-"""Of an attempt whose participant wanted it gone: nothing else is left of it."""
+"""The verdict on an attempt whose participant withdrew consent. Nothing else of it is stored."""
+
+OLD_NAMES = {
+    "success": TASK_FAILED,
+    "divergence": "diverged",
+    "workspace": "left_workspace",
+    "person_force": "person_pushed",
+    "penetration": "deep_penetration",
+    "contact_force": "hard_contact",
+    "joint_position": "joint_limit",
+    "joint_velocity": "velocity_limit",
+    "joint_torque": "torque_limit",
+    "duration": "too_long",
+}
+"""Verdicts and `check/` columns of datasets written by twinloop 0.1.0 -> their present names."""
+
+
+def current_verdict(verdict: str) -> str:
+    """The present name of a verdict that may come from an older dataset."""
+    return OLD_NAMES.get(verdict, verdict)
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """One verdict an episode.
+    """One verdict per episode.
 
-    reasons: "accepted", or the name of the first check that failed.
-    storable: (n,) bool; false where not even `--keep-rejected` may store the rows (a diverged simulation).
-    measures: check name -> (n,) float64, the quantity the check compared with its limit.
+    Attributes:
+        reasons: "accepted", or the name of the first check that failed.
+        storable: (n,) bool; false where not even `--keep-rejected` may store the rows (a diverged simulation).
+        measures: check name -> (n,) float64, the quantity that the check compared with its limit.
     """
 
     reasons: tuple[str, ...]

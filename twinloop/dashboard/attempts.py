@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from twinloop.curate.verdict import ACCEPTED
+from twinloop.curate.verdict import ACCEPTED, current_verdict
 from twinloop.dataset import Dataset, ShardEntry
 
 DRAW_PREFIX = "draw/"
@@ -27,7 +27,7 @@ class Attempts:
     tasks: the instructions, the most common first.
     number: (n,) the attempt's index in its run. length: (n,) stored frames, 0 where none are.
     accepted, success: (n,) bool. duration_s: (n,), NaN where unknown.
-    verdict: (n,) what was said of it.
+    verdict: (n,) accepted, or the check that failed.
     draws: column -> (n,) float64, NaN where an attempt did not draw it. words: drawn columns of text.
     """
 
@@ -67,7 +67,7 @@ def read_attempts(dataset: Dataset, *, most: int = MOST_ATTEMPTS) -> Attempts:
     for place, entry in enumerate(dataset.entries):
         sampled = place % step == 0
         table = dataset.episodes(entry, [*_PLAIN, *(numeric if sampled else [])])
-        verdicts = table["verdict"].to_pylist()
+        verdicts = [current_verdict(verdict) for verdict in table["verdict"].to_pylist()]
         phases = table["last_phase"].to_pylist() if "last_phase" in table.column_names else [""] * len(verdicts)
         outcomes.update((str(verdict), phase or "") for verdict, phase in zip(verdicts, phases, strict=True))
         if "failure" in table.column_names:
@@ -114,7 +114,7 @@ def _arrays(table: pa.Table, numeric: list[str], fps: float) -> dict[str, np.nda
         "attempt": table["attempt"].to_numpy(),
         "length": length,
         "success": table["success"].to_numpy().astype(bool),
-        "verdict": np.array(table["verdict"].to_pylist(), dtype=np.str_),
+        "verdict": np.array([current_verdict(verdict) for verdict in table["verdict"].to_pylist()], dtype=np.str_),
         # Robots' logs know only their frames.
         "duration_s": np.where(length > 0, length / fps, np.nan),
     }

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from twinloop.curate.rates import Rate
+from twinloop.curate.verdict import TASK_FAILED, current_verdict
 from twinloop.dashboard.charts import Layer, histogram, rate_bars
 from twinloop.dashboard.labels import reason_label
 from twinloop.dashboard.page import PageSection, card, cards, facts, page, table, text, write_page
@@ -66,7 +67,7 @@ def _headline(evaluation: Evaluation, sections: list[PageSection]) -> str:
     lead = " · ".join([f"{subject.policy} policy", subject.robot, f"“{subject.task}”", subject.config_name])
     links = "".join(f'<a href="#{section.anchor}">{safe(section.title)}</a>' for section in sections)
     median = evaluation.completion_s.get(0.5)
-    harm = sum(count for reason, count in evaluation.violations.items() if reason != "success")
+    harm = sum(count for reason, count in evaluation.violations.items() if current_verdict(reason) != TASK_FAILED)
     low, high = success.interval
     tiles = [
         (percent(success.value), f"success (95 % interval {percent(low)} to {percent(high)})"),

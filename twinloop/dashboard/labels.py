@@ -1,5 +1,6 @@
 """What columns and verdicts are called on a chart; drawn columns from the one table, where they are in it."""
 
+from twinloop.curate.verdict import current_verdict
 from twinloop.randomize.table import BY_NAME
 
 
@@ -30,5 +31,5 @@ def with_unit(value: str, column: str) -> str:
 
 
 def reason_label(verdict: str) -> str:
-    """A verdict on a chart. A check is named after what it asks for: an orange `success` would read as the opposite."""
-    return "no success" if verdict == "success" else verdict
+    """A verdict in words: `task failed`."""
+    return current_verdict(verdict).replace("_", " ")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from twinloop.curate.verdict import ACCEPTED
+from twinloop.curate.verdict import ACCEPTED, current_verdict
 from twinloop.durable import storage_errors
 
 from ._install import installed_export
@@ -17,7 +17,7 @@ DRAW_PREFIX = "draw/"
 def describe(path: Path | str) -> dict:
     dataset = Dataset.open(path)
     header, attempts, digest = dataset.header, dataset.attempts(), dataset.digest()
-    verdicts: Counter[str] = Counter(attempts["verdict"].to_pylist() if dataset.entries else [])
+    verdicts: Counter[str] = Counter(map(current_verdict, attempts["verdict"].to_pylist()) if dataset.entries else [])
     accepted = verdicts.pop(ACCEPTED, 0)
     with storage_errors(dataset.path):
         found = [file.stat() for file in dataset.path.rglob("*") if file.is_file()]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from twinloop.curate.verdict import current_verdict
 from twinloop.errors import DatasetError
 
 from .parquet import to_numpy
@@ -125,7 +126,9 @@ def _load(dataset: "Dataset", entries: list, columns: tuple[str, str], verdict: 
         actions.append(to_numpy(table[columns[1]]))
         episodes = dataset.episodes(entry, ["length", "verdict"])
         lengths.append(to_numpy(episodes["length"]))
-        wanted.append(np.array([verdict in (None, each) for each in episodes["verdict"].to_pylist()], bool))
+        wanted.append(
+            np.array([verdict in (None, current_verdict(stored)) for stored in episodes["verdict"].to_pylist()], bool)
+        )
     length = np.concatenate(lengths)
     ends = np.cumsum(length)[length > 0] - 1
     usable = np.repeat(np.concatenate(wanted), length)

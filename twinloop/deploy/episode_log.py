@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from twinloop.curate.verdict import ACCEPTED
+from twinloop.curate.verdict import ACCEPTED, TASK_FAILED
 from twinloop.deploy.robot import Briefing, Description
 from twinloop.observe.recording import Feature
 
@@ -21,8 +21,6 @@ TIMING = Feature("timing", "float32", (4,), ("robot_s", "waited_s", "thought_s",
 acts took. late: 1 where the deadline was missed."""
 
 ABORTED = "aborted"
-UNSUCCESSFUL = "success"
-"""The verdict on an episode that failed: named, like every verdict, after the check that it did not pass."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class EpisodeLog:
         """The verdict: accepted where it is good as a demonstration."""
         if self.outcome == "aborted":
             return ABORTED
-        return self.verdict or (ACCEPTED if self.outcome == "success" else UNSUCCESSFUL)
+        return self.verdict or (ACCEPTED if self.outcome == "success" else TASK_FAILED)
 
     def attempt_columns(self, attempt: int, *, fps: float) -> dict[str, str | int | float | bool]:
         """What is stored of it, frames aside, as a row of `attempts`."""

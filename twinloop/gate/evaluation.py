@@ -82,7 +82,7 @@ class Evaluation:
 
     @cached_property
     def violations(self) -> dict[str, int]:
-        """Check -> attempts rejected for it. Those of "success" failed at the task and harmed nothing."""
+        """Check -> attempts rejected for it. Those of `task_failed` exceeded no limit."""
         return _counts(self.outcomes.verdict, besides="accepted")
 
     @cached_property

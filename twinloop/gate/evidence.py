@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from twinloop.curate.rates import Rate
+from twinloop.curate.verdict import ACCEPTED, TASK_FAILED
 from twinloop.dataset import verify
 from twinloop.durable import digest_file
 from twinloop.errors import CorruptError, DatasetError, TwinloopError
@@ -15,7 +16,7 @@ from twinloop.gate.evaluation import EPISODES, EVALUATION, LARGEST_BYTES, Evalua
 from twinloop.gate.store import read_json
 from twinloop.learn.card import Card
 
-UNHARMFUL = ("accepted", "success")
+UNHARMFUL = (ACCEPTED, TASK_FAILED, "success")  # "success": how 0.1.0 called an episode that failed its task
 """Verdicts on attempts that did no harm: those that were fine, and those that only failed at the task."""
 
 

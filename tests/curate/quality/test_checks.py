@@ -85,7 +85,7 @@ def test_a_gripper_that_holds_something_is_not_frozen():
 def test_names_of_checks_are_verdicts_of_their_own():
     names = [check.name for check in CHECKS]
     assert len(set(names)) == len(names)
-    assert not {"accepted", "success", "aborted"} & set(names)
+    assert not {"accepted", "task_failed", "aborted"} & set(names)
 
 
 def test_every_fault_names_a_check():

@@ -80,7 +80,7 @@ def test_one_file_of_many_episodes_with_units_and_signs_can_be_undone(tmp_path: 
     dataset = bring(tmp_path / "day.csv", EXAMPLES / "arm_log.yaml", tmp_path / "out")
     attempts = dataset.attempts().to_pylist()
     assert [each["outcome"] for each in attempts] == ["success", "failure", "success"]
-    assert [each["verdict"] for each in attempts] == ["accepted", "success", "accepted"]
+    assert [each["verdict"] for each in attempts] == ["accepted", "task_failed", "accepted"]
     assert dataset.header.feature("observation.state").unit == "rad; rad; m"
     said = json.loads((tmp_path / "out" / CONVERSIONS).read_text())
     for number, table in enumerate(recorded):

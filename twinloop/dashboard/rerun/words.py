@@ -3,12 +3,14 @@
 import rerun as rr
 
 from twinloop.curate.checks import CHECKS
+from twinloop.curate.verdict import current_verdict
 from twinloop.dashboard.labels import meaning, with_unit
 from twinloop.dashboard.rerun.log import RerunLog
 from twinloop.dashboard.rerun.stored_episode import StoredEpisode
 from twinloop.dashboard.svg import number
 
 EPISODE = "episode"
+CHECK = "check/"
 
 
 def log_words(log: RerunLog, viewed: StoredEpisode) -> None:
@@ -17,12 +19,13 @@ def log_words(log: RerunLog, viewed: StoredEpisode) -> None:
 
 def page_of(viewed: StoredEpisode) -> str:
     columns, header = viewed.columns, viewed.dataset.header
+    verdict = current_verdict(columns.get("verdict", "unknown"))
     lines = [
         f"# {columns.get('task', 'episode')}",
         "",
         f"Episode {viewed.episode_index} of {header.name}: attempt {viewed.attempt} of run seed {header.run_seed}.",
         "",
-        f"- verdict: **{columns.get('verdict', 'unknown')}**, success: {'yes' if columns.get('success') else 'no'}",
+        f"- verdict: **{verdict}**, success: {'yes' if columns.get('success') else 'no'}",
         f"- {viewed.length} frames at {header.fps:g} a second, {viewed.time_s[-1]:.2f} s",
         f"- ended in phase {columns.get('last_phase') or 'unknown'}, after {columns.get('retries', 0)} retries",
         f"- robot {header.robot}, config {header.config_digest[:12]}, {header.engine}",
@@ -34,7 +37,10 @@ def page_of(viewed: StoredEpisode) -> str:
         f"| {column} | {with_unit(number(value), column)} | {meaning(column)} |"
         for column, value in viewed.drawn.items()
     ] or ["| nothing varies | | |"]
-    measured = {check: columns.get(f"check/{check.name}") for check in CHECKS}
+    stored = {
+        current_verdict(name.removeprefix(CHECK)): value for name, value in columns.items() if name.startswith(CHECK)
+    }
+    measured = {check: stored.get(check.name) for check in CHECKS}
     lines += ["", "## Measured", "", "| check | asks | value | unit |", "|---|---|---|---|"]
     lines += [
         f"| {check.name} | {check.asks} | {number(value)} | {check.unit} |"

@@ -18,7 +18,7 @@ import yaml
 from twinloop import __version__
 from twinloop.curate.quality import Quality, QualityConfig, judge
 from twinloop.curate.quality.recorded_episode import FilmFacts, RecordedEpisode
-from twinloop.curate.verdict import ACCEPTED
+from twinloop.curate.verdict import ACCEPTED, TASK_FAILED
 from twinloop.dataset.header import Header
 from twinloop.dataset.ingest.films import Screening, VideoFilm, copy_film, encode_film, film_path, screen, stats_of
 from twinloop.dataset.ingest.mapping import MappingConfig
@@ -192,7 +192,7 @@ class _Job:
     def _columns(self, raw: RawEpisode, quality: Quality, rows: int) -> dict[str, list]:
         outcome = self.options.outcome or raw.outcome
         by = "human" if self.options.outcome else raw.outcome_by
-        verdict = quality.verdict or (ACCEPTED if outcome != "failure" else "success")
+        verdict = quality.verdict or (ACCEPTED if outcome != "failure" else TASK_FAILED)
         took_s = float(raw.time_s[-1] - raw.time_s[0]) if raw.time_s is not None and raw.rows else 0.0
         values: dict[str, Any] = {
             "attempt": raw.index,
