@@ -1,6 +1,6 @@
-# The habits of this project. `make` alone lists them.
+# Targets of this project. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup opengl run test faults check format type lint bench docs pictures clean
+.PHONY: help setup opengl run test quick faults check format type lint bench docs pictures wheel clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -8,13 +8,13 @@ BASE   := $(VENV)/.base
 STAMP  := $(VENV)/.installed
 PYTHON ?= python3
 OPENGL := libegl1 libosmesa6 libgl1-mesa-dri
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
 
 setup: $(STAMP) ## create .venv with every extra
-
-# What it takes to generate. Learning, viewing, rehearsing and developing weigh twenty times as much.
+# What `make run` needs. The extras for learning, viewing, rehearsal and development are twenty times as large.
 $(BASE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; try make PYTHON=python3.11"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
@@ -27,11 +27,11 @@ $(BASE): pyproject.toml constraints.txt
 
 $(STAMP): $(BASE)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,video,view,ingest,learn,ray,s3,warp]'
-	@# Without its dependencies: of these a rehearsal needs only NumPy, and Mosek is not free software.
+	@# Without its dependencies: a rehearsal cell needs only NumPy of them, and Mosek is not free software.
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps drake
 	@touch $(STAMP)
 
-# For pictures only, so a failure here is no failure of the setup.
+# For images only, so the setup goes on if this fails.
 opengl:
 	@$(BIN)/python -c 'from twinloop.observe.gl import context; context()' 2>/dev/null || { \
 	  if [ "$$(id -u)" = 0 ]; then \
@@ -42,10 +42,13 @@ opengl:
 run: $(BASE) ## generate 500 episodes of the embedded pick-and-place cell
 	$(BIN)/twinloop generate --episodes 500
 
-test: check ## lint, types and the whole test suite, a process a core
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
+test: check ## lint, types and all tests, one process per core
+	$(PYTEST)
 
-faults: setup ## every promise under its fault, as often as promised (about half an hour; as root also a full disk)
+quick: check ## lint, types and the tests that start no process and take no time
+	$(PYTEST) -m "not processes and not ray and not store and not browser and not slow"
+
+faults: setup ## inject every fault as often as docs/promises.md says (about half an hour; as root also a full disk)
 	TWINLOOP_FAULTS=full $(BIN)/python -m pytest tests/faults tests/laws/test_one_digest.py tests/laws/test_ray_laws.py tests/laws/test_store_laws.py -s -o faulthandler_timeout=7200
 
 check: lint type ## lint and types
@@ -57,14 +60,14 @@ lint: setup ## ruff
 type: setup ## pyright
 	$(BIN)/pyright
 
-format: setup ## let ruff format and fix
+format: setup ## format and fix with ruff
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 docs: setup ## write the generated pages of docs/
 	$(BIN)/python docs/build.py
 
-pictures: setup ## draw what every parameter does (about a minute), then write the docs
+pictures: setup ## draw the effect of every parameter (about a minute), then write the docs
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/build.py
 
@@ -72,5 +75,8 @@ bench: setup ## every benchmark (about an hour and a half); results go to benchm
 	@mkdir -p benchmarks/results
 	for name in throughput scaling writer memory cameras learning inference rehearsal cells engines sequential prediction_powered monitoring; do $(BIN)/python benchmarks/$$name.py --json | tail -n 1 > benchmarks/results/$$name.json; done
 
+wheel: setup ## build a wheel in dist/
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
 clean: ## remove the environment and caches; datasets stay
-	rm -rf $(VENV) .pytest_cache .ruff_cache build *.egg-info
+	rm -rf $(VENV) .pytest_cache .ruff_cache build dist *.egg-info

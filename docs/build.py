@@ -255,6 +255,18 @@ def hardware_page() -> str:
     return (DOCS / "hardware.md.in").read_text(encoding="utf-8").replace("{SO101}", example)
 
 
+def extending_page() -> str:
+    """The files of the example package, which a test installs and runs, are shown as they are."""
+    package = DOCS.parent / "examples" / "plugin"
+    page = (DOCS / "extending.md.in").read_text(encoding="utf-8")
+    project = (package / "pyproject.toml").read_text(encoding="utf-8")
+    start, stop = project.index("[project.entry-points"), project.index("[tool.setuptools")
+    page = page.replace("{PYPROJECT}", project[start:stop].strip())
+    for file in sorted((package / "twinloop_example").glob("[a-z]*.py")):
+        page = page.replace(f"{{{file.stem}}}", file.read_text(encoding="utf-8").strip())
+    return page
+
+
 def _next_door(name: str) -> ModuleType:
     """A module of this folder that makes tables."""
     spec = spec_from_file_location(name, DOCS / f"{name}.py")
@@ -347,6 +359,7 @@ PAGES = {
     "rehearsal.md": rehearsal_page,
     "gpu.md": gpu_page,
     "hardware.md": hardware_page,
+    "extending.md": extending_page,
     "statistics.md": statistics_page,
     "scale.md": scale_page,
     "diagnosing.md": diagnosing_page,

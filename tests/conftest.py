@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.markers import add_markers
 from tests.object_store import BUCKET, Store, program, serving
 from twinloop.randomize.distribution import Distribution, Uniform
 from twinloop.randomize.draw import Sampler
@@ -32,6 +33,11 @@ SEED_RANGES: dict[str, Distribution] = {
 }
 
 Simulate = Callable[..., Episodes]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        add_markers(item)
 
 
 @pytest.fixture(scope="session")

@@ -56,11 +56,25 @@ def test_the_commands_of_the_readme_run(place: Path):
     assert (place / "datasets" / "demo" / "meta" / "info.json").exists()
 
 
-def test_the_python_of_the_readme_runs_as_a_script_without_ceremony(place: Path):
+def test_the_python_of_the_readme_is_short_and_runs_as_a_script(place: Path):
+    pytest.importorskip("pydrake", reason="Drake is not installed: pip install --no-deps drake")
     (script,) = blocks(README, "python")
+    lines = [line for line in script.splitlines() if line.strip()]
+    assert len(lines) <= 15
+    assert [line for line in lines if "import " in line] == ["import twinloop as tl"]
+    # Fewer steps and episodes run the same code.
+    for many, few in {"steps=1000": "steps=2", "episodes=100": "episodes=4", "episodes=10)": "episodes=1)"}.items():
+        assert many in script
+        script = script.replace(many, few)
     (place / "script.py").write_text(script)
-    done = subprocess.run([sys.executable, "script.py"], cwd=place, check=True, capture_output=True, text=True)
-    assert "(256, 8) (256, 8) (256, 8)" in done.stdout
+    state = {**os.environ, "XDG_STATE_HOME": str(place / "state")}
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=place, check=True, capture_output=True, text=True, env=state
+    )
+    shapes, in_twin, in_cell = done.stdout.splitlines()
+    assert re.fullmatch(r"\(256, (\d+)\) \(256, 8\) \(256, \1\)", shapes)
+    assert re.fullmatch(r"in the twin: \d of 4", in_twin)
+    assert re.fullmatch(r"in the rehearsal cell: [01] of 1", in_cell)
 
 
 def test_the_sql_and_python_of_the_dataset_page_run(place: Path):
