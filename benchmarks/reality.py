@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from twinloop.calibrate.band import replay_with_band
 from twinloop.calibrate.bench import Bench, load_bench, logs_of
 from twinloop.calibrate.by_population import fit_by_population
 from twinloop.calibrate.check import Checked, check
 from twinloop.calibrate.fit import calibrate
 from twinloop.calibrate.logs import Log
-from twinloop.calibrate.posterior import replay_with_band
 from twinloop.calibrate.replay import Replay, replay
 from twinloop.calibrate.sensors.depth import depth_noise
 from twinloop.calibrate.sensors.pcd import read_scan

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from tests.calibrate.made import command, logs_of_truth, xl330
+from twinloop.calibrate.band import replay_with_band
 from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.check import check
-from twinloop.calibrate.fit import calibrate, divided, folds
+from twinloop.calibrate.fit import calibrate
 from twinloop.calibrate.identify import beforehand
 from twinloop.calibrate.objective import Objective
 from twinloop.calibrate.patch import TwinPatch, load_patch
-from twinloop.calibrate.posterior import replay_with_band
+from twinloop.calibrate.selection import folds
 from twinloop.calibrate.sweep import Where
 from twinloop.errors import UsageError
 
@@ -90,7 +91,7 @@ def test_nothing_to_fit_is_said(bench: Bench):
     logs = logs_of_truth(bench, {}, seed=1, asked=[command(0, 100)])
     with pytest.raises(UsageError, match="nothing to fit"):
         calibrate(bench, check(bench, logs), [], seed=0)
-    with pytest.raises(UsageError, match="none of the asked parameters can be known"):
+    with pytest.raises(UsageError, match="none of the requested parameters can be determined"):
         calibrate(bench, check(bench, logs), [SILENT], seed=0, where=Where(1))
 
 
@@ -98,10 +99,3 @@ def test_logs_are_left_out_by_what_differs_between_them():
     logs = [command(kind, kp) for kp in (100, 400) for kind in (0, 1)]
     assert folds(logs) == [[0, 1], [2, 3]]
     assert folds([command(kind, 100) for kind in (0, 1, 2)]) == [[0], [1], [2]]
-
-
-def test_of_many_logs_evenly_spaced_ones_are_fitted_on(bench: Bench):
-    logs = [command(0, 100 + place) for place in range(10)]
-    used, rest = divided(bench, logs, 5 * len(logs[0]))  # a pendulum has a joint: its steps are a little dearer than 1
-    assert [log.constants["kp"] for log in used] == [100, 103, 106, 109]
-    assert len(rest) == 6

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from tests.calibrate.made import command, logs_of_truth, xl330
+from twinloop.calibrate.band import TAIL
 from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.check import check
 from twinloop.calibrate.fit import calibrate
 from twinloop.calibrate.objective import Objective, robust_cost
-from twinloop.calibrate.posterior import PRIOR, TAIL, Posterior, posterior_of
+from twinloop.calibrate.posterior import PRIOR, Posterior, posterior_of
 from twinloop.calibrate.profile import Walk, profiled, widened
 from twinloop.calibrate.search import Optimum, downhill
 from twinloop.calibrate.sweep import Where

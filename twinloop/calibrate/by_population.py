@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from twinloop import __version__
+from twinloop.calibrate.band import reach_of
 from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.check import Checked
-from twinloop.calibrate.fit import ALONE, Fit, proposed_ranges
+from twinloop.calibrate.cross_validation import ALONE
+from twinloop.calibrate.fit import Fit, proposed_ranges
 from twinloop.calibrate.patch import Fitted, Provenance, TwinPatch, Unknown
 from twinloop.calibrate.population import Errors, Tried, evolve, loss, posterior
-from twinloop.calibrate.posterior import DRAWS, reach_of
+from twinloop.calibrate.posterior import DRAWS
 from twinloop.calibrate.replay import difference
 from twinloop.calibrate.sweep import HERE, Where
 from twinloop.errors import UsageError

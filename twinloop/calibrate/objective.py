@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.calibrate.bench import Bench
+from twinloop.calibrate.loads import can_decouple
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.plant import BenchSimulator
 from twinloop.calibrate.replay import difference
@@ -49,10 +50,20 @@ class Objective:
     `pull`: what it costs to be the whole width of the bounds away from the bench's own values; they decide where logs
     say little."""
 
-    def __init__(self, bench: Bench, logs: Sequence[Log], names: Sequence[str], *, where: Where = HERE):
+    def __init__(
+        self,
+        bench: Bench,
+        logs: Sequence[Log],
+        names: Sequence[str],
+        *,
+        where: Where = HERE,
+        decoupled: bool | None = None,
+    ):
+        """`decoupled`: simulate each joint alone; None does so where it is possible."""
         self.bench, self.names, self.where = bench, tuple(names), where
+        decoupled = can_decouple(bench, self.names) if decoupled is None else decoupled
         self.knobs = [bench.knobs[name] for name in names]
-        self.plant = BenchSimulator(bench, logs, names, where=where)
+        self.plant = BenchSimulator(bench, logs, names, where=where, decoupled=decoupled)
         self.blocks = blocks_of(bench, names)
         self._kept, channel_of, log_of = {}, [], []
         frames = self.plant.frames

@@ -1,7 +1,7 @@
 """TwinPatch: what calibration found, as a file: values with intervals, ranges for a run config, and where it all
 comes from. A patch is laid over a twin or a config and taken off again; it never changes either file."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 import yaml
 
 from twinloop.calibrate.bench import Bench
+from twinloop.calibrate.delay_lag import DelayLag
 from twinloop.config.section import Section, is_number
 from twinloop.config.yaml_file import read_yaml
 from twinloop.durable import replace_file, storage_errors
@@ -49,11 +50,33 @@ class Provenance:
 
 
 @dataclass(frozen=True)
+class SimpleModel:
+    """Delay plus first-order lag of one channel, and its errors beside those of the fitted twin, in the log's unit.
+
+    `rmse` is on the logs of the fit. `held_out_rmse` and `twin_held_out_rmse` are from cross-validation: on logs that
+    neither model was fitted on. Without cross-validation (a single log), `held_out_rmse` is 0.
+    """
+
+    delay_ms: float
+    lag_ms: float
+    rmse: float
+    held_out_rmse: float
+    twin_held_out_rmse: float
+
+
+@dataclass(frozen=True)
 class TwinPatch:
-    """`samples`: draws of the posterior, one value a fitted knob and draw. `spread`: channel -> where 90 % of what is
-    left between twin and log lies, in the log's unit, in a log that swings as far as `swing`: it grows with how far one
-    does. `drawn`: channel -> how much of the samples' spread a band counts. `ranges`: row of the parameter table ->
-    range."""
+    """The result of a calibration.
+
+    Attributes:
+        fitted, unknown: fit variables with value and interval; those that the logs do not determine.
+        samples: draws of the posterior, one value per fit variable and draw.
+        spread: channel -> ends of the 90 % band in the log's unit, for a log whose range of motion is `swing`.
+        gap: channel -> how much the band grows with the tracking gap (band.py).
+        drawn: channel -> how much the band grows with the spread of the samples.
+        ranges: row of the parameter table -> proposed range.
+        delay_lag: channel -> the simple model, fitted on the same logs.
+    """
 
     fitted: dict[str, Fitted]
     unknown: dict[str, Unknown]
@@ -64,6 +87,12 @@ class TwinPatch:
     notes: tuple[str, ...] = field(default=())
     swing: dict[str, float] = field(default_factory=dict)
     drawn: dict[str, float] = field(default_factory=dict)
+    gap: dict[str, float] = field(default_factory=dict)
+    delay_lag: dict[str, SimpleModel] = field(default_factory=dict)
+
+    @property
+    def delay_lag_models(self) -> dict[str, DelayLag]:
+        return {name: DelayLag(each.delay_ms / 1000, each.lag_ms / 1000) for name, each in self.delay_lag.items()}
 
     @property
     def values(self) -> dict[str, float]:
@@ -81,6 +110,10 @@ class TwinPatch:
             "spread": {name: [_short(low), _short(high)] for name, (low, high) in self.spread.items()},
             "swing": {name: _short(far) for name, far in self.swing.items()},
             "drawn": {name: _short(share) for name, share in self.drawn.items()},
+            "gap": {name: _short(share) for name, share in self.gap.items()},
+            "delay_lag": {
+                name: {key: _short(v) for key, v in asdict(model).items()} for name, model in self.delay_lag.items()
+            },
             "samples": {name: [_short(value) for value in values] for name, values in self.samples.items()},
             "provenance": asdict(self.provenance),
             "notes": list(self.notes),
@@ -108,6 +141,8 @@ def load_patch(path: Path) -> TwinPatch:
         notes=tuple(root.raw("notes") or ()),
         swing={name: root.section("swing").number(name, 1.0, low=1e-12, high=1e12) for name in _keys(root, "swing")},
         drawn={name: root.section("drawn").number(name, 1.0, low=0, high=1e12) for name in _keys(root, "drawn")},
+        gap={name: root.section("gap").number(name, 0.0, low=0, high=1e12) for name in _keys(root, "gap")},
+        delay_lag={name: _read_simple(root.section("delay_lag").section(name)) for name in _keys(root, "delay_lag")},
     )
     root.finish()
     return patch
@@ -128,6 +163,13 @@ def _read_fitted(section: Section) -> dict[str, Fitted]:
         found[name] = Fitted(*numbers, unit=entry.text("unit", ""))
         entry.finish()
     return found
+
+
+def _read_simple(section: Section) -> SimpleModel:
+    names = [field.name for field in fields(SimpleModel)]
+    model = SimpleModel(*(section.number(name, 0.0, low=0, high=1e12) for name in names))
+    section.finish()
+    return model
 
 
 def _read_unknown(section: Section) -> dict[str, Unknown]:

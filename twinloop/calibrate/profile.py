@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from twinloop.calibrate.band import TAIL
 from twinloop.calibrate.objective import Block, Objective, robust_cost, robust_weight
-from twinloop.calibrate.posterior import PRIOR, TAIL, Posterior
+from twinloop.calibrate.posterior import PRIOR, Posterior
 from twinloop.calibrate.search import Optimum
 
 STRIDES = (0.8, 1.3, 2.2, 4.0, 8.0)

@@ -1,4 +1,5 @@
-"""Replay: logged commands (or, without any, the logged beginning) played in the twin, against what was measured."""
+"""Replay: logged commands (or, without commands, the logged initial state) simulated open loop and compared with the
+measurements."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from twinloop.calibrate.bench import Bench, ChannelMap
+from twinloop.calibrate.delay_lag import DelayLag, fit_delay_lag, predictions
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.plant import BenchSimulator
 from twinloop.calibrate.sweep import HERE, Where
@@ -45,8 +47,17 @@ class Traces:
 
 @dataclass(frozen=True)
 class Replay:
-    """`over_time`: mean absolute error in BINS equal parts of a recording. `coverage`: share of measurements that the
-    predictive band holds, where a patch gives one."""
+    """A twin compared with logs, open loop.
+
+    Attributes:
+        errors: channel -> error over all logs.
+        by_log: log -> channel -> error, the worst log first.
+        over_time: mean absolute error in BINS equal parts of a recording.
+        traces: the curves, in the order of `by_log`.
+        coverage: channel -> share of measurements in the 90 % band, if a patch gives one.
+        delay_lag: channel -> error of the simple model, a dead time and a first-order lag.
+        delay_lag_by_log: the same per log.
+    """
 
     bench: Bench
     values: dict[str, float]
@@ -55,6 +66,8 @@ class Replay:
     over_time: dict[str, list[float]]
     traces: tuple[Traces, ...]
     coverage: dict[str, float] = field(default_factory=dict)
+    delay_lag: dict[str, Error] = field(default_factory=dict)
+    delay_lag_by_log: dict[str, dict[str, Error]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -62,12 +75,17 @@ class Replay:
             "logs": len(self.by_log),
             "begin_frames": self.bench.logs.begin_frames,
             "channels": {name: error.to_json() for name, error in self.errors.items()},
-            "by_log": {
-                log: {name: error.to_json() for name, error in errors.items()} for log, errors in self.by_log.items()
-            },
+            "delay_lag": {name: error.to_json() for name, error in self.delay_lag.items()},
+            "worst_first": list(self.by_log),
+            "by_log": _by_log_json(self.by_log),
+            "delay_lag_by_log": _by_log_json(self.delay_lag_by_log),
             "over_time": {name: [_known(mean) for mean in means] for name, means in self.over_time.items()},
             "coverage": self.coverage,
         }
+
+
+def _by_log_json(by_log: Mapping[str, Mapping[str, Error]]) -> dict[str, Any]:
+    return {log: {name: error.to_json() for name, error in errors.items()} for log, errors in by_log.items()}
 
 
 def _known(value: float) -> float | None:
@@ -78,28 +96,79 @@ def _known(value: float) -> float | None:
 def replay(
     bench: Bench, logs: Sequence[Log], values: Mapping[str, float] | None = None, *, where: Where = HERE
 ) -> Replay:
-    """With these values of knobs; those that are not named keep the bench's own."""
+    """Replay logs with these values of fit variables; others keep the value of the bench file.
+
+    The simple model beside it is fitted on the same logs.
+    """
     values = dict(values or {})
     plant = BenchSimulator(bench, logs, tuple(values), where=where)
-    return held_against(plant, plant.simulate(np.array([list(values.values())])), values)
+    simulated = plant.simulate(np.array([list(values.values())]))
+    return held_against(plant, simulated, values, fit_delay_lag(bench, plant.tracks))
 
 
-def held_against(plant: BenchSimulator, simulated: dict[str, np.ndarray], values: Mapping[str, float]) -> Replay:
-    """The first parameter set of a simulation against the logs."""
-    bench, by_log, traces = plant.bench, {}, []
-    distances: dict[str, list[np.ndarray]] = {channel.name: [] for channel in bench.compared}
-    for place, track in enumerate(plant.tracks):
-        errors = {}
-        for channel in bench.compared:
-            rows = simulated[channel.name][0, place, : track.frames]
-            distance = distances_of(channel, rows, track.measured[channel.name])
-            distances[channel.name].append(distance)
-            errors[channel.name] = error_of(channel, distance)
-        by_log[track.log.name] = errors
-        traces.append(_traces(bench, track, {name: rows[0, place] for name, rows in simulated.items()}))
-    errors = {channel.name: error_of(channel, np.concatenate(distances[channel.name])) for channel in bench.compared}
-    over_time = {name: _binned(each) for name, each in distances.items()}
-    return Replay(bench, dict(values), errors, by_log, over_time, tuple(traces))
+def held_against(
+    plant: BenchSimulator,
+    simulated: dict[str, np.ndarray],
+    values: Mapping[str, float],
+    models: Mapping[str, DelayLag] | None = None,
+) -> Replay:
+    """Compare the first parameter set of a simulation, and the simple models, with the logs."""
+    bench = plant.bench
+    rows = {
+        name: [both[0, place, : track.frames] for place, track in enumerate(plant.tracks)]
+        for name, both in simulated.items()
+    }
+    distances = _distances(bench, plant.tracks, rows)
+    simple = _distances(bench, plant.tracks, predictions(bench, plant.tracks, models or {}))
+    errors, by_log = _errors(bench, plant.tracks, distances)
+    delay_lag, delay_lag_by_log = _errors(bench, plant.tracks, simple)
+    order = sorted(by_log, key=lambda log: -_badness(by_log[log], errors))
+    traces = {
+        track.log.name: _traces(bench, track, {name: own[place] for name, own in rows.items()})
+        for place, track in enumerate(plant.tracks)
+    }
+    return Replay(
+        bench=bench,
+        values=dict(values),
+        errors=errors,
+        by_log={log: by_log[log] for log in order},
+        over_time={name: _binned(each) for name, each in distances.items()},
+        traces=tuple(traces[log] for log in order),
+        delay_lag=delay_lag,
+        delay_lag_by_log={log: delay_lag_by_log[log] for log in order} if delay_lag else {},
+    )
+
+
+def _distances(
+    bench: Bench, tracks: Sequence[Track], rows: Mapping[str, list[np.ndarray]]
+) -> dict[str, list[np.ndarray]]:
+    """Channel -> distance between simulated and measured of each log."""
+    return {
+        channel.name: [
+            distances_of(channel, own, track.measured[channel.name])
+            for own, track in zip(rows[channel.name], tracks, strict=True)
+        ]
+        for channel in bench.compared
+        if channel.name in rows
+    }
+
+
+def _errors(
+    bench: Bench, tracks: Sequence[Track], distances: Mapping[str, list[np.ndarray]]
+) -> tuple[dict[str, Error], dict[str, dict[str, Error]]]:
+    """Errors over all logs, and log by log."""
+    channels = [channel for channel in bench.compared if channel.name in distances]
+    by_log = {
+        track.log.name: {channel.name: error_of(channel, distances[channel.name][place]) for channel in channels}
+        for place, track in enumerate(tracks)
+    }
+    return {channel.name: error_of(channel, np.concatenate(distances[channel.name])) for channel in channels}, by_log
+
+
+def _badness(errors: Mapping[str, Error], overall: Mapping[str, Error]) -> float:
+    """The largest ratio of a log's RMSE to that of all logs, over the channels."""
+    ratios = [error.rmse / max(overall[name].rmse, 1e-12) for name, error in errors.items() if np.isfinite(error.rmse)]
+    return max(ratios, default=0.0)
 
 
 def difference(channel: ChannelMap, simulated: np.ndarray, measured: np.ndarray) -> np.ndarray:

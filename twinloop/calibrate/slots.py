@@ -65,7 +65,7 @@ class Slots:
         self._driven_dof = np.array([model.joint(name).dofadr[0] for name in joints], int)
         if bench.drive is not None:
             self._bias, self._applied = self.batch.bind("qfrc_bias"), self.batch.bind("qfrc_applied")
-            self._goal_of = [_goal_of(bench, joint) for joint in joints]
+            self._goal_of = [goal_channel(bench, joint) for joint in joints]
         self._frames = np.array([track.frames for track in tracks])
         longest = int(self._frames.max())
 
@@ -136,7 +136,7 @@ class Slots:
         self.batch.set_const()
 
     def _put(self, place: Place, value: np.ndarray, *, where: np.ndarray) -> None:
-        rows, index = self.field(place.field), _index(self.bench.model, place)
+        rows, index = self.field(place.field), index_of(self.bench.model, place)
         if place.field == "body_mass":
             inertia = self.field("body_inertia")
             share = place.scale * value[where] / rows[where, index[0]]
@@ -243,14 +243,16 @@ def _width(channel: ChannelMap) -> int:
     return len(channel.elements)
 
 
-def _goal_of(bench: Bench, joint: str) -> str:
+def goal_channel(bench: Bench, joint: str) -> str:
+    """The name of the commanded channel that is the goal of a driven joint."""
     for channel in bench.commanded:
         if channel.joint == joint and channel.of == "position":
             return channel.name
     raise DatasetError(f"{bench.path}: no channel under `commanded` is the goal of joint {joint!r}, which is driven")
 
 
-def _index(model: mujoco.MjModel, place: Place) -> tuple[int, ...]:
+def index_of(model: mujoco.MjModel, place: Place) -> tuple[int, ...]:
+    """The index of a place in its field of the model."""
     kind = place.field.partition("_")[0]
     match kind:
         case "dof":

@@ -4,18 +4,18 @@ ranges, and where it all comes from."""
 
 import argparse
 import os
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from twinloop.calibrate.band import replay_with_band
 from twinloop.calibrate.bench import expand, load_bench, logs_of
 from twinloop.calibrate.by_population import fit_by_population
 from twinloop.calibrate.check import Checked, check
 from twinloop.calibrate.fit import Fit, calibrate
-from twinloop.calibrate.posterior import replay_with_band
 from twinloop.calibrate.replay import Replay
 from twinloop.calibrate.sensors.static_file import is_static
 from twinloop.calibrate.sweep import Where
@@ -123,15 +123,31 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "randomization": {name: list(ends) for name, ends in patch.ranges.items()},
         "residual": patch.provenance.residual,
         "spread": {name: list(ends) for name, ends in patch.spread.items()},
+        "delay_lag": {name: asdict(model) for name, model in patch.delay_lag.items()},
+        "notes": list(patch.notes),
         "holdout": held.to_json() if held is not None else None,
     }
+
+
+def _print_simple_models(console: Console, fit: Fit) -> None:
+    """The cross-validated errors of the twin beside those of a delay plus a first-order lag."""
+    if not fit.patch.delay_lag:
+        return
+    table = Table(title="RMSE on logs left out of the fit (cross-validation)", title_justify="left")
+    for heading in ("channel", "twin", "delay + lag", "delay, ms", "lag, ms"):
+        table.add_column(heading, justify="left" if heading == "channel" else "right")
+    for name, model in fit.patch.delay_lag.items():
+        held_out = f"{model.held_out_rmse:.4g}" if model.held_out_rmse > 0 else "–"
+        table.add_row(name, f"{model.twin_held_out_rmse:.4g}", held_out, f"{model.delay_ms:.0f}", f"{model.lag_ms:.0f}")
+    console.print(table)
 
 
 def _tell_held_out(console: Console, held: Replay) -> None:
     for name, error in held.errors.items():
         covered = f", {100 * held.coverage[name]:.1f} % in the 90 % band" if name in held.coverage else ""
-        said = f"set aside, {name}: MAE {error.mae:.4g}, RMSE {error.rmse:.4g} {error.unit}{covered}"
-        console.print(said, markup=False)
+        simple = f" (delay + lag: {held.delay_lag[name].rmse:.4g})" if name in held.delay_lag else ""
+        message = f"held out, {name}: MAE {error.mae:.4g}, RMSE {error.rmse:.4g}{simple} {error.unit}{covered}"
+        console.print(message, markup=False)
 
 
 def _tell_findings(console: Console, checked: Checked) -> None:
@@ -150,5 +166,9 @@ def _summarise(console: Console, fit: Fit, out: Path) -> None:
     for name, unknown in fit.patch.unknown.items():
         console.print(f"not known: {name}: {unknown.reason}. {unknown.reveals} would tell.", markup=False)
     for name, residual in fit.patch.provenance.residual.items():
-        console.print(f"left of {name}: MAE {residual['mae']:.4g}, RMSE {residual['rmse']:.4g}", markup=False)
+        console.print(f"residual of {name}: MAE {residual['mae']:.4g}, RMSE {residual['rmse']:.4g}", markup=False)
+    _print_simple_models(console, fit)
+    for note in fit.patch.notes:
+        if note.startswith("warning: ") or "delay and a lag" in note:
+            console.print(note, markup=False)
     console.print(f"patch  {out}", markup=False)

@@ -1,5 +1,6 @@
-"""Play logged commands (or, without commands, the logged beginning) in a twin, open loop, and hold the twin against
-what was measured: error per channel, over time, and with a patch the share of measurements in its 90 % band."""
+"""Simulate logged commands (or, without commands, the logged initial state) open loop and compare with the
+measurements: error per channel and per log (worst first), beside a model of delay plus first-order lag, and with a
+patch the share of measurements in its 90 % band."""
 
 import argparse
 import os
@@ -9,14 +10,16 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from twinloop.calibrate.band import replay_with_band
 from twinloop.calibrate.bench import load_bench, logs_of
 from twinloop.calibrate.check import playable
 from twinloop.calibrate.patch import load_patch, refuse_strangers
-from twinloop.calibrate.posterior import replay_with_band
 from twinloop.calibrate.replay import Replay, replay
 from twinloop.calibrate.sweep import Where
 from twinloop.cli.arguments import count
 from twinloop.dashboard.replay import write_replay_page
+
+WORST_LOGS = 10
 
 EXAMPLES = """\
 examples:
@@ -63,13 +66,27 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     }
 
 
+def _print_worst_logs(console: Console, found: Replay) -> None:
+    title = f"RMSE per log, worst first ({min(WORST_LOGS, len(found.by_log))} of {len(found.by_log)})"
+    table = Table(title=title, title_justify="left")
+    table.add_column("log")
+    for name in found.errors:
+        table.add_column(name, justify="right")
+    for log in list(found.by_log)[:WORST_LOGS]:
+        table.add_row(log, *(f"{error.rmse:.4g}" for error in found.by_log[log].values()))
+    console.print(table)
+
+
 def _summarise(console: Console, found: Replay, page: Path | None) -> None:
     table = Table(title=f"{found.bench.name}: twin against {len(found.by_log)} logs", title_justify="left")
-    for heading in ("channel", "MAE", "RMSE", "worst", "unit", "in the 90 % band"):
+    for heading in ("channel", "MAE", "RMSE", "RMSE of delay + lag", "worst", "unit", "in the 90 % band"):
         table.add_column(heading, justify="left" if heading in ("channel", "unit") else "right")
     for name, error in found.errors.items():
         covered = f"{100 * found.coverage[name]:.1f} %" if name in found.coverage else ""
-        table.add_row(name, f"{error.mae:.4g}", f"{error.rmse:.4g}", f"{error.worst:.4g}", error.unit, covered)
+        simple = f"{found.delay_lag[name].rmse:.4g}" if name in found.delay_lag else ""
+        table.add_row(name, f"{error.mae:.4g}", f"{error.rmse:.4g}", simple, f"{error.worst:.4g}", error.unit, covered)
     console.print(table)
+    if len(found.by_log) > 1:
+        _print_worst_logs(console, found)
     if page is not None:
         console.print(f"page  {page}", markup=False)

@@ -1,4 +1,4 @@
-"""The page of a replay: every channel of every log, the twin beside it, and the error over time."""
+"""The page of a replay: error per channel and per log (worst first), error over time, and the curves of each log."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def write_replay_page(found: Replay, target: Path) -> Path:
 
 
 def render_replay(found: Replay) -> str:
-    sections = [_errors(found), _over_time(found), _logs(found)]
+    sections = [_errors(found), _worst_logs(found), _over_time(found), _logs(found)]
     head = (
         f"<header><h1>{safe(found.bench.name)}</h1>"
         f'<p class="lead">the twin against {len(found.by_log):,} logs, open loop</p></header>'
@@ -29,13 +29,21 @@ def render_replay(found: Replay) -> str:
 def _errors(found: Replay) -> PageSection:
     rows = [
         (
-            name, number(error.mae), number(error.rmse), number(error.worst), error.unit,
+            name, number(error.mae), number(error.rmse),
+            number(found.delay_lag[name].rmse) if name in found.delay_lag else "–", number(error.worst), error.unit,
             percent(found.coverage[name]) if name in found.coverage else "–",
         )
         for name, error in found.errors.items()
     ]  # fmt: skip
-    heads = ("channel", "mean error", "RMSE", "worst", "unit", "in the 90 % band")
-    return PageSection("errors", "Error per channel", card("", table(heads, rows, numbers=(1, 2, 3, 5))))
+    heads = ("channel", "mean error", "RMSE", "RMSE of delay + lag", "worst", "unit", "in the 90 % band")
+    return PageSection("errors", "Error per channel", card("", table(heads, rows, numbers=(1, 2, 3, 4, 6))))
+
+
+def _worst_logs(found: Replay) -> PageSection:
+    heads = ("log", *(f"{name}, {error.unit}" for name, error in found.errors.items()))
+    rows = [(log, *(number(error.rmse) for error in errors.values())) for log, errors in found.by_log.items()]
+    numbers = tuple(range(1, len(heads)))
+    return PageSection("worst", "RMSE per log, worst first", card("", table(heads, rows, numbers=numbers)))
 
 
 def _over_time(found: Replay) -> PageSection:
@@ -62,7 +70,7 @@ def _logs(found: Replay) -> PageSection:
     ]  # fmt: skip
     said = legend((("line", "measured"), ("line second", "the twin")))
     if len(found.traces) > len(shown):
-        said += text(f"The first {len(shown)} of {len(found.traces):,} logs are drawn.")
+        said += text(f"The {len(shown)} worst of {len(found.traces):,} logs are drawn.")
     return PageSection("logs", "Log by log", said + cards(drawn))
 
 

@@ -1,17 +1,18 @@
-"""Drives: from a goal on the bus to torque at the joint, for all joints of all simulations at once.
+"""Servo models: from a goal on the bus to torque at the joint, for all joints of all simulations at once.
 
-The goal arrives late (delay), is smoothed (lag) and passes the gears' play (backlash); the servo compares it with
-what its encoder says (bias) and drives the motor; the gears rub (friction.py). The two kinds differ in the motor:
-`voltage_servo` knows its supply and its gain register, `position_servo` is known by its stiffness at the joint.
+The goal arrives late (delay), is smoothed (lag) and passes the play of the gears (backlash). The servo compares it
+with its encoder (bias) and drives the motor against the friction of the gears (friction.py). The two models differ in
+the motor: `voltage_servo` has a supply voltage and a gain register, `position_servo` a stiffness at the joint.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from twinloop.calibrate.models.friction import FRICTION, Values, friction_limit
+from twinloop.calibrate.models.friction import FRICTION, Friction, Values
 from twinloop.calibrate.models.knob import Knob
 
 STEPS = "quick reversals of the goal, or steps"
@@ -34,7 +35,7 @@ COMMON = (
 
 @dataclass(frozen=True)
 class Push:
-    """What a drive does to its joints in one step: torque, and the engine's friction limit and damping."""
+    """The effect of a servo on its joints in one step: torque, and the friction limit and damping of the engine."""
 
     torque_nm: np.ndarray
     friction_nm: np.ndarray
@@ -42,44 +43,66 @@ class Push:
 
 
 class ServoModel(ABC):
-    """Begun once a rollout with (simulations, joints) arrays; then asked for every step of the physics."""
+    """One rollout of the servos. Made with arrays over simulations and joints, then called for every physics step.
+
+    Stages that change nothing in any simulation (no lag, no backlash, nothing held) are skipped.
+    """
 
     knobs: ClassVar[tuple[Knob, ...]]
     inputs: ClassVar[dict[str, float]]
-    """What the log or the bench file says of each recording, and what holds if neither does."""
+    """Quantities that the log or the bench file gives for each recording, with their defaults."""
 
     def __init__(self, values: Values, inputs: Values, goal_rad: np.ndarray):
         self.values, self.given = values, inputs
         self._smooth, self._played = goal_rad.copy(), goal_rad.copy()
+        self._friction = Friction(values)
+        self._lags, self._plays = bool(np.any(values["lag_ms"])), bool(np.any(values["backlash_rad"]))
+        self._holds = bool(np.any(values["held_rad"] > NOTHING_HELD))
         self._opened = np.zeros(goal_rad.shape, bool)
+        self._blend: np.ndarray | None = None
 
     def push(
         self, goal: np.ndarray, on: np.ndarray, position: np.ndarray, speed: np.ndarray, bias: np.ndarray, step_s: float
     ) -> Push:
         """`goal`: as it has arrived by now. `on`: 1 where the motor is powered. `bias`: the engine's qfrc_bias."""
         values = self.values
-        lag_s = values["lag_ms"] / 1000
-        self._smooth += (goal - self._smooth) * (1 - np.exp(-step_s / np.maximum(lag_s, 1e-6)))
-        half = values["backlash_rad"] / 2
-        self._played = np.clip(self._played, self._smooth - half, self._smooth + half)
-        seen = position + values["encoder_bias_rad"]
-        torque, braking = self.motor(self._played - seen)
+        if self._lags:
+            if self._blend is None:
+                self._blend = 1 - np.exp(-step_s / np.maximum(values["lag_ms"] / 1000, 1e-6))
+            goal = self._smooth = self._smooth + (goal - self._smooth) * self._blend
+        if self._plays:
+            half = values["backlash_rad"] / 2
+            goal = self._played = np.clip(self._played, goal - half, goal + half)
+        torque, braking = self.motor(goal - position - values["encoder_bias_rad"], speed)
         torque, braking = torque * on, braking * on
-        limit = friction_limit(values, torque - braking * speed, bias, speed)
-        return Push(torque + self._held(position), limit, braking + values["viscous_nms_rad"])
+        limit = self._friction.limit(torque - braking * speed, bias, speed)
+        if self._holds:
+            torque = torque + self._held(position)
+        return Push(torque, limit, braking + values["viscous_nms_rad"])
 
     def _held(self, position: np.ndarray) -> np.ndarray:
-        """Jaws that have been open close on the thing between them: it pushes back where they would go on."""
+        """Jaws that have been open close on an object, which pushes back."""
         self._opened |= position > self.values["held_rad"]
         return np.where(self._opened, HELD_NM_RAD * np.maximum(self.values["held_rad"] - position, 0), 0)
 
     @abstractmethod
-    def motor(self, error_rad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Torque at standstill, and how much of it is lost a rad/s (the back-EMF)."""
+    def motor(self, error_rad: np.ndarray, speed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Torque, and the damping (back-EMF and derivative gain) that the engine subtracts from it."""
+
+    @classmethod
+    @abstractmethod
+    def top_speed_rad_s(cls, values: Mapping[str, float], inputs: Mapping[str, float]) -> float:
+        """The speed of one joint at which the motor can no longer accelerate it, without friction and load."""
+
+    @classmethod
+    def as_delay_and_lag(cls, knobs: Mapping[str, Knob], delay_s: float, lag_s: float) -> dict[str, float] | None:
+        """Values for one joint that make the servo a dead time and a first-order lag; None if it cannot be one."""
+        del knobs, delay_s, lag_s
+        return None
 
 
 class VoltageServo(ServoModel):
-    """duty = clip(gain · error); a DC motor behind it. Inputs: duty_per_rad, supply_v."""
+    """duty = clip(gain · error), followed by a DC motor. Inputs: duty_per_rad, supply_v."""
 
     knobs: ClassVar[tuple[Knob, ...]] = (
         Knob("torque_constant_nm_a", "N·m/A", 0.5, 0.02, 5.0, "holding a load, and fast free motion", log=True),
@@ -90,35 +113,86 @@ class VoltageServo(ServoModel):
     )
     inputs: ClassVar[dict[str, float]] = {"duty_per_rad": 1.0, "supply_v": 12.0}
 
-    def motor(self, error_rad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def motor(self, error_rad: np.ndarray, speed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        del speed
         constant, limit = self.values["torque_constant_nm_a"], self.values["duty_limit"]
         per_volt = constant / self.values["resistance_ohm"]
         duty = np.clip(error_rad * self.given["duty_per_rad"], -limit, limit)
-        # Leads, bridge and regulator give way under the current drawn.
+        # The voltage at the motor drops with the current, in leads, bridge and regulator.
         volts = self.given["supply_v"] / (1 + self.values["sag"] * np.abs(duty))
         return per_volt * volts * duty, per_volt * constant
 
+    @classmethod
+    def top_speed_rad_s(cls, values: Mapping[str, float], inputs: Mapping[str, float]) -> float:
+        duty = values["duty_limit"]
+        return inputs["supply_v"] * duty / (1 + values["sag"] * duty) / values["torque_constant_nm_a"]
+
 
 class PositionServo(ServoModel):
-    """torque = clip(stiffness · error) less a speed-dependent part, as any geared servo with a P loop shows it.
+    """torque = clip(stiffness · error - derivative · speed, ± torque_limit) - back_emf · speed.
 
-    Within `deadband_rad` of its goal it does nothing.
+    back_emf = torque_limit / no_load_speed, as in any DC motor, and derivative + back_emf = braking. So the lag
+    (braking / stiffness) and the highest speed (no_load_speed) are set independently of each other. With only one
+    damping outside the limit, a servo with a long lag would also be a slow one.
+    Within `deadband_rad` of its goal the servo gives no torque.
     """
 
     knobs: ClassVar[tuple[Knob, ...]] = (
         Knob("stiffness_nm_rad", "N·m/rad", 15.0, 0.3, 300.0, "rest in poses with different gravity load", log=True),
         Knob("braking_nms_rad", "N·m·s/rad", 1.0, 0.01, 30.0, "fast motion, steps", log=True),
         Knob("torque_limit_nm", "N·m", 3.0, 0.05, 10.0, "steps larger than the servo can follow, or a stall", log=True),
+        Knob("no_load_speed_rad_s", "rad/s", 6.0, 0.5, 60.0, "steps so large that the servo reaches its top speed",
+             log=True),
         Knob("deadband_rad", "rad", 0.0, 0.0, 0.1, "many small steps, and rest after them"),
         *COMMON,
-    )
+    )  # fmt: skip
     inputs: ClassVar[dict[str, float]] = {}
 
-    def motor(self, error_rad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        dead = self.values["deadband_rad"]
-        live = error_rad - np.clip(error_rad, -dead, dead)
-        limit = self.values["torque_limit_nm"]
-        return np.clip(self.values["stiffness_nm_rad"] * live, -limit, limit), self.values["braking_nms_rad"]
+    def __init__(self, values: Values, inputs: Values, goal_rad: np.ndarray):
+        super().__init__(values, inputs, goal_rad)
+        self._back_emf = np.minimum(
+            values["torque_limit_nm"] / values["no_load_speed_rad_s"], values["braking_nms_rad"]
+        )
+        self._derivative = values["braking_nms_rad"] - self._back_emf
+        self._has_deadband = bool(np.any(values["deadband_rad"]))
+
+    def motor(self, error_rad: np.ndarray, speed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values = self.values
+        if self._has_deadband:
+            error_rad = error_rad - np.clip(error_rad, -values["deadband_rad"], values["deadband_rad"])
+        proportional, limit = values["stiffness_nm_rad"] * error_rad, values["torque_limit_nm"]
+        requested = proportional - self._derivative * speed
+        saturated = np.abs(requested) > limit
+        # Inside the limit the derivative part is left to the engine as damping, which it integrates implicitly.
+        return (
+            np.where(saturated, np.copysign(limit, requested), proportional),
+            np.where(saturated, self._back_emf, values["braking_nms_rad"]),
+        )
+
+    @classmethod
+    def top_speed_rad_s(cls, values: Mapping[str, float], inputs: Mapping[str, float]) -> float:
+        del inputs
+        return max(values["no_load_speed_rad_s"], values["torque_limit_nm"] / values["braking_nms_rad"])
+
+    @classmethod
+    def as_delay_and_lag(cls, knobs: Mapping[str, Knob], delay_s: float, lag_s: float) -> dict[str, float] | None:
+        """A stiff servo without friction whose braking makes the lag."""
+        values = {knob.name: 0.0 for knob in FRICTION if knob.name != "stribeck_speed_rad_s"}
+        braking = knobs["braking_nms_rad"]
+        stiffness = min(knobs["stiffness_nm_rad"].high, braking.high / max(lag_s, 1e-3))
+        return {
+            **values,
+            "stiffness_nm_rad": stiffness,
+            "braking_nms_rad": max(stiffness * lag_s, braking.low),
+            "torque_limit_nm": max(knobs["torque_limit_nm"].high, 4 * stiffness),  # never reached
+            "no_load_speed_rad_s": knobs["no_load_speed_rad_s"].high,
+            "armature_kgm2": knobs["armature_kgm2"].low,
+            "deadband_rad": 0.0,
+            "backlash_rad": 0.0,
+            "encoder_bias_rad": 0.0,
+            "lag_ms": 0.0,
+            "delay_ms": 1000 * delay_s,
+        }
 
 
 DRIVES: dict[str, type[ServoModel]] = {"voltage_servo": VoltageServo, "position_servo": PositionServo}
