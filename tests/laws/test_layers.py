@@ -22,8 +22,8 @@ LAYERS = (
 )  # fmt: skip
 
 CLOSED = {
-    "calibrate": ("beginning", "identify", "models", "objective", "people", "population", "profile", "search", "slots",
-                  "track"),
+    "calibrate": ("beginning", "cross_validation", "decoupled", "identify", "loads", "models", "objective", "people",
+                  "population", "profile", "search", "selection", "slots", "top_speed", "track"),
     "dataset": ("_", "describe", "identity", "lerobot", "manifest", "merge", "query", "seal", "transitions", "verify",
                 "writer"),
     "deploy": ("action_loop", "description", "episode", "freshness", "lerobot", "policy", "reading_check", "rehearsal",
