@@ -10,7 +10,6 @@ from rich.table import Table
 
 from twinloop.cli.arguments import add_backend, add_config, config_of, count, engine_of
 from twinloop.curate.checks import CHECKS
-from twinloop.curate.failure import failures_of
 from twinloop.pipeline.reproduce import Reproduced, reproduce
 
 EXAMPLES = """\
@@ -31,7 +30,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     made = reproduce(config, args.attempt, engine=engine_of(args))
     episodes, verdict = made.episodes, made.verdicts.reasons[0]
     drawn = {column: float(episodes.draws.values[column][0]) for column in episodes.draws.varied}
-    (failure,) = failures_of(episodes, made.twin, config.curate)
+    failure = made.verdicts.failures[0]
     phases = _phases(made)
     measured = {name: float(values[0]) for name, values in made.verdicts.measures.items()}
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from twinloop.curate.checks import CHECKS
+from twinloop.curate.failure import failures_of
 from twinloop.curate.limits import CurateConfig
 from twinloop.curate.verdict import ACCEPTED, Verdicts
 from twinloop.simulate.episodes import Episodes
@@ -23,4 +24,4 @@ def judge(episodes: Episodes, twin: Twin, config: CurateConfig) -> Verdicts:
         reasons[failed & (reasons == ACCEPTED)] = check.name
         if not check.storable:
             storable &= ~failed
-    return Verdicts(tuple(reasons), storable & (episodes.lengths > 0), measures)
+    return Verdicts(tuple(reasons), failures_of(episodes, twin, config), storable & (episodes.lengths > 0), measures)

@@ -37,11 +37,13 @@ class Verdicts:
 
     Attributes:
         reasons: "accepted", or the name of the first check that failed.
+        failures: name of the task failure, "" for a success.
         storable: (n,) bool; false where not even `--keep-rejected` may store the rows (a diverged simulation).
         measures: check name -> (n,) float64, the quantity that the check compared with its limit.
     """
 
     reasons: tuple[str, ...]
+    failures: tuple[str, ...]
     storable: np.ndarray
     measures: Mapping[str, np.ndarray]
 

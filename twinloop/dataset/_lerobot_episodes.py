@@ -14,11 +14,11 @@ from twinloop.observe.recording import Feature
 
 from ._lerobot_data import CHUNK_FILES, DataFile
 from ._lerobot_videos import video_columns
+from .columns import STATS_PREFIX
 from .header import Header
 from .manifest import ShardEntry
 from .parquet import EPISODE_OPTIONS, to_numpy
 from .reader import Dataset
-from .shard import STATS_PREFIX
 from .stats import STATS, Moments, ramp_stats
 
 FILE_EPISODES = 1 << 14  # at about 5 kB an episode below LeRobot's 100 MB a file

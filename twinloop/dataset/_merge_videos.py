@@ -10,13 +10,13 @@ from pathlib import Path
 from twinloop.durable import copy_file
 from twinloop.errors import CorruptError
 
+from .columns import STATS_PREFIX
 from .identity import Difference
 from .layout import SHARDS
 from .manifest import ShardEntry
 from .parquet import to_numpy
 from .pictures import PictureFiles, video_file
 from .reader import Dataset
-from .shard import STATS_PREFIX
 from .stats import STATS
 from .video import facts_of
 

@@ -13,13 +13,14 @@ from twinloop.errors import DatasetError
 from twinloop.observe.recording import Recording
 
 from ._merge_videos import codec_differences, copied_pictures
+from .columns import STATS_PREFIX
 from .header import Header
 from .identity import differences
 from .manifest import ShardEntry
 from .parquet import to_numpy
 from .pictures import PictureFiles
 from .reader import Dataset
-from .shard import STATS_PREFIX, write_shard
+from .shard import write_shard
 from .writer import DatasetWriter
 
 SCHEMA = ("robot", "fps", "phases", "features")  # what datasets must agree on to be one

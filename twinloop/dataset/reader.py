@@ -12,6 +12,7 @@ from twinloop.curate.verdict import ACCEPTED
 from twinloop.durable import storage_errors
 from twinloop.errors import DatasetError, UsageError
 
+from .columns import STATS_PREFIX
 from .header import Header
 from .identity import dataset_digest
 from .layout import CONFIG, HEADER, MANIFEST, SHARDS
@@ -19,7 +20,7 @@ from .manifest import ShardEntry, read_manifest
 from .parquet import read_schema, read_table, to_numpy
 from .pictures import video_file
 from .remote.address import Remote, place
-from .shard import EPISODES, FRAMES, STATS_PREFIX
+from .shard import EPISODES, FRAMES
 from .transitions import TransitionBatch, transitions
 from .video import read_frames
 

@@ -7,7 +7,7 @@
 Nothing in them depends on when, where or by whom it was written.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from twinloop.durable import FileDigest, storage_errors, sync_folder, write_file
 from twinloop.errors import DatasetError
 from twinloop.observe.recording import Recording
 
+from .columns import STATS_PREFIX, Values, episode_arrays
 from .manifest import ShardEntry
 from .parquet import EPISODE_OPTIONS, FRAME_KEYS, encode, frame_field, frame_options, to_column
 from .people.consent import require_consent
@@ -27,17 +28,6 @@ from .stats import STATS, episode_stats
 
 FRAMES = "frames.parquet"
 EPISODES = "episodes.parquet"
-STATS_PREFIX = "stats/"
-
-REQUIRED = {
-    "attempt": pa.int64(),
-    "task": pa.string(),
-    "length": pa.int64(),
-    "verdict": pa.string(),
-    "success": pa.bool_(),
-}
-
-Values = np.ndarray | Sequence | pa.Array
 
 
 @dataclass(frozen=True)
@@ -71,7 +61,7 @@ def write_shard(
     """Write the attempts [first, stop) into `folder`, on the disk when this returns.
 
     recording: the episodes to store as rows, in order of attempt; `keep`, an (n,) mask, picks among them.
-    columns: one value an attempt, `REQUIRED` and any others; `length` is 0 where no rows are stored.
+    columns: one value an attempt, those of `dataset/columns.py`; `length` is 0 where no rows are stored.
     pictures: those that are in `folder` already, so that none are made.
     entering: data of people needs their consent; False where what was in the dataset before is written again.
     """
@@ -120,21 +110,10 @@ def _frame_table(recording: Recording, fps: float) -> pa.Table:
 
 
 def _episode_columns(first: int, stop: int, columns: Mapping[str, Values]) -> dict[str, pa.Array]:
-    missing = sorted(REQUIRED.keys() - columns.keys())
-    if missing:
-        raise DatasetError(f"shard {first}-{stop}: columns {', '.join(missing)} are missing")
-    arrays = {}
-    for name, values in columns.items():
-        if name.startswith(STATS_PREFIX):
-            raise DatasetError(f"shard {first}-{stop}: column {name!r}: names in {STATS_PREFIX} are taken")
-        # NumPy's fixed-width strings are the one dtype Arrow does not take.
-        plain = values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind in "USO" else values
-        try:
-            arrays[name] = pa.array(plain, REQUIRED.get(name))
-        except (pa.ArrowException, ValueError, TypeError) as error:
-            raise DatasetError(f"shard {first}-{stop}: column {name!r}: {error}") from None
-        if len(arrays[name]) != stop - first:
-            counts = f"{len(arrays[name])} values for {stop - first} attempts"
+    arrays = episode_arrays(columns, where=f"shard {first}-{stop}")
+    for name, values in arrays.items():
+        if len(values) != stop - first:
+            counts = f"{len(values)} values for {stop - first} attempts"
             raise DatasetError(f"shard {first}-{stop}: column {name!r} has {counts}")
     if not np.array_equal(arrays["attempt"].to_numpy(), np.arange(first, stop)):
         raise DatasetError(f"shard {first}-{stop}: column 'attempt' must count from {first} to {stop - 1}")

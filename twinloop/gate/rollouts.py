@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from twinloop.curate.failure import failures_of
 from twinloop.curate.judge import judge
 from twinloop.gate.outcomes import Outcomes
 from twinloop.learn.actor import PolicyActor
@@ -79,7 +78,7 @@ def outcomes_of(episodes: Episodes, config: RunConfig, twin: Twin) -> Outcomes:
         # The last phase of all is to succeed.
         completed=np.where(episodes.success, len(phases), np.minimum(_last_phase(episodes), len(phases) - 1)),
         verdict=np.array(verdicts.reasons, object),
-        failure=np.array(failures_of(episodes, twin, config.curate), object),
+        failure=np.array(verdicts.failures, object),
         duration_s=episodes.lengths * twin.control_period_s,
         completion_s=_completion_s(episodes, twin),
         draws={column: episodes.draws.values[column] for column in episodes.draws.varied},

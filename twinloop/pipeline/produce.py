@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from twinloop.curate.failure import failures_of
 from twinloop.curate.judge import judge
 from twinloop.dataset import ShardDraft, write_shard
 from twinloop.dataset.remote.address import Remote
@@ -83,7 +82,6 @@ def produce(job: GenerateJob, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[
 def _write(
     episodes: Episodes, config: RunConfig, twin: Twin, job: GenerateJob, renderer: Renderer | None
 ) -> ShardDraft:
-    verdicts = judge(episodes, twin, config.curate)
     recording = observe(episodes, twin, config.observe, seed=config.rollout.seed)
     if renderer is not None:
         recording = replace(
@@ -91,6 +89,7 @@ def _write(
             features=recording.features + picture_features(config.cameras, twin),
             pictures=pictures_of(episodes, renderer, seed=config.rollout.seed),
         )
+    verdicts = judge(episodes, twin, config.curate)
     stored = verdicts.storable if job.keep_rejected else verdicts.storable & verdicts.accepted
     attempts = episodes.draws.attempts
     count = len(attempts)
@@ -107,7 +106,7 @@ def _write(
         "duration_s": episodes.lengths * twin.control_period_s,
         "retries": episodes.retries,
         "last_phase": _last_phases(episodes, twin),
-        "failure": failures_of(episodes, twin, config.curate),
+        "failure": verdicts.failures,
         **{f"version/{name}": [version] * count for name, version in made_with.items()},
         **calibration_columns(config.cameras, episodes.draws),
         **{f"draw/{column}": episodes.draws.values[column] for column in episodes.draws.varied},

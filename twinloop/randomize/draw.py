@@ -44,7 +44,7 @@ def nominal_values(count: int) -> dict[str, np.ndarray]:
 
 @lru_cache(maxsize=16)
 def _sequence(seed: int) -> Sequence:
-    """The sequence of the columns of all built-in rows. It takes 0.25 s to make, so samplers of one seed share it."""
+    """The sequence of the columns of all built-in rows. Samplers of one seed share it."""
     return Sequence(sum(len(parameter.columns) for parameter in BUILTIN), seed=seed)
 
 
@@ -66,7 +66,7 @@ class Sampler:
         self._sequences = [_sequence(seed), *(_plugin_sequence(parameter, seed) for parameter in PLUGINS)]
 
     def draw(self, first: int, stop: int) -> Draws:
-        points = np.concatenate([sequence.points(first, stop) for sequence in self._sequences], axis=1)
+        points = self._points(first, stop)
         values: dict[str, np.ndarray] = {}
         for index, column in enumerate(COLUMNS):
             name = column.partition(".")[0]
@@ -74,9 +74,22 @@ class Sampler:
             if distribution is None:
                 values[column] = np.full(stop - first, BY_NAME[name].nominal)
             else:
-                unit = _UnitStream(points[:, index], column, first, self.seed)
+                unit = _UnitStream(points[index], column, first, self.seed)
                 values[column] = np.asarray(distribution.sample(unit.next), float)
         return Draws(np.arange(first, stop), values, self.varied)
+
+    def _points(self, first: int, stop: int) -> dict[int, np.ndarray]:
+        """Index of a varied column -> its (n,) points. Columns that do not vary cost nothing."""
+        points: dict[int, np.ndarray] = {}
+        begin = 0
+        for sequence in self._sequences:
+            names = COLUMNS[begin : begin + sequence.dimensions]
+            varied = [index for index, column in enumerate(names) if column.partition(".")[0] in self.randomization]
+            if varied:
+                values = sequence.points(first, stop, varied)
+                points |= {begin + index: values[:, place] for place, index in enumerate(varied)}
+            begin += sequence.dimensions
+        return points
 
 
 class _UnitStream:

@@ -15,6 +15,8 @@ the values it keeps every stratum filled. On the indices it is applied below the
 SciPy has the sequence (the tests compare with it), but walks it from the start, and takes a second to import.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 BITS = 32
@@ -33,27 +35,44 @@ _ONE = np.uint64(1)
 
 
 class Sequence:
+    """Groups are scrambled on first use: a run that varies few parameters does not pay for the whole table."""
+
     def __init__(self, dimensions: int, *, seed: int):
         self.dimensions = dimensions
+        self._seed = seed
         groups = -(-dimensions // GROUP)
         keys = np.random.SeedSequence([seed, 0x50B01]).generate_state(groups * (1 + GROUP), np.uint64)
         self._keys = keys.reshape(groups, 1 + GROUP)
-        before = np.zeros((0, EARLY), np.float32)
-        for group in range(groups):
-            strata = _strata(self._keys[group])
-            again = 0
-            while len(before) and _least_filled(strata, before) < FILLED and again < TRIES:
-                again += 1
-                fresh = np.random.SeedSequence([seed, 0x50B01, group, again])
-                self._keys[group] = fresh.generate_state(1 + GROUP, np.uint64)
-                strata = _strata(self._keys[group])
-            before = np.concatenate([before, strata])
+        self._scrambled = 0
+        self._strata = np.zeros((0, EARLY), np.float32)
 
-    def points(self, first: int, stop: int) -> np.ndarray:
-        """(stop - first, dimensions) points of the open unit cube."""
+    def points(self, first: int, stop: int, dimensions: Iterable[int] | None = None) -> np.ndarray:
+        """(stop - first, len(dimensions)) points of the open unit cube; of all dimensions by default."""
+        wanted = np.arange(self.dimensions) if dimensions is None else np.array(list(dimensions), int)
+        groups, member = np.divmod(wanted, GROUP)
         index = np.arange(first, stop, dtype=np.uint64)[:, None]
-        points = np.concatenate([_group_points(index, keys) for keys in self._keys], axis=1)
-        return (points[:, : self.dimensions] + 0.5) / 2.0**BITS
+        points = np.empty((stop - first, len(wanted)), np.uint64)
+        for group in np.unique(groups):
+            mine = groups == group
+            points[:, mine] = _group_points(index, self._keys_of(int(group)))[:, member[mine]]
+        return (points + 0.5) / 2.0**BITS
+
+    def _keys_of(self, group: int) -> np.ndarray:
+        for fresh in range(self._scrambled, group + 1):
+            self._scramble(fresh)
+        return self._keys[group]
+
+    def _scramble(self, group: int) -> None:
+        """Choose the keys of the next group so that it leaves no holes in a pair with a dimension before it."""
+        strata = _strata(self._keys[group])
+        attempt = 0
+        while len(self._strata) and _least_filled(strata, self._strata) < FILLED and attempt < TRIES:
+            attempt += 1
+            fresh = np.random.SeedSequence([self._seed, 0x50B01, group, attempt])
+            self._keys[group] = fresh.generate_state(1 + GROUP, np.uint64)
+            strata = _strata(self._keys[group])
+        self._strata = np.concatenate([self._strata, strata])
+        self._scrambled = group + 1
 
 
 def _group_points(index: np.ndarray, keys: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from twinloop.curate.verdict import FORGOTTEN as FORGOTTEN_VERDICT
 from twinloop.dataset._install import install_export, read_export_record
+from twinloop.dataset.columns import REQUIRED, STATS_PREFIX
 from twinloop.dataset.layout import (
     EXPORT,
     EXPORT_FOLDERS,
@@ -31,7 +32,7 @@ from twinloop.dataset.parquet import to_numpy
 from twinloop.dataset.people.tombstones import Tombstones
 from twinloop.dataset.pictures import video_file
 from twinloop.dataset.reader import Dataset
-from twinloop.dataset.shard import REQUIRED, STATS_PREFIX, write_shard
+from twinloop.dataset.shard import write_shard
 from twinloop.dataset.video import read_frames
 from twinloop.durable import copy_file, digest_file, exchange, sync_folder, sync_tree, write_file
 from twinloop.observe.recording import Recording

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from twinloop.dataset import Dataset
-from twinloop.dataset.shard import STATS_PREFIX
+from twinloop.dataset.columns import STATS_PREFIX
 from twinloop.dataset.stats import STATS
 from twinloop.learn.resample import quaternion_starts
 from twinloop.learn.space import Space
