@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import time
@@ -17,7 +15,6 @@ from tests.deploy.conftest import need_drake
 from twinloop.deploy.reading_check import ReadingCheck
 from twinloop.deploy.rehearsal.client import RehearsalRobot
 from twinloop.deploy.rehearsal.truth import TRUTHS
-from twinloop.deploy.rehearsal.wire import MOST_BYTES, WireError, receive, send
 from twinloop.errors import ConfigError, RobotError, UsageError
 from twinloop.twin.objects import OBJECTS
 
@@ -182,24 +179,6 @@ def test_a_wrong_cell_is_told_by_whoever_connects(tmp_path: Path):
     with pytest.raises(UsageError, match=r"wrong.yaml:2: contact.friction: is not a key") as error:
         RehearsalRobot(str(path)).connect()
     assert not isinstance(error.value, ConfigError)
-
-
-def test_messages_are_bounded_and_nothing_but_messages():
-    here, there = socket.socketpair()
-    with pytest.raises(WireError, match="at most are sent"):
-        send(here, {"call": "x" * MOST_BYTES})
-    for content, told in (
-        (struct.pack("!I", MOST_BYTES + 1), "at most are read"),
-        (struct.pack("!I", 4) + b"spam", "not a message"),
-        (struct.pack("!I", 2) + b"[]", "not a message"),
-    ):
-        here.sendall(content)
-        with pytest.raises(WireError, match=told):
-            receive(there)
-    here.close()
-    with pytest.raises(WireError, match="gone"):
-        receive(there)
-    there.close()
 
 
 def test_every_kind_of_object_can_lie_in_a_cell(tmp_path: Path):

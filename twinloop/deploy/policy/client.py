@@ -13,8 +13,7 @@ import numpy as np
 
 from twinloop import errors
 from twinloop.deploy.policy.facts import PolicyFacts, read_facts
-from twinloop.deploy.policy.wire import receive, send
-from twinloop.deploy.rehearsal.wire import WireError
+from twinloop.deploy.wire import WireError, receive, send
 from twinloop.errors import CheckpointError, PolicyError, TwinloopError
 from twinloop.learn.space import Space
 

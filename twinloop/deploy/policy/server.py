@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from twinloop.deploy.policy.wire import receive, send
-from twinloop.deploy.rehearsal.wire import WireError
+from twinloop.deploy.wire import WireError, receive, send
 from twinloop.errors import TwinloopError, UsageError
 from twinloop.learn.runtime import PolicyRuntime
 

@@ -1,4 +1,5 @@
-"""A rehearsal cell: an independent physics engine in a process of its own that behaves as a robot would.
+"""A rehearsal cell: an independent physics engine in its own process that stands in for a robot.
 
-Only `client` and `wire` run where the pipeline runs. The rest is the cell's own side and knows the truth.
+Only `client` and `messages` run in the pipeline's process. The other modules run in the cell's process, which knows the
+cell's true parameters.
 """

@@ -4,21 +4,15 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from twinloop.deploy.rehearsal.wire import (
-    WireError,
-    read_briefing,
-    read_description,
-    read_outcome,
-    read_reading,
-    receive,
-    send,
-)
+from twinloop.deploy.rehearsal.messages import read_briefing, read_description, read_outcome, read_reading
 from twinloop.deploy.robot import Briefing, Description, Outcome, Reading
+from twinloop.deploy.wire import Message, WireError, receive, send
 from twinloop.errors import RobotError, TwinloopError, UsageError
 
 LONGEST_WAIT_S = 120.0
@@ -39,7 +33,7 @@ class RehearsalRobot:
         if self._link is None:
             self._start()
         try:
-            self._description = read_description(self._call("describe"))
+            self._description = read_description(self._call("describe")[0])
         except TwinloopError:
             self.close()
             raise
@@ -51,19 +45,19 @@ class RehearsalRobot:
         return self._description
 
     def begin(self, episode: int) -> Briefing:
-        return read_briefing(self._call("begin", episode=int(episode)))
+        return read_briefing(self._call("begin", episode=int(episode))[0])
 
     def observe(self) -> Reading:
-        return read_reading(self._call("observe"))
+        return read_reading(*self._call("observe"))
 
     def act(self, action: np.ndarray) -> None:
-        self._call("act", action=np.asarray(action, float).tolist())
+        self._call("act", arrays={"action": np.asarray(action, np.float64)})
 
     def stop(self) -> None:
         self._call("stop")
 
     def end(self) -> Outcome:
-        return read_outcome(self._call("end"))
+        return read_outcome(self._call("end")[0])
 
     def close(self) -> None:
         """The process ends when nobody is at this end of the socket."""
@@ -95,17 +89,25 @@ class RehearsalRobot:
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment)
         theirs.close()
 
-    def _call(self, name: str, **content: Any) -> Any:
+    def _call(
+        self, name: str, *, arrays: Mapping[str, np.ndarray] | None = None, **content: Any
+    ) -> tuple[Message, dict[str, np.ndarray]]:
+        """Call the cell and return its result and arrays.
+
+        Raises:
+            RobotError: the cell is not connected, is lost, or refuses the call.
+            UsageError: the cell's own file is wrong.
+        """
         if self._link is None:
             raise RobotError(f"{self.id}: not connected")
         try:
-            send(self._link, {"call": name, **content})
-            answer = receive(self._link)
+            send(self._link, {"call": name, **content}, arrays)
+            answer, results = receive(self._link)
         except WireError as error:
             raise self._lost(str(error)) from None
         if "error" in answer:
             raise (UsageError if answer.get("usage") else RobotError)(str(answer["error"]))
-        return answer.get("ok")
+        return answer.get("ok") or {}, results
 
     def _lost(self, problem: str) -> RobotError:
         """Whatever is left of the process is ended: the next connect starts a new one."""

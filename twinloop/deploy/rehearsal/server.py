@@ -1,4 +1,4 @@
-"""The process of a rehearsal cell: reads its truth, then answers calls until the other side is gone.
+"""The process of a rehearsal cell: loads the cell file, then answers calls until the client closes the connection.
 
 python -m twinloop.deploy.rehearsal.server SOCKET_FD CELL
 """
@@ -7,19 +7,14 @@ import signal
 import socket
 import sys
 import traceback
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from twinloop.deploy.rehearsal.cell_file import cell_of
-from twinloop.deploy.rehearsal.wire import (
-    Message,
-    WireError,
-    receive,
-    send,
-    written_description,
-    written_reading,
-)
+from twinloop.deploy.rehearsal.messages import description_message, reading_message
+from twinloop.deploy.wire import Arrays, Message, WireError, receive, send
 from twinloop.errors import RobotError, TwinloopError, UsageError
 
 if TYPE_CHECKING:
@@ -27,54 +22,58 @@ if TYPE_CHECKING:
 
 
 def main(descriptor: int, spec: str) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever drives the robot
-    link = socket.socket(fileno=descriptor)
-    body: RehearsalCell | None = None
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the process that controls the robot
+    connection = socket.socket(fileno=descriptor)
+    cell: RehearsalCell | None = None
+    results: Arrays = {}
     while True:
         try:
-            call = receive(link)
+            call, arrays = receive(connection)
         except WireError:
             return
         try:
-            body = body or _body(spec)
-            answer: Message = {"ok": _answer(body, call)}
+            cell = cell or _load_cell(spec)
+            result, results = _answer(cell, call, arrays)
+            answer: Message = {"ok": result}
         except TwinloopError as error:
-            answer = {"error": str(error), "usage": isinstance(error, UsageError)}
+            answer, results = {"error": str(error), "usage": isinstance(error, UsageError)}, {}
         except Exception as error:
             traceback.print_exc()
-            answer = {"error": f"rehearsal:{spec}: the cell failed: {error!r:.300}", "usage": False}
+            answer, results = {"error": f"rehearsal:{spec}: the cell failed: {error!r:.300}", "usage": False}, {}
         try:
-            send(link, answer)
+            send(connection, answer, results)
         except WireError:
             return
 
 
-def _body(spec: str) -> "RehearsalCell":
-    cell = cell_of(spec)
+def _load_cell(spec: str) -> "RehearsalCell":
+    config = cell_of(spec)
     try:
         import pydrake  # noqa: F401
     except ImportError:
         raise UsageError(f"rehearsal:{spec}: needs Drake; pip install --no-deps drake") from None
     from twinloop.deploy.rehearsal.cell import RehearsalCell
 
-    return RehearsalCell(cell, id=f"rehearsal:{spec}")
+    return RehearsalCell(config, id=f"rehearsal:{spec}")
 
 
-def _answer(body: "RehearsalCell", call: Message) -> Message | None:
+def _answer(cell: "RehearsalCell", call: Message, arrays: Mapping[str, np.ndarray]) -> tuple[Message | None, Arrays]:
     name = call.get("call")
     if name == "describe":
-        return written_description(body.describe())
+        return description_message(cell.describe()), {}
     if name == "begin":
-        return vars(body.begin(int(call["episode"])))
+        return vars(cell.begin(int(call["episode"]))), {}
     if name == "observe":
-        return written_reading(body.observe())
+        return reading_message(cell.observe())
     if name == "act":
-        return body.act(np.array(call["action"], float))
+        return cell.act(np.array(arrays["action"], float)), {}
     if name == "stop":
-        return body.stop()
+        return cell.stop(), {}
     if name == "end":
-        return vars(body.end())
-    raise RobotError(f"{body.describe().id}: {name!r} is no call")
+        return vars(cell.end()), {}
+    raise RobotError(
+        f"{cell.describe().id}: unknown call {name!r}; valid calls: describe, begin, observe, act, stop, end"
+    )
 
 
 if __name__ == "__main__":
