@@ -72,8 +72,8 @@ def test_what_is_no_picture_is_refused_as_one(dataset):
         dataset.pictures(0, "action")
     with pytest.raises(DatasetError, match=r"did you mean observation\.images\.front"):
         dataset.pictures(0, "observation.images.frnt")
-    with pytest.raises(DatasetError, match=r"observation\.images\.front is a picture"):
-        next(iter(dataset.transitions(4, seed=0, columns=("observation.state", FRONT.name))))
+    with pytest.raises(DatasetError, match=r"observation\.images\.front is an image"):
+        next(iter(dataset.transitions(4, seed=0, action=FRONT.name)))
 
 
 def test_pictures_of_episodes_that_are_not_stored_are_not_made(tmp_path):

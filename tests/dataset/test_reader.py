@@ -1,9 +1,13 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tests.dataset.synthetic import CONFIG_TEXT, draft, episode_frames, header, run, verdict_of
-from twinloop.dataset import Dataset, DatasetWriter, transitions
+from tests.learn.demonstrated import reaching
+from twinloop.dataset import STATE_FEATURES, Dataset, DatasetWriter, transitions
 from twinloop.errors import CorruptError, DatasetError, UsageError
+from twinloop.learn.space import Space
 
 HEAD = header(episodes=40, keep_rejected=True)
 
@@ -95,18 +99,40 @@ def test_the_order_follows_from_the_seed(dataset):
 
 
 def test_arrow_batches_hold_the_same(dataset):
-    columns = ("observation.state", "next.reward")
-    numpy_batch = next(iter(dataset.transitions(16, seed=1, columns=columns)))
-    arrow_batch = next(iter(dataset.transitions(16, seed=1, columns=columns, as_="arrow")))
-    assert arrow_batch.schema.names == [*columns, "next.observation.state", "terminal"]
+    columns = {"state": ["observation.state"], "action": "next.reward"}
+    numpy_batch = next(iter(dataset.transitions(16, seed=1, **columns)))
+    arrow_batch = next(iter(dataset.transitions(16, seed=1, as_="arrow", **columns)))
+    names = ["observation.state", "next.reward", "next.observation.state", "terminal"]
+    assert arrow_batch.schema.names == names
     arrays = (numpy_batch.state, numpy_batch.action, numpy_batch.next_state, numpy_batch.terminal)
     for column, values in zip(arrow_batch.columns, arrays, strict=True):
         assert np.array_equal(np.array(column.to_pylist(), values.dtype), values)
 
 
+def test_the_state_is_what_a_policy_reads(tmp_path):
+    dataset = Dataset.open(reaching(tmp_path / "d", episodes=9))
+    assert Space.of(dataset.header).vectors == tuple(map(dataset.header.feature, STATE_FEATURES))
+    batch = next(iter(dataset.transitions(10**6, seed=0, shuffle=False)))
+    assert batch.state.shape[1] == batch.next_state.shape[1] == 2 + 7
+    frames = [dataset.episode(index) for index in range(9)]
+    for name, columns in batch.layout.items():
+        assert np.array_equal(batch.state[:, columns], np.concatenate([episode[name][:-1] for episode in frames]))
+        assert np.array_equal(batch.next_state[:, columns], np.concatenate([episode[name][1:] for episode in frames]))
+    record = next(iter(dataset.transitions(16, seed=0, as_="arrow")))
+    assert record.schema.names[:3] == ["observation.state", "observation.environment_state", "action"]
+    assert len(record["next.observation.environment_state"][0]) == 7
+
+
+def test_a_dataset_without_state_features_asks_for_their_names(tmp_path):
+    dataset = Dataset.open(reaching(tmp_path / "d", episodes=2))
+    header = replace(dataset.header, features=dataset.header.features[2:])
+    with pytest.raises(DatasetError, match=r"name the features of the state.*its features: action"):
+        replace(dataset, header=header).transitions(4, seed=0)
+
+
 def test_an_unknown_feature_gets_the_nearest_name(dataset):
     with pytest.raises(DatasetError, match=r"did you mean observation\.state"):
-        next(iter(dataset.transitions(4, seed=0, columns=("observation.stat", "action"))))
+        next(iter(dataset.transitions(4, seed=0, state=["observation.stat"])))
 
 
 def test_damage_is_told_with_the_file(tmp_path):

@@ -12,7 +12,7 @@ from twinloop.errors import RenderError
 from twinloop.observe.gl import context
 from twinloop.observe.renderer import Renderer
 from twinloop.pipeline.generate import generate
-from twinloop.run.config import config_from_text
+from twinloop.run.config import DatasetConfig, config_from_text
 
 CONFIG = """
 cameras:
@@ -61,3 +61,26 @@ def test_a_slow_encoder_is_waited_for_and_every_row_has_its_frame(tmp_path: Path
             frames = dataset.pictures(index, feature.name)
             assert len(frames) == rows
             assert np.isfinite(frames).all()
+
+
+def test_two_workers_share_a_small_run_with_cameras(tmp_path: Path):
+    """With shards of 64 episodes one worker did all of it."""
+    pytest.importorskip("av", reason="needs twinloop[video]")
+    try:
+        context()
+    except RenderError as error:
+        pytest.skip(f"no pictures here: {error}")
+    text = CONFIG.replace("dataset: {shard_episodes: 5}\n", "")
+    config = config_from_text(text, name="cell.yaml", folder=Path())
+    alone = generate(config, tmp_path / "a", episodes=10, workers=1)
+    shared = generate(config, tmp_path / "b", episodes=10, workers=2)
+    assert shared.workers == 2
+    assert shared.digest == alone.digest
+    sizes = [entry.stop - entry.first for entry in Dataset.open(tmp_path / "b").entries]
+    assert max(sizes) <= 5  # neither worker has more than half
+
+
+def test_the_shard_size_of_a_config_without_cameras_is_unchanged():
+    assert config_from_text("scene: {task: pick_and_place}", name="cell.yaml", folder=Path()).dataset == DatasetConfig(
+        64
+    )

@@ -12,12 +12,13 @@ from .merge import merge
 from .query import query
 from .reader import Dataset
 from .shard import ShardDraft, write_shard
-from .transitions import TransitionBatch
+from .transitions import STATE_FEATURES, TransitionBatch
 from .verify import Problem, VerifyReport, verify
 from .video import encoder_version
 from .writer import DatasetWriter
 
 __all__ = [
+    "STATE_FEATURES",
     "Dataset",
     "DatasetWriter",
     "FileDigest",

@@ -21,7 +21,7 @@ from .parquet import read_schema, read_table, to_numpy
 from .pictures import video_file
 from .remote.address import Remote, place
 from .shard import EPISODES, FRAMES
-from .transitions import TransitionBatch, transitions
+from .transitions import TransitionBatch, state_features, transitions
 from .video import read_frames
 
 
@@ -164,9 +164,23 @@ class Dataset:
         seed: int,
         shuffle: bool = True,
         as_: Literal["numpy", "arrow"] = "numpy",
-        columns: tuple[str, str] = ("observation.state", "action"),
+        state: Sequence[str] | None = None,
+        action: str = "action",
         verdict: str | None = ACCEPTED,
     ) -> Iterator[TransitionBatch] | Iterator[pa.RecordBatch]:
-        """One epoch of (state, action, next state, terminal); see `transitions.transitions`."""
-        batches = transitions(self, batch_size, seed=seed, shuffle=shuffle, columns=columns, verdict=verdict)
-        return batches if as_ == "numpy" else (batch.to_arrow(columns) for batch in batches)
+        """One epoch of (state, action, next state, terminal) batches.
+
+        Args:
+            batch_size: transitions in a batch; the last batch may have fewer.
+            seed: of the shuffling.
+            as_: `numpy` yields TransitionBatch, `arrow` yields record batches with one column per feature.
+            state: features that make up the state, side by side. Default: what a policy reads, joints and the poses of
+                object and goal (`observation.state`, `observation.environment_state`), as far as the dataset has them.
+            action: the feature that is the action.
+            verdict: use episodes with this verdict only; None uses all stored episodes.
+        """
+        features = state_features(self.header, state)
+        batches = transitions(
+            self, batch_size, seed=seed, shuffle=shuffle, state=features, action=action, verdict=verdict
+        )
+        return batches if as_ == "numpy" else (batch.to_arrow(action) for batch in batches)

@@ -1,10 +1,10 @@
 """Shuffled training batches of (state, action, next state, terminal).
 
-Shards are visited in shuffled order and several at a time are mixed, so an epoch is well shuffled while
-memory holds a window, whatever the size of the dataset.
+Shards are visited in shuffled order and several are mixed at a time, so an epoch is well shuffled while memory holds
+only a window of frames, whatever the size of the dataset.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 from twinloop.curate.verdict import current_verdict
 from twinloop.errors import DatasetError
 
+from .header import Header
 from .parquet import to_numpy
 
 if TYPE_CHECKING:
@@ -21,26 +22,51 @@ if TYPE_CHECKING:
 
 WINDOW_FRAMES = 1 << 18  # with 16 floats a frame this is 16 MiB, and 27 shards of 64 episodes of 150
 
+STATE_FEATURES = ("observation.state", "observation.environment_state")
+"""What a policy reads by default: the robot's joints, and the poses of object and goal."""
+
 
 @dataclass(frozen=True)
 class TransitionBatch:
-    """state, next_state: (n, s); action: (n, a); terminal: (n,) bool, true for the last of its episode."""
+    """n transitions, each from one frame to the next frame of its episode.
+
+    Attributes:
+        state, next_state: (n, s), the state features side by side.
+        action: (n, a).
+        terminal: (n,) bool, true for the last transition of an episode.
+        layout: feature -> its columns in `state` and `next_state`.
+    """
 
     state: np.ndarray
     action: np.ndarray
     next_state: np.ndarray
     terminal: np.ndarray
+    layout: Mapping[str, slice]
 
-    def to_arrow(self, columns: tuple[str, str]) -> pa.RecordBatch:
-        state, action = columns
+    def to_arrow(self, action: str = "action") -> pa.RecordBatch:
+        """Return one column per state feature, `action`, `next.` + each state feature, and `terminal`."""
+        states = {name: _vectors(self.state[:, columns]) for name, columns in self.layout.items()}
+        next_states = {f"next.{name}": _vectors(self.next_state[:, columns]) for name, columns in self.layout.items()}
         return pa.RecordBatch.from_pydict(
-            {
-                state: _vectors(self.state),
-                action: _vectors(self.action),
-                f"next.{state}": _vectors(self.next_state),
-                "terminal": pa.array(self.terminal),
-            }
+            {**states, action: _vectors(self.action), **next_states, "terminal": pa.array(self.terminal)}
         )
+
+
+def state_features(header: Header, names: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the features that make up the state: `names`, or those of `STATE_FEATURES` that the dataset has.
+
+    Raises:
+        DatasetError: the dataset has none of them, does not have a named one, or a named one is an image.
+    """
+    known = {feature.name for feature in header.features}
+    chosen = tuple(name for name in STATE_FEATURES if name in known) if names is None else tuple(names)
+    if not chosen:
+        columns = ", ".join(feature.name for feature in header.columns)
+        raise DatasetError(
+            f"dataset {header.name!r} has no {' or '.join(STATE_FEATURES)}; name the features of the state, "
+            f"state=[...]; its features: {columns}"
+        )
+    return chosen
 
 
 def _vectors(values: np.ndarray) -> pa.Array:
@@ -56,15 +82,17 @@ class _Window:
     state: np.ndarray
     action: np.ndarray
     rows: np.ndarray
-    terminal: np.ndarray  # of each frame: is the next frame the last of its episode?
+    terminal: np.ndarray  # (frames,) whether the next frame is the last of its episode
+    layout: Mapping[str, slice]
 
     def batch(self, rows: np.ndarray) -> TransitionBatch:
-        # `take` and not indexing: it is the faster gather, and this is where an epoch spends its time.
+        # `take` is the faster gather; an epoch spends its time here.
         return TransitionBatch(
             self.state.take(rows, axis=0),
             self.action.take(rows, axis=0),
             self.state.take(rows + 1, axis=0),
             self.terminal.take(rows),
+            self.layout,
         )
 
 
@@ -74,24 +102,26 @@ def transitions(
     *,
     seed: int,
     shuffle: bool,
-    columns: tuple[str, str],
+    state: tuple[str, ...],
+    action: str,
     verdict: str | None,
 ) -> Iterator[TransitionBatch]:
-    """Every transition of the episodes with this verdict (None: of all stored) once: T - 1 for T frames.
+    """Yield every transition of the episodes with this verdict once: T - 1 for an episode of T frames.
 
-    All batches have `batch_size` transitions, except that the last has what is left.
+    All batches have `batch_size` transitions, except the last, which has the remainder. With verdict None, all stored
+    episodes are used.
     """
-    for name in columns:
+    for name in (*state, action):
         if dataset.header.feature(name).is_picture:
-            raise DatasetError(f"{dataset.path}: {name} is a picture; transitions have vectors and numbers only")
+            raise DatasetError(f"{dataset.path}: {name} is an image; transitions hold vectors and numbers only")
     rng = np.random.default_rng(seed)
-    rest: list[TransitionBatch] = []  # fewer than batch_size transitions, from the windows before
-    for window in _windows(dataset, rng if shuffle else None, columns, verdict):
+    rest: list[TransitionBatch] = []  # fewer than batch_size transitions, from earlier windows
+    for window in _windows(dataset, rng if shuffle else None, state, action, verdict):
         rows = rng.permutation(window.rows) if shuffle else window.rows
-        wanted = batch_size - sum(len(part.terminal) for part in rest)
-        if rest and len(rows) >= wanted:
-            yield _join([*rest, window.batch(rows[:wanted])])
-            rest, rows = [], rows[wanted:]
+        missing = batch_size - sum(len(part.terminal) for part in rest)
+        if rest and len(rows) >= missing:
+            yield _join([*rest, window.batch(rows[:missing])])
+            rest, rows = [], rows[missing:]
         stop = len(rows) - len(rows) % batch_size if not rest else 0
         for start in range(0, stop, batch_size):
             yield window.batch(rows[start : start + batch_size])
@@ -102,7 +132,7 @@ def transitions(
 
 
 def _windows(
-    dataset: "Dataset", rng: np.random.Generator | None, columns: tuple[str, str], verdict: str | None
+    dataset: "Dataset", rng: np.random.Generator | None, state: tuple[str, ...], action: str, verdict: str | None
 ) -> Iterator[_Window]:
     entries = [entry for entry in dataset.entries if entry.frames]
     if rng is not None:
@@ -112,31 +142,35 @@ def _windows(
         group.append(entry)
         frames += entry.frames
         if frames >= WINDOW_FRAMES:
-            yield _load(dataset, group, columns, verdict)
+            yield _load(dataset, group, state, action, verdict)
             group, frames = [], 0
     if group:
-        yield _load(dataset, group, columns, verdict)
+        yield _load(dataset, group, state, action, verdict)
 
 
-def _load(dataset: "Dataset", entries: list, columns: tuple[str, str], verdict: str | None) -> _Window:
-    states, actions, lengths, wanted = [], [], [], []
+def _load(dataset: "Dataset", entries: list, state: tuple[str, ...], action: str, verdict: str | None) -> _Window:
+    states, actions, lengths, selected = [], [], [], []
+    layout: dict[str, slice] = {}
     for entry in entries:
-        table = dataset.frames(entry, columns)
-        states.append(to_numpy(table[columns[0]]))
-        actions.append(to_numpy(table[columns[1]]))
+        table = dataset.frames(entry, [*state, action])
+        parts = [to_numpy(table[name]) for name in state]
+        parts = [part.reshape(len(part), -1) for part in parts]
+        stops = np.cumsum([part.shape[1] for part in parts]).tolist()
+        layout = {name: slice(stop - part.shape[1], stop) for name, part, stop in zip(state, parts, stops, strict=True)}
+        states.append(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1))
+        actions.append(to_numpy(table[action]))
         episodes = dataset.episodes(entry, ["length", "verdict"])
         lengths.append(to_numpy(episodes["length"]))
-        wanted.append(
-            np.array([verdict in (None, current_verdict(stored)) for stored in episodes["verdict"].to_pylist()], bool)
-        )
+        verdicts = episodes["verdict"].to_pylist()
+        selected.append(np.array([verdict in (None, current_verdict(stored)) for stored in verdicts], bool))
     length = np.concatenate(lengths)
     ends = np.cumsum(length)[length > 0] - 1
-    usable = np.repeat(np.concatenate(wanted), length)
-    usable[ends] = False  # nothing follows the last frame
+    usable = np.repeat(np.concatenate(selected), length)
+    usable[ends] = False  # the last frame of an episode has no next state
     terminal = np.zeros(len(usable), bool)
     terminal[(ends - 1)[ends > 0]] = True
     rows = np.flatnonzero(usable)
-    return _Window(np.concatenate(states), np.concatenate(actions), rows, terminal)
+    return _Window(np.concatenate(states), np.concatenate(actions), rows, terminal, layout)
 
 
 def _join(parts: list[TransitionBatch]) -> TransitionBatch:
@@ -145,4 +179,5 @@ def _join(parts: list[TransitionBatch]) -> TransitionBatch:
         np.concatenate([part.action for part in parts]),
         np.concatenate([part.next_state for part in parts]),
         np.concatenate([part.terminal for part in parts]),
+        parts[0].layout,
     )

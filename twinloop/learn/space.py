@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from twinloop.dataset import Header
+from twinloop.dataset import STATE_FEATURES, Header
 from twinloop.errors import DatasetError, nearest
 from twinloop.observe.estimate import ESTIMATE, NEEDED, derived
 from twinloop.observe.recording import Feature
 
 ACTION = "action"
 STATE = "observation.state"
-DEFAULT_INPUTS = (STATE, "observation.environment_state")
+DEFAULT_INPUTS = STATE_FEATURES
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,10 @@ from twinloop.twin.tasks import tasks
 
 MOST_EPISODES = 1 << 30  # points of the Sobol sequence
 MOST_SEED = (1 << 63) - 1
+SHARD_EPISODES = 64
+SHARD_EPISODES_WITH_CAMERAS = 4
+"""Rendering takes seconds per episode. Small shards let several workers share a small run. The default depends on the
+config alone, so the digest is the same at any number of workers."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +63,11 @@ class RolloutConfig:
 
 @dataclass(frozen=True)
 class DatasetConfig:
-    """shard_episodes: episodes in a shard, the unit that is committed, retried and verified."""
+    """Attributes:
+    shard_episodes: episodes in a shard, the unit of work, commit, retry and verification.
+    """
 
-    shard_episodes: int = 64
+    shard_episodes: int = SHARD_EPISODES
 
 
 @dataclass(frozen=True)
@@ -157,6 +163,7 @@ def config_from_text(text: str, *, name: str, folder: Path) -> RunConfig:
 def _read(root: Section, folder: Path) -> RunConfig:
     rollout = _read_rollout(root.section("rollout"))
     scene = _read_scene(root.section("scene"), folder)
+    cameras = read_cameras(root.section("cameras"), control_hz=rollout.control_hz)
     config = RunConfig(
         scene=scene,
         randomization=read_randomization(root, idle=idle_rows(scene.object)),
@@ -164,8 +171,8 @@ def _read(root: Section, folder: Path) -> RunConfig:
         expert=_read_expert(root.section("expert")),
         observe=_read_observe(root.section("observe")),
         curate=_read_curate(root.section("curate")),
-        dataset=_read_dataset(root.section("dataset")),
-        cameras=read_cameras(root.section("cameras"), control_hz=rollout.control_hz),
+        dataset=_read_dataset(root.section("dataset"), cameras=bool(cameras)),
+        cameras=cameras,
     )
     root.finish()
     if config.rollout.episodes > MOST_EPISODES:
@@ -311,7 +318,8 @@ def _read_curate(section: Section) -> CurateConfig:
     return config
 
 
-def _read_dataset(section: Section) -> DatasetConfig:
-    config = DatasetConfig(shard_episodes=section.integer("shard_episodes", 64, low=1, high=4096))
+def _read_dataset(section: Section, *, cameras: bool) -> DatasetConfig:
+    default = SHARD_EPISODES_WITH_CAMERAS if cameras else SHARD_EPISODES
+    config = DatasetConfig(shard_episodes=section.integer("shard_episodes", default, low=1, high=4096))
     section.finish()
     return config
