@@ -97,7 +97,7 @@ def test_what_is_no_report_is_refused(tmp_path: Path, text: str):
 
 def test_the_verdict_names_what_is_open():
     told = report({"latency": 20.0}, {"latency": (wrong("action_delay_ms", 80.0, 10.0),)}).verdict()
-    assert "action_delay_ms 80 (70 to 90) costs 20 points" in told
-    assert "No gap is open" in report({}).verdict()
+    assert "Latency costs 20 points of success (10 to 30): action_delay_ms is 80 (70 to 90)." in told
+    assert "no open gap" in report({}).verdict()
     unknown = dataclasses.replace(report({}), unmodelled=Unmodelled(10.0, (), (), 9.0, True))
     assert "unmodelled" in unknown.verdict()

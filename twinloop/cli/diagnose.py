@@ -67,11 +67,11 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         raise UsageError(f"--seed {args.seed}: {candidate.name} was trained on episodes of this seed; choose another")
     many = args.episodes
     settings = DiagnoseConfig(worlds=args.worlds, episodes=many, tried=3 * many, seed=args.seed)
-    with show_progress(console, "imagining") as show:
+    with show_progress(console, "Simulating counterfactual cells") as show:
         report = diagnose(
             args.runlogs, candidate, config, config_name=name, cache=args.cache, settings=settings,
             workers=args.workers, executor=executor_of(args.executor, args.address),
-            on_progress=lambda done, total: show(Progress(done, total, "counterfactual cells")),
+            on_progress=lambda done, total: show(Progress(done, total, "")),
         )  # fmt: skip
     out = args.out or Path("diagnoses") / candidate.name
     with storage_errors(out):
@@ -92,12 +92,14 @@ def _twin(path: Path | None, candidate: Candidate) -> tuple[RunConfig, str]:
 
 def _print(console: Console, report: GapReport) -> None:
     console.print(report.verdict(), markup=False)
-    table = Table("gap", "open", "costs", "90 %", "what seems wrong", box=None, pad_edge=False)
+    table = Table(
+        "gap", "costs (points)", "90 % interval", "probability open", "estimated values", box=None, pad_edge=False
+    )
     for finding in report.findings:
         low, high = finding.interval
         rows = ", ".join(f"{row.row} {'±' if row.spread else ''}{row.value:.3g}" for row in finding.rows[:2])
         table.add_row(
-            finding.gap, f"{finding.probability:.2f}", f"{finding.points:.0f}", f"{low:.0f} to {high:.0f}",
+            finding.gap, f"{finding.points:.0f}", f"{low:.0f} to {high:.0f}", f"{finding.probability:.2f}",
             rows if finding.found else "",
         )  # fmt: skip
     console.print(table, markup=False)

@@ -36,7 +36,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     from twinloop.learn.optimise import TrainConfig
     from twinloop.learn.train import train
 
-    lesson = finetuning(
+    job = finetuning(
         FinetuneConfig(
             checkpoint=args.checkpoint,
             data=tuple(args.data),
@@ -54,6 +54,6 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             seed=args.seed,
         )
     )
-    with show_training(console) as on_progress:
-        trained = train(lesson, args.out, on_progress=on_progress)
+    with show_training(console, job) as on_progress:
+        trained = train(job, args.out, on_progress=on_progress)
     return told(console, trained, write_training_report(trained))

@@ -22,20 +22,34 @@ class Progress:
 
 
 @contextmanager
-def show_progress(console: Console, doing: str) -> Iterator[Callable[[Progress], None]]:
-    """doing: `generating`, in front of the bar."""
+def show_progress(console: Console, doing: str, *, time_left: bool = True) -> Iterator[Callable[[Progress], None]]:
+    """Show a progress bar on a terminal, or print a line every 10 s elsewhere.
+
+    Args:
+        doing: what is going on, in front of the bar: `Training`.
+        time_left: append the estimated time left; False where the text of `Progress` has it already.
+    """
     if not console.is_terminal:
-        yield _lines(console, doing)
+        yield _lines(console, doing, time_left=time_left)
         return
     columns = (
-        TextColumn(doing), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"), TimeRemainingColumn(),
+        TextColumn(doing), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"),
+        *((TimeRemainingColumn(),) if time_left else ()),
     )  # fmt: skip
     with rich_progress.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None, told="")
         yield lambda standing: bar.update(task, total=standing.total, completed=standing.done, told=standing.told)
 
 
-def _lines(console: Console, doing: str) -> Callable[[Progress], None]:
+def format_duration(seconds: float) -> str:
+    """`40 s`, `12 min`, `3 h 05 min`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _lines(console: Console, doing: str, *, time_left: bool) -> Callable[[Progress], None]:
     began = last = time.monotonic()
     first: int | None = None
 
@@ -47,7 +61,7 @@ def _lines(console: Console, doing: str) -> Callable[[Progress], None]:
             return
         last = now
         rate = (standing.done - first) / (now - began)
-        left = f", {(standing.total - standing.done) / rate:.0f} s left" if rate > 0 else ""
+        left = f", {format_duration((standing.total - standing.done) / rate)} left" if rate > 0 and time_left else ""
         console.print(f"{doing}: {standing.done:,}/{standing.total:,}, {standing.told}{left}")
 
     return update

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     from twinloop.learn.train import train
     from twinloop.learn.training_job import TrainingJobConfig, parse_settings, prepare
 
-    lesson = prepare(
+    job = prepare(
         TrainingJobConfig(
             datasets=tuple(args.datasets),
             policy=args.policy,
@@ -55,6 +55,6 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             seed=args.seed,
         )
     )
-    with show_training(console) as on_progress:
-        trained = train(lesson, args.out, on_progress=on_progress)
+    with show_training(console, job) as on_progress:
+        trained = train(job, args.out, on_progress=on_progress)
     return told(console, trained, write_training_report(trained))

@@ -4,6 +4,7 @@ import argparse
 import math
 import os
 import shlex
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -14,12 +15,13 @@ from rich.console import Console
 from rich.table import Table
 
 from twinloop.cli.arguments import count, number
-from twinloop.cli.progress import Progress, show_progress
+from twinloop.cli.progress import Progress, format_duration, show_progress
 from twinloop.errors import UsageError
 from twinloop.plugins import plugin_names
 
 if TYPE_CHECKING:
     from twinloop.learn.train import TrainProgress, TrainResult
+    from twinloop.learn.training_job import TrainingJob
 
 KINDS = ("mlp", "act", "flow", *plugin_names("twinloop.policies"))
 
@@ -39,14 +41,19 @@ def use_threads(threads: int | None) -> None:
 def add_optimisation(parser: argparse.ArgumentParser, *, steps: int, learning_rate: float) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the checkpoint")
     parser.add_argument("--steps", type=count(1, 10_000_000), default=steps, metavar="N", help=f"batches ({steps})")
-    parser.add_argument("--batch", type=count(1, 65_536), default=512, metavar="N", help="frames in a batch (512)")
+    parser.add_argument(
+        "--batch", type=count(1, 65_536), metavar="N",
+        help="frames in a batch (default: 512; from images 64 for act, 128 for flow)",
+    )  # fmt: skip
     parser.add_argument(
         "--learning-rate", type=number(0, 1), default=learning_rate, metavar="R", help=f"highest ({learning_rate:g})"
     )
     parser.add_argument(
         "--held-out", type=number(0, 0.9), default=0.05, metavar="S", help="share of episodes to validate on (0.05)"
     )
-    parser.add_argument("--threads", type=count(1, 1024), metavar="N", help="of torch (default: one a core)")
+    parser.add_argument(
+        "--threads", type=count(1, 1024), metavar="N", help="number of torch threads (default: one per core)"
+    )
     parser.add_argument("--rate", type=number(0.1, 10_000), metavar="HZ", help="resample all data to this rate")
     parser.add_argument("--episodes", type=count(), metavar="N", help="of each dataset, the first N accepted")
     parser.add_argument(
@@ -55,14 +62,58 @@ def add_optimisation(parser: argparse.ArgumentParser, *, steps: int, learning_ra
 
 
 @contextmanager
-def show_training(console: Console) -> Iterator[Callable[["TrainProgress"], None]]:
-    with show_progress(console, "learning") as show:
+def show_training(console: Console, job: "TrainingJob") -> Iterator[Callable[["TrainProgress"], None]]:
+    """Print what is trained on what, the time of the first step, and then loss, steps per second and time left."""
+    console.print(describe_job(job), markup=False)
+    rate = StepRate(time.monotonic())
+    with show_progress(console, "Training", time_left=False) as show:
 
-        def update(moment: "TrainProgress") -> None:
-            told = f"loss {_loss(moment.loss)}, held out {_loss(moment.held_out_loss)}"
-            show(Progress(moment.step, moment.steps, told))
+        def update(progress: "TrainProgress") -> None:
+            first = rate.update(progress.step, time.monotonic())
+            if first is not None:
+                left = format_duration(first * (progress.steps - progress.step))
+                console.print(f"First step: {first:.1f} s. At this rate the training takes {left}.", markup=False)
+            losses = f"loss {_loss(progress.loss)}, held-out loss {_loss(progress.held_out_loss)}"
+            show(Progress(progress.step, progress.steps, f"{losses}{rate.text(progress.steps)}"))
 
         yield update
+
+
+def describe_job(job: "TrainingJob") -> str:
+    """One line: policy, inputs, data and batch size."""
+    space, train = job.mixture.space, job.config.train
+    inputs = ", ".join(feature.name.removeprefix("observation.") for feature in space.inputs)
+    episodes = sum(len(part.lengths) for part in job.mixture.parts)
+    return (
+        f"Training {job.config.policy} from {inputs}: {episodes:,} episodes, {job.mixture.frames:,} frames; "
+        f"{train.steps:,} steps with batches of {train.batch:,} frames."
+    )
+
+
+class StepRate:
+    """Steps per second since the first step of this session. The first step is slower and does not count."""
+
+    def __init__(self, began_s: float):
+        self._began_s = began_s
+        self._first: tuple[int, float] | None = None
+        self._last: tuple[int, float] = (0, began_s)
+
+    def update(self, step: int, now_s: float) -> float | None:
+        """Record that `step` is done. Return the seconds of the first step when it is the first one, else None."""
+        self._last = step, now_s
+        if self._first is not None:
+            return None
+        self._first = step, now_s
+        return now_s - self._began_s
+
+    def text(self, steps: int) -> str:
+        """`, 2.1 steps/s, 15 min left`, or nothing before the second step."""
+        (first, then_s), (step, now_s) = self._first or self._last, self._last
+        if step == first or now_s <= then_s:
+            return ""
+        rate = (step - first) / (now_s - then_s)
+        speed = f"{rate:.1f} steps/s" if rate >= 1 else f"{1 / rate:.1f} s/step"
+        return f", {speed}, {format_duration((steps - step) / rate)} left"
 
 
 def _loss(value: float) -> str:

@@ -26,22 +26,23 @@ def render_diagnosis(report: GapReport) -> str:
 
 
 def _gaps(report: GapReport) -> PageSection:
-    head = ("gap", "open", "drives failures", "costs", "90 % interval", "won by closing it", "what seems wrong")
+    head = ("gap", "costs", "90 % interval", "probability open", "drives failures", "won by closing it", "estimates")
     rows = [
         (
-            each.gap, f"{each.probability:.2f}", f"{each.drives:.2f}", f"{each.points:.0f}",
-            "{:.0f} to {:.0f}".format(*each.interval), "–" if each.closing is None else f"{each.closing:+.0f}",
+            each.gap, f"{each.points:.0f}", "{:.0f} to {:.0f}".format(*each.interval), f"{each.probability:.2f}",
+            f"{each.drives:.2f}", "–" if each.closing is None else f"{each.closing:+.0f}",
             _wrong_text(each) if each.found else "",
         )
         for each in report.findings
     ]  # fmt: skip
     lead = text(
-        "How probable it is that each gap is open, and points of success that it costs. The twin was run with each "
-        "gap opened in many ways; what the robot showed is held against what the policy showed there."
+        "Points of success that each gap costs, and the probability that it is open; the costliest gap comes first. "
+        "The policy was simulated in the twin with each gap opened in many ways. The robot's episodes were compared "
+        "with these counterfactuals."
     )
     charts = cards([
-        card("Probability that a gap is open", _probabilities(report.findings)),
         card("Points of success it costs", _costs(report.findings), "The line is a 90 % interval."),
+        card("Probability that a gap is open", _probabilities(report.findings)),
     ], "medium")  # fmt: skip
     told = []
     if report.predicted is not None:
@@ -49,7 +50,7 @@ def _gaps(report: GapReport) -> PageSection:
             f"With the found gaps open the twin succeeds in {percent(report.predicted)}; the robot did in "
             f"{percent(report.success)}."
         )
-    body = lead + charts + table(head, rows, numbers=(1, 2, 3)) + "".join(map(text, told))
+    body = lead + charts + table(head, rows, numbers=(1, 3, 4, 5)) + "".join(map(text, told))
     return PageSection("gaps", "The eight gaps", body)
 
 

@@ -1,7 +1,7 @@
-"""GapReport: which gap costs how much, on what evidence, and what nobody can explain. A record, and `report.json`."""
+"""GapReport: which gap costs how much success, the evidence, and what no gap explains. Stored as `report.json`."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,17 +11,24 @@ from twinloop.errors import CorruptError
 from twinloop.randomize.parameter import GAPS, Gap
 
 FORMAT_VERSION = 1
-MOST_BYTES = 1 << 24
+MAX_BYTES = 1 << 24
 PROBABLE = 0.5
-"""From here on a gap counts as found."""
+"""A gap counts as open from this probability on."""
+COSTLY_POINTS = 2.0
+"""A gap that costs fewer points of success is harmless."""
 
 Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class RowEstimate:
-    """A row of the table that seems wrong. value, interval: in its unit (80 %). spread: it is another in every episode,
-    and the value is how far it reaches from nominal. trained: the range that the config draws from, if it varies it."""
+    """A parameter whose value on the robot differs from the twin's.
+
+    Attributes:
+        value, interval: estimate and 80 % interval, in the parameter's unit.
+        spread: the parameter differs from episode to episode; `value` is then the distance it reaches from nominal.
+        trained: the range that the config draws from; None if the config does not vary it.
+    """
 
     row: str
     unit: str
@@ -38,7 +45,13 @@ class RowEstimate:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A trait that differs. robot, twin: its level or spread on both. apart: how many deviations that is."""
+    """A trait that differs between robot and twin.
+
+    Attributes:
+        says: what the trait is, in words.
+        robot, twin: its level or spread on both.
+        apart: the difference in standard deviations.
+    """
 
     trait: str
     says: str
@@ -50,8 +63,15 @@ class Evidence:
 
 @dataclass(frozen=True)
 class GapFinding:
-    """probability: that the gap is open. drives: that it takes more than a few points of success. points: what it
-    costs, with a 90 % interval. closing: points that are won in the twin when this gap alone is closed, if tried."""
+    """What a diagnosis says about one gap.
+
+    Attributes:
+        probability: that the gap is open.
+        drives: probability that it costs more than a few points of success.
+        magnitude: how far it is open, if it is; 1 is the end of the hypotheses' usual range.
+        points, interval: points of success that it costs, with a 90 % interval.
+        closing: points won in the twin when this gap alone is closed; None if that was not simulated.
+    """
 
     gap: Gap
     probability: float
@@ -67,22 +87,37 @@ class GapFinding:
     def found(self) -> bool:
         return self.probability >= PROBABLE
 
+    @property
+    def costly(self) -> bool:
+        return self.points >= COSTLY_POINTS
+
     def sentence(self) -> str:
-        """`latency: action_delay_ms 41 (35 to 47) costs 22 points (15 to 29)`."""
-        first = next(iter(self.rows), None)
-        what = ""
-        if first is not None:
-            low, high = first.interval
-            about = f"{first.row} up to ±{first.value:.3g}" if first.spread else f"{first.row} {first.value:.3g}"
-            what = f"{about} ({low:.3g} to {high:.3g}) "
+        """`latency costs 22 points of success (15 to 29): action_delay_ms is 41 (35 to 47)`."""
         low, high = self.interval
-        return f"{self.gap}: {what}costs {self.points:.0f} points of success ({low:.0f} to {high:.0f})"
+        verb, doubt = ("costs", "") if self.found else ("may cost", f"; probability open {self.probability:.2f}")
+        cost = f"{self.gap} {verb} {self.points:.0f} points of success ({low:.0f} to {high:.0f}{doubt})"
+        return f"{cost}: {self.first_row()}" if self.rows else cost
+
+    def first_row(self) -> str:
+        """The parameter that differs most clearly: `action_delay_ms is 41 (35 to 47)`, or nothing."""
+        if not self.rows:
+            return ""
+        row = self.rows[0]
+        low, high = row.interval
+        value = f"varies by up to ±{row.value:.3g}" if row.spread else f"is {row.value:.3g}"
+        return f"{row.row} {value} ({low:.3g} to {high:.3g})"
 
 
 @dataclass(frozen=True)
 class Unmodelled:
-    """points: of success that no gap accounts for. strange: traits that the best explanation leaves. episodes: to look
-    at, as (log, attempt). surprise: squared deviations a trait that are left; about 1 where all is explained."""
+    """What no gap explains.
+
+    Attributes:
+        points: points of success that no gap accounts for.
+        strange: traits that the best explanation leaves.
+        episodes: episodes to look at, as (log, attempt).
+        surprise: remaining squared deviations per trait; about 1 if everything is explained.
+    """
 
     points: float
     strange: tuple[Evidence, ...]
@@ -93,8 +128,15 @@ class Unmodelled:
 
 @dataclass(frozen=True)
 class GapReport:
-    """findings: of all eight gaps, the most probable first. nothing: probability that no gap is open. lost: points
-    between the twin's success and the robot's. predicted: success in the twin with the found gaps open, if tried."""
+    """The result of a diagnosis.
+
+    Attributes:
+        findings: one for each of the eight gaps: costly ones first, by cost, then the others by probability.
+        nothing: probability that no gap is open.
+        lost: points between the twin's success and the robot's.
+        predicted: success in the twin with the open gaps simulated; None if that was not simulated.
+        looks: tests of success against the conditions of episodes.
+    """
 
     subject: Mapping[str, Any]
     episodes: int
@@ -109,6 +151,10 @@ class GapReport:
     failures: Mapping[str, int]
     predicted: float | None = None
 
+    def __post_init__(self) -> None:
+        # Text, page, JSON and plan all list findings in this order.
+        object.__setattr__(self, "findings", by_cost(self.findings))
+
     @property
     def lost(self) -> float:
         return 100 * (self.twin_success - self.success)
@@ -117,32 +163,66 @@ class GapReport:
     def open(self) -> tuple[GapFinding, ...]:
         return tuple(finding for finding in self.findings if finding.found)
 
+    @property
+    def costly(self) -> tuple[GapFinding, ...]:
+        return tuple(finding for finding in self.findings if finding.costly)
+
+    @property
+    def harmless(self) -> tuple[GapFinding, ...]:
+        """Gaps that are open and cost next to nothing."""
+        return tuple(finding for finding in self.open if not finding.costly)
+
     def verdict(self) -> str:
-        """What somebody who reads one sentence should read."""
-        there, here = 100 * self.success, 100 * self.twin_success
-        rate = f"{there:.0f} % of {self.episodes} episodes succeeded, {here:.0f} % in the twin"
-        if self.unmodelled.present and not self.open:
-            return f"{rate}. Something is different that none of the eight gaps explains: it is unmodelled."
-        if not self.open:
-            return f"{rate}. No gap is open as far as these episodes tell."
-        told = "; ".join(finding.sentence() for finding in self.open)
-        more = " Something else is unmodelled." if self.unmodelled.present else ""
-        return f"{rate}. {told[0].upper()}{told[1:]}.{more}"
+        """The diagnosis in a few sentences: success rates, what costs most, what is open and harmless."""
+        robot, twin = 100 * self.success, 100 * self.twin_success
+        sentences = [f"{robot:.0f} % of {self.episodes} episodes succeeded, {twin:.0f} % in the twin."]
+        sentences += [_capitalised(f"{finding.sentence()}.") for finding in self.costly]
+        if self.harmless:
+            names = ", ".join(_with_row(finding) for finding in self.harmless)
+            sentences.append(f"Open but harmless (below {COSTLY_POINTS:.0f} points): {names}.")
+        if self.unmodelled.present:
+            also = "Something else differs" if self.open else "Something differs"
+            sentences.append(f"{also} that none of the eight gaps explains (unmodelled).")
+        if len(sentences) == 1:
+            sentences.append("These episodes show no open gap.")
+        return " ".join(sentences)
 
     def to_json(self) -> dict[str, Any]:
         return {"format": FORMAT_VERSION, "verdict": self.verdict(), "lost": self.lost, **asdict(self)}
 
 
+def by_cost(findings: Iterable[GapFinding]) -> tuple[GapFinding, ...]:
+    """Costly findings first, the most expensive at the top; then the others, the most probable at the top."""
+
+    def place(finding: GapFinding) -> tuple[bool, float, float, int]:
+        cost = finding.points if finding.costly else 0.0
+        return not finding.costly, -cost, -finding.probability, GAPS.index(finding.gap)
+
+    return tuple(sorted(findings, key=place))
+
+
+def _with_row(finding: GapFinding) -> str:
+    return f"{finding.gap} ({finding.first_row()})" if finding.rows else finding.gap
+
+
+def _capitalised(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
+
+
 def read_report(path: Path) -> GapReport:
-    """A `report.json`, or the folder it is in."""
+    """Read a `report.json`, or the one in a folder.
+
+    Raises:
+        CorruptError: the file is missing, damaged or of another version.
+    """
     file = path / "report.json" if path.is_dir() else path
     try:
-        value = json.loads(read_bounded(file, MOST_BYTES, error=CorruptError))
+        value = json.loads(read_bounded(file, MAX_BYTES, error=CorruptError))
         if value["format"] != FORMAT_VERSION:
             raise CorruptError(f"{file}: format {value['format']!r}; this version reads {FORMAT_VERSION}")
         return _report(value)
     except (ValueError, TypeError, KeyError, RecursionError, AttributeError) as error:
-        raise CorruptError(f"{file}: is no report of `twinloop diagnose` ({error!s:.120})") from None
+        raise CorruptError(f"{file}: is not a report of `twinloop diagnose` ({error!s:.120})") from None
 
 
 def _report(value: Mapping[str, Any]) -> GapReport:

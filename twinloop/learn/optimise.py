@@ -20,17 +20,26 @@ from twinloop.learn.policy import Policy, tensors_of
 from twinloop.learn.tensors import arrays_to_tensors, read_tensors, write_tensors
 
 VALIDATION_FRAMES = 8192
+VALIDATION_FRAMES_WITH_IMAGES = 1024
+"""A validation on 8192 images takes longer than the 100 training steps between two of them."""
 
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """steps: batches. batch: frames in one. learning_rate: the highest, after `warmup` steps; from there it falls along
-    a cosine to 1 % of it. clip: largest norm of a gradient. average: how much of the running average of the weights is
-    kept at a step; the average is the policy. frozen: names that parameters begin with which stay as they are.
-    held_out: share of episodes to validate on, every `look_every` steps."""
+    """Settings of the optimisation.
+
+    Attributes:
+        steps: number of batches.
+        batch: frames in a batch; None takes the policy's default for its inputs (`Policy.default_batch`).
+        learning_rate: the highest rate, reached after `warmup` steps. It then falls along a cosine to 1 % of it.
+        clip: largest norm of a gradient.
+        average: decay of the running average of the weights. The averaged weights are the policy.
+        frozen: prefixes of parameter names that are not trained.
+        held_out: share of episodes to validate on, every `look_every` steps.
+    """
 
     steps: int = 2000
-    batch: int = 512
+    batch: int | None = None
     learning_rate: float = 1e-3
     warmup: int = 100
     weight_decay: float = 1e-4
@@ -74,12 +83,12 @@ class Optimisation:
     ) -> Iterator[LossRecord]:
         """Train to the end; yield now and then, when it is worth saving. `trouble`: where a bad batch is kept."""
         config, losses = self.config, []
-        exam = [] if held_out is None else held_out.sweep(
-            config.batch, self.policy.horizon, most=VALIDATION_FRAMES, seed=self.seed
-        )  # fmt: skip
+        size = config.batch or self.policy.batch_for(mixture.space)
+        most = VALIDATION_FRAMES_WITH_IMAGES if mixture.space.pictures else VALIDATION_FRAMES
+        exam = [] if held_out is None else held_out.sweep(size, self.policy.horizon, most=most, seed=self.seed)
         self.policy.train()
         while self.step < config.steps:
-            batch = mixture.batch(config.batch, self.policy.horizon, seed=self.seed, step=self.step)
+            batch = mixture.batch(size, self.policy.horizon, seed=self.seed, step=self.step)
             losses.append(self._learn(batch, trouble))
             self.step += 1
             on_step(self.step, losses[-1])

@@ -120,10 +120,16 @@ class ActionCode(nn.Module):
 
 
 class Policy(nn.Module, ABC):
-    """horizon: actions in a chunk. executed: how many of them are carried out before the next is asked for.
-    image_size: pixels a side of the pictures it reads; 0 if it reads none.
+    """A network that maps observations to action chunks.
 
     Subclasses implement `loss`, `forward` and `settings`; examples/plugin has a small one.
+
+    Attributes:
+        horizon: actions in a chunk.
+        executed: how many of them are executed before the next inference.
+        image_size: pixels per side of the images it reads; 0 if it reads none.
+        default_batch, default_image_batch: frames in a training batch, without and with images. Chosen so that a step
+            takes about 0.2 CPU seconds or less (benchmarks/training_steps.py).
 
     Example:
         >>> policy = tl.Checkpoint.load("policies/demo").policy
@@ -132,6 +138,8 @@ class Policy(nn.Module, ABC):
     """
 
     name: ClassVar[str]
+    default_batch: ClassVar[int] = 512
+    default_image_batch: ClassVar[int] = 64
     horizon: int
     executed: int
     image_size: int = 0
@@ -143,6 +151,11 @@ class Policy(nn.Module, ABC):
     @abstractmethod
     def forward(self, inputs: Mapping[str, Tensor], real: Tensor, noise: Tensor) -> Tensor:
         """(n, horizon, a) actions in their units. noise: of that shape, for policies that draw."""
+
+    @classmethod
+    def batch_for(cls, space: Space) -> int:
+        """Default number of frames in a training batch, for these inputs."""
+        return cls.default_image_batch if space.pictures else cls.default_batch
 
     @classmethod
     def default_settings(cls) -> dict[str, Any]:

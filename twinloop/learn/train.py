@@ -150,7 +150,8 @@ def _errors(policy: Policy, lesson: TrainingJob) -> dict[str, float]:
     """Element of the action -> mean absolute error over a chunk on held-out episodes, in its unit."""
     if lesson.held_out is None:
         return {}
-    (batch, *_) = lesson.held_out.sweep(1024, policy.horizon, most=1024, seed=lesson.config.seed)
+    most = 256 if lesson.mixture.space.pictures else 1024
+    (batch, *_) = lesson.held_out.sweep(most, policy.horizon, most=most, seed=lesson.config.seed)
     tensors = tensors_of(batch)
     noise = torch.randn(tensors.actions.shape, generator=torch.Generator().manual_seed(0))
     wrong = (policy.eval()(tensors.inputs, tensors.real, noise) - tensors.actions).abs().mean(dim=(0, 1))

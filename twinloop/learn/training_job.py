@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +76,9 @@ def prepare(config: TrainingJobConfig, parent: Checkpoint | None = None) -> Trai
     total = sum(weight for _, weight in tested)
     shares = [weight / total for _, weight in tested]
     held_out = Mixture([held for held, _ in tested], shares, pictures) if tested else None
+    if config.train.batch is None:
+        batch = POLICIES[config.policy].batch_for(mixture.space)
+        config = replace(config, train=replace(config.train, batch=batch))
     return TrainingJob(config, parts, weights, mixture, held_out, parent)
 
 

@@ -30,6 +30,7 @@ class FlowPolicy(Policy):
     """steps: of the way from noise to a chunk. image_size, shift_px: as in act."""
 
     name = "flow"
+    default_image_batch = 128
 
     def __init__(
         self,
