@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, overload
 
 import numpy as np
 import pyarrow as pa
@@ -156,6 +156,32 @@ class Dataset:
         if attempt is not None:
             raise DatasetError(f"{self.path}: attempt {attempt} is in no committed shard")
         raise DatasetError(f"{self.path}: no episode {episode_index}; there are {self.stored}, counted from 0")
+
+    @overload
+    def transitions(
+        self,
+        batch_size: int,
+        *,
+        seed: int,
+        shuffle: bool = True,
+        as_: Literal["numpy"] = "numpy",
+        state: Sequence[str] | None = None,
+        action: str = "action",
+        verdict: str | None = ACCEPTED,
+    ) -> Iterator[TransitionBatch]: ...
+
+    @overload
+    def transitions(
+        self,
+        batch_size: int,
+        *,
+        seed: int,
+        shuffle: bool = True,
+        as_: Literal["arrow"],
+        state: Sequence[str] | None = None,
+        action: str = "action",
+        verdict: str | None = ACCEPTED,
+    ) -> Iterator[pa.RecordBatch]: ...
 
     def transitions(
         self,
