@@ -5,6 +5,7 @@
 
 import ast
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ PACKAGE = Path(__file__).parents[2] / "twinloop"
 
 LAYERS = (
     # foundations
-    "errors", "durable", "plugins", "signals", "config",
+    "errors", "durable", "lazy", "plugins", "signals", "config",
     # stages, in the order of the flow
     "twin", "randomize", "simulate", "observe", "curate", "run", "fleet", "dataset", "learn", "gate", "deploy",
     "diagnose", "calibrate",
@@ -124,3 +125,15 @@ def test_the_reader_of_imports_sees_every_form(tmp_path: Path, source: str):
 def test_pipeline_can_be_read_in_one_sitting():
     lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in (PACKAGE / "pipeline").rglob("*.py"))
     assert lines <= 1_750, f"pipeline/ has {lines} lines; a stage should hold some of them"
+
+
+@pytest.mark.parametrize("room", [layer for layer in LAYERS if (PACKAGE / layer / "__init__.py").exists()])
+def test_what_a_room_exports_exists_and_is_defined_there(room: str):
+    package = import_module(f"twinloop.{room}")
+    lazy = "__getattr__" in vars(package)
+    for name in dir(package) if lazy else getattr(package, "__all__", ()):
+        value = getattr(package, name)
+        if lazy and isinstance(value, type):
+            assert value.__module__.startswith(f"twinloop.{room}."), f"{name} belongs to {value.__module__}"
+    with pytest.raises(AttributeError):
+        _ = package.no_such_name
