@@ -1,6 +1,6 @@
 # Targets of this project. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup opengl run test quick faults check format type lint bench docs pictures wheel clean
+.PHONY: help setup opengl chromium run test quick faults check format type lint bench docs pictures wheel clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -39,10 +39,18 @@ opengl:
 	    || echo "OpenGL could not be installed; pictures need: apt-get install -y $(OPENGL)"; \
 	  else echo "For pictures (twinloop gallery) run: sudo apt-get install -y $(OPENGL)"; fi; }
 
+# For the tests of pages only, so a failure here is no failure of the setup.
+chromium:
+	@command -v chromium >/dev/null 2>&1 || { \
+	  if [ "$$(id -u)" = 0 ]; then \
+	    { apt-get update -q && apt-get install -qy chromium; } >/dev/null 2>&1 \
+	    || echo "Chromium could not be installed; the tests of pages need: apt-get install -y chromium"; \
+	  else echo "For the tests of pages in a browser run: sudo apt-get install -y chromium"; fi; }
+
 run: $(BASE) ## generate 500 episodes of the embedded pick-and-place cell
 	$(BIN)/twinloop generate --episodes 500
 
-test: check ## lint, types and all tests, one process per core
+test: check chromium ## lint, types and all tests, one process per core
 	$(PYTEST)
 
 quick: check ## lint, types and the tests that start no process and take no time

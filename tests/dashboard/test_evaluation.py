@@ -26,9 +26,20 @@ def test_success_and_phases_are_told_with_their_intervals():
 def test_every_chart_is_well_formed():
     page = render_evaluation(evaluation_of(SOME), comparison=compare(evaluation_of(SOME), evaluation_of(~SOME)))
     charts = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
-    assert len(charts) >= 4
+    assert len(charts) == 2  # phases and times; no parameter changes success, so none has a chart
     for chart in charts:
         ElementTree.fromstring(chart)
+
+
+def test_only_parameters_that_change_success_have_a_chart_and_all_are_in_the_table():
+    found = evaluation_of(SOME)
+    found.outcomes.draws["friction_coefficient"][:] = SOME + 0.1 * np.sin(np.arange(90))
+    page = render_evaluation(found)
+    assert len(re.findall(r"<svg.*?</svg>", page, re.DOTALL)) == 3
+    assert "Success falls at low friction_coefficient" in page
+    folded = page[page.index("<summary>All 2 parameters") :]
+    assert "<td>friction_coefficient</td>" in folded
+    assert "<td>object_mass_kg</td>" in folded
 
 
 def test_each_failure_can_be_made_again_from_what_is_written():

@@ -1,6 +1,7 @@
 """The twin's word: trusted while its predictions hold, untested while there are none, distrusted once they failed."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -132,7 +133,7 @@ def test_the_command_says_it_and_draws_it(tmp_path: Path, capsys: pytest.Capture
     assert task["mmrv"] == 0
     assert task["predicted"]["low"] < 0.36 < task["predicted"]["high"]
     drawn = report.read_text()
-    assert drawn.count("<circle") == len(SIM)
+    assert len(re.findall(r"<title>p\d: twin", drawn)) == 3 * len(SIM)  # two whiskers and a point
     assert "pick &lt;it&gt;" in drawn
     assert "<it>" not in drawn
     assert main(["trust", str(path)]) == 0
@@ -142,4 +143,4 @@ def test_the_command_says_it_and_draws_it(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_a_page_of_nothing_is_a_page():
-    assert "None was put to the test" in render_trust(judged((0.5,), (0.4,)), name="made up")
+    assert "None was tested" in render_trust(judged((0.5,), (0.4,)), name="made up")

@@ -116,7 +116,7 @@ def test_a_diagnosis_and_its_plan_by_hand(looped: Path, monkeypatch, capsys):
     plan = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert plan["demonstrations"] <= 20
     assert json.loads((looped / "diagnoses/a/errands.json").read_text()) == plan["errands"]
-    assert "Programme" in (looped / "diagnoses/a/plan.html").read_text()
+    assert "In order of gain per hour" in (looped / "diagnoses/a/plan.html").read_text()
 
 
 def test_a_robot_that_is_not_there_is_told_before_anything_is_made(tmp_path: Path, monkeypatch, capsys):

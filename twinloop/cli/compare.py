@@ -11,7 +11,7 @@ from rich.table import Table
 from twinloop.cli.arguments import count
 from twinloop.cli.progress import Progress, show_progress
 from twinloop.dashboard.comparison import response_text, write_comparison_page
-from twinloop.dashboard.svg import number, percent
+from twinloop.dashboard.formatting import number, percent
 from twinloop.diagnose.compare import DatasetComparison, compare_datasets
 from twinloop.durable import storage_errors
 

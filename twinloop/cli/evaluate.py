@@ -12,9 +12,10 @@ from rich.table import Table
 from twinloop.cli.arguments import add_backend, add_workers, config_of, count, engine_of, number
 from twinloop.cli.progress import Progress, show_progress
 from twinloop.cli.training import need_torch
-from twinloop.dashboard.evaluation import difference_text, rate_text, write_evaluation_report
+from twinloop.dashboard.charts.rates import rate_text
+from twinloop.dashboard.evaluation import difference_text, write_evaluation_report
 from twinloop.dashboard.labels import reason_label
-from twinloop.dashboard.sections.success import fall_sentence
+from twinloop.dashboard.report_sections.success import fall_sentence
 from twinloop.errors import RenderError, UsageError
 from twinloop.fleet.executor import executor_of
 from twinloop.gate import Comparison, Evaluation, compare, load_evaluation, write_evaluation

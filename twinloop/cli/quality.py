@@ -12,8 +12,8 @@ from rich.table import Table
 from twinloop.cli.arguments import add_dataset
 from twinloop.cli.progress import Progress, show_progress
 from twinloop.curate.quality import Quality
+from twinloop.dashboard.formatting import number
 from twinloop.dashboard.quality import write_quality_page
-from twinloop.dashboard.svg import number
 from twinloop.dataset import Dataset
 from twinloop.dataset.ingest import load_mapping
 from twinloop.dataset.review import review, to_json, units_of, write_quality

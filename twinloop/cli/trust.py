@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from twinloop.cli.arguments import count, number
-from twinloop.dashboard.svg import percent
+from twinloop.dashboard.formatting import percent
 from twinloop.dashboard.trust import agreement_text, write_trust_report
 from twinloop.errors import UsageError, nearest
 from twinloop.gate.pairs_file import load_pairs

@@ -1,283 +1,201 @@
 """The page of a comparison: two datasets side by side, channel by channel."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from twinloop.dashboard.page import PageSection, card, cards, legend, page, table, text, write_page
-from twinloop.dashboard.svg import Axis, Plot, canvas, number, percent, points, px, safe, tooltip
+from twinloop.dashboard.charts import Line, lines
+from twinloop.dashboard.charts.channels import quantity
+from twinloop.dashboard.charts.intervals import Estimate, from_zero, interval_dots
+from twinloop.dashboard.formatting import interval, number, percent
+from twinloop.dashboard.page import render_page, write_page
+from twinloop.dashboard.vega import BLUE, ORANGE, Chart
 from twinloop.diagnose.compare import ChannelComparison, DatasetComparison, DatasetSide
 from twinloop.diagnose.signals import Response
 from twinloop.diagnose.signals.motion import BANDS_HZ
 
-MOST_CARDS = 60
+MAX_CHARTS = 24
 CELLS = 48
+CLEAR_P, CLEAR_SHARE = 0.05, 0.1
+"""A channel is called different from this p value and this share of its span on."""
 
 
-def write_comparison_page(target: Path, found: DatasetComparison) -> Path:
-    return write_page(target, render_comparison(found))
+def write_comparison_page(target: Path, comparison: DatasetComparison) -> Path:
+    return write_page(target, render_comparison(comparison))
 
 
-def render_comparison(found: DatasetComparison) -> str:
-    ours, theirs = found.ours.name, found.theirs.name
-    sections = [
-        _schema(found),
-        _distributions(found),
-        _following(found),
-        _moving(found),
-        _pictures(found),
-        _unmatched(found),
+def render_comparison(comparison: DatasetComparison) -> str:
+    ours, theirs = comparison.ours, comparison.theirs
+    channels = sorted(comparison.channels, key=lambda channel: -channel.distance.share)
+    driven = [channel for channel in comparison.channels if channel.tracking and channel.response]
+    clear = [channel for channel in channels if _is_clear(channel)]
+    return render_page(
+        "comparison.html",
+        title=f"{ours.name} and {theirs.name} · twinloop",
+        heading=f"{ours.name} and {theirs.name}",
+        lead=" · ".join(f"{side.name}: {side.source}, {side.robot}, {side.rate_hz:g} Hz" for side in (ours, theirs)),
+        findings=[*_rate_finding(comparison), *_distribution_finding(channels, clear), *_delay_finding(comparison),
+                  *_brightness_findings(comparison)],
+        names=(ours.name, theirs.name),
+        colours={ours.name: BLUE, theirs.name: ORANGE},
+        schema=_schema(comparison),
+        distances=[_distance_row(channel) for channel in channels],
+        densities=[
+            (channel.channel, _density(channel, comparison)) for channel in (clear or channels[:3])[:MAX_CHARTS]
+        ],
+        clear=len(clear),
+        responses=[_response_row(channel) for channel in driven],
+        delays=_delay_chart(driven),
+        bands=[f"{low:g}+ Hz" for low in BANDS_HZ[:-3]],
+        motions=[row for channel in comparison.channels for row in _motion_rows(channel, comparison)],
+        cameras=_camera_rows(comparison),
+        unmatched=list(comparison.unmatched.items()),
+    )  # fmt: skip
+
+
+def response_text(response: Response) -> str:
+    """`41 ms (36 to 46), lag 60 ms (55 to 66)`, or why it is not known."""
+    if response.unknown:
+        return f"not known: {response.unknown}"
+    low, high = (1e3 * end for end in response.delay_interval_s)
+    lag_low, lag_high = (1e3 * end for end in response.lag_interval_s)
+    delay = f"{1e3 * response.delay_s:.0f} ms ({low:.0f} to {high:.0f})"
+    return f"{delay}, lag {1e3 * response.lag_s:.0f} ms ({lag_low:.0f} to {lag_high:.0f})"
+
+
+def _is_clear(channel: ChannelComparison) -> bool:
+    return channel.distance.p_value < CLEAR_P and channel.distance.share > CLEAR_SHARE
+
+
+def _schema(comparison: DatasetComparison) -> list[tuple[str, str, str]]:
+    facts: dict[str, Callable[[DatasetSide], str]] = {
+        "source": lambda side: side.source,
+        "robot": lambda side: side.robot,
+        "declared rate": lambda side: f"{side.rate_hz:g} Hz",
+        "measured rate": lambda side: f"{side.measured_hz:.4g} Hz",
+        "episodes read": lambda side: f"{side.read:,} of {side.episodes:,}",
+        "length": lambda side: f"{side.seconds / 60:.1f} min",
+    }
+    ours, theirs = comparison.ours, comparison.theirs
+    features = dict.fromkeys((*ours.features, *theirs.features))
+    return [
+        *((name, text(ours), text(theirs)) for name, text in facts.items()),
+        *((name, ours.features.get(name, "–"), theirs.features.get(name, "–")) for name in features),
     ]
-    findings = [finding for section in sections for finding in section.findings]
-    listed = "".join(f"<li>{safe(each)}</li>" for each in findings)
-    note = f'<div class="note"><b>What stands out</b><ul>{listed}</ul></div>' if findings else ""
-    links = "".join(f'<a href="#{each.anchor}">{safe(each.title)}</a>' for each in sections)
-    head = f'<header><h1>{safe(ours)} and {safe(theirs)}</h1><p class="lead">{safe(_lead(found))}</p></header>'
-    body = "".join(each.html() for each in sections)
-    return page(f"{ours} and {theirs} · twinloop", f"{head}<nav>{links}</nav>{note}{body}")
 
 
-def response_text(found: Response) -> str:
-    """`41 ms (36 to 46) + 60 ms lag (55 to 66)`, or why not."""
-    if found.unknown:
-        return f"cannot tell: {found.unknown}"
-    low, high = (1e3 * end for end in found.delay_interval_s)
-    slow, slower = (1e3 * end for end in found.lag_interval_s)
-    late = f"{1e3 * found.delay_s:.0f} ms ({low:.0f} to {high:.0f})"
-    return f"{late}, lag {1e3 * found.lag_s:.0f} ms ({slow:.0f} to {slower:.0f})"
+def _rate_finding(comparison: DatasetComparison) -> list[str]:
+    ours_hz, theirs_hz = comparison.ours.rate_hz, comparison.theirs.rate_hz
+    different = abs(ours_hz / theirs_hz - 1) > 0.01
+    return [f"They run at different rates: {ours_hz:g} and {theirs_hz:g} Hz."] if different else []
 
 
-def _lead(found: DatasetComparison) -> str:
-    return " · ".join(
-        f"{side.name}: {side.source}, {side.robot}, {side.rate_hz:g} Hz" for side in (found.ours, found.theirs)
-    )
+def _distribution_finding(channels: Sequence[ChannelComparison], clear: Sequence[ChannelComparison]) -> list[str]:
+    if not clear:
+        return []
+    worst = clear[0]
+    most = f"{worst.channel} by {number(worst.distance.wasserstein)} {worst.unit}".strip()
+    return [f"{len(clear)} of {len(channels)} channels are distributed differently, most of all {most}."]
 
 
-def _schema(found: DatasetComparison) -> PageSection:
-    def row(what: str, say) -> tuple[str, str, str]:
-        return what, say(found.ours), say(found.theirs)
-
-    rows = [
-        row("source", lambda side: side.source),
-        row("robot", lambda side: side.robot),
-        row("declared rate", lambda side: f"{side.rate_hz:g} Hz"),
-        row("measured rate", lambda side: f"{side.measured_hz:.4g} Hz"),
-        row("episodes read", lambda side: f"{side.read:,} of {side.episodes:,}"),
-        row("length", _minutes),
-    ]
-    names = dict.fromkeys((*found.ours.features, *found.theirs.features))
-    rows += [(name, found.ours.features.get(name, "–"), found.theirs.features.get(name, "–")) for name in names]
-    findings = ()
-    if abs(found.ours.rate_hz / found.theirs.rate_hz - 1) > 0.01:
-        findings = (f"They run at different rates: {found.ours.rate_hz:g} and {found.theirs.rate_hz:g} Hz.",)
-    return PageSection("schema", "What they hold", table(("", found.ours.name, found.theirs.name), rows), findings)
+def _distance_row(channel: ChannelComparison) -> tuple[str, ...]:
+    distance = channel.distance
+    return (
+        channel.channel, f"{number(distance.wasserstein)} {channel.unit}".strip(), interval(*distance.interval),
+        percent(distance.share), percent(distance.ks), number(distance.p_value), channel.caution,
+    )  # fmt: skip
 
 
-def _minutes(side: DatasetSide) -> str:
-    return f"{side.seconds / 60:.1f} min"
-
-
-def _distributions(found: DatasetComparison) -> PageSection:
-    title = "How values are distributed"
-    if not found.channels:
-        return PageSection("distributions", title, text("No channel is in both."))
-    ordered = sorted(found.channels, key=lambda each: -each.distance.share)
-    head = ("channel", "moved by", "95 % interval", "of the span", "largest gap", "p", "remark")
-    rows = [
-        (
-            each.channel, f"{number(each.distance.wasserstein)} {each.unit}".strip(),
-            f"{number(each.distance.interval[0])} to {number(each.distance.interval[1])}", percent(each.distance.share),
-            percent(each.distance.ks), number(each.distance.p_value), each.caution,
-        )
-        for each in ordered
-    ]  # fmt: skip
-    lead = text(
-        "How far values of one have to be moved, on average, to be distributed as the other's (Wasserstein distance); "
-        "the largest gap between the two distribution functions (Kolmogorov-Smirnov). Intervals draw episodes, not "
-        "rows. p is how often episodes shuffled between the two are as far apart."
-    )
-    shown = cards([_density(each, found) for each in ordered[:MOST_CARDS]], "medium")
-    clear = [each for each in ordered if each.distance.p_value < 0.05 and each.distance.share > 0.1]
-    findings = ()
-    if clear:
-        worst = clear[0]
-        where = f"{worst.channel} by {number(worst.distance.wasserstein)} {worst.unit}".strip()
-        findings = (f"{len(clear)} of {len(ordered)} channels are distributed differently, most of all {where}.",)
-    return PageSection(
-        "distributions", title, lead + table(head, rows, numbers=(1, 3, 4, 5)) + _legend(found) + shown, findings
-    )
-
-
-def _legend(found: DatasetComparison) -> str:
-    return legend([("line", found.ours.name), ("second", found.theirs.name)])
-
-
-def _density(channel: ChannelComparison, found: DatasetComparison) -> str:
-    ours, theirs = found.samples[channel.channel]
-    low, high = np.quantile(np.concatenate([ours, theirs]), (0.002, 0.998))
+def _density(channel: ChannelComparison, comparison: DatasetComparison) -> Chart:
+    samples = comparison.samples[channel.channel]
+    low, high = np.quantile(np.concatenate(samples), (0.002, 0.998))
     room = (high - low) * 0.04 or 0.5
     edges = np.linspace(low - room, high + room, CELLS + 1)
-    heights = [np.histogram(np.clip(side, edges[0], edges[-1]), edges)[0] / len(side) for side in (ours, theirs)]
-    top = max(float(side.max()) for side in heights) or 1.0
-    plot = Plot(
-        Axis(float(edges[0]), float(edges[-1]), channel.unit or "as recorded", about=4),
-        Axis(0, top * 1.08, "share", about=3),
-        f"distribution of {channel.channel} in both", width=380, height=180,
-    )  # fmt: skip
     middles = (edges[1:] + edges[:-1]) / 2
-    names, colours = (found.ours.name, found.theirs.name), ("--blue", "--orange")
-    lines = [
-        f'<polyline fill="none" stroke-width="1.8" style="stroke:var({colour})" '
-        f'points="{points(plot.x(middles), plot.y(side))}">{tooltip(name)}</polyline>'
-        for side, colour, name in zip(heights, colours, names, strict=True)
-    ]
-    return card(channel.channel, plot.draw(*lines))
+    shares = [np.histogram(np.clip(side, edges[0], edges[-1]), edges)[0] / len(side) for side in samples]
+    names = (comparison.ours.name, comparison.theirs.name)
+    series = [
+        Line(name, middles, share, colour)
+        for name, share, colour in zip(names, shares, (BLUE, ORANGE), strict=True)
+    ]  # fmt: skip
+    top = max(float(share.max()) for share in shares) or 1.0
+    x = quantity("x", channel.unit or "as recorded", domain=(edges[0], edges[-1]), ticks=4)
+    y = quantity("y", "share", domain=(0, top * 1.08), ticks=3)
+    return lines(series, x, y, f"distribution of {channel.channel} in both", width=340, height=120)
 
 
-def _following(found: DatasetComparison) -> PageSection:
-    title = "How joints follow their commands"
-    driven = [each for each in found.channels if each.tracking is not None and each.response is not None]
-    if not driven:
-        return PageSection("following", title, text("No channel has commands in both."))
-    head = (
-        "channel", f"error, {found.ours.name}", f"error, {found.theirs.name}", f"delay and lag, {found.ours.name}",
-        f"delay and lag, {found.theirs.name}", "delay and lag together",
-    )  # fmt: skip
-    rows = []
-    for each in driven:
-        assert each.tracking is not None
-        assert each.response is not None
-        errors = [f"{number(side.rms)} {each.unit}".strip() for side in each.tracking]
-        rows.append((each.channel, *errors, *map(response_text, each.response), _totals(each)))
-    lead = text(
-        "Error is the root of the mean square of command minus measurement. Delay is a dead time and lag a first-order "
-        "time constant, fitted to increments of a tenth of a second with commands taken as held until the next; "
-        "intervals are 95 %. What cannot be told is said so: a joint that does not move says nothing."
-    )
-    return PageSection(
-        "following",
-        title,
-        lead + table(head, rows, numbers=(1, 2)) + _totals_chart(driven, found),
-        _later(driven, found),
-    )
+def _response_row(channel: ChannelComparison) -> tuple[str, ...]:
+    assert channel.tracking is not None
+    assert channel.response is not None
+    errors = [f"{number(side.rms)} {channel.unit}".strip() for side in channel.tracking]
+    totals = ["–" if side.unknown else f"{1e3 * side.total_s:.0f}" for side in channel.response]
+    return (channel.channel, *errors, *map(response_text, channel.response), f"{totals[0]} and {totals[1]} ms")
 
 
-def _totals(each: ChannelComparison) -> str:
-    assert each.response is not None
-    parts = ["–" if side.unknown else f"{1e3 * side.total_s:.0f}" for side in each.response]
-    return f"{parts[0]} and {parts[1]} ms"
-
-
-def _totals_chart(driven: list[ChannelComparison], found: DatasetComparison) -> str:
-    """A whisker a side and channel: how far behind it is, and how sure that is."""
-    known = [each for each in driven if each.response and not all(side.unknown for side in each.response)]
-    if not known:
-        return ""
-    ends = [1e3 * side.total_interval_s[1] for each in known for side in each.response or () if not side.unknown]
-    row, left, width = 34, 230, 760
-    room = width - left - 90
-    scale = room / max(*ends, 1.0)
-    marks = []
-    for place, each in enumerate(known):
-        label = each.channel.removeprefix("observation.state/")
-        marks.append(
-            f'<text class="label" x="{left - 8}" y="{px(place * row + 21)}" text-anchor="end">{safe(label)}</text>'
+def _delay_chart(driven: Sequence[ChannelComparison]) -> Chart | None:
+    estimates = [
+        Estimate(
+            channel.channel.removeprefix("observation.state/"),
+            1e3 * side.total_s, 1e3 * side.total_interval_s[0], 1e3 * side.total_interval_s[1],
+            f"{1e3 * side.total_s:.0f} ms", colour,
         )
-        for half, (side, name, colour) in enumerate(
-            zip(each.response or (), (found.ours.name, found.theirs.name), ("--blue", "--orange"), strict=True)
-        ):
-            if side.unknown:
-                continue
-            y = place * row + 11 + 12 * half
-            low, high = (left + 1e3 * end * scale for end in side.total_interval_s)
-            at = left + 1e3 * side.total_s * scale
-            said = f"{name}: {1e3 * side.total_s:.0f} ms"
-            marks.append(
-                f'<path d="M{px(low)} {y}H{px(high)}" style="stroke:var({colour})" stroke-width="2"/>'
-                f'<circle cx="{px(at)}" cy="{y}" r="4" style="fill:var({colour})">{tooltip(said)}</circle>'
-                f'<text x="{px(max(high, at) + 8)}" y="{y + 4}">{1e3 * side.total_s:.0f} ms</text>'
-            )
-    drawn = canvas(width, len(known) * row, "delay and lag together, by joint and dataset", *marks)
-    return card("How far behind its command each joint is", drawn) + _legend(found)
+        for channel in driven
+        for side, colour in zip(channel.response or (), (BLUE, ORANGE), strict=True)
+        if not side.unknown
+    ]  # fmt: skip
+    if not estimates:
+        return None
+    x = from_zero([estimate.high for estimate in estimates], "delay and lag (ms)")
+    return interval_dots(estimates, x, "delay and lag together, by joint and dataset", width=620)
 
 
-def _later(driven: list[ChannelComparison], found: DatasetComparison) -> tuple[str, ...]:
-    apart = [
-        each.response[1].total_s - each.response[0].total_s
-        for each in driven
-        if each.response and not any(side.unknown for side in each.response)
+def _delay_finding(comparison: DatasetComparison) -> list[str]:
+    differences = [
+        channel.response[1].total_s - channel.response[0].total_s
+        for channel in comparison.channels
+        if channel.response and not any(side.unknown for side in channel.response)
     ]
-    if not apart:
-        return ()
-    middle = 1e3 * float(np.median(apart))
-    if abs(middle) < 3:
-        return (f"Joints follow equally late in both, to {abs(middle):.0f} ms.",)
-    word = "later" if middle > 0 else "earlier"
-    return (
-        f"Joints of {found.theirs.name} follow {abs(middle):.0f} ms {word} than those of {found.ours.name} (median).",
-    )
+    if not differences:
+        return []
+    median_ms = 1e3 * float(np.median(differences))
+    if abs(median_ms) < 3:
+        return [f"Joints follow equally late in both, to {abs(median_ms):.0f} ms."]
+    word = "later" if median_ms > 0 else "earlier"
+    ours, theirs = comparison.ours.name, comparison.theirs.name
+    return [f"Joints of {theirs} follow {abs(median_ms):.0f} ms {word} than those of {ours} (median)."]
 
 
-def _moving(found: DatasetComparison) -> PageSection:
-    title = "Speed, frequencies and noise"
-    head = (
-        "channel", "", "speed, 95 %", "jerk", "95 % of power below", *(f"{low:g}+ Hz" for low in BANDS_HZ[:-3]),
-        "noise at rest", "smallest step",
-    )  # fmt: skip
+def _motion_rows(channel: ChannelComparison, comparison: DatasetComparison) -> list[tuple[str, ...]]:
     rows = []
-    for each in found.channels:
-        for side, name in enumerate((found.ours.name, found.theirs.name)):
-            moved, noise = each.motion[side], each.noise[side]
-            shares = [percent(share) for share in moved.power[: len(BANDS_HZ) - 3]]
-            shares += ["–"] * (len(BANDS_HZ) - 3 - len(shares))
-            floor = noise.unknown or f"{number(noise.std)} over {noise.still_s:.0f} s"
-            rows.append(
-                (
-                    each.channel if side == 0 else "", name, number(moved.speed_p95), number(moved.jerk_rms),
-                    f"{number(moved.band_hz)} Hz", *shares, floor, number(noise.quantum),
-                )
-            )  # fmt: skip
-    lead = text(
-        "Speeds and jerk per second and per second³ in the channel's unit; the share of the speed's power in each band "
-        "from that frequency on; noise is the deviation within half seconds in which the channel rests."
-    )
-    return PageSection(
-        "moving", title, lead + table(head, rows, numbers=(2, 3, 4)) if rows else text("No channel is in both.")
-    )
+    for side, name in enumerate((comparison.ours.name, comparison.theirs.name)):
+        motion, noise = channel.motion[side], channel.noise[side]
+        shares = [percent(share) for share in motion.power[: len(BANDS_HZ) - 3]]
+        shares += ["–"] * (len(BANDS_HZ) - 3 - len(shares))
+        floor = noise.unknown or f"{number(noise.std)} over {noise.still_s:.0f} s"
+        rows.append(
+            (channel.channel if side == 0 else "", name, number(motion.speed_p95), number(motion.jerk_rms),
+             f"{number(motion.band_hz)} Hz", *shares, floor, number(noise.quantum))
+        )  # fmt: skip
+    return rows
 
 
-def _pictures(found: DatasetComparison) -> PageSection:
-    title = "Pictures"
-    if not found.cameras:
-        return PageSection("pictures", title, text("No camera is in both."))
-    head = ("camera", "", "brightness", "contrast", "saturation", "red", "green", "blue", "sharpness", "varies by")
-    rows, findings = [], []
-    for camera, both in found.cameras.items():
-        for side, name in zip(both, (found.ours.name, found.theirs.name), strict=True):
-            values = (
-                side.brightness,
-                side.contrast,
-                side.saturation,
-                side.red,
-                side.green,
-                side.blue,
-                side.sharpness,
-                side.between,
-            )
-            rows.append((camera if name == found.ours.name else "", name, *map(number, values)))
-        apart = both[1].brightness - both[0].brightness
-        if abs(apart) > 0.1:
-            word = "brighter" if apart > 0 else "darker"
-            findings.append(
-                f"{camera} is {word} in {found.theirs.name}: {both[1].brightness:.2f}, not {both[0].brightness:.2f}."
-            )
-    said = text(
-        "Each from 0 to 1, of a few pictures of a few episodes. Sharpness is the mean step between neighbouring pixels."
-    )
-    return PageSection("pictures", title, said + table(head, rows, numbers=tuple(range(2, 10))), tuple(findings))
+def _camera_rows(comparison: DatasetComparison) -> list[tuple[Any, ...]]:
+    rows = []
+    for camera, sides in comparison.cameras.items():
+        for place, (side, name) in enumerate(zip(sides, (comparison.ours.name, comparison.theirs.name), strict=True)):
+            values = (side.brightness, side.contrast, side.saturation, side.red, side.green, side.blue,
+                      side.sharpness, side.between)  # fmt: skip
+            rows.append((camera if place == 0 else "", name, *map(number, values)))
+    return rows
 
 
-def _unmatched(found: DatasetComparison) -> PageSection:
-    if not found.unmatched:
-        return PageSection("unmatched", "Not compared", text("Everything that was measured is in both."))
-    return PageSection("unmatched", "Not compared", table(("channel", "why"), list(found.unmatched.items())))
+def _brightness_findings(comparison: DatasetComparison) -> list[str]:
+    findings = []
+    for camera, (ours, theirs) in comparison.cameras.items():
+        if abs(theirs.brightness - ours.brightness) > 0.1:
+            word = "brighter" if theirs.brightness > ours.brightness else "darker"
+            values = f"{theirs.brightness:.2f}, not {ours.brightness:.2f}"
+            findings.append(f"{camera} is {word} in {comparison.theirs.name}: {values}.")
+    return findings

@@ -1,14 +1,14 @@
-"""The page of a decision: what was asked, the verdict, every rule with its number, and what it rests on."""
+"""The page of a decision: the question, the verdict, every rule with its measured value, and the evidence."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from twinloop.curate.rates import Rate
-from twinloop.dashboard.charts import rate_bars
-from twinloop.dashboard.gate_charts import intervals, sequential_path, twin_against_robot
-from twinloop.dashboard.page import PageSection, card, cards, facts, legend, page, text, write_page
-from twinloop.dashboard.svg import number, percent, safe
+from twinloop.dashboard.charts import RatePair, rate_bars, sequential_path, success_scatter
+from twinloop.dashboard.formatting import number, percent
+from twinloop.dashboard.page import render_page, write_page
+from twinloop.dashboard.vega import BLUE, ORANGE, Chart
 from twinloop.gate.decision import Decision
 from twinloop.gate.ledger import LedgerRecord
 from twinloop.gate.registry import DECISIONS
@@ -19,12 +19,12 @@ WORDS = {"accept": "good enough", "reject": "not good enough", "continue": "not 
 QUESTIONS = {
     "validated": "Has {name} shown in the twin that it may be tried on a robot?",
     "canary": "May {name} move the robot, slowly, for a limited number of episodes, with somebody beside it?",
-    "production": "Has {name} shown on the robot that it may take the place of what is live?",
+    "production": "Has {name} shown on the robot that it may replace the live policy?",
 }
 
 
 def page_of(registry: Path, record: LedgerRecord) -> Path:
-    """Where the page of a record is."""
+    """The path of a record's page."""
     return registry / DECISIONS / f"{record.sequence:06d}.html"
 
 
@@ -33,8 +33,8 @@ def write_decision_page(registry: Path, record: LedgerRecord) -> Path:
     return write_page(page_of(registry, record), render_decision(Decision.of_record(record), record))
 
 
-def shown(value: float | str | bool | None, finding: RuleResult) -> str:
-    """A number as people read it: shares in percent, counts as counts."""
+def value_text(value: float | str | bool | None, result: RuleResult) -> str:
+    """A measured value or a limit: shares in percent, counts as counts."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -42,166 +42,119 @@ def shown(value: float | str | bool | None, finding: RuleResult) -> str:
     if isinstance(value, str):
         return WORDS.get(value, value)
     whole = float(value).is_integer() and abs(value) > 1
-    if not whole and finding.asks and any(word in finding.asks for word in SHARES):
+    if not whole and result.asks and any(word in result.asks for word in SHARES):
         return percent(value) if value >= 0 else f"−{percent(-value)}"
     return f"{value:,.0f}" if whole else number(value)
 
 
+def limit_text(result: RuleResult) -> str:
+    """`at least 95 %`"""
+    limit = value_text(result.limit, result)
+    return limit if result.compared == "is" else f"{result.compared} {limit}"
+
+
 def render_decision(decision: Decision, record: LedgerRecord) -> str:
-    sections = [
-        _rules(decision),
-        *_plots(decision),
-        _evidence(decision),
-        _provenance(decision, record),
-    ]
-    links = "".join(f'<a href="#{section.anchor}">{safe(section.title)}</a>' for section in sections)
-    word, tone = ("promoted", "done") if decision.promoted else ("not promoted", "part")
-    question = QUESTIONS[decision.to].format(name=decision.name)
-    wrong = "".join(f"<li><b>{safe(each.rule)}</b>: {safe(each.said)}</li>" for each in decision.failed)
-    reasons = f"<ul>{wrong}</ul>" if wrong else ""
-    head = (
-        f"<header><h1>{safe(decision.name)}: {safe(decision.asked.replace(' -> ', ' → '))}"
-        f'<span class="pill {tone}">{word}</span></h1><p class="lead">{safe(question)}</p></header>'
-        f'<nav>{links}</nav><div class="note"><b>{safe(decision.sentence)}</b>{reasons}</div>'
-    )
-    foot = (
-        "<footer>Written by twinloop from the ledger of this registry; the record is what counts, this page only shows "
-        "it. Point at any mark of a chart for its numbers.</footer>"
-    )
-    return page(f"{decision.name}: {word} · twinloop", head + "".join(each.html() for each in sections) + foot)
-
-
-def _rules(decision: Decision) -> PageSection:
-    rows = []
-    for each in decision.findings:
-        mark = '<b class="holds">holds</b>' if each.passed else '<b class="fails">does not hold</b>'
-        limit = shown(each.limit, each)
-        asked = limit if each.compared == "is" else f"{each.compared} {limit}"
-        source = " ".join(f'<code title="{safe(digest)}">{safe(digest[:8])}</code>' for digest in each.evidence)
-        rows.append(
-            f"<tr><td><b>{safe(each.rule)}</b><br><span class='soft'>{safe(each.asks)}</span></td>"
-            f'<td class="n">{safe(shown(each.measured, each))}</td><td class="n">{safe(asked)}</td><td>{mark}</td>'
-            f"<td>{safe(each.said)}</td><td>{source}</td></tr>"
-        )
-    numbers = "<th class='n'>measured</th><th class='n'>asked</th>"
-    head = f"<tr><th>rule</th>{numbers}<th></th><th>found</th><th>from</th></tr>"
-    lead = text(
-        "A policy moves on only if every rule holds. What could not be measured does not hold; bounds are one-sided."
-    )
-    inner = f'{lead}<div class="card scroll"><table class="rules">{head}{"".join(rows)}</table></div>'
-    return PageSection("rules", "Rules", inner)
-
-
-def _plots(decision: Decision) -> list[PageSection]:
-    figures, found = decision.figures, []
+    word = "promoted" if decision.promoted else "not promoted"
+    figures = decision.figures
     rates = [(row["name"], Rate(row["successes"], row["trials"])) for row in figures.get("rates", ())]
-    charts = []
-    if rates:
-        limit = next((each.limit for each in decision.findings if each.rule == "success"), None)
-        limit = float(limit) if isinstance(limit, (int, float)) else None
-        said = "Each dot is a counted rate, its whisker the 95 % Wilson interval of the rate behind it."
-        charts.append(card("Success", intervals(rates, "success with intervals", limit=limit), said))
-    if figures.get("test", {}).get("for"):
-        charts.append(_test(figures["test"]))
-    if figures.get("pairs"):
-        charts.append(_pairs(decision.checkpoint, figures["pairs"]))
-    if charts:
-        found.append(PageSection("plots", "What was measured", cards(charts)))
-    if figures.get("conditions"):
-        found.append(_conditions(figures["conditions"]))
-    if figures.get("parameters"):
-        found.append(_parameters(figures["parameters"]))
-    return found
+    return render_page(
+        "decision.html",
+        title=f"{decision.name}: {word} · twinloop",
+        heading=f"{decision.name}: {decision.asked.replace(' -> ', ' → ')}",
+        lead=QUESTIONS[decision.to].format(name=decision.name),
+        pill=(word, "good" if decision.promoted else "bad"),
+        note=decision.sentence,
+        findings=[f"{result.rule}: {result.said}" for result in decision.failed],
+        footer=(
+            "Written by twinloop from the ledger of this registry. The record in the ledger is what counts; this page "
+            "only shows it. Point at any mark of a chart for its numbers."
+        ),
+        rules=[(result, value_text(result.measured, result), limit_text(result)) for result in decision.findings],
+        rates=rate_bars(rates, "success with intervals", limit=_required_success(decision)) if rates else None,
+        test=_sequential_test(figures["test"]) if figures.get("test", {}).get("for") else None,
+        pairs=_pairs(decision.checkpoint, figures["pairs"]) if figures.get("pairs") else None,
+        conditions=_conditions(figures.get("conditions", ())),
+        parameters=_parameters(figures.get("parameters", ())),
+        evidence=[_evidence_row(evidence) for evidence in decision.evidence],
+        provenance=[
+            ("checkpoint", decision.checkpoint),
+            ("decided", f"{record.time[:19].replace('T', ' ')} UTC by {record.actor}"),
+            ("record", f"{record.sequence} of the ledger · {record.digest}"),
+            ("record before", record.previous),
+            ("rules", decision.rules),
+        ],
+    )
 
 
-def _test(test: Mapping[str, Any]) -> str:
+def _required_success(decision: Decision) -> float | None:
+    limit = next((result.limit for result in decision.findings if result.rule == "success"), None)
+    return float(limit) if isinstance(limit, (int, float)) else None
+
+
+def _sequential_test(test: Mapping[str, Any]) -> dict[str, Any]:
     unit = "pairs of trials" if test["paired"] else "trials"
-    chart = sequential_path(test["for"], test["against"], error=test["error"], miss=test["miss"], unit=unit)
-    names = legend([("line", "against “no better than asked”"), ("second", "against “as good as aimed for”")])
-    what = (
-        f"that the candidate loses no more than {percent(-test['null'])} against the live policy"
+    claim = (
+        f"the candidate loses no more than {percent(-test['null'])} against the live policy"
         if test["paired"]
-        else f"that it succeeds more often than {percent(test['null'])}"
+        else f"the candidate succeeds more often than {percent(test['null'])}"
     )
-    said = (
-        f"Trials stop as soon as a line reaches its threshold. The first shows {what}; the chance of showing that "
-        f"wrongly is at most {percent(test['error'])}, however often one looks. {1 / test['error']:.0f} : 1 is "
-        "what a fair bet against the opposite would have earned."
-    )
-    return card("The sequential test", chart + names, said)
+    return {
+        "chart": sequential_path(test["for"], test["against"], error=test["error"], miss=test["miss"], unit=unit),
+        "legend": {"evidence for “good enough”": BLUE, "evidence for “not good enough”": ORANGE},
+        "text": (
+            f"Trials stop as soon as a line reaches its threshold. The blue line is the evidence that {claim}. The "
+            f"probability of a false acceptance is at most {percent(test['error'])}, however often the test is looked "
+            f"at. {1 / test['error']:.0f} : 1 is what a fair bet against the opposite would have earned."
+        ),
+    }
 
 
-def _pairs(checkpoint: str, rows: list[Mapping[str, Any]]) -> str:
+def rate_pair(name: str, sim: Rate, real: Rate, *, highlighted: bool) -> RatePair:
+    """A point of a scatter of success in the twin and on the robot."""
+    tip = f"{name}: {percent(sim.value)} in the twin, {percent(real.value)} of {real.trials:,} on the robot"
+    return RatePair(name, sim.value, real.value, sim.interval, real.interval, tip, highlighted)
+
+
+def _pairs(checkpoint: str, rows: list[Mapping[str, Any]]) -> Chart:
     pairs = [
-        (f"{row['policy'][:8]}, {row['config']} and {row['robot']}", Rate(*row["sim"]), Rate(*row["real"]),
-         row["policy"] == checkpoint)
-        for row in rows
-    ]  # fmt: skip
-    said = "Policies tried on both sides; on the dashed line the twin is right. Orange: this policy."
-    return card("How far the twin was right", twin_against_robot(pairs), said)
-
-
-def _conditions(rows: list[Mapping[str, Any]]) -> PageSection:
-    names = dict.fromkeys(row["condition"] for row in rows)
-    charts = [
-        card(name.replace("_", " "), rate_bars(
-            [(row["name"] or "not noted", Rate(row["successes"], row["trials"]))
-             for row in rows if row["condition"] == name], f"success by {name}", width=560))
-        for name in names
-    ]  # fmt: skip
-    lead = text("Real success of the candidate under what the lab noted down, with 95 % whiskers.")
-    return PageSection("conditions", "Success by condition", lead + cards(charts))
-
-
-def _parameters(rows: list[Mapping[str, Any]]) -> PageSection:
-    charts = [
-        card(row["parameter"], rate_bars(
-            [(f"{number(part['from'])} to {number(part['to'])}", Rate(part["successes"], part["trials"]))
-             for part in row["bins"]], f"success by {row['parameter']}", width=560),
-            f"Association {row['strength']:.2f} of 1, p {number(row['p_value'])}.")
-        for row in rows
-    ]  # fmt: skip
-    lead = text("Success in the twin against what was drawn, the strongest associations first.")
-    return PageSection("parameters", "Success by condition in the twin", lead + cards(charts))
-
-
-def _evidence(decision: Decision) -> PageSection:
-    rows = []
-    for each in decision.evidence:
-        kind, digest, path = str(each.get("kind")), str(each.get("digest")), str(each.get("path", ""))
-        link = safe(path) or "not found"
-        if kind == "evaluation":
-            link = f'<a href="../evidence/{safe(digest)}/evaluation.json">{link}</a>'
-        told = {
-            "evaluation": f"{each.get('successes')} of {each.get('episodes')} in {each.get('config')}, "
-                          f"seed {each.get('seed')}, of {str(each.get('checkpoint'))[:8]}",
-            "runlog": f"{each.get('attempts')} episodes",
-            "repeats": f"{each.get('repeated')} of {each.get('trials')} real trials repeated in {each.get('config')}, "
-                       f"{each.get('successes')} succeeded there",
-            "dataset": str(each.get("problem")) or "verifies",
-        }.get(kind, "")  # fmt: skip
-        rows.append(
-            f"<tr><td>{safe(kind)}</td><td>{link}</td><td>{safe(told)}</td>"
-            f'<td><code class="digest">{safe(digest)}</code></td></tr>'
+        rate_pair(
+            f"{row['policy'][:8]}, {row['config']} and {row['robot']}", Rate(*row["sim"]), Rate(*row["real"]),
+            highlighted=row["policy"] == checkpoint,
         )
-    if not rows:
-        return PageSection("evidence", "Evidence", text("None was shown."))
-    head = "<tr><th>kind</th><th>where</th><th>what</th><th>digest</th></tr>"
-    lead = text(
-        "Everything that was looked at, with the digest it had. Evaluations are copied into the registry; a runlog may "
-        "grow, but what was shown must stay as it was."
-    )
-    return PageSection(
-        "evidence", "Evidence", f'{lead}<div class="card scroll"><table>{head}{"".join(rows)}</table></div>'
-    )
+        for row in rows
+    ]  # fmt: skip
+    return success_scatter(pairs, "success on the robot against success in the twin")
 
 
-def _provenance(decision: Decision, record: LedgerRecord) -> PageSection:
-    pairs = [
-        ("checkpoint", decision.checkpoint),
-        ("decided", f"{record.time[:19].replace('T', ' ')} UTC by {record.actor}"),
-        ("record", f"{record.sequence} of the ledger · {record.digest}"),
-        ("record before", record.previous),
-        ("rules", decision.rules),
-    ]
-    return PageSection("provenance", "Provenance", f'<div class="card">{facts(pairs)}</div>')
+def _conditions(rows: list[Mapping[str, Any]]) -> list[tuple[str, Chart]]:
+    groups: dict[str, list[tuple[str, Rate]]] = {}
+    for row in rows:
+        rate = Rate(row["successes"], row["trials"])
+        groups.setdefault(row["condition"], []).append((row["name"] or "not noted", rate))
+    return [(name.replace("_", " "), rate_bars(rates, f"success by {name}")) for name, rates in groups.items()]
+
+
+def _parameters(rows: list[Mapping[str, Any]]) -> list[tuple[str, Chart, str]]:
+    charts = []
+    for row in rows:
+        rates = [
+            (f"{number(part['from'])} to {number(part['to'])}", Rate(part["successes"], part["trials"]))
+            for part in row["bins"]
+        ]
+        text = f"Association {row['strength']:.2f} of 1, p {number(row['p_value'])}."
+        charts.append((row["parameter"], rate_bars(rates, f"success by {row['parameter']}"), text))
+    return charts
+
+
+def _evidence_row(evidence: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """(kind, path, text, digest)"""
+    kind = str(evidence.get("kind"))
+    texts = {
+        "evaluation": lambda: f"{evidence.get('successes')} of {evidence.get('episodes')} in {evidence.get('config')}, "
+                              f"seed {evidence.get('seed')}, of {str(evidence.get('checkpoint'))[:8]}",
+        "runlog": lambda: f"{evidence.get('attempts')} episodes",
+        "repeats": lambda: f"{evidence.get('repeated')} of {evidence.get('trials')} real trials repeated in "
+                           f"{evidence.get('config')}, {evidence.get('successes')} succeeded there",
+        "dataset": lambda: str(evidence.get("problem")) or "verified",
+    }  # fmt: skip
+    return kind, str(evidence.get("path", "")), texts.get(kind, str)(), str(evidence.get("digest"))

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from twinloop.dashboard.decision import shown
+from twinloop.dashboard.decision import limit_text, value_text
 from twinloop.gate.decision import Decision
 
 
@@ -16,11 +16,10 @@ def print_decision(console: Console, decision: Decision, *, entered: bool = True
     else:
         console.print(Text(decision.sentence, style="bold green" if decision.promoted else "bold red"))
     table = Table(box=None, pad_edge=False, show_edge=False)
-    for name in ("", "rule", "measured", "asked", "found"):
-        table.add_column(name, justify="right" if name in ("measured", "asked") else "left", no_wrap=name != "found")
-    for each in decision.findings if entered else decision.failed:
-        mark = Text("✓", style="green") if each.passed else Text("✗", style="red")
-        limit = shown(each.limit, each)
-        asked = limit if each.compared == "is" else f"{each.compared} {limit}"
-        table.add_row(mark, Text(each.rule), Text(shown(each.measured, each)), Text(asked), Text(each.said))
+    for name in ("", "rule", "measured", "required", "found"):
+        table.add_column(name, justify="right" if name in ("measured", "required") else "left", no_wrap=name != "found")
+    for result in decision.findings if entered else decision.failed:
+        mark = Text("✓", style="green") if result.passed else Text("✗", style="red")
+        measured, required = value_text(result.measured, result), limit_text(result)
+        table.add_row(mark, Text(result.rule), Text(measured), Text(required), Text(result.said))
     console.print(table)

@@ -1,14 +1,16 @@
-"""The page of a diagnosis: which gap, how much, on what evidence, and what nobody can explain."""
+"""The page of a diagnosis: which gap costs how much, on what evidence, and what remains unexplained."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from twinloop.dashboard.charts import Bar, bars
-from twinloop.dashboard.page import PageSection, card, cards, facts, page, table, text, write_page
-from twinloop.dashboard.svg import canvas, number, percent, px, safe, tooltip
-from twinloop.diagnose.report import Evidence, GapFinding, GapReport
-
-ROW_PX = 26.0
+from twinloop.dashboard.charts.channels import quantity
+from twinloop.dashboard.charts.intervals import Estimate, from_zero, interval_dots
+from twinloop.dashboard.formatting import interval, number, percent
+from twinloop.dashboard.page import render_page, write_page
+from twinloop.dashboard.vega import BLUE, ORANGE, Chart
+from twinloop.diagnose.report import Evidence, GapFinding, GapReport, RowEstimate
 
 
 def write_diagnosis_page(target: Path, report: GapReport) -> Path:
@@ -16,159 +18,99 @@ def write_diagnosis_page(target: Path, report: GapReport) -> Path:
 
 
 def render_diagnosis(report: GapReport) -> str:
-    sections = [_gaps(report), *map(_gap, report.open), _where(report), _unmodelled(report), _made(report)]
-    links = "".join(f'<a href="#{each.anchor}">{safe(each.title)}</a>' for each in sections)
-    who = report.subject.get("checkpoint", "")
-    head = f'<header><h1>Diagnosis of {safe(who)}</h1><p class="lead">{safe(report.verdict())}</p></header>'
-    return page(
-        f"diagnosis of {who} · twinloop", f"{head}<nav>{links}</nav>{''.join(each.html() for each in sections)}"
-    )
+    checkpoint = report.subject.get("checkpoint", "")
+    unmodelled = report.unmodelled
+    logs = [(f"runlog {log['path']}", log["digest"]) for log in report.subject.get("runlogs", ())]
+    subject = [(name, str(value)) for name, value in report.subject.items() if name != "runlogs"]
+    return render_page(
+        "diagnosis.html",
+        title=f"diagnosis of {checkpoint} · twinloop",
+        heading=f"Diagnosis of {checkpoint}",
+        lead=report.verdict(),
+        probabilities=_probability_chart(report.findings),
+        costs=_cost_chart(report.findings),
+        gap_rows=[_gap_row(finding) for finding in report.findings],
+        predicted=report.predicted,
+        success=report.success,
+        gaps=[
+            (finding, [_estimate_row(row) for row in finding.rows], _evidence_rows(finding.evidence))
+            for finding in report.open
+        ],
+        phases=bars(
+            [Bar(str(row["phase"]), int(row["failures"]), ORANGE) for row in report.phases], "failures by phase"
+        ),
+        failures=bars([Bar(name, count, ORANGE) for name, count in report.failures.items()], "failures by kind")
+        if report.failures
+        else None,
+        conditions=[_condition_row(row) for row in report.looks],
+        unmodelled=unmodelled,
+        unmodelled_evidence=_evidence_rows(unmodelled.strange),
+        facts_of_subject=[*subject, *logs],
+    )  # fmt: skip
 
 
-def _gaps(report: GapReport) -> PageSection:
-    head = ("gap", "costs", "90 % interval", "probability open", "drives failures", "won by closing it", "estimates")
-    rows = [
-        (
-            each.gap, f"{each.points:.0f}", "{:.0f} to {:.0f}".format(*each.interval), f"{each.probability:.2f}",
-            f"{each.drives:.2f}", "–" if each.closing is None else f"{each.closing:+.0f}",
-            _wrong_text(each) if each.found else "",
-        )
-        for each in report.findings
-    ]  # fmt: skip
-    lead = text(
-        "Points of success that each gap costs, and the probability that it is open; the costliest gap comes first. "
-        "The policy was simulated in the twin with each gap opened in many ways. The robot's episodes were compared "
-        "with these counterfactuals."
-    )
-    charts = cards([
-        card("Points of success it costs", _costs(report.findings), "The line is a 90 % interval."),
-        card("Probability that a gap is open", _probabilities(report.findings)),
-    ], "medium")  # fmt: skip
-    told = []
-    if report.predicted is not None:
-        told.append(
-            f"With the found gaps open the twin succeeds in {percent(report.predicted)}; the robot did in "
-            f"{percent(report.success)}."
-        )
-    body = lead + charts + table(head, rows, numbers=(1, 3, 4, 5)) + "".join(map(text, told))
-    return PageSection("gaps", "The eight gaps", body)
+def _gap_row(finding: GapFinding) -> tuple[str, ...]:
+    return (
+        finding.gap, f"{finding.points:.0f}", "{:.0f} to {:.0f}".format(*finding.interval),
+        f"{finding.probability:.2f}", f"{finding.drives:.2f}",
+        "–" if finding.closing is None else f"{finding.closing:+.0f}",
+        "; ".join(map(_estimate_text, finding.rows)) if finding.found else "",
+    )  # fmt: skip
 
 
-def _wrong_text(finding: GapFinding) -> str:
-    parts = []
-    for row in finding.rows:
-        low, high = row.interval
-        about = f"±{number(row.value)}" if row.spread else number(row.value)
-        seen = "" if row.trained is None else " (trained on {} to {})".format(*map(number, row.trained))
-        parts.append(f"{row.row} {about} {row.unit}, {number(low)} to {number(high)}{seen}")
-    return "; ".join(parts)
+def _estimate_text(row: RowEstimate) -> str:
+    trained = "" if row.trained is None else f" (trained on {interval(*row.trained)})"
+    return f"{row.row} {_value_text(row)} {row.unit}, {interval(*row.interval)}{trained}"
 
 
-def _probabilities(findings: Sequence[GapFinding]) -> str:
-    width, left = 420.0, 100.0
-    room, marks = width - left - 52, []
-    for place, each in enumerate(findings):
-        middle = (place + 0.5) * ROW_PX
-        tone = "bad" if each.found else "plain"
-        marks.append(
-            f'<text class="label" x="{px(left - 8)}" y="{px(middle + 4)}" text-anchor="end">{each.gap}</text>'
-            f'<rect class="{tone}" x="{px(left)}" y="{px(middle - 8)}" width="{px(max(room * each.probability, 1.5))}" '
-            f'height="16" rx="2">{tooltip(f"{each.gap}: {each.probability:.3f}")}</rect>'
-            f'<text x="{px(left + room * each.probability + 6)}" y="{px(middle + 4)}">{each.probability:.2f}</text>'
-        )
-    told = ", ".join(f"{each.gap} {each.probability:.2f}" for each in findings)
-    return canvas(width, ROW_PX * len(findings), f"probability that each gap is open: {told}", *marks)
+def _value_text(row: RowEstimate) -> str:
+    return f"±{number(row.value)}" if row.spread else number(row.value)
 
 
-def _costs(findings: Sequence[GapFinding]) -> str:
-    width, left = 420.0, 100.0
-    most = max([10.0, *(each.interval[1] for each in findings)])
-    scale, marks = (width - left - 40) / most, []
-    for place, each in enumerate(findings):
-        middle, (low, high) = (place + 0.5) * ROW_PX, each.interval
-        marks.append(
-            f'<text class="label" x="{px(left - 8)}" y="{px(middle + 4)}" text-anchor="end">{each.gap}</text>'
-            f'<line class="axis" x1="{px(left + scale * low)}" x2="{px(left + scale * high)}" '
-            f'y1="{px(middle)}" y2="{px(middle)}"/>'
-            f'<circle class="{"bad" if each.found else "plain"}" cx="{px(left + scale * each.points)}" '
-            f'cy="{px(middle)}" r="5">{tooltip(f"{each.gap}: {each.points:.0f} ({low:.0f} to {high:.0f})")}</circle>'
-        )
-    told = ", ".join(f"{each.gap} {each.points:.0f}" for each in findings)
-    return canvas(width, ROW_PX * len(findings), f"points of success each gap costs: {told}", *marks)
+def _estimate_row(row: RowEstimate) -> tuple[str, ...]:
+    trained = "not varied" if row.trained is None else interval(*row.trained)
+    return row.row, _value_text(row), interval(*row.interval), number(row.nominal), trained, row.unit
 
 
-def _gap(finding: GapFinding) -> PageSection:
-    inner = text(finding.sentence() + ".")
-    if finding.rows:
-        head = ("parameter", "estimate", "80 % interval", "nominal", "trained on", "unit")
-        rows = [
-            (
-                row.row, f"±{number(row.value)}" if row.spread else number(row.value),
-                "{} to {}".format(*map(number, row.interval)), number(row.nominal),
-                "not varied" if row.trained is None else "{} to {}".format(*map(number, row.trained)), row.unit,
-            )
-            for row in finding.rows
-        ]  # fmt: skip
-        inner += table(head, rows, numbers=(1, 3))
-    inner += _evidence(finding.evidence) if finding.evidence else text("Its evidence is in how episodes ended.")
-    return PageSection(f"gap-{finding.gap}", finding.gap, inner)
-
-
-def _evidence(evidence: Sequence[Evidence]) -> str:
-    head = ("trait", "what it is", "robot", "twin", "unit", "deviations apart")
-    rows = [
-        (each.trait, each.says, number(each.robot), number(each.twin), each.unit, f"{each.apart:+.1f}")
-        for each in evidence
+def _evidence_rows(evidence: Sequence[Evidence]) -> list[tuple[str, ...]]:
+    return [
+        (row.trait, row.says, number(row.robot), number(row.twin), row.unit, f"{row.apart:+.1f}") for row in evidence
     ]
-    return table(head, rows, numbers=(2, 3, 5))
 
 
-def _where(report: GapReport) -> PageSection:
-    failed = [Bar(str(each["phase"]), int(each["failures"]), "bad") for each in report.phases]
-    named = [Bar(name, many, "bad") for name, many in report.failures.items()]
-    charts = [card("The phase in which failures ended", bars(failed, "failures by phase"))]
-    if named:
-        charts.append(card("What went wrong", bars(named, "failures by kind")))
-    inner = cards(charts, "medium")
-    if report.looks:
-        head = ("condition", "", "succeeded", "others", "p, exact", "p, corrected")
-        rows = [
-            (
-                look["about"], look["kind"], _share(look["these"]), _share(look["others"]), number(look["p"]),
-                number(look["corrected"]),
-            )
-            for look in report.looks
-        ]  # fmt: skip
-        inner += table(head, rows, numbers=(4, 5))
-        inner += text("Fisher's exact test, corrected for all looks of this page after Holm.")
-    else:
-        inner += text("The log holds no condition that differs between episodes.")
-    return PageSection("where", "Where it fails", inner)
+def _probability_chart(findings: Sequence[GapFinding]) -> Chart:
+    estimates = [
+        Estimate(
+            finding.gap, finding.probability, 0.0, finding.probability, f"{finding.probability:.2f}", _colour(finding)
+        )
+        for finding in findings
+    ]
+    x = quantity("value", "probability", domain=(-0.02, 1.02), ticks=(0, 0.5, 1))
+    return interval_dots(estimates, x, "probability that each gap is open", width=380)
 
 
-def _share(rate: dict) -> str:
+def _cost_chart(findings: Sequence[GapFinding]) -> Chart:
+    estimates = [
+        Estimate(
+            finding.gap, finding.points, *finding.interval,
+            "{:.0f} ({:.0f} to {:.0f})".format(finding.points, *finding.interval), _colour(finding),
+        )
+        for finding in findings
+    ]  # fmt: skip
+    ends = [end for finding in findings for end in finding.interval]
+    x = from_zero(ends, "points of success", least=10.0)
+    return interval_dots(estimates, x, "points of success each gap costs", width=380)
+
+
+def _colour(finding: GapFinding) -> str:
+    return ORANGE if finding.found else BLUE
+
+
+def _condition_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    shares = (_share_text(row["these"]), _share_text(row["others"]))
+    return row["about"], row["kind"], *shares, number(row["p"]), number(row["corrected"])
+
+
+def _share_text(rate: Mapping[str, Any]) -> str:
     low, high = rate["interval"]
     return f"{rate['successes']} of {rate['trials']} ({percent(low)} to {percent(high)})"
-
-
-def _unmodelled(report: GapReport) -> PageSection:
-    found = report.unmodelled
-    if not found.present:
-        told = "The explanation leaves nothing that would be strange by chance."
-        return PageSection(
-            "unmodelled", "What is left", text(f"{told} Squared deviations a trait: {found.surprise:.2f}.")
-        )
-    inner = text(
-        f"The best explanation leaves {found.surprise:.1f} squared deviations a trait; about 1 would be chance. "
-        "Something is different that the simulator does not model, and no randomization covers what it does not model."
-    )
-    inner += _evidence(found.strange) if found.strange else ""
-    listed = "".join(f"<li><code>twinloop view {safe(log)} {attempt}</code></li>" for log, attempt in found.episodes)
-    return PageSection("unmodelled", "Unmodelled", inner + text("Look at:") + f"<ul>{listed}</ul>")
-
-
-def _made(report: GapReport) -> PageSection:
-    subject = report.subject
-    logs = [(f"runlog {log['path']}", log["digest"]) for log in subject.get("runlogs", ())]
-    rest = [(name, str(value)) for name, value in subject.items() if name != "runlogs"]
-    return PageSection("made", "How this was made", facts([*rest, *logs]))

@@ -1,80 +1,78 @@
-"""The page of a watched policy: each signal over its episodes, how close to an alarm it came, and what was done."""
+"""The page of a monitored policy: each signal over its episodes, how close it is to an alarm, and what was done."""
 
 from pathlib import Path
 
 import numpy as np
 
-from twinloop.dashboard.gate_charts import detector
-from twinloop.dashboard.page import PageSection, card, cards, page, table, text, write_page
-from twinloop.dashboard.svg import percent, safe
+from twinloop.dashboard.charts import detector
+from twinloop.dashboard.formatting import percent
+from twinloop.dashboard.page import Tone, render_page, write_page
 from twinloop.gate.monitor.act import MonitorResult
 from twinloop.gate.monitor.watch import TOLD
 
 REPORT = "monitor.html"
-MOST_EPISODES = 40
+MAX_EPISODES = 40
 
 
-def write_monitor_page(looked: MonitorResult) -> Path:
-    return write_page(looked.registry.path / REPORT, render_monitor(looked))
+def write_monitor_page(result: MonitorResult) -> Path:
+    return write_page(result.registry.path / REPORT, render_monitor(result))
 
 
-def render_monitor(looked: MonitorResult) -> str:
-    live, real = looked.live, looked.episodes
-    alarmed = [each for each in looked.watched if each.alarm is not None]
-    if looked.rolled_back is not None:
-        word, tone = looked.rolled_back.verdict, "part"
-        verdict = f"A drop was confirmed; {_now(looked)}."
-    elif alarmed:
-        word, tone, verdict = "alarm", "part", "An incident was opened; the policy stays live."
-    else:
-        word, tone, verdict = "as promised", "done", "Nothing speaks against what this policy was promoted as."
-    sentences = "".join(f"<li>{safe(each.sentence)}</li>" for each in looked.watched)
-    success = real.success
-    tiles = [
-        (percent(success.value), "managed without help"),
-        (f"{len(real):,}", "episodes since it went live"),
-        (percent(float((real.interventions > 0).mean()) if len(real) else float("nan")), "with an intervention"),
-        (f"{len(alarmed)}", "alarms"),
-    ]
-    inner = "".join(f'<div class="tile"><b>{safe(value)}</b><span>{safe(what)}</span></div>' for value, what in tiles)
-    head = (
-        f'<header><h1>{safe(live.checkpoint[:12])} on watch<span class="pill {tone}">{safe(word)}</span></h1>'
-        f'<p class="lead">live since {safe(live.since[:16].replace("T", " "))} UTC</p></header>'
-        f'<div class="tiles below">{inner}</div><div class="note"><b>{safe(verdict)}</b><ul>{sentences}</ul></div>'
-    )
-    sections = [_signals(looked), _episodes(looked)]
-    return page("watch · twinloop", head + "".join(section.html() for section in sections))
+def render_monitor(result: MonitorResult) -> str:
+    live, episodes = result.live, result.episodes
+    alarms = sum(signal.alarm is not None for signal in result.watched)
+    pill, verdict = _verdict(result, alarms)
+    intervened = float((episodes.interventions > 0).mean()) if len(episodes) else float("nan")
+    return render_page(
+        "monitor.html",
+        title="monitor · twinloop",
+        heading=f"Monitoring {live.checkpoint[:12]}",
+        lead=f"live since {live.since[:16].replace('T', ' ')} UTC",
+        pill=pill,
+        tiles=[
+            (percent(episodes.success.value), "succeeded without help"),
+            (f"{len(episodes):,}", "episodes since it went live"),
+            (percent(intervened), "with an intervention"),
+            (f"{alarms}", "alarms"),
+        ],
+        note=verdict,
+        findings=[signal.sentence for signal in result.watched],
+        signals=[
+            (
+                TOLD[signal.name],
+                detector(
+                    list(np.asarray(signal.closeness, float)), threshold=1.0, alarm=signal.alarm,
+                    y_title="share of the alarm threshold", description=f"detector of {signal.name}",
+                ),
+                signal.sentence,
+                signal.alarm is not None,
+            )
+            for signal in result.watched
+            if len(signal.values)
+        ],
+        episodes=_episode_rows(result),
+    )  # fmt: skip
 
 
-def _now(looked: MonitorResult) -> str:
-    production = looked.registry.production
-    return f"{production[:12]} is live again" if production else "nothing was live before it, so nothing is live now"
+def _verdict(result: MonitorResult, alarms: int) -> tuple[tuple[str, Tone], str]:
+    if result.rolled_back is not None:
+        production = result.registry.production
+        now = (
+            f"{production[:12]} is live again"
+            if production
+            else "no policy was live before it, so no policy is live now"
+        )
+        return (result.rolled_back.verdict, "bad"), f"A drop was confirmed; {now}."
+    if alarms:
+        return ("alarm", "bad"), "An incident was opened; the policy stays live."
+    return ("as promised", "good"), "Nothing speaks against the rates with which this policy was promoted."
 
 
-def _signals(looked: MonitorResult) -> PageSection:
-    charts = []
-    for each in looked.watched:
-        if not len(each.values):
-            continue
-        chart = detector(
-            list(np.asarray(each.closeness, float)), threshold=1.0, alarm=each.alarm, label="way to an alarm",
-            told=f"detector of {each.name}",
-        )  # fmt: skip
-        charts.append(card(TOLD[each.name], chart, each.sentence, called=each.alarm is not None))
-    lead = text(
-        "Each detector bets against what was promised when the policy went live; at 1 its winnings are so large that "
-        "luck explains them less than once in the number of episodes the rules name (`monitor.false_alarm_episodes`)."
-    )
-    return PageSection("signals", "Signals", lead + cards(charts) if charts else text("No episode since it went live."))
-
-
-def _episodes(looked: MonitorResult) -> PageSection:
-    real = looked.episodes
-    rows = [
-        (str(real.recorded_at[row])[:19].replace("T", " "), str(real.robot_id[row]), str(real.outcome[row]),
-         str(real.failure[row]).replace("_", " "), int(real.interventions[row]), int(real.grave[row]))
-        for row in reversed(range(max(0, len(real) - MOST_EPISODES), len(real)))
+def _episode_rows(result: MonitorResult) -> list[tuple[object, ...]]:
+    """The last episodes, the newest first."""
+    episodes = result.episodes
+    return [
+        (str(episodes.recorded_at[row])[:19].replace("T", " "), str(episodes.robot_id[row]), str(episodes.outcome[row]),
+         str(episodes.failure[row]).replace("_", " "), int(episodes.interventions[row]), int(episodes.grave[row]))
+        for row in reversed(range(max(0, len(episodes) - MAX_EPISODES), len(episodes)))
     ]  # fmt: skip
-    head = ("recorded (UTC)", "robot", "outcome", "what went wrong", "interventions", "kept from harm, periods")
-    inner = table(head, rows, numbers=(4, 5)) if rows else text("None yet.")
-    return PageSection("episodes", f"The last {len(rows)} episodes" if rows else "Episodes", inner)

@@ -1,44 +1,112 @@
-"""The pieces of the page: sections, cards, tables, legends. Arguments named `inner` are markup, others text."""
+"""A page: one HTML file that opens from disk and requests nothing. Templates are in `templates/`.
+
+A new page is a template and a function that passes values, tables and charts to `render_page`. Text is always escaped;
+only templates and charts write markup.
+"""
 
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any, Literal
 
-from twinloop.dashboard.style import STYLE
-from twinloop.dashboard.svg import safe
+from twinloop.dashboard.formatting import number, percent
+from twinloop.dashboard.interactive import content_hash, interactive_script
+from twinloop.dashboard.vega import Chart
 from twinloop.durable import storage_errors
 
+TEMPLATES = Path(__file__).parent / "templates"
+MEDIA = {"films": "; media-src data:", "pictures": "; img-src data:"}
+Tone = Literal["good", "bad"]
 
-@dataclass(frozen=True)
-class PageSection:
-    """anchor: its name in the address. findings: sentences for the top of the page."""
-
-    anchor: str
-    title: str
-    inner: str
-    findings: tuple[str, ...] = ()
-
-    def html(self) -> str:
-        return f'<section id="{self.anchor}"><h2>{safe(self.title)}</h2>{self.inner}</section>'
+_SECTION = re.compile(r'<section id="([^"]+)"><h2>(.*?)</h2>')
 
 
-def page(title: str, inner: str, *, films: bool = False, pictures: bool = False) -> str:
-    """films, pictures: there are some inside the page."""
-    allowed = "default-src 'none'; style-src 'unsafe-inline'" + ("; media-src data:" if films else "")
-    allowed += "; img-src data:" if pictures else ""
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        # Nothing may be loaded or run, whatever a dataset smuggles into a string.
-        f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
-        f"<title>{safe(title)}</title><style>{STYLE}</style></head>\n<body><main>{inner}</main></body></html>\n"
+def render_page(
+    template: str,
+    *,
+    title: str,
+    heading: str,
+    lead: str = "",
+    pill: tuple[str, Tone] | None = None,
+    tiles: Sequence[tuple[str, str]] = (),
+    note: str = "",
+    findings: Sequence[str] = (),
+    footer: str = "",
+    media: Iterable[Literal["films", "pictures"]] = (),
+    interactive: bool = False,
+    **context: Any,
+) -> str:
+    """The text of a page.
+
+    Args:
+        template: the file in `templates/` with the sections of the page. It is given `context`.
+        title: of the browser window. heading, lead: the first lines of the page. pill: a status beside the heading.
+        tiles: (value, meaning) of the most important numbers.
+        note, findings: a sentence and a list at the top.
+        media: what is embedded in the page besides charts.
+        interactive: charts can be zoomed and moved. The page carries the Vega runtime and is 0.9 MB larger.
+    """
+    from markupsafe import Markup
+
+    environment = _environment(interactive)
+    body = environment.get_template(template).render(context)
+    policy = "default-src 'none'; style-src 'unsafe-inline'" + "".join(MEDIA[kind] for kind in media)
+    script = interactive_script() if interactive else ""
+    if script:
+        policy += f"; script-src '{content_hash(script)}'"
+    return environment.get_template("base.html").render(
+        title=title,
+        heading=heading,
+        lead=lead,
+        pill=pill,
+        tiles=tiles,
+        note=note,
+        findings=findings,
+        footer=footer,
+        policy=Markup(policy),
+        style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
+        links=[(anchor, Markup(name)) for anchor, name in _SECTION.findall(body)],
+        body=Markup(body),
+        script=Markup(script),
     )
 
 
+@cache
+def _environment(interactive: bool):
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"draw": _draw_interactive if interactive else _draw, "number": number, "percent": percent}
+    parts = environment.get_template("parts.html").module
+    for name in ("section", "card", "chart_card", "table", "legend", "facts"):
+        environment.globals[name] = getattr(parts, name)
+    return environment
+
+
+def _draw(chart: Chart):
+    from markupsafe import Markup
+
+    return Markup(chart.svg())
+
+
+def _draw_interactive(chart: Chart):
+    """The static chart, and the specification that the script turns into an interactive one in its place."""
+    from markupsafe import Markup
+
+    return Markup(f'<div class="chart">{chart.svg()}<script type="application/json">{chart.json()}</script></div>')
+
+
 def write_page(target: Path, content: str) -> Path:
-    """A reader finds the old page or the new one, never half of one."""
+    """Write a page atomically: a reader finds the old page or the new one, never half of one."""
     new = target.with_name(f".{target.name}.{os.getpid()}")
     data = content.encode("utf-8", errors="replace")
     with storage_errors(target, needed_bytes=len(data)):
@@ -48,45 +116,3 @@ def write_page(target: Path, content: str) -> Path:
         finally:
             new.unlink(missing_ok=True)
     return target
-
-
-def text(sentence: str) -> str:
-    """A paragraph; what stands between `backticks` is set as code."""
-    marked = re.sub("`([^`]+)`", "<code>\\1</code>", safe(sentence))
-    return f"<p>{marked}</p>"
-
-
-def card(heading: str, inner: str, *explained: str, called: bool = False) -> str:
-    """A chart with its heading above and, for newcomers, a sentence or two below."""
-    head = f"<h3>{safe(heading)}</h3>" if heading else ""
-    return f'<div class="card{" call" if called else ""}">{head}{inner}{"".join(map(text, explained))}</div>'
-
-
-def cards(inner: Iterable[str], size: str = "") -> str:
-    return f'<div class="{f"cards {size}".strip()}">{"".join(inner)}</div>'
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Sequence[int] = ()) -> str:
-    """numbers: the columns that are set flush right."""
-
-    def cells(tag: str, values: Sequence[object]) -> str:
-        flush = ' class="n"'
-        marks = (flush if place in numbers else "" for place in range(len(values)))
-        return "".join(f"<{tag}{mark}>{safe(value)}</{tag}>" for mark, value in zip(marks, values, strict=True))
-
-    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    return f'<div class="scroll"><table><tr>{cells("th", head)}</tr>{body}</table></div>'
-
-
-def legend(entries: Iterable[tuple[str, str]]) -> str:
-    """(class of the swatch, name) in a row."""
-    spans = (f'<span><i class="{kind}"></i>{safe(name)}</span>' for kind, name in entries)
-    return f'<div class="legend">{"".join(spans)}</div>'
-
-
-def facts(pairs: Iterable[tuple[str, str]]) -> str:
-    return f"<dl>{''.join(f'<dt>{safe(name)}</dt><dd>{safe(value)}</dd>' for name, value in pairs)}</dl>"
-
-
-def folded(summary: str, content: str) -> str:
-    return f"<details><summary>{safe(summary)}</summary><pre>{safe(content)}</pre></details>"

@@ -1,19 +1,23 @@
-"""The page of a quality control: an episode a strip, what is wrong with it, and where."""
+"""The page of a quality check: one strip an episode, what is wrong with it, and where."""
 
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from twinloop.curate.quality import CHECKS, Quality, QualityFinding
 from twinloop.dashboard.charts import Bar, bars
-from twinloop.dashboard.page import PageSection, card, page, table, text, write_page
-from twinloop.dashboard.svg import canvas, number, percent, px, safe, tooltip
+from twinloop.dashboard.charts.channels import COLOUR, TOOLTIP, data, names, quantity
+from twinloop.dashboard.formatting import number, percent
+from twinloop.dashboard.page import render_page, write_page
+from twinloop.dashboard.vega import BLUE, GRID, ORANGE, Chart
 
 PAGE = "quality.html"
-MOST_STRIPS = 400
-MOST_ROWS = 300
-ROW_PX, LEFT_PX, WIDTH_PX, RIGHT_PX = 22, 190, 940, 150
-MARK_PX = 4
+MAX_STRIPS = 200
+MAX_ROWS = 300
+ROW_PX = 22
+MIN_MARK_SHARE = 0.005
+"""Of the longest episode: a finding in a single row must still be seen."""
 
 
 def write_quality_page(folder: Path, name: str, qualities: Sequence[Quality]) -> Path:
@@ -21,97 +25,76 @@ def write_quality_page(folder: Path, name: str, qualities: Sequence[Quality]) ->
 
 
 def render_quality(name: str, qualities: Sequence[Quality]) -> str:
-    rejected = [each for each in qualities if each.errors]
-    noted = [each for each in qualities if each.findings and not each.errors]
-    share = len(rejected) / len(qualities) if qualities else 0.0
-    lead = f"{len(qualities):,} episodes, {len(rejected):,} rejected, {len(noted):,} with notes"
-    tiles = [
-        (f"{len(qualities) - len(rejected):,}", "episodes without an error"),
-        (percent(share), "rejected"),
-        (f"{sum(each.seconds for each in qualities) / 60:.1f} min", "recorded"),
-        (
-            f"{len({finding.check for each in qualities for finding in each.findings}):,}",
-            f"of {len(CHECKS)} checks spoke",
-        ),
-    ]
-    inner = "".join(f'<div class="tile"><b>{safe(value)}</b><span>{safe(what)}</span></div>' for value, what in tiles)
-    head = f'<header><h1>{safe(name)}</h1><p class="lead">{safe(lead)}</p></header><div class="tiles">{inner}</div>'
-    sections = [_strips(qualities), _evidence(qualities), _checks(qualities)]
-    foot = "<footer>Made by twinloop. Point at a mark of a strip for what was measured there.</footer>"
-    return page(f"{name}: quality · twinloop", head + "".join(each.html() for each in sections) + foot)
-
-
-def _strips(qualities: Sequence[Quality]) -> PageSection:
-    title = "Every episode, from its first row to its last"
-    shown = sorted(qualities, key=lambda each: (not each.errors, not each.findings, each.attempt))[:MOST_STRIPS]
-    longest = max((each.rows for each in shown), default=0) or 1
-    marks = [_strip(each, place, longest) for place, each in enumerate(shown)]
-    drawn = canvas(
-        WIDTH_PX, max(len(shown), 1) * ROW_PX, "a strip an episode, with marks where something is wrong", *marks
+    rejected = sum(bool(quality.errors) for quality in qualities)
+    noted = sum(bool(quality.findings) and not quality.errors for quality in qualities)
+    failed_checks = {finding.check for quality in qualities for finding in quality.findings}
+    strips = sorted(qualities, key=lambda quality: (not quality.errors, not quality.findings, quality.attempt))
+    findings = [(quality, finding) for quality in qualities for finding in quality.findings]
+    findings.sort(key=lambda pair: (pair[1].severity != "error", pair[0].attempt))
+    counts = Counter(check for quality in qualities for check in {finding.check for finding in quality.errors})
+    errors = [Bar(check.name, counts[check.name], ORANGE) for check in CHECKS if counts[check.name]]
+    return render_page(
+        "quality.html",
+        title=f"{name}: quality · twinloop",
+        heading=name,
+        lead=f"{len(qualities):,} episodes, {rejected:,} rejected, {noted:,} with notes",
+        tiles=[
+            (f"{len(qualities) - rejected:,}", "episodes without an error"),
+            (percent(rejected / len(qualities) if qualities else 0.0), "rejected"),
+            (f"{sum(quality.seconds for quality in qualities) / 60:.1f} min", "recorded"),
+            (f"{len(failed_checks):,}", f"of {len(CHECKS)} checks found something"),
+        ],
+        footer="Made by twinloop. Point at a mark of a strip for what was measured there.",
+        strips=_strips(strips[:MAX_STRIPS]),
+        episodes=len(qualities),
+        drawn=min(len(strips), MAX_STRIPS),
+        findings_in_total=len(findings),
+        finding_rows=[_finding_row(quality, finding) for quality, finding in findings[:MAX_ROWS]],
+        errors=bars(errors, "errors by check", total=len(qualities)) if errors else None,
+        checks=[(check.name, check.asks) for check in CHECKS],
     )
-    said = (
-        "Orange: an error, which rejects the episode. Blue: a note. What concerns a whole episode is as long as it is."
-    )
-    more = (
-        text(f"The first {MOST_STRIPS} of {len(qualities):,}; quality.json has all.")
-        if len(qualities) > MOST_STRIPS
-        else ""
-    )
-    return PageSection("episodes", title, card("", drawn, said) + more)
 
 
-def _strip(quality: Quality, place: int, longest: int) -> str:
-    top, room = place * ROW_PX, WIDTH_PX - LEFT_PX - RIGHT_PX
-    length = max(quality.rows / longest * room, MARK_PX)
-    label = f"{quality.attempt} · {quality.label}"
-    label = label if len(label) <= 28 else f"{label[:27]}…"
-    parts = [
-        f'<text class="label" x="{LEFT_PX - 8}" y="{px(top + 15)}" text-anchor="end">{safe(label)}</text>',
-        f'<rect class="track" x="{LEFT_PX}" y="{px(top + 4)}" width="{px(length)}" height="{ROW_PX - 8}" rx="2"/>',
-    ]
-    # Notes first: an error is drawn over them.
-    for finding in sorted(quality.findings, key=lambda each: each.severity == "error"):
-        parts.append(_mark(finding, quality.rows, top, length))
-    verdict = quality.verdict or ("notes" if quality.findings else "fine")
-    parts.append(f'<text x="{px(LEFT_PX + length + 6)}" y="{px(top + 15)}">{safe(verdict)}</text>')
-    return "".join(parts)
+def _finding_row(quality: Quality, finding: QualityFinding) -> tuple[object, ...]:
+    return (
+        quality.attempt, quality.label, finding.severity, finding.check, finding.channel or "episode",
+        f"{finding.first}–{finding.last}", f"{number(finding.measured)} {finding.unit}".strip(),
+        number(finding.limit), finding.said,
+    )  # fmt: skip
 
 
-def _mark(finding: QualityFinding, rows: int, top: float, length: float) -> str:
-    scale = length / max(rows, 1)
-    first = min(max(finding.first, 0), max(rows - 1, 0))
-    last = min(max(finding.last, first), max(rows - 1, 0))
-    width = max((last - first + 1) * scale, MARK_PX)
-    tone = "bad" if finding.severity == "error" else "plain"
-    x = min(LEFT_PX + first * scale, LEFT_PX + length - min(width, length))
-    said = f"{finding.check}: {finding.said} (rows {finding.first} to {finding.last})"
-    box = f'x="{px(x)}" y="{px(top + 5)}" width="{px(width)}" height="{ROW_PX - 10}" rx="1"'
-    return f'<rect class="{tone}" {box} opacity="0.75">{tooltip(said)}</rect>'
-
-
-def _evidence(qualities: Sequence[Quality]) -> PageSection:
-    found = [(each, finding) for each in qualities for finding in each.findings]
-    found.sort(key=lambda pair: (pair[1].severity != "error", pair[0].attempt))
-    if not found:
-        return PageSection("evidence", "What was found", text("Nothing is wrong with any episode."))
-    rows = [
-        (
-            quality.attempt, quality.label, finding.severity, finding.check, finding.channel or "episode",
-            f"{finding.first}–{finding.last}", f"{number(finding.measured)} {finding.unit}".strip(),
-            number(finding.limit), finding.said,
-        )
-        for quality, finding in found[:MOST_ROWS]
-    ]  # fmt: skip
-    head = ("attempt", "source", "", "check", "channel", "rows", "measured", "limit", "what it means")
-    inner = table(head, rows, numbers=(0, 6, 7))
-    if len(found) > MOST_ROWS:
-        inner += text(f"The first {MOST_ROWS} of {len(found):,}; quality.json has all.")
-    return PageSection("evidence", "What was found", inner)
-
-
-def _checks(qualities: Sequence[Quality]) -> PageSection:
-    counts = Counter(check for each in qualities for check in {finding.check for finding in each.errors})
-    rows = [Bar(check.name, counts[check.name], "bad" if counts[check.name] else "plain") for check in CHECKS]
-    asked = table(("check", "asks"), [(check.name, check.asks) for check in CHECKS])
-    drawn = card("Episodes with an error, by check", bars(rows, "errors by check", total=len(qualities)))
-    return PageSection("checks", "What is asked of each", drawn + asked)
+def _strips(qualities: Sequence[Quality]) -> Chart:
+    """A bar an episode, as long as the episode, with a mark on the rows of each finding."""
+    longest = max((quality.rows for quality in qualities), default=0) or 1
+    tracks: list[dict[str, Any]] = []
+    marks: list[dict[str, Any]] = []
+    for place, quality in enumerate(qualities):
+        verdict = quality.verdict or ("notes" if quality.findings else "no findings")
+        label = f"{quality.attempt} · {quality.label}"
+        tracks.append({"row": place, "label": label, "start": 0, "length": quality.rows, "verdict": verdict})
+        # Notes come first, so that errors are drawn over them.
+        for finding in sorted(quality.findings, key=lambda finding: finding.severity == "error"):
+            first = min(max(finding.first, 0), max(quality.rows - 1, 0))
+            last = max(min(finding.last + 1, quality.rows), first + MIN_MARK_SHARE * longest)
+            tip = f"{finding.check}: {finding.said} (rows {finding.first} to {finding.last})"
+            colour = ORANGE if finding.severity == "error" else BLUE
+            marks.append({"row": place, "start": first, "stop": last, "colour": colour, "tip": tip})
+    x = quantity("start", "row of the episode", domain=(0, longest), ticks=5)
+    labels = names(limit=180)["axis"] | {"labelExpr": "data('tracks')[datum.value].label"}
+    y = names("row") | {"axis": labels}
+    text = {"type": "text", "align": "left", "dx": 6}
+    spec = {
+        "data": {**data(tracks), "name": "tracks"},
+        "width": 900,
+        "height": max(len(qualities), 1) * ROW_PX,
+        "encoding": {"y": y},
+        "layer": [
+            {"mark": {"type": "bar", "color": GRID, "height": {"band": 0.65}},
+             "encoding": {"x": x, "x2": {"field": "length"}}},
+            {"data": data(marks), "mark": {"type": "bar", "opacity": 0.8, "height": {"band": 0.55}},
+             "encoding": {"x": x, "x2": {"field": "stop"}, "color": COLOUR, "description": TOOLTIP}},
+            {"mark": text,
+             "encoding": {"x": {**x, "field": "length"}, "text": {"field": "verdict", "type": "nominal"}}},
+        ],
+    }  # fmt: skip
+    return Chart(spec, "one strip per episode, with marks where something is wrong")

@@ -1,16 +1,18 @@
-"""The page of a registry: what is live and why, how far the others are, which twins are believed, what was decided."""
+"""The page of a registry: the live policy and why, the stages of the others, trust in the twins, and the ledger."""
 
 from pathlib import Path
 
-from twinloop.dashboard.decision import page_of
-from twinloop.dashboard.gate_charts import twin_against_robot
-from twinloop.dashboard.page import PageSection, card, cards, page, table, text, write_page
-from twinloop.dashboard.svg import safe
+from markupsafe import Markup
+
+from twinloop.dashboard.charts import success_scatter
+from twinloop.dashboard.decision import page_of, rate_pair
+from twinloop.dashboard.page import render_page, write_page
+from twinloop.gate.ledger import LedgerRecord
 from twinloop.gate.registry_state import DECISION
 from twinloop.gate.status import Status
 
 REPORT = "status.html"
-MOST_RECORDS = 100
+MAX_RECORDS = 100
 
 
 def write_status_page(status: Status) -> Path:
@@ -18,60 +20,59 @@ def write_status_page(status: Status) -> Path:
 
 
 def render_status(status: Status) -> str:
-    sections = [_policies(status), _twins(status), _ledger(status)]
-    live = status.registry.live
+    live, record = status.registry.live, status.made_live
+    heading, lead, why = "No policy is live", "robots that ask for one are refused", ""
     if status.live and live:
-        made = status.made_live
-        why = made.details.get("sentence", "; ".join(made.reasons)) if made else ""
-        head = f"{safe(status.live.name)} is live"
-        lead = f"since {live.since[:16].replace('T', ' ')} UTC, decided by {made.actor if made else '?'}"
-        note = f'<div class="note"><b>{safe(why)}</b></div>'
-    else:
-        head, lead, note = "Nothing is live", "robots that ask are refused", ""
-    body = "".join(section.html() for section in sections)
-    header = f'<header><h1>{head}</h1><p class="lead">{safe(lead)}</p></header>{note}'
-    foot = f"<footer>Last record of the ledger: <code>{safe(status.head)}</code>. Note it down elsewhere, and "
-    foot += "<code>twinloop status --verify --head</code> tells whether the ledger was written anew.</footer>"
-    return page(f"{status.registry.path.name} · twinloop", header + body + foot)
+        heading = f"{status.live.name} is live"
+        lead = f"since {live.since[:16].replace('T', ' ')} UTC, decided by {record.actor if record else '?'}"
+        why = record.details.get("sentence", "; ".join(record.reasons)) if record else ""
+    footer = Markup(
+        "Last record of the ledger: <code>{}</code>. Keep a copy of it elsewhere; then "
+        "<code>twinloop status --verify --head</code> can tell whether the ledger was rewritten."
+    ).format(status.head)
+    return render_page(
+        "status.html",
+        title=f"{status.registry.path.name} · twinloop",
+        heading=heading,
+        lead=lead,
+        note=why,
+        footer=footer,
+        policies=[
+            (policy.name, policy.policy, policy.stage, policy.since[:16].replace("T", " "), policy.digest[:12],
+             policy.note)
+            for policy in status.policies
+        ],
+        twins=_twins(status),
+        records=[
+            _record_row(status.registry.path, entry)
+            for entry in reversed(status.registry.ledger.records[-MAX_RECORDS:])
+        ],
+    )  # fmt: skip
 
 
-def _policies(status: Status) -> PageSection:
-    rows = [
-        (each.name, each.policy, each.stage, each.since[:16].replace("T", " "), each.digest[:12], each.note)
-        for each in status.policies
-    ]  # fmt: skip
-    head = ("policy", "kind", "stage", "since (UTC)", "digest", "")
-    return PageSection("policies", "Policies", table(head, rows) if rows else text("There are none."))
-
-
-def _twins(status: Status) -> PageSection:
-    charts = []
+def _twins(status: Status) -> list[tuple[object, ...]]:
+    twins = []
     for digest, trust in status.twins.items():
         pairs = [
-            (f"{pair.policy[:8]} on {pair.robot}", pair.sim, pair.real, pair.policy == status.registry.production)
+            rate_pair(
+                f"{pair.policy[:8]} on {pair.robot}", pair.sim, pair.real,
+                highlighted=pair.policy == status.registry.production,
+            )
             for pair in trust.pairs
-        ]
-        why = status.demoted.get(digest, "")
-        said = f"Demoted: {why}" if why else trust.sentence
-        charts.append(card(f"{trust.config} ({digest[:8]})", twin_against_robot(pairs), said, called=bool(why)))
-    lead = text("Each policy that was tried on both sides; on the dashed line the twin is right. Orange: what is live.")
-    return PageSection("twins", "Twins", lead + cards(charts) if charts else text("No evaluation was shown yet."))
+        ]  # fmt: skip
+        demoted = status.demoted.get(digest, "")
+        chart = success_scatter(pairs, "success on the robot against success in the twin") if pairs else None
+        text = f"Demoted: {demoted}" if demoted else trust.sentence
+        twins.append((f"{trust.config} ({digest[:8]})", chart, text, bool(demoted)))
+    return twins
 
 
-def _ledger(status: Status) -> PageSection:
-    rows = []
-    for record in reversed(status.registry.ledger.records[-MOST_RECORDS:]):
-        target = page_of(status.registry.path, record)
-        number = str(record.sequence)
-        if target.is_file():
-            number = f'<a href="decisions/{target.name}">{number}</a>'
-        what = record.details.get("sentence") if record.kind == DECISION else None
-        told = what or "; ".join(record.reasons) or str(record.details.get("name", ""))
-        rows.append(
-            f'<tr><td class="n">{number}</td><td class="n">{safe(record.time[:19].replace("T", " "))}</td>'
-            f"<td>{safe(record.actor)}</td><td>{safe(record.kind)}</td><td>{safe(record.verdict)}</td>"
-            f"<td>{safe(record.checkpoint[:12])}</td><td>{safe(told)}</td></tr>"
-        )
-    names = "".join(f"<th>{name}</th>" for name in ("time (UTC)", "by", "of", "verdict", "policy", ""))
-    inner = f'<div class="card scroll"><table><tr><th class="n">record</th>{names}</tr>{"".join(rows)}</table></div>'
-    return PageSection("ledger", "Ledger", inner)
+def _record_row(registry: Path, record: LedgerRecord) -> tuple[object, ...]:
+    page = page_of(registry, record)
+    sequence: object = record.sequence
+    if page.is_file():
+        sequence = Markup('<a href="decisions/{}">{}</a>').format(page.name, record.sequence)
+    sentence = record.details.get("sentence") if record.kind == DECISION else None
+    text = sentence or "; ".join(record.reasons) or str(record.details.get("name", ""))
+    time = record.time[:19].replace("T", " ")
+    return sequence, time, record.actor, record.kind, record.verdict, record.checkpoint[:12], text

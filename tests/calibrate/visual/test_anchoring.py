@@ -10,7 +10,7 @@ import pytest
 from twinloop.calibrate.visual.anchor import Set
 from twinloop.calibrate.visual.frames import RUN, fitted, read_frames
 from twinloop.cli import main
-from twinloop.dashboard.png import write_png
+from twinloop.dashboard.images import write_png
 from twinloop.errors import DatasetError, RenderError
 from twinloop.observe.gl import context
 from twinloop.run.config import load_config

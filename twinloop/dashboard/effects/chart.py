@@ -1,39 +1,41 @@
-"""A chart that stands alone in a file: a few lines over time, with a legend and its own style."""
+"""A chart that is a file of its own: a few lines over time, with a legend."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from twinloop.dashboard.svg import Axis, Plot, points, px, safe
+from twinloop.dashboard.charts.channels import data, quantity, room_around
+from twinloop.dashboard.vega import BLUE, ORANGE, SOFT, Chart
 
-WIDTH, HEIGHT, TOP = 440, 186, 38
-MOST_POINTS = 240
-STYLE = (
-    "text{font:11px system-ui,sans-serif;fill:#5b6675}.grid{stroke:#e8ebef;fill:none}.base{stroke:#9aa6b5;fill:none}"
-    "polyline{fill:none;stroke-width:1.6;stroke-linejoin:round}.low{stroke:#0072b2}.high{stroke:#d55e00}"
-    ".nominal{stroke:#8a94a0;stroke-dasharray:4 3}"
-)
+MAX_POINTS = 240
+COLOURS = {"low": BLUE, "nominal": SOFT, "high": ORANGE}
 
 
-def chart(lines: Mapping[str, tuple[str, np.ndarray]], period_s: float, up: str, told: str) -> str:
-    """lines: class of the style -> (its name in the legend, (f,) values)."""
+def chart(lines: Mapping[str, tuple[str, np.ndarray]], period_s: float, y_title: str, description: str) -> str:
+    """An SVG file.
+
+    Args:
+        lines: `low`, `nominal` or `high` -> (its name in the legend, (f,) values).
+    """
+    rows = []
+    for name, values in lines.values():
+        kept = np.unique(np.linspace(0, len(values) - 1, min(len(values), MAX_POINTS)).round().astype(int))
+        rows += [{"x": at * period_s, "y": values[at], "name": name} for at in kept]
     every = np.concatenate([values for _, values in lines.values()])
     longest = max(len(values) for _, values in lines.values())
-    plot = Plot(
-        Axis(0, longest * period_s, "time (s)", about=8), Axis.around(every, "", zero=every.min() >= 0, about=3),
-        told, width=WIDTH, height=HEIGHT, top=TOP, left=46,
-    )  # fmt: skip
-    marks, left = [f'<text x="6" y="13">{safe(up)}</text>'], plot.left
-    for kind, (name, values) in lines.items():
-        thin = np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_POINTS)).round().astype(int))
-        shape = points(plot.x(thin * period_s), plot.y(values[thin]))
-        key = f"{px(left)},25 {px(left + 14)},25"
-        marks += [
-            f'<polyline class="{kind}" points="{shape}"/>',
-            f'<polyline class="{kind}" points="{key}"/><text x="{px(left + 18)}" y="29">{safe(name)}</text>',
-        ]
-        left += 6.5 * len(name) + 36
-    drawing = plot.draw(*marks)
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}"'
-    paper = f'<style>{STYLE}</style><rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>'
-    return drawing.replace("<svg", head, 1).replace(">", ">" + paper, 1) + "\n"
+    names = [name for name, _ in lines.values()]
+    legend = {"orient": "top", "title": None, "symbolType": "stroke", "labelColor": SOFT, "labelFontSize": 11.5}
+    scale = {"domain": names, "range": [COLOURS[kind] for kind in lines]}
+    dashes = {"domain": names, "range": [[4, 3] if kind == "nominal" else [1, 0] for kind in lines]}
+    low, high = room_around(every, zero=bool(every.min() >= 0))
+    spec = {
+        "data": data(rows), "width": 440, "height": 110, "mark": {"type": "line", "strokeWidth": 1.6},
+        "title": {"text": y_title, "anchor": "start", "fontSize": 12, "fontWeight": "normal", "color": SOFT},
+        "encoding": {
+            "x": quantity("x", "time (s)", domain=(0, longest * period_s), ticks=8),
+            "y": quantity("y", domain=(low, high), ticks=3),
+            "color": {"field": "name", "type": "nominal", "scale": scale, "legend": legend},
+            "strokeDash": {"field": "name", "type": "nominal", "scale": dashes, "legend": legend},
+        },
+    }  # fmt: skip
+    return Chart(spec, description).svg(standalone=True)

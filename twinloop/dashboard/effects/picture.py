@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cache
-from io import BytesIO
 
 import numpy as np
 
@@ -10,14 +9,13 @@ from twinloop.dashboard.effects.chart import chart
 from twinloop.dashboard.effects.looks import LOOKS, looks_of, measures_of, range_of, setting_of
 from twinloop.dashboard.effects.measures import CLEAR, Measure, curves, difference, largest
 from twinloop.dashboard.effects.strips import Strip, StripRenderer
-from twinloop.dashboard.sheet import FAINT, GAP_PX, PAPER, write
-from twinloop.dashboard.svg import number
+from twinloop.dashboard.formatting import number
+from twinloop.dashboard.images import jpeg_bytes
+from twinloop.dashboard.sheet import FAINT, GAP_PX, LINE_PX, PAPER, write_text
 from twinloop.pipeline.effect import RowEffect, effect_of
 from twinloop.randomize.parameter import Parameter
 
 TILES = 5
-CAPTION_PX = 14
-JPEG_QUALITY = 82
 
 
 @dataclass(frozen=True)
@@ -84,12 +82,12 @@ def _curves(effect: RowEffect, name: str, measure: Measure) -> EffectPicture:
 def _strip(effect: RowEffect, name: str, strip: Strip, studio: StripRenderer) -> EffectPicture:
     tiles, clearness = studio.tiles(effect, strip)
     tall, wide = tiles[0].shape[:2]
-    sheet = np.full((tall + CAPTION_PX, len(tiles) * (wide + GAP_PX) - GAP_PX, 3), PAPER, np.uint8)
+    sheet = np.full((tall + LINE_PX, len(tiles) * (wide + GAP_PX) - GAP_PX, 3), PAPER, np.uint8)
     for place, (tile, value) in enumerate(zip(tiles, effect.values, strict=True)):
         left = place * (wide + GAP_PX)
         sheet[:tall, left : left + wide] = tile
-        write(sheet, _text(value, effect.row).replace("−", "-"), left, tall + 2, FAINT, wide)
-    return EffectPicture(effect.row, name, clearness, ".jpg", _jpeg(sheet))
+        write_text(sheet, _text(value, effect.row), left, tall + 1, FAINT, wide)
+    return EffectPicture(effect.row, name, clearness, ".jpg", jpeg_bytes(sheet))
 
 
 def _text(value: float, row: Parameter) -> str:
@@ -98,11 +96,3 @@ def _text(value: float, row: Parameter) -> str:
         return row.words[place] if 0 <= place < len(row.words) else "own"
     unit = "" if row.unit in ("1", "materials", "things", "lights") else f" {row.unit}"
     return f"{number(float(value))}{unit}"
-
-
-def _jpeg(image: np.ndarray) -> bytes:
-    from PIL import Image
-
-    file = BytesIO()
-    Image.fromarray(image).save(file, "JPEG", quality=JPEG_QUALITY, optimize=True)
-    return file.getvalue()

@@ -4,10 +4,10 @@ import rerun as rr
 
 from twinloop.curate.checks import CHECKS
 from twinloop.curate.verdict import current_verdict
+from twinloop.dashboard.formatting import number
 from twinloop.dashboard.labels import meaning, with_unit
 from twinloop.dashboard.rerun.log import RerunLog
 from twinloop.dashboard.rerun.stored_episode import StoredEpisode
-from twinloop.dashboard.svg import number
 
 EPISODE = "episode"
 CHECK = "check/"

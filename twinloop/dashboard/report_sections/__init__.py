@@ -1,0 +1,1 @@
+"""ReportData -> what the template `report.html` shows, one section a module."""
