@@ -26,7 +26,7 @@ def test_recordings_come_in_and_are_judged(tmp_path: Path, capsys: pytest.Captur
     assert stored["checks"]["action_copy"] == {"error": 1, "note": 0}
     page = (out / "quality.html").read_text()
     assert "action_copy" in page
-    assert len(re.findall(r">\d · [^<]*</text>", page)) == 5  # a labelled strip an episode
+    assert len(re.findall(r">\d · episode_[^<]*</text>", page)) == 5  # a labelled strip an episode
 
     assert main(["quality", str(out), "--json"]) == 0
     again = json.loads(capsys.readouterr().out.splitlines()[-1])
