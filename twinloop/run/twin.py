@@ -1,13 +1,29 @@
 """The twin that a run config describes."""
 
+from collections import OrderedDict
+
 from twinloop.observe.clearance import refuse_blocked
 from twinloop.run.config import RunConfig
 from twinloop.twin.assemble import assemble
 from twinloop.twin.surroundings import asked_for
 from twinloop.twin.twin import Twin
 
+_COMPILED: OrderedDict[str, Twin] = OrderedDict()
+MAX_COMPILED = 4
+"""Twins that a process keeps: driver and worker of a run may be one process, and evaluations share their twin."""
+
 
 def twin_of(config: RunConfig) -> Twin:
+    """The twin that a config describes, compiled once per process."""
+    digest = config.digest
+    if digest not in _COMPILED:
+        _COMPILED[digest] = _compile(config)
+        if len(_COMPILED) > MAX_COMPILED:
+            _COMPILED.popitem(last=False)
+    return _COMPILED[digest]
+
+
+def _compile(config: RunConfig) -> Twin:
     scene, rollout_ = config.scene, config.rollout
     twin = assemble(
         scene.robot,
