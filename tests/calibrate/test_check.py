@@ -1,14 +1,16 @@
 """What is wrong with logs is named before anything is fitted."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.calibrate.made import DATA, EXAMPLES, logs_of_truth, xl330
-from twinloop.calibrate.bench import Bench, load_bench
+from twinloop.calibrate.bench import Bench, at_logged_rate, load_bench
 from twinloop.calibrate.check import check
 from twinloop.calibrate.logs import Log, read_logs
+from twinloop.calibrate.replay import replay
 from twinloop.cli.replay import logs_of
 from twinloop.errors import DatasetError
 
@@ -57,7 +59,7 @@ def test_a_turned_sign_is_named(bench: Bench, good: list[Log]):
 
 def test_a_speed_with_the_wrong_sign_is_named(bench: Bench, good: list[Log]):
     turned = [changed(log, speed=-log.columns["speed"][:, 0]) for log in good]
-    assert any("opposite sign" in finding.said for finding in check(bench, turned).findings)
+    assert any("opposite sign" in finding.message for finding in check(bench, turned).findings)
 
 
 @pytest.mark.parametrize("columns", [("position", "speed"), ("goal_position",), ("position", "speed", "goal_position")])
@@ -77,9 +79,9 @@ def test_gaps_are_named_and_what_lies_in_them_is_not_compared(bench: Bench, good
         good[0], time_s=good[0].time_s[kept], columns={name: c[kept] for name, c in good[0].columns.items()}
     )
     checked = check(bench, [holed, *good[1:]])
-    (gap,) = [finding for finding in checked.findings if finding.kind == "gap" and "gaps" in finding.said]
+    (gap,) = [finding for finding in checked.findings if finding.kind == "gap" and "gaps" in finding.message]
     assert gap.severity == "warning"
-    assert "0.305 s at 0.745 s" in gap.said
+    assert "0.305 s at 0.745 s" in gap.message
 
 
 def test_logs_at_another_rate_are_refused(bench: Bench, good: list[Log]):
@@ -111,4 +113,50 @@ def test_swapped_joints_are_named():
     ]
     found = [finding for finding in check(bench, swapped).findings if finding.kind == "swapped"]
     assert {finding.where for finding in found} == {"shoulder_lift", "elbow_flex"}
-    assert all("swapped" in finding.said for finding in found)
+    assert all("swapped" in finding.message for finding in found)
+
+
+def late_frames(log: Log, rng: np.random.Generator) -> Log:
+    """The log as a recorder with 1 ms ticks and late frames stamps it: median step 5 ms, mean 5.3 ms."""
+    stamps = np.cumsum(rng.choice([5, 6], len(log), p=[0.7, 0.3])) / 1000
+    since = stamps - stamps[0]
+    columns = {
+        name: np.interp(since, log.time_s, column[:, 0])[:, None] for name, column in log.columns.items()
+    }  # fmt: skip
+    kept = since <= log.time_s[-1]
+    return replace(log, time_s=stamps[kept], columns={name: column[kept] for name, column in columns.items()})
+
+
+@pytest.mark.parametrize("rate", ["  rate_hz: 200", "  rate_hz: 188.7", ""])
+def test_a_clock_with_coarse_ticks_passes_with_a_note(tmp_path: Path, good: list[Log], rate: str):
+    for name in ("xl330_bench.yaml", "xl330_bench.xml"):
+        (tmp_path / name).write_text((EXAMPLES / name).read_text())
+    file = tmp_path / "xl330_bench.yaml"
+    lines = [rate if line.strip().startswith("rate_hz:") else line for line in file.read_text().splitlines()]
+    file.write_text("\n".join(lines) + "\n")
+    rng = np.random.default_rng(0)
+    logs = [late_frames(log, rng) for log in good]
+    bench = at_logged_rate(load_bench(file), logs)
+    if not rate:
+        assert bench.logs.rate_hz == pytest.approx(188.7, rel=0.01)
+        assert bench.substeps * bench.model.opt.timestep == pytest.approx(1 / bench.logs.rate_hz)
+    checked = check(bench, logs)
+    checked.refuse()
+    assert len(checked.logs) == len(logs)
+    assert {finding.severity for finding in checked.findings} == {"note"}
+    assert any("resampled onto an even grid" in finding.message for finding in checked.findings)
+
+
+def test_resampled_logs_replay_as_the_even_ones(bench: Bench, good: list[Log]):
+    values = {"pendulum.resistance_ohm": 2.5}
+    even = replay(bench, good, values).errors["position"].rmse
+    uneven = replay(bench, [late_frames(log, np.random.default_rng(0)) for log in good], values).errors["position"].rmse
+    assert uneven < 3 * even + 0.005
+
+
+def test_repeated_stamps_are_spread_and_noted(bench: Bench, good: list[Log]):
+    stamps = np.floor(good[0].time_s / 0.01 + 1e-9) * 0.01
+    checked = check(bench, [replace(good[0], time_s=stamps), *good[1:]])
+    checked.refuse()
+    assert len(checked.logs) == len(good)
+    assert any("stamp of the frame before" in finding.message for finding in checked.findings)

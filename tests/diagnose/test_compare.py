@@ -10,7 +10,7 @@ from tests.curate.quality.recordings import clean_takes
 from twinloop.cli import main
 from twinloop.dataset.ingest import ingest, load_mapping, open_source
 from twinloop.diagnose.compare import compare_datasets
-from twinloop.diagnose.signals.response import simulate
+from twinloop.signals.response import simulate
 
 MAPPING = """\
 rate_hz: 50

@@ -5,62 +5,30 @@ Every key of the file is read here and nowhere else; docs/calibrating.md lists t
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import mujoco
+import numpy as np
 
+from twinloop.calibrate.channels import ChannelMap, read_channels
 from twinloop.calibrate.logs import FORMATS, Log, read_logs
 from twinloop.calibrate.models import DRIVES, Knob
+from twinloop.calibrate.places import Place, named, read_parameter, read_places
 from twinloop.config.section import Section, is_number
 from twinloop.config.yaml_file import read_yaml
 from twinloop.errors import ModelError, UsageError, nearest
+from twinloop.signals.clock import estimate_clock, nominal_rate
 from twinloop.twin.robots import robots
 from twinloop.twin.robots.mjcf_file import checked_files
 
-Of = Literal["position", "velocity", "place", "turn", "linear_velocity", "angular_velocity"]
 Search = Literal["slopes", "population"]
 """How knobs are found: downhill, or, where motion is chaotic and slopes say nothing, by a population."""
-WIDTH: dict[str, int] = {
-    "position": 1,
-    "velocity": 1,
-    "place": 3,
-    "turn": 4,
-    "linear_velocity": 3,
-    "angular_velocity": 3,
-}
-
-
-@dataclass(frozen=True)
-class ChannelMap:
-    """A column (or some of its elements) as a quantity of the model: model = scale · logged + offset.
-
-    `of`: the position or velocity of a hinge or slide; the place, turn (quaternion, w first), linear or (in the
-    body's frame) angular velocity of a free joint. `joint` is empty for a column that drives an actuator.
-    `compared`: replay holds it against the twin; a channel that is not only says how a recording begins.
-    """
-
-    name: str
-    column: str
-    elements: tuple[int | str, ...]
-    joint: str
-    actuator: str
-    of: Of
-    unit: str
-    scale: float
-    offset: float
-    compared: bool
-
-
-@dataclass(frozen=True)
-class Place:
-    """One number of a compiled model: a field, whose row, which element; `scale` times the value goes in."""
-
-    field: str
-    of: str
-    element: int | None
-    scale: float = 1.0
+UNDECLARED_HZ = 100.0
+"""Grid rate until the logs are read, where the bench file declares no rate."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +43,18 @@ class DriveConfig:
 
 @dataclass(frozen=True)
 class LogConfig:
-    """`begin_frames`: of a free flight that tells how an undriven thing begins; 1: the first frame, as logged."""
+    """How logs are read.
+
+    Attributes:
+        format: one of `FORMATS`.
+        files: pattern of file names.
+        rows: key of the list of rows in a JSON file.
+        time: column with the time in seconds; empty if there is none.
+        rate_hz: rate of the even grid onto which logs are resampled.
+        rate_declared: whether the bench file gives the rate. Otherwise it is estimated (`at_logged_rate`).
+        begin_frames: number of frames of free flight from which the initial state of an undriven body is estimated;
+            1: the first frame as logged.
+    """
 
     format: str
     files: str
@@ -83,6 +62,7 @@ class LogConfig:
     time: str
     rate_hz: float
     begin_frames: int
+    rate_declared: bool = True
 
 
 @dataclass(frozen=True)
@@ -118,8 +98,7 @@ def load_bench(path: Path) -> Bench:
     spec, sources = _read_model(twin, path.parent)
     timestep_ms = twin.number("timestep_ms", 5.0, low=0.1, high=50)
     twin.finish()
-    # A whole number of physics steps fills the time between two frames.
-    substeps = max(1, round(1000 / logs.rate_hz / timestep_ms))
+    substeps = substeps_of(logs.rate_hz, timestep_ms)
     spec.option.timestep = 1 / logs.rate_hz / substeps
     # Friction that holds and strong braking want an integrator that takes both as they come.
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
@@ -136,10 +115,10 @@ def load_bench(path: Path) -> Bench:
     places: dict[str, tuple[Place, ...]] = {}
     section = root.section("parameters")
     for name in section:
-        knobs[name], places[name] = _read_parameter(section.section(name), name, model)
+        knobs[name], places[name] = read_parameter(section.section(name), name, model)
     section.finish()
     constants_section = root.section("constants")
-    constants = {name: _read_places(constants_section, name, model) for name in constants_section}
+    constants = {name: read_places(constants_section, name, model) for name in constants_section}
     constants_section.finish()
     bench = Bench(
         path=path,
@@ -147,8 +126,8 @@ def load_bench(path: Path) -> Bench:
         model=model,
         substeps=substeps,
         logs=logs,
-        measured=_read_channels(root.section("measured"), model),
-        commanded=_read_channels(root.section("commanded"), model),
+        measured=read_channels(root.section("measured"), model, knobs),
+        commanded=read_channels(root.section("commanded"), model, knobs),
         drive=drive,
         knobs=knobs,
         places=places,
@@ -167,8 +146,30 @@ def logs_of(bench: Bench, path: Path) -> list[Log]:
     """What lies at `path`, read as the bench file says such logs are."""
     config = bench.logs
     return read_logs(
-        path, format=config.format, files=config.files, rows=config.rows, time=config.time, rate_hz=config.rate_hz
+        path,
+        format=config.format,
+        files=config.files,
+        rows=config.rows,
+        time=config.time,
+        rate_hz=config.rate_hz if config.rate_declared else float("nan"),
     )
+
+
+def at_logged_rate(bench: Bench, logs: Sequence[Log]) -> Bench:
+    """The bench with the rate of its logs. A bench whose file declares `logs.rate_hz` is returned as it is."""
+    rates = [clock.rate_hz for log in logs if np.isfinite((clock := estimate_clock(log.time_s)).rate_hz)]
+    if bench.logs.rate_declared or not rates:
+        return bench
+    rate_hz = nominal_rate(float(np.median(rates)))
+    model = copy(bench.model)
+    substeps = substeps_of(rate_hz, 1000 * model.opt.timestep)
+    model.opt.timestep = 1 / rate_hz / substeps
+    return replace(bench, model=model, substeps=substeps, logs=replace(bench.logs, rate_hz=rate_hz))
+
+
+def substeps_of(rate_hz: float, timestep_ms: float) -> int:
+    """Physics steps between two frames: a whole number that makes a step about `timestep_ms` long."""
+    return max(1, round(1000 / rate_hz / timestep_ms))
 
 
 def _read_model(section: Section, folder: Path) -> tuple[mujoco.MjSpec, list[Path]]:
@@ -194,47 +195,14 @@ def _read_logs(section: Section) -> LogConfig:
         time=section.text("time", ""),
         rate_hz=section.number("rate_hz", 0.0, low=0.1, high=100_000),
         begin_frames=section.integer("begin_frames", 1, low=1, high=1000),
+        rate_declared=section.raw("rate_hz") is not None,
     )
-    if config.rate_hz == 0:
-        raise section.error("rate_hz", "is missing; how many frames a second do the logs have?")
+    if not config.rate_declared:
+        if (config.format in ("json", "csv") and not config.time) or config.format == "npz":
+            raise section.error("rate_hz", "is missing; logs without a time column need their frames a second")
+        config = replace(config, rate_hz=UNDECLARED_HZ)
     section.finish()
     return config
-
-
-def _read_channels(section: Section, model: mujoco.MjModel) -> tuple[ChannelMap, ...]:
-    channels = []
-    for name in section:
-        entry = section.section(name)
-        of = entry.one_of("of", "position", {word: word for word in get_args(Of)})
-        joint, actuator = entry.text("joint", ""), entry.text("actuator", "")
-        if joint:
-            named(entry, "joint", model, "joint", joint)
-        if actuator:
-            named(entry, "actuator", model, "actuator", actuator)
-        elements = entry.raw("elements")
-        if elements is None:
-            elements = [0] if WIDTH[of] == 1 else list(range(WIDTH[of]))
-        if not isinstance(elements, list) or len(elements) != WIDTH[of]:
-            raise entry.error("elements", f"is {elements!r}; {WIDTH[of]} numbers or names were expected for {of}")
-        channels.append(
-            ChannelMap(
-                name=name,
-                column=entry.text("column", name),
-                elements=tuple(elements),
-                joint=joint,
-                actuator=actuator,
-                of=of,
-                unit=entry.text("unit", "rad"),
-                scale=entry.number("scale", 1.0, low=-1e9, high=1e9),
-                offset=entry.number("offset", 0.0, low=-1e9, high=1e9),
-                compared=entry.flag("compared", True),
-            )
-        )
-        if channels[-1].scale == 0:
-            raise entry.error("scale", "is 0; what is logged would mean nothing")
-        entry.finish()
-    section.finish()
-    return tuple(channels)
 
 
 def _read_drive(section: Section, model: mujoco.MjModel) -> tuple[DriveConfig | None, dict[str, Knob]]:
@@ -300,71 +268,6 @@ def _changed(section: Section, knob: Knob) -> Knob:
 
 def _renamed(knob: Knob, name: str) -> Knob:
     return Knob(name, knob.unit, knob.value, knob.low, knob.high, knob.reveals, knob.log, knob.row, knob.row_scale)
-
-
-def _read_parameter(section: Section, name: str, model: mujoco.MjModel) -> tuple[Knob, tuple[Place, ...]]:
-    """A number of the model itself: `{field: geom_friction, of: cube, element: 0, value: 0.5, low: 0.05, high: 2}`."""
-    low, high = section.number("low", 0.0, low=-1e9, high=1e9), section.number("high", 0.0, low=-1e9, high=1e9)
-    if not low < high:
-        raise section.error("low", f"and high are {low:g} and {high:g}; bounds are needed, the smaller one first")
-    knob = Knob(
-        name=name,
-        unit=section.text("unit", "1"),
-        value=section.number("value", (low + high) / 2, low=low, high=high),
-        low=low,
-        high=high,
-        reveals=section.text("reveals", "motion that this number changes"),
-        log=section.flag("log", False),
-        row=section.text("row", ""),
-        row_scale=section.number("row_scale", 1.0, low=-1e9, high=1e9),
-    )
-    if knob.log and knob.low <= 0:
-        raise section.error("low", f"is {knob.low:g}; a number searched by its logarithm must stay above 0")
-    places = _read_place(section, model)
-    section.finish()
-    return knob, places
-
-
-def _read_places(section: Section, name: str, model: mujoco.MjModel) -> tuple[Place, ...]:
-    given = section.raw(name)
-    items = given if isinstance(given, list) else [given]
-    places = []
-    for index, item in enumerate(items):
-        entry = section.item(name, index, item) if isinstance(given, list) else section.section(name)
-        places += _read_place(entry, model)
-        entry.finish()
-    return tuple(places)
-
-
-def _read_place(section: Section, model: mujoco.MjModel) -> tuple[Place, ...]:
-    """`element` is a number, or a list of those that all get the value."""
-    field = section.text("field", "")
-    kind = field.partition("_")[0]
-    if not hasattr(model, field) or kind not in ("body", "geom", "pair", "dof", "jnt", "actuator"):
-        said = f"is {field!r}; a field of bodies, geoms, contact pairs, joints, dofs or actuators was expected"
-        raise section.error("field", said)
-    of = section.text("of", "")
-    named(section, "of", model, {"dof": "joint", "jnt": "joint"}.get(kind, kind), of)
-    shape, scale = getattr(model, field).shape, section.number("scale", 1.0, low=-1e9, high=1e9)
-    given = section.raw("element")
-    if len(shape) == 1:
-        if given is not None:
-            raise section.error("element", f"is {given!r}; {field} is one number, not several")
-        return (Place(field, of, None, scale),)
-    elements = given if isinstance(given, list) else [0 if given is None else given]
-    for each in elements:
-        if isinstance(each, bool) or not isinstance(each, int) or not 0 <= each < shape[1]:
-            raise section.error("element", f"is {given!r}; numbers from 0 to {shape[1] - 1} were expected")
-    return tuple(Place(field, of, each, scale) for each in elements)
-
-
-def named(section: Section, key: str, model: mujoco.MjModel, kind: str, name: str) -> int:
-    """The id of a thing of the model, or an error that lists those there are."""
-    counts = {"body": model.nbody, "geom": model.ngeom, "pair": model.npair, "joint": model.njnt, "actuator": model.nu}
-    names = [getattr(model, kind)(index).name for index in range(counts[kind])]
-    if name not in names:
-        raise section.error(key, f"names {kind} {name!r}, which the model does not have; {nearest(name, names)}")
-    return names.index(name)
 
 
 def _read_fit(root: Section, knobs: dict[str, Knob]) -> tuple[str, ...]:

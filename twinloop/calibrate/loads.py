@@ -49,6 +49,8 @@ def can_decouple(bench: Bench, names: tuple[str, ...]) -> bool:
     passive = bool(model.jnt_stiffness.any() or model.body_gravcomp.any())
     own = all(name in bench.knobs and name not in bench.places for name in names)
     compared = all(channel.of in ("position", "velocity") for channel in bench.compared)
+    # A commanded torque has no goal that the joint follows.
+    compared = compared and all(channel.of == "position" for channel in bench.commanded)
     return compared and set(drive.joints) <= measured and hinges and own and not contacts and not passive
 
 

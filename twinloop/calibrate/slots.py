@@ -4,13 +4,14 @@ The commands are those that were logged, the beginning is the logged beginning; 
 looked at. No slot knows of another, so what comes out of one is the same beside any others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import mujoco
 import numpy as np
 from mujoco.batch import Batch, SimulationError
 
 from twinloop.calibrate.bench import Bench, ChannelMap, Place
+from twinloop.calibrate.effort import EffortReader, value_reader
 from twinloop.calibrate.models import DRIVES
 from twinloop.calibrate.models.servo import ServoModel
 from twinloop.calibrate.track import Track
@@ -66,6 +67,8 @@ class Slots:
         if bench.drive is not None:
             self._bias, self._applied = self.batch.bind("qfrc_bias"), self.batch.bind("qfrc_applied")
             self._goal_of = [goal_channel(bench, joint) for joint in joints]
+        self._efforts = EffortReader(model, bench.compared, self.batch)
+        self._motor_nm, self._braking = np.zeros((self.width, model.nv)), np.zeros((self.width, model.nv))
         self._frames = np.array([track.frames for track in tracks])
         longest = int(self._frames.max())
 
@@ -89,24 +92,33 @@ class Slots:
         by_name = {name: np.repeat(values[:, k], len(self.tracks)) for k, name in enumerate(self.names)}
         self.batch.reset(stage=mujoco.mjtStage.mjSTAGE_NONE.value)
         self._write_model(by_name)
+        value_of = value_reader(bench.knobs, by_name, self.width)
+        self._command_scale = self._scale_commands(value_of)
         drive = self._begin(by_name)
         out = {channel.name: np.full((self.width, frames, _width(channel)), np.nan) for channel in bench.compared}
         delay_s = self._knob("delay_ms", by_name) / 1000 if drive is not None else np.zeros((self.width, 1))
         bias = self._knob("encoder_bias_rad", by_name) if drive is not None else np.zeros((self.width, 0))
+        armature = self._armature()
         gone = np.zeros(self.width, bool)
         self._read(out, 0, bias)
         step_s = bench.model.opt.timestep
         period_s = 1 / bench.logs.rate_hz
         for frame in range(1, frames):
             # Nobody drives it: it may run from frame to frame.
-            at_once = bench.substeps if drive is None and not bench.commanded else 1
+            at_once = bench.substeps if drive is None and not bench.commanded and not self._efforts.is_needed else 1
             for substep in range(0, bench.substeps, at_once):
                 self._push(drive, (frame - 1) * period_s + substep * step_s - delay_s, step_s)
+                reads_efforts = substep == 0 and self._efforts.is_needed
+                if reads_efforts:
+                    self._efforts.note_velocity()
                 try:
                     self.batch.step(nstep=at_once, stage=_SEEN)
                 except SimulationError as error:
                     gone[error.ids] = True
+                if reads_efforts:
+                    self._efforts.read(out, frame - 1, self._motor_nm, self._braking, armature, value_of)
             self._read(out, frame, bias)
+        self._efforts.repeat_last(out)
         gone |= self.batch.warning[:, :, 1].any(axis=1)
         shape = (self.sets, len(self.tracks))
         past = np.arange(frames)[None, :] >= self._frames[self._log][:, None]
@@ -195,7 +207,22 @@ class Slots:
             rows = self._commands[name][:, :, 0]
             old, new = rows[self._log, before[:, k]], rows[self._log, now[:, k]]
             goal[:, k] = old + share[:, k] * (new - old)
-        return goal
+        return goal * self._command_scale
+
+    def _scale_commands(self, value_of: Callable[[str], np.ndarray]) -> np.ndarray:
+        """(slots, driven joints) factor from a command to the drive's goal: commanded currents become torques."""
+        channels = {channel.name: channel for channel in self.bench.commanded}
+        scale = np.ones((self.width, len(self._driven_dof)))
+        for k, name in enumerate(self._goal_of if self.bench.drive is not None else ()):
+            effort = channels[name].effort
+            if effort is not None:
+                scale[:, k] = effort.torque_per_unit(value_of)
+        return scale
+
+    def _armature(self) -> np.ndarray:
+        if "dof_armature" in self._fields:
+            return self._fields["dof_armature"]
+        return np.broadcast_to(self.bench.model.dof_armature, (self.width, self.bench.model.nv))
 
     def _push(self, drive: ServoModel | None, time_s: np.ndarray, step_s: float) -> None:
         if drive is None:
@@ -212,6 +239,7 @@ class Slots:
             self._goal(time_s), on, self._qpos[:, self._driven_qpos], self._qvel[:, dofs], self._bias[:, dofs], step_s
         )
         self._applied[:, dofs] = push.torque_nm
+        self._motor_nm[:, dofs], self._braking[:, dofs] = push.motor_nm, push.braking_nms_rad
         self.field("dof_frictionloss")[:, dofs] = push.friction_nm
         self.field("dof_damping")[:, dofs] = push.damping_nms_rad
 
@@ -245,10 +273,15 @@ def _width(channel: ChannelMap) -> int:
 
 def goal_channel(bench: Bench, joint: str) -> str:
     """The name of the commanded channel that is the goal of a driven joint."""
+    assert bench.drive is not None
+    kinds = DRIVES[bench.drive.model].command
     for channel in bench.commanded:
-        if channel.joint == joint and channel.of == "position":
+        if channel.joint == joint and channel.of in kinds:
             return channel.name
-    raise DatasetError(f"{bench.path}: no channel under `commanded` is the goal of joint {joint!r}, which is driven")
+    raise DatasetError(
+        f"{bench.path}: no channel under `commanded` is the command of joint {joint!r}: the drive {bench.drive.model} "
+        f"needs one with `joint: {joint}` and `of: {' or '.join(kinds)}`"
+    )
 
 
 def index_of(model: mujoco.MjModel, place: Place) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from twinloop.calibrate.beginning import begin_of
 from twinloop.calibrate.bench import Bench, ChannelMap
 from twinloop.calibrate.logs import Log
 from twinloop.errors import DatasetError
+from twinloop.signals.clock import spread_stamps
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def places_of(log: Log, channel: ChannelMap) -> list[int]:
 def track_of(bench: Bench, log: Log) -> Track:
     """Commands as they held at each frame of the grid; what was measured, between the samples around it."""
     period_s = 1 / bench.logs.rate_hz
-    since = log.time_s - log.time_s[0]
+    since = spread_stamps(log.time_s - log.time_s[0])
     grid = np.arange(int(since[-1] / period_s + 0.5) + 1) * period_s
     held = np.clip(np.searchsorted(since, grid + period_s / 2, side="right") - 1, 0, len(since) - 1)
     near = np.abs(since[held] - grid)

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from twinloop.calibrate.band import replay_with_band
-from twinloop.calibrate.bench import expand, load_bench, logs_of
+from twinloop.calibrate.bench import at_logged_rate, expand, load_bench, logs_of
 from twinloop.calibrate.by_population import fit_by_population
 from twinloop.calibrate.check import Checked, check
 from twinloop.calibrate.fit import Fit, calibrate
@@ -92,11 +92,13 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     names = bench.fit
     if args.fit:
         names = expand(tuple(args.fit), bench.knobs, lambda problem: UsageError(f"--fit {problem}"))
-    checked = check(bench, logs_of(bench, args.logs))
+    logs = logs_of(bench, args.logs)
+    bench = at_logged_rate(bench, logs)
+    checked = check(bench, logs)
     _tell_findings(console, checked)
     if not args.anyway:
         checked.refuse()
-    findings = [{"severity": f.severity, "kind": f.kind, "where": f.where, "said": f.said} for f in checked.findings]
+    findings = [{"severity": f.severity, "kind": f.kind, "where": f.where, "said": f.message} for f in checked.findings]
     if args.check:
         return {"logs": len(checked.logs), "findings": findings, "delay_s": checked.delay_s}
     unseen = list(checked.logs[1 :: args.holdout]) if args.holdout else []

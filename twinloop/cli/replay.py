@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from twinloop.calibrate.band import replay_with_band
-from twinloop.calibrate.bench import load_bench, logs_of
+from twinloop.calibrate.bench import at_logged_rate, load_bench, logs_of
 from twinloop.calibrate.check import playable
 from twinloop.calibrate.patch import load_patch, refuse_strangers
 from twinloop.calibrate.replay import Replay, replay
@@ -47,7 +47,9 @@ def add_logs(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     bench = load_bench(args.twin)
-    checked = playable(bench, logs_of(bench, args.logs))
+    logs = logs_of(bench, args.logs)
+    bench = at_logged_rate(bench, logs)
+    checked = playable(bench, logs)
     for finding in checked.findings:
         console.print(f"left out: {finding}", markup=False)
     patch = None if args.patch is None or args.without_patch else load_patch(args.patch)
@@ -60,7 +62,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     _summarise(console, found, page)
     return {
         **found.to_json(),
-        "left_out": [{"where": finding.where, "said": finding.said} for finding in checked.findings],
+        "left_out": [{"where": finding.where, "said": finding.message} for finding in checked.findings],
         "patch": str(args.patch) if patch is not None else None,
         "page": str(page) if page is not None else None,
     }

@@ -13,8 +13,8 @@ from twinloop.dashboard.formatting import interval, number, percent
 from twinloop.dashboard.page import render_page, write_page
 from twinloop.dashboard.vega import BLUE, ORANGE, Chart
 from twinloop.diagnose.compare import ChannelComparison, DatasetComparison, DatasetSide
-from twinloop.diagnose.signals import Response
-from twinloop.diagnose.signals.motion import BANDS_HZ
+from twinloop.signals import Response
+from twinloop.signals.motion import BANDS_HZ
 
 MAX_CHARTS = 24
 CELLS = 48

@@ -17,7 +17,8 @@ from twinloop.dataset.people.consent import require_consent
 from twinloop.dataset.pictures import video_file
 from twinloop.dataset.review import takes
 from twinloop.dataset.video import read_frames
-from twinloop.diagnose.signals import (
+from twinloop.errors import DatasetError
+from twinloop.signals import (
     Appearance,
     Distance,
     MotionStatistics,
@@ -31,8 +32,7 @@ from twinloop.diagnose.signals import (
     response,
     tracking,
 )
-from twinloop.diagnose.signals.response import Hold
-from twinloop.errors import DatasetError
+from twinloop.signals.response import Hold
 
 MOST_EPISODES = 200
 MOST_RESPONSE_ROWS = 3000

@@ -3,7 +3,7 @@
 import numpy as np
 
 from twinloop.curate.quality import RecordedEpisode
-from twinloop.diagnose.signals.response import simulate
+from twinloop.signals.response import simulate
 
 JOINTS = ("base", "shoulder", "elbow", "wrist", "gripper")
 

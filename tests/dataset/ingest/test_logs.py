@@ -199,3 +199,24 @@ def test_real_tosses_come_in_clean_and_can_be_undone(tmp_path: Path):
         back = restored(dataset.episode(7), said["features"])
         assert back["observation.position"] == pytest.approx(tosses["toss_007"][:, :3], rel=1e-14)
         assert np.array_equal(back["observation.orientation"], tosses["toss_007"][:, 3:7])
+
+
+def late_rows_ms(rows: int) -> np.ndarray:
+    """A clock in whole milliseconds: most steps are 10 ms, some rows are late, the mean step is 10.6 ms."""
+    return np.cumsum(np.random.default_rng(0).choice([10, 11, 12], rows, p=[0.6, 0.2, 0.2]))
+
+
+@pytest.mark.parametrize("rate", ["", "rate_hz: 100\n", "rate_hz: 94.34\n"])
+def test_a_clock_with_coarse_ticks_is_accepted_whether_or_not_a_rate_is_declared(tmp_path: Path, rate: str):
+    (tmp_path / "logs").mkdir()
+    for number in range(3):
+        values = columns(number)
+        rows = zip(late_rows_ms(len(values["a"])), *values.values(), strict=True)
+        lines = [",".join(("t", *values))] + [",".join(map(repr, map(float, row))) for row in rows]
+        (tmp_path / "logs" / f"run_{number}.csv").write_text("\n".join(lines) + "\n")
+    mapping = tmp_path / "mapping.yaml"
+    mapping.write_text(rate + "time: {column: t, unit: ms}\n" + SIMPLE.partition("\n")[2])
+    dataset = bring(tmp_path / "logs", mapping, tmp_path / "out")
+    assert dataset.attempts()["verdict"].to_pylist() == ["accepted"] * 3
+    if not rate:
+        assert dataset.header.fps == pytest.approx(94.3, rel=0.01)

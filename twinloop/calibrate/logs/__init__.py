@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from twinloop.calibrate.logs.arrays import read_array_logs
+from twinloop.calibrate.logs.csv_rows import read_csv_log
 from twinloop.calibrate.logs.json_rows import read_json_log
 from twinloop.calibrate.logs.lerobot import read_lerobot_logs
 from twinloop.calibrate.logs.log import Log
@@ -13,7 +14,7 @@ from twinloop.errors import DatasetError, nearest
 
 __all__ = ["FORMATS", "Log", "read_logs"]
 
-FORMATS = ("json", "lerobot", "npz")
+FORMATS = ("csv", "json", "lerobot", "npz")
 
 
 def read_logs(path: Path, *, format: str, files: str, rows: str, time: str, rate_hz: float) -> list[Log]:
@@ -29,6 +30,8 @@ def read_logs(path: Path, *, format: str, files: str, rows: str, time: str, rate
         raise DatasetError(f"{path}: no file is named like {files!r}, as `logs.files` of the bench file says")
     if format == "json":
         logs = [(file, read_json_log(file, rows=rows, time=time, rate_hz=rate_hz)) for file in found]
+    elif format == "csv":
+        logs = [(file, read_csv_log(file, time=time, rate_hz=rate_hz)) for file in found]
     elif format == "npz":
         logs = [(file, log) for file in found for log in read_array_logs(file, rate_hz=rate_hz)]
     else:

@@ -93,6 +93,10 @@ def _episodes(file: Path, names: dict[str, tuple[str, ...]], rate_hz: float) -> 
     for episode in np.unique(episodes[np.isfinite(episodes)]):
         rows = episodes == episode
         of_episode = {name: column[rows] for name, column in columns.items()}
+        if TIME not in of_episode and not rate_hz > 0:
+            raise DatasetError(
+                f"{file}: has no column {TIME!r} and no {INFO} with its rate; add `rate_hz` to `logs` in the bench file"
+            )
         time_s = of_episode[TIME][:, 0] if TIME in of_episode else np.arange(rows.sum()) / rate_hz
         name = f"episode_{int(episode):06d}" if EPISODE in table.column_names else file.stem
         logs.append(Log(name, time_s, of_episode, {EPISODE: float(episode)}, names, digest))

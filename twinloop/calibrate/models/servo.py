@@ -35,11 +35,21 @@ COMMON = (
 
 @dataclass(frozen=True)
 class Push:
-    """The effect of a servo on its joints in one step: torque, and the friction limit and damping of the engine."""
+    """The effect of a servo on its joints in one step.
+
+    Attributes:
+        torque_nm: torque that the engine applies.
+        friction_nm: friction limit of the engine.
+        damping_nms_rad: damping of the engine.
+        motor_nm: the part of `torque_nm` that the motor makes at standstill.
+        braking_nms_rad: how much of it is lost per rad/s.
+    """
 
     torque_nm: np.ndarray
     friction_nm: np.ndarray
     damping_nms_rad: np.ndarray
+    motor_nm: np.ndarray
+    braking_nms_rad: np.ndarray
 
 
 class ServoModel(ABC):
@@ -49,6 +59,8 @@ class ServoModel(ABC):
     """
 
     knobs: ClassVar[tuple[Knob, ...]]
+    command: ClassVar[tuple[str, ...]] = ("position",)
+    """What its commands may be: `of` of the commanded channel."""
     inputs: ClassVar[dict[str, float]]
     """Quantities that the log or the bench file gives for each recording, with their defaults."""
 
@@ -56,8 +68,8 @@ class ServoModel(ABC):
         self.values, self.given = values, inputs
         self._smooth, self._played = goal_rad.copy(), goal_rad.copy()
         self._friction = Friction(values)
-        self._lags, self._plays = bool(np.any(values["lag_ms"])), bool(np.any(values["backlash_rad"]))
-        self._holds = bool(np.any(values["held_rad"] > NOTHING_HELD))
+        self._lags, self._plays = bool(np.any(values["lag_ms"])), bool(np.any(values.get("backlash_rad", 0.0)))
+        self._holds = bool(np.any(values.get("held_rad", NOTHING_HELD) > NOTHING_HELD))
         self._opened = np.zeros(goal_rad.shape, bool)
         self._blend: np.ndarray | None = None
 
@@ -66,19 +78,24 @@ class ServoModel(ABC):
     ) -> Push:
         """`goal`: as it has arrived by now. `on`: 1 where the motor is powered. `bias`: the engine's qfrc_bias."""
         values = self.values
-        if self._lags:
-            if self._blend is None:
-                self._blend = 1 - np.exp(-step_s / np.maximum(values["lag_ms"] / 1000, 1e-6))
-            goal = self._smooth = self._smooth + (goal - self._smooth) * self._blend
+        goal = self._lagged(goal, step_s)
         if self._plays:
             half = values["backlash_rad"] / 2
             goal = self._played = np.clip(self._played, goal - half, goal + half)
         torque, braking = self.motor(goal - position - values["encoder_bias_rad"], speed)
         torque, braking = torque * on, braking * on
         limit = self._friction.limit(torque - braking * speed, bias, speed)
-        if self._holds:
-            torque = torque + self._held(position)
-        return Push(torque, limit, braking + values["viscous_nms_rad"])
+        held = self._held(position) if self._holds else 0.0
+        return Push(torque + held, limit, braking + values["viscous_nms_rad"], torque, braking)
+
+    def _lagged(self, goal: np.ndarray, step_s: float) -> np.ndarray:
+        """The command after the first-order lag."""
+        if not self._lags:
+            return goal
+        if self._blend is None:
+            self._blend = 1 - np.exp(-step_s / np.maximum(self.values["lag_ms"] / 1000, 1e-6))
+        self._smooth = self._smooth + (goal - self._smooth) * self._blend
+        return self._smooth
 
     def _held(self, position: np.ndarray) -> np.ndarray:
         """Jaws that have been open close on an object, which pushes back."""
@@ -195,4 +212,46 @@ class PositionServo(ServoModel):
         }
 
 
-DRIVES: dict[str, type[ServoModel]] = {"voltage_servo": VoltageServo, "position_servo": PositionServo}
+class TorqueDrive(ServoModel):
+    """torque = clip(gain · command): an arm that is commanded torques or motor currents.
+
+    `torque_gain` is what arrives at the joint of a commanded torque. Delay, lag, friction and rotor inertia are those
+    of the other drives.
+    """
+
+    knobs: ClassVar[tuple[Knob, ...]] = (
+        Knob("torque_gain", "1", 1.0, 0.2, 2.0, "a known load that is held or moved"),
+        Knob("torque_limit_nm", "N·m", 100.0, 0.05, 1000.0, "commands beyond what the motor can do", log=True),
+        *(knob for knob in COMMON if knob.name not in ("backlash_rad", "held_rad")),
+    )
+    command: ClassVar[tuple[str, ...]] = ("torque", "current")
+    inputs: ClassVar[dict[str, float]] = {}
+
+    def push(
+        self, goal: np.ndarray, on: np.ndarray, position: np.ndarray, speed: np.ndarray, bias: np.ndarray, step_s: float
+    ) -> Push:
+        """`goal`: the commanded torque in N·m at the joint."""
+        del position  # a torque does not depend on it
+        torque, braking = self.motor(self._lagged(goal, step_s), speed)
+        torque = torque * on
+        limit = self._friction.limit(torque, bias, speed)
+        return Push(torque, limit, braking + self.values["viscous_nms_rad"], torque, braking)
+
+    def motor(self, error_rad: np.ndarray, speed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """`error_rad` is the commanded torque: there is no position loop."""
+        del speed
+        limit = self.values["torque_limit_nm"]
+        return np.clip(self.values["torque_gain"] * error_rad, -limit, limit), np.zeros_like(error_rad)
+
+    @classmethod
+    def top_speed_rad_s(cls, values: Mapping[str, float], inputs: Mapping[str, float]) -> float:
+        """A motor that makes a commanded torque has no top speed of its own."""
+        del values, inputs
+        return np.inf
+
+
+DRIVES: dict[str, type[ServoModel]] = {
+    "voltage_servo": VoltageServo,
+    "position_servo": PositionServo,
+    "torque_drive": TorqueDrive,
+}

@@ -54,6 +54,7 @@ class RecordedEpisode:
     time_s: (rows,) the recorded clock, None where rows are evenly spaced by declaration.
     limits: channel or element name -> (low, high), where known. films: camera -> what decoding found.
     complaints: of whoever read the file.
+    rate_declared: whether rate_hz was declared; False if it was estimated from the clock.
     """
 
     attempt: int
@@ -67,6 +68,7 @@ class RecordedEpisode:
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     films: Mapping[str, FilmFacts] = field(default_factory=dict)
     complaints: tuple[QualityFinding, ...] = ()
+    rate_declared: bool = True
 
     @cached_property
     def channels(self) -> tuple[RecordedChannel, ...]:

@@ -142,7 +142,10 @@ class _Job:
             for name, camera in self.survey.cameras.items()
         }
         films = {name: each.facts for name, each in screenings.items()}
-        take = take_of(raw, frames, self.survey.columns, self.survey.rate_hz, self.mapping, films)
+        take = take_of(
+            raw, frames, self.survey.columns, self.survey.rate_hz, self.mapping, films,
+            rate_declared=self.survey.rate_declared,
+        )  # fmt: skip
         return raw, frames, take, screenings
 
     def _fit(self, raw: RawEpisode, frames: Mapping[str, np.ndarray]) -> None:

@@ -21,6 +21,7 @@ from twinloop.dataset.ingest.shaping import conversions_of, recorded_of, shaped
 from twinloop.dataset.ingest.source import IngestSource, PictureFormat, RawEpisode, Unreadable
 from twinloop.errors import DatasetError, UsageError
 from twinloop.observe.recording import Feature
+from twinloop.signals.clock import estimate_clock, nominal_rate
 
 TIMING = "timing"
 MEASURED = ("float32", "float64", "int64")
@@ -37,12 +38,20 @@ class Camera:
 
 @dataclass(frozen=True)
 class Survey:
-    """timed: does the recorded clock say more than the rate does? digests: of every episode's numbers, "" of one that
-    cannot be read. left_out: what of the source is not stored, and why. lowest: feature -> least recorded values."""
+    """What the first reading found.
+
+    Attributes:
+        rate_declared: whether the user or the source declares `rate_hz`; otherwise it is estimated from the clocks.
+        timed: whether the recorded clock holds more than the rate does.
+        digests: of the numbers of each episode; "" for one that cannot be read.
+        left_out: part of the source that is not stored -> reason.
+        lowest: feature -> smallest recorded values.
+    """
 
     features: tuple[Feature, ...]
     columns: tuple[ColumnMap, ...]
     rate_hz: float
+    rate_declared: bool
     robot: str
     timed: bool
     cameras: Mapping[str, Camera]
@@ -57,7 +66,7 @@ class _Found:
     kinds: dict[str, np.dtype] = field(default_factory=dict)
     widths: dict[str, Counter] = field(default_factory=dict)
     large: bool = False
-    periods: list[float] = field(default_factory=list)
+    rates_hz: list[float] = field(default_factory=list)
     clocks: list[np.ndarray | None] = field(default_factory=list)
     digests: list[str] = field(default_factory=list)
     filmed: Counter = field(default_factory=Counter)
@@ -80,7 +89,8 @@ def survey(
         on_episode(index + 1)
     if not found.readable:
         raise DatasetError(f"no episode can be read: {found.problem or 'the source is empty'}")
-    rate = options.rate_hz or source.rate_hz or _measured_rate(found.periods)
+    declared = options.rate_hz or source.rate_hz
+    rate = declared or (nominal_rate(float(np.median(found.rates_hz))) if found.rates_hz else None)
     if rate is None:
         raise UsageError("at which rate was it recorded? Say so with --rate-hz, or rate_hz or time in the mapping")
     cameras, left_out = _cameras(source, found, options)
@@ -89,6 +99,7 @@ def survey(
         features=tuple(_features(columns, found, timed=timed, cameras=cameras)),
         columns=columns,
         rate_hz=rate,
+        rate_declared=declared is not None,
         robot=options.robot or mapping.robot or source.robot or "unknown",
         timed=timed,
         cameras=cameras,
@@ -106,6 +117,8 @@ def take_of(
     rate_hz: float,
     mapping: MappingConfig,
     films: Mapping[str, FilmFacts] | None = None,
+    *,
+    rate_declared: bool = True,
 ) -> RecordedEpisode:
     """An episode as quality control sees it: what was measured or commanded, not flags and counters."""
     by_name = {column.name: column for column in columns}
@@ -129,6 +142,7 @@ def take_of(
         units=units,
         limits=mapping.limits,
         films=films or {},
+        rate_declared=rate_declared,
     )
 
 
@@ -158,8 +172,8 @@ def _read(
             found.lowest[column.name] = np.fmin(known, least)
     if raw.time_s is not None:
         digest.update(raw.time_s.tobytes())
-        periods = np.diff(raw.time_s)
-        found.periods += [float(np.median(periods[periods > 0]))] if (periods > 0).any() else []
+        rate_hz = estimate_clock(raw.time_s).rate_hz
+        found.rates_hz += [rate_hz] if np.isfinite(rate_hz) else []
     found.digests.append(digest.hexdigest())
     found.clocks.append(_unevenness(raw.time_s))
     if options.pictures != "none":
@@ -188,13 +202,6 @@ def _differs(clock: np.ndarray | None, rate_hz: float) -> bool:
     slope, worst, rows = clock
     rounding = 4e-7 * rows / rate_hz + 2e-6  # of a clock kept in single precision
     return bool(worst > rounding or abs(slope * rate_hz - 1) * rows / rate_hz > rounding)
-
-
-def _measured_rate(periods: list[float]) -> float | None:
-    if not periods:
-        return None
-    rate = 1 / float(np.median(periods))
-    return float(round(rate)) if abs(rate / max(round(rate), 1) - 1) < 0.005 else float(f"{rate:.6g}")
 
 
 def _cameras(source: IngestSource, found: _Found, options: IngestOptions) -> tuple[dict[str, Camera], dict[str, str]]:

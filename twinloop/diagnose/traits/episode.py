@@ -7,7 +7,7 @@ from functools import cached_property
 import mujoco
 import numpy as np
 
-from twinloop.diagnose.signals.pictures import Appearance, appearance
+from twinloop.signals.pictures import Appearance, appearance
 from twinloop.twin.twin import Twin
 
 CLOSING = 0.5  # share of its stroke below which a gripper is told to close

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from twinloop.diagnose.signals.pictures import Appearance
 from twinloop.diagnose.traits.episode import EpisodeTrace
+from twinloop.signals.pictures import Appearance
 
 
 def brightness_percent(shown: EpisodeTrace) -> float:

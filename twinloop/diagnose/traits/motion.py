@@ -3,6 +3,7 @@
 import numpy as np
 
 from twinloop.diagnose.traits.episode import EpisodeTrace
+from twinloop.signals.delay import estimate_delay
 
 FARTHEST = 9  # control periods an arm may be behind its commands
 BEGUN_RAD = 0.006
@@ -12,23 +13,13 @@ NAN = float("nan")
 
 
 def _behind(shown: EpisodeTrace) -> tuple[float, float]:
-    """Periods that the arm is behind its commands, and what is left of the error then (rad, rms)."""
+    """Periods that the arm is behind its commands, and the remaining error then (rad, RMS)."""
     told, seen = shown.told[:, :-1], shown.position
-    n = len(seen)
-    most = min(FARTHEST, n // 3)
+    most = min(FARTHEST, len(seen) // 3)
     if most < 2:
         return NAN, NAN
-    # Without the mean of each joint: a bias is not a delay.
-    errors = []
-    for shift in range(most + 1):
-        off = seen[shift:] - told[: n - shift]
-        errors.append(float(np.mean(np.square(off - np.median(off, axis=0)))))
-    at = int(np.argmin(errors))
-    if not 0 < at < most:
-        return float(at), float(np.sqrt(errors[at]))
-    before, here, after = errors[at - 1 : at + 2]
-    part = 0.5 * (before - after) / max(before - 2 * here + after, 1e-15)
-    return at + part, float(np.sqrt(here))
+    delay = estimate_delay([(told[: len(seen)], seen)], shifts=range(most + 1), fit_gain=False)
+    return (NAN, NAN) if delay is None else (delay.rows, delay.rms)
 
 
 def following_ms(shown: EpisodeTrace) -> float:

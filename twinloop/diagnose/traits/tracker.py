@@ -3,6 +3,7 @@
 import numpy as np
 
 from twinloop.diagnose.traits.episode import EpisodeTrace
+from twinloop.signals.delay import estimate_delay
 
 LATEST = 12  # control periods
 ENOUGH = 8  # frames in which the object is carried
@@ -34,16 +35,8 @@ def _behind(shown: EpisodeTrace) -> tuple[float, float]:
     first, last = int(rows[0]), int(rows[-1]) + 1
     tool, seen = _carrying(shown), poses[first:last, :3]
     most = min(LATEST, len(seen) // 2)
-    errors = []
-    for shift in range(most + 1):
-        off = seen[shift:] - tool[: len(tool) - shift]
-        errors.append(float(np.mean(np.square(off - np.median(off, axis=0)))))
-    at = int(np.argmin(errors))
-    part = 0.0
-    if 0 < at < most:
-        before, here, after = errors[at - 1 : at + 2]
-        part = 0.5 * (before - after) / max(before - 2 * here + after, 1e-15)
-    return at + part, float(np.sqrt(errors[at]))
+    delay = estimate_delay([(tool[: len(seen)], seen)], shifts=range(most + 1), fit_gain=False)
+    return (NAN, NAN) if delay is None else (delay.rows, delay.rms)
 
 
 def _carrying(shown: EpisodeTrace) -> np.ndarray:

@@ -9,8 +9,8 @@ from twinloop.curate.quality.dataset_statistics import DatasetStatistics
 from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
 from twinloop.curate.quality.recorded_episode import RecordedEpisode
+from twinloop.signals.clock import estimate_clock
 
-MANY_ROWS = 20
 OTHER_CLOCKS = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
 
 
@@ -61,9 +61,9 @@ def jitter(take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConf
 
 def rate(take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
     rates = {camera: film.rate_hz for camera, film in take.films.items() if film.rate_hz > 0}
-    periods, usual = _periods(take)
-    if len(periods) >= config.shortest_rows:
-        rates["timing"] = _rate_hz(take, usual)
+    periods, _ = _periods(take)
+    if take.rate_declared and take.time_s is not None and len(periods) >= config.shortest_rows:
+        rates["timing"] = _rate_hz(take.time_s, take.rate_hz)
     for where, measured_hz in rates.items():
         off = measured_hz / take.rate_hz
         apart = max(off, 1 / off) - 1
@@ -78,13 +78,13 @@ def rate(take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConfig
         )
 
 
-def _rate_hz(take: RecordedEpisode, usual: float) -> float:
-    """Over many rows at a time, so that uneven periods average out; the median, so that gaps do not count."""
-    assert take.time_s is not None
-    apart = max(1, min(MANY_ROWS, take.rows // 3))
-    passed = take.time_s[apart:] - take.time_s[:-apart]
-    passed = passed[passed > 0.5 * apart * usual]
-    return apart / float(np.median(passed)) if len(passed) else 1 / usual
+def _rate_hz(time_s: np.ndarray, declared_hz: float) -> float:
+    """The mean rate or that of the median step, whichever is nearer to the declared one.
+
+    Late rows and a clock with coarse ticks move the two apart, and a recorder may declare either.
+    """
+    clock = estimate_clock(time_s)
+    return min((clock.rate_hz, clock.typical_hz), key=lambda rate_hz: abs(np.log(rate_hz / declared_hz)))
 
 
 def _periods(take: RecordedEpisode) -> tuple[np.ndarray, float]:

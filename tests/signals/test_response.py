@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from twinloop.diagnose.signals.response import response, simulate
+from twinloop.signals.response import response, simulate
 
 FINE = 0.001
 

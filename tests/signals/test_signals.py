@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from twinloop.diagnose.signals import appearance, distance, motion, noise_floor, tracking
+from twinloop.signals import appearance, distance, motion, noise_floor, tracking
 
 
 def episodes(shift: float, *, seed: int, count: int = 12) -> list[np.ndarray]:

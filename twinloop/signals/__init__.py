@@ -3,12 +3,12 @@
 Each is a function of arrays, with an uncertainty and with "cannot tell" where the data does not say.
 """
 
-from twinloop.diagnose.signals.distance import Distance, distance
-from twinloop.diagnose.signals.motion import MotionStatistics, motion
-from twinloop.diagnose.signals.noise import NoiseEstimate, noise_floor
-from twinloop.diagnose.signals.pictures import Appearance, appearance
-from twinloop.diagnose.signals.response import Response, response
-from twinloop.diagnose.signals.tracking import TrackingError, tracking
+from twinloop.signals.distance import Distance, distance
+from twinloop.signals.motion import MotionStatistics, motion
+from twinloop.signals.noise import NoiseEstimate, noise_floor
+from twinloop.signals.pictures import Appearance, appearance
+from twinloop.signals.response import Response, response
+from twinloop.signals.tracking import TrackingError, tracking
 
 __all__ = [
     "Appearance",

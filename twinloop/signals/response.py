@@ -17,6 +17,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from twinloop.signals.delay import vertex
+
 Hold = Literal["held", "linear"]
 Episodes = Sequence[tuple[np.ndarray, np.ndarray]]
 
@@ -186,18 +188,7 @@ def _refined(sums: np.ndarray, delays: np.ndarray, lags: np.ndarray) -> tuple[fl
     """The lowest point between grid points: a parabola through the neighbours, in each direction."""
     left = _left(sums)
     row, column = np.unravel_index(int(left.argmin()), left.shape)
-    return _vertex(delays, left[:, column], int(row)), _vertex(lags, left[row], int(column))
-
-
-def _vertex(places: np.ndarray, values: np.ndarray, at: int) -> float:
-    if not 0 < at < len(places) - 1:
-        return float(places[at])
-    (a, b, c), (fa, fb, fc) = places[at - 1 : at + 2], values[at - 1 : at + 2]
-    below = (b - a) * (fb - fc) - (b - c) * (fb - fa)
-    if below == 0:
-        return float(b)
-    vertex = b - 0.5 * ((b - a) ** 2 * (fb - fc) - (b - c) ** 2 * (fb - fa)) / below
-    return float(np.clip(vertex, a, c))
+    return vertex(delays, left[:, column], int(row)), vertex(lags, left[row], int(column))
 
 
 def _around(centre: float, reach: float, points: int) -> np.ndarray:

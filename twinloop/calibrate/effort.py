@@ -1,0 +1,192 @@
+"""Torque and current channels: what a motor or a torque sensor reports, as numbers of the simulation.
+
+A log may hold torque (N·m) or motor current (A). With the torque constant k and the gear ratio n,
+
+    current = torque / (k · n) + bias.
+
+A motor's torque or current includes what friction and the rotor's inertia take (`at: motor`). A torque sensor behind
+the gears does not see these two (`at: link`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import mujoco
+import numpy as np
+
+from twinloop.calibrate.models.knob import Knob
+from twinloop.config.section import Section, is_number
+
+Side = Literal["motor", "link"]
+QUANTITIES = ("torque", "current")
+UNITS: dict[str, dict[str, float]] = {
+    "torque": {"Nm": 1.0, "N·m": 1.0, "N.m": 1.0, "mNm": 1e-3, "Ncm": 1e-2},
+    "current": {"A": 1.0, "mA": 1e-3},
+}
+"""Unit in a log -> what one of it is in N·m or A."""
+MODEL_UNIT = {"torque": "N·m", "current": "A"}
+CONSTANT, GEARS = "torque_constant_nm_a", "gear_ratio"
+AROUND = 5.0
+"""A torque constant that is given as one number may be fitted from a fifth of it to five times it."""
+LOADS = "a known load that is held or moved, such as the arm's own weight in several poses"
+AT_REST = "the same poses approached from both sides"
+
+
+@dataclass(frozen=True)
+class EffortConfig:
+    """How a channel's number follows from the torque at its joint.
+
+    Attributes:
+        side: `motor` or `link`.
+        constant: full name of the fit variable with the torque constant; empty for a torque.
+        gear_ratio: motor turns per turn of the joint.
+        bias: full name of the fit variable that is added; empty if there is none.
+    """
+
+    side: Side = "motor"
+    constant: str = ""
+    gear_ratio: float = 1.0
+    bias: str = ""
+
+    def torque_per_unit(self, value_of: Callable[[str], np.ndarray]) -> np.ndarray | float:
+        """N·m per N·m or ampere."""
+        return value_of(self.constant) * self.gear_ratio if self.constant else 1.0
+
+
+def unit_factor(section: Section, quantity: str, unit: str) -> float:
+    """What one `unit` is in N·m or A. Another unit needs a `scale` of its own."""
+    units = UNITS[quantity]
+    if unit in units:
+        return units[unit]
+    if section.raw("scale") is None:
+        valid = ", ".join(units)
+        raise section.error(
+            "unit", f"is {unit!r}; {valid} were expected for a {quantity}, or a `scale` to {MODEL_UNIT[quantity]}"
+        )
+    return 1.0
+
+
+def read_effort(section: Section, name: str, quantity: str, joint: str, knobs: dict[str, Knob]) -> EffortConfig:
+    """The keys of one torque or current channel. Adds its fit variables to `knobs`."""
+    if not joint:
+        raise section.error("joint", f"is missing; a {quantity} is that of a joint")
+    side = section.one_of("at", "motor", {"motor": "motor", "link": "link"})
+    gear_ratio = section.number(GEARS, 1.0, low=1e-3, high=1e5)
+    constant = bias = ""
+    if quantity == "current":
+        constant = f"{joint}.{CONSTANT}"
+        given = _variable(section, CONSTANT, constant, "N·m/A", LOADS, log=True)
+        if given is not None and constant in knobs:
+            raise section.error(
+                CONSTANT, f"of {joint} is given more than once; give it once, or in `drive.parameters` if it has one"
+            )
+        if given is not None:
+            knobs[constant] = given
+        elif constant not in knobs:
+            raise section.error(
+                CONSTANT,
+                "is missing; give the motor's torque constant as a number, or as {value, low, high} if it is not known "
+                f"well. `{GEARS}` brings it to the joint",
+            )
+    elif section.raw(CONSTANT) is not None:
+        raise section.error(CONSTANT, "is given for a torque; it belongs to a channel with `of: current`")
+    if section.raw("bias") is not None:
+        bias = f"{joint}.{name}_bias"
+        variable = _variable(section, "bias", bias, MODEL_UNIT[quantity], AT_REST, log=False)
+        assert variable is not None
+        knobs[bias] = variable
+    return EffortConfig(side, constant, gear_ratio, bias)
+
+
+def _variable(section: Section, key: str, name: str, unit: str, reveals: str, *, log: bool) -> Knob | None:
+    """A fit variable that a file gives as a number, or as value, low and high."""
+    given = section.raw(key)
+    if given is None:
+        return None
+    if is_number(given):
+        value = float(given)
+        reach = abs(value) or 1.0
+        low, high = (value / AROUND, value * AROUND) if log else (value - reach, value + reach)
+    else:
+        entry = section.section(key)
+        low, high = entry.number("low", 0.0, low=-1e9, high=1e9), entry.number("high", 0.0, low=-1e9, high=1e9)
+        middle = float(np.sqrt(low * high)) if log and low > 0 else (low + high) / 2
+        value = entry.number("value", middle, low=min(low, high), high=max(low, high))
+        entry.finish()
+    if not low < high:
+        raise section.error(key, f"is {given!r}; a number, or value, low and high were expected, low below high")
+    if log and low <= 0:
+        raise section.error(key, f"is {given!r}; it must stay above 0")
+    return Knob(name, unit, value, low, high, reveals, log)
+
+
+class EffortReader:
+    """Computes the torque and current channels of a batch while it is stepped.
+
+    The value at a frame is what acts from this frame on, as a controller logs the torque that it computes from the
+    state in the same row.
+    """
+
+    def __init__(self, model: mujoco.MjModel, channels: Sequence, batch) -> None:
+        self._channels = [channel for channel in channels if channel.of in QUANTITIES]
+        self._dofs = [int(model.joint(channel.joint).dofadr[0]) for channel in self._channels]
+        self._timestep_s = model.opt.timestep
+        if self._channels:
+            self._velocity = batch.bind("qvel")
+            self._forces = {name: batch.bind(name) for name in ("qfrc_actuator", "qfrc_passive", "qfrc_constraint")}
+            self._before = self._velocity.copy()
+
+    @property
+    def is_needed(self) -> bool:
+        return bool(self._channels)
+
+    def note_velocity(self) -> None:
+        """Call before a step that will be read."""
+        self._before[:] = self._velocity
+
+    def read(
+        self,
+        out: dict[str, np.ndarray],
+        frame: int,
+        drive_nm: np.ndarray,
+        braking: np.ndarray,
+        armature: np.ndarray,
+        value_of: Callable[[str], np.ndarray],
+    ) -> None:
+        """Write the channels of `frame`, after the first step from it.
+
+        Args:
+            out: channel -> (slots, frames, 1).
+            drive_nm: (slots, dofs) torque of the drive's motors at standstill in that step; zeros without a drive.
+            braking: (slots, dofs) how much of it is lost per rad/s.
+            armature: (slots, dofs) rotor inertia.
+            value_of: fit variable -> (slots,) its values.
+        """
+        standstill = drive_nm + self._forces["qfrc_actuator"]
+        for channel, dof in zip(self._channels, self._dofs, strict=True):
+            effort: EffortConfig = channel.effort
+            if effort.side == "motor":
+                torque = standstill[:, dof] - braking[:, dof] * self._before[:, dof]
+            else:
+                acceleration = (self._velocity[:, dof] - self._before[:, dof]) / self._timestep_s
+                torque = standstill[:, dof] + self._losses(dof) - armature[:, dof] * acceleration
+            value = torque / effort.torque_per_unit(value_of)
+            out[channel.name][:, frame, 0] = value + (value_of(effort.bias) if effort.bias else 0.0)
+
+    def repeat_last(self, out: dict[str, np.ndarray]) -> None:
+        """No step follows the last frame: it repeats the one before."""
+        for channel in self._channels:
+            rows = out[channel.name]
+            if rows.shape[1] > 1:
+                rows[:, -1] = rows[:, -2]
+
+    def _losses(self, dof: int) -> np.ndarray:
+        """Damping (viscous friction and the drive's braking) and dry friction, as torques. Contacts would be part of
+        it, so this holds for an arm that touches nothing."""
+        return self._forces["qfrc_passive"][:, dof] + self._forces["qfrc_constraint"][:, dof]
+
+
+def value_reader(knobs: Mapping[str, Knob], by_name: Mapping[str, np.ndarray], width: int):
+    """Fit variable -> (slots,) values: those of this simulation, or the bench's own."""
+    return lambda name: by_name[name] if name in by_name else np.full(width, knobs[name].value)

@@ -1,0 +1,116 @@
+"""Estimate how many rows one signal is behind another.
+
+This is the one estimator of a delay between command and motion. The follower is shifted back row by row and compared
+with the reference; the best shift is refined between rows with a parabola. `response.py` splits such a delay into dead
+time and lag, which needs more rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+MIN_ROWS = 3
+SignalPairs = Sequence[tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class DelayEstimate:
+    """How a follower is behind its reference.
+
+    Attributes:
+        rows: the delay, with a fraction; negative if the follower leads.
+        gain: how far the follower moves per unit of the reference.
+        correlation: of the two at this delay.
+        rms: what is left between them at the nearest tried delay, in the follower's unit.
+    """
+
+    rows: float
+    gain: float
+    correlation: float
+    rms: float
+
+
+def estimate_delay(pairs: SignalPairs, *, shifts: Sequence[int], fit_gain: bool) -> DelayEstimate | None:
+    """The delay of (reference, follower) pairs of arrays (rows,) or (rows, columns), one pair per episode.
+
+    Args:
+        pairs: NaN rows are left out of the comparison. Columns share one delay.
+        shifts: delays to try, in rows, increasing.
+        fit_gain: fit a gain and an offset, and take the delay with the highest correlation (of either sign). Otherwise
+            the gain is 1, each column has its own offset, and the delay with the least mean square error is taken.
+
+    Returns:
+        None where no shift leaves enough rows.
+    """
+    whole = [(_columns(reference), _columns(follower)) for reference, follower in pairs]
+    measure = _best_line if fit_gain else _same_scale
+    tried = [(shift, found) for shift in shifts if (found := measure(whole, shift)) is not None]
+    if not tried:
+        return None
+    places = np.array([shift for shift, _ in tried], float)
+    left = np.array([found[0] for _, found in tried])
+    at = int(np.argmin(left))
+    _, gain, correlation, rms = tried[at][1]
+    return DelayEstimate(vertex(places, left, at), gain, correlation, rms)
+
+
+def vertex(places: np.ndarray, values: np.ndarray, at: int) -> float:
+    """The lowest point of the parabola through the sample `at` and its two neighbours; the sample itself at an end."""
+    if not 0 < at < len(places) - 1:
+        return float(places[at])
+    (a, b, c), (fa, fb, fc) = places[at - 1 : at + 2], values[at - 1 : at + 2]
+    below = (b - a) * (fb - fc) - (b - c) * (fb - fa)
+    if below == 0:
+        return float(b)
+    lowest = b - 0.5 * ((b - a) ** 2 * (fb - fc) - (b - c) ** 2 * (fb - fa)) / below
+    return float(np.clip(lowest, a, c))
+
+
+def _columns(values: np.ndarray) -> np.ndarray:
+    return values[:, None] if values.ndim == 1 else values
+
+
+def _shifted(pair: tuple[np.ndarray, np.ndarray], shift: int) -> tuple[np.ndarray, np.ndarray]:
+    """(reference, follower) rows that belong together if the follower is `shift` rows late."""
+    reference, follower = pair
+    rows = len(follower)
+    if shift >= 0:
+        return reference[: rows - shift], follower[shift:]
+    return reference[-shift:], follower[: rows + shift]
+
+
+def _same_scale(pairs: SignalPairs, shift: int) -> tuple[float, float, float, float] | None:
+    differences = []
+    for pair in pairs:
+        reference, follower = _shifted(pair, shift)
+        if len(follower) >= MIN_ROWS:
+            difference = follower - reference
+            # An offset is not a delay.
+            differences.append(difference - np.nanmedian(difference, axis=0))
+    if not differences:
+        return None
+    mean = float(np.nanmean(np.square(np.concatenate(differences))))
+    return (mean, 1.0, np.nan, float(np.sqrt(mean))) if np.isfinite(mean) else None
+
+
+def _best_line(pairs: SignalPairs, shift: int) -> tuple[float, float, float, float] | None:
+    shifted = [_shifted(pair, shift) for pair in pairs]
+    x = np.concatenate([reference.ravel() for reference, _ in shifted] or [np.empty(0)])
+    y = np.concatenate([follower.ravel() for _, follower in shifted] or [np.empty(0)])
+    slope, correlation, _ = fit_line(x, y)
+    if correlation == 0:
+        return None
+    rms = float(np.nanstd(y)) * float(np.sqrt(max(1 - correlation**2, 0)))
+    return 1 - correlation**2, slope, correlation, rms
+
+
+def fit_line(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+    """Slope, correlation and intercept of y over x, where both are finite; zeros where nothing varies."""
+    known = np.isfinite(x) & np.isfinite(y)
+    x, y = x[known], y[known]
+    if len(x) < MIN_ROWS or x.std() < 1e-12 or y.std() < 1e-12:
+        return 0.0, 0.0, 0.0
+    correlation = float(np.corrcoef(x, y)[0, 1])
+    slope = correlation * float(y.std() / x.std())
+    return slope, correlation, float(y.mean() - slope * x.mean())
