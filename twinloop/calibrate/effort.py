@@ -167,7 +167,7 @@ class EffortReader:
         for channel, dof in zip(self._channels, self._dofs, strict=True):
             effort: EffortConfig = channel.effort
             if effort.side == "motor":
-                torque = standstill[:, dof] - braking[:, dof] * self._before[:, dof]
+                torque = standstill[:, dof] - braking[:, dof] * self._velocity[:, dof]
             else:
                 acceleration = (self._velocity[:, dof] - self._before[:, dof]) / self._timestep_s
                 torque = standstill[:, dof] + self._losses(dof) - armature[:, dof] * acceleration
