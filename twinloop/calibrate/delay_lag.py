@@ -26,8 +26,9 @@ class DelayLag:
 
 
 def driven_channels(bench: Bench) -> list[ChannelMap]:
-    """The compared position channels of driven joints."""
-    joints = bench.drive.joints if bench.drive is not None else ()
+    """The compared position channels of driven joints that have position commands."""
+    goals = {channel.joint for channel in bench.commanded if channel.of == "position"}
+    joints = goals & set(bench.drive.joints if bench.drive is not None else ())
     return [channel for channel in bench.compared if channel.of == "position" and channel.joint in joints]
 
 

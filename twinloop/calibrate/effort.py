@@ -71,7 +71,8 @@ def read_effort(section: Section, name: str, quantity: str, joint: str, knobs: d
     """The keys of one torque or current channel. Adds its fit variables to `knobs`."""
     if not joint:
         raise section.error("joint", f"is missing; a {quantity} is that of a joint")
-    side = section.one_of("at", "motor", {"motor": "motor", "link": "link"})
+    sides: dict[str, Side] = {"motor": "motor", "link": "link"}
+    side = section.one_of("at", "motor", sides)
     gear_ratio = section.number(GEARS, 1.0, low=1e-3, high=1e5)
     constant = bias = ""
     if quantity == "current":

@@ -41,7 +41,7 @@ def read_csv_log(path: Path, *, time: str, rate_hz: float) -> Log:
     if repeated := sorted({name for name in header if header.count(name) > 1}):
         raise DatasetError(f"{path}: its header names {', '.join(map(repr, repeated))} more than once")
     values = _values(lines[1:], len(header), delimiter)
-    known = np.isfinite(values).any(axis=0)
+    known = np.asarray(np.isfinite(values).any(axis=0))
     columns = {name: values[:, [place]] for place, name in enumerate(header) if known[place]}
     if time and time not in columns:
         raise DatasetError(
