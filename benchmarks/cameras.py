@@ -1,20 +1,21 @@
-"""How fast pictures get from the physics into a dataset, next to what the graphics library allows on this machine.
+"""Measure how fast images get from the physics into a dataset, compared with the renderer alone.
 
     python benchmarks/cameras.py [--json] [--episodes 48] [--seconds 8]
 
-Two cameras of 128 × 128 at 10 Hz, RGB + depth + segmentation, with new materials, lights and camera poses in each
-episode (benchmarks/cameras.yaml). All figures are pictures a second on all cores, repeats not counted.
+Two cameras of 128 × 128 at 10 Hz record RGB, depth and segmentation, with new materials, lights and camera poses in
+each episode (benchmarks/cameras.yaml). All figures are images per second on all cores; repeated frames are not
+counted.
 
-- bare: a `mujoco.Renderer` loop over the same states on the same stage (shadow map, sides of round things, no
-  multisampling): three renderings a picture, since that is what it offers. The best of several numbers of processes
-  and of the graphics library's threads is the limit.
+- bare: a `mujoco.Renderer` loop over the same states in the same scene (shadow map, sides of round shapes, no
+  multisampling). It needs three render passes per image. The best combination of processes and threads of the
+  graphics library is the limit.
 - drawn: our renderer alone.
-- generate: `twinloop generate` from the start of the process to the finished dataset: physics, drawing, lens, sensor
-  and depth errors, encoding, Parquet, fsync, LeRobot export, report. Every video is decoded afterwards: it must have a
-  frame for each row.
+- generate: `twinloop generate` from the start of the process to the finished dataset: physics, rendering, lens,
+  sensor and depth errors, encoding, Parquet, fsync, LeRobot export, report. Every video is decoded afterwards and
+  must have one frame per row.
 
-Each limit is measured before and after what it limits, since shared machines drift. Processor time is told too: the
-other programs of a shared machine take from all alike, and it counts what is left.
+The limit is measured before and after `generate`, because the speed of a shared machine changes. CPU time is reported
+too, because other programs on the machine change it less.
 """
 
 import argparse
@@ -50,7 +51,7 @@ from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout
 
 HERE = Path(__file__).parent
-DRAWN_EPISODES = 8  # whose looks the loops go through, again and again
+DRAWN_EPISODES = 8  # episodes that the loops render repeatedly
 CORES = os.cpu_count() or 1
 
 
@@ -69,12 +70,12 @@ def simulated(config: RunConfig, count: int) -> tuple[Renderer, Episodes]:
 
 
 def bare(renderer: Renderer, episodes: Episodes) -> Iterator[int]:
-    """Film every episode with mujoco.Renderer; yields how many pictures were made since the last."""
+    """Render every episode with mujoco.Renderer; yield the number of images since the last yield."""
     model, twin = renderer.stage.model, renderer.twin
     data, plain = mujoco.MjData(model), mujoco.Renderer(model, 128, 128)
     for row, (start, length) in enumerate(zip(episodes.starts, episodes.lengths, strict=True)):
         values = {column: float(array[row]) for column, array in episodes.draws.values.items()}
-        dress(renderer.stage, values | {"texture_pool": 0.0})  # making new textures is no part of the limit
+        dress(renderer.stage, values | {"texture_pool": 0.0})  # making new textures is not part of the limit
         for tick in picture_ticks(length, control_hz=twin.control_hz, rate_hz=10).astype(int):
             position, environment = (episodes[name][start + tick] for name in ("position", "environment"))
             data.qpos[twin.arm_qpos], data.qpos[twin.gripper_qpos] = position[:-1], position[-1] / 2
@@ -95,8 +96,8 @@ def bare(renderer: Renderer, episodes: Episodes) -> Iterator[int]:
 
 
 def drawn(renderer: Renderer, episodes: Episodes) -> Iterator[int]:
-    """Film every episode with our renderer and nothing after it."""
-    # A shutter has the renderer work out how every pixel moves: that is part of finishing a picture.
+    """Render every episode with our renderer only."""
+    # With a shutter the renderer computes how every pixel moves; that is part of an image.
     still = {column: np.zeros(len(episodes.lengths)) for column in ("shutter_ms", "rolling_shutter_ms")}
     episodes = replace(episodes, draws=replace(episodes.draws, values={**episodes.draws.values, **still}))
     for row in range(len(episodes.lengths)):
@@ -107,7 +108,7 @@ LOOPS: dict[str, Callable[[Renderer, Episodes], Iterator[int]]] = {"bare": bare,
 
 
 def loop(kind: str, config: Path, seconds: float) -> None:
-    """The life of a process of `rate`: prepare, say so, wait for the others, draw for a while, tell how much."""
+    """One process of `rate`: prepare, report, wait for the others, render for a while, print the rate."""
     renderer, episodes = simulated(load_config(config), DRAWN_EPISODES)
     next(LOOPS[kind](renderer, episodes))
     print("ready", flush=True)
@@ -122,7 +123,7 @@ def loop(kind: str, config: Path, seconds: float) -> None:
 
 
 def rate(kind: str, config: Path, seconds: float, *, processes: int, threads: int | None) -> tuple[float, float]:
-    """Pictures a second of several processes together, and processor seconds a picture."""
+    """Images per second of several processes together, and CPU seconds per image."""
     environment = os.environ | ({} if threads is None else {"LP_NUM_THREADS": str(threads)})
     command = [sys.executable, __file__, "--loop", kind, str(config), "--seconds", str(seconds)]
     running = [
@@ -132,7 +133,7 @@ def rate(kind: str, config: Path, seconds: float, *, processes: int, threads: in
     for process in running:
         assert process.stdout is not None
         process.stdout.readline()
-    # All at once, when all are ready.
+    # All start at the same time, when all are ready.
     for process in running:
         assert process.stdin is not None
         process.stdin.write("\n")
@@ -142,7 +143,7 @@ def rate(kind: str, config: Path, seconds: float, *, processes: int, threads: in
 
 
 def generated(config: Path, out: Path, episodes: int) -> tuple[float, float]:
-    """Pictures a second of `twinloop generate`, and processor seconds a picture."""
+    """Images per second of `twinloop generate`, and CPU seconds per image."""
     command = [
         sys.executable,
         "-m",
@@ -163,7 +164,7 @@ def generated(config: Path, out: Path, episodes: int) -> tuple[float, float]:
 
 
 def checked(dataset: Dataset) -> int:
-    """How many pictures were filmed; every video must decode to a frame a row."""
+    """The number of rendered images. Every video must decode to one frame per row."""
     header = dataset.header
     lengths = np.concatenate([dataset.episodes(entry)["length"].to_numpy() for entry in dataset.entries])
     for entry in dataset.entries:
@@ -178,8 +179,8 @@ def checked(dataset: Dataset) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--episodes", type=int, default=48, help="of generate")
-    parser.add_argument("--seconds", type=float, default=8.0, help="of each loop")
+    parser.add_argument("--episodes", type=int, default=48, help="episodes of `generate`")
+    parser.add_argument("--seconds", type=float, default=8.0, help="duration of each loop")
     parser.add_argument("--loop", nargs=2, metavar=("KIND", "CONFIG"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.loop:

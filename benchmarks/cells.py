@@ -1,15 +1,15 @@
-"""How often do demonstrators and policies succeed in each rehearsal cell? What does a gap cost, and what randomization?
+"""Measure the success of demonstrators and policies in each rehearsal cell, with different randomization.
 
     python benchmarks/cells.py [--cells nominal mild hard harsh] [--episodes 50] [--demonstrations 1000] [--json]
 
-Everybody acts through the same runtime and safety filter, by the commands a user has, in the same scenes:
+All actors use the public commands, the same runtime, the same safety filter and the same scenes:
 
-1. the scripted expert, and the one with a human's imperfections;
-2. `mlp` policies from as many demonstrations in the twin with nothing varied, with what the default config varies, and
-   with all that fits the scene (`randomization: realistic`).
+1. the scripted expert, and the scripted expert with human imperfections;
+2. `mlp` policies trained on the same number of demonstrations in the twin: with nothing varied, with the default
+   config, and with everything that fits the scene (`randomization: realistic`).
 
-An episode that is aborted counts as none that succeeded. Datasets, policies and runlogs stay in DIR, so a run that was
-stopped goes on. About two hours on 2 cores.
+An aborted episode counts as a failure. Datasets, policies and runlogs stay in DIR, so a stopped run continues. About
+two hours on 2 cores.
 """
 
 import argparse

@@ -1,13 +1,12 @@
-"""Does `twinloop diagnose` name the gap that is open? Rehearsal cells with a known one, drawn from seeds.
+"""Measure how often `twinloop diagnose` names the open gap, in rehearsal cells with known gaps.
 
     python benchmarks/diagnosis.py [--seeds 0:24] [--episodes 40] [--json]
 
-A seed gives a cell with one gap open, by one of three magnitudes (24 seeds in a row have every gap by each); every
-third seed also one with two gaps open, and every fourth one with none. The policy (`mlp`, from demonstrations of the
-default config) acts in each through the runtime and its safety filter, by the commands a user has, and the diagnosis
-sees the runlog alone. Its probabilities come from a bank of counterfactuals that is made once. Everything stays in DIR,
-so a run that was stopped goes on.
-About a minute and a half a cell on 2 cores, and ten minutes before the first.
+Each seed gives a cell with one open gap at one of three magnitudes; 24 consecutive seeds cover every gap at each
+magnitude. Every third seed also gives a cell with two open gaps, and every fourth a cell with none. The policy
+(`mlp`, trained on the default config) is deployed in each cell with the public commands, and the diagnosis sees the
+runlog only. The bank of counterfactuals is made once. Everything stays in DIR, so a stopped run continues. About 1.5
+minutes per cell on 2 cores, and ten minutes before the first.
 """
 
 import argparse
@@ -26,7 +25,7 @@ POLICY = "the default config"
 
 
 def cases(seeds: range) -> list[dict[str, Any]]:
-    """gaps: what is open, and by how much."""
+    """gaps: open gaps and their magnitudes."""
     found = []
     for seed in seeds:
         rng = episode_rng(seed, 0, stream="diagnosis")
@@ -48,7 +47,7 @@ def diagnosed(case: dict[str, Any], policy: Path, out: Path, args: argparse.Name
     name = f"{case['seed']:04d}-{case['kind']}"
     file = out / "cells" / f"{name}.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)
-    # The seed decides scenes and calibration errors; it must not be that of another kind of cell.
+    # The seed determines scenes and calibration errors, so each kind of cell has seeds of its own.
     file.write_text(json.dumps({"seed": 1_000 + case["seed"], "gaps": case["gaps"]}))
     log = out / "runlogs" / name
     twinloop(

@@ -1,7 +1,8 @@
-"""How far do MuJoCo on the CPU and MuJoCo Warp agree, and how fast is Warp where there is no GPU?
+"""Measure how closely MuJoCo on the CPU and MuJoCo Warp agree, and how fast Warp is without a GPU.
 
-The embedded cell, the same draws, the same expert, each with its own feedback. Errors are the largest over all draws
-so far: of any joint, of the object's place, and of the force of a finger, in free motion and then in contact.
+Both engines simulate the embedded cell with the same draws and the same expert, each with its own feedback. Errors are
+the largest over all draws so far: of any joint, of the object's position and of a finger's force, first in free motion,
+then in contact.
 
     python benchmarks/engines.py [--episodes 32] [--device cpu] [--json]
 """
@@ -70,7 +71,7 @@ def main() -> None:
 
 
 def timed(work: Callable[[], object], device: str) -> float:
-    """Seconds of a core where all work is on one, which neighbours do not lengthen; else seconds that pass."""
+    """CPU seconds if all work is on one core (independent of other load), else wall-clock seconds."""
     clock = time.process_time if device == "cpu" else time.perf_counter
     began = clock()
     work()
@@ -87,7 +88,7 @@ def stepped(engine: Engine, substeps: int) -> Callable[[], None]:
 
 
 def errors(ours: Episodes, theirs: Episodes, horizon_s: float, control_hz: int) -> dict[str, float]:
-    """The largest difference in the first so many seconds of episodes that are that long; empty where none is."""
+    """The largest difference until `horizon` in episodes of at least that length; empty if there is none."""
     ticks = round(horizon_s * control_hz)
     rows = [row for row, many in enumerate(np.minimum(ours.lengths, theirs.lengths)) if many > ticks]
     if not rows:

@@ -1,10 +1,10 @@
-"""How long a policy takes to answer: batch 1 on one core, in milliseconds, computed by torch and by ONNX Runtime.
+"""Measure the inference time of policies: batch size 1, one core, in milliseconds, with torch and ONNX Runtime.
 
     python benchmarks/inference.py [--json] [--repeats 1000] [CHECKPOINT ...]
 
-Without checkpoints: every kind at its default size, on the default cell, and those that see also with a camera of
-640 × 480. Their numbers are untrained, which changes no time. Measured is all of it: from what sensors give (pictures
-are made small too) to actions in their units.
+Without checkpoints: every policy at its default size on the default cell, and those that read images also with a camera
+of 640 × 480. Their weights are untrained, which does not change the time. The measurement goes from sensor values
+(including the resizing of images) to actions in their units.
 """
 
 import argparse
@@ -43,7 +43,7 @@ class Latency:
 
 
 def latency(brain: PolicyRuntime, *, repeats: int, seed: int) -> Latency:
-    """Of one situation at a time, each another. Torch's threads are the caller's to set."""
+    """Latencies of different single observations. The caller sets the number of torch threads."""
     rng = np.random.default_rng(seed)
     noise = rng.normal(size=(1, brain.horizon, brain.space.action.shape[0]))
     took_s = []
@@ -62,7 +62,7 @@ def latency(brain: PolicyRuntime, *, repeats: int, seed: int) -> Latency:
 
 
 def both(policy: Policy, space: Space, *, repeats: int, seed: int) -> dict[str, object]:
-    """The policy by torch and by ONNX Runtime, one thread each."""
+    """The policy in torch and in ONNX Runtime, one thread each."""
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         parity = export_onnx(policy, space, Path(folder) / "policy.onnx", card_digest="", seed=seed)

@@ -1,11 +1,12 @@
-"""Is a truth that we know recovered? Logs from the twin with hidden values, fitted as if they were real.
+"""Measure whether calibration recovers known values: logs of the twin with hidden values, fitted as if they were real.
 
     python benchmarks/known_truth.py [--truths 20] [--knobs 5] [--out benchmarks/results/known_truth.json]
 
-For every truth: some knobs drawn at random, their values drawn across the bounds, six logs of the bench (two gains,
-three motions, the motor off at the end of one), sensor noise, then `calibrate`. A knob is recovered if it is within 5 %
-of its truth or its truth within its stated 90 % interval; a knob that is called unknown is counted apart. `--knobs 9`
-hides and fits them all. Truths that the file already has are not run again.
+For every truth: fit variables are chosen at random, their values are drawn within their bounds, six logs of the bench
+are simulated (two gains, three motions, the motor off at the end of one), sensor noise is added, and `calibrate`
+runs. A variable is recovered if its estimate is within 5 % of the truth, or the truth is within the 90 % interval. A
+variable that is reported as unknown is counted separately. `--knobs 9` hides and fits all. Truths that are in the
+file already are not repeated.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from twinloop.calibrate.sweep import Where
 from twinloop.durable import replace_file
 
 ASKED = {
-    # knob -> where its truths lie
+    # fit variable -> range of its truths
     "pendulum.torque_constant_nm_a": (0.25, 0.45),
     "pendulum.resistance_ohm": (1.8, 4.5),
     "pendulum.coulomb_nm": (0.005, 0.04),

@@ -1,15 +1,15 @@
-"""How good policies get, from how many demonstrations; and does what is said of noise and randomization hold here?
+"""Measure the success of policies against the number of demonstrations, action noise and randomization.
 
     python benchmarks/learning.py [--json] [--quick] [--out DIR]
 
-Every policy is trained and evaluated by the commands a user has, on draws that no demonstration had (another run seed).
+Every policy is trained and evaluated with the public commands, on a run seed that no demonstration used.
 
-1. The headline: `mlp` from 5,000 demonstrations of the embedded config, 1,000 episodes over its whole randomization.
-2. The curve: 10 to 5,000 demonstrations, with and without noise on the demonstrator's commands, from twins in which
-   everything of the config varies, only the object's place, or nothing; each judged on the twin in which all varies.
-3. Speed: episodes a second of evaluation next to those of generation, one after the other in this run.
+1. Headline: `mlp` from 5,000 demonstrations of the embedded config, 1,000 episodes over its whole randomization.
+2. Curves: 10 to 5,000 demonstrations, with and without noise on the demonstrator's commands, from twins in which
+   everything in the config varies, only the object's position, or nothing. All are evaluated with everything varied.
+3. Speed: episodes per second of evaluation and of generation, one after the other in this run.
 
-About 20 minutes on 2 cores; datasets and policies stay in DIR, so a run that was stopped goes on.
+About 20 minutes on 2 cores. Datasets and policies stay in DIR, so a stopped run continues.
 """
 
 import argparse
@@ -81,7 +81,7 @@ def cell(
 
 
 def speeds(policy: Path, file: Path, episodes: int) -> dict[str, float]:
-    """Generation and evaluation of as many episodes, one right after the other."""
+    """Generation and evaluation of the same number of episodes, one after the other."""
     with TemporaryDirectory() as folder:
         made = twinloop("generate", file, "--episodes", episodes, "--seed", UNSEEN_SEED, "--out", Path(folder) / "made")
         judged = twinloop(
@@ -99,7 +99,7 @@ def speeds(policy: Path, file: Path, episodes: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--quick", action="store_true", help="a tenth of everything: does it run?")
+    parser.add_argument("--quick", action="store_true", help="a tenth of everything, to test the script")
     parser.add_argument("--out", type=Path, default=Path("out/learning"))
     args = parser.parse_args()
     sizes = tuple(max(size // 10, 2) for size in SIZES) if args.quick else SIZES
@@ -112,7 +112,7 @@ def main() -> None:
 
     results: dict[str, Any] = {"cores": os.cpu_count(), "steps": steps, "trials": trials}
     tasks: dict[tuple[str, int], Any] = {}
-    # Small networks gain little from a second thread: one policy a core instead.
+    # Small networks gain little from a second thread, so each core trains one policy.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for varies in VARIES:
             for noise in (True, False):

@@ -1,18 +1,18 @@
-"""Does the loop close the gap? Success in the twin and on a rehearsal cell, round by round, against three controls.
+"""Measure whether the loop closes the gap: success in the twin and in a rehearsal cell, by round, and three controls.
 
     python benchmarks/loop.py [--cell harsh] [--rounds 3] [--budget 150] [--into benchmarks/results/loop.json] [--json]
 
-CELL is a name (`harsh`), a file, or a seed (`17` is `rehearsal:seed=17`). With the same budget of real demonstrations,
-the same kinds of objects, the same policy and as many trials on the cell:
+CELL is a name (`harsh`), a file, or a seed (`17` is `rehearsal:seed=17`). All strategies have the same budget of real
+demonstrations, the same objects, the same policy and the same number of trials in the cell:
 
-1. `diagnose`: simulate, act, diagnose, re-randomize, collect what is missing, fine-tune;
-2. `real`: real demonstrations alone;
-3. `wide`: simulation with wide randomization (`randomization: realistic`) alone;
+1. `diagnose`: simulate, deploy, diagnose, re-randomize, collect what is missing, fine-tune;
+2. `real`: real demonstrations only;
+3. `wide`: simulation with wide randomization (`randomization: realistic`) only;
 4. `blind`: simulation and real demonstrations, without a diagnosis.
 
-Everybody is told which kinds of objects lie in the cell, as whoever stands before it sees; nobody is told anything
-else of it. Demonstrations are the scripted expert's, through the same runtime and safety filter as a policy's actions.
-Everything stays in DIR, so a run that was stopped goes on. About an hour and a half a cell on 2 cores.
+All strategies know which objects are in the cell, as an operator would see, and nothing else about it. Demonstrations
+come from the scripted expert, through the same runtime and safety filter as the policy. Everything stays in DIR, so a
+stopped run continues. About 1.5 hours per cell on 2 cores.
 """
 
 import argparse
@@ -28,14 +28,14 @@ from twinloop.twin.objects import OBJECTS
 
 STRATEGIES = ("diagnose", "real", "wide", "blind")
 EXPERT = {"action_noise_rad": 0.01, "slips": 0.35}
-"""Of the demonstrator in the twin: off the beaten track now and then, and letting go of a thing to take it up again."""
+"""Settings of the demonstrator in the twin: action noise, and slips after which it grasps again."""
 POLICY = ("--inputs", "observation.estimate", "--set", "width=320", "--set", "executed=5")
 SEEN_SCENES = 24
-SCENES = 10_000  # so many are kept for the trials of each round
+SCENES = 10_000  # scene numbers reserved for the trials of each round
 
 
 def objects_in(robot: str) -> list[str]:
-    """Kinds that lie there, as the lab's notes of some scenes name them; the most usual one first."""
+    """Objects in the cell, from the noted conditions of some scenes, the most frequent first."""
     live = robot_named(robot)
     try:
         live.connect()
@@ -47,7 +47,7 @@ def objects_in(robot: str) -> list[str]:
 
 
 def config_text(strategy: str) -> str:
-    """The config that everybody begins with; with all that fits the scene varied for `wide`."""
+    """The initial config of every strategy; for `wide`, everything that fits the scene varies."""
     usual = embedded_config().resolved()
     ranges = "realistic" if strategy == "wide" else usual["randomization"]
     # JSON is YAML.
@@ -59,7 +59,7 @@ def looped(strategy: str, robot: str, objects: list[str], args: argparse.Namespa
     config = folder / f"{strategy}.yaml"
     folder.mkdir(parents=True, exist_ok=True)
     config.write_text(config_text(strategy))
-    # Without real data or a diagnosis nothing changes from round to round: it is trained at once for as long.
+    # Without real data or a diagnosis rounds are the same, so one round trains for as many steps in total.
     rounds, steps = args.rounds, args.steps
     if strategy == "wide":
         rounds, steps = 0, steps + rounds * args.tuning
@@ -74,7 +74,7 @@ def looped(strategy: str, robot: str, objects: list[str], args: argparse.Namespa
 
 
 def again(folder: Path, robot: str, done: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
-    """A loop ends with the first round that is good enough, which may be luck: its policy acts in fresh scenes too."""
+    """Test the policy in new scenes: a loop ends with the first round that reaches the target, which may be chance."""
     last = done["rounds"][-1]["number"]
     told = twinloop(
         "deploy", folder / f"round-{last}" / "policy", "--robot", robot, "--episodes", args.trials,
@@ -84,7 +84,7 @@ def again(folder: Path, robot: str, done: dict[str, Any], args: argparse.Namespa
 
 
 def kept(file: Path, robot: str, found: dict[str, Any]) -> None:
-    """This cell's rows, beside those of other cells and of strategies that were run before."""
+    """Add this cell's rows to those of other cells and earlier strategies."""
     cells = json.loads(file.read_text())["cells"] if file.exists() else {}
     before = cells.get(robot, {})
     cells[robot] = before | found | {"rows": before.get("rows", {}) | found["rows"]}
@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("--imagined", type=int, default=12)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("out/loop"))
-    parser.add_argument("--into", type=Path, help="add what was found to this file of results")
+    parser.add_argument("--into", type=Path, help="add the results to this file")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     robot = f"rehearsal:seed={args.cell}" if args.cell.isdecimal() else f"rehearsal:{args.cell}"
@@ -132,7 +132,7 @@ def main() -> None:
 
 
 def row(done: dict[str, Any]) -> dict[str, Any]:
-    """What a table needs of a round."""
+    """The part of a round that the table shows."""
     return {name: done[name] for name in ("number", "demonstrations", "steps", "twin", "robot", "found", "errands")}
 
 

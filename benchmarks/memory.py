@@ -1,7 +1,7 @@
-"""Does memory grow with the number of episodes?
+"""Measure whether memory grows with the number of episodes.
 
-Runs `twinloop generate` twice, with few and with many episodes, and compares the largest memory that all its
-processes together held (proportional set size, sampled every quarter of a second).
+Runs `twinloop generate` with few and with many episodes, and compares the peak memory of all its processes together
+(proportional set size, sampled every 0.25 s).
 
     python benchmarks/memory.py [--few 2000] [--many 20000] [--json]
 """
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def peak(episodes: int) -> tuple[float, float]:
-    """MiB at the highest, and seconds until the first shard was committed."""
+    """Peak memory in MiB, and seconds until the first shard was committed."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "dataset"
         command = [
@@ -59,7 +59,7 @@ def peak(episodes: int) -> tuple[float, float]:
             time.sleep(0.25)
         if driver.returncode:
             raise SystemExit(driver.returncode)
-        print(f"{episodes} episodes: {highest:.0f} MiB at the highest", file=sys.stderr, flush=True)
+        print(f"{episodes} episodes: {highest:.0f} MiB peak", file=sys.stderr, flush=True)
         return highest, first_shard_s
 
 

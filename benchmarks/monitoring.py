@@ -1,11 +1,11 @@
-"""Alarms of a policy at work: how often false, and how soon after a drop? By simulation.
+"""Measure the false-alarm rate and the detection delay of the monitor, by simulation.
 
     python benchmarks/monitoring.py [--json] [--series 2000]
 
-Success, interventions, safety activity and drift are watched together; while nothing changes they sit exactly at what
-was promised, the worst case for false alarms, or as they were before promotion, the usual one. Delays are episodes from
-the change to the alarm, for changes after 200 good episodes. A window is the naive rival: an alarm when the exact test
-of the last 30 episodes finds less than a 1 % chance.
+Success, interventions, safety-filter activity and drift are monitored together. Without a change they are either
+exactly at the promised rates, the worst case for false alarms, or at the rates before promotion, the usual case. A
+delay is the number of episodes from the change to the alarm, for changes after 200 good episodes. The baseline is a
+sliding window: an alarm when the exact test of the last 30 episodes gives p < 0.01.
 """
 
 import argparse
@@ -30,7 +30,7 @@ WINDOW, WINDOW_ERROR = 30, 0.01
 
 
 def watches(rng: np.random.Generator) -> dict[str, MonitoredSignal]:
-    """As 60 canary trials promise: 57 successes, 2 with an intervention, the filter active in 1 % of the time."""
+    """The promise of 60 canary trials: 57 successes, 2 interventions, the filter active 1 % of the time."""
     return {
         "success": success_watch(57, TRIALS),
         "intervention": share_watch("intervention", 2, TRIALS),
@@ -40,7 +40,7 @@ def watches(rng: np.random.Generator) -> dict[str, MonitoredSignal]:
 
 
 def activity(mean: float, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Shares of an episode with this mean: most are small, some are not."""
+    """Shares of episodes with this mean: most are small, few are large."""
     return rng.beta(2 * mean / (1 - mean), 2, shape)
 
 

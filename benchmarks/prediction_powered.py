@@ -1,11 +1,11 @@
-"""Do intervals from few real trials and many in the twin cover, and how much narrower are they? By simulation.
+"""Measure coverage and width of intervals that combine few real trials with many in the twin, by simulation.
 
     python benchmarks/prediction_powered.py [--json] [--series 4000]
 
-Reality succeeds at a rate, the twin at another (its bias), and the outcomes of a pair are correlated. Each cell draws
-its trials anew, makes every interval, and counts how often the real rate is inside. Widths are against Clopper-Pearson
-of the real trials alone, whose coverage stands beside. The scan asks the default alone, of many more cells, for the
-worst.
+The real success rate and the twin's success rate differ (the twin's bias), and the outcomes of a pair are correlated.
+Each case draws new trials, computes every interval, and counts how often the real rate is inside. Widths are relative
+to Clopper-Pearson of the real trials alone, whose coverage is shown beside. The scan tests the default method on many
+more cases and reports the worst.
 """
 
 import argparse
@@ -29,7 +29,7 @@ SCAN_CORRELATIONS = (-0.4, 0.0, 0.3, 0.6, 0.9)
 FRESH = 400
 RESAMPLED = 200
 SLOW = 400
-"""Series for the methods that are not vectorised."""
+"""Number of series for methods that are not vectorised."""
 
 
 def pair_chances(real: float, twin: float, correlation: float) -> np.ndarray:
@@ -137,7 +137,7 @@ def main() -> None:
 
 
 def fresh_cells(*, series: int) -> list[dict[str, Any]]:
-    """Cells that nobody looked at while the method was made: its settings were chosen on those of the scan."""
+    """Held-out cases: the settings of the method were chosen on those of the scan."""
     rng = np.random.default_rng(7)
     return [
         default_cell(

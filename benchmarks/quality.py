@@ -1,8 +1,8 @@
-"""How many faults do the checks of recordings find, under the right name, and how often are clean ones rejected?
+"""Measure how many injected faults the quality checks find, under the right name, and the false-alarm rate.
 
-Each fault is put into clean recordings, an episode at a time among the others. Clean ones are simulated, or with
-`--data` those of a dataset or a source that `twinloop ingest` reads; what is rejected of these as they are is counted
-as a false alarm and left out of the rest.
+Each fault is injected into clean recordings, one episode at a time. Clean recordings are simulated, or with `--data`
+those of a dataset or of a source that `twinloop ingest` reads. Clean recordings that are rejected count as false
+alarms and are left out of the rest.
 
     python benchmarks/quality.py [--episodes 60] [--seeds 1] [--data DIR] [--mapping FILE] [--json]
 """
@@ -27,8 +27,8 @@ LEAST_ROWS = 30
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--episodes", type=int, default=60)
-    parser.add_argument("--seeds", type=int, default=1, help="how often each fault is put into each episode")
-    parser.add_argument("--data", type=Path, help="a dataset or a source of real recordings")
+    parser.add_argument("--seeds", type=int, default=1, help="how often each fault is injected into each episode")
+    parser.add_argument("--data", type=Path, help="a dataset, or a source of real recordings")
     parser.add_argument("--mapping", type=Path)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()

@@ -1,6 +1,6 @@
-"""How often does the scripted expert succeed in each rehearsal cell, knowing only what the robot tells?
+"""Measure the success of the scripted expert in each rehearsal cell, from the robot's readings only.
 
-On `nominal` it should at least 95 times in 100: then what a policy loses there is the gap and not the port.
+In `nominal` it should be at least 95 of 100. Then a policy's failures there are due to the gap, not to the interface.
 
     python benchmarks/rehearsal.py [--cells nominal mild hard harsh] [--episodes 100] [--workers 2] [--json]
 """

@@ -1,14 +1,14 @@
-"""What more workers bring, where they run, and what each part of a large run costs.
+"""Measure what more workers bring, on local processes and on Ray, and the cost of each part of a large run.
 
-In one run on one machine, alternately:
+In one run on one machine, alternating:
 - limit: `mujoco.batch` alone (benchmarks/throughput.py), on one core and on two;
 - `twinloop generate --workers 1` and `2`, with `--executor local` and `ray`, from the start of the process to the
-  finished dataset, and how much of that is the start of its workers;
-- into an object store (SeaweedFS on this machine, so the network costs nothing and the server takes from the cores);
-- how many results a second a driver takes from workers that do nothing, and how many shards a second can be committed:
-  in a folder by the driver, in a store by one worker.
+  finished dataset, and the part of it that starting the workers takes;
+- the same into an object store (SeaweedFS on this machine: no network cost, but the server uses the same cores);
+- results per second that a driver takes from idle workers, and shards per second that can be committed: by the driver
+  in a folder, by one worker in a store.
 
-docs/scale.md is computed from it.
+docs/scale.md is computed from the results.
 
     python benchmarks/scaling.py [--episodes 4000] [--rounds 3] [--json]
 """
@@ -39,14 +39,14 @@ from twinloop.dataset.remote.writer import RemoteWriter
 from twinloop.fleet.executor import LOCAL, Executor
 
 WORKERS = (1, 2)
-SHARDS = 150  # committed to measure a rate
+SHARDS = 150  # number of commits per measurement
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--episodes", type=int, default=4000, help="in each run of ours")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--passes", type=int, default=PASSES, help="of the engine alone, in each measurement of it")
+    parser.add_argument("--passes", type=int, default=PASSES, help="passes of the engine alone per measurement")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
 
@@ -89,12 +89,12 @@ def main() -> None:
 
 
 def generate(episodes: int, workers: int, executor: str, out: str | None = None) -> float:
-    """Seconds of a whole run, as a user waits for it."""
+    """Wall-clock seconds of a whole run."""
     with tempfile.TemporaryDirectory() as folder:
         words = ["generate", "--episodes", episodes, "--workers", workers, "--executor", executor]
         words += ["--out", out or Path(folder) / "dataset", "--json"]
         began = time.perf_counter()
-        # What it says goes to the terminal, so that a failure is told and not only counted.
+        # Its output goes to the terminal, so that the reason of a failure is visible.
         subprocess.run([sys.executable, "-m", "twinloop", *map(str, words)], check=True, stdout=subprocess.DEVNULL)
         return time.perf_counter() - began
 

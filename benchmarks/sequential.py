@@ -1,10 +1,10 @@
-"""Trials that stop when the answer is known, against a test of fixed size with the same error rates: by simulation.
+"""Compare sequential tests with fixed-size tests of the same error rates, by simulation.
 
     python benchmarks/sequential.py [--json] [--series 20000]
 
-Every series is looked at after every trial. The fixed test is the smallest exact one that keeps the same promises: of a
-rate, the binomial test; of pairs, McNemar's. "Peeking" is what happens to the fixed test's error if somebody looks
-after every trial and stops at the first p-value below it.
+Every series is tested after every trial. The fixed-size test is the smallest exact test with the same error rates: the
+binomial test for a rate, McNemar's test for pairs. "Peeking" is the error rate of the fixed-size test if somebody tests
+after every trial and stops at the first significant p-value.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from twinloop.gate.statistics.sequential import PairPlan, RatePlan
 RATES = ((0.5, 0.7), (0.7, 0.9), (0.8, 0.95), (0.9, 0.98))
 ARMS = ((0.7, 0.9), (0.5, 0.7), (0.8, 0.95))
 ERROR, MISS = 0.05, 0.1
-LONGEST = 10  # times the fixed size
+LONGEST = 10  # in multiples of the fixed size
 
 
 def of_rates(null: float, target: float, *, series: int) -> dict[str, float]:
@@ -64,7 +64,7 @@ def _shown(found: dict) -> dict[str, float]:
 
 
 def fixed_pairs(control: float, candidate: float) -> int:
-    """The fewest pairs with which McNemar's exact one-sided test shows the difference."""
+    """The smallest number of pairs for which McNemar's exact one-sided test has the power."""
     won, lost = candidate * (1 - control), control * (1 - candidate)
     for n in range(5, 2000):
         differing = np.arange(n + 1)
@@ -79,7 +79,7 @@ def fixed_pairs(control: float, candidate: float) -> int:
 
 
 def peeking(null: float, trials: int, *, series: int, seed: int) -> float:
-    """The share of series, at the null, in which the exact p-value was below the error at some look."""
+    """The share of series under the null hypothesis whose exact p-value was below the error at some trial."""
     hits = np.cumsum(np.random.default_rng(seed).random((series, trials)) < null, axis=1)
     seen = np.arange(1, trials + 1)
     p = np.where(hits == 0, 1.0, bdtrc(np.maximum(hits - 1.0, 0), seen, null))

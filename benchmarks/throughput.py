@@ -1,10 +1,10 @@
-"""How much of the physics engine's speed reaches the dataset?
+"""Measure how much of the physics engine's speed reaches the dataset.
 
-In one run on one machine, alternately:
-- limit: `mujoco.batch` alone. The same model, the same randomized fields, the recorded commands of the same
-  episodes replayed for the same number of steps, on every core, every slot busy.
-- ours: `twinloop generate` as a user calls it, from the start of the process to the finished dataset: expert,
-  recording, curation, statistics, Parquet, fsync, export.
+In one run on one machine, alternating:
+- limit: `mujoco.batch` alone, with the same model and randomized fields. It replays the recorded commands of the same
+  episodes for the same number of steps, on every core, with every slot busy.
+- ours: `twinloop generate` from the start of the process to the finished dataset: expert, recording, curation,
+  statistics, Parquet, fsync, export.
 
     python benchmarks/throughput.py [--episodes 4000] [--rounds 3] [--json]
 """
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 class Limit:
-    """The engine alone, on commands recorded once. threads: 0 for one a core."""
+    """The engine alone, with commands that were recorded once. threads: 0 is one per core."""
 
     def __init__(self, width: int, *, threads: int = 0):
         config = embedded_config()
@@ -82,11 +82,11 @@ class Limit:
         self.mean_episode_s = float(self.lengths.mean() * self.twin.control_period_s)
 
     def measure(self, passes: int = PASSES) -> float:
-        """Trajectories a second of the engine, over about as long as a run of ours, so that both see the same noise."""
+        """Trajectories per second of the engine, measured for about as long as our run, under the same noise."""
         return statistics.mean(self._pass() for _ in range(passes))
 
     def _pass(self) -> float:
-        """One time through all episodes: `Batch.step` with the randomized fields in place and nothing else."""
+        """One pass over all episodes: `Batch.step` with the randomized fields, nothing else."""
         twin, cell = self.twin, self.cell
         everyone = np.arange(len(self.lengths))
         cell.admit(everyone, self.draws, everyone)
@@ -108,7 +108,7 @@ def _padded(episodes: Episodes) -> np.ndarray:
         for start, length in zip(episodes.starts, episodes.lengths, strict=True)
     ]
     commands = episodes["command"][np.array(rows)].astype(float)
-    commands[:, :, -1] /= 2  # the recorded opening is of both fingers, the control is of each
+    commands[:, :, -1] /= 2  # the recorded opening is the sum of both fingers; the control is per finger
     return commands
 
 

@@ -1,11 +1,10 @@
-"""How fast frames become a dataset and come back as training batches, next to what the machine allows.
+"""Measure how fast frames are written to a dataset and read back as training batches, and the machine's limits.
 
     python benchmarks/writer.py [--json] [--frames 600000] [--batch 256] [--workers N] [--folder DIR]
 
-Frames are made beforehand and are not part of any figure. Writing is write_shard, commit and the LeRobot
-export, with every fsync. Reading is one epoch of shuffled transitions from the shards. The limits are
-measured in the same run: the same number of bytes written and fsynced at once, and the same batches
-gathered from arrays in memory.
+Frames are made beforehand and are not part of any figure. Writing is `write_shard`, commit and LeRobot export, with
+every fsync. Reading is one epoch of shuffled transitions from the shards. The limits are measured in the same run:
+the same number of bytes written and fsynced at once, and the same batches gathered from arrays in memory.
 """
 
 import argparse
@@ -55,7 +54,7 @@ class Shard:
 
 
 def made_up_shard(first: int, rng: np.random.Generator) -> Shard:
-    """64 episodes of smooth motion with sensor noise: what compresses like a robot, not like random bits."""
+    """64 episodes of smooth motion with sensor noise, which compress like real recordings."""
     lengths = rng.integers(120, 181, SHARD_EPISODES)
     total = int(lengths.sum())
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
@@ -85,7 +84,7 @@ def made_up_shard(first: int, rng: np.random.Generator) -> Shard:
 
 
 def write(path: Path, shards: list[Shard], workers: int) -> dict[str, float]:
-    """Seconds spent in each part of writing the dataset: shards by `workers`, as in a run, then the export."""
+    """Seconds of each part of writing the dataset: shards by `workers`, then the export."""
     header = Header(
         name="benchmark",
         source="sim",
@@ -114,7 +113,7 @@ def write(path: Path, shards: list[Shard], workers: int) -> dict[str, float]:
 
 
 def read(path: Path, batch: int) -> tuple[int, float]:
-    """(transitions, seconds) of one shuffled epoch, each batch touched so that nothing stays lazy."""
+    """(transitions, seconds) of one shuffled epoch; each batch is read, so that nothing stays lazy."""
     begin, count, total = time.perf_counter(), 0, 0.0
     for transitions in Dataset.open(path).transitions(batch, seed=0):
         count += len(transitions.terminal)
@@ -134,7 +133,7 @@ def raw_write(folder: Path, size: int) -> float:
 
 
 def raw_gather(shards: list[Shard], batch: int) -> float:
-    """Seconds to gather the batches of an epoch from arrays that are all in memory already."""
+    """Seconds to gather the batches of an epoch from arrays in memory."""
     state = np.concatenate([shard.recording.frames["observation.state"] for shard in shards])
     action = np.concatenate([shard.recording.frames["action"] for shard in shards])
     last = np.concatenate([shard.recording.frames["next.done"] for shard in shards])
@@ -193,7 +192,9 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     parser.add_argument("--frames", type=int, default=600_000)
     parser.add_argument("--batch", type=int, default=256)
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="that write shards")
+    parser.add_argument(
+        "--workers", type=int, default=os.cpu_count() or 1, help="number of processes that write shards"
+    )
     parser.add_argument("--folder", type=Path, help="where to write; a temporary folder unless given")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
