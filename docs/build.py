@@ -1,4 +1,4 @@
-"""Write the generated pages of the docs from the code they describe, so that they cannot rot: `make docs`."""
+"""Write the generated pages of the docs from the code that they describe: `make docs`. A test compares them."""
 
 import json
 from collections.abc import Iterator
@@ -29,10 +29,10 @@ def parameters_page() -> str:
     lines = [
         "# Parameters",
         "",
-        "Everything that a config may vary. Written by `make docs` from `twinloop/randomize/`; do not edit.",
-        "A parameter that is not named stays nominal. Beyond the plausible range a value is refused.",
+        "Everything that a config may vary. `make docs` writes this page from `twinloop/randomize/`; do not edit it.",
+        "A parameter that is not named keeps its nominal value. A value outside the plausible range is refused.",
         "",
-        "| parameter | section | gap | unit | touches | nominal | a sensible range | because | plausible |",
+        "| parameter | section | gap | unit | changes | nominal | sensible range | source | plausible |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in TABLE:
@@ -50,22 +50,22 @@ def parameters_page() -> str:
 
 
 def _effects() -> list[str]:
-    """A section for each gap, with the picture of every row that has one: `make pictures` draws them."""
+    """One section per gap, with the image of every row that has one. `make pictures` draws the images."""
     index = json.loads((DOCS / "pictures" / "rows" / "index.json").read_text(encoding="utf-8"))
     lines = ["", *(DOCS / "effects.md.in").read_text(encoding="utf-8").splitlines()]
     for gap in GAPS:
         lines += ["", f"## The {gap} gap"]
         for row in TABLE:
             if row.gap == gap and row.name in index:
-                lines += ["", f"### {row.name}", "", _said(row, index[row.name]["look"]), ""]
+                lines += ["", f"### {row.name}", "", _effect_text(row, index[row.name]["look"]), ""]
                 lines.append(f"![What {row.name} does](pictures/rows/{index[row.name]['file']})")
     return lines
 
 
-def _said(row: Parameter, look: str) -> str:
+def _effect_text(row: Parameter, look: str) -> str:
     low, high = range_of(row)
-    shown = LOOKS.get(look)
-    what = f" Shown: {shown.label.partition(' (')[0]}." if isinstance(shown, Measure) else ""
+    measure = LOOKS.get(look)
+    what = f" Shown: {measure.label.partition(' (')[0]}." if isinstance(measure, Measure) else ""
     why = setting_of(row).why
     touches = (
         f"{row.touches[0].upper()}{row.touches[1:]}, from {low:g} to {high:g} {row.unit if row.unit != '1' else ''}"
@@ -103,9 +103,9 @@ def benchmarks_page() -> str:
     )
     return (
         page.replace("{LEARNING}", _curves(learning["curves"]))
-        .replace("{LEARNT}", _learnt(learning["curves"]))
+        .replace("{LEARNT}", _learning_findings(learning["curves"]))
         .replace("{INFERENCE}", _latencies(inference["policies"]))
-        .replace("{KNOWN_TRUTH}", _found_again(truths["runs"]))
+        .replace("{KNOWN_TRUTH}", _recovered_table(truths["runs"]))
         .replace("{REALITY}", _reality(reality))
         .replace("{REALITY_TOLD}", _reality_told(reality))
     )
@@ -115,13 +115,13 @@ def _curves(curves: dict[str, list[dict]]) -> str:
     sizes = [cell["demonstrations"] for cell in next(iter(curves.values()))]
     lines = [f"| varied | {' | '.join(f'{size:,}' for size in sizes)} |", "|---" * (len(sizes) + 1) + "|"]
     for title, cells in curves.items():
-        told = (f"{100 * c['success']:.1f} % ({100 * c['low']:.0f}–{100 * c['high']:.0f})" for c in cells)
-        lines.append(f"| {title} | {' | '.join(told)} |")
+        rates = (f"{100 * c['success']:.1f} % ({100 * c['low']:.0f}–{100 * c['high']:.0f})" for c in cells)
+        lines.append(f"| {title} | {' | '.join(rates)} |")
     return "\n".join(lines)
 
 
-def _learnt(curves: dict[str, list[dict]]) -> str:
-    """Does it help? Said where intervals are apart, and not where they are not."""
+def _learning_findings(curves: dict[str, list[dict]]) -> str:
+    """Which variations make a difference: those whose intervals do not overlap."""
     pairs = {
         "Noise on the demonstrator's commands": ("everything, with noise", "everything, without noise"),
         "Randomizing more than the object's place": ("everything, with noise", "the object's place, with noise"),
@@ -134,7 +134,9 @@ def _learnt(curves: dict[str, list[dict]]) -> str:
             for with_, without in zip(curves[more], curves[less], strict=True)
             if with_["low"] > without["high"] or with_["high"] < without["low"]
         ]
-        where = f"tells at {', '.join(apart)} demonstrations" if apart else "makes no difference that shows here"
+        where = (
+            f"makes a difference at {', '.join(apart)} demonstrations" if apart else "makes no measurable difference"
+        )
         lines.append(f"- {what} {where}.")
     first, last = curves["everything, with noise"][0], curves["everything, with noise"][-1]
     grows = "More demonstrations help" if last["low"] > first["high"] else "More demonstrations make no difference"
@@ -183,28 +185,31 @@ def _reality_told(results: dict[str, dict]) -> str:
 def _latencies(policies: dict[str, dict[str, dict[str, float]]]) -> str:
     lines = ["| policy | torch | ONNX Runtime |", "|---|---|---|"]
     for name, engines in policies.items():
-        told = (f"{engines[each]['median_ms']:.2f} / {engines[each]['p99_ms']:.2f}" for each in ("torch", "onnx"))
-        lines.append(f"| `{name}` | {' | '.join(told)} |")
+        latencies = (f"{engines[key]['median_ms']:.2f} / {engines[key]['p99_ms']:.2f}" for key in ("torch", "onnx"))
+        lines.append(f"| `{name}` | {' | '.join(latencies)} |")
     return "\n".join(lines)
 
 
-def _found_again(runs: dict[str, dict[str, dict]]) -> str:
-    """What became of the values that were hidden, a row a knob."""
-    lines = ["| knob | hidden | within 5 % | within its interval | neither | unknown |", "|---|---|---|---|---|---|"]
+def _recovered_table(runs: dict[str, dict[str, dict]]) -> str:
+    """How many hidden values were recovered, one row per fit variable."""
+    lines = [
+        "| fit variable | hidden | within 5 % | within its interval | neither | unknown |",
+        "|---|---|---|---|---|---|",
+    ]
     for name in sorted({name for run in runs.values() for name in run}):
-        each = [run[name] for run in runs.values() if name in run]
-        told = [one for one in each if "unknown" not in one]
-        near, within = (sum(one[key] for one in told) for key in ("near", "within"))
-        missed = sum(not one["recovered"] for one in told)
-        row = (name.rpartition(".")[2], len(each), near, within, missed, len(each) - len(told))
+        values = [run[name] for run in runs.values() if name in run]
+        estimates = [value for value in values if "unknown" not in value]
+        near, within = (sum(estimate[key] for estimate in estimates) for key in ("near", "within"))
+        missed = sum(not estimate["recovered"] for estimate in estimates)
+        row = (name.rpartition(".")[2], len(values), near, within, missed, len(values) - len(estimates))
         lines.append("| `{}` | {} | {} | {} | {} | {} |".format(*row))
     return "\n".join(lines)
 
 
 def _failures() -> str:
     lines = ["| task | failure | what happened |", "|---|---|---|"]
-    lines += [f"| any | `{DIVERGED}` | the physics cannot be trusted |"]
-    lines += [f"| any | `{PUSHED}` | the robot pressed on somebody harder than the limit |"]
+    lines += [f"| any | `{DIVERGED}` | the physics diverged |"]
+    lines += [f"| any | `{PUSHED}` | the robot pressed on a person harder than the limit |"]
     for task in (PICK_AND_PLACE, HANDOVER):
         lines += [f"| {task.name} | `{failure.name}` | {failure.means} |" for failure in task.failures]
     lines += [f"| any | `{TIMEOUT}` | time ran out |"]
@@ -234,7 +239,7 @@ def rehearsal_page() -> str:
 
 
 def _cells() -> str:
-    """Who succeeded how often in which cell."""
+    """Success rates of each actor in each rehearsal cell."""
     path = DOCS.parent / "benchmarks" / "results" / "cells.json"
     if not path.exists():
         return "Not measured yet in full: `python benchmarks/cells.py`."
@@ -267,8 +272,8 @@ def extending_page() -> str:
     return page
 
 
-def _next_door(name: str) -> ModuleType:
-    """A module of this folder that makes tables."""
+def _table_module(name: str) -> ModuleType:
+    """Import a module of this folder that makes tables."""
     spec = spec_from_file_location(name, DOCS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
@@ -278,14 +283,14 @@ def _next_door(name: str) -> ModuleType:
 
 
 def scale_page() -> str:
-    """The tables are made next door: docs/machines.py."""
+    """The tables are made by docs/machines.py."""
     results = DOCS.parent / "benchmarks" / "results"
     scaling, writer = (
         json.loads((results / f"{name}.json").read_text(encoding="utf-8")) for name in ("scaling", "writer")
     )
     page = (DOCS / "scale.md.in").read_text(encoding="utf-8")
     page = page.replace("{machine}", (results / "machine.txt").read_text(encoding="utf-8").strip())
-    for placeholder, told in _next_door("machines").tables(scaling, writer).items():
+    for placeholder, told in _table_module("machines").tables(scaling, writer).items():
         page = page.replace(f"{{{placeholder}}}", told)
     for key, value in scaling.items():
         page = page.replace(f"{{scaling.{key}}}", f"{value:,}" if isinstance(value, (int, float)) else value)
@@ -293,8 +298,8 @@ def scale_page() -> str:
 
 
 def statistics_page() -> str:
-    """The tables are made next door: docs/figures.py."""
-    made = _next_door("figures")
+    """The tables are made by docs/figures.py."""
+    made = _table_module("figures")
     results = DOCS.parent / "benchmarks" / "results"
     names = ("sequential", "prediction_powered", "monitoring")
     measured = {name: json.loads((results / f"{name}.json").read_text(encoding="utf-8")) for name in names}
@@ -309,11 +314,11 @@ def statistics_page() -> str:
 
 
 def diagnosing_page() -> str:
-    """The tables are made next door: docs/diagnoses.py and docs/loops.py."""
+    """The tables are made by docs/diagnoses.py and docs/loops.py."""
     page = (DOCS / "diagnosing.md.in").read_text(encoding="utf-8")
     for made, name in (("diagnoses", "diagnosis"), ("loops", "loop")):
         results = json.loads((DOCS.parent / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
-        for placeholder, told in _next_door(made).tables(results).items():
+        for placeholder, told in _table_module(made).tables(results).items():
             page = page.replace(f"{{{placeholder}}}", told)
     return page
 
@@ -352,7 +357,7 @@ def gpu_page() -> str:
 
 
 PAGES = {
-    "api.md": lambda: _next_door("api_page").api_page(),
+    "api.md": lambda: _table_module("api_page").api_page(),
     "parameters.md": parameters_page,
     "config.md": config_page,
     "benchmarks.md": benchmarks_page,
