@@ -53,7 +53,7 @@ run: $(BASE) ## generate 500 episodes of the embedded pick-and-place cell
 test: check chromium ## lint, types and all tests, one process per core
 	$(PYTEST)
 
-quick: check ## lint, types and the tests that start no process and take no time
+quick: lint ## lint and the tests that are fast and start no process
 	$(PYTEST) -m "not processes and not ray and not store and not browser and not slow"
 
 faults: setup ## inject every fault as often as docs/promises.md says (about half an hour; as root also a full disk)

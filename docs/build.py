@@ -94,9 +94,10 @@ def benchmarks_page() -> str:
     results = DOCS.parent / "benchmarks" / "results"
     page = page.replace("{machine}", (results / "machine.txt").read_text(encoding="utf-8").strip())
     for file in sorted(results.glob("*.json")):
-        for key, value in json.loads(file.read_text(encoding="utf-8")).items():
-            shown = f"{value:,}" if isinstance(value, (int, float)) else str(value)
-            page = page.replace(f"{{{file.stem}.{key}}}", shown)
+        content = json.loads(file.read_text(encoding="utf-8"))
+        for key, value in content.items() if isinstance(content, dict) else ():
+            figure = f"{value:,}" if isinstance(value, (int, float)) else str(value)
+            page = page.replace(f"{{{file.stem}.{key}}}", figure)
     learning, inference, truths, reality = (
         json.loads((results / f"{name}.json").read_text(encoding="utf-8"))
         for name in ("learning", "inference", "known_truth", "reality")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+TESTS = Path(__file__).parent
+
 SOURCES = {
     "processes": r"\bsubprocess\b|\bPopen\b|\bPolicyProcess\b|\bRehearsalRobot\b|\brehearsal:|\bworkers=[2-9]"
     r"|\bdeploy\(|\bcollect\(|\brun_local\b|\brun_loop\b",
@@ -19,6 +21,16 @@ FIXTURES = {"object_store": "store"}
 
 SLOW_FOLDERS = ("stories", "faults", "outside")
 
+SLOW_MODULES = (
+    "calibrate/test_fit.py", "calibrate/test_population.py", "calibrate/test_profile.py",
+    "calibrate/visual/test_anchoring.py", "cli/test_calibrate.py", "cli/test_gallery.py",
+    "curate/quality/test_checks.py", "curate/test_failure.py", "learn/test_actor.py", "learn/test_onnx.py",
+    "learn/test_policies.py", "learn/test_train.py", "observe/test_matter_pictures.py", "observe/test_occluders.py",
+    "observe/test_renderer.py", "observe/test_sweeps.py", "simulate/test_expert.py", "simulate/test_phase_tracker.py",
+    "simulate/test_warp_engine.py", "twin/test_bystander.py", "twin/test_soft.py",
+)  # fmt: skip
+"""Modules that took more than 4 s of CPU time when this list was made."""
+
 
 def add_markers(item: pytest.Item) -> None:
     """Set the markers of one test."""
@@ -28,7 +40,8 @@ def add_markers(item: pytest.Item) -> None:
     for fixture in getattr(item, "fixturenames", ()):
         if fixture in FIXTURES:
             item.add_marker(FIXTURES[fixture])
-    if item.path.relative_to(Path(__file__).parent).parts[0] in SLOW_FOLDERS:
+    path = item.path.relative_to(TESTS) if item.path.is_relative_to(TESTS) else item.path
+    if path.parts[0] in SLOW_FOLDERS or path.as_posix() in SLOW_MODULES:
         item.add_marker("slow")
 
 
