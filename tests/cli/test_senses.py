@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from twinloop.cli import _parser
+from twinloop.cli.command_line import parser_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -15,5 +15,5 @@ def test_the_commands_of_the_page_are_understood():
     for line in lines:
         words = line.split()
         assert words[0] == "twinloop"
-        parsed = _parser(words[1:]).parse_args(words[1:])
+        parsed = parser_of(words[1:]).parse_args(words[1:])
         assert (ROOT / parsed.twin).exists(), line

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.calibrate.made import command, logs_of_truth, write_json, xl330
-from twinloop.cli import COMMANDS, main
+from twinloop.cli import main
+from twinloop.cli.commands import COMMANDS
 from twinloop.dashboard.effects.looks import range_of
 from twinloop.dataset import Dataset
 from twinloop.dataset.people.consent import read_consent

@@ -15,7 +15,8 @@ import pytest
 from tests.deploy.scripted_robot import ScriptedRobot
 from tests.gate.runlogs import Tried, in_turns, runlog
 from tests.gate.world import POOR, some
-from twinloop.cli import _parser, main
+from twinloop.cli import main
+from twinloop.cli.command_line import parser_of
 from twinloop.dataset import verify
 from twinloop.gate.case import Canary, Case, case_of
 from twinloop.gate.registry import Registry, writing
@@ -228,7 +229,7 @@ def test_what_the_page_of_the_gate_shows_can_be_said(tmp_path: Path):
     assert len(commands) >= 8
     for command in commands:
         words = shlex.split(command)[1:]
-        _parser(words).parse_args(words)
+        parser_of(words).parse_args(words)
     (rules,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     (tmp_path / "rules.yaml").write_text(rules)
     assert load_rules(tmp_path / "rules.yaml").validated.episodes == 500

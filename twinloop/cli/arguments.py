@@ -1,4 +1,7 @@
-"""Arguments that several commands share."""
+"""Arguments that several commands share.
+
+The stages are imported inside the functions: parsing arguments and printing `--help` needs none of them.
+"""
 
 import argparse
 import re
@@ -7,22 +10,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from twinloop.dataset.remote.address import Remote, place
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import executor_names
-from twinloop.run.config import RunConfig, load_config
-from twinloop.run.default import NAME, embedded_config
-from twinloop.simulate.engine import EngineConfig
 
 if TYPE_CHECKING:
     from twinloop.calibrate.patch import TwinPatch
     from twinloop.dataset.people.consent import Consent
+    from twinloop.dataset.remote.address import Remote
+    from twinloop.run.config import RunConfig
+    from twinloop.simulate.engine import EngineConfig
 
 CONFIG_HELP = "a config file (default: the embedded pick-and-place cell)"
 
 
 def count(least: int = 1, most: int = 1 << 30) -> Callable[[str], int]:
-    """An argument that is a whole number from `least` to `most`."""
+    """Return the argument type of a whole number from `least` to `most`."""
 
     def parse(text: str) -> int:
         try:
@@ -36,8 +38,11 @@ def count(least: int = 1, most: int = 1 << 30) -> Callable[[str], int]:
     return parse
 
 
-def config_of(args: argparse.Namespace) -> tuple[RunConfig, str]:
-    """The config the arguments name, `--seed` applied, and a short name for it."""
+def config_of(args: argparse.Namespace) -> "tuple[RunConfig, str]":
+    """Return the config that the arguments name, with `--seed` applied, and a short name for it."""
+    from twinloop.run.config import load_config
+    from twinloop.run.default import NAME, embedded_config
+
     if args.config is None:
         config, name = embedded_config(), NAME
     else:
@@ -53,12 +58,12 @@ def add_config(parser: argparse.ArgumentParser) -> None:
 
 
 def add_patch(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--patch", type=Path, metavar="FILE", help="ranges that `twinloop calibrate` proposes")
-    parser.add_argument("--without-patch", action="store_true", help="as if no --patch had been given")
+    parser.add_argument("--patch", type=Path, metavar="FILE", help="a patch that `twinloop calibrate` wrote")
+    parser.add_argument("--without-patch", action="store_true", help="ignore --patch")
 
 
 def patch_of(args: argparse.Namespace) -> "TwinPatch | None":
-    """The patch the arguments name, unless they say to leave it."""
+    """Return the patch that `--patch` names, or None with `--without-patch`."""
     if args.patch is None or args.without_patch:
         return None
     from twinloop.calibrate.patch import load_patch
@@ -66,14 +71,14 @@ def patch_of(args: argparse.Namespace) -> "TwinPatch | None":
     return load_patch(args.patch)
 
 
-def add_workers(parser: argparse.ArgumentParser, *, help: str = "processes (default: one a core)") -> None:
-    """`--workers`, and where they run."""
+def add_workers(parser: argparse.ArgumentParser, *, help: str = "number of processes (default: one per core)") -> None:
+    """Add `--workers`, `--executor` and `--address`."""
     parser.add_argument("--workers", type=count(1, 100_000), metavar="N", help=help)
     parser.add_argument(
         "--executor",
         choices=executor_names(),
         default="local",
-        help="where they run: on this machine, or on Ray (local)",
+        help="where workers run: on this machine or on Ray (default: local)",
     )
     parser.add_argument(
         "--address",
@@ -83,12 +88,16 @@ def add_workers(parser: argparse.ArgumentParser, *, help: str = "processes (defa
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Of an argument like NAME,NAME."""
-    return tuple(each.strip() for each in text.split(",") if each.strip())
+    """Split an argument like NAME,NAME."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def location(text: str) -> Path | Remote:
-    """An argument that is a dataset: a folder, or an address like s3://bucket/run."""
+def location(text: str) -> "Path | Remote":
+    """Argument type of a dataset: a folder, or an address like s3://bucket/run."""
+    if "://" not in text:
+        return Path(text)
+    from twinloop.dataset.remote.address import place
+
     try:
         return place(text)
     except UsageError as error:
@@ -100,13 +109,18 @@ def add_backend(parser: argparse.ArgumentParser) -> None:
         "--backend", choices=("cpu", "warp"), default="cpu",
         help="engine: MuJoCo on the CPU (default), or MuJoCo Warp, for GPUs (docs/gpu.md)",
     )  # fmt: skip
-    parser.add_argument("--device", metavar="NAME", help="of --backend warp: cuda:0, cpu (default: a GPU if there is)")
+    parser.add_argument(
+        "--device", metavar="NAME", help="device of --backend warp: cuda:0, cpu (default: a GPU if there is one)"
+    )
 
 
-def engine_of(args: argparse.Namespace) -> EngineConfig:
+def engine_of(args: argparse.Namespace) -> "EngineConfig":
+    """Return the physics engine that `--backend` and `--device` name."""
+    from twinloop.simulate.engine import EngineConfig
+
     if args.backend == "cpu":
         if args.device is not None:
-            raise UsageError(f"--device {args.device!r}: is of --backend warp; --backend cpu has none to choose")
+            raise UsageError(f"--device {args.device!r}: only --backend warp has devices; add it or drop --device")
         return EngineConfig()
     from twinloop.simulate.warp_support import resolve_device
 
@@ -118,7 +132,7 @@ def add_dataset(parser: argparse.ArgumentParser) -> None:
 
 
 def number(least: float, most: float) -> Callable[[str], float]:
-    """An argument that is a number from `least` to `most`."""
+    """Return the argument type of a number from `least` to `most`."""
 
     def parse(text: str) -> float:
         try:
@@ -133,29 +147,33 @@ def number(least: float, most: float) -> Callable[[str], float]:
 
 
 def add_consent(parser: argparse.ArgumentParser, *, who: str) -> None:
-    parser.add_argument("--participant", metavar="P", help=f"the pseudonym of {who}; needs --consent")
-    parser.add_argument("--consent", type=Path, metavar="FILE", help="what they agreed to (twinloop consent)")
+    parser.add_argument("--participant", metavar="P", help=f"pseudonym of {who}; needs --consent")
+    parser.add_argument("--consent", type=Path, metavar="FILE", help="their consent file (see `twinloop consent`)")
 
 
 def consent_of(args: argparse.Namespace) -> "Consent | None":
+    """Return the consent that `--consent` names, checked against `--participant`."""
     from twinloop.dataset.people.consent import read_consent
 
     if (args.participant is None) != (args.consent is None):
-        raise UsageError("--participant and --consent: one needs the other; data of people enters only with a consent")
+        raise UsageError("--participant and --consent: give both; data of people is stored only with their consent")
     if args.consent is None:
         return None
     consent = read_consent(args.consent)
     if consent.participant != args.participant:
-        raise UsageError(f"--participant: {args.consent} is the consent of {consent.participant}, and of nobody else")
+        raise UsageError(
+            f"--participant {args.participant}: {args.consent} is the consent of {consent.participant}; "
+            "give that participant's own consent file"
+        )
     return consent
 
 
 def conditions(words: list[str]) -> dict[str, str]:
-    """`light=dim`, as often as `--condition` was given."""
-    found = {}
+    """Parse every `--condition NAME=VALUE`, as in light=dim."""
+    parsed = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name) or not value:
             raise UsageError(f"--condition {word!r}: NAME=VALUE was expected, as in light=dim")
-        found[name] = value
-    return found
+        parsed[name] = value
+    return parsed

@@ -9,7 +9,6 @@ from rich.console import Console
 from rich.table import Table
 
 from twinloop.cli.registry import add_registry, existing
-from twinloop.dashboard.status import write_status_page
 from twinloop.errors import UsageError
 from twinloop.gate.ledger import LEDGER
 from twinloop.gate.rules import load_rules
@@ -39,6 +38,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     _print(console, status)
     result = status.to_json()
     if args.html:
+        from twinloop.dashboard.status import write_status_page
+
         result["page"] = str(write_status_page(status))
         console.print(f"page: {result['page']}", markup=False)
     return result

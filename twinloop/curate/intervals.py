@@ -1,8 +1,9 @@
 """Wilson's interval: how far a rate that was counted may be from the rate itself."""
 
+from statistics import NormalDist
+
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 
 
 def wilson(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
@@ -18,7 +19,7 @@ def wilson(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95)
     if (hits < 0).any() or (hits > n).any():
         raise ValueError("successes must lie between 0 and the number of trials")
     tried = np.maximum(n, 1)
-    rate, square = hits / tried, float(ndtri(0.5 + confidence / 2)) ** 2
+    rate, square = hits / tried, NormalDist().inv_cdf(0.5 + confidence / 2) ** 2
     centre = rate + square / (2 * tried)
     reach = np.sqrt(square * (rate * (1 - rate) / tried + square / (4 * tried**2)))
     scale = 1 + square / tried

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtrc
+import scipy
 
 from twinloop.curate.intervals import wilson
 
@@ -113,7 +113,7 @@ def _association(hits: np.ndarray, trials: np.ndarray) -> tuple[float, float]:
     statistic = float(((hits - trials * rate) ** 2 / (trials * rate * (1 - rate))).sum())
     # A table without any association has statistic / total around freedom / total; that is not strength.
     strength = np.sqrt(max(0.0, statistic / total - freedom / (total - 1)))
-    return float(min(1.0, strength)), float(chdtrc(freedom, statistic))
+    return float(min(1.0, strength)), float(scipy.special.chdtrc(freedom, statistic))
 
 
 def _fall(edges: np.ndarray, rates: tuple[Rate, ...], overall: Rate) -> Fall | None:

@@ -9,11 +9,10 @@ network, to extensions or to this process's variables. Only a single SELECT is r
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.dataset as arrow_dataset
 
 from twinloop.errors import UsageError
 
@@ -21,6 +20,10 @@ from .layout import SHARDS
 from .parquet import FRAME_KEYS, frame_field, to_numpy
 from .reader import Dataset
 from .shard import FRAMES
+
+if TYPE_CHECKING:  # imported where they are used: every command imports this module, few of them run SQL
+    import duckdb
+    from pyarrow import dataset as arrow_dataset
 
 _LOCKED_DOWN: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
@@ -31,6 +34,8 @@ _LOCKED_DOWN: dict[str, str | bool | int | float | list[str]] = {
 
 
 def query(path: Path | str, sql: str) -> pa.Table:
+    import duckdb
+
     dataset = Dataset.open(path)
     with duckdb.connect(":memory:", config=_LOCKED_DOWN) as connection:
         connection.register("attempts", _attempts(dataset))
@@ -60,13 +65,15 @@ def _attempts(dataset: Dataset) -> pa.Table:
     return table.add_column(0, "episode_index", index)
 
 
-def _frames(dataset: Dataset) -> arrow_dataset.Dataset | pa.Table:
+def _frames(dataset: Dataset) -> "arrow_dataset.Dataset | pa.Table":
+    from pyarrow import dataset as arrow_dataset
+
     schema = pa.schema([*FRAME_KEYS, *(frame_field(feature) for feature in dataset.header.columns)])
     files = [str(dataset.path / SHARDS / entry.name / FRAMES) for entry in dataset.entries if entry.frames]
     return arrow_dataset.dataset(files, schema=schema, format="parquet") if files else schema.empty_table()
 
 
-def _available(connection: duckdb.DuckDBPyConnection) -> str:
+def _available(connection: "duckdb.DuckDBPyConnection") -> str:
     lines = ['Available columns (quote names with dots or slashes: "draw/mass_kg"):']
     for table in ("attempts", "episodes", "frames"):
         lines.append(f"  {table}: {', '.join(connection.table(table).columns)}")

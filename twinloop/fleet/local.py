@@ -1,13 +1,14 @@
-"""Work on this machine: one process a worker, each with its own interpreter and physics.
+"""Work on this machine: one process per worker, each with its own interpreter and physics.
 
-Workers pull items when they have room, so a fast one does more. One that dies is replaced and its unfinished items
-are done again; when the driver dies, its workers notice and end.
+Workers pull items, so a fast worker does more of them. A worker that dies is replaced and its unfinished items are
+repeated. When the driver dies, its workers end.
 
-Workers are started as programs (`twinloop.fleet.worker`), not by multiprocessing's ways of starting one, all of
-which run the caller's script a second time or copy its threads and locks.
+Workers are started as programs (`twinloop.fleet.worker`). The start methods of multiprocessing either run the caller's
+script a second time or copy its threads and locks.
 """
 
 import os
+import signal
 import subprocess
 import sys
 from collections import deque
@@ -21,11 +22,12 @@ from twinloop.errors import WorkerError
 from twinloop.fleet.executor import Work
 from twinloop.fleet.reports import error_of
 
-MOST_DEATHS = 3  # of workers in a row without a result between them
+MAX_WORKER_FAILURES = 3
+"""Workers that may die one after another, without a result between them."""
 
 
 def run_local(work: Work, job: Any, items: Iterable[Any], *, workers: int) -> Iterator[tuple[Any, Any]]:
-    """Yield (item, result) for every item, in the order in which they are done."""
+    """Yield (item, result) for every item, in the order in which they finish."""
     waiting = deque(items)
     if workers == 1:
         yield from work(job, _drain(waiting))
@@ -38,15 +40,15 @@ def run_local(work: Work, job: Any, items: Iterable[Any], *, workers: int) -> It
 
 
 def prepare(module: str, workers: int) -> None:
-    """Start workers that will be wanted soon and let them import their work, beside whatever is done meanwhile."""
+    """Start workers that will be needed soon, so that they import `module` while this process does other things."""
     _PREPARED.extend(_Worker(module) for _ in range(workers))
 
 
 def dismiss() -> None:
-    """Let go of prepared workers that were not wanted after all."""
+    """End prepared workers that were not needed."""
     while _PREPARED:
         worker = _PREPARED.pop()
-        worker.process.kill()  # it may still be importing, and has nothing to lose
+        worker.process.kill()  # it may still be importing; it has no work to lose
         worker.end()
 
 
@@ -56,23 +58,35 @@ def _drain(waiting: deque) -> Iterator:
 
 
 class _Worker:
-    """A process that waits for a job, and the two pipes to it: one to talk, one that closes when this end dies."""
+    """A process that waits for a job, and two pipes to it: one for messages, one that closes when the driver dies."""
 
     def __init__(self, module: str):
         self.module = module
         self.connection, theirs = Pipe()
         alive, self._alive = os.pipe()
         command = [sys.executable, "-m", "twinloop.fleet.worker", module, str(theirs.fileno()), str(alive)]
-        # Whatever the driver can import, its workers can. Mesa's software renderer would give each of them a thread a
-        # core more; with a worker on every core they only wait for one another. Pixels are the same at any number.
-        environment = {"LP_NUM_THREADS": "0", **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        self.process = subprocess.Popen(command, pass_fds=[theirs.fileno(), alive], env=environment)
+        # Workers can import whatever the driver can. Mesa's software renderer would start one more thread per core in
+        # each worker; with a worker on every core those only wait. Pixels are the same at any number of threads.
+        # Without a GLFW library MuJoCo is imported without the process that tests it (see twinloop.cli).
+        environment = {
+            "LP_NUM_THREADS": "0",
+            "PYGLFW_LIBRARY": "none",
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        }
+        # Ctrl-C reaches every process of the terminal. A worker inherits the blocked signal, so that it does not print
+        # a traceback while it starts; the driver receives the signal as soon as it is unblocked.
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            self.process = subprocess.Popen(command, pass_fds=[theirs.fileno(), alive], env=environment)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         theirs.close()
         os.close(alive)
         self.taken: list[Any] = []
 
     def send(self, message: Any) -> None:
-        # One that has died meanwhile is found when it is listened to.
+        # A worker that has died is noticed when the driver reads from it.
         with suppress(BrokenPipeError, ConnectionResetError):
             self.connection.send(message)
 
@@ -86,8 +100,8 @@ _PREPARED: list[_Worker] = []
 
 
 def _prepared(module: str) -> _Worker | None:
-    """One that waits for such work. Who died while waiting had no work to lose, and counts as no death."""
-    for worker in [each for each in _PREPARED if each.module == module]:
+    """Return a prepared worker for `module`. A worker that dies while idle is not counted as a failure."""
+    for worker in [worker for worker in _PREPARED if worker.module == module]:
         _PREPARED.remove(worker)
         if worker.process.poll() is None:
             return worker
@@ -99,7 +113,7 @@ class _Fleet:
     def __init__(self, work: Work, job: Any, waiting: deque):
         self.work, self.job, self.waiting = work, job, waiting
         self.workers: dict[Connection, _Worker] = {}
-        self.deaths = 0
+        self.failures = 0
 
     def run(self, workers: int) -> Iterator[tuple[Any, Any]]:
         for _ in range(workers):
@@ -111,7 +125,7 @@ class _Fleet:
                 try:
                     kind, *content = connection.recv()
                 except (EOFError, ConnectionResetError):
-                    self.bury(worker)
+                    self.replace_worker(worker)
                     continue
                 if kind == "next":
                     item = self.waiting.popleft() if self.waiting else None
@@ -121,7 +135,7 @@ class _Fleet:
                 elif kind == "done":
                     item, result = content
                     worker.taken.remove(item)
-                    self.deaths = 0
+                    self.failures = 0
                     yield item, result
                 elif kind == "failed":
                     raise error_of(*content)
@@ -135,16 +149,16 @@ class _Fleet:
         worker.send((self.work.__name__, self.job))
         self.workers[worker.connection] = worker
 
-    def bury(self, worker: _Worker) -> None:
-        """A worker died: do its items again, in another one."""
+    def replace_worker(self, worker: _Worker) -> None:
+        """Repeat the items of a worker that died, in a new one."""
         del self.workers[worker.connection]
         code = worker.end()
         self.waiting.extendleft(reversed(worker.taken))
-        self.deaths += 1
-        if self.deaths >= MOST_DEATHS:
+        self.failures += 1
+        if self.failures >= MAX_WORKER_FAILURES:
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
             raise WorkerError(
-                f"{self.deaths} workers died one after another (the last by {how}); is there enough memory? "
+                f"{self.failures} workers died one after another (the last by {how}); is there enough memory? "
                 "Fewer --workers or a smaller parallel_envs need less"
             )
         if self.waiting:

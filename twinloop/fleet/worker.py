@@ -1,4 +1,4 @@
-"""A worker's life: import the work, wait for a job, pull items until there are none. Started by fleet.local."""
+"""The worker process: imports its work, waits for a job, and pulls items until there are none. See fleet.local."""
 
 import os
 import signal
@@ -12,14 +12,17 @@ from twinloop.fleet.reports import reports
 
 
 def main(module: str, talk: int, alive: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's to handle
+    # The driver handles Ctrl-C. It started this process with the signal blocked; processes started from here must not
+    # inherit that.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     threading.Thread(target=_end_with_driver, args=(alive,), daemon=True).start()
     connection = Connection(talk)
     functions = import_module(module)
     try:
         name, job = connection.recv()
     except EOFError:
-        return  # prepared for a job that never came
+        return  # no job came
 
     def items() -> Iterator:
         while True:
@@ -34,7 +37,7 @@ def main(module: str, talk: int, alive: int) -> None:
 
 
 def _end_with_driver(alive: int) -> None:
-    """The driver holds the other end of this pipe open as long as it lives, and never writes."""
+    """Exit when the driver dies: it keeps the other end of this pipe open and never writes to it."""
     os.read(alive, 1)
     os._exit(1)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtr
+import scipy
 
 from twinloop.curate.intervals import wilson
 from twinloop.curate.rates import Rate
@@ -44,7 +44,7 @@ class Comparison:
     @property
     def p_value(self) -> float:
         split = self.only_ours + self.only_theirs
-        return min(1.0, 2 * float(bdtr(min(self.only_ours, self.only_theirs), split, 0.5)))
+        return min(1.0, 2 * float(scipy.special.bdtr(min(self.only_ours, self.only_theirs), split, 0.5)))
 
     @property
     def difference(self) -> float:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
+import scipy
 
 from twinloop.gate.case import Case
 from twinloop.gate.real import CANDIDATE, CONTROL, RealEpisodes
@@ -77,7 +77,9 @@ def path_of_trials(case: Case) -> tuple[SequentialStep, ...]:
         came = 1 + came[:pairs] - theirs[:pairs]
     counts = np.cumsum(np.eye(len(plan.outcomes))[came], axis=0)
     sides = zip((plan.bets_for, plan.bets_against), plan.factors(), strict=True)
-    better, worse = (logsumexp(bets.log_weights + counts @ np.log(gains), axis=1) for bets, gains in sides)
+    better, worse = (
+        scipy.special.logsumexp(bets.log_weights + counts @ np.log(gains), axis=1) for bets, gains in sides
+    )
     return tuple(
         SequentialStep(trials, float(a), float(b)) for trials, (a, b) in enumerate(zip(better, worse, strict=True), 1)
     )

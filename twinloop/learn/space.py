@@ -6,8 +6,7 @@ from typing import Any
 
 from twinloop.dataset import STATE_FEATURES, Header
 from twinloop.errors import DatasetError, nearest
-from twinloop.observe.estimate import ESTIMATE, NEEDED, derived
-from twinloop.observe.recording import Feature
+from twinloop.observe.recording import ESTIMATE, NEEDED, Feature
 
 ACTION = "action"
 STATE = "observation.state"
@@ -27,6 +26,8 @@ class Space:
     @classmethod
     def of(cls, header: Header, inputs: Iterable[str] = DEFAULT_INPUTS) -> "Space":
         """Of a dataset, reading these features of it."""
+        from twinloop.observe.estimate import derived  # the physics engine, which reading a card does not need
+
         named = tuple(inputs)
         known = {each.name: each for each in header.features if each.name.startswith("observation.")}
         made_out = derived(known, header.robot)

@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from twinloop.observe.features import POSE
-from twinloop.observe.recording import Feature
+from twinloop.observe.recording import ESTIMATE, NEEDED, Feature
 from twinloop.observe.tracking import ObjectTracker
 from twinloop.simulate.joint_predictor import JointPredictor
 from twinloop.twin.assemble import assemble
@@ -21,8 +21,6 @@ from twinloop.twin.robots import robots
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 from twinloop.twin.twin import Twin
 
-ESTIMATE = "observation.estimate"
-NEEDED = ("observation.state", "observation.velocity", "observation.effort", "observation.environment_state")
 STILL_SHARE_S = 0.15
 """Fingers are still that move by less than this share of their stroke in a second,"""
 STILL_S = 0.1

@@ -7,6 +7,11 @@ from typing import Literal
 
 import numpy as np
 
+ESTIMATE = "observation.estimate"
+"""Feature with the estimated state of robot and object (see `estimate.py`)."""
+NEEDED = ("observation.state", "observation.velocity", "observation.effort", "observation.environment_state")
+"""Features that the estimate is computed from."""
+
 PREFIX = "observation.images."
 """Of the names of pictures."""
 

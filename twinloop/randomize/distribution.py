@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+import scipy
 
 Unit = Callable[[], np.ndarray]
 """Gives the next (n,) points of the unit interval: one call for each distribution of a nested one."""
@@ -81,7 +81,7 @@ class Normal(Distribution):
 
     def sample(self, unit):
         u, mean, std = unit(), _value(self.mean, unit), _value(self.std, unit)
-        return mean + std * ndtri(u)
+        return mean + std * scipy.special.ndtri(u)
 
     def support(self):
         reach = 4 * _span(self.std)[1]
@@ -101,8 +101,8 @@ class Truncated(Distribution):
     def sample(self, unit):
         u, mean, std = unit(), _value(self.mean, unit), _value(self.std, unit)
         low, high = _value(self.low, unit), _value(self.high, unit)
-        floor, ceiling = ndtr((low - mean) / std), ndtr((high - mean) / std)
-        return np.clip(mean + std * ndtri(floor + u * (ceiling - floor)), low, high)
+        floor, ceiling = scipy.special.ndtr((low - mean) / std), scipy.special.ndtr((high - mean) / std)
+        return np.clip(mean + std * scipy.special.ndtri(floor + u * (ceiling - floor)), low, high)
 
     def support(self):
         return _span(self.low)[0], _span(self.high)[1]

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp
 
 SHARES = 40
 HALVINGS = 40
@@ -43,7 +43,7 @@ class Bets:
         """The logarithm of what one unit has become after `counts` (..., k) of each of `values` (k,)."""
         logs = np.log(self.factors(np.asarray(values, float), np.asarray(most, float)[..., None]))
         grown = (np.asarray(counts, float)[..., None] * logs).sum(axis=-2)
-        return np.asarray(logsumexp(self.log_weights + grown, axis=-1))
+        return np.asarray(scipy.special.logsumexp(self.log_weights + grown, axis=-1))
 
 
 def bets(*, aimed: float | None = None, shares: int = SHARES) -> Bets:

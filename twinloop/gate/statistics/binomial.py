@@ -1,11 +1,12 @@
 """Counted successes: exact intervals, one-sided bounds, the exact test of a rate, and how many trials it takes."""
 
 from dataclasses import asdict, dataclass
+from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import bdtr, bdtrc, betaincinv, ndtri
 
 from twinloop.curate.intervals import wilson
 
@@ -61,13 +62,13 @@ def rate_bound(successes: int, trials: int, *, confidence: float = 0.95, kind: K
 def chance_of_at_least(successes: int, trials: int, *, rate: float) -> float:
     """The exact p-value of "the rate is `rate` or less": how likely so many successes, or more, then are."""
     _counts(successes, trials)
-    return 1.0 if successes == 0 else float(bdtrc(successes - 1, trials, rate))
+    return 1.0 if successes == 0 else float(scipy.special.bdtrc(successes - 1, trials, rate))
 
 
 def chance_of_at_most(successes: int, trials: int, *, rate: float) -> float:
     """The exact p-value of "the rate is `rate` or more"."""
     _counts(successes, trials)
-    return 1.0 if trials == 0 else float(bdtr(successes, trials, rate))
+    return 1.0 if trials == 0 else float(scipy.special.bdtr(successes, trials, rate))
 
 
 @dataclass(frozen=True)
@@ -90,14 +91,15 @@ def fixed_test(*, null: float, target: float, error: float = 0.05, miss: float =
     at `target` all but `miss` of the time."""
     if not 0 < null < target <= 1:
         raise ValueError(f"null {null} and target {target} were given; 0 < null < target <= 1 was expected")
-    z = float(ndtri(1 - error)) * np.sqrt(null * (1 - null)) + float(ndtri(1 - miss)) * np.sqrt(target * (1 - target))
+    quantile = NormalDist().inv_cdf
+    z = quantile(1 - error) * np.sqrt(null * (1 - null)) + quantile(1 - miss) * np.sqrt(target * (1 - target))
     guess = int((z / (target - null)) ** 2)
     # The power of exact tests zigzags with the number of trials, so the search begins well below the approximation.
     for trials in range(max(1, guess // 3), MOST_TRIALS):
         needed = np.arange(trials + 2)
-        wrong = np.where(needed == 0, 1.0, bdtrc(needed - 1.0, trials, null))
+        wrong = np.where(needed == 0, 1.0, scipy.special.bdtrc(needed - 1.0, trials, null))
         least = int(np.argmax(wrong <= error))
-        power = float(bdtrc(least - 1.0, trials, target)) if least <= trials else 0.0
+        power = float(scipy.special.bdtrc(least - 1.0, trials, target)) if least <= trials else 0.0
         if power >= 1 - miss:
             return FixedTest(null, target, trials, least, float(wrong[least]), power)
     raise ValueError(f"null {null} and target {target} are too close: more than {MOST_TRIALS:,} trials are needed")
@@ -118,6 +120,6 @@ def _tail(confidence: float) -> float:
 
 def _beta_ends(hits: np.ndarray, n: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
     some, missed = np.maximum(hits, 1), np.maximum(n - hits, 1)
-    low = np.where(hits == 0, 0.0, betaincinv(some, n - some + 1, tail))
-    high = np.where(hits == n, 1.0, betaincinv(n - missed + 1, missed, 1 - tail))
+    low = np.where(hits == 0, 0.0, scipy.special.betaincinv(some, n - some + 1, tail))
+    high = np.where(hits == n, 1.0, scipy.special.betaincinv(n - missed + 1, missed, 1 - tail))
     return low, high

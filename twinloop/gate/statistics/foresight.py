@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from twinloop.gate.statistics.agreement import Counted
 from twinloop.gate.statistics.bets import ANYWHERE
@@ -60,7 +60,7 @@ def foretell(
     nearest = float(np.clip(at, x.min(), x.max()))
     places = np.array([at, nearest])
     apart = (places - x.mean()) ** 2 / spread if spread > 1e-12 else np.zeros(2)
-    reach = float(stdtrit(free, 0.5 + confidence / 2)) * np.sqrt(noise * (1 + 1 / many + apart))
+    reach = float(scipy.special.stdtrit(free, 0.5 + confidence / 2)) * np.sqrt(noise * (1 + 1 / many + apart))
     middle = y.mean() + slope * (places - x.mean())
     low, high = float((middle - reach).min()), float((middle + reach).max())
     estimate, low, high = np.clip([estimate, low, high], 0, 1).tolist()

@@ -20,8 +20,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp, ndtri
 
 from twinloop.gate.statistics.bets import ANYWHERE
 from twinloop.gate.statistics.binomial import clopper_pearson
@@ -128,7 +128,7 @@ def strata(
     rate1 = np.where(n1 > 0, x1 / np.maximum(n1, 1), pooled)
     rate0 = np.where(n0 > 0, x0 / np.maximum(n0, 1), pooled)
     (low1, high1), (low0, high0) = (clopper_pearson(*each, confidence=confidence) for each in ((x1, n1), (x0, n0)))
-    z = float(ndtri(0.5 + confidence / 2))
+    z = float(scipy.special.ndtri(0.5 + confidence / 2))
     loose = (z * (rate1 - rate0)) ** 2 * share * (1 - share) / (all_ + n1 + n0)
     estimate = share * rate1 + (1 - share) * rate0
     down = np.sqrt((share * (rate1 - low1)) ** 2 + ((1 - share) * (rate0 - low0)) ** 2 + loose)
@@ -149,7 +149,7 @@ def normal(
     left = truth - weight * paired
     estimate = float(weight * many.mean() + left.mean())
     spread = float(left.var(ddof=1)) if n > 1 else 0.25
-    z = float(ndtri(0.5 + confidence / 2))
+    z = float(scipy.special.ndtri(0.5 + confidence / 2))
     reach = z * np.sqrt(weight**2 * many.var() / len(many) + spread / n)
     return estimate, max(0.0, estimate - reach), min(1.0, estimate + reach), weight
 
@@ -188,6 +188,6 @@ def _refuted(left: np.ndarray, weights: np.ndarray, error: float) -> float:
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         logs = np.log(ANYWHERE.factors(left + weights, middle + weights)).sum(axis=0)
-        refuted = logsumexp(ANYWHERE.log_weights + logs) >= -np.log(error)
+        refuted = scipy.special.logsumexp(ANYWHERE.log_weights + logs) >= -np.log(error)
         low, high = (middle, high) if refuted else (low, middle)
     return low
