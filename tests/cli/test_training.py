@@ -40,3 +40,15 @@ def test_training_says_what_it_trains_on_and_how_long_it_takes(tmp_path, capsys)
     assert "Training mlp from state, environment_state: " in text
     assert "3 steps with batches of 512 frames." in text
     assert "First step: " in text
+
+
+@pytest.mark.parametrize("command", ["train", "loop"])
+def test_help_names_every_setting_of_every_policy(command: str, capsys: pytest.CaptureFixture[str]):
+    from twinloop.learn.policies import POLICIES
+
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    text = capsys.readouterr().out
+    for name, policy in POLICIES.items():
+        (line,) = [line for line in text.splitlines() if line.startswith(f"  {name} ") and "=" in line]
+        assert line.split()[1:] == [f"{key}={value}" for key, value in policy.default_settings().items()]

@@ -88,6 +88,12 @@ def test_rolling_back_to_what_was_never_live_is_refused(tmp_path: Path, place: P
     assert Registry.open(place).production == two[1]
 
 
+def test_without_an_earlier_policy_the_error_names_the_way_to_leave_nothing_live(tmp_path: Path, place: Path):
+    promote(place, checkpoint(tmp_path / "p"))
+    with writing(place) as writer, pytest.raises(RegistryError, match="rollback --to nothing"):
+        writer.roll_back(reasons=[])
+
+
 def test_withdrawing_leaves_nothing_live(place: Path, two: tuple[str, str]):
     with writing(place) as writer:
         writer.withdraw(reasons=["unsafe"])

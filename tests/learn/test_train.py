@@ -109,6 +109,22 @@ def test_another_lesson_does_not_overwrite(trained, reached):
     assert load(trained.checkpoint.path).card.digest == before
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"train": replace(SHORT, steps=300)}, "was started with --steps 400; you gave 300"),
+        ({"seed": 3}, "was started with --seed 0; you gave 3"),
+        ({"settings": SMALL | {"width": 64}}, "was started with --set width=32; you gave 64"),
+        ({"policy": "flow", "settings": {}}, "was started with --policy mlp; you gave flow"),
+        ({"rate_hz": 5.0}, "was started without --rate; you gave 5.0"),
+    ],
+)
+def test_a_training_with_other_arguments_says_what_differs(trained, reached, change, message):
+    config = TrainingJobConfig((reached,), settings=SMALL, train=replace(SHORT, steps=400))
+    with pytest.raises(UsageError, match=message):
+        train(prepare(replace(config, **change)), trained.checkpoint.path)
+
+
 def test_seeds_decide(reached, tmp_path):
     one = train(lesson(reached), tmp_path / "one").checkpoint.card
     other = train(lesson(reached, seed=1), tmp_path / "other").checkpoint.card

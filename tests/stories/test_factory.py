@@ -52,6 +52,15 @@ def test_generate_says_what_it_did(made):
     assert (folder / said["path"] / "report.html").stat().st_size > 10_000
 
 
+def test_generate_ends_with_what_to_do_next(made):
+    folder, _ = made
+    command = [sys.executable, "-m", "twinloop", "generate", "cell.yaml", "--episodes", "40"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=True)
+    commands = [line.split()[1:] for line in done.stdout.partition("Next:")[2].splitlines() if line]
+    assert [words[0] for words in commands] == ["info", "query", "verify", "train"]
+    assert commands[-1] == ["train", "datasets/cell", "--out", "policies/cell"]
+
+
 def test_the_dataset_holds_what_was_asked(made):
     folder, said = made
     dataset = Dataset.open(folder / said["path"])

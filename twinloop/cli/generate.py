@@ -141,5 +141,6 @@ def _summarise(console: Console, generated: Generated, facts: dict[str, Any], re
         f"{program} info {folder}",
         f'{program} query {folder} "select verdict, count(*) from attempts group by verdict"',
         f"{program} verify {folder}",
+        *([f"{program} train {folder} --out {shlex.quote(f'policies/{path.name}')}"] if progress.accepted else []),
     ):
         console.print(f"  {command}", markup=False)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from twinloop.cli.arguments import CONFIG_HELP, add_workers, config_of, count, number, words
-from twinloop.cli.training import KINDS, need_torch, use_threads
+from twinloop.cli.training import KINDS, need_torch, policy_settings_help, use_threads
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import executor_of
 
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--policy", choices=KINDS, default="mlp", help="kind of policy (mlp)")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the policy, e.g. width=256"
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the policy, listed below"
     )
     parser.add_argument("--inputs", default="", metavar="NAME,...", help="observations to read")
     parser.add_argument(
@@ -76,6 +76,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_workers(parser, help="processes that simulate, and rehearsal cells side by side (default 2)")
     parser.add_argument("--threads", type=count(1, 1024), default=1, metavar="N", help="of training (default 1)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write to (default: loops/NAME)")
+
+
+def more_help() -> str:
+    return policy_settings_help()
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:

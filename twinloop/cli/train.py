@@ -1,4 +1,4 @@
-"""Train a policy on one or several datasets. Run again after a kill, it continues where it was."""
+"""Train a policy on one or more datasets. The same command continues a training that was stopped."""
 
 import argparse
 from typing import Any
@@ -6,7 +6,15 @@ from typing import Any
 from rich.console import Console
 
 from twinloop.cli.arguments import location, words
-from twinloop.cli.training import KINDS, add_optimisation, need_torch, show_training, told, use_threads
+from twinloop.cli.training import (
+    KINDS,
+    add_optimisation,
+    need_torch,
+    policy_settings_help,
+    show_training,
+    told,
+    use_threads,
+)
 
 EXAMPLES = """\
 examples:
@@ -19,15 +27,25 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("datasets", nargs="+", type=location, metavar="DATASET", help="dataset folders of one schema")
-    parser.add_argument("--policy", choices=KINDS, default="mlp", help="kind of policy (mlp)")
+    parser.add_argument("--policy", choices=KINDS, default="mlp", help="kind of policy (default: mlp)")
     parser.add_argument(
         "--mix", metavar="NAME=W,...", help="weights of datasets, or of sim and real (default: by size)"
     )
     parser.add_argument(
         "--inputs", metavar="NAME,...", help="observations to read (default: joints, object and goal poses)"
     )
-    parser.add_argument("--set", action="append", default=[], metavar="K=V", help="a setting of the policy")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of the policy, listed below; repeatable",
+    )
     add_optimisation(parser, steps=2000, learning_rate=1e-3)
+
+
+def more_help() -> str:
+    return policy_settings_help()
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:

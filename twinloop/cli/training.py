@@ -1,4 +1,4 @@
-"""What `train` and `finetune` share: arguments of the optimisation, the bar, and what is said at the end."""
+"""What `train`, `finetune` and `loop` share: arguments of the optimisation, progress bar, summary, settings help."""
 
 import argparse
 import math
@@ -27,7 +27,7 @@ KINDS = ("mlp", "act", "flow", *plugin_names("twinloop.policies"))
 
 
 def need_torch() -> None:
-    """Learning is an extra; said before anything else is, and without the seconds that importing it takes."""
+    """Raise an error if torch is not installed, without importing it."""
     if find_spec("torch") is None:
         raise UsageError("policies need torch: pip install 'twinloop[learn]'")
 
@@ -39,26 +39,59 @@ def use_threads(threads: int | None) -> None:
 
 
 def add_optimisation(parser: argparse.ArgumentParser, *, steps: int, learning_rate: float) -> None:
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the checkpoint")
-    parser.add_argument("--steps", type=count(1, 10_000_000), default=steps, metavar="N", help=f"batches ({steps})")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write the checkpoint to")
+    parser.add_argument(
+        "--steps",
+        type=count(1, 10_000_000),
+        default=steps,
+        metavar="N",
+        help=f"optimisation steps, one batch each (default: {steps})",
+    )
     parser.add_argument(
         "--batch", type=count(1, 65_536), metavar="N",
         help="frames in a batch (default: 512; from images 64 for act, 128 for flow)",
     )  # fmt: skip
     parser.add_argument(
-        "--learning-rate", type=number(0, 1), default=learning_rate, metavar="R", help=f"highest ({learning_rate:g})"
+        "--learning-rate",
+        type=number(0, 1),
+        default=learning_rate,
+        metavar="R",
+        help=f"peak learning rate (default: {learning_rate:g})",
     )
     parser.add_argument(
-        "--held-out", type=number(0, 0.9), default=0.05, metavar="S", help="share of episodes to validate on (0.05)"
+        "--held-out",
+        type=number(0, 0.9),
+        default=0.05,
+        metavar="S",
+        help="share of held-out episodes, used for validation (default: 0.05)",
     )
     parser.add_argument(
         "--threads", type=count(1, 1024), metavar="N", help="number of torch threads (default: one per core)"
     )
     parser.add_argument("--rate", type=number(0.1, 10_000), metavar="HZ", help="resample all data to this rate")
-    parser.add_argument("--episodes", type=count(), metavar="N", help="of each dataset, the first N accepted")
     parser.add_argument(
-        "--seed", type=count(0, (1 << 63) - 1), default=0, metavar="N", help="of weights and batches (0)"
+        "--episodes", type=count(), metavar="N", help="use the first N accepted episodes of each dataset"
     )
+    parser.add_argument(
+        "--seed",
+        type=count(0, (1 << 63) - 1),
+        default=0,
+        metavar="N",
+        help="seed of initial weights and batches (default: 0)",
+    )
+
+
+def policy_settings_help() -> str:
+    """List the settings that `--set NAME=VALUE` takes, with their defaults, for every kind of policy."""
+    if find_spec("torch") is None:
+        return "settings of policies (--set NAME=VALUE): install 'twinloop[learn]' to list them\n"
+    from twinloop.learn.policies import POLICIES
+
+    lines = ["settings of policies and their defaults (--set NAME=VALUE):"]
+    for name, kind in POLICIES.items():
+        settings = " ".join(f"{key}={value}" for key, value in kind.default_settings().items())
+        lines.append(f"  {name:5} {settings}")
+    return "\n".join(lines) + "\n"
 
 
 @contextmanager

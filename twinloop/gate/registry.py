@@ -173,9 +173,12 @@ class Writer:
         target = to or registry.standing.previous
         been = {record.checkpoint for record in registry.standing.history if record.verdict == LIVE}
         if not target or target not in been or target == leaving:
-            known = ", ".join(sorted(digest[:12] for digest in been - {leaving})) or "none"
-            what = f"{target[:12]}... was never live, or is now" if target else "no policy was live before this one"
-            raise RegistryError(f"{self.path}: {what}; policies to roll back to: {known}")
+            known = ", ".join(sorted(digest[:12] for digest in been - {leaving}))
+            what = (
+                f"{target[:12]}... was never live, or is live now" if target else "no policy was live before this one"
+            )
+            choice = f"Policies to roll back to: {known}" if known else "There is no policy to roll back to"
+            raise RegistryError(f"{self.path}: {what}. {choice}. `twinloop rollback --to nothing` leaves nothing live")
         registry.pinned(target)  # an altered one is no way back
         record = self.add(
             DECISION, ROLLED_BACK, checkpoint=target, transition=f"{leaving[:12]} -> {target[:12]}", reasons=reasons,

@@ -20,6 +20,7 @@ from twinloop.durable import FileDigest, replace_file, storage_errors
 from twinloop.errors import CheckpointError, UsageError
 from twinloop.learn.card import CARD, Card
 from twinloop.learn.checkpoint import Checkpoint, load, save
+from twinloop.learn.job_file import differences, write_job
 from twinloop.learn.optimise import LossRecord, Optimisation
 from twinloop.learn.policies import POLICIES
 from twinloop.learn.policy import Policy, tensors_of
@@ -84,18 +85,22 @@ def _policy(lesson: TrainingJob) -> Policy:
 
 
 def _resume(optimisation: Optimisation, lesson: TrainingJob, out: Path) -> list[LossRecord]:
-    """Continue what is in the folder if it is this very lesson."""
-    state = out / TRAINING / STATE
+    """Continue the training in the folder, if it was started with the same data and settings."""
+    folder = out / TRAINING
+    state = folder / STATE
     if not state.is_file():
         if (out / CARD).exists():
-            raise UsageError(f"{out}: holds another checkpoint, which would be lost; choose another --out")
+            raise UsageError(f"{out}: contains a checkpoint that would be overwritten; choose another --out")
+        write_job(folder, lesson.settings)
         return []
+    if difference := differences(folder, lesson.settings):
+        raise UsageError(f"{out}: {difference}. Give the same arguments to continue, or choose another --out")
     try:
         facts = optimisation.restore(state)
     except (CheckpointError, KeyError, ValueError):
         facts = {}
     if facts.get("lesson") != lesson.digest:
-        raise UsageError(f"{out}: holds another training (other data, policy or settings); choose another --out")
+        raise UsageError(f"{out}: was trained with other data, policy or settings; choose another --out")
     text = (out / TRAINING / CURVE).read_text(encoding="utf-8")
     looks = [LossRecord(**json.loads(line)) for line in text.splitlines()]
     return [look for look in looks if look.step <= optimisation.step]

@@ -46,10 +46,16 @@ class TrainingJob:
     parent: Checkpoint | None = None
 
     @property
-    def digest(self) -> str:
+    def settings(self) -> dict[str, Any]:
+        """Everything that decides the result, as JSON: datasets and the parent checkpoint are given by digest."""
         config = asdict(self.config) | {"datasets": [part.source.digest for part in self.parts]}
         del config["cache"]
-        content = {"config": config, "parent": self.parent.card.digest if self.parent else ""}
+        return config | {"parent": self.parent.card.digest if self.parent else ""}
+
+    @property
+    def digest(self) -> str:
+        config = self.settings
+        content = {"config": config, "parent": config.pop("parent")}
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
     @property
