@@ -10,6 +10,8 @@ import pytest
 
 from twinloop.cli.commands import COMMANDS, GROUPS
 
+pytestmark = pytest.mark.processes
+
 HEAVY = ("mujoco", "scipy.special", "torch", "duckdb", "pyarrow.dataset", "ray", "av", "onnxruntime")
 
 
