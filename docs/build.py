@@ -283,6 +283,27 @@ def _table_module(name: str) -> ModuleType:
     return made
 
 
+def gate_page() -> str:
+    return (DOCS / "gate.md.in").read_text(encoding="utf-8").replace("{RULES}", _rules())
+
+
+def _rules() -> str:
+    """The rules of `rules.yaml`, a row for each key: its value is the default, its comment the description."""
+    lines = ["| key | default | meaning |", "|---|---|---|"]
+    section = ""
+    for line in (DOCS.parent / "twinloop" / "gate" / "rules.yaml").read_text(encoding="utf-8").splitlines():
+        key, colon, rest = line.partition(":")
+        value, _, comment = (part.strip() for part in rest.partition("#"))
+        if not colon or line.startswith("#"):
+            continue
+        if line.startswith(" "):
+            lines.append(f"| `{section}.{key.strip()}` | {value} | {comment} |")
+        else:
+            section = key
+            lines.append(f"| **{section}** | | {comment} |")
+    return "\n".join(lines)
+
+
 def scale_page() -> str:
     """The tables are made by docs/machines.py."""
     results = DOCS.parent / "benchmarks" / "results"
@@ -368,6 +389,7 @@ PAGES = {
     "extending.md": extending_page,
     "statistics.md": statistics_page,
     "scale.md": scale_page,
+    "gate.md": gate_page,
     "diagnosing.md": diagnosing_page,
 }
 

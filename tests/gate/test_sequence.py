@@ -8,7 +8,7 @@ from tests.gate.runlogs import Tried, in_turns, runlog
 from tests.gate.world import GOOD, POOR, World, some
 from twinloop.gate.case import case_of
 from twinloop.gate.registry import Registry
-from twinloop.gate.sequence import path_of_trials, standing_of_trials
+from twinloop.gate.sequence import expected_trials, path_of_trials, standing_of_trials
 from twinloop.gate.store import look_at
 
 
@@ -32,3 +32,20 @@ def test_the_last_step_is_what_the_test_says(world: World, number: int):
     assert len(steps) == found.trials > 8
     assert steps[-1].log_evidence_for == pytest.approx(found.log_evidence_for)
     assert steps[-1].log_evidence_against == pytest.approx(found.log_evidence_against)
+
+
+@pytest.mark.parametrize(("number", "assumed"), [(1, "80% of trials succeed"), (2, "the candidate succeeds in 90%")])
+def test_the_expected_number_of_trials_is_below_the_limit_and_names_its_assumption(
+    world: World, number: int, assumed: str
+):
+    policy = look_at(world.path / "policies" / f"p{number}")
+    case = case_of(Registry.open(world.registry), policy, world.rules)
+    text = expected_trials(case, most=60)
+    assert text.startswith(f"at most 60; if {assumed}")
+    median = int(text.partition("the median is ")[2].partition(",")[0])
+    assert 5 <= median <= 60
+
+
+def test_a_short_session_is_expected_to_end_undecided_more_often(world: World):
+    case = case_of(Registry.open(world.registry), look_at(world.path / "policies" / "p2"), world.rules)
+    assert "end undecided" in expected_trials(case, most=4)

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import asdict
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from twinloop.deploy.description import description_of
 from twinloop.deploy.rehearsal.cell_file import cell_of
 from twinloop.deploy.safety.bounds import bounds_of, narrowed
 from twinloop.errors import RenderError
+from twinloop.gate.rules import load_rules
 from twinloop.observe.gl import context
 from twinloop.randomize.table import TABLE
 from twinloop.twin.twin import Twin
@@ -204,6 +206,13 @@ def test_generated_pages_are_up_to_date():
     spec.loader.exec_module(build)
     for name, page in build.PAGES.items():
         assert (ROOT / "docs" / name).read_text() == page(), f"run `make docs`: {name} is out of date"
+
+
+def test_the_gate_page_lists_every_rule_with_its_default():
+    page = (ROOT / "docs" / "gate.md").read_text()
+    table = dict(re.findall(r"^\| `([a-z_]+\.[a-z_]+)` \| (\S+) \| \S.* \|$", page, re.MULTILINE))
+    defaults = {f"{part}.{key}": value for part, rules in asdict(load_rules()).items() for key, value in rules.items()}
+    assert {key: json.loads(value) for key, value in table.items()} == defaults
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -153,4 +153,7 @@ def _trials(args: argparse.Namespace, console: Console) -> Maker:
         with show_progress(console, doing) as update:
             yield update
 
-    return runlog_maker(args.robot, attended=terminal(), show=show, told=told, task=args.task)
+    def on_plan(text: str) -> None:
+        console.print(f"Trials: {text}.", markup=False)
+
+    return runlog_maker(args.robot, attended=terminal(), show=show, told=told, task=args.task, on_plan=on_plan)

@@ -8,9 +8,11 @@ import scipy
 from twinloop.gate.case import Case
 from twinloop.gate.real import CANDIDATE, CONTROL, RealEpisodes
 from twinloop.gate.rules.config import ProductionRules
+from twinloop.gate.statistics.expectation import expect
 from twinloop.gate.statistics.sequential import PairPlan, RatePlan, TestState
 
 ACCEPT, REJECT = "accept", "reject"
+SERIES = 2000  # simulated sessions that the expected number of trials is taken from
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,32 @@ def plan_of(rules: ProductionRules, *, against: bool) -> RatePlan | PairPlan:
     if against:
         return PairPlan(null=-rules.regress, target=rules.gain, error=rules.error, miss=rules.miss)
     return RatePlan(null=rules.success, target=rules.aim, error=rules.error, miss=rules.miss)
+
+
+def expected_trials(case: Case, *, most: int) -> str:
+    """Say how many trials the sequential test will probably need, from simulated series of trials.
+
+    Without a live policy the candidate is taken to succeed as often as `production.aim` asks; against one, to be better
+    by `production.gain`, where the live policy succeeds as often as in its own trials.
+
+    Args:
+        most: number of the candidate's trials at which the session stops.
+    """
+    rules = case.rules.production
+    plan = plan_of(rules, against=bool(case.incumbent))
+    if isinstance(plan, PairPlan):
+        live = case.episodes.of(case.incumbent).success
+        control = live.value if live.trials else rules.aim
+        candidate = min(1.0, control + rules.gain)
+        only_candidate, only_control = candidate * (1 - control), control * (1 - candidate)
+        chances = (only_control, 1 - only_control - only_candidate, only_candidate)
+        assumed = f"the candidate succeeds in {candidate:.0%} and the live policy in {control:.0%} of trials"
+    else:
+        chances = (1 - rules.aim, rules.aim)
+        assumed = f"{rules.aim:.0%} of trials succeed"
+    expected = expect(plan, chances, series=SERIES, most_trials=most, seed=0)
+    text = f"at most {most}; if {assumed}, the median is {expected.median_trials:.0f}"
+    return text + (f", and {expected.undecided:.0%} of sessions end undecided" if expected.undecided >= 0.01 else "")
 
 
 def arms_of(case: Case) -> tuple[RealEpisodes, RealEpisodes]:

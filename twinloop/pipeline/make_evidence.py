@@ -16,7 +16,7 @@ from twinloop.gate.promote import Maker
 from twinloop.gate.real import CANDIDATE, CONTROL, load_runlog
 from twinloop.gate.repeat import logged_trials, refuse_task, repeat
 from twinloop.gate.repeats import trial_names, write_repeats
-from twinloop.gate.sequence import standing_of_trials
+from twinloop.gate.sequence import expected_trials, standing_of_trials
 from twinloop.gate.statistics.sequential import TestState
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.chunks import ActingConfig
@@ -117,11 +117,17 @@ def runlog_maker(
     task: str = "pick_and_place",
     longest_s: float | None = None,
     stop_file: Path | None = None,
+    on_plan: Callable[[str], None] = lambda _: None,
 ) -> Maker:
-    """Runs the candidate on the robot, in turns with the live policy, at the canary's speed, until the sequential test
-    knows the answer or the canary's episodes are used up. Called again, it goes on.
+    """Return a function that runs trials on the robot, candidate and live policy in turns, at the canary's speed.
 
-    A slow robot has that much more time for an episode; chunks are averaged as they were in the evaluation."""
+    Trials end when the sequential test has an answer or the canary's episodes are used up. The same call continues a
+    session that was stopped. At reduced speed an episode gets more time in proportion. Action chunks are averaged as in
+    the evaluation.
+
+    Args:
+        on_plan: called once before the trials, with the number of trials to expect in words.
+    """
 
     def make(case: Case, out: Path) -> Path | None:
         from twinloop.deploy.episode_runner import DeployConfig
@@ -146,6 +152,7 @@ def runlog_maker(
             speed=speed, longest_s=longest_s or usual_s / speed, ensemble=ensembles[0] if ensembles else None
         )
 
+        on_plan(expected_trials(case, most=case.canary.episodes))
         with show("trials") as shown:
 
             def on_progress(standing: "SessionProgress") -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from twinloop.gate.statistics.drift import Known, drift_score, known_from_stats
 from twinloop.gate.statistics.monitor import Monitor, MonitoredSignal, mean_watch, share_watch, success_watch
 
 ROOT = Path(__file__).parents[3]
@@ -125,28 +124,3 @@ def test_other_mistakes_are_refused():
     broken["watches"][0]["money"] = [1.0]
     with pytest.raises(ValueError, match="amounts of money"):
         Monitor.from_json(broken)
-
-
-def test_drift_is_small_at_home_and_large_elsewhere():
-    rng = np.random.default_rng(4)
-    home = {"observation.state": rng.normal(size=(5000, 3)), "action": np.ones((5000, 1))}
-    stats = {
-        name: {f"q{share:02}": np.quantile(values, share / 100, axis=0) for share in (1, 99)}
-        for name, values in home.items()
-    }
-    known = known_from_stats(stats, ("observation.state", "action"))
-    episode = {"observation.state": rng.normal(size=(200, 3)), "action": np.ones((200, 1), np.float32)}
-    assert drift_score(episode, known) < 0.04
-    assert drift_score(episode, Known.from_json(json.loads(json.dumps(known.to_json())))) == drift_score(episode, known)
-    moved = episode | {"observation.state": episode["observation.state"] + np.array([0, 0, 5.0])}
-    assert 0.2 < drift_score(moved, known) < 0.3
-    lost = episode | {"action": np.full((200, 1), np.nan)}
-    assert drift_score(lost, known) > 0.25
-    with pytest.raises(ValueError, match="is missing in this episode"):
-        drift_score({"action": np.ones((5, 1))}, known)
-    with pytest.raises(ValueError, match="2 values a frame here, 3 in the training data"):
-        drift_score(episode | {"observation.state": np.ones((5, 2))}, known)
-    with pytest.raises(ValueError, match="no 1 % and 99 %"):
-        known_from_stats(stats, ("observation.effort",))
-    with pytest.raises(ValueError, match="without frames"):
-        drift_score({"observation.state": np.ones((0, 3)), "action": np.ones((0, 1))}, known)
