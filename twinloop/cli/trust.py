@@ -14,8 +14,7 @@ from twinloop.cli.arguments import count, number
 from twinloop.dashboard.formatting import percent
 from twinloop.dashboard.trust import agreement_text, write_trust_report
 from twinloop.errors import UsageError, nearest
-from twinloop.gate.pairs_file import load_pairs
-from twinloop.gate.trust import Trust, trust
+from twinloop.gate.trust import Trust, load_pairs, trust
 
 EXAMPLES = """\
 examples:

@@ -13,7 +13,7 @@ from twinloop.gate.registry import Registry
 from twinloop.gate.repeats import Repeats, repeats_of
 from twinloop.gate.rules.config import RulesConfig
 from twinloop.gate.store import Pinned, pinned_evaluation
-from twinloop.gate.twins import TwinTrust, twins_of
+from twinloop.gate.trust import TwinTrust, twins_of
 
 AGAINST = "against"
 """The folder in an evaluation's where `twinloop evaluate --against` puts the other policy's."""

@@ -13,7 +13,7 @@ from twinloop.gate.registry_state import PROMOTED, REFUSED, Stage, next_stage
 from twinloop.gate.rules import canary, robot, twin
 from twinloop.gate.rules.finding import Rule, RuleResult
 from twinloop.gate.sequence import arms_of, path_of_trials, plan_of
-from twinloop.gate.twins import enter_twins
+from twinloop.gate.trust import enter_twins
 
 RULES: Mapping[Stage, Callable[[Case], tuple[Rule, ...]]] = {
     "validated": twin.rules,

@@ -12,7 +12,7 @@ from twinloop.gate.registry import Registry
 from twinloop.gate.registry_state import DECISION, PROMOTED, Stage
 from twinloop.gate.rules.config import CanaryRules
 from twinloop.gate.store import EVIDENCE, digests_of, is_digest, pinned, pinned_evaluation
-from twinloop.gate.twins import TwinTrust, twins_of
+from twinloop.gate.trust import TwinTrust, twins_of
 
 
 @dataclass(frozen=True)

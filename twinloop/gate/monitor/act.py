@@ -21,7 +21,7 @@ from twinloop.gate.real import RealEpisodes, RunlogEvidence, in_utc, joined, loa
 from twinloop.gate.registry import Live, Registry, Writer, json_text, writing
 from twinloop.gate.registry_state import INCIDENT, OPENED, PROMOTED
 from twinloop.gate.rules.config import RulesConfig
-from twinloop.gate.twins import enter_twins, twins_of
+from twinloop.gate.trust import enter_twins, twins_of
 
 INCIDENTS = "incidents"
 ACTOR = "monitor"

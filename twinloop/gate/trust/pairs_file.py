@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 from twinloop.durable import read_bounded
 from twinloop.errors import UsageError, nearest
 from twinloop.gate.statistics.agreement import Counted
-from twinloop.gate.trust import PolicyPair
+
+from .judgement import PolicyPair
 
 LARGEST_BYTES = 1 << 24
 SIDES = ("real", "sim")

@@ -9,9 +9,8 @@ import pytest
 from twinloop.cli import main
 from twinloop.dashboard.trust import render_trust
 from twinloop.errors import UsageError
-from twinloop.gate.pairs_file import load_pairs, pairs_of
 from twinloop.gate.statistics.foresight import PredictionInterval
-from twinloop.gate.trust import Foretold, trust
+from twinloop.gate.trust import Foretold, load_pairs, pairs_of, trust
 
 ROOT = Path(__file__).parents[2]
 SIMPLER = [parent / "shared/data/simpler_paired/perf.json" for parent in ROOT.parents[:2]]
@@ -79,7 +78,7 @@ def test_too_little_is_untested():
     for many in (1, 2, 3):
         found = judged(SIM[:many], SIM[:many])
         assert found.standing == "untested"
-        assert "cannot tell" in found.reasons[0]
+        assert "too few to judge" in found.reasons[0]
     flat = judged((1.0,) * 6, SIM[:6])
     assert flat.standing == "untested"
     assert "same rate on one side" in flat.reasons[0]

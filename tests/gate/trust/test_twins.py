@@ -7,7 +7,7 @@ import pytest
 from tests.gate.runlogs import Tried, in_turns, runlog
 from tests.gate.world import GOOD, POOR, World, some
 from twinloop.gate.registry import Registry
-from twinloop.gate.twins import twins_of
+from twinloop.gate.trust import twins_of
 
 OTHER = "d" * 64
 TWIN = "c" * 64
@@ -76,7 +76,7 @@ def test_a_twin_that_was_right_stays_and_predicts(world: World):
     (pair,) = trust.pairs
     low, said = trust.predict(pair.sim, besides="")
     assert low == pytest.approx(pair.sim.interval[0] - 0.05)
-    assert "wrong by" in said
+    assert "less its largest error so far (0.05)" in said
 
 
 def test_a_twin_that_ranks_policies_upside_down_is_demoted(tmp_path: Path):
@@ -92,7 +92,7 @@ def test_a_twin_that_ranks_policies_upside_down_is_demoted(tmp_path: Path):
         world.promote(number, to="canary", evaluations=(evaluations[-1],), runlogs=(logs[-1],))
     trust = twins_of(Registry.open(world.registry), world.rules.canary)[TWIN]
     assert len(trust.pairs) == 6
-    (task,) = trust.found.tasks
+    (task,) = trust.trust.tasks
     assert task.agreement.pearson is not None
     assert task.agreement.pearson < -0.8
     assert any("correlation" in failure for failure in trust.failures)
