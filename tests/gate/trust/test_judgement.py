@@ -12,7 +12,7 @@ from twinloop.errors import UsageError
 from twinloop.gate.statistics.foresight import PredictionInterval
 from twinloop.gate.trust import Foretold, load_pairs, pairs_of, trust
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SIMPLER = [parent / "shared/data/simpler_paired/perf.json" for parent in ROOT.parents[:2]]
 PUBLISHED = {
     "google_robot_pick_coke_can": (0.975, 0.031),
@@ -81,7 +81,7 @@ def test_too_little_is_untested():
         assert "too few to judge" in found.reasons[0]
     flat = judged((1.0,) * 6, SIM[:6])
     assert flat.standing == "untested"
-    assert "same rate on one side" in flat.reasons[0]
+    assert "same rate in the twin or in reality" in flat.reasons[0]
     assert trust({}, seed=0).standing == "untested"
 
 
