@@ -100,6 +100,10 @@ def test_every_page_is_full_and_fits(browser: Any, pages: dict[str, Path], width
                 "[...document.querySelectorAll('svg')].filter(svg => svg.checkVisibility() && "
                 "(svg.getBoundingClientRect().height < 20 || !svg.querySelector('path, line, rect'))).length"
             ),
+            "charts are too small to read": page.evaluate(
+                "[...document.querySelectorAll('svg')].filter(svg => svg.checkVisibility() && "
+                "svg.getBoundingClientRect().width < 0.7 * svg.viewBox.baseVal.width).length"
+            ),
             "sections are empty": page.evaluate(
                 "[...document.querySelectorAll('section')].filter(part => part.innerText.trim().length < 15).length"
             ),

@@ -49,7 +49,7 @@ def render_evaluation(
         findings=[*([compared["finding"]] if compared else []), *_phase_finding(evaluation), *by_parameter["findings"]],
         media=("films",) if clips else (),
         paired=compared,
-        phases=rate_bars(phases, "success by phase", width=560),
+        phases=rate_bars(phases, "success by phase"),
         success=by_parameter,
         times=_completion_times(evaluation),
         quantiles=", ".join(

@@ -41,6 +41,8 @@ CONFIG: dict[str, Any] = {
 FIT_WIDTH = {"type": "fit-x", "contains": "padding"}
 MAX_SCALE = 1.25
 """A chart grows with its card, but its text must not become larger than the text around it."""
+MIN_SCALE, MAX_NARROW_PX = 0.75, 485
+"""Wider charts would be unreadable on a phone, so they scroll there."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +119,11 @@ def _slim(drawing: str, description: str, *, standalone: bool) -> str:
     width, height = size.groups()
     name = f'role="img" aria-label="{html.escape(description)}"'
     if not standalone:
-        limit = f'style="max-width:{round(MAX_SCALE * float(width))}px"'
-        return f'<svg viewBox="0 0 {width} {height}" {limit} {name}>{inner}</svg>'
+        limit = f"max-width:{round(MAX_SCALE * float(width))}px"
+        wide = float(width) > MAX_NARROW_PX
+        limit += f";min-width:{round(MIN_SCALE * float(width))}px" if wide else ""
+        svg = f'<svg viewBox="0 0 {width} {height}" style="{limit}" {name}>{inner}</svg>'
+        return f'<div class="scroll">{svg}</div>' if wide else svg
     file_head = f'xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
     colours, paper = _light_colours(), f'<rect width="{width}" height="{height}" fill="#fff"/>'
     inner = re.sub(r"var\(--(\w+)\)", lambda variable: colours[variable[1]], inner)

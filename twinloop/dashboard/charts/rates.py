@@ -24,7 +24,7 @@ def rate_text(rate: Rate) -> str:
 
 
 def rate_bars(
-    rows: Sequence[tuple[str, Rate]], description: str, *, limit: float | None = None, width: int = 480
+    rows: Sequence[tuple[str, Rate]], description: str, *, limit: float | None = None, width: int = 470
 ) -> Chart:
     """Success rates from 0 to 100 % with 95 % intervals.
 
