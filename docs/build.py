@@ -17,6 +17,7 @@ from twinloop.randomize.table import TABLE
 from twinloop.run.config import config_from_text
 from twinloop.simulate.engine import MOST_CONTACTS, MOST_ROWS
 from twinloop.twin.objects import OBJECTS
+from twinloop.twin.robots import robots
 from twinloop.twin.shapes import SHAPES
 from twinloop.twin.tasks.handover import HANDOVER
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
@@ -83,6 +84,7 @@ def config_page() -> str:
         .replace("{TAXELS}", str(TAXELS))
         .replace("{ALONG}", str(ALONG))
         .replace("{ACROSS}", str(ACROSS))
+        .replace("{ROBOTS}", " or ".join(f"`{name}`" for name in robots()))
         .replace("{OBJECTS}", ", ".join(f"`{name}`" for name in OBJECTS))
         .replace("{CHECKS}", checks)
         .replace("{FAILURES}", _failures())

@@ -2,13 +2,18 @@
 
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 
 from twinloop.errors import ConfigError, ModelError
+from twinloop.observe.features import features_of
+from twinloop.pipeline.explain import estimate
 from twinloop.pipeline.generate import generate
 from twinloop.run.config import RunConfig, config_from_text
+from twinloop.run.twin import twin_of
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA, build
+from twinloop.twin.robots.mjcf import GripperMapping, MjcfRobot, ToolFrame
 from twinloop.twin.robots.mjcf_file import checked_files
 
 MAPPING = f"""
@@ -66,7 +71,7 @@ def test_its_resolved_config_reads_back(folder: Path):
         ("actuator: gripper", "actuator: griper", ["griper", "gripper"]),
         ("tool_frame: tool", "tool_frame: tip", ["site", "tip", "tool"]),
         ("mjcf: arm/arm.xml", "mjcf: arm/gone.xml", ["gone.xml", "No such file"]),
-        ("fingers: [left_finger, right_finger]", "fingers: [left_finger]", ["fingers", "two"]),
+        ("fingers: [left_finger, right_finger]", "fingers: [left_finger]", ["fingers", "2"]),
     ],
 )
 def test_a_wrong_name_is_refused_with_the_right_ones(folder: Path, old: str, new: str, words: list[str]):
@@ -112,3 +117,147 @@ def test_a_link_out_of_the_folder_is_outside(folder: Path):
     (folder / "arm" / "arm.xml").write_text("<mujoco><asset><mesh file='inside.stl'/></asset></mujoco>")
     with pytest.raises(ModelError, match="outside"):
         checked_files(folder / "arm" / "arm.xml")
+
+
+JAWS = """
+<mujoco>
+  <compiler angle="radian"/>
+  <worldbody>
+    <body name="base">
+      <geom type="cylinder" size="0.05 0.02" contype="0" conaffinity="0"/>
+      <body name="upper" pos="0 0 0.1">
+        <joint name="pan" axis="0 0 1" range="-2 2" damping="2"/>
+        <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.02" mass="0.5"/>
+        <body name="hand" pos="0.3 0 0">
+          <joint name="lift" axis="0 1 0" range="-2 2" damping="0.5"/>
+          <geom type="box" size="0.02 0.02 0.02" mass="0.2"/>
+          <body name="left" pos="0.05 0.01 0">
+            <joint name="left" JOINT/>
+            <geom type="box" size="0.03 0.005 0.01" pos="0.03 0.02 0" mass="0.02"/>
+          </body>
+          <body name="right" pos="0.05 -0.01 0">
+            <geom type="box" size="0.03 0.005 0.01" pos="0.03 -0.02 0" mass="0.02"/>
+          </body>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+  <actuator>
+    <position name="pan" joint="pan" kp="50" kv="5" forcerange="-5 5"/>
+    <position joint="lift" kp="50" kv="5" forcerange="-5 5"/>
+    DRIVE
+  </actuator>
+</mujoco>
+"""
+SLIDE = 'type="slide" axis="0 1 0" range="-0.02 0.03" damping="5"'
+HINGE = 'axis="0 0 1" range="-0.5 0.5" damping="0.1"'
+OUTWARDS = '<position name="grip" joint="left" kp="200" kv="5" ctrlrange="-0.02 0.03"/>'
+INWARDS = """
+    <general name="grip" joint="left" ctrlrange="0 255" gainprm="0.0392157" biastype="affine"
+             biasprm="-6 -200 -5" gear="-1 0 0 0 0 0"/>"""
+TURNS = '<position name="grip" joint="left" kp="20" kv="1" ctrlrange="-0.5 0.5"/>'
+
+
+def jaws(tmp_path: Path, joint: str, drive: str, mapping: str = "", gripper: str = "") -> RunConfig:
+    """A robot with one moving finger and no site for the tool."""
+    (tmp_path / "jaws.xml").write_text(JAWS.replace("JOINT", joint).replace("DRIVE", drive))
+    text = f"""
+scene:
+  robot:
+    mjcf: jaws.xml
+    arm_joints: [pan, lift]
+    gripper: {{joints: [left], actuator: grip, fingers: [left, right]{gripper}}}
+    tool_frame: {{body: hand, offset: [0.1, 0, 0]}}
+    home: [0, 0.5]
+{mapping}"""
+    return read(text, tmp_path)
+
+
+@pytest.mark.parametrize(("drive", "open_control"), [(OUTWARDS, 0.03), (INWARDS, 0.0)])
+@pytest.mark.parametrize("given", ["", ", open: 0.03, closed: -0.02"])
+def test_either_end_of_the_control_range_may_be_open(tmp_path: Path, drive: str, open_control: float, given: str):
+    """Stock grippers open at the high end of their control range, or at the low one."""
+    gripper = jaws(tmp_path, SLIDE, drive, gripper=given).scene.robot.gripper
+    assert (gripper.open, gripper.closed) == pytest.approx((0.03, -0.02), abs=1e-3)
+    assert gripper.open_control == pytest.approx(open_control, abs=6 if drive is INWARDS else 1e-3)
+    assert gripper.closed_control != gripper.open_control
+    assert gripper.unit == "m"
+
+
+def test_a_gripper_that_turns_is_in_radians(tmp_path: Path):
+    config = jaws(tmp_path, HINGE, TURNS)
+    gripper = config.scene.robot.gripper
+    assert (gripper.open, gripper.closed, gripper.unit) == (
+        pytest.approx(0.5, abs=1e-3),
+        pytest.approx(-0.5, abs=1e-3),
+        "rad",
+    )
+    (state,) = [feature for feature in features_of(twin_of(config), config.observe) if feature.name == "action"]
+    assert state.unit.endswith("rad")
+
+
+@pytest.mark.parametrize(
+    ("joint", "drive", "gripper", "words"),
+    [
+        (SLIDE, OUTWARDS, ", open: -0.02, closed: 0.03", ["wrong way round", "Swap"]),
+        (SLIDE, OUTWARDS, ", open: 0.03", ["closed", "is missing", "measured"]),
+        (SLIDE, OUTWARDS, ", open: 0.5, closed: 0.4", ["cannot be reached", "settles at -0.02"]),
+        (SLIDE, '<motor name="grip" joint="left"/>', "", ["grip", "ctrlrange"]),
+        (SLIDE, '<position name="grip" joint="pan" kp="1" ctrlrange="0 1"/>', "", ["does not change the opening"]),
+        ('type="ball"', '<motor name="grip" joint="left" ctrlrange="0 1"/>', "", ["slide", "turn"]),
+    ],
+)
+def test_a_gripper_that_cannot_work_is_refused(tmp_path: Path, joint: str, drive: str, gripper: str, words: list[str]):
+    with pytest.raises((ModelError, ConfigError)) as error:
+        jaws(tmp_path, joint, drive, gripper=gripper)
+    assert all(word in str(error.value) for word in words), error.value
+
+
+def test_a_tool_frame_by_body_and_offset(tmp_path: Path):
+    """z points towards the offset, and the fingers move along y."""
+    robot = jaws(tmp_path, SLIDE, OUTWARDS).scene.robot
+    model = robot.build().compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    axes = data.site(robot.tool_site).xmat.reshape(3, 3)
+    np.testing.assert_allclose(axes[:, 2], [1, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(np.abs(axes[:, 1]), [0, 1, 0], atol=1e-6)
+    np.testing.assert_allclose(data.site(robot.tool_site).xpos, [0.4, 0, 0.1], atol=1e-6)
+
+
+def test_limits_and_reach_come_from_the_model_or_the_mapping(tmp_path: Path):
+    robot = jaws(tmp_path, SLIDE, OUTWARDS).scene.robot
+    assert robot.velocity_limits_rad_s == pytest.approx((2.5, np.pi))  # 5 N·m over 2 N·m·s; the other would be 10 rad/s
+    assert robot.reach_m == pytest.approx(0.4, abs=0.01)
+    assert robot.arm_actuators == ("pan", "lift_actuator")  # an actuator without a name gets one
+    given = jaws(
+        tmp_path, SLIDE, OUTWARDS, "    velocity_limits_rad_s: [1, 2]\n    reach_m: 0.3\n    mount_m: [0.1, 0, 0.2]\n"
+    )
+    robot = given.scene.robot
+    assert (robot.velocity_limits_rad_s, robot.reach_m, robot.mount_m) == ((1.0, 2.0), 0.3, (0.1, 0.0, 0.2))
+    assert read(given.to_yaml(), Path("/nowhere")).resolved() == given.resolved()
+
+
+def test_an_arm_driven_by_motors_is_refused(tmp_path: Path):
+    servo = '<position name="pan" joint="pan" kp="50" kv="5" forcerange="-5 5"/>'
+    assert servo in JAWS
+    jaws(tmp_path, SLIDE, OUTWARDS)
+    (tmp_path / "jaws.xml").write_text((tmp_path / "jaws.xml").read_text().replace(servo, '<motor joint="pan"/>'))
+    mapping = MjcfRobot(
+        "jaws.xml", ("pan", "lift"), GripperMapping(("left",), "grip", ("left", "right")), (0.0, 0.5),
+        ToolFrame("hand", (0.1, 0.0, 0.0)), folder=tmp_path,
+    )  # fmt: skip
+    with pytest.raises(ModelError, match="takes a torque; a position servo was expected"):
+        mapping.load()
+
+
+def test_explain_says_why_nothing_is_accepted(folder: Path):
+    """The tool frame sits a hand's length too far out: the fingers close above the object."""
+    config = read(MAPPING.replace("tool_frame: tool", "tool_frame: {body: hand, offset: [0, 0, 0.2]}"), folder)
+    cost = estimate(config, 8, workers=1)
+    assert cost.accepted_share == 0
+    assert sum(cost.rejected.values()) == 8
+    assert next(iter(cost.failures)) == "never_reached"
+    assert "tool_frame" in cost.hint
+    fine = estimate(read(MAPPING, folder), 4, workers=1)
+    assert (fine.accepted_share, fine.rejected, fine.failures, fine.hint) == (1, {}, {}, "")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from twinloop.calibrate.patch import TwinPatch
 from twinloop.randomize.distribution import Constant, Distribution, Uniform
 from twinloop.randomize.table import TABLE
-from twinloop.run.config import RunConfig, idle_rows
+from twinloop.run.config import RunConfig, inapplicable_rows
 
 
 def patched(config: RunConfig, patch: TwinPatch) -> RunConfig:
@@ -20,7 +20,7 @@ def patched(config: RunConfig, patch: TwinPatch) -> RunConfig:
 
 def patched_rows(config: RunConfig, patch: TwinPatch) -> dict[str, Distribution]:
     """What comes from the patch: all of its ranges but those that mean nothing for this scene's object."""
-    idle = idle_rows(config.scene.object)
+    idle = inapplicable_rows(config.scene.object)
     return {
         name: Uniform(low, high) if low < high else Constant(low)
         for name, (low, high) in patch.ranges.items()

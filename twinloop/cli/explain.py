@@ -81,6 +81,11 @@ def _print_estimate(console: Console, expected: CostEstimate) -> None:
     console.print(f"disk       {expected.disk_bytes / 1e6:,.1f} MB")
     console.print(f"time       {_duration(expected.seconds)} (from a probe on this machine)")
     console.print(f"accepted   {expected.accepted_share:.0%} of the probe's episodes")
+    for title, counts in (("rejected", expected.rejected), ("failures", expected.failures)):
+        if counts:
+            console.print(f"{title}   " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+    if expected.hint:
+        console.print(f"hint       {expected.hint}", markup=False)
 
 
 def _duration(seconds: float) -> str:

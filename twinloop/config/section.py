@@ -1,6 +1,7 @@
-"""Section: a mapping of a config file that is read key by key, and refuses what nobody asked for."""
+"""Section: a mapping of a config file that is read key by key and refuses unknown keys."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 from twinloop.config.yaml_file import Lines
@@ -10,20 +11,27 @@ T = TypeVar("T")
 
 
 class Section:
-    """`path` is where it stands in the file; every error names file, line and key."""
+    """A mapping in a file. Every error names file, line and key.
 
-    def __init__(self, file: str, path: str, value: Any, lines: Lines):
-        self.file, self.path, self._lines = file, path, lines
+    Attributes:
+        file: name of the file, for messages.
+        path: keys from the root of the file to this mapping, e.g. `rollout`.
+        folder: paths in the file are relative to it.
+    """
+
+    def __init__(self, file: str, path: str, value: Any, lines: Lines, *, folder: Path = Path()):
+        self.file, self.path, self._lines, self.folder = file, path, lines, folder
         if value is None:
             value = {}
         if not isinstance(value, dict):
             raise ConfigError(self.where(), f"is {value!r}; a mapping was expected")
         self._values: dict[str, Any] = value
-        self._asked: set[str] = set()
+        self._known: set[str] = set()
 
     def where(self, key: str = "") -> str:
         path = ".".join(part for part in (self.path, key) if part)
-        line = self._lines.get(path)
+        # A key that is missing has no line; its section has.
+        line = self._lines.get(path) or self._lines.get(self.path)
         return f"{self.file}:{line}: {path}" if line and path else f"{self.file}: {path}".rstrip(": ")
 
     def error(self, key: str, problem: str) -> ConfigError:
@@ -35,17 +43,23 @@ class Section:
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
 
+    def expect(self, key: str) -> None:
+        """Declare `key` as valid here, whether or not the file has it."""
+        self._known.add(key)
+
     def raw(self, key: str) -> Any:
-        self._asked.add(key)
+        """The value as the file has it; None where it has none."""
+        self.expect(key)
         return self._values.get(key)
 
     def section(self, key: str) -> "Section":
-        return Section(self.file, f"{self.path}.{key}" if self.path else key, self.raw(key), self._lines)
+        path = f"{self.path}.{key}" if self.path else key
+        return Section(self.file, path, self.raw(key), self._lines, folder=self.folder)
 
     def item(self, key: str, index: int, value: Any) -> "Section":
-        """A mapping that stands in the list under a key."""
+        """An entry of the list under a key."""
         path = f"{self.path}.{key}[{index}]" if self.path else f"{key}[{index}]"
-        return Section(self.file, path, value, self._lines)
+        return Section(self.file, path, value, self._lines, folder=self.folder)
 
     def number(self, key: str, default: float, *, low: float, high: float) -> float:
         value = self.raw(key)
@@ -102,10 +116,10 @@ class Section:
         return known[name]
 
     def finish(self) -> None:
-        """Every key must have been asked for by now."""
+        """ConfigError for a key that was neither read nor expected."""
         for key in self._values:
-            if key not in self._asked:
-                raise self.error(str(key), f"is not a key of this section; {nearest(str(key), self._asked)}")
+            if key not in self._known:
+                raise self.error(str(key), f"is not a key of this section; {nearest(str(key), self._known)}")
 
 
 def is_number(value: object) -> bool:

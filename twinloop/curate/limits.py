@@ -1,28 +1,25 @@
-"""What an episode may do and still be believed. The defaults suit a table-top arm."""
+"""Limits of the plausibility checks. The defaults suit a table-top arm."""
 
 from dataclasses import dataclass
+
+from twinloop.config.fields import flag, number
+
+
+def _limit(default: float, unit: str, help: str) -> float:
+    return number(default, low=0, high=1e6, unit=unit, help=help)
 
 
 @dataclass(frozen=True)
 class CurateConfig:
-    """penetration_mm: deepest overlap of two bodies.
-    object_jump_m_s: largest change of the object's velocity within a control period.
-    joint_margin_deg: how far beyond its range a joint may be.
-    velocity_share, torque_share: largest joint speed and torque, as a share of the maker's limit.
-    contact_force_n: hardest contact.
-    person_force_n: hardest the robot pressed on a person (140 N: a hand held fast, ISO/TS 15066).
-    workspace_m: how far the object may be from the robot's base.
-    longest_s: longest episode.
-    require_success: reject what did not end in success.
-    """
+    """The largest values that a plausible episode may have. The fields' help says of what."""
 
-    penetration_mm: float = 6.0
-    object_jump_m_s: float = 2.5
-    joint_margin_deg: float = 0.5
-    velocity_share: float = 1.0
-    torque_share: float = 1.0
-    contact_force_n: float = 400.0
-    person_force_n: float = 140.0
-    workspace_m: float = 0.95
-    longest_s: float = 12.0
-    require_success: bool = True
+    penetration_mm: float = _limit(6.0, "mm", "deepest overlap of two bodies")
+    object_jump_m_s: float = _limit(2.5, "m/s", "largest change of the object's velocity within a control period")
+    joint_margin_deg: float = _limit(0.5, "°", "how far a joint may be beyond its range")
+    velocity_share: float = _limit(1.0, "of limit", "largest joint velocity")
+    torque_share: float = _limit(1.0, "of limit", "largest joint torque")
+    contact_force_n: float = _limit(400.0, "N", "hardest contact")
+    person_force_n: float = _limit(140.0, "N", "largest force on a person (140 N: a clamped hand, ISO/TS 15066)")
+    workspace_m: float = _limit(0.95, "m", "largest distance of the object from the robot's base")
+    longest_s: float = _limit(12.0, "s", "longest episode")
+    require_success: bool = flag(True, help="reject episodes that end without success")

@@ -17,7 +17,7 @@ from twinloop.diagnose.report import GapReport, RowEstimate
 from twinloop.randomize.distribution import Choice, Constant, Distribution, Uniform
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.table import BY_NAME, TABLE
-from twinloop.run.config import RunConfig, idle_rows
+from twinloop.run.config import RunConfig, inapplicable_rows
 
 SUSPECTED = 0.3
 """A gap as probable as this is covered, found or not: simulated episodes cost little."""
@@ -30,7 +30,7 @@ LEAST_SHARE = 1e-3
 
 def by_diagnosis(config: RunConfig, report: GapReport) -> RunConfig:
     """Estimated rows around their estimates; the other rows of a suspected gap as far as it seems open."""
-    idle, there = idle_rows(config.scene.object), there_is(config)
+    idle, there = inapplicable_rows(config.scene.object), there_is(config)
     ranges = dict(config.randomization)
     for finding in report.findings:
         if finding.probability < SUSPECTED:

@@ -4,10 +4,13 @@ Pixels are counted from the top left corner of the image, u to the right and v d
 (0.5, 0.5). Camera frames are those of computer vision: x right, y down, z forward.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+
+from twinloop.config.fields import flag, integer, number, numbers, texts, word
 
 Mount = Literal["fixed", "wrist"]
 MOUNTS: tuple[Mount, ...] = get_args(Mount)
@@ -22,22 +25,43 @@ MOST_PIXELS = 2048
 FOV_DEG = (5.0, 150.0)
 
 
+FARTHEST_M = 3.0  # the room's walls stand 4 m away
+SLOWEST_HZ = 0.1
+
+
+def _point(*, help: str) -> tuple[float, float, float]:
+    return numbers(low=-FARTHEST_M, high=FARTHEST_M, count=3, unit="m", help=help)
+
+
 @dataclass(frozen=True)
 class CameraConfig:
-    """position_m, look_at_m: in the world for a fixed camera, in the tool frame for one on the wrist.
-    fov_deg: vertical field of view. width, height: pixels. rate_hz: pictures a second. rgb, depth: whether it delivers
-    them. labels: what is stored of the truth about each picture, in the order of LABELS."""
+    """One camera. Points are in the world for a fixed camera, in the tool frame for one on the wrist."""
 
-    mount: Mount
-    position_m: tuple[float, float, float]
-    look_at_m: tuple[float, float, float]
-    fov_deg: float
-    width: int
-    height: int
-    rate_hz: float
-    depth: bool = False
-    rgb: bool = True
-    labels: tuple[Label, ...] = ()
+    mount: Mount = word(absent="fixed", words=MOUNTS, help="stands in the world, or moves with the hand")
+    position_m: tuple[float, float, float] = _point(help="where it is; in the tool frame for a wrist camera")
+    look_at_m: tuple[float, float, float] = _point(help="a point in the middle of the image")
+    fov_deg: float = number(45.0, low=FOV_DEG[0], high=FOV_DEG[1], unit="°", help="vertical field of view")
+    width: int = integer(128, low=2, high=MOST_PIXELS, unit="px", help="width of the image; even")
+    height: int = integer(128, low=2, high=MOST_PIXELS, unit="px", help="height of the image; even")
+    rate_hz: float = number(
+        None, low=SLOWEST_HZ, high=200, unit="Hz", help="images per second, at most control_hz", otherwise="control_hz"
+    )
+    depth: bool = flag(False, help="record depth")
+    rgb: bool = flag(True, help="record colour")
+    labels: tuple[Label, ...] = texts((), words=LABELS, empty=True, help="ground truth to store with each image")
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        for key in ("width", "height"):
+            value = getattr(self, key)
+            if value % 2:
+                yield key, f"is {value}; video codecs want an even number, e.g. {value + 1}"
+        if self.position_m == self.look_at_m:
+            yield (
+                "look_at_m",
+                f"is the camera's own position {list(self.position_m)}; a point in front of it was expected",
+            )
+        if not (self.rgb or self.depth or self.labels):
+            yield "rgb", "is false, and neither depth nor labels are asked for: this camera stores nothing"
 
     @property
     def needs_masks(self) -> bool:

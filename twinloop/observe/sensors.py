@@ -11,10 +11,11 @@ them, see the same bits.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
+from twinloop.config.fields import flag, word
 from twinloop.observe.sensor_errors import READ, errors_of
 from twinloop.randomize.draw import Draws
 from twinloop.simulate.episodes import Episodes
@@ -30,14 +31,14 @@ Recall = Callable[[str, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class ObserveConfig:
-    """velocity: as the engine has it, or differentiated from sensed positions. wrist: record a force-torque sensor
-    and an IMU at the hand. keep_clean: record what was really there beside what the sensors said. touch: record the
-    fingers' taxels."""
+    """Which sensors are recorded."""
 
-    velocity: Velocity = "measured"
-    wrist: bool = False
-    keep_clean: bool = False
-    touch: bool = False
+    velocity: Velocity = word(
+        "measured", words=get_args(Velocity), help="as the engine has it, or differentiated from the sensed positions"
+    )
+    wrist: bool = flag(False, help="record a force-torque sensor and an IMU at the hand")
+    keep_clean: bool = flag(False, help="record the true values beside the sensed ones")
+    touch: bool = flag(False, help="record the taxels of the fingers")
 
 
 def is_plain(draws: Draws, config: ObserveConfig) -> bool:

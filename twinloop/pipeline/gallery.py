@@ -13,7 +13,7 @@ from twinloop.observe.renderer import Renderer
 from twinloop.randomize.distribution import Uniform
 from twinloop.randomize.draw import Draws, Sampler
 from twinloop.randomize.table import BY_NAME, COLUMNS
-from twinloop.run.config import RunConfig, idle_rows
+from twinloop.run.config import RunConfig, inapplicable_rows
 from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.expert import Expert
@@ -76,8 +76,8 @@ def gallery(
 
 def _with_row(config: RunConfig, name: str) -> RunConfig:
     """The config with one row named, and the row it needs: what they need is built into the twin."""
-    if name in idle_rows(config.scene.object):
-        raise UsageError(f"--sweep {name}: {idle_rows(config.scene.object)[name]}")
+    if name in inapplicable_rows(config.scene.object):
+        raise UsageError(f"--sweep {name}: {inapplicable_rows(config.scene.object)[name]}")
     names = (name, BY_NAME[name].needs) if BY_NAME[name].needs else (name,)
     return replace(
         config, randomization={each: Uniform(*BY_NAME[each].sensible) for each in names} | config.randomization

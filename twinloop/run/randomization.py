@@ -1,8 +1,10 @@
 """The randomization section: `[low, high]`, a number, or a mapping that names another distribution."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from twinloop.config.kinds import Kind
 from twinloop.config.section import Section, is_number
 from twinloop.errors import nearest
 from twinloop.randomize.distribution import (
@@ -28,8 +30,8 @@ FORMS: dict[str, tuple[type[Distribution], tuple[str, ...]]] = {
     "choice": (Choice, ("values", "weights")),
 }
 
-# Slips of unit that people make: what was meant, and the factor to the unit of the key.
-SLIPS = {
+# Common mistakes of unit: the unit that was meant, and the factor to the unit of the key.
+UNIT_MISTAKES = {
     "kg": (("grams", 1e-3),),
     "cm": (("millimetres", 0.1), ("metres", 100.0)),
     "mm": (("metres", 1000.0),),
@@ -40,42 +42,42 @@ SLIPS = {
 
 
 PRESETS = ("realistic",)
+ARGUMENT, DISTRIBUTION = "#/$defs/argument", "#/$defs/distribution"
 
 
-def read_randomization(root: Section, *, idle: Mapping[str, str]) -> dict[str, Distribution]:
+def read_randomization(root: Section, *, inapplicable: Mapping[str, str]) -> dict[str, Distribution]:
     """Parameter name -> distribution, in the order of the table.
 
     `randomization: realistic` varies every realistic parameter over its sensible range; in a section,
-    `preset: realistic` does so for all that the section does not name. `idle`: parameters that mean nothing in this
-    scene, and why: presets leave them out, and a config that names one is refused.
+    `preset: realistic` does so for all parameters that the section does not name.
+
+    Args:
+        inapplicable: parameter without meaning in this scene -> why. Presets leave it out; naming it is an error.
     """
     word = root.raw("randomization")
     if isinstance(word, str):
-        return _preset(root, "randomization", word, idle)
+        return _preset(root, "randomization", word, inapplicable)
     section = root.section("randomization")
     given: dict[str, Distribution] = {}
     if "preset" in section:
-        given = _preset(section, "preset", section.text("preset", ""), idle)
+        given = _preset(section, "preset", section.text("preset", ""), inapplicable)
     for group in GROUPS:
         rows = section.section(group)
         for name in rows:
             parameter = BY_NAME.get(name)
             if parameter is None or parameter.group != group:
                 raise rows.error(name, _unknown(name, group))
-            if name in idle:
-                raise rows.error(name, idle[name])
+            if name in inapplicable:
+                raise rows.error(name, inapplicable[name])
             given[name] = _read(rows, parameter)
-        for parameter in TABLE:
-            rows.raw(parameter.name)
-        rows.finish()
     section.finish()
     return {parameter.name: given[parameter.name] for parameter in TABLE if parameter.name in given}
 
 
-def _preset(section: Section, key: str, name: str, idle: Mapping[str, str]) -> dict[str, Distribution]:
+def _preset(section: Section, key: str, name: str, inapplicable: Mapping[str, str]) -> dict[str, Distribution]:
     if name not in PRESETS:
         raise section.error(key, f"is {name!r}; a mapping of parameters was expected, or {nearest(name, PRESETS)}")
-    return {row.name: _sensible(row) for row in TABLE if row.realistic and row.name not in idle}
+    return {row.name: _sensible(row) for row in TABLE if row.realistic and row.name not in inapplicable}
 
 
 def _sensible(row: Parameter) -> Distribution:
@@ -118,13 +120,13 @@ def _read(section: Section, parameter: Parameter) -> Distribution:
         raise section.error(
             key,
             f"reaches {outside:g}, but it is {parameter.touches} in {parameter.unit}, "
-            f"plausible from {low:g} to {high:g}{_slip(parameter, least, most)}",
+            f"plausible from {low:g} to {high:g}{_unit_hint(parameter, least, most)}",
         )
     return distribution
 
 
 def _of_words(section: Section, parameter: Parameter, value: Any) -> Choice:
-    """A word, a list of words, or `{choice: ...}` of words with weights: numbers of the table from here on."""
+    """A word, a list of words, or `{choice: ...}` of words with weights; the values are indices into `words`."""
     key, known = parameter.name, parameter.words
     if isinstance(value, dict) and set(value) == {"choice"}:
         value = value["choice"]
@@ -138,9 +140,9 @@ def _of_words(section: Section, parameter: Parameter, value: Any) -> Choice:
     return _choice(section, key, given | {"values": [float(known.index(name)) for name in names]})
 
 
-def _slip(parameter: Parameter, least: float, most: float) -> str:
+def _unit_hint(parameter: Parameter, least: float, most: float) -> str:
     low, high = parameter.plausible
-    for meant, factor in SLIPS.get(parameter.unit, ()):
+    for meant, factor in UNIT_MISTAKES.get(parameter.unit, ()):
         if low <= least * factor and most * factor <= high:
             return f"; if these are {meant}, write [{least * factor:g}, {most * factor:g}]"
     return ""
@@ -194,7 +196,7 @@ def _argument(section: Section, key: str, value: Any) -> Argument:
 
 
 def _checked(section: Section, key: str, distribution: Distribution) -> Distribution:
-    """Refuse what cannot be drawn: ranges turned round, widths of nothing."""
+    """Refuse inverted ranges and standard deviations of 0."""
 
     def ends(argument: Argument) -> tuple[float, float]:
         return argument.support() if isinstance(argument, Distribution) else (argument, argument)
@@ -213,7 +215,7 @@ def _checked(section: Section, key: str, distribution: Distribution) -> Distribu
 
 
 def written_row(parameter: Parameter, distribution: Distribution) -> Any:
-    """What a config file says of a row."""
+    """A row as a config file has it."""
     match distribution:
         case Choice(values, _) if parameter.pool:
             return len(values)
@@ -226,7 +228,7 @@ def written_row(parameter: Parameter, distribution: Distribution) -> Any:
 
 
 def written(distribution: Distribution) -> Any:
-    """A distribution as a config file says it."""
+    """A distribution as a config file has it."""
 
     def argument(value: Argument) -> Any:
         return written(value) if isinstance(value, Distribution) else value
@@ -242,3 +244,84 @@ def written(distribution: Distribution) -> Any:
         if type(distribution) is kind:
             return {form: {name: argument(getattr(distribution, name)) for name in names}}
     raise TypeError(distribution)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomizationKind(Kind):
+    """The whole section: groups of rows, or the name of a preset. `read_randomization` reads it."""
+
+    def write(self, value: Mapping[str, Distribution]) -> dict[str, Any]:
+        groups: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
+        for name, distribution in value.items():
+            groups[BY_NAME[name].group][name] = written_row(BY_NAME[name], distribution)
+        return {group: rows for group, rows in groups.items() if rows}
+
+    def schema(self) -> dict[str, Any]:
+        groups = {
+            group: {
+                "type": ["object", "null"],
+                "additionalProperties": False,
+                "properties": {row.name: row_schema(row) for row in TABLE if row.group == group},
+            }
+            for group in GROUPS
+        }
+        preset = {
+            "enum": list(PRESETS),
+            "description": "varies every parameter that is not named over a sensible range",
+        }
+        section = {
+            "type": ["object", "null"],
+            "additionalProperties": False,
+            "properties": {"preset": preset, **groups},
+        }
+        return {"anyOf": [{"enum": list(PRESETS)}, section]}
+
+    def definitions(self) -> dict[str, Any]:
+        return _definitions()
+
+    def expected(self) -> str:
+        return f"a mapping of {', '.join(GROUPS)}, or a preset ({', '.join(PRESETS)})"
+
+
+def row_schema(row: Parameter) -> dict[str, Any]:
+    """JSON Schema of what a config file may say of a row."""
+    low, high = row.plausible
+    number = {"type": "number", "minimum": low, "maximum": high}
+    unit = "" if row.unit == "1" else f" ({row.unit})"
+    about = {
+        "description": f"{row.touches}{unit}; gap: {row.gap}; sensible: {row.sensible[0]:g} to {row.sensible[1]:g}"
+    }
+    if row.pool:
+        return about | {"type": "integer", "minimum": int(low), "maximum": int(high)}
+    if row.chance is not None:
+        return about | {"type": "number", "minimum": 0, "maximum": 1}
+    if row.words:
+        weights = {"type": "array", "items": {"type": "number", "minimum": 0}}
+        names = {"type": "array", "items": {"enum": list(row.words)}, "minItems": 1}
+        weighted = _mapping({"values": names, "weights": weights}, ["values"])
+        return about | {
+            "anyOf": [{"enum": list(row.words)}, names, _mapping({"choice": {"anyOf": [names, weighted]}}), weighted]
+        }
+    pair = {"type": "array", "items": {"$ref": ARGUMENT}, "minItems": 2, "maxItems": 2}
+    return about | {"anyOf": [number, pair, {"$ref": DISTRIBUTION}]}
+
+
+def _definitions() -> dict[str, Any]:
+    """What all rows share. An argument may itself be a distribution; the reader checks its values."""
+    weights = {"type": "array", "items": {"type": "number", "minimum": 0}}
+    values = {"type": "array", "items": {"type": "number"}, "minItems": 1}
+    forms = {"choice": {"anyOf": [values, _mapping({"values": values, "weights": weights}, ["values"])]}}
+    for form, (_, names) in FORMS.items():
+        listed = {"type": "array", "items": {"$ref": ARGUMENT}, "minItems": len(names), "maxItems": len(names)}
+        by_name = _mapping({name: {"$ref": ARGUMENT} for name in names})
+        forms.setdefault(form, {"anyOf": [by_name, listed]})
+    pair = {"type": "array", "items": {"$ref": ARGUMENT}, "minItems": 2, "maxItems": 2}
+    return {
+        "distribution": {"anyOf": [_mapping({form: arguments}) for form, arguments in forms.items()]},
+        "argument": {"anyOf": [{"type": "number"}, pair, {"$ref": DISTRIBUTION}]},
+    }
+
+
+def _mapping(properties: dict[str, Any], required: list[str] | None = None) -> dict[str, Any]:
+    needed = list(properties) if required is None else required
+    return {"type": "object", "additionalProperties": False, "properties": properties, "required": needed}

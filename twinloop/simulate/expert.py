@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from twinloop.config.fields import flag, integer, number
 from twinloop.randomize.draw import Draws, episode_rng
 from twinloop.simulate.actor import SlotActions
 from twinloop.simulate.cell import length
@@ -40,15 +41,20 @@ UNTIL = {"arrived": 0, "gripped": 1, "opened": 2}
 
 @dataclass(frozen=True)
 class ExpertConfig:
-    """yields_to_people: slow down near a bystander's arm; wait, and make way upwards, while it is too near.
-    slips: share of episodes in which the fingers once do the wrong thing for a moment: they open and lose what they
-    hold, or close before they are there. It is not meant, so no action: what follows shows how to recover."""
+    """The scripted demonstrator.
 
-    action_noise_rad: float = 0.005
-    noise_memory_s: float = 0.3
-    retries: int = 3
-    yields_to_people: bool = False
-    slips: float = 0.0
+    A slip is not part of the recorded action, so a policy learns the recovery and not the slip.
+    """
+
+    action_noise_rad: float = number(
+        0.005, low=0, high=0.2, unit="rad", help="standard deviation of the noise on commands; 0 for none"
+    )
+    noise_memory_s: float = number(0.3, low=0.001, high=10, unit="s", help="correlation time of that noise")
+    retries: int = integer(3, low=0, high=10, help="how often a lost grasp is tried again")
+    yields_to_people: bool = flag(False, help="slow down near a bystander's arm; stop and move up while it is too near")
+    slips: float = number(
+        0.0, low=0, high=1, help="share of episodes in which the fingers open or close once at the wrong moment"
+    )
 
 
 class Expert:

@@ -1,7 +1,8 @@
-"""Robot: a model to attach to a scene, and the few names the rest of the pipeline needs of it."""
+"""Robot: a model to attach to a scene, and the names in it that the pipeline needs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -9,10 +10,17 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Gripper:
-    """A gripper that one number opens and closes.
+    """A gripper with one degree of freedom.
 
     Its `opening` is the sum of its joint positions (for two fingers that slide apart: the gap in metres).
-    `open` and `closed` are openings; the actuator's control at each is `open_control` and `closed_control`.
+
+    Attributes:
+        joints: joints whose positions add up to the opening.
+        actuator: the actuator that opens and closes it.
+        finger_bodies: the two bodies that touch the object.
+        open, closed: openings.
+        open_control, closed_control: the actuator's control at each.
+        unit: unit of openings: `m`, or `rad` for a gripper with revolute joints.
     """
 
     joints: tuple[str, ...]
@@ -32,13 +40,16 @@ class Gripper:
 
 @dataclass(frozen=True)
 class Robot:
-    """An arm with a gripper, position-controlled.
+    """An arm with a gripper, position-controlled. Limits are the manufacturer's, one per arm joint.
 
-    `build` returns a fresh spec whose root is the robot's mount. Joint, actuator, site and body names are
-    those inside that spec. `tool_site` is the frame between the finger tips: z points out of the hand, the
-    fingers move along y. `mount_m` is where it stands: the things on the table lie about 0.5 m from the origin, so a
-    short arm stands nearer to them, on a plinth. Limits are the maker's, one per arm joint; no accelerations where
-    the maker names none.
+    Attributes:
+        build: returns a new spec whose root is the robot's mount. All names below are names in that spec.
+        tool_site: frame between the finger tips: z points out of the hand, the fingers move along y.
+        acceleration_limits_rad_s2: empty where the manufacturer gives none.
+        mount_m: where the robot stands. Objects lie about 0.5 m from the origin, so a short arm stands nearer to
+            them, on a plinth.
+        model_digest: SHA-256 of the files that the model is built from; "" for a model that is built in code.
+        mapping: what a config file says of a robot that is given by path; None for a robot known by name.
 
     Example:
         >>> from dataclasses import replace
@@ -60,3 +71,5 @@ class Robot:
     reach_m: float
     acceleration_limits_rad_s2: tuple[float, ...] = ()
     mount_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    model_digest: str = ""
+    mapping: Any = None

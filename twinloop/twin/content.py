@@ -1,0 +1,108 @@
+"""Content of robots, tasks and objects: all that decides an episode, as JSON for the config's digest.
+
+A name alone does not decide an episode: the model behind it does. Paths are left out, because they differ between
+machines; the bytes of the files are in.
+"""
+
+import hashlib
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import mujoco
+
+from twinloop.config.record import write_record
+from twinloop.twin.objects import SceneObject
+from twinloop.twin.robot import Robot
+from twinloop.twin.task import Task
+
+OWN_PACKAGE = "twinloop"
+
+
+@cache
+def robot_content(robot: Robot) -> dict[str, Any]:
+    """Names, limits and home of the robot, and the digest of its model."""
+    return {
+        "name": robot.name,
+        "model": robot.model_digest or spec_digest(robot.build()),
+        "arm_joints": robot.arm_joints,
+        "arm_actuators": robot.arm_actuators,
+        "gripper": asdict(robot.gripper),
+        "tool_site": robot.tool_site,
+        "home_rad": robot.home_rad,
+        "velocity_limits_rad_s": robot.velocity_limits_rad_s,
+        "torque_limits_nm": robot.torque_limits_nm,
+        "mount_m": robot.mount_m,
+        "mapping": _mapping_content(robot),
+    }
+
+
+def _mapping_content(robot: Robot) -> dict[str, Any]:
+    """What the mapping of a user's robot adds to its model: tool frame, gripper gains and so on."""
+    if robot.mapping is None:
+        return {}
+    content = write_record(robot.mapping)
+    # The model is in by content, and no episode depends on the reach: `explain` uses it for its hints.
+    return {key: value for key, value in content.items() if key not in ("mjcf", "reach_m")}
+
+
+@cache
+def task_content(task: Task) -> dict[str, Any]:
+    """The task's data, what it puts into the scene and, for a task of another package, its source code."""
+    spec = mujoco.MjSpec()
+    task.furnish(spec)
+    functions = [task.furnish, task.start, task.anchors, task.success, *(failure.holds for failure in task.failures)]
+    return {
+        "name": task.name,
+        "instruction": task.instruction,
+        "phases": [asdict(phase) for phase in task.phases],
+        "retry_from": task.retry_from,
+        "longest_s": task.longest_s,
+        "person": task.person,
+        "failures": [failure.name for failure in task.failures],
+        "furniture": spec_digest(spec),
+        "code": source_digest(*functions, *filter(None, [task.goal_poses])),
+    }
+
+
+def object_content(thing: SceneObject) -> dict[str, Any]:
+    return asdict(thing)
+
+
+def spec_digest(spec: mujoco.MjSpec) -> str:
+    """SHA-256 of a model: of its XML, which names no folder of this machine, and of the asset files it names."""
+    folder = Path(spec.modelfiledir or "")
+    named = [(mesh.file, spec.meshdir) for mesh in spec.meshes]
+    named += [(field.file, "") for field in spec.hfields]
+    named += [(file, spec.texturedir) for texture in spec.textures for file in (texture.file, *texture.cubefiles)]
+    files = {file: _asset(spec, folder, place, file) for file, place in named if file}
+    spec.compile()  # an uncompiled spec has no XML
+    digest = hashlib.sha256(spec.to_xml().encode())
+    for file in sorted(files):
+        digest.update(hashlib.sha256(files[file]).digest())
+    return digest.hexdigest()
+
+
+def _asset(spec: mujoco.MjSpec, folder: Path, place: str, file: str) -> bytes:
+    """The content of an asset: from memory, if the spec carries it, or else from its file."""
+    for name in (file, f"{place}/{file}"):
+        if name in spec.assets:
+            content = spec.assets[name]
+            return content if isinstance(content, bytes) else str(content).encode()
+    path = folder / place / file
+    return path.read_bytes() if path.is_file() else b""  # the compiler reports a file that is missing
+
+
+def source_digest(*functions: Callable) -> str:
+    """SHA-256 of the source files of functions that other packages define; "" where there are none.
+
+    Functions of Twinloop itself are covered by its version, which a dataset's header records.
+    """
+    modules = {function.__module__ for function in functions}
+    foreign = sorted(module for module in modules if module.partition(".")[0] != OWN_PACKAGE)
+    files = [getattr(sys.modules.get(module), "__file__", None) for module in foreign]
+    contents = [Path(file).read_bytes() for file in files if file and Path(file).is_file()]
+    return hashlib.sha256(b"\0".join(contents)).hexdigest() if contents else ""
