@@ -4,19 +4,27 @@ Each fault is injected into clean recordings, one episode at a time. Clean recor
 those of a dataset or of a source that `twinloop ingest` reads. Clean recordings that are rejected count as false
 alarms and are left out of the rest.
 
-    python benchmarks/quality.py [--episodes 60] [--seeds 1] [--data DIR] [--mapping FILE] [--json]
+With `--robots N` the recordings come from the test generator of arms, hands and humanoids with resting joints, N robots
+of each kind with eight episodes each, from seeds that were not used to choose limits. The faults are frozen sensors.
+
+    python benchmarks/quality.py [--episodes 60] [--seeds 1] [--data DIR] [--mapping FILE] [--robots N] [--json]
 """
 
 import argparse
 import json
+import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # for tests/, which is not installed
+
+from tests.curate.quality.faults import FAULTS
+from tests.curate.quality.good_robots import FIGURE_SEEDS, KINDS, draw_robot, freeze, record, recorded
 from twinloop.curate.intervals import wilson
 from twinloop.curate.quality import DatasetStatistics, EpisodeStatistics, QualityConfig, RecordedEpisode, judge
-from twinloop.curate.quality.faults import FAULTS
 from twinloop.dataset import Dataset
 from twinloop.dataset.ingest import IngestOptions, ingest, load_mapping, open_source
 from twinloop.dataset.review import takes
@@ -30,8 +38,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1, help="how often each fault is injected into each episode")
     parser.add_argument("--data", type=Path, help="a dataset, or a source of real recordings")
     parser.add_argument("--mapping", type=Path)
+    parser.add_argument("--robots", type=int, help="generated robots of each kind, instead of recordings")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
+    if args.robots:
+        rates = resting_robots(args.robots)
+        print(json.dumps(rates) if args.json else "\n".join(f"{kind}: {rate}" for kind, rate in rates.items()))
+        return
     with tempfile.TemporaryDirectory() as scratch:
         found = measured(_recordings(args, Path(scratch))[: args.episodes], args.seeds)
     if args.json:
@@ -76,6 +89,36 @@ def measured(clean: list[RecordedEpisode], seeds: int) -> dict:
         "found": sum(row["found"] for row in faults.values()) / max(tried, 1),
         "named": sum(row["named"] for row in faults.values()) / max(tried, 1),
     }
+
+
+def resting_robots(robots: int, *, episodes: int = 8) -> dict[str, dict]:
+    """Kind of robot -> counts of false rejections and of found freezes, with 95 % intervals of the rates."""
+    rates = {}
+    for kind in KINDS:
+        counts: Counter = Counter()
+        for seed in FIGURE_SEEDS[:robots]:
+            good = list(record(draw_robot(kind, seed), episodes))
+            summaries = [EpisodeStatistics.of(recorded(episode)) for episode in good]
+            statistics = DatasetStatistics.of(summaries)
+            for episode in good:
+                quality = judge(recorded(episode), statistics, QualityConfig())
+                counts["episodes"] += 1
+                counts["rejected"] += bool(quality.errors)
+                counts["rejected as frozen"] += any(finding.check == "frozen_sensor" for finding in quality.errors)
+                for name, whole_state in (("joint", False), ("state", True)):
+                    rng = np.random.default_rng([seed, episode.number])
+                    frozen = freeze(episode, rng, whole_state=whole_state)
+                    if frozen is None:
+                        continue
+                    broken = recorded(frozen)
+                    others = [each for each in summaries if each.attempt != episode.number]
+                    among = DatasetStatistics.of([*others, EpisodeStatistics.of(broken)])
+                    errors = judge(broken, among, QualityConfig()).errors
+                    counts[f"frozen {name}"] += 1
+                    counts[f"found {name}"] += any(finding.check == "frozen_sensor" for finding in errors)
+        low, high = wilson(counts["rejected"], counts["episodes"])
+        rates[kind] = {**counts, "rejected_interval": [float(low), float(high)]}
+    return rates
 
 
 def _recordings(args: argparse.Namespace, scratch: Path) -> list[RecordedEpisode]:

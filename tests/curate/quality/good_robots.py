@@ -1,18 +1,23 @@
 """Good recordings of many robots: arms, five-finger hands and humanoids with joints that mostly rest.
 
-A robot is drawn from a seed: its joints, drives, encoders and recorder. `WORKING_SEEDS` may be used to choose the limits
-of a check. `FIGURE_SEEDS` are for reported figures only.
+A robot is drawn from a seed: its joints, drives, encoders and recorder. The limits of a check may be chosen with
+`WORKING_SEEDS`. `FIGURE_SEEDS` are for reported figures only.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
+from twinloop.curate.quality import RecordedEpisode
+from twinloop.curate.quality.recorded_episode import ACTION, STATE
+
+Role = Literal["reach", "finger", "grip", "still", "balance", "unpowered"]
+Named = tuple[str, Role]
 Kind = Literal["arm", "hand", "humanoid"]
 KINDS: tuple[Kind, ...] = ("arm", "hand", "humanoid")
-WORKING_SEEDS = range(0, 1000)
+WORKING_SEEDS = range(1000)
 FIGURE_SEEDS = range(1000, 2000)
 
 FINGERS = ("thumb", "index", "middle", "ring", "pinky")
@@ -35,7 +40,7 @@ class Joint:
     """
 
     name: str
-    role: Literal["reach", "finger", "grip", "still", "balance", "unpowered"]
+    role: Role
     delay_s: float
     lag_s: float
     dead_band: float
@@ -73,7 +78,7 @@ class GoodEpisode:
 
 def draw_robot(kind: Kind, seed: int) -> Robot:
     rng = np.random.default_rng([seed, KINDS.index(kind)])
-    names = {"arm": _arm_names, "hand": _hand_names, "humanoid": _humanoid_names}[kind](rng)
+    names: list[Named] = {"arm": _arm_names, "hand": _hand_names, "humanoid": _humanoid_names}[kind](rng)
     rate_hz = float(rng.choice([20.0, 30.0, 50.0, 100.0]))
     scale = float(rng.choice([1.0, 180 / np.pi, 100.0]))
     coarse = rng.uniform() < 0.5
@@ -111,35 +116,37 @@ def record(robot: Robot, episodes: int) -> Iterator[GoodEpisode]:
     yield from (_episode(robot, number) for number in range(episodes))
 
 
-def _arm_names(rng: np.random.Generator) -> list[tuple[str, str]]:
+def _arm_names(rng: np.random.Generator) -> list[Named]:
     count = int(rng.integers(5, 8))
-    return [(f"joint_{number}", "reach") for number in range(count)] + [("gripper", "grip")]
+    joints: list[Named] = [(f"joint_{number}", "reach") for number in range(count)]
+    return [*joints, ("gripper", "grip")]
 
 
-def _hand_names(rng: np.random.Generator) -> list[tuple[str, str]]:
+def _hand_names(rng: np.random.Generator) -> list[Named]:
     per_finger = int(rng.integers(1, 5))
-    wrist = [(f"wrist_{number}", "reach") for number in range(int(rng.integers(0, 3)))]
-    names = [(f"{finger}_{number}", "finger") for finger in FINGERS for number in range(per_finger)]
+    wrist: list[Named] = [(f"wrist_{number}", "reach") for number in range(int(rng.integers(0, 3)))]
+    names: list[Named] = [(f"{finger}_{number}", "finger") for finger in FINGERS for number in range(per_finger)]
     return wrist + _some_unpowered(names, rng)
 
 
-def _humanoid_names(rng: np.random.Generator) -> list[tuple[str, str]]:
+def _humanoid_names(rng: np.random.Generator) -> list[Named]:
     per_finger = int(rng.integers(1, 4))
-    legs = [(f"{side}_leg_{number}", "balance") for side in ("left", "right") for number in range(6)]
-    waist = [(f"waist_{number}", rng.choice(["balance", "still"])) for number in range(3)]
-    arms = [(f"{side}_arm_{number}", "reach") for side in ("left", "right") for number in range(7)]
+    legs: list[Named] = [(f"{side}_leg_{number}", "balance") for side in ("left", "right") for number in range(6)]
+    waists: tuple[Role, ...] = ("balance", "still")
+    waist: list[Named] = [(f"waist_{number}", waists[rng.integers(2)]) for number in range(3)]
+    arms: list[Named] = [(f"{side}_arm_{number}", "reach") for side in ("left", "right") for number in range(7)]
     word = rng.choice(["{side}_{finger}_{number}", "{side}_hand_{finger}_{number}", "{finger}{number}_{side}"])
-    fingers = [
+    fingers: list[Named] = [
         (word.format(side=side, finger=finger, number=number), "finger")
         for side in ("left", "right")
         for finger in FINGERS
         for number in range(per_finger)
     ]
-    head = [(f"head_{number}", "still") for number in range(2)]
+    head: list[Named] = [(f"head_{number}", "still") for number in range(2)]
     return legs + waist + arms + _some_unpowered(fingers, rng) + head
 
 
-def _some_unpowered(names: list[tuple[str, str]], rng: np.random.Generator) -> list[tuple[str, str]]:
+def _some_unpowered(names: list[Named], rng: np.random.Generator) -> list[Named]:
     """Some fingers have a command channel that drives nothing, as in hands with coupled joints."""
     share = rng.choice([0.0, 0.1, 0.3])
     return [(name, "unpowered" if rng.uniform() < share else role) for name, role in names]
@@ -210,9 +217,10 @@ def _drive(joint: Joint, command: np.ndarray, low: float, high: float, rate_hz: 
 def _grasp(rows: int, rng: np.random.Generator) -> np.ndarray:
     """0 open, 1 closed; closed once or twice, at different speeds."""
     out = np.zeros(rows)
-    for start in rng.uniform(0.1, 0.6, int(rng.integers(1, 3))):
-        first, last = int(rows * start), int(rows * (start + rng.uniform(0.1, 0.35)))
-        out[first:last] = rng.uniform(0.6, 1.0)
+    level = rng.uniform(0.6, 1.0)
+    for start in ([0.2], [0.1, 0.55])[rng.integers(2)]:
+        first, last = int(rows * (start + rng.uniform(0, 0.1))), int(rows * (start + rng.uniform(0.2, 0.35)))
+        out[first:last] = level
     width = int(rng.choice([1, rows // 60 + 1, rows // 15 + 1]))
     padded = np.pad(out, (width // 2, width - 1 - width // 2), mode="edge")
     return np.convolve(padded, np.ones(width) / width, mode="valid")
@@ -235,3 +243,44 @@ def _smooth_noise(rows: int, rng: np.random.Generator) -> np.ndarray:
     """Correlated over about half a second, unit variance."""
     noise = np.convolve(rng.normal(size=rows + 14), np.hanning(15), mode="valid")
     return noise / max(float(noise.std()), 1e-12)
+
+
+def recorded(episode: GoodEpisode) -> RecordedEpisode:
+    """The episode as the quality checks read it, without units, as many recorders leave it."""
+    names = tuple(joint.name for joint in episode.robot.joints)
+    features = (ACTION, STATE)
+    return RecordedEpisode(
+        attempt=episode.number,
+        label=f"episode {episode.number}",
+        rate_hz=episode.robot.rate_hz,
+        rows=len(episode.time_s),
+        time_s=episode.time_s,
+        signals={ACTION: episode.command, STATE: episode.state},
+        names=dict.fromkeys(features, names),
+        units=dict.fromkeys(features, ("",) * len(names)),
+    )
+
+
+def freeze(episode: GoodEpisode, rng: np.random.Generator, *, whole_state: bool) -> GoodEpisode | None:
+    """Repeat one reading, or the whole state, for one to three seconds in which a joint moves.
+
+    Returns:
+        None if no joint moves by 30 % of its span and 10 % of its range within that time.
+    """
+    rows, robot = len(episode.time_s), episode.robot
+    length = int(min(rng.uniform(1, 3) * robot.rate_hz, rows // 3))
+    choices = [
+        (index, start)
+        for index, joint in enumerate(robot.joints)
+        if joint.role in ("reach", "finger", "grip")
+        for start in range(2, rows - length + 1, 5)
+        if np.ptp(episode.state[start : start + length, index])
+        > max(0.3 * np.ptp(episode.state[:, index]), 0.1 * joint.scale)
+    ]
+    if not choices:
+        return None
+    index, start = choices[rng.integers(len(choices))]
+    columns = slice(None) if whole_state else slice(index, index + 1)
+    state = episode.state.copy()
+    state[start : start + length, columns] = state[start, columns]
+    return replace(episode, state=state)

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.curate.quality.faults import FAULTS
+from tests.curate.quality.good_robots import KINDS, WORKING_SEEDS, Kind, draw_robot, freeze, record, recorded
 from tests.curate.quality.recordings import clean_takes
 from twinloop.curate.quality import CHECKS, DatasetStatistics, EpisodeStatistics, QualityConfig, judge
-from twinloop.curate.quality.faults import FAULTS
 from twinloop.curate.quality.recorded_episode import RecordedEpisode
 
 CONFIG = QualityConfig()
@@ -90,3 +91,71 @@ def test_names_of_checks_are_verdicts_of_their_own():
 
 def test_every_fault_names_a_check():
     assert {check for check, _ in FAULTS.values()} <= {check.name for check in CHECKS}
+
+
+def statistics_of(episodes: list[RecordedEpisode]) -> DatasetStatistics:
+    return DatasetStatistics.of(map(EpisodeStatistics.of, episodes))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_good_recordings_with_resting_joints_are_accepted(kind: Kind):
+    """Joints rest under constant or slow commands, within dead bands, at end stops and around objects."""
+    rejected = []
+    for seed in WORKING_SEEDS[:2]:
+        episodes = [recorded(episode) for episode in record(draw_robot(kind, seed), 5)]
+        statistics = statistics_of(episodes)
+        rejected += [judge(episode, statistics, CONFIG).errors for episode in episodes]
+    assert [errors for errors in rejected if errors] == []
+
+
+@pytest.mark.parametrize("whole_state", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_freeze_is_found_among_resting_joints(kind: Kind, whole_state: bool):
+    found = []
+    for seed in WORKING_SEEDS[:2]:
+        good = list(record(draw_robot(kind, seed), 5))
+        statistics = [EpisodeStatistics.of(recorded(episode)) for episode in good]
+        for episode in good:
+            frozen = freeze(episode, np.random.default_rng([seed, episode.number]), whole_state=whole_state)
+            if frozen is None:
+                continue
+            others = [known for known in statistics if known.attempt != episode.number]
+            broken = recorded(frozen)
+            quality = judge(broken, DatasetStatistics.of([*others, EpisodeStatistics.of(broken)]), CONFIG)
+            found.append("frozen_sensor" in {finding.check for finding in quality.errors})
+    assert len(found) >= 5
+    assert np.mean(found) >= 0.7
+
+
+def test_a_finger_that_never_moves_is_not_frozen(takes: list[RecordedEpisode]):
+    """Neither one whose command drives nothing, nor one that flickers by one encoder step in other episodes."""
+    still = []
+    for take in takes:
+        signals = {name: values.copy() for name, values in take.signals.items()}
+        signals["observation.state"][:, 3] = 0.5
+        if take.attempt:
+            signals["observation.state"][take.rows // 2, 3] += 0.0015
+        still.append(replace(take, signals=signals))
+    statistics = statistics_of(still)
+    assert [judge(episode, statistics, CONFIG).verdict for episode in still] == [""] * len(still)
+
+
+def test_a_wrapped_angle_does_not_hide_an_action_copy(takes: list[RecordedEpisode], summaries: list[EpisodeStatistics]):
+    wrapped = FAULTS["wrapped angle"][1](takes[1], np.random.default_rng(3))
+    assert wrapped is not None
+    state = wrapped.signals["observation.state"]
+    broken = replace(wrapped, signals={**wrapped.signals, "action": state.copy()})
+    others = [each for each in summaries if each.attempt != broken.attempt]
+    quality = judge(broken, DatasetStatistics.of([*others, EpisodeStatistics.of(broken)]), CONFIG)
+    assert {"angle_wrap", "action_copy"} <= {finding.check for finding in quality.errors}
+
+
+def test_a_step_by_six_in_a_channel_without_a_unit_is_no_wrapped_angle(takes: list[RecordedEpisode]):
+    """Percent of a gripper: it moves by 2 pi in a row now and then, and stays within no turn."""
+    ramp = np.clip(np.arange(takes[0].rows) * 6.3 - 200, 0, 100)
+    signals = {name: values.copy() for name, values in takes[0].signals.items()}
+    signals["action"][:, 4] = ramp
+    units = dict.fromkeys(signals, ("",) * 5)
+    episode = replace(takes[0], signals=signals, units=units)
+    quality = judge(episode, statistics_of([episode]), CONFIG)
+    assert "angle_wrap" not in {finding.check for finding in quality.findings}

@@ -14,13 +14,24 @@ Find = Callable[[RecordedEpisode, DatasetStatistics, QualityConfig], Iterator[Qu
 
 @dataclass(frozen=True)
 class QualityCheck:
-    """name: also the verdict of an episode that it rejects. finite: is it asked of finite values only?"""
+    """A named check of a recording.
+
+    Attributes:
+        name: also the verdict of an episode that the check rejects.
+        asks: the question it answers.
+        find: returns the findings.
+        finite: run it on episodes with finite values only.
+        storable: rows with this error are stored.
+        independent: report it even if an earlier check blamed the same channel. The other checks are silent then,
+            because one fault often causes several symptoms.
+    """
 
     name: str
     asks: str
     find: Find
     finite: bool = True
     storable: bool = True
+    independent: bool = False
 
     def finding(
         self,

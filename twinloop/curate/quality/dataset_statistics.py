@@ -10,17 +10,29 @@ from functools import cached_property
 
 import numpy as np
 
+from twinloop.curate.quality.holds import holds_of, largest_step, quantum, response_rows
 from twinloop.curate.quality.recorded_episode import RecordedEpisode
-from twinloop.curate.quality.spans import correlation, span
+from twinloop.curate.quality.spans import correlation, held, span
 
 MOVES = 1e-9
+MOVES_QUANTA = 10
 LEAST_ROWS = 10
 
 
 @dataclass(frozen=True)
 class EpisodeStatistics:
-    """Of one episode. size: channel -> 90 % quantile of its magnitude. span, low, high: channel -> its spread and
-    ends. follows: channel of a command -> its correlation with what was measured, where both move."""
+    """A few numbers per channel of one episode.
+
+    Attributes:
+        size: 90 % quantile of the magnitude.
+        span: distance between the 1 % and 99 % quantiles.
+        low, high: smallest and largest value.
+        largest_step: largest change between two rows.
+        longest_hold: share of the rows in the longest stretch of one repeated value.
+        held_excursion, held_swing: how far the command moved while the reading repeated one value (see `Hold`).
+        follows: command channel -> correlation with the reading, where both move.
+        fingerprint: digest of all numbers in single precision.
+    """
 
     attempt: int
     rows: int
@@ -28,28 +40,52 @@ class EpisodeStatistics:
     span: Mapping[str, float]
     low: Mapping[str, float]
     high: Mapping[str, float]
+    largest_step: Mapping[str, float]
+    longest_hold: Mapping[str, float]
+    held_excursion: Mapping[str, float]
+    held_swing: Mapping[str, float]
     follows: Mapping[str, float]
     fingerprint: str
 
     @classmethod
-    def of(cls, take: RecordedEpisode) -> "EpisodeStatistics":
-        whole = {each.name: each.values for each in take.channels if take.rows and np.isfinite(each.values).all()}
-        moving = [
+    def of(cls, episode: RecordedEpisode) -> "EpisodeStatistics":
+        finite = {
+            channel.name: channel.values
+            for channel in episode.channels
+            if episode.rows and np.isfinite(channel.values).all()
+        }
+        pairs = [
             pair
-            for pair in take.pairs
-            if {pair.command.name, pair.measured.name} <= whole.keys() and take.rows >= LEAST_ROWS
-            if span(pair.command.values) > MOVES and span(pair.measured.values) > MOVES
+            for pair in episode.pairs
+            if {pair.command.name, pair.measured.name} <= finite.keys() and episode.rows >= LEAST_ROWS
         ]
+        moving = [pair for pair in pairs if _moves(pair.command.values) and _moves(pair.measured.values)]
+        response = response_rows(episode)
+        holds = {pair.measured.name: holds_of(pair, response) for pair in pairs}
         return cls(
-            attempt=take.attempt,
-            rows=take.rows,
-            size={name: float(np.quantile(np.abs(values), 0.9)) for name, values in whole.items()},
-            span={name: span(values) for name, values in whole.items()},
-            low={name: float(values.min()) for name, values in whole.items()},
-            high={name: float(values.max()) for name, values in whole.items()},
+            attempt=episode.attempt,
+            rows=episode.rows,
+            size={name: float(np.quantile(np.abs(values), 0.9)) for name, values in finite.items()},
+            span={name: span(values) for name, values in finite.items()},
+            low={name: float(values.min()) for name, values in finite.items()},
+            high={name: float(values.max()) for name, values in finite.items()},
+            largest_step={name: largest_step(values) for name, values in finite.items()},
+            longest_hold={name: _longest_hold(values) for name, values in finite.items()},
+            held_excursion={name: max((hold.excursion for hold in some), default=0.0) for name, some in holds.items()},
+            held_swing={name: max((hold.swing for hold in some), default=0.0) for name, some in holds.items()},
             follows={pair.command.name: correlation(pair.command.values, pair.measured.values) for pair in moving},
-            fingerprint=fingerprint(take),
+            fingerprint=fingerprint(episode),
         )
+
+
+def _moves(values: np.ndarray) -> bool:
+    """By more than the flicker of an encoder?"""
+    return span(values) > max(MOVES, MOVES_QUANTA * quantum(values))
+
+
+def _longest_hold(values: np.ndarray) -> float:
+    stretches = held(values)
+    return float((stretches[:, 1] - stretches[:, 0]).max(initial=1)) / len(values)
 
 
 def fingerprint(take: RecordedEpisode) -> str:
@@ -93,6 +129,11 @@ class DatasetStatistics:
     def _columns(self) -> dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]:
         """Those that were asked for: every check of every episode asks for the same few."""
         return {}
+
+    def high_end(self, what: str, channel: str, attempt: int) -> float:
+        """A large but ordinary value in the other episodes: their 90 % quantile; 0 where there are none."""
+        values = self.known(what, channel, attempt)
+        return float(np.quantile(values, 0.9)) if len(values) else 0.0
 
     @cached_property
     def commands_are_positions(self) -> bool:

@@ -1,4 +1,4 @@
-"""Take -> Quality: every finding about an episode, and the verdict that follows from them."""
+"""RecordedEpisode -> Quality: all findings about an episode, and its verdict."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -51,18 +51,25 @@ class Quality:
         return cls(value["attempt"], value["label"], value["rows"], value["seconds"], findings)
 
 
-def judge(take: RecordedEpisode, crowd: DatasetStatistics, config: QualityConfig) -> Quality:
-    finite = all(np.isfinite(values).all() for values in take.signals.values())
+def judge(episode: RecordedEpisode, statistics: DatasetStatistics, config: QualityConfig) -> Quality:
+    finite = all(np.isfinite(values).all() for values in episode.signals.values())
     findings: list[QualityFinding] = []
     for check in CHECKS:
-        if finite or not check.finite:
-            blamed = {each.channel: each.check for each in findings if each.severity == "error" and each.channel}
-            findings += [each for each in check.find(take, crowd, config) if not _follows(each, blamed)]
-    return Quality(take.attempt, take.label, take.rows, take.rows / take.rate_hz, tuple(findings))
+        if not finite and check.finite:
+            continue
+        blamed = {
+            finding.channel: finding.check for finding in findings if finding.severity == "error" and finding.channel
+        }
+        findings += [
+            finding
+            for finding in check.find(episode, statistics, config)
+            if check.independent or not _is_blamed(finding, blamed)
+        ]
+    return Quality(episode.attempt, episode.label, episode.rows, episode.rows / episode.rate_hz, tuple(findings))
 
 
-def _follows(finding: QualityFinding, blamed: dict[str, str]) -> bool:
-    """Is it of a channel that an earlier check has found at fault? A wrapped angle looks like another unit too."""
-    whole = [channel for channel in blamed if channel.startswith(f"{finding.channel}/") and finding.channel]
+def _is_blamed(finding: QualityFinding, blamed: dict[str, str]) -> bool:
+    """Has an earlier check found an error in this channel? A wrapped angle looks like another unit too."""
+    elements = [channel for channel in blamed if channel.startswith(f"{finding.channel}/") and finding.channel]
     feature = finding.channel.partition("/")[0]
-    return any(blamed[channel] != finding.check for channel in {finding.channel, feature, *whole} & blamed.keys())
+    return any(blamed[channel] != finding.check for channel in {finding.channel, feature, *elements} & blamed.keys())

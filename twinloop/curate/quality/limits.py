@@ -12,7 +12,6 @@ class QualityConfig:
     spike_steps: a value that leaves and returns at once, in ordinary steps. spike_share: of the channel's span.
     absurd_factor: a value against the usual size of its channel.
     frozen_s: how long a sensor may repeat itself exactly while its command moves.
-    frozen_share: how far the command must move for that, as a share of its span.
     copy_share: of the rows in which something moves that may be exact copies.
     limit_share: how far beyond its range a joint may be, as a share of the range.
     clip_share, clip_runs: of the rows at one extreme value, in how many stretches.
@@ -31,7 +30,6 @@ class QualityConfig:
     spike_share: float = 0.12
     absurd_factor: float = 1e4
     frozen_s: float = 0.5
-    frozen_share: float = 0.12
     copy_share: float = 0.95
     limit_share: float = 0.02
     clip_share: float = 0.05

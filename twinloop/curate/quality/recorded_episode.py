@@ -1,5 +1,6 @@
 """RecordedEpisode: one recorded episode as the quality checks read it: named channels, clock, frame counts."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,8 +10,10 @@ import numpy as np
 from twinloop.curate.quality.finding import QualityFinding
 
 ACTION, SENT, STATE = "action", "command", "observation.state"
-HANDS = ("grip", "finger", "jaw", "hand")
-"""In the names of channels that something held may stop, however far they are commanded."""
+HANDS = ("grip", "finger", "jaw", "hand", "thumb", "pinky")
+"""Parts of names of channels that a held object may stop, however far they are commanded."""
+FINGERS = ("index", "middle", "ring", "little", "palm")
+"""Whole words with the same meaning: `left_ring_1`, `middle1_right`."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,9 @@ class RecordedChannel:
 
     @property
     def is_hand(self) -> bool:
-        return any(word in self.name.lower() for word in HANDS)
+        name = self.name.rpartition("/")[2].lower()
+        words = re.split(r"[^a-z]+", name)
+        return any(part in name for part in HANDS) or not set(words).isdisjoint(FINGERS)
 
 
 @dataclass(frozen=True)

@@ -42,4 +42,4 @@ def _copied(pair: CommandedChannel, shift: int) -> float:
     return float((np.abs(told - seen) <= SAME * span(measured))[moves].mean()) if moves.sum() > 3 else 0.0
 
 
-ACTION_COPY = QualityCheck(name="action_copy", asks="is the action a copy of the state?", find=find)
+ACTION_COPY = QualityCheck(name="action_copy", asks="is the action a copy of the state?", find=find, independent=True)

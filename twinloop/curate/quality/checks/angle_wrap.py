@@ -24,7 +24,7 @@ def find(take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConfig
             continue
         steps = np.diff(channel.values)
         for turn in TURNS.get(channel.unit, ANY_TURN):
-            wraps = _wraps(steps, turn)
+            wraps = _wraps(channel.values, turn)
             if len(wraps):
                 said = (
                     f"{channel.name} jumps by {steps[wraps[0]]:.4g} after row {wraps[0]}, a turn of {turn:.4g}, and "
@@ -36,18 +36,25 @@ def find(take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConfig
                 break
 
 
-def _wraps(steps: np.ndarray, turn: float) -> np.ndarray:
-    """Steps that are a turn give or take what the joint moves around them."""
+def _wraps(values: np.ndarray, turn: float) -> np.ndarray:
+    """Rows before a jump by one turn, where the joint moves on evenly after unwrapping.
+
+    A wrapped angle stays within one turn and jumps from one end of that turn to the other.
+    """
+    steps = np.diff(values)
     sizes = np.abs(steps)
     unwrapped = np.abs(sizes - turn)
     wraps = np.flatnonzero(unwrapped < SLOW * turn)
-    if not len(wraps):
-        return wraps
+    if not len(wraps) or np.ptp(values) > (1 + SLOW) * turn:
+        return wraps[:0]
+    from_end = np.maximum(values[wraps], values[wraps + 1]) > values.max() - SLOW * turn
+    to_end = np.minimum(values[wraps], values[wraps + 1]) < values.min() + SLOW * turn
+    wraps = wraps[from_end & to_end]
     rest = np.delete(sizes, wraps)
     ordinary = float(np.quantile(rest, 0.99)) if len(rest) else 0.0
     near = [np.delete(sizes[max(0, at - 3) : at + 4], min(at, 3)) for at in wraps]
     around = np.array([part[part < SLOW * turn].max(initial=0.0) for part in near])
-    # A real jump of that size would have to hit a whole turn by chance, to within the speed of the joint.
+    # A real jump would hit a whole turn only by chance, to within the speed of the joint.
     smooth = unwrapped[wraps] <= 2 * np.maximum(around, ordinary) + 0.003 * turn
     wraps = wraps[smooth] if ordinary < SLOW * turn else wraps[:0]
     return wraps[:0] if _there_and_back(steps, wraps) else wraps

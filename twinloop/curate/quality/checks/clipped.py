@@ -1,7 +1,8 @@
-"""Is a channel cut off at its largest or smallest value?
+"""Does a channel stay at its largest or smallest value as if it were cut off?
 
-Joints rest at their ends, and a closed gripper is at zero. So what stays at an extreme that all episodes share is told
-and not rejected; what is cut off below where others go is.
+Joints rest at their end stops, and a closed gripper is at zero. A stretch at an extreme is an error only if the joint
+goes further in other episodes and, where it has a command, the command goes well beyond. Commands and hands get a note:
+controllers clamp commands, and held objects stop fingers.
 """
 
 from collections.abc import Iterator
@@ -11,84 +12,108 @@ import numpy as np
 from twinloop.curate.quality.check import QualityCheck
 from twinloop.curate.quality.dataset_statistics import DatasetStatistics
 from twinloop.curate.quality.finding import QualityFinding
+from twinloop.curate.quality.holds import quantum
 from twinloop.curate.quality.limits import QualityConfig
-from twinloop.curate.quality.recorded_episode import ACTION, STATE, RecordedChannel, RecordedEpisode
+from twinloop.curate.quality.recorded_episode import (
+    ACTION,
+    STATE,
+    CommandedChannel,
+    RecordedChannel,
+    RecordedEpisode,
+)
 from twinloop.curate.quality.spans import runs, span, usual_step
 
-LEAST_RUN = 3
-SAME_END = 0.005  # of the span
-WAKES = 2.5  # large ordinary steps
+MIN_RUN_ROWS = 3
+MIN_OTHERS = 3
+MIN_VALUES = 15  # distinct readings: a joint with fewer rests
+MIN_SHARE = 0.1  # of the joint's reach
+MIN_STEP_QUANTA = 2  # a joint with smaller steps rests
+BEYOND = 0.02  # of the span
+COMMANDED_BEYOND = 0.1  # of the span
+SOME = 0.1  # of the other episodes
+WAKE_STEPS = 2.5  # times a large ordinary step
 
 
-def find(take: RecordedEpisode, crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
-    if take.rows < config.shortest_rows:
+def find(episode: RecordedEpisode, statistics: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
+    if episode.rows < config.shortest_rows:
         return
-    for channel in take.channels:
+    for channel in episode.channels:
         if channel.feature not in (ACTION, STATE) or span(channel.values) <= 0:
             continue
         for end, name in ((channel.values.max(), "high"), (channel.values.min(), "low")):
-            yield from _cut(take, channel, end, name, crowd, config)
+            yield from _cut(episode, channel, end, name, statistics, config)
 
 
 def _cut(
-    take: RecordedEpisode,
+    episode: RecordedEpisode,
     channel: RecordedChannel,
     end: float,
     name: str,
-    crowd: DatasetStatistics,
+    statistics: DatasetStatistics,
     config: QualityConfig,
 ) -> Iterator[QualityFinding]:
-    at = runs(channel.values == end)
-    at = at[at[:, 1] - at[:, 0] >= LEAST_RUN]
-    at = at[[not _all_still(take.signals[channel.feature][start:stop]) for start, stop in at]] if len(at) else at
-    share = float((at[:, 1] - at[:, 0]).sum()) / take.rows
-    # Into a real end a signal comes to rest; cut off, it arrives and leaves at speed.
-    fast = [each for each in at if _edge(channel.values, each) > 0.3 * usual_step(channel.values)]
+    stretches = runs(channel.values == end)
+    stretches = stretches[stretches[:, 1] - stretches[:, 0] >= MIN_RUN_ROWS]
+    signals = episode.signals[channel.feature]
+    stretches = stretches[[not _all_still(signals[start:stop]) for start, stop in stretches]]
+    share = float((stretches[:, 1] - stretches[:, 0]).sum()) / episode.rows
     if share < config.clip_share:
         return
+    step = usual_step(channel.values)
     side = 1 if name == "high" else -1
-    others = side * (crowd.known(name, channel.name, take.attempt) - end) / span(channel.values)
-    shared = len(others) and float((np.abs(others) < SAME_END).mean()) > 0.3
-    told = not shared and not channel.is_hand and _told_beyond(take, channel, at, side)
-    if len(fast) < config.clip_runs and not told:
+    beyond = side * (statistics.known(name, channel.name, episode.attempt) - end) / span(channel.values) > BEYOND
+    # A joint slows down before it rests at an end stop. A clipped signal arrives and leaves at full speed.
+    slowest = max(0.3 * step, MIN_STEP_QUANTA * quantum(channel.values))
+    fast = [stretch for stretch in stretches if _edge(channel.values, stretch) > slowest]
+    at_speed = len(fast) >= config.clip_runs
+    pair = next((pair for pair in episode.pairs if pair.measured is channel), None)
+    # A joint that rests within its dead band is commanded beyond its place too, but not far.
+    reach = max(span(channel.values), statistics.high_end("span", channel.name, episode.attempt))
+    far = (COMMANDED_BEYOND if fast else 2 * COMMANDED_BEYOND) * span(channel.values)
+    if pair is not None and not at_speed:
+        far = max(far, 2 * _usual_error(pair))
+    commanded = pair is not None and _is_commanded_beyond(pair, stretches, side, far)
+    if not at_speed and not commanded:
         return
-    severe = told or (len(others) >= 3 and float((others > 0.02).mean()) > 0.5)
+    moves = len(np.unique(channel.values)) >= MIN_VALUES and span(channel.values) > MIN_SHARE * reach
+    sensor = channel.feature == STATE and not channel.is_hand and len(beyond) >= MIN_OTHERS and moves
+    severe = sensor and (commanded and beyond.mean() > SOME if pair else at_speed and beyond.mean() > 0.5)
     if channel.is_hand and not severe:
         return
-    said = f"{channel.name} stays at {end:.4g} in {len(at)} stretches, {100 * share:.0f} % of the rows"
-    said += (
-        ", and is commanded, or goes in other episodes, beyond it."
-        if severe
-        else "; an end stop, or a sensor at its end."
-    )
+    text = f"{channel.name} stays at {end:.4g} in {len(stretches)} stretches, {100 * share:.0f} % of the rows"
+    text += ", and goes beyond it in other episodes." if severe else "; an end stop, or a sensor at its limit."
     yield CLIPPED.finding(
-        channel.name, (at[0][0], at[-1][1] - 1), share, config.clip_share, "of rows", said,
+        channel.name, (stretches[0][0], stretches[-1][1] - 1), share, config.clip_share, "of rows", text,
         severity="error" if severe else "note",
     )  # fmt: skip
 
 
 def _all_still(rows: np.ndarray) -> bool:
-    """Do all channels repeat themselves together? Then the robot rests, or readings are not fresh."""
+    """Do all channels repeat together? Then the robot rests, or the readings are stale."""
     return rows.shape[1] > 1 and bool((np.diff(rows, axis=0) == 0).all(axis=1).mean() > 0.8)
 
 
-def _told_beyond(take: RecordedEpisode, channel: RecordedChannel, at: np.ndarray, side: int) -> bool:
-    """Do commands go well beyond the end while the channel stays exactly there, and come back?"""
-    for pair in take.pairs:
-        if pair.measured is channel:
-            flat = np.zeros(take.rows, bool)
-            for start, stop in at:
-                flat[start:stop] = True
-            # What is cut off moves on from where it was; a sensor that wakes up jumps, and has a check of its own.
-            if max(_edge(channel.values, each) for each in at) > WAKES * usual_step(channel.values):
-                return False
-            error = side * (pair.command.values - channel.values)
-            usual = float(np.quantile(np.abs(error[~flat]), 0.75)) if (~flat).any() else 0.0
-            far = max(1.5 * usual, 0.02 * span(channel.values))
-            # Of what is cut off, commands stay on the far side; a sensor that froze there is passed by both ways.
-            passed = float((error[flat] < -far).mean())
-            return float(np.quantile(error[flat], 0.9)) > far and passed < 0.1
-    return False
+def _is_commanded_beyond(pair: CommandedChannel, stretches: np.ndarray, side: int, far: float) -> bool:
+    """Does the command go well beyond the extreme while the reading stays exactly there, and come back?"""
+    measured = pair.measured.values
+    flat = np.zeros(len(measured), bool)
+    for start, stop in stretches:
+        flat[start:stop] = True
+    # A clipped signal continues from where it was; a frozen sensor jumps when it wakes up, and has its own check.
+    if max(_edge(measured, stretch) for stretch in stretches) > WAKE_STEPS * usual_step(measured):
+        return False
+    error = side * (pair.command.values - measured)
+    # The command of a clipped signal stays on the far side; that of a frozen sensor passes both ways.
+    passed = float((error[flat] < -far).mean())
+    return float(np.quantile(error[flat], 0.9)) > far and passed < 0.1
+
+
+def _usual_error(pair: CommandedChannel) -> float:
+    """Between command and reading, where the reading is not at one of its extremes."""
+    measured = pair.measured.values
+    inner = (measured > measured.min()) & (measured < measured.max())
+    error = np.abs(pair.command.values - measured)[inner]
+    return float(np.quantile(error, 0.75)) if len(error) else 0.0
 
 
 def _edge(values: np.ndarray, stretch: np.ndarray) -> float:

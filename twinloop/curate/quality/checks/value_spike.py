@@ -7,27 +7,29 @@ import numpy as np
 from twinloop.curate.quality.check import QualityCheck
 from twinloop.curate.quality.dataset_statistics import DatasetStatistics
 from twinloop.curate.quality.finding import QualityFinding
+from twinloop.curate.quality.holds import quantum
 from twinloop.curate.quality.limits import QualityConfig
 from twinloop.curate.quality.recorded_episode import ACTION, STATE, RecordedChannel, RecordedEpisode
 from twinloop.curate.quality.spans import span
 
-WIDTH = 2  # rows: what lasts longer is a motion
+WIDTH = 2  # rows; a longer change is a motion
 LEAP_SPANS = 10.0
+FLICKER_QUANTA = 4
 
 
-def find(take: RecordedEpisode, crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
-    if take.rows < config.shortest_rows:
+def find(episode: RecordedEpisode, statistics: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
+    if episode.rows < config.shortest_rows:
         return
-    for channel in take.channels:
-        yield from _absurd(take, channel, crowd, config)
-        yield from _spike(channel, config)
+    for channel in episode.channels:
+        yield from _absurd(episode, channel, statistics, config)
+        yield from _spike(channel, statistics.typical("span", channel.name, episode.attempt), config)
 
 
 def _absurd(
-    take: RecordedEpisode, channel: RecordedChannel, crowd: DatasetStatistics, config: QualityConfig
+    episode: RecordedEpisode, channel: RecordedChannel, statistics: DatasetStatistics, config: QualityConfig
 ) -> Iterator[QualityFinding]:
     sizes = np.abs(channel.values)
-    usual = np.nanmax([np.quantile(sizes, 0.5), crowd.typical("size", channel.name, take.attempt), 1.0])
+    usual = np.nanmax([np.quantile(sizes, 0.5), statistics.typical("size", channel.name, episode.attempt), 1.0])
     bad = np.flatnonzero(sizes > config.absurd_factor * usual)
     if len(bad):
         worst = bad[sizes[bad].argmax()]
@@ -36,9 +38,15 @@ def _absurd(
         yield VALUE_SPIKE.finding(channel.name, (bad[0], bad[-1]), channel.values[worst], limit, channel.unit, said)
 
 
-def _spike(channel: RecordedChannel, config: QualityConfig) -> Iterator[QualityFinding]:
-    """How far each row is from the median of the five around it: nothing for any motion that goes on, whatever its
-    speed. What remains of motion (turning points, noise) is as large everywhere, so a spike stands out of it."""
+def _spike(channel: RecordedChannel, usual_span: float, config: QualityConfig) -> Iterator[QualityFinding]:
+    """Compare each row with the median of the five rows around it.
+
+    The difference is zero for steady motion at any speed. Turning points and noise leave a difference that is similar
+    everywhere in the episode, so a spike stands out.
+
+    Args:
+        usual_span: of this channel in the other episodes, NaN if unknown.
+    """
     values = channel.values
     padded = np.pad(values, WIDTH, mode="edge")
     around = np.lib.stride_tricks.sliding_window_view(padded, 2 * WIDTH + 1)
@@ -46,10 +54,12 @@ def _spike(channel: RecordedChannel, config: QualityConfig) -> Iterator[QualityF
     steps = np.abs(np.diff(values))
     ordinary = max(float(np.quantile(away, 0.97)), float(np.quantile(steps, 0.9)))
     positions = channel.feature in (ACTION, STATE)
-    # Forces and velocities leap when something is hit; only what is far beyond all else is told of these.
-    least = config.spike_share if positions else LEAP_SPANS
-    limit = max(config.spike_steps * ordinary, least * span(values))
-    # There and back again: a step is no spike, nor is the first move out of rest.
+    # Forces and velocities jump on impact, so their limit is much higher.
+    share = config.spike_share if positions else LEAP_SPANS
+    # A resting joint flickers by a few encoder steps, which is no spike however small its span is.
+    widest = float(np.nanmax([span(values), usual_span]))
+    limit = max(config.spike_steps * ordinary, share * widest, FLICKER_QUANTA * quantum(values))
+    # A spike returns at once. A step is no spike, nor is the first move out of rest.
     left = np.concatenate([[0.0], steps])
     right = np.concatenate([steps, [0.0]])
     edges = np.maximum(np.maximum(left, np.roll(left, 1)), np.maximum(right, np.roll(right, -1)))
