@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from twinloop.errors import CorruptError, FullDiskError, StorageError, TwinloopError
+from twinloop.errors import CorruptError, FullDiskError, StorageError, TwinloopError, UsageError
 
 _BUFFER_BYTES = 1 << 20  # a Parquet file comes in pages of a few kilobytes
 _COPIED_BYTES = 1 << 20
@@ -208,6 +208,15 @@ def digest_file(path: Path) -> FileDigest:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
         return FileDigest(digest.hexdigest(), file.tell())
+
+
+def require_utf8(path: Path) -> None:
+    """Refuse a path whose bytes are not UTF-8: Parquet and video libraries cannot open it."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(path).decode(errors="backslashreplace")
+        raise UsageError(f"{shown}: the name is not UTF-8; rename the file or folder") from None
 
 
 def read_bounded(path: Path, most_bytes: int, *, error: type[TwinloopError] = CorruptError) -> bytes:

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from tests.dataset.synthetic import CONFIG_TEXT, header, run, verdict_of
@@ -71,11 +73,32 @@ def test_a_statement_reaches_nothing_but_the_dataset(path, tmp_path, sql):
     assert [file.name for file in tmp_path.iterdir()] == ["secret.csv"]
 
 
-def test_a_wrong_statement_gets_the_available_columns(path):
-    with pytest.raises(UsageError, match="mass") as caught:
+def test_an_unknown_column_gets_the_nearest_name_and_no_list(path):
+    with pytest.raises(UsageError, match='Did you mean "draw/mass_kg" of attempts') as caught:
         query(path, 'SELECT "draw/mass" FROM episodes')
-    for name in ("draw/mass_kg", "check/drop_m", "observation.state", "episode_index", "verdict"):
-        assert name in str(caught.value)
+    message = str(caught.value)
+    assert message.count("\n") == 0
+    assert len(message) < 300
+    assert "check/drop_m" not in message
+    assert "SELECT * FROM attempts LIMIT 1" in message
+
+
+def test_an_unknown_table_gets_the_names_of_all_three(path):
+    with pytest.raises(UsageError, match="Tables: attempts, episodes, frames"):
+        query(path, "SELECT * FROM episode")
+
+
+def test_a_query_stops_after_its_timeout(path):
+    began = time.monotonic()
+    with pytest.raises(UsageError, match=r"stopped after 0.5 s.*--timeout"):
+        query(path, "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b", timeout_s=0.5)
+    assert time.monotonic() - began < 30
+
+
+def test_a_result_with_too_many_rows_is_refused(path):
+    with pytest.raises(UsageError, match=r"more than 10 rows; add a LIMIT"):
+        query(path, "SELECT * FROM frames", max_rows=10)
+    assert query(path, "SELECT * FROM frames LIMIT 10", max_rows=10).num_rows == 10
 
 
 def test_an_empty_dataset_has_empty_tables(tmp_path):

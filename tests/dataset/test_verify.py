@@ -68,6 +68,16 @@ def test_stray_files_are_named(path, name):
     assert files_named(path) == [name]
 
 
+def test_a_shard_that_is_a_symbolic_link_is_named(path, tmp_path):
+    (shard, *_) = sorted((path / "shards").iterdir())
+    shard.rename(tmp_path / "elsewhere")
+    shard.symlink_to(tmp_path / "elsewhere")
+    report = verify(path)
+    assert any(
+        problem.file == f"shards/{shard.name}" and "symbolic link" in problem.what for problem in report.problems
+    )
+
+
 def test_a_manifest_that_miscounts_is_found(path):
     manifest = path / "manifest.jsonl"
     lines = [unsealed(line) for line in manifest.read_bytes().splitlines()]

@@ -127,6 +127,15 @@ def engine_of(args: argparse.Namespace) -> "EngineConfig":
     return EngineConfig("warp", resolve_device(args.device))
 
 
+def plain_name(text: str) -> str:
+    """An argument that names a dataset or a robot. It becomes a folder name, so it must not be a path."""
+    if not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,99}", text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: a name of letters, digits, '_', '-' and '.' was expected; --out DIR chooses another folder"
+        )
+    return text
+
+
 def add_dataset(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", type=location, metavar="DATASET", help="a dataset folder, or s3://bucket/run")
 

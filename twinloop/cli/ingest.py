@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from twinloop.cli.arguments import add_consent, consent_of, number
+from twinloop.cli.arguments import add_consent, consent_of, number, plain_name
 from twinloop.cli.progress import Progress, show_progress
 from twinloop.cli.quality import print_qualities, write_papers
 from twinloop.dataset.ingest import IngestOptions, IngestProgress, ingest, load_mapping, open_source
@@ -27,13 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "source", type=Path, metavar="SOURCE", help="a LeRobot folder, an HDF5 file, a log or a folder of logs"
     )
     parser.add_argument(
-        "--as", dest="name", required=True, metavar="NAME", help="what the dataset and its robot are called"
+        "--as", dest="name", required=True, type=plain_name, metavar="NAME", help="name of the dataset and of its robot"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder of the dataset (default: datasets/NAME)")
     parser.add_argument("--mapping", type=Path, metavar="FILE", help="which columns become what, in which units (YAML)")
     parser.add_argument(
         "--pictures", choices=("auto", "all", "none"), default="auto",
-        help="auto: cameras that every episode has; all: every camera, rejecting episodes without (default: auto)",
+        help="auto: cameras that at least 80 %% of the episodes have; all: every camera; none: no camera. Episodes "
+        "without a video of a kept camera are rejected (default: auto)",
     )  # fmt: skip
     parser.add_argument("--rate-hz", type=number(1e-3, 1e5), metavar="HZ", help="rate, instead of what the source says")
     parser.add_argument("--robot", default="", metavar="ROBOT", help="kind of robot, instead of what the source says")

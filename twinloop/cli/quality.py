@@ -64,7 +64,8 @@ def print_qualities(console: Console, qualities: Sequence[Quality]) -> None:
             table.add_column(column)
         for quality, finding in errors[:MOST_LINES]:
             table.add_row(
-                str(quality.attempt), finding.check, finding.channel or "episode", f"{finding.first}–{finding.last}",
+                f"{quality.attempt} ({quality.label})", finding.check, finding.channel or "episode",
+                f"{finding.first}–{finding.last}",
                 f"{number(finding.measured)} {finding.unit}".strip(), number(finding.limit), finding.said,
             )  # fmt: skip
         console.print(table, markup=False)

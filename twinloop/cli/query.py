@@ -1,4 +1,4 @@
-"""Run SQL (DuckDB) over a dataset: the views are `episodes`, `frames` and `attempts` (rejected ones too)."""
+"""Run a SQL SELECT (DuckDB) over a dataset. Tables: `attempts` (also rejected ones), `episodes` and `frames`."""
 
 import argparse
 from typing import Any
@@ -6,8 +6,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from twinloop.cli.arguments import add_dataset, count
+from twinloop.cli.arguments import add_dataset, count, number
 from twinloop.dataset import query
+from twinloop.dataset.query import DEFAULT_TIMEOUT_S
 from twinloop.dataset.shard import EPISODES, FRAMES
 
 EXAMPLES = """\
@@ -25,22 +26,26 @@ READS = (EPISODES, FRAMES)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_dataset(parser)
     parser.add_argument("sql", metavar="SQL", help="a select statement")
-    parser.add_argument("--rows", type=count(), default=50, metavar="N", help="print this many at most (default 50)")
+    parser.add_argument("--rows", type=count(), default=50, metavar="N", help="print at most N rows (default: 50)")
+    parser.add_argument(
+        "--timeout", type=number(0.1, 86_400), default=DEFAULT_TIMEOUT_S, metavar="SECONDS",
+        help=f"stop the query after this time (default: {DEFAULT_TIMEOUT_S:g})",
+    )  # fmt: skip
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    result = query(args.dataset, args.sql)
+    result = query(args.dataset, args.sql, timeout_s=args.timeout)
     rows = result.slice(0, args.rows).to_pylist()
     table = Table()
     for name in result.column_names:
         table.add_column(name)
     for row in rows:
-        table.add_row(*(_shown(value) for value in row.values()))
+        table.add_row(*(_cell(value) for value in row.values()))
     console.print(table)
     if result.num_rows > len(rows):
-        console.print(f"{len(rows)} of {result.num_rows:,} rows; --rows N shows more")
+        console.print(f"{len(rows)} of {result.num_rows:,} rows; --rows N prints more")
     return {"columns": result.column_names, "rows": rows, "total_rows": result.num_rows}
 
 
-def _shown(value: Any) -> str:
+def _cell(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -23,6 +23,8 @@ from .remote.address import Remote, place
 from .shard import EPISODES, FRAMES
 from .video import count_frames
 
+LINK = "is a symbolic link; a dataset must contain its own files: copy the files to this place"
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -103,7 +105,13 @@ def _manifest(dataset: Dataset, manifest: Manifest) -> Iterator[Problem]:
 
 
 def shard_problems(dataset: Dataset) -> Iterator[Problem]:
+    if (dataset.path / SHARDS).is_symlink():
+        yield Problem(SHARDS, LINK)
+        return
     for entry in dataset.entries:
+        if (dataset.path / SHARDS / entry.name).is_symlink():
+            yield Problem(f"{SHARDS}/{entry.name}", LINK)
+            continue
         wrong = [
             Problem(f"{SHARDS}/{entry.name}/{name}", what)
             for name, file in entry.files.items()
@@ -115,6 +123,8 @@ def shard_problems(dataset: Dataset) -> Iterator[Problem]:
 
 
 def _wrong(path: Path, committed: FileDigest) -> str | None:
+    if path.is_symlink():
+        return LINK
     if not path.is_file():
         return "is missing"
     found = digest_file(path)

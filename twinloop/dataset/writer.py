@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from twinloop.durable import digest_file, replace_file, storage_errors, sync_folder
+from twinloop.durable import digest_file, replace_file, require_utf8, storage_errors, sync_folder
 from twinloop.errors import CorruptError, DatasetError, StorageError
 
 from ._install import install_export, installed_export, is_intact, read_export_record
@@ -43,6 +43,7 @@ class DatasetWriter:
         and stays. Whatever is refused is refused before anything is touched.
         """
         path = Path(path)
+        require_utf8(path.absolute())
         header = replace(header, config_sha256=hashlib.sha256(config_text.encode()).hexdigest())
         with storage_errors(path):
             _refuse(path, header, repair=verify)

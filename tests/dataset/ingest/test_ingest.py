@@ -104,15 +104,82 @@ def test_pictures_that_are_not_one_a_row_are_a_verdict_and_no_rows(tmp_path: Pat
     assert verify(tmp_path / "out").require().ok
 
 
-def test_cameras_that_some_episodes_lack_are_left_out_and_said(tmp_path: Path):
+def test_cameras_that_many_episodes_lack_are_left_out_and_reported(tmp_path: Path):
     pytest.importorskip("av")
     source = lerobot_v2(tmp_path / "source", episodes=3, cameras=True)
-    (source / "videos/chunk-000/observation.images.front/episode_000001.mp4").unlink()
+    videos = source / "videos/chunk-000/observation.images.front"
+    (videos / "episode_000001.mp4").unlink()
+    (videos / "episode_000002.mp4").unlink()
+    film(videos / "episode_000000.mp4", 40, 30)
     done = bring(source, tmp_path / "auto")
-    assert "1 of 3 episodes have no video" in done.left_out["observation.images.front"]
+    assert "2 of 3 episodes have no video" in done.left_out["observation.images.front"]
     assert verdicts(tmp_path / "auto") == ["accepted"] * 3
+    (note,) = done.qualities[0].findings  # the video that is there is shorter than its rows
+    assert (note.check, note.severity) == ("picture_frames", "note")
+    assert "40 frames" in note.said
     bring(source, tmp_path / "all", pictures="all")
-    assert verdicts(tmp_path / "all") == ["accepted", "picture_frames", "accepted"]
+    assert verdicts(tmp_path / "all") == ["picture_frames"] * 3
+
+
+def test_one_missing_video_costs_its_episode_and_not_the_camera(tmp_path: Path):
+    pytest.importorskip("av")
+    source = lerobot_v2(tmp_path / "source", episodes=4, cameras=True)
+    videos = source / "videos/chunk-000/observation.images.front"
+    (videos / "episode_000001.mp4").unlink()
+    film(videos / "episode_000002.mp4", 40, 30)
+    done = bring(source, tmp_path / "out")
+    assert not done.left_out
+    assert verdicts(tmp_path / "out") == ["accepted", "picture_frames", "picture_frames", "accepted"]
+    assert "there is no video" in done.qualities[1].errors[0].said
+    assert "40 frames" in done.qualities[2].errors[0].said
+    assert verify(tmp_path / "out").require().ok
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [["base", "shoulder", "elbow", "wrist", "gripper"]],
+        {"motors": ["base", "shoulder", "elbow", "wrist", "gripper"]},
+        {"motors": [["base", "shoulder", "elbow", "wrist", "gripper"]]},
+        {"arm": ["base", "shoulder", "elbow", "wrist"], "hand": ["gripper"]},
+        [["base", "shoulder"], ["elbow", "wrist", "gripper"]],
+    ],
+)
+def test_nested_names_are_kept(tmp_path: Path, names):
+    source = lerobot_v2(tmp_path / "source", episodes=2)
+    info = json.loads((source / "meta/info.json").read_text())
+    info["features"]["observation.state"]["names"] = names
+    (source / "meta/info.json").write_text(json.dumps(info))
+    (column,) = [each for each in open_source(source).columns() if each.name == "observation.state"]
+    assert column.names == ("base", "shoulder", "elbow", "wrist", "gripper")
+
+
+def test_names_that_repeat_in_two_groups_get_the_name_of_their_group(tmp_path: Path):
+    source = lerobot_v2(tmp_path / "source", episodes=2)
+    info = json.loads((source / "meta/info.json").read_text())
+    info["features"]["action"]["names"] = {"left": ["j1", "j2"], "right": ["j1", "j2", "grip"]}
+    (source / "meta/info.json").write_text(json.dumps(info))
+    (column,) = [each for each in open_source(source).columns() if each.name == "action"]
+    assert column.names == ("left.j1", "left.j2", "right.j1", "right.j2", "right.grip")
+
+
+@pytest.mark.parametrize("place", ["meta_data/info.json", "train/state.json", "train/data-00000-of-00001.arrow"])
+def test_a_lerobot_v1_folder_is_named_with_what_to_do(tmp_path: Path, place: str):
+    path = tmp_path / "old" / place
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    with pytest.raises(UsageError, match=r"LeRobot v1.*convert_dataset_v1_to_v2"):
+        open_source(tmp_path / "old")
+
+
+def test_a_name_that_is_not_utf8_is_refused_with_advice(tmp_path: Path):
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/logs\xff"))
+    folder.mkdir()
+    (folder / "a.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(UsageError, match=r"logs\\xff: the name is not UTF-8; rename"):
+        open_source(folder)
+    with pytest.raises(UsageError, match=r"not UTF-8"):
+        Dataset.open(folder)
 
 
 def test_broken_files_are_verdicts_and_the_others_come_in(tmp_path: Path):

@@ -9,7 +9,7 @@ import pytest
 from tests.curate.quality.recordings import clean_takes
 from tests.shared_data import shared_data
 from twinloop.dataset import Dataset
-from twinloop.dataset.ingest import CONVERSIONS, ingest, load_mapping, open_source, restored
+from twinloop.dataset.ingest import CONVERSIONS, ingest, load_mapping, open_source, restored, stored_qualities
 from twinloop.errors import ConfigError, UsageError
 
 ROOT = Path(__file__).parents[3]
@@ -118,11 +118,12 @@ def test_a_clock_is_kept_as_recorded(tmp_path: Path):
 @pytest.mark.parametrize(
     ("damage", "verdict"),
     [
-        (lambda text: text[: len(text) * 2 // 3].rsplit(",", 1)[0], "ragged_columns"),
+        (lambda text: text.replace(",", "", 40), "ragged_columns"),
+        (lambda text: text.replace("\n0.", "\n1e111", 1), "non_finite"),
         (lambda text: text.replace("a,b,c,d", "a,b,c,e", 1), "ragged_columns"),
         (lambda text: "\n".join([*text.splitlines()[:20], "nan,1,1,1", *text.splitlines()[20:]]), "non_finite"),
     ],
-    ids=["cut off", "a column is missing", "not a number"],
+    ids=["many broken rows", "a garbage number", "a column is missing", "not a number"],
 )
 def test_a_broken_csv_is_a_verdict(tmp_path: Path, mapping: Path, damage, verdict: str):
     logs = write(tmp_path / "logs", "csv", 4)
@@ -130,6 +131,62 @@ def test_a_broken_csv_is_a_verdict(tmp_path: Path, mapping: Path, damage, verdic
     path.write_text(damage(path.read_text()))
     found = bring(logs, mapping, tmp_path / "out").attempts()["verdict"].to_pylist()
     assert found == ["accepted", verdict, "accepted", "accepted"]
+
+
+def test_a_garbage_number_is_named_with_its_file_and_row(tmp_path: Path, mapping: Path):
+    logs = write(tmp_path / "logs", "csv", 3)
+    lines = (logs / "run_1.csv").read_text().splitlines()
+    lines[8] = "1e111" + lines[8][lines[8].index(",") :]
+    (logs / "run_1.csv").write_text("\n".join(lines) + "\n")
+    bring(logs, mapping, tmp_path / "out")
+    quality = stored_qualities(Dataset.open(tmp_path / "out"))
+    assert [each.verdict for each in quality] == ["", "non_finite", ""]
+    assert quality[1].label == "run_1.csv"
+    assert "1e+111" in quality[1].errors[0].said
+    assert quality[1].errors[0].first == 7
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+@pytest.mark.parametrize("cut", [1, 6, 23])
+def test_a_cut_off_last_row_costs_that_row(tmp_path: Path, mapping: Path, kind: str, cut: int):
+    """`cut`: bytes that are missing at the end, up to the middle of the last row."""
+    logs = write(tmp_path / "logs", kind)
+    path = logs / f"run_1.{kind}"
+    text = path.read_text()
+    last = text.rstrip("\n").rsplit("\n", 1)[1]
+    kept = text[: -len(last) - 1] + last[: max(len(last) // 2 - cut, 1)]
+    path.write_text(kept)
+    dataset = bring(logs, mapping, tmp_path / "out")
+    attempts = dataset.attempts()
+    assert attempts["verdict"].to_pylist() == ["accepted"] * 3
+    assert attempts["length"][1].as_py() == len(columns(1)["a"]) - 1
+    (note,) = stored_qualities(dataset)[1].findings
+    assert note.severity == "note"
+    assert note.said.startswith(f"run_1.{kind}:")
+    assert "left out" in note.said
+
+
+def test_a_broken_row_in_the_middle_is_named_by_its_line(tmp_path: Path, mapping: Path):
+    logs = write(tmp_path / "logs", "csv")
+    lines = (logs / "run_1.csv").read_text().splitlines()
+    lines[30] = lines[30][:5]
+    (logs / "run_1.csv").write_text("\n".join(lines) + "\n")
+    dataset = bring(logs, mapping, tmp_path / "out")
+    assert dataset.attempts()["length"][1].as_py() == len(lines) - 2
+    (note,) = stored_qualities(dataset)[1].findings
+    assert "line 31 " in note.said
+
+
+def test_a_headerless_csv_gets_numbered_columns(tmp_path: Path):
+    logs = write(tmp_path / "logs", "csv")
+    for path in logs.iterdir():
+        path.write_text(path.read_text().split("\n", 1)[1])
+    with pytest.raises(UsageError, match=r"(?s)first line holds numbers.*from: \[col_0, col_1, col_2, col_3\]"):
+        open_source(logs)
+    text = "rate_hz: 50\ncolumns: {observation.state: {from: [col_0, col_1]}, action: {from: [col_2, col_3]}}\n"
+    (tmp_path / "m.yaml").write_text(text)
+    dataset = bring(logs, tmp_path / "m.yaml", tmp_path / "out")
+    assert dataset.episode(0)["observation.state"][:, 0] == pytest.approx(columns(0)["a"])
 
 
 def test_a_cut_off_json_is_a_verdict(tmp_path: Path, mapping: Path):

@@ -12,7 +12,7 @@ import numpy as np
 
 from twinloop.curate.quality.holds import holds_of, largest_step, quantum, response_rows
 from twinloop.curate.quality.recorded_episode import RecordedEpisode
-from twinloop.curate.quality.spans import correlation, held, span
+from twinloop.curate.quality.spans import correlation, held, span, usable
 
 MOVES = 1e-9
 MOVES_QUANTA = 10
@@ -52,7 +52,7 @@ class EpisodeStatistics:
         finite = {
             channel.name: channel.values
             for channel in episode.channels
-            if episode.rows and np.isfinite(channel.values).all()
+            if episode.rows and usable(channel.values).all()
         }
         pairs = [
             pair
@@ -88,12 +88,13 @@ def _longest_hold(values: np.ndarray) -> float:
     return float((stretches[:, 1] - stretches[:, 0]).max(initial=1)) / len(values)
 
 
-def fingerprint(take: RecordedEpisode) -> str:
-    """The same for the same numbers, to single precision."""
+@np.errstate(over="ignore")  # garbage beyond single precision becomes infinite, which is good enough here
+def fingerprint(episode: RecordedEpisode) -> str:
+    """Digest of all numbers in single precision."""
     digest = hashlib.sha256()
-    for name in sorted(take.signals):
-        digest.update(name.encode() + np.ascontiguousarray(take.signals[name], np.float32).tobytes())
-    return digest.hexdigest() if take.rows else ""
+    for name in sorted(episode.signals):
+        digest.update(name.encode() + np.ascontiguousarray(episode.signals[name], np.float32).tobytes())
+    return digest.hexdigest() if episode.rows else ""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.curate.quality.recorded_episode import CommandedChannel, RecordedEpisode
-from twinloop.curate.quality.spans import correlation, held, span
+from twinloop.curate.quality.spans import correlation, held, span, usable
 
 MIN_HOLD_ROWS = 5
 MAX_DELAY_ROWS = 200
@@ -57,7 +57,7 @@ def response_rows(episode: RecordedEpisode) -> int:
     delays = []
     for pair in episode.pairs:
         command, measured = pair.command.values, pair.measured.values
-        if not (np.isfinite(command).all() and np.isfinite(measured).all()) or episode.rows < 2 * MIN_HOLD_ROWS:
+        if not (usable(command).all() and usable(measured).all()) or episode.rows < 2 * MIN_HOLD_ROWS:
             continue
         if len(np.unique(measured)) >= MIN_VALUES and correlation(command, measured) > FOLLOWS:
             delays.append(_delay_rows(command, measured))

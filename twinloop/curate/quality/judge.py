@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from twinloop.curate.quality.checks import CHECKS
 from twinloop.curate.quality.dataset_statistics import DatasetStatistics
 from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
 from twinloop.curate.quality.recorded_episode import RecordedEpisode
+from twinloop.curate.quality.spans import usable
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Quality:
 
 
 def judge(episode: RecordedEpisode, statistics: DatasetStatistics, config: QualityConfig) -> Quality:
-    finite = all(np.isfinite(values).all() for values in episode.signals.values())
+    finite = all(usable(values).all() for values in episode.signals.values())
     findings: list[QualityFinding] = []
     for check in CHECKS:
         if not finite and check.finite:

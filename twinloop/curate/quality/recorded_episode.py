@@ -18,13 +18,21 @@ FINGERS = ("index", "middle", "ring", "little", "palm")
 
 @dataclass(frozen=True)
 class FilmFacts:
-    """frames: decoded. rate_hz: by the file's own clock, 0 where it says nothing. held: [first, last] of the longest
-    run of one and the same picture. problem: what kept the rest from being decoded."""
+    """What decoding a video showed.
+
+    Attributes:
+        frames: number of decoded frames.
+        rate_hz: rate by the file's own clock, 0 if it has none.
+        held: [first, last] frame of the longest run of identical images.
+        problem: why the rest could not be decoded.
+        stored: the camera is part of the dataset. A video of a camera that is left out cannot reject an episode.
+    """
 
     frames: int
     rate_hz: float = 0.0
     held: tuple[int, int] = (0, 0)
     problem: str = ""
+    stored: bool = True
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,15 @@
 
 import numpy as np
 
+LARGEST = 1e30
+"""No sensor of a robot measures more. Squares of larger values overflow in statistics."""
+
+
+def usable(values: np.ndarray) -> np.ndarray:
+    """Which values can be measurements: finite, and of a possible size."""
+    with np.errstate(invalid="ignore"):
+        return np.isfinite(values) & (np.abs(values) <= LARGEST)
+
 
 def runs(mask: np.ndarray) -> np.ndarray:
     """(k, 2) the [start, stop) of every run of true values."""

@@ -18,6 +18,7 @@ import yaml
 from twinloop import __version__
 from twinloop.curate.quality import Quality, QualityConfig, judge
 from twinloop.curate.quality.recorded_episode import FilmFacts, RecordedEpisode
+from twinloop.curate.quality.spans import LARGEST, usable
 from twinloop.curate.verdict import ACCEPTED, TASK_FAILED
 from twinloop.dataset.header import Header
 from twinloop.dataset.ingest.films import Screening, VideoFilm, copy_film, encode_film, film_path, screen, stats_of
@@ -141,12 +142,23 @@ class _Job:
             else Screening(FilmFacts(0, problem="there is no video"), ())
             for name, camera in self.survey.cameras.items()
         }
-        films = {name: each.facts for name, each in screenings.items()}
+        films = {name: screening.facts for name, screening in screenings.items()} | self._left_out_films(raw)
         take = take_of(
             raw, frames, self.survey.columns, self.survey.rate_hz, self.mapping, films,
             rate_declared=self.survey.rate_declared,
         )  # fmt: skip
         return raw, frames, take, screenings
+
+    def _left_out_films(self, raw: RawEpisode) -> dict[str, FilmFacts]:
+        """Frame counts of videos whose camera is left out: a broken video is reported all the same."""
+        if self.options.pictures == "none":
+            return {}
+        counts = {}
+        for name, film in raw.films.items():
+            if name not in self.survey.cameras and name in self.source.looks:
+                facts = screen(film, self.source.looks[name], raw.rows).facts
+                counts[name] = FilmFacts(facts.frames, problem=facts.problem, stored=False)
+        return counts
 
     def _fit(self, raw: RawEpisode, frames: Mapping[str, np.ndarray]) -> None:
         for feature in self.survey.features:
@@ -154,8 +166,16 @@ class _Job:
             if values is not None and values.shape[1] != feature.shape[0]:
                 widths = f"{values.shape[1]} elements, the other episodes {feature.shape[0]}"
                 raise Unreadable(f"{raw.label}: {feature.name} has {widths}", check="ragged_columns")
-        if self.survey.timed and (raw.time_s is None or not np.isfinite(raw.time_s).all()):
-            raise Unreadable(f"{raw.label}: its clock is missing or not finite", check="ragged_columns")
+        for name, values in frames.items():
+            # Features that the checks read get the verdict non_finite, with the row. This is for rewards and flags.
+            if name.startswith("next.") and not usable(values).all():
+                raise Unreadable(
+                    f"{raw.label}: {name} is not finite or larger than {LARGEST:g}", check="ragged_columns"
+                )
+        if self.survey.timed and (raw.time_s is None or not usable(raw.time_s).all()):
+            raise Unreadable(
+                f"{raw.label}: its clock is missing, not finite or larger than {LARGEST:g}", check="ragged_columns"
+            )
 
     def _frames(self, raw: RawEpisode, frames: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         out = {}

@@ -20,6 +20,7 @@ from twinloop.errors import DatasetError
 COUNTERS = ("timestamp", "frame_index", "episode_index", "index", "task_index")
 NUMBERS = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "bool")
 MOST_WIDTH = 100_000
+MAX_NESTING = 8
 INFO = "meta/info.json"
 
 
@@ -116,11 +117,23 @@ def _look(kind: str, shape: list[int], feature: dict) -> PictureFormat:
 
 
 def _names(value: Any, width: int) -> tuple[str, ...]:
-    """A list; or, as some write, a mapping of axes to lists."""
+    """The element names of a feature: a list, a nested list, or a mapping of groups to lists. () if they do not fit."""
+    names = _flat_names(value)
+    if isinstance(value, dict) and len(names) != width:
+        names = next((part for part in map(_flat_names, value.values()) if len(part) == width), ())
+    if len(set(names)) < len(names) and isinstance(value, dict):  # left: [j1, j2], right: [j1, j2]
+        names = tuple(f"{group}.{name}" for group, part in value.items() for name in _flat_names(part))
+    return names if len(names) == width else ()
+
+
+def _flat_names(value: Any, level: int = 0) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
     if isinstance(value, dict):
-        value = next((each for each in value.values() if isinstance(each, list) and len(each) == width), None)
-    flat = isinstance(value, list) and len(value) == width and all(isinstance(each, str) for each in value)
-    return tuple(map(str, value)) if flat and value else ()
+        value = list(value.values())
+    if not isinstance(value, list) or level > MAX_NESTING:
+        return ()
+    return tuple(name for part in value for name in _flat_names(part, level + 1))
 
 
 def default_columns(info: Info) -> tuple[ColumnMap, ...]:

@@ -1,7 +1,7 @@
 """Logs: CSV, JSON, JSON lines and NumPy arrays, a file or a folder of them, by a mapping."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,7 @@ class Logs:
             index=index, label=place.label, rows=table.rows, columns=table.columns, time_s=time_s,
             task=mapping.task or self._fact(table, mapping.task_from), outcome=outcome, outcome_by=by_whom,
             facts={name: self._fact(table, key) for name, key in mapping.conditions.items()},
+            notes=tuple(sentence for _, sentence in table.lost),
         )  # fmt: skip
 
     def _outcome(self, table: Table) -> tuple[Outcome, str]:
@@ -178,8 +179,10 @@ class Logs:
             return read_csv(self._root, file, self._mapping.csv)
         if kind == "npz":
             return array_table(read_npz(self._root, file), where=file.name)
-        value = read_lines(self._root, file) if kind == "jsonl" else read_json(self._root, file)
-        return document_table(value, self._mapping.rows, where=file.name)
+        if kind == "jsonl":
+            rows, lost = read_lines(self._root, file)
+            return replace(document_table(rows, self._mapping.rows, where=file.name), lost=lost)
+        return document_table(read_json(self._root, file), self._mapping.rows, where=file.name)
 
     def _proposal(self) -> str:
         """What to write: the columns that are there, as a mapping to begin with."""
@@ -195,9 +198,12 @@ class Logs:
             if any(word in name.lower() for word in ("action", "goal", "command", "target", "cmd"))
         ]
         seen = [name for name in rest if name not in told]
-        lines = [
-            f"{self._files[0].name}: a log needs a mapping that says what its columns are, --mapping FILE. For example:"
-        ]
+        file = self._files[0].name
+        lines = [f"{file}: a log needs a mapping that says what its columns are, --mapping FILE. For example:"]
+        if self._format(self._files[0]) == "csv" and list(table.columns)[:1] == ["col_0"]:
+            lines.insert(
+                0, f"{file}: the first line holds numbers, so the columns are called col_0, col_1, ... in order"
+            )
         lines += [f"  time: {{column: {clock}, unit: s}}" if clock else "  rate_hz: 50", "  columns:"]
         if seen:
             lines.append(f"    observation.state: {{from: [{', '.join(map(_quoted, seen[:12]))}], unit: rad}}")
@@ -228,4 +234,6 @@ def _select(table: Table, rows: np.ndarray) -> Table:
     words = {
         name: [each for each, kept in zip(values, rows, strict=True) if kept] for name, values in table.words.items()
     }
-    return Table(int(rows.sum()), columns, words, table.facts, table.ragged)
+    # A broken line belongs to the episode of the row before it.
+    lost = tuple((row, sentence) for row, sentence in table.lost if len(rows) and rows[max(row - 1, 0)])
+    return Table(int(rows.sum()), columns, words, table.facts, table.ragged, lost)

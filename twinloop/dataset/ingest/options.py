@@ -1,4 +1,4 @@
-"""What the command line may say about a source beyond its mapping."""
+"""Options of the command line that replace or complete what a source says."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,8 +6,13 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class IngestOptions:
-    """pictures: "auto" keeps the cameras that every episode has, "all" every camera, "none" none.
-    rate_hz, robot, task, outcome: instead of what the source says; "" and None leave it."""
+    """Options of one ingest.
+
+    Attributes:
+        pictures: "auto" keeps the cameras that nearly all episodes have, "all" every camera, "none" no camera.
+            Episodes without a video of a kept camera are rejected.
+        rate_hz, robot, task, outcome: replace what the source says; "" and None leave it.
+    """
 
     pictures: Literal["auto", "all", "none"] = "auto"
     rate_hz: float | None = None

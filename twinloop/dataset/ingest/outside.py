@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from twinloop.dataset.ingest.source import Unreadable
-from twinloop.durable import read_bounded
+from twinloop.durable import read_bounded, require_utf8
 from twinloop.errors import DatasetError
 
 MOST_TEXT = 256 << 20
@@ -25,6 +25,7 @@ def inside(root: Path, path: Path, *, most_bytes: int = MOST_BINARY) -> Path:
         raise Unreadable(f"{path}: is missing") from None
     if not resolved.is_relative_to(root.resolve()):
         raise DatasetError(f"{path}: leads out of {root}; files are read from below it only")
+    require_utf8(resolved)
     if not resolved.is_file():
         raise Unreadable(f"{path}: is not a file")
     size = resolved.stat().st_size

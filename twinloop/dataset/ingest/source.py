@@ -62,6 +62,7 @@ class RawEpisode:
     """columns: as recorded, (rows,) or (rows, d), of the dtype they were recorded in.
     time_s: (rows,) float64, as recorded; None where the source has no clock.
     facts: what is known of the whole episode, for its `condition/...` columns.
+    notes: what was left out while the episode was read, one sentence each.
     """
 
     index: int
@@ -75,6 +76,15 @@ class RawEpisode:
     outcome_by: str = ""
     recorded_at: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def findings(self) -> tuple[QualityFinding, ...]:
+        """The notes as findings that do not reject the episode."""
+        last = max(self.rows - 1, 0)
+        return tuple(
+            TRUNCATED_FILE.finding("", (last, last), 1, 0, "lines", note, severity="note") for note in self.notes
+        )
 
 
 class IngestSource(Protocol):

@@ -13,6 +13,7 @@ import numpy as np
 
 from twinloop.curate.quality import DatasetStatistics, EpisodeStatistics, RecordedEpisode
 from twinloop.curate.quality.recorded_episode import FilmFacts
+from twinloop.curate.quality.spans import usable
 from twinloop.dataset.header import CHANNELS
 from twinloop.dataset.ingest.films import can_copy
 from twinloop.dataset.ingest.mapping import ColumnMap, MappingConfig
@@ -24,6 +25,7 @@ from twinloop.observe.recording import Feature
 from twinloop.signals.clock import estimate_clock, nominal_rate
 
 TIMING = "timing"
+MAX_MISSING = 0.2  # share of the episodes that may lack a camera's video
 MEASURED = ("float32", "float64", "int64")
 LARGEST = np.iinfo(np.int64).max
 
@@ -143,6 +145,7 @@ def take_of(
         limits=mapping.limits,
         films=films or {},
         rate_declared=rate_declared,
+        complaints=raw.findings,
     )
 
 
@@ -186,7 +189,7 @@ def _read(
 
 def _unevenness(time_s: np.ndarray | None) -> np.ndarray | None:
     """The ends of what the clock says against a straight line: enough to know later whether a rate explains it."""
-    if time_s is None or len(time_s) < 2 or not np.isfinite(time_s).all():
+    if time_s is None or len(time_s) < 2 or not usable(time_s).all():
         return None if time_s is None or len(time_s) < 2 else np.array([np.nan, np.nan])
     passed = time_s - time_s[0]
     slope = passed[-1] / (len(passed) - 1)
@@ -210,8 +213,11 @@ def _cameras(source: IngestSource, found: _Found, options: IngestOptions) -> tup
     cameras, left_out = {}, {}
     for name, look in source.looks.items():
         have, copied = found.filmed[name], name not in found.uncopied
-        if not have or (options.pictures == "auto" and have < found.readable):
-            why = f"{found.readable - have} of {found.readable} episodes have no video of it"
+        missing = found.readable - have
+        # A few missing videos cost their episodes; many missing videos cost the camera.
+        few = have > missing and missing <= max(1, MAX_MISSING * found.readable)
+        if not have or (options.pictures == "auto" and not few):
+            why = f"{missing} of {found.readable} episodes have no video of it"
             left_out[name] = f"{why}; --pictures all keeps it and rejects those" if have else why
         else:
             cameras[name] = Camera(look, copied)

@@ -4,7 +4,7 @@ import fnmatch
 import json
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,27 @@ from twinloop.dataset.ingest.outside import MOST_BINARY, MOST_ROWS, MOST_TEXT, i
 from twinloop.dataset.ingest.source import Unreadable
 
 DEEPEST = 20
+MAX_BROKEN = 0.01  # share of the lines that may be broken; one always may
 
 
 @dataclass(frozen=True)
 class Table:
-    """columns: (rows,) or (rows, d) numbers. words: columns of text. facts: single values. ragged: what is missing."""
+    """The columns of one log.
+
+    Attributes:
+        columns: (rows,) or (rows, d) numbers.
+        words: columns of text.
+        facts: single values of the whole document.
+        ragged: columns that are missing or have another length, one sentence each.
+        lost: (row, sentence) for each broken line that was left out; row: number of good rows before it.
+    """
 
     rows: int
     columns: Mapping[str, np.ndarray]
     words: Mapping[str, list[str]] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     ragged: tuple[str, ...] = ()
+    lost: tuple[tuple[int, str], ...] = ()
 
 
 def read_csv(root: Path, path: Path, config: CsvConfig) -> Table:
@@ -36,9 +46,9 @@ def read_csv(root: Path, path: Path, config: CsvConfig) -> Table:
         head = opened.read(1 << 16).decode("utf-8-sig", errors="replace")
     # Numbers may be padded with blanks, which pyarrow takes for text.
     delimiter = config.delimiter or _delimiter(head, config.skip_rows)
+    names = list(config.names) or numbered_columns(head, delimiter, config.skip_rows)
     read = pa_csv.ReadOptions(
-        use_threads=False, skip_rows=config.skip_rows, column_names=list(config.names) or None,
-        block_size=1 << 24,
+        use_threads=False, skip_rows=config.skip_rows, column_names=names or None, block_size=1 << 24,
     )  # fmt: skip
     convert = pa_csv.ConvertOptions(null_values=["", "NA", "N/A", "null", "None", "-"], strings_can_be_null=False)
     broken: list[int] = []
@@ -52,19 +62,70 @@ def read_csv(root: Path, path: Path, config: CsvConfig) -> Table:
         table = pa_csv.read_csv(file, read, parse, convert)
     except (pa.ArrowException, OSError) as error:
         raise Unreadable(f"{path.name}: cannot be read as CSV ({error})") from None
-    if broken:
+    if len(broken) > max(1, MAX_BROKEN * table.num_rows):
         raise Unreadable(
             f"{path.name}: {len(broken)} lines have more or fewer columns than the first", check="ragged_columns"
         )
+    # The number of a line counts the header and the other broken lines before it.
+    before = config.skip_rows + (0 if names else 1)
+    lost = [
+        (
+            line - before - place - 1,
+            f"{path.name}: line {line} has more or fewer columns than the first and is left out",
+        )
+        for place, line in enumerate(sorted(broken))
+    ]
+    cut = not _ends_with_newline(file)
     columns, words = {}, {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         name = name.strip().lstrip("#").strip()
-        values = _numbers(column)
+        values = _numbers(column, cut_off=cut)
         if values is None:
-            words[name] = [str(each) for each in column.to_pylist()]
+            words[name] = [str(cell) for cell in column.to_pylist()]
         else:
             columns[name] = values
-    return Table(table.num_rows, columns, words)
+    return (
+        _without_cut_row(Table(table.num_rows, columns, words, lost=tuple(lost)), path.name)
+        if cut
+        else Table(table.num_rows, columns, words, lost=tuple(lost))
+    )
+
+
+def numbered_columns(head: str, delimiter: str, skip_rows: int) -> list[str]:
+    """`col_0, col_1, ...` for a file whose first line holds numbers instead of names; else nothing."""
+    lines = head.splitlines()[skip_rows : skip_rows + 1]
+    cells = [cell.strip().strip('"') for cell in lines[0].split(delimiter)] if lines else []
+    return [f"col_{place}" for place in range(len(cells))] if cells and all(map(_is_number, cells)) else []
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _ends_with_newline(file: Path) -> bool:
+    with file.open("rb") as opened:
+        opened.seek(max(file.stat().st_size - 1, 0))
+        return opened.read(1) in (b"\n", b"\r", b"")
+
+
+def _without_cut_row(table: Table, where: str) -> Table:
+    """Leave out the last row if the file ends inside of it: a number is missing there and in no other row."""
+    last = table.rows - 1
+    missing = [
+        name
+        for name, values in table.columns.items()
+        if values.dtype.kind == "f" and table.rows > 1 and np.isnan(values[-1]) and not np.isnan(values[:-1]).any()
+    ]
+    if not missing:
+        return table
+    columns = {name: values[:last] for name, values in table.columns.items()}
+    words = {name: values[:last] for name, values in table.words.items()}
+    lost = (*table.lost, (last, f"{where}: the last line is cut off and is left out"))
+    return Table(last, columns, words, table.facts, table.ragged, lost)
 
 
 def _delimiter(head: str, skip_rows: int) -> str:
@@ -74,13 +135,15 @@ def _delimiter(head: str, skip_rows: int) -> str:
     return best if counts[best] else ","
 
 
-def _numbers(column: pa.ChunkedArray) -> np.ndarray | None:
-    """NaN where a cell is empty; None of words."""
+def _numbers(column: pa.ChunkedArray, *, cut_off: bool = False) -> np.ndarray | None:
+    """The column as numbers, NaN for empty cells; None for text. cut_off: the last cell may be part of a number."""
     kind = column.type
     if pa.types.is_string(kind):
-        texts = [each.strip() if each is not None else "" for each in column.to_pylist()]
+        texts = [cell.strip() if cell is not None else "" for cell in column.to_pylist()]
+        if cut_off and texts and not _is_number(texts[-1]):
+            texts[-1] = ""
         try:
-            return np.array([float(each) if each else np.nan for each in texts])
+            return np.array([float(text) if text else np.nan for text in texts])
         except ValueError:
             return None
     if pa.types.is_null(kind):
@@ -103,9 +166,10 @@ def read_json(root: Path, path: Path) -> Any:
         raise Unreadable(f"{path.name}: is not JSON, or ends before it is complete ({error})") from None
 
 
-def read_lines(root: Path, path: Path) -> list[Any]:
-    """JSON lines. A last line without its end was cut off."""
-    rows = []
+def read_lines(root: Path, path: Path) -> tuple[list[Any], tuple[tuple[int, str], ...]]:
+    """JSON lines: (rows, lost). A few broken lines are left out, as the last one that a crash has cut off."""
+    rows: list[Any] = []
+    lost: list[tuple[int, str]] = []
     lines = text_inside(root, path).splitlines()
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -113,9 +177,15 @@ def read_lines(root: Path, path: Path) -> list[Any]:
         try:
             rows.append(json.loads(line))
         except (ValueError, RecursionError) as error:
-            what = "the last line is cut off" if number == len(lines) else f"line {number} is not JSON"
-            raise Unreadable(f"{path.name}: {what} ({error})") from None
-    return rows
+            problem = "the last line is cut off" if number == len(lines) else f"line {number} is not JSON"
+            lost.append((len(rows), f"{path.name}: {problem} ({error}) and is left out"))
+    if len(lost) > max(1, MAX_BROKEN * len(rows)) or not rows:
+        raise Unreadable(
+            f"{path.name}: {len(lost)} of {len(lines)} lines are not JSON; first {lost[0][1]}"
+            if lost
+            else f"{path.name}: is empty"
+        )
+    return rows, tuple(lost)
 
 
 def document_table(value: Any, rows: str, *, where: str) -> Table:
@@ -164,7 +234,7 @@ def _by_column(values: dict, facts: dict[str, Any], where: str) -> Table:
     wrong = {name: length for name, length in lengths.items() if length != rows}
     table = _table({name: value for name, value in lists.items() if name not in wrong}, rows, facts, where)
     ragged = tuple(f"{name} has {length} values, others {rows}" for name, length in wrong.items())
-    return Table(table.rows, table.columns, table.words, table.facts, table.ragged + ragged)
+    return replace(table, ragged=table.ragged + ragged)
 
 
 def _flat(record: Mapping[str, Any], prefix: str = "", level: int = 0) -> dict[str, Any]:

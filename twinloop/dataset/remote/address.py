@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from twinloop.durable import require_utf8
 from twinloop.errors import UsageError
 
 STORES = {
@@ -62,6 +63,7 @@ def place(text: str | Path | Remote) -> Path | Remote:
         return text
     protocol, is_url, rest = str(text).partition("://")
     if isinstance(text, Path) or not is_url:
+        require_utf8(Path(text))
         return Path(text)
     if protocol in HERE:
         return Path(rest)

@@ -13,13 +13,16 @@ from twinloop.curate.quality.recorded_episode import ACTION, RecordedEpisode
 FROZEN_S = 1.0
 
 
-def count(take: RecordedEpisode, _crowd: DatasetStatistics, _config: QualityConfig) -> Iterator[QualityFinding]:
-    for camera, film in take.films.items():
-        if film.frames != take.rows:
+def count(episode: RecordedEpisode, _statistics: DatasetStatistics, _config: QualityConfig) -> Iterator[QualityFinding]:
+    for camera, film in episode.films.items():
+        if film.frames != episode.rows:
             why = f" ({film.problem})" if film.problem else ""
-            said = f"{camera} has {film.frames} pictures for {take.rows} rows{why}; which belongs to which is unknown."
-            span = (min(film.frames, take.rows), max(film.frames, take.rows) - 1)
-            yield PICTURE_FRAMES.finding(camera, span, film.frames - take.rows, 0, "pictures", said)
+            text = f"{camera} has {film.frames} frames for {episode.rows} rows{why}; frames cannot be assigned to rows."
+            span = (min(film.frames, episode.rows), max(film.frames, episode.rows) - 1)
+            severity = "error" if film.stored else "note"
+            yield PICTURE_FRAMES.finding(
+                camera, span, film.frames - episode.rows, 0, "pictures", text, severity=severity
+            )
 
 
 def still(take: RecordedEpisode, _crowd: DatasetStatistics, _config: QualityConfig) -> Iterator[QualityFinding]:
