@@ -7,8 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from twinloop.cli.arguments import add_dataset, count, number
-from twinloop.dataset import query
-from twinloop.dataset.query import DEFAULT_TIMEOUT_S
+from twinloop.dataset import QUERY_TIMEOUT_S, query
 from twinloop.dataset.shard import EPISODES, FRAMES
 
 EXAMPLES = """\
@@ -28,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sql", metavar="SQL", help="a select statement")
     parser.add_argument("--rows", type=count(), default=50, metavar="N", help="print at most N rows (default: 50)")
     parser.add_argument(
-        "--timeout", type=number(0.1, 86_400), default=DEFAULT_TIMEOUT_S, metavar="SECONDS",
-        help=f"stop the query after this time (default: {DEFAULT_TIMEOUT_S:g})",
+        "--timeout", type=number(0.1, 86_400), default=QUERY_TIMEOUT_S, metavar="SECONDS",
+        help=f"stop the query after this time (default: {QUERY_TIMEOUT_S:g})",
     )  # fmt: skip
 
 

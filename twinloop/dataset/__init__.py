@@ -9,7 +9,7 @@ from .lerobot import export
 from .lock import WriterLock
 from .manifest import ShardEntry
 from .merge import merge
-from .query import query
+from .query import QUERY_TIMEOUT_S, query
 from .reader import Dataset
 from .shard import ShardDraft, write_shard
 from .transitions import STATE_FEATURES, TransitionBatch
@@ -18,6 +18,7 @@ from .video import encoder_version
 from .writer import DatasetWriter
 
 __all__ = [
+    "QUERY_TIMEOUT_S",
     "STATE_FEATURES",
     "Dataset",
     "DatasetWriter",

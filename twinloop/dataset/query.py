@@ -38,11 +38,11 @@ _LOCKED_DOWN: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
-DEFAULT_TIMEOUT_S = 60.0
+QUERY_TIMEOUT_S = 60.0
 MAX_ROWS = 1_000_000
 
 
-def query(path: Path | str, sql: str, *, timeout_s: float = DEFAULT_TIMEOUT_S, max_rows: int = MAX_ROWS) -> pa.Table:
+def query(path: Path | str, sql: str, *, timeout_s: float = QUERY_TIMEOUT_S, max_rows: int = MAX_ROWS) -> pa.Table:
     """Run one SELECT over a dataset.
 
     Args:
