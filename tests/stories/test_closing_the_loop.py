@@ -99,7 +99,7 @@ def test_the_same_command_goes_on_and_another_is_refused(looped: Path, monkeypat
     assert (first["demonstrations"], first["collected"], second["demonstrations"]) == (0, 4, 4)
     assert (looped / "loops/a/round-0/policy/card.json").read_bytes() == card
     assert main([*LOOP[:-1], "loops/a", "--budget", "8"]) == 2
-    assert "holds another loop" in capsys.readouterr().out
+    assert "was started with other settings" in capsys.readouterr().out
 
 
 def test_a_diagnosis_and_its_plan_by_hand(looped: Path, monkeypatch, capsys):

@@ -124,12 +124,12 @@ def _makers(args: argparse.Namespace, console: Console) -> Makers:
         def show(doing: str):
             return show_progress(console, doing)
 
-        def told(progress: TrialProgress) -> Progress:
+        def progress_of(progress: TrialProgress) -> Progress:
             words = f"[green]{progress.succeeded:,} succeeded[/], {progress.episodes_per_second:.1f}/s"
             return Progress(progress.attempted, progress.planned, words)
 
-        evaluation = evaluation_maker(twin, args.config.stem, workers=args.workers, show=show, told=told)
-        repeats = repeats_maker(twin, args.config.stem, show=show, told=told)
+        evaluation = evaluation_maker(twin, args.config.stem, workers=args.workers, show=show, progress_of=progress_of)
+        repeats = repeats_maker(twin, args.config.stem, show=show, progress_of=progress_of)
     if args.robot:
         need_torch()
         runlog = _trials(args, console)
@@ -142,7 +142,7 @@ def _trials(args: argparse.Namespace, console: Console) -> Maker:
     from twinloop.deploy.keys import HELP, terminal
     from twinloop.pipeline.make_evidence import runlog_maker
 
-    def told(standing: session.SessionProgress, trials: TestState) -> Progress:
+    def progress_of(standing: session.SessionProgress, trials: TestState) -> Progress:
         words = f"[green]{standing.successes:,} succeeded[/], {standing.aborted:,} aborted; {trials.decision}"
         return Progress(standing.done, standing.planned, words)
 
@@ -156,4 +156,6 @@ def _trials(args: argparse.Namespace, console: Console) -> Maker:
     def on_plan(text: str) -> None:
         console.print(f"Trials: {text}.", markup=False)
 
-    return runlog_maker(args.robot, attended=terminal(), show=show, told=told, task=args.task, on_plan=on_plan)
+    return runlog_maker(
+        args.robot, attended=terminal(), show=show, progress_of=progress_of, task=args.task, on_plan=on_plan
+    )

@@ -1,1 +1,1 @@
-"""The order of the stages: configs, generate, resume. Only this folder knows it."""
+"""The order of the stages: generate, evaluate, diagnose, loop. Only this room knows it."""

@@ -1,4 +1,4 @@
-"""RowEffect: one row of the table at several values, all else nominal, in episodes that are really simulated."""
+"""RowEffect: simulated episodes with one row of the table at several values and all others nominal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -23,8 +23,14 @@ from twinloop.twin.twin import Twin
 
 @dataclass(frozen=True)
 class RowEffect:
-    """values: (n,) of the row. episodes: as they were; seen: channel -> what the sensors said, over the same tape.
-    tool_m: (frames, 3) where the tool was, likewise."""
+    """Episodes that differ in one row only.
+
+    Attributes:
+        values: (n,) of the row.
+        episodes: the simulated state.
+        seen: channel -> sensor readings over the same frames.
+        tool_m: (frames, 3) position of the tool.
+    """
 
     config: RunConfig
     row: Parameter
@@ -35,7 +41,7 @@ class RowEffect:
     tool_m: np.ndarray
 
     def frames(self, number: int) -> slice:
-        """Those of one of the episodes."""
+        """The frames of one episode."""
         start = int(self.episodes.starts[number])
         return slice(start, start + int(self.episodes.lengths[number]))
 
@@ -44,10 +50,11 @@ class RowEffect:
 
 
 def effect_of(row: Parameter, values: Sequence[float], *, scene: str = "", given: Mapping[str, float]) -> RowEffect:
-    """The same episode once for each value of a row, or of all its elements.
+    """Simulate the same episode once for each value of a row, or of all its elements.
 
-    scene: a config's scene section where the usual one does not show it. given: rows that have to be on for this one
-    to do anything, and their values; the row it needs, as the table has it, is on anyway.
+    Args:
+        scene: content of the scene section, where the default scene does not show the effect.
+        given: values of other rows that this one needs to have an effect. The row's own `needs` is always on.
     """
     given = dict(given)
     if row.needs:
@@ -61,22 +68,22 @@ def effect_of(row: Parameter, values: Sequence[float], *, scene: str = "", given
     draws = _draws(row, np.asarray(values, float), given)
     (episodes,) = rollout(Cell(twin, width=count), iter([draws]), actor, seed=seed)
     seen = sense(episodes, twin, config.observe, seed=seed)
-    # Rows of the table do not change the arm, so one draw's kinematics serve all.
+    # No row changes the arm's kinematics, so one draw serves all.
     places = [episodes[name] for name in ("environment", "nodes") if name in episodes.channels]
     tool = poses_of(twin, draws, episodes["position"], np.concatenate(places, axis=1)).tool_to_world[:, :3, 3]
     return RowEffect(config, row, np.asarray(values, float), twin, episodes, seen, tool)
 
 
 def _quiet_config(scene: str) -> RunConfig:
-    """Every sensor is there, and the demonstrator adds no noise of its own."""
+    """A config with every sensor on and no action noise."""
     text = f"scene: {{{scene}}}\nexpert: {{action_noise_rad: 0}}"
     config = config_from_text(text, name="effect", folder=Path())
-    switches = {each.name: True for each in fields(ObserveConfig) if each.type is bool}
+    switches = {option.name: True for option in fields(ObserveConfig) if option.type is bool}
     return replace(config, observe=replace(config.observe, **switches))
 
 
 def _draws(row: Parameter, values: np.ndarray, given: Mapping[str, float]) -> Draws:
-    # All are attempt 0: they share its noise, so that only the row differs.
+    # All are attempt 0 and share its noise, so that only the row differs.
     nominal = Sampler({}, seed=0).draw(0, 1)
     columns = {column: np.repeat(array, len(values)) for column, array in nominal.values.items()}
     for name, value in given.items():

@@ -1,4 +1,4 @@
-"""Evaluate: from a checkpoint to an Evaluation: the policy acts in the twin, batched, on draws it has not seen."""
+"""Evaluate: checkpoint -> Evaluation. Rolls a policy out in the twin, batched, on held-out draws."""
 
 import time
 from collections.abc import Callable
@@ -19,9 +19,9 @@ from twinloop.run.twin import twin_of
 from twinloop.simulate.engine import EngineConfig, refuse_unsupported
 
 FIRST_SEED = 1_000_000
-"""Seeds of evaluations are looked for from here on, far from those that people give their runs."""
+"""First seed that evaluations try: far from the small seeds that people choose for training runs."""
 
-PART = 16  # episodes that are handed to a worker at once
+RANGE_EPISODES = 16  # episodes per work item
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class TrialProgress:
 
 
 def unseen_seed(*candidates: Candidate) -> int:
-    """The first that none of these was trained on."""
+    """The first seed that none of the candidates was trained on."""
     seen = frozenset[int]().union(*(candidate.seeds for candidate in candidates))
     seed = FIRST_SEED
     while seed in seen:
@@ -57,20 +57,30 @@ def evaluate(
     engine: EngineConfig = EngineConfig(),  # noqa: B008
     on_progress: Callable[[TrialProgress], None] = lambda _: None,
 ) -> Evaluation:
-    """Let the policy act in episodes 0 to `episodes` of the config's run, whose seed must be new to it."""
+    """Roll the policy out in episodes 0 to `episodes` of the config's run.
+
+    Args:
+        candidate: the policy. It must not have been trained on the config's seed.
+        config_name: name of the config in the evaluation and in messages.
+        workers: processes; one per core by default.
+        acting: how action chunks are executed.
+
+    Raises:
+        UsageError: the seed is not held out, or the policy does not fit the config or the engine.
+    """
     seed = config.rollout.seed
     if seed in candidate.seeds:
         raise UsageError(
-            f"seed {seed}: {candidate.name} was trained on episodes of this seed; what it does there says little about "
-            f"new ones. Choose another, e.g. --seed {unseen_seed(candidate)}"
+            f"seed {seed}: {candidate.name} was trained on episodes of this seed, so it is not held out. "
+            f"Choose another, e.g. --seed {unseen_seed(candidate)}"
         )
     refuse_together(engine, executor)
     twin = twin_of(config)
     refuse_misfit(candidate, config, twin, config_name=config_name)
     refuse_unsupported(engine, twin, config.randomization)
-    ranges = [(first, min(first + PART, episodes)) for first in range(0, episodes, PART)]
+    ranges = [(first, min(first + RANGE_EPISODES, episodes)) for first in range(0, episodes, RANGE_EPISODES)]
     workers = max(1, min(workers or default_workers(engine, executor), len(ranges)))
-    trial = EvaluationJob(
+    job = EvaluationJob(
         config_yaml=config.to_yaml(),
         folder=str(Path.cwd()),
         load=candidate.load,
@@ -78,12 +88,12 @@ def evaluate(
         width=min(width_of(config, workers, engine=engine), -(-episodes // workers)),
         engine=engine,
     )
-    began, parts, succeeded = time.perf_counter(), [], 0
-    for _, part in executor.run(try_out, trial, ranges, workers=workers):
+    started, parts, succeeded = time.perf_counter(), [], 0
+    for _, part in executor.run(try_out, job, ranges, workers=workers):
         parts.append(part)
         succeeded += int(part.success.sum())
         attempted = sum(map(len, parts))
-        on_progress(TrialProgress(episodes, attempted, succeeded, time.perf_counter() - began))
+        on_progress(TrialProgress(episodes, attempted, succeeded, time.perf_counter() - started))
     subject = Subject(
         checkpoint=candidate.name,
         checkpoint_digest=candidate.digest,

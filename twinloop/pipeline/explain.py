@@ -1,4 +1,4 @@
-"""Explain: what a config will do, before it does it."""
+"""Explain: what a config varies, and what a run of it costs, before it runs."""
 
 import math
 import os
@@ -44,7 +44,7 @@ VERDICT_HINTS = {
 
 @dataclass(frozen=True)
 class Varied:
-    """One randomized quantity, in words."""
+    """One randomized row of the parameter table, for display."""
 
     name: str
     distribution: Any
@@ -55,7 +55,7 @@ class Varied:
 
 @dataclass(frozen=True)
 class CostEstimate:
-    """What a run should cost, from a probe of a few episodes on this machine.
+    """Estimated cost of a run, from a probe of a few episodes on this machine.
 
     Attributes:
         accepted_share: share of the probe's episodes that were accepted.
@@ -87,7 +87,7 @@ def in_flight(config: RunConfig, workers: int | None = None) -> int:
 
 
 def estimate(config: RunConfig, episodes: int, workers: int | None = None) -> CostEstimate:
-    """Run a few episodes of this config into a folder that is thrown away, and extrapolate."""
+    """Generate a few episodes into a temporary folder and extrapolate to `episodes`."""
     workers = workers or os.cpu_count() or 1
     with tempfile.TemporaryDirectory(prefix="twinloop-probe-") as folder:
         out = Path(folder) / "probe"

@@ -1,4 +1,4 @@
-"""Gallery: what the cameras see of some draws, from episodes that are really simulated."""
+"""Gallery: camera pictures of some draws, from simulated episodes."""
 
 from dataclasses import dataclass, replace
 
@@ -22,7 +22,7 @@ from twinloop.simulate.rollout import rollout
 
 @dataclass(frozen=True)
 class GalleryPicture:
-    """One camera's picture of the middle of one episode. `truth` is before the sensor; labels are of it."""
+    """One camera's picture of the middle of an episode. `truth` is before sensor effects; labels are of it."""
 
     attempt: int
     camera: str
@@ -36,7 +36,7 @@ class GalleryPicture:
 def gallery(
     config: RunConfig, *, count: int, camera: str | None = None, sweep: str | None = None, labels: bool = False
 ) -> list[list[GalleryPicture]]:
-    """For each draw, or each value of the swept parameter, a picture from each camera (or from the one named)."""
+    """One picture per camera (or of the named camera) for each draw, or for each value of the swept parameter."""
     cameras = config.cameras_or_default
     if camera is not None:
         if camera not in cameras:
@@ -49,7 +49,7 @@ def gallery(
     renderer = Renderer(twin, cameras)
     actor = Expert(twin, config.expert, width=count, seed=seed)
     (episodes,) = rollout(Cell(twin, width=count), iter([draws]), actor, seed=seed)
-    shown = []
+    rows = []
     for row in map(int, np.flatnonzero(episodes.lengths > 0)):
         middle = np.array([episodes.lengths[row] // 2])
         values = {column: float(array[row]) for column, array in draws.values.items()}
@@ -68,25 +68,25 @@ def gallery(
                     drawn={column: values[column] for column in draws.varied},
                 )
             )
-        shown.append(pictures)
-    if not shown:
+        rows.append(pictures)
+    if not rows:
         raise UsageError("every episode diverged before its first frame; `twinloop episode FILE --attempt 0` shows why")
-    return shown
+    return rows
 
 
 def _with_row(config: RunConfig, name: str) -> RunConfig:
-    """The config with one row named, and the row it needs: what they need is built into the twin."""
+    """The config with one row varied, and the row it needs, so that the twin has what they act on."""
     if name in inapplicable_rows(config.scene.object):
         raise UsageError(f"--sweep {name}: {inapplicable_rows(config.scene.object)[name]}")
     names = (name, BY_NAME[name].needs) if BY_NAME[name].needs else (name,)
-    return replace(
-        config, randomization={each: Uniform(*BY_NAME[each].sensible) for each in names} | config.randomization
-    )
+    return replace(config, randomization={row: Uniform(*BY_NAME[row].sensible) for row in names} | config.randomization)
 
 
 def swept(config: RunConfig, base: Draws, parameter: str, count: int) -> Draws:
-    """The first episode again and again, with one parameter (or one of its elements) from end to end of its range:
-    the config's, or the sensible one where the config does not vary it."""
+    """The first draw repeated, with one parameter (or one of its elements) swept over its range.
+
+    The range is the config's, or the row's default where the config does not vary it.
+    """
     name = parameter.partition(".")[0]
     if name not in BY_NAME or (parameter != name and parameter not in COLUMNS):
         raise UsageError(f"--sweep {parameter}: no such parameter; {nearest(parameter, BY_NAME)}")
@@ -100,7 +100,7 @@ def swept(config: RunConfig, base: Draws, parameter: str, count: int) -> Draws:
     values |= {column: np.floor(steps) if row.pool else steps for column in columns}
     on = set(row.columns)
     if row.needs and row.needs not in config.randomization:
-        # Alone it would do nothing: a hand that does not come has no speed, an insert that weighs nothing is nowhere.
+        # The row has no effect without the row it needs: a person's speed needs a person.
         values[row.needs] = np.full(count, BY_NAME[row.needs].sensible[1])
         on.add(row.needs)
     varied = tuple(column for column in COLUMNS if column in base.varied or column in on)

@@ -1,4 +1,4 @@
-"""Generate: from a config to a curated dataset. The main job."""
+"""Generate: config -> curated dataset. The main job."""
 
 import json
 import time
@@ -24,18 +24,23 @@ from twinloop.run.twin import twin_of
 from twinloop.simulate.engine import EngineConfig, refuse_unsupported
 
 SLOTS_PER_WORKER = 256
-"""Simulations a worker keeps in flight at most. Beyond this a CPU core steps no faster, the first shard only
-comes later and memory grows; the data is the same at any number."""
+"""Maximum number of simulations in flight per CPU worker. More does not step faster, uses more memory and delays the
+first shard. The data does not depend on it."""
 
 WORLDS = 4096
-"""Simulations in flight on a device at most: on a GPU it is their number that makes it fast."""
+"""Maximum number of simulations in flight on a GPU, which needs many to be fast."""
 
 RUNS = "runs.jsonl"
 
 
 @dataclass(frozen=True)
 class GenerateProgress:
-    """How far a run is. Counts are of episodes, over the whole dataset, earlier sessions included."""
+    """Progress of a run.
+
+    Attributes:
+        planned, attempted, accepted, frames: of the whole dataset, including earlier sessions.
+        fresh, seconds: episodes and time of this session.
+    """
 
     planned: int
     attempted: int
@@ -50,7 +55,7 @@ class GenerateProgress:
 
     @property
     def trajectories_per_second(self) -> float:
-        """Of this session."""
+        """Rate of this session."""
         return self.fresh / self.seconds if self.seconds > 0 else 0.0
 
 
@@ -75,13 +80,17 @@ def generate(
     engine: EngineConfig = EngineConfig(),  # noqa: B008
     on_progress: Callable[[GenerateProgress], None] = lambda _: None,
 ) -> Generated:
-    """Simulate, curate and write `episodes` (default: the config's total) into `out`, or continue there.
+    """Simulate, curate and write episodes into `out`, or continue an interrupted run there.
 
-    out: a folder, or an address in an object store; there workers publish what they make themselves.
+    A run that was killed continues from the last committed shard. The finished dataset has the same digest as an
+    uninterrupted run, for any number of workers and any executor.
 
-    Killed at any moment and called again, it goes on from the last committed shard, and the finished dataset
-    is the one an undisturbed run would have made, whatever the number of workers and wherever they run. Another
-    engine than that which began is refused: it would not make the same data.
+    Args:
+        out: a folder, or an address in an object store, where workers publish their shards themselves.
+        episodes: by default the config's parallel_envs * episodes_per_env.
+        workers: processes; one per core by default.
+        keep_rejected: store the frames of rejected episodes too.
+        engine: must be the engine that the dataset was begun with.
     """
     total = config.rollout.episodes if episodes is None else episodes
     if not 1 <= total <= MOST_EPISODES:
@@ -118,23 +127,23 @@ def _writer(out: Path | Remote, header: Header, config_text: str) -> Iterator[Da
         with RemoteWriter.open(out, header, config_text) as writer:
             yield writer
         return
-    # What is there is read before it is continued: that takes a hundredth of the time that making it took.
-    with _room_told(out, header), DatasetWriter.open(out, header, config_text, verify=True) as writer:
+    # Existing shards are verified before the run continues. Reading takes about 1 % of the time of generating.
+    with _disk_space_needed(out, header), DatasetWriter.open(out, header, config_text, verify=True) as writer:
         yield writer
 
 
 def refuse_together(engine: EngineConfig, executor: Executor) -> None:
-    """UsageError where this engine cannot run there."""
+    """Raise UsageError if the engine does not run on the executor."""
     if engine.backend == "warp" and executor.name == "ray":
         raise UsageError(
-            "--backend warp with --executor ray: Ray is not told which GPU a worker may use, and none was there to try "
-            "it on. Run it on each machine by itself, with a --seed and an --out of its own, and join what they make "
-            "by `twinloop merge`; or use --backend cpu"
+            "--backend warp does not run with --executor ray: assigning GPUs to Ray workers is not supported. Run "
+            "`generate` on each machine with its own --seed and --out, then join the datasets with `twinloop merge`; "
+            "or use --backend cpu"
         )
 
 
 def default_workers(engine: EngineConfig, executor: Executor) -> int:
-    """A process a core; but one a device, which steps all its simulations at once anyway."""
+    """One process per core; one for a GPU, which steps all its simulations at once."""
     return 1 if engine.backend == "warp" else executor.capacity()
 
 
@@ -145,8 +154,11 @@ def width_of(
     engine: EngineConfig = EngineConfig(),  # noqa: B008
     episodes: int = MOST_EPISODES,
 ) -> int:
-    """Simulations in flight in each worker. One that films has a shard in hand at a time, and no use for more slots.
-    On a device an empty slot costs as much as a full one: no more than there are `episodes` to simulate."""
+    """Simulations in flight in each worker.
+
+    A worker that renders handles one shard at a time and needs no more slots. On a GPU an empty slot costs as much as a
+    full one, so there are at most as many slots as `episodes`.
+    """
     most = SLOTS_PER_WORKER if engine.backend == "cpu" else min(WORLDS, -(-episodes // workers))
     if config.cameras:
         most = min(most, config.dataset.shard_episodes)
@@ -154,23 +166,23 @@ def width_of(
 
 
 @contextmanager
-def _room_told(out: Path, header: Header) -> Iterator[None]:
-    """Where the disk is full, say what the rest will take, not only what did not fit just now."""
+def _disk_space_needed(out: Path, header: Header) -> Iterator[None]:
+    """Add the space that the rest of the run needs to the error of a full disk."""
     try:
         yield
     except FullDiskError as error:
         entries = Dataset.open(out).entries if (out / HEADER).exists() else ()
         done = sum(entry.stop - entry.first for entry in entries)
-        there = sum(entry.size_bytes for entry in entries)
-        each = there / done if done else _bytes_per_episode(header)
-        # Every shard, and the same again as the export.
-        more = 2 * each * header.episodes - there
-        told = f"{header.episodes - done:,} of {header.episodes:,} episodes are missing"
-        raise FullDiskError(f"{error}; {told}, in all about {more / 1e6:,.1f} MB more are needed") from None
+        used = sum(entry.size_bytes for entry in entries)
+        per_episode = used / done if done else _bytes_per_episode(header)
+        # Shards, and a copy of the same size as the export.
+        needed = 2 * per_episode * header.episodes - used
+        missing = f"{header.episodes - done:,} of {header.episodes:,} episodes are missing"
+        raise FullDiskError(f"{error}; {missing}, in all about {needed / 1e6:,.1f} MB more are needed") from None
 
 
 def _bytes_per_episode(header: Header) -> float:
-    """Before there is any to measure: 20 s of its numbers, and a bit a pixel."""
+    """Estimate before any episode exists: 20 s of its columns, and one bit per pixel."""
     sizes = {"float32": 4, "float64": 8, "int64": 8, "bool": 1}
     numbers = sum(sizes.get(feature.dtype, 8) * feature.shape[0] for feature in header.columns)
     pixels = sum(feature.shape[0] * feature.shape[1] for feature in header.pictures)
@@ -205,7 +217,7 @@ def header_of(
 
 
 class _Clock:
-    """Counts and times a session. Its log is for the report; nothing in it enters the dataset's digest."""
+    """Counts and times a session. The log is for the report and is not part of the dataset's digest."""
 
     def __init__(self, writer: DatasetWriter | RemoteWriter, planned: int):
         entries = writer.entries
@@ -218,7 +230,7 @@ class _Clock:
             seconds=0.0,
         )
         self._now = self._base
-        self._began = time.perf_counter()
+        self._start = time.perf_counter()
         self._started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         self._timeline: list[tuple[float, int]] = []
 
@@ -233,7 +245,7 @@ class _Clock:
             accepted=now.accepted + accepted,
             frames=now.frames + frames,
             fresh=now.fresh + attempted,
-            seconds=time.perf_counter() - self._began,
+            seconds=time.perf_counter() - self._start,
         )
         self._timeline.append((round(self._now.seconds, 3), self._now.fresh))
         return self._now

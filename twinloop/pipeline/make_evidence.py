@@ -1,4 +1,4 @@
-"""Make the evidence that a promotion lacks: evaluations in the twin, trials on a robot, their repeats in the twin."""
+"""Make the evidence that a promotion lacks: evaluations, trials on a robot, and their repeats in the twin."""
 
 import time
 from collections.abc import Callable
@@ -39,73 +39,75 @@ def evaluation_maker(
     *,
     workers: int | None,
     show: Show[T],
-    told: Callable[[TrialProgress], T],
+    progress_of: Callable[[TrialProgress], T],
 ) -> Maker:
-    """Evaluates the checkpoint in the twin of `config`, and the live policy on the same draws, as the rules ask."""
+    """A maker that evaluates the checkpoint and the live policy on the same draws in the twin of `config`."""
 
     def make(case: Case, out: Path) -> Path | None:
         twin = config.digest
-        enough = [each for each in case.twins if each.twin == twin and each.success.trials >= _asked(case)]
-        met = not case.incumbent or any(each.twin == twin for each in case.rivals)
-        if enough and met:
+        enough = any(rate.twin == twin and rate.success.trials >= _required(case) for rate in case.twins)
+        compared = not case.incumbent or any(rate.twin == twin for rate in case.rivals)
+        if enough and compared:
             return None
         digests = [digest for digest in (case.digest, case.incumbent) if digest]
-        both = [replace(candidate_of(case.registry.pinned(digest).path), name=digest[:12]) for digest in digests]
-        drawn = config.with_seed(unseen_seed(*both))
-        for who, folder in zip(both, (out, out / AGAINST), strict=False):
-            with show(f"evaluating {who.name}") as shown:
-                found = evaluate(
-                    who, drawn, config_name=name, episodes=_asked(case), workers=workers,
-                    on_progress=lambda progress, shown=shown: shown(told(progress)),
+        candidates = [replace(candidate_of(case.registry.pinned(digest).path), name=digest[:12]) for digest in digests]
+        drawn = config.with_seed(unseen_seed(*candidates))
+        for candidate, folder in zip(candidates, (out, out / AGAINST), strict=False):
+            with show(f"Evaluating {candidate.name}") as report:
+                evaluation = evaluate(
+                    candidate, drawn, config_name=name, episodes=_required(case), workers=workers,
+                    on_progress=lambda progress, report=report: report(progress_of(progress)),
                 )  # fmt: skip
-            write_evaluation(found, folder)
+            write_evaluation(evaluation, folder)
         return out
 
     return make
 
 
-def _asked(case: Case) -> int:
+def _required(case: Case) -> int:
     return case.rules.validated.episodes
 
 
-def repeats_maker(config: RunConfig, name: str, *, show: Show[T], told: Callable[[TrialProgress], T]) -> Maker:
-    """Repeats real trials in the twin of `config`, if the policy was evaluated there: with nothing else could they be
-    combined. Called again, those that came since."""
+def repeats_maker(config: RunConfig, name: str, *, show: Show[T], progress_of: Callable[[TrialProgress], T]) -> Maker:
+    """A maker that repeats real trials in the twin of `config`, if the policy was evaluated there.
+
+    Called again, it repeats the trials that were added since.
+    """
 
     def make(case: Case, out: Path) -> Path | None:
         real = case.episodes.of(case.digest)
         real = real.take(~real.interrupted)
-        shown = [each.evaluation.subject for each in case.evaluations if each.twin == config.digest]
-        known = next((each for each in case.repeats if each.twin == config.digest), None)
-        have = {each.trial for each in known.trials} if known else set()
-        new = set(trial_names(real)) - have
-        if not case.rules.production.prediction_powered or case.troubles or not shown or not new:
+        subjects = [shown.evaluation.subject for shown in case.evaluations if shown.twin == config.digest]
+        known = next((repeats for repeats in case.repeats if repeats.twin == config.digest), None)
+        repeated = {trial.trial for trial in known.trials} if known else set()
+        new = set(trial_names(real)) - repeated
+        if not case.rules.production.prediction_powered or case.troubles or not subjects or not new:
             return None
         twin = twin_of(config)
         try:
             refuse_task(twin)
         except UsageError:
-            return None  # the trials of such a task are judged without the twin
-        who = replace(candidate_of(case.registry.pinned(case.digest).path), name=case.digest[:12])
-        # The same seed as that of an evaluation would repeat some of its attempts.
-        seen = replace(who, seeds=who.seeds | {subject.seed for subject in shown})
-        acting = ActingConfig(known.ensemble if known else shown[0].ensemble)
+            return None  # trials of such a task are judged without the twin
+        candidate = replace(candidate_of(case.registry.pinned(case.digest).path), name=case.digest[:12])
+        # The seed of an evaluation would repeat some of its attempts.
+        seen = replace(candidate, seeds=candidate.seeds | {subject.seed for subject in subjects})
+        acting = ActingConfig(known.ensemble if known else subjects[0].ensemble)
         drawn = config.with_seed(known.seed if known else unseen_seed(seen))
-        began = time.perf_counter()
-        with show("repeating trials in the twin") as tell:
-            found = repeat(
-                who, drawn, logged_trials(case.runlogs, real), config_name=name, acting=acting, known=known,
-                on_progress=lambda done, planned, succeeded: tell(
-                    told(TrialProgress(planned, done, succeeded, time.perf_counter() - began))
+        started = time.perf_counter()
+        with show("Repeating trials in the twin") as report:
+            repeats = repeat(
+                candidate, drawn, logged_trials(case.runlogs, real), config_name=name, acting=acting, known=known,
+                on_progress=lambda done, planned, succeeded: report(
+                    progress_of(TrialProgress(planned, done, succeeded, time.perf_counter() - started))
                 ),
             )  # fmt: skip
-        return write_repeats(found, out)
+        return write_repeats(repeats, out)
 
     return make
 
 
-class _KnownError(Exception):
-    """Thrown out of a session when the test has its answer: further trials would only cost robot time."""
+class _DecidedError(Exception):
+    """Ends a session once the sequential test is decided: further trials would only cost robot time."""
 
 
 def runlog_maker(
@@ -113,7 +115,7 @@ def runlog_maker(
     *,
     attended: bool,
     show: Show[T],
-    told: "Callable[[SessionProgress, TestState], T]",
+    progress_of: "Callable[[SessionProgress, TestState], T]",
     task: str = "pick_and_place",
     longest_s: float | None = None,
     stop_file: Path | None = None,
@@ -135,60 +137,60 @@ def runlog_maker(
 
         if not case.human_ready or case.canary is None or not robot:
             return None
-        # Once another policy is live, trials begin anew.
+        # Trials start again once another policy is live.
         live = case.registry.live
         log = out.with_name(f"{out.name}-{live.record[:12] if live else 'alone'}")
-        if _known(case):
+        if _decided(case):
             return log if log.is_dir() else None
         policies = {CANDIDATE: case.checkpoint.path}
         if case.incumbent:
             policies[CONTROL] = case.registry.pinned(case.incumbent).path
 
         speed = case.canary.speed
-        # deploy names the tasks it knows if this is none of them.
+        # An unknown task is refused by `deploy`, which lists the valid ones.
         usual_s = tasks()[task].longest_s if task in tasks() else 1.0
-        ensembles = [each.evaluation.subject.ensemble for each in case.evaluations]
+        ensembles = [shown.evaluation.subject.ensemble for shown in case.evaluations]
         config = DeployConfig(
             speed=speed, longest_s=longest_s or usual_s / speed, ensemble=ensembles[0] if ensembles else None
         )
 
         on_plan(expected_trials(case, most=case.canary.episodes))
-        with show("trials") as shown:
+        with show("Running trials") as report:
 
-            def on_progress(standing: "SessionProgress") -> None:
-                now = _with(case, log)
-                shown(told(standing, standing_of_trials(now)))
-                if standing.done % len(policies) == 0 and _known(now):
-                    raise _KnownError
+            def on_progress(progress: "SessionProgress") -> None:
+                current = _with_log(case, log)
+                report(progress_of(progress, standing_of_trials(current)))
+                if progress.done % len(policies) == 0 and _decided(current):
+                    raise _DecidedError
 
             try:
                 deploy(
                     policies, robot, log, episodes=case.canary.episodes, config=config, attended=attended, task=task,
                     stop_file=stop_file, on_progress=on_progress,
                 )  # fmt: skip
-            except _KnownError:
+            except _DecidedError:
                 _finish(log)
         return log
 
     return make
 
 
-def _with(case: Case, log: Path) -> Case:
-    """The case with what is in the log by now, which this process has just written."""
+def _with_log(case: Case, log: Path) -> Case:
+    """The case with the current content of the log, which this process has just written."""
     if not (log / HEADER).is_file():
         return case
     here = log.resolve()
-    others = tuple(each for each in case.runlogs if each.path != here)
+    others = tuple(runlog for runlog in case.runlogs if runlog.path != here)
     return replace(case, runlogs=(*others, load_runlog(here, trusted=True)))
 
 
-def _known(case: Case) -> bool:
+def _decided(case: Case) -> bool:
     trials = standing_of_trials(case)
     return trials.decision != "continue" and trials.trials >= case.rules.production.trials
 
 
 def _finish(log: Path) -> None:
-    """What the session would have done at its end."""
+    """Finish the dataset as the end of a session does."""
     dataset = Dataset.open(log)
     with DatasetWriter.open(log, dataset.header, dataset.config_text()) as writer:
         writer.finish()

@@ -1,7 +1,7 @@
-"""The work of one worker: ranges of episodes in, written shards out.
+"""The work of one worker of `generate`: episode ranges in, written shards out.
 
-A pure function of (config, run seed, range): nothing else decides what is in a shard, so it may run anywhere,
-twice, or again after a crash.
+A pure function of (config, run seed, range). Nothing else decides the content of a shard, so it may run anywhere, more
+than once, or again after a crash.
 """
 
 import secrets
@@ -34,7 +34,7 @@ from twinloop.twin.twin import Twin
 
 @dataclass(frozen=True)
 class Store:
-    """Where in an object store shards are published: the dataset's address, and its identity there."""
+    """Address and identity of a dataset in an object store."""
 
     remote: Remote
     identity: str
@@ -42,7 +42,7 @@ class Store:
 
 @dataclass(frozen=True)
 class GenerateJob:
-    """What a worker must know of a run, as plain values that travel to other processes."""
+    """Everything a worker needs, as plain values that can be sent to other processes."""
 
     config_yaml: str
     folder: str
@@ -51,29 +51,28 @@ class GenerateJob:
     width: int
     engine: EngineConfig = EngineConfig()  # noqa: RUF009
     versions: tuple[tuple[str, str], ...] = ()
-    """Those of the dataset: a worker with others would make other data under the same name."""
+    """Package versions of the dataset. A worker with other versions refuses to run."""
 
     store: Store | None = None
-    """None: shards stay in `scratch`, for the driver to commit."""
+    """None: shards stay in `scratch` and the driver commits them."""
 
 
 def produce(job: GenerateJob, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, ShardDraft]]:
-    """Simulate, judge and write every range. Slots are refilled across ranges, so a shard may finish late."""
+    """Simulate, judge and write every range. Slots are refilled across ranges, so ranges may finish out of order."""
     config = config_from_text(job.config_yaml, name="config.yaml", folder=Path(job.folder))
     twin, seed = twin_of(config), config.rollout.seed
     sampler = Sampler(config.randomization, seed=seed)
     expert = Expert(twin, config.expert, width=job.width, seed=seed)
-    # Made before the first episode: a machine that cannot draw says so at once.
+    # Created before the first episode, so that a machine without OpenGL fails at once.
     renderer = Renderer(twin, config.cameras) if config.cameras else None
     here = versions(picture_features(config.cameras, twin), films=bool(config.cameras), engine=job.engine)
     here |= plugin_versions_of(config)
     refuse_other_versions(job.versions, here, otherwise="what they make would not be one dataset")
     cell = Cell(twin, width=job.width, engine=make_engine(job.engine, twin.model, width=job.width))
     blocks = (sampler.draw(first, stop) for first, stop in ranges)
-    # Filming takes a hundred times as long as simulating: a worker that took its next range early, to keep its slots
-    # full, would sit on it while another has nothing to do.
-    for some in (iter([block]) for block in blocks) if renderer else (blocks,):
-        for episodes in rollout(cell, some, expert, seed=seed):
+    # Rendering is slow: a worker that took its next range early would keep it from idle workers.
+    for batch in (iter([block]) for block in blocks) if renderer else (blocks,):
+        for episodes in rollout(cell, batch, expert, seed=seed):
             attempts = episodes.draws.attempts
             first, stop = int(attempts[0]), int(attempts[-1]) + 1
             yield (first, stop), _write(episodes, config, twin, job, renderer)
@@ -113,7 +112,7 @@ def _write(
         **{f"check/{name}": np.asarray(values, float) for name, values in verdicts.measures.items()},
     }
     first, stop = int(attempts[0]), int(attempts[-1]) + 1
-    # A name nobody else has: a worker that was given up for lost may still be writing the same range.
+    # A unique name: a worker that was given up may still be writing the same range.
     folder = Path(job.scratch) / f"{first:09d}-{stop:09d}.{secrets.token_hex(4)}"
     draft = write_shard(folder, first, stop, recording, columns, fps=twin.control_hz, keep=stored)
     if job.store is not None:
@@ -122,7 +121,7 @@ def _write(
 
 
 def _last_phases(episodes: Episodes, twin: Twin) -> list[str]:
-    """Where each episode ended: for a failure, where it failed."""
+    """Name of the phase in which each episode ended."""
     names = [phase.name for phase in twin.task.phases]
     phase = episodes["phase"][:, 0]
     ends = np.maximum(episodes.starts + episodes.lengths - 1, 0)

@@ -1,4 +1,4 @@
-"""Reproduce: any episode again, from its config, the run seed and its index."""
+"""Reproduce: simulate any episode again from its config, run seed and index."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from twinloop.twin.twin import Twin
 
 @dataclass(frozen=True)
 class Reproduced:
-    """One episode, as it was simulated and judged."""
+    """One episode, simulated and judged again."""
 
     twin: Twin
     episodes: Episodes

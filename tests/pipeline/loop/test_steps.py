@@ -10,9 +10,9 @@ from twinloop.dataset import Dataset
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import LocalExecutor, Work
 from twinloop.gate.evaluation import rate_json
-from twinloop.pipeline.loop.record import NOBODY, Round, read_round, write_json
+from twinloop.pipeline.loop.record import NOT_DEPLOYED, Round, read_round, write_json
 from twinloop.pipeline.loop.settings import LoopConfig
-from twinloop.pipeline.loop.steps import LONGER, Steps, tuning_steps
+from twinloop.pipeline.loop.steps import LONGER_TUNING, Steps, tuning_steps
 from twinloop.randomize.distribution import Uniform
 from twinloop.run.config import RunConfig
 from twinloop.run.default import embedded_config
@@ -25,7 +25,7 @@ def ranged(cm: float) -> RunConfig:
 def a_round(successes: int) -> Round:
     return Round(
         number=0, config_digest="", demonstrations=0, steps=1, parent="", twin=rate_json(Rate(successes, 10)),
-        robot=NOBODY, gate={}, verdict="", found=("latency",), errands=({"episodes": 2, "conditions": {}},),
+        robot=NOT_DEPLOYED, gate={}, verdict="", found=("latency",), errands=({"episodes": 2, "conditions": {}},),
         collected=2, prepared=True,
     )  # fmt: skip
 
@@ -33,7 +33,7 @@ def a_round(successes: int) -> Round:
 def test_a_policy_that_fails_in_the_twin_too_is_trained_longer():
     settings = LoopConfig(robot="twin", tuning=100, target=0.9)
     assert tuning_steps(settings, a_round(9)) == 100
-    assert tuning_steps(settings, a_round(8)) == 100 * LONGER
+    assert tuning_steps(settings, a_round(8)) == 100 * LONGER_TUNING
 
 
 def test_a_round_comes_back_as_it_was(tmp_path: Path):
@@ -75,7 +75,7 @@ def test_it_simulates_where_it_is_told_to(tmp_path: Path):
     assert executor.given == ["produce"]
 
 
-@pytest.mark.parametrize(("objects", "told"), [(("cub",), "did you mean cube"), (("can", "can"), "names one twice")])
+@pytest.mark.parametrize(("objects", "told"), [(("cub",), "did you mean cube"), (("can", "can"), "names an object twice")])
 def test_kinds_that_are_none_are_refused(objects: tuple[str, ...], told: str):
     with pytest.raises(UsageError, match=told):
         LoopConfig(robot="twin", objects=objects)

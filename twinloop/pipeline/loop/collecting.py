@@ -1,4 +1,4 @@
-"""Demonstrations between rounds: errand by errand as the plan says, within the budget, a log for each round."""
+"""Collecting: demonstrations between rounds, as the plan requests them and within the budget. One runlog per round."""
 
 import json
 from collections.abc import Callable
@@ -17,68 +17,68 @@ from twinloop.pipeline.loop.record import write_json
 from twinloop.pipeline.loop.settings import LoopConfig
 
 BEFORE = -1
-"""The round before the first, as far as demonstrations go."""
+"""Number of the collection before the first round."""
 FIRST_SCENE = 1 << 22
-"""Of demonstrations: none of theirs is a trial's. They are counted on from round to round, so that strategies which
-collect as scenes come have the same demonstrations for the same budget, however many rounds they take."""
+"""First scene of demonstrations, so that none is a scene of a trial. Scenes are counted over all rounds, so that
+strategies without conditions get the same demonstrations for the same budget."""
 
 
 class Collecting:
-    """The logs of a loop in `out`: what was collected after each round."""
+    """The runlogs of demonstrations of the loop in `out`."""
 
     def __init__(self, out: Path, settings: LoopConfig):
         self._folder, self._settings = out / "collected", settings
 
     def log(self, number: int) -> Path:
-        """Of the demonstrations that were asked for after round `number`."""
+        """The runlog of demonstrations collected after round `number`."""
         return self._folder / ("before" if number == BEFORE else f"after-{number}")
 
     def known(self, number: int) -> tuple[Path, ...]:
-        """Logs of earlier rounds alone: what this round collects is the next one's, however often this one is begun."""
-        logs = [self.log(each) for each in range(BEFORE, number)]
+        """Runlogs of earlier rounds. What this round collects is used by the next one, also after a restart."""
+        logs = [self.log(earlier) for earlier in range(BEFORE, number)]
         return tuple(log for log in logs if demonstrations_in(log))
 
     def part(self, number: int) -> int:
-        """Of the budget, that round `number` may spend. With real data alone there is a part more, for the first
-        policy."""
+        """Demonstrations that round `number` may collect. Strategy `real` has one more part, for its first policy."""
         return max(0, self._settings.budget - self._spent(number)) // (self._settings.rounds - number)
 
     def _spent(self, number: int) -> int:
-        return sum(_attempts(self.log(each)) for each in range(BEFORE, number))
+        return sum(_attempts(self.log(earlier)) for earlier in range(BEFORE, number))
 
     def errands(self, number: int, report: GapReport | None, folder: Path) -> tuple[Errand, ...]:
-        """As the plan says; what it leaves of the round's part, and all of it without a diagnosis, as scenes come."""
+        """The plan's requests, then the rest of the round's part without conditions."""
         file, robot = folder / "errands.json", self._settings.robot
         if not file.exists():
-            many, asked = self.part(number), []
+            budget, requests = self.part(number), []
             if report is not None:
-                plan = planned(report, robot=robot, budget=many)
+                plan = planned(report, robot=robot, budget=budget)
                 write_json(folder / "plan.json", plan.to_json())
-                asked = plan.errands()
-            left = many - sum(errand["episodes"] for errand in asked)
-            write_json(file, asked + ([{"robot": robot, "episodes": left, "conditions": {}}] if left else []))
+                requests = plan.errands()
+            rest = budget - sum(errand["episodes"] for errand in requests)
+            write_json(file, requests + ([{"robot": robot, "episodes": rest, "conditions": {}}] if rest else []))
         return read_plan(file) if json.loads(file.read_text(encoding="utf-8")) else ()
 
     def run(self, number: int, errands: tuple[Errand, ...], *, say: Callable[[str], None]) -> int:
-        """Good demonstrations that the log has then."""
+        """Collect, and return the number of accepted demonstrations in the runlog."""
         settings, log = self._settings, self.log(number)
-        usual = CollectConfig()
-        script = None if settings.demonstrator == "script" else usual.imperfection
+        default = CollectConfig()
+        imperfection = None if settings.demonstrator == "script" else default.imperfection
         for errand in errands:
-            under = ", ".join(f"{name} {value}" for name, value in errand.conditions.items())
-            say(f"collecting {errand.episodes} demonstrations{f' with {under}' if under else ''}")
+            conditions = ", ".join(f"{name} {value}" for name, value in errand.conditions.items())
+            say(f"collecting {errand.episodes} demonstrations{f' with {conditions}' if conditions else ''}")
             done = collect(
                 errand.robot, log, episodes=errand.episodes,
                 first=FIRST_SCENE + self._spent(number) + errand.first,
-                config=replace(usual, conditions=errand.conditions, imperfection=script), workers=settings.workers,
+                config=replace(default, conditions=errand.conditions, imperfection=imperfection),
+                workers=settings.workers,
             )  # fmt: skip
             if done.stopped:
-                raise UsageError(f"{errand.robot}: {done.stopped}; the same command goes on")
+                raise UsageError(f"{errand.robot}: {done.stopped}; run the same command again to continue")
         return demonstrations_in(log)
 
 
 def demonstrations_in(log: Path) -> int:
-    """Good ones, if there is a log."""
+    """Number of accepted demonstrations; 0 where there is no runlog."""
     if not (log / HEADER).exists():
         return 0
     return Dataset.open(log).attempts()["verdict"].to_pylist().count(ACCEPTED)

@@ -1,4 +1,4 @@
-"""Round: what became of one, and the whole of them. Records, and the files that hold them."""
+"""Round and LoopResult: the records of a loop, and the files that hold them."""
 
 import json
 from collections.abc import Mapping
@@ -10,17 +10,24 @@ from twinloop.durable import read_bounded, replace_file, storage_errors
 from twinloop.errors import CorruptError
 
 MOST_BYTES = 1 << 22
-SEVERAL = ("found", "errands")
-NOBODY: Mapping[str, Any] = {"successes": 0, "trials": 0, "rate": None, "low": 0.0, "high": 1.0}
-"""Of a policy that the gate held back: it was not on the robot."""
+TUPLES = ("found", "errands")
+NOT_DEPLOYED: Mapping[str, Any] = {"successes": 0, "trials": 0, "rate": None, "low": 0.0, "high": 1.0}
+"""Success rate of a policy that the gate held back, so that it did not act on the robot."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """demonstrations: real ones that its policy has learnt from. steps: how long. parent: what it was fine-tuned from.
-    gate: the stage it reached, and why not further. errands: what was collected after it, under which conditions;
-    collected: how many good demonstrations that gave. prepared: it was diagnosed and collected for, so that another
-    round can follow."""
+    """The result of one round.
+
+    Attributes:
+        demonstrations: real demonstrations that the policy was trained on.
+        steps: of training. parent: digest of the checkpoint it was fine-tuned from.
+        twin, robot: success rates, as JSON.
+        gate: the stage that was reached, and the reasons against the next one.
+        verdict, found: sentence and open gaps of the diagnosis.
+        errands: collection requests after the round. collected: accepted demonstrations that they gave.
+        prepared: diagnosis and collection are done, so that another round can follow.
+    """
 
     number: int
     config_digest: str
@@ -48,10 +55,10 @@ class LoopResult:
 def read_round(file: Path) -> Round:
     try:
         value = json.loads(read_bounded(file, MOST_BYTES))
-        return Round(**value | {name: tuple(value[name]) for name in SEVERAL})
+        return Round(**value | {name: tuple(value[name]) for name in TUPLES})
     except (ValueError, TypeError, KeyError) as error:
         raise CorruptError(
-            f"{file}: is no round of a loop ({error!s:.100}); delete it, and the round is told again"
+            f"{file}: is not the record of a round ({error!s:.100}); delete it and run the loop again"
         ) from None
 
 

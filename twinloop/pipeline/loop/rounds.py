@@ -1,4 +1,4 @@
-"""Rounds: each a folder with everything in it. Killed anywhere, the same command goes on where it was.
+"""The rounds of a loop, one folder each. After a kill, the same command continues.
 
 round-0/  config.yaml  policy/  evaluation/  runlog/  diagnosis/  plan.json  errands.json  round.json
 round-1/  ...          its policy is that of round 0, fine-tuned
@@ -23,7 +23,7 @@ from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.chunks import ActingConfig
 from twinloop.pipeline.loop.collecting import BEFORE, Collecting, demonstrations_in
-from twinloop.pipeline.loop.record import NOBODY, LoopResult, Round, read_round, write_json
+from twinloop.pipeline.loop.record import NOT_DEPLOYED, LoopResult, Round, read_round, write_json
 from twinloop.pipeline.loop.settings import COLLECTING, LoopConfig, refuse_another
 from twinloop.pipeline.loop.steps import Steps
 from twinloop.run.config import RunConfig, config_from_text
@@ -39,7 +39,12 @@ def run_loop(
     executor: Executor = LOCAL,
     on_step: OnStep = lambda *_: None,
 ) -> LoopResult:
-    """executor: where it simulates. on_step: told the round and what is being done."""
+    """Run rounds until the target is reached or the rounds are used up.
+
+    Args:
+        executor: where episodes are simulated.
+        on_step: called with the round number and a description of the step.
+    """
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
     refuse_another(out, config, settings)
@@ -48,7 +53,7 @@ def run_loop(
     rounds: list[Round] = []
     why = f"{settings.rounds} rounds are over"
     for number in range(settings.rounds + 1):
-        steps = Steps(out, settings, number, lambda told, at=number: on_step(at, told), executor)
+        steps = Steps(out, settings, number, lambda step, at=number: on_step(at, step), executor)
         done = _round(config, steps)
         rounds.append(done)
         if not _short(done.robot, settings):
@@ -59,12 +64,12 @@ def run_loop(
     reached = not _short(rounds[-1].robot, settings)
     result = LoopResult(out, tuple(rounds), reached, why)
     write_json(out / "loop.json", {"settings": asdict(settings), "reached": reached, "why": why,
-                                   "rounds": [asdict(each) for each in rounds]})  # fmt: skip
+                                   "rounds": [asdict(record) for record in rounds]})  # fmt: skip
     return result
 
 
 def _reach(robot: str) -> None:
-    """A name with a typo, or a robot that is switched off, is told before hours of simulation, not after."""
+    """Connect once, so that a wrong name or a robot that is off fails before hours of simulation."""
     live = robot_named(robot)
     try:
         live.connect()
@@ -94,8 +99,8 @@ def _round(config: RunConfig, steps: Steps) -> Round:
     twin = steps.evaluate(config)
     gate = steps.gate(config)
     held_back = settings.gated and bool(gate["held_back"])
-    robot = NOBODY if held_back else steps.deploy()
-    # The last round prepares none; asked for more rounds later, it does.
+    robot = NOT_DEPLOYED if held_back else steps.deploy()
+    # The last round prepares no next one, unless more rounds are asked for later.
     prepares = _short(robot, settings) and not last
     report = steps.diagnose(config) if prepares and settings.strategy == "diagnose" and not held_back else None
     errands, collected = (), 0
@@ -106,7 +111,7 @@ def _round(config: RunConfig, steps: Steps) -> Round:
         number=number, config_digest=config.digest, demonstrations=learnt, steps=card.steps,
         parent=card.parent, twin=twin, robot=robot, gate=gate, verdict=report.verdict() if report is not None else "",
         found=tuple(finding.gap for finding in report.open) if report is not None else (),
-        errands=tuple({"episodes": each.episodes, "conditions": dict(each.conditions)} for each in errands),
+        errands=tuple({"episodes": errand.episodes, "conditions": dict(errand.conditions)} for errand in errands),
         collected=collected, prepared=prepares,
     )  # fmt: skip
     write_json(file, asdict(done))
@@ -126,9 +131,9 @@ def _next_config(config: RunConfig, steps: Steps) -> RunConfig:
             steps.say("widening")
             candidate = candidate_of(folder / "policy")
             job = CounterfactualJob(config.to_yaml(), str(Path.cwd()), candidate.load, ActingConfig(), 24, 3_000_001)
-            told: dict[str, float] = {}
-            wider = by_itself(config, in_the_twin(job), on_row=told.__setitem__)
-            write_json(folder / "widened.json", told)
+            success_by_row: dict[str, float] = {}
+            wider = by_itself(config, in_the_twin(job), on_row=success_by_row.__setitem__)
+            write_json(folder / "widened.json", success_by_row)
             with storage_errors(file):
                 replace_file(file, wider.to_yaml().encode(), scratch=folder)
         return config_from_text(file.read_text(encoding="utf-8"), name=str(file), folder=folder)

@@ -1,4 +1,4 @@
-"""What a loop is asked for, and that a folder holds one loop."""
+"""LoopConfig: the settings of a loop. A folder holds one loop."""
 
 import json
 from collections.abc import Mapping
@@ -13,22 +13,31 @@ from twinloop.run.config import RunConfig
 from twinloop.twin.objects import OBJECTS
 
 Strategy = Literal["diagnose", "adr", "wide", "blind", "real"]
-"""diagnose: ranges and demonstrations by what each diagnosis finds. adr: ranges by automatic domain randomization.
-wide: the config's ranges as they are and no real data. blind: those and real data, undiagnosed. real: real data alone.
+"""diagnose: each diagnosis decides ranges and demonstrations. adr: automatic domain randomization.
+wide: the config's ranges, no real data. blind: the config's ranges and real data, no diagnosis. real: real data only.
 """
 COLLECTING = ("diagnose", "adr", "blind", "real")
-FREE = ("rounds", "workers")
-"""What may be another when the same loop goes on."""
+CHANGEABLE = ("rounds", "workers")
+"""Settings that may change when a loop is continued."""
 
 
 @dataclass(frozen=True)
 class LoopConfig:
-    """rounds: after the first, which has no real data. target: success on the robot that is enough. budget: real
-    demonstrations in all. trials: episodes on the robot in each round. objects: kinds of things that lie there; the
-    config's own by default. episodes: simulated in a round, of all kinds together. steps: of the first training;
-    tuning: of fine-tuning in the rounds after it. settings: of the policy. gated: what the gate holds back does not act
-    on the robot. judged: episodes in the twin, of each kind. worlds, imagined: counterfactual cells for each gap, and
-    episodes in each."""
+    """Settings of a loop.
+
+    Attributes:
+        rounds: after the first, which has no real data.
+        target: success rate on the robot at which the loop stops.
+        budget: real demonstrations over all rounds.
+        trials: episodes on the robot per round.
+        objects: object kinds in the scene; the config's own by default.
+        episodes: simulated per round, over all object kinds.
+        steps: of the first training. tuning: steps of fine-tuning in later rounds.
+        settings: of the policy.
+        gated: a policy that the gate holds back does not act on the robot.
+        judged: evaluation episodes in the twin per object kind.
+        worlds: counterfactual cells per gap. imagined: episodes in each.
+    """
 
     robot: str
     strategy: Strategy = "diagnose"
@@ -54,22 +63,22 @@ class LoopConfig:
     def __post_init__(self) -> None:
         for name in self.objects:
             if name not in OBJECTS:
-                raise UsageError(f"--objects: {name!r} is no object; {nearest(name, OBJECTS)}")
+                raise UsageError(f"--objects: {name!r} is not an object; {nearest(name, OBJECTS)}")
         if len(set(self.objects)) < len(self.objects):
-            raise UsageError(f"--objects: {', '.join(self.objects)} names one twice")
+            raise UsageError(f"--objects: {', '.join(self.objects)} names an object twice")
 
 
 def refuse_another(out: Path, config: RunConfig, settings: LoopConfig) -> None:
-    """A folder holds one loop: another config or other settings would mix their rounds."""
-    told = {"config_digest": config.digest, **asdict(settings)}
-    for free in FREE:
-        told.pop(free)
+    """Raise UsageError if the folder holds a loop of another config or other settings."""
+    given = {"config_digest": config.digest, **asdict(settings)}
+    for name in CHANGEABLE:
+        given.pop(name)
     file = out / "settings.json"
     if not file.exists():
-        write_json(file, told)
+        write_json(file, given)
         return
     before = json.loads(read_bounded(file, MOST_BYTES))
-    now = json.loads(json.dumps(told, default=str))
-    changed = [f"{key}: {before.get(key)!r} there, {now[key]!r} given" for key in now if before.get(key) != now[key]]
+    now = json.loads(json.dumps(given, default=str))
+    changed = [f"{key}: was {before.get(key)!r}, you gave {now[key]!r}" for key in now if before.get(key) != now[key]]
     if changed:
-        raise UsageError(f"{out}: holds another loop ({'; '.join(changed[:3])}); choose another --out")
+        raise UsageError(f"{out}: was started with other settings ({'; '.join(changed[:3])}); choose another --out")

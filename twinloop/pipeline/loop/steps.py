@@ -1,4 +1,4 @@
-"""The steps of a round, each with its own place in the round's folder: what is there already is not made again."""
+"""The steps of a round. Each writes into its own place in the round's folder and is skipped if that exists."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,13 +29,13 @@ from twinloop.run.config import RunConfig, load_config
 from twinloop.twin.objects import OBJECTS
 
 TUNING_RATE = 5e-4
-"""Ranges may have moved far between rounds: more than what a fine-tuning on the same task usually takes."""
-LONGER = 2
-"""Times as many steps after a round whose policy was short of the target in the twin too."""
+"""Higher than the default of fine-tuning: ranges may move far between rounds."""
+LONGER_TUNING = 2
+"""Factor on the fine-tuning steps after a round that missed the target in the twin too."""
 
 
 class Steps:
-    """Of round `number` of the loop in `out`. executor: where it simulates."""
+    """The steps of round `number` of the loop in `out`. `executor` says where episodes are simulated."""
 
     def __init__(
         self, out: Path, settings: LoopConfig, number: int, say: Callable[[str], None], executor: Executor = LOCAL
@@ -46,37 +46,39 @@ class Steps:
         self.policy = self.folder / "policy"
 
     def generate(self, config: RunConfig) -> tuple[Path, ...]:
-        """A dataset for each kind of object. Only what changed is made again: an earlier round of the same config has
-        the same data. What was made by earlier diagnoses is learnt from again."""
+        """Generate a dataset per object kind, and return it with those of earlier rounds.
+
+        An earlier round with the same config has the same data, which is not generated again.
+        """
         if self.settings.strategy == "real":
             return ()
         self.say("generating")
         made = self._datasets(config)
-        for number, (folder, each) in enumerate(made.items()):
-            many = self.settings.episodes // len(made) + (number < self.settings.episodes % len(made))
+        for number, (folder, kind) in enumerate(made.items()):
+            count = self.settings.episodes // len(made) + (number < self.settings.episodes % len(made))
             generate(
-                each, folder, episodes=max(many, 1), workers=self.settings.workers, executor=self.executor
+                kind, folder, episodes=max(count, 1), workers=self.settings.workers, executor=self.executor
             )  # fmt: skip
         for number in range(1, self.number):
             made |= self._datasets(load_config(self.out / f"round-{number}" / "config.yaml"))
         return tuple(made)
 
     def train(self, simulated: tuple[Path, ...], real: tuple[Path, ...], learnt: int) -> Card:
-        """After the first round it is the policy of the round before that is trained further."""
+        """Train the first policy, or fine-tune the policy of the previous round."""
         from twinloop.learn.train import train
 
         before = self.out / f"round-{self.number - 1}"
         share = real_share(learnt) if simulated and real else float(not simulated)
         if self.number == 0:
             self.say("training")
-            lesson = self._lesson(simulated, real, share)
+            job = self._training_job(simulated, real, share)
         else:
             self.say("fine-tuning")
-            lesson = self._tuning(before, simulated, real, share)
-        train(lesson, self.policy)
+            job = self._finetuning_job(before, simulated, real, share)
+        train(job, self.policy)
         return read_card(self.policy)
 
-    def _lesson(self, simulated: tuple[Path, ...], real: tuple[Path, ...], share: float) -> Any:
+    def _training_job(self, simulated: tuple[Path, ...], real: tuple[Path, ...], share: float) -> Any:
         from twinloop.learn.optimise import TrainConfig
         from twinloop.learn.space import DEFAULT_INPUTS
         from twinloop.learn.training_job import TrainingJobConfig, prepare
@@ -90,7 +92,7 @@ class Steps:
             )
         )  # fmt: skip
 
-    def _tuning(self, before: Path, simulated: tuple[Path, ...], real: tuple[Path, ...], share: float) -> Any:
+    def _finetuning_job(self, before: Path, simulated: tuple[Path, ...], real: tuple[Path, ...], share: float) -> Any:
         from twinloop.learn.finetune import FinetuneConfig, finetuning
         from twinloop.learn.optimise import TrainConfig
 
@@ -104,19 +106,19 @@ class Steps:
         )  # fmt: skip
 
     def evaluate(self, config: RunConfig) -> dict[str, Any]:
-        """Of all kinds together."""
-        found = []
-        for (name, each), folder in zip(self._kinds(config).items(), self._evaluations(config), strict=True):
+        """Success rate in the twin over all object kinds."""
+        rates = []
+        for (name, kind), folder in zip(self._kinds(config).items(), self._evaluations(config), strict=True):
             if not (folder / "evaluation.json").exists():
                 self.say(f"evaluating in the twin, with a {name}")
                 candidate = candidate_of(self.policy)
                 done = evaluate(
-                    candidate, each.with_seed(unseen_seed(candidate)), config_name=f"round-{self.number}/{name}",
+                    candidate, kind.with_seed(unseen_seed(candidate)), config_name=f"round-{self.number}/{name}",
                     episodes=self.settings.judged, workers=self.settings.workers, executor=self.executor,
                 )  # fmt: skip
                 write_evaluation(done, folder)
-            found.append(load_evaluation(folder).success)
-        return rate_json(Rate(sum(each.successes for each in found), sum(each.trials for each in found)))
+            rates.append(load_evaluation(folder).success)
+        return rate_json(Rate(sum(rate.successes for rate in rates), sum(rate.trials for rate in rates)))
 
     def gate(self, config: RunConfig) -> dict[str, Any]:
         self.say("asking the gate")
@@ -130,28 +132,28 @@ class Steps:
         return {"stage": done.reached, "held_back": reasons if done.reached == "candidate" else []}
 
     def deploy(self) -> dict[str, Any]:
-        """As the gate counts: what the safety of the robot ended was not managed."""
-        self.say(f"on {self.settings.robot}")
+        """Success rate on the robot. As in the gate, an aborted episode is a failure."""
+        self.say(f"running on {self.settings.robot}")
         done = deploy(
             {"candidate": self.policy}, self.settings.robot, self.folder / "runlog",
             episodes=self.settings.trials, first=10_000 * self.number, config=DeployConfig(seed=self.settings.seed),
             workers=self.settings.workers,
         )  # fmt: skip
         if done.stopped:
-            raise UsageError(f"{self.settings.robot}: {done.stopped}; the same command goes on")
+            raise UsageError(f"{self.settings.robot}: {done.stopped}; run the same command again to continue")
         episodes = load_runlog(self.folder / "runlog").episodes
         return rate_json(episodes.take(~episodes.interrupted).success)
 
     def diagnose(self, config: RunConfig) -> GapReport:
-        """In the twin of the config's own object: what others change is of the object gap."""
+        """Diagnose in the twin with the config's own object. Differences of other objects belong to the object gap."""
         folder = self.folder / "diagnosis"
         if not (folder / "report.json").exists():
             self.say("diagnosing")
-            many = self.settings.imagined
+            episodes = self.settings.imagined
             report = diagnose(
                 [self.folder / "runlog"], candidate_of(self.policy), config, config_name=f"round-{self.number}",
                 cache=self.out / "banks", workers=self.settings.workers, executor=self.executor,
-                settings=DiagnoseConfig(worlds=self.settings.worlds, episodes=many, tried=3 * many),
+                settings=DiagnoseConfig(worlds=self.settings.worlds, episodes=episodes, tried=3 * episodes),
             )  # fmt: skip
             with storage_errors(folder):
                 folder.mkdir(exist_ok=True)
@@ -160,7 +162,7 @@ class Steps:
 
     def _datasets(self, config: RunConfig) -> dict[Path, RunConfig]:
         kinds = self._kinds(config.with_seed(self.settings.seed)).values()
-        return {self.out / "datasets" / f"sim-{each.digest[:12]}": each for each in kinds}
+        return {self.out / "datasets" / f"sim-{kind.digest[:12]}": kind for kind in kinds}
 
     def _kinds(self, config: RunConfig) -> dict[str, RunConfig]:
         names = self.settings.objects or (config.scene.object.name,)
@@ -172,5 +174,5 @@ class Steps:
 
 
 def tuning_steps(settings: LoopConfig, before: Round) -> int:
-    """What fails in the twin as well is no gap: it has not been learnt yet."""
-    return settings.tuning * (LONGER if (before.twin["rate"] or 0.0) < settings.target else 1)
+    """More steps if the policy failed in the twin too: that is not a gap but too little training."""
+    return settings.tuning * (LONGER_TUNING if (before.twin["rate"] or 0.0) < settings.target else 1)
