@@ -34,6 +34,7 @@ def test_a_family_is_declared_by_its_prefix():
         ({**MINIMAL, "verdikt": ["a", "b"]}, "verdikt.*not declared.*did you mean verdict"),
         ({"attempt": [0]}, "columns length, success, task, verdict are missing"),
         ({**MINIMAL, "seed": ["x", "y"]}, "here: column 'seed'"),
+        ({**MINIMAL, "interventions": [0, float("nan")]}, "here: column 'interventions'.*nan"),
         ({**MINIMAL, "stats/action": [0, 0]}, "are taken"),
     ],
 )

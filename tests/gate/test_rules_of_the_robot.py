@@ -50,9 +50,7 @@ ROBOT: dict[str, tuple[tuple[str, ...], Callable[[World], list[Tried]]]] = {
     "no column of the outcome": (("evidence", *NONE_TRIED), lambda world: fine(world, 12, outcome=None)),
     "an outcome of another word": (("evidence", *NONE_TRIED), lambda world: fine(world, 12, outcome="splendid")),
     "a time that is none": (("evidence", *NONE_TRIED), lambda world: fine(world, 12, recorded_at="yesterday")),
-    "a count that is not a number": (
-        ("evidence", *NONE_TRIED), lambda world: fine(world, 12, interventions=float("nan"))
-    ),
+    "a count that is missing": (("evidence", *NONE_TRIED), lambda world: fine(world, 12, deadlines_missed=None)),
     "a count below nothing": (("evidence", *NONE_TRIED), lambda world: fine(world, 12, **{"safety/force": -1})),
 }  # fmt: skip
 

@@ -75,7 +75,9 @@ def test_it_simulates_where_it_is_told_to(tmp_path: Path):
     assert executor.given == ["produce"]
 
 
-@pytest.mark.parametrize(("objects", "told"), [(("cub",), "did you mean cube"), (("can", "can"), "names an object twice")])
+@pytest.mark.parametrize(
+    ("objects", "told"), [(("cub",), "did you mean cube"), (("can", "can"), "names an object twice")]
+)
 def test_kinds_that_are_none_are_refused(objects: tuple[str, ...], told: str):
     with pytest.raises(UsageError, match=told):
         LoopConfig(robot="twin", objects=objects)
