@@ -6,6 +6,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
+from twinloop.config.record import reference
 from twinloop.curate.checks import CHECKS
 from twinloop.curate.failure import DIVERGED, PUSHED, TIMEOUT
 from twinloop.dashboard.effects.looks import LOOKS, range_of, setting_of
@@ -14,7 +15,7 @@ from twinloop.deploy.rehearsal.truth import TRUTHS
 from twinloop.pipeline.generate import WORLDS
 from twinloop.randomize.parameter import GAPS, Parameter
 from twinloop.randomize.table import TABLE
-from twinloop.run.config import config_from_text
+from twinloop.run.config import RunConfig, config_from_text, run_schema
 from twinloop.simulate.engine import MOST_CONTACTS, MOST_ROWS
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots import robots
@@ -87,8 +88,23 @@ def config_page() -> str:
         .replace("{ROBOTS}", " or ".join(f"`{name}`" for name in robots()))
         .replace("{OBJECTS}", ", ".join(f"`{name}`" for name in OBJECTS))
         .replace("{CHECKS}", checks)
+        .replace("{REFERENCE}", _reference())
         .replace("{FAILURES}", _failures())
     )
+
+
+def _reference() -> str:
+    """A table of keys for every section that is a record."""
+    lines: list[str] = []
+    for key, section in reference(RunConfig).items():
+        lines += [f"### {key}", "", "| key | default | valid | meaning |", "|---|---|---|---|"]
+        lines += [f"| `{row.key}` | {row.default} | {row.valid} | {row.help} |" for row in section]
+        lines.append("")
+    return "\n".join(lines).rstrip()
+
+
+def run_schema_page() -> str:
+    return json.dumps(run_schema(), indent=1, ensure_ascii=False) + "\n"
 
 
 def benchmarks_page() -> str:
@@ -383,6 +399,7 @@ def gpu_page() -> str:
 PAGES = {
     "api.md": lambda: _table_module("api_page").api_page(),
     "parameters.md": parameters_page,
+    "schema/run.json": run_schema_page,
     "config.md": config_page,
     "benchmarks.md": benchmarks_page,
     "rehearsal.md": rehearsal_page,

@@ -5,6 +5,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "generate": "simulate a config and write a curated LeRobot dataset (the main job)",
         "explain": "print what a config will do: values, varied parameters, episodes, disk space, time",
         "parameters": "list every parameter that a config may vary",
+        "schema": "write the JSON Schema of a config file, for editors",
         "episode": "simulate one episode of a run again and inspect it",
         "gallery": "write a contact sheet of camera images: draws, labels, or a sweep of one parameter",
     },

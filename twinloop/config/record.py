@@ -11,6 +11,7 @@
 A rule over several fields is a method `problems(self)` of the record that yields (key, what is wrong).
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
@@ -87,6 +88,34 @@ def json_schema(record: type, *, title: str = "") -> dict[str, Any]:
     needed = {"required": required} if required else {}
     shared = {"$defs": definitions} if definitions else {}
     return {**head, "type": "object", "additionalProperties": False, "properties": properties, **needed, **shared}
+
+
+@dataclass(frozen=True)
+class ReferenceRow:
+    """One key of a reference page, as Markdown text."""
+
+    key: str
+    default: str
+    valid: str
+    help: str
+
+
+def reference(record: type) -> dict[str, list[ReferenceRow]]:
+    """Section -> its keys, for every section of a file that is a record or a mapping to records."""
+    sections = {}
+    for key, _, kind in declared(record):
+        if isinstance(kind, (Nested, ByName)):
+            name = key if isinstance(kind, Nested) else f"{key}.NAME"
+            sections[name] = [_reference_row(*entry) for entry in declared(kind.record)]
+    return sections
+
+
+def _reference_row(key: str, declared_field: Field, kind: Kind) -> ReferenceRow:
+    default = _default(declared_field) if kind.absent is None else kind.absent
+    shown = kind.default or (
+        "required" if default is MISSING else f"`{json.dumps(kind.write(default)).strip(chr(34))}`"
+    )
+    return ReferenceRow(key, shown, kind.expected(), kind.help)
 
 
 def _annotations(declared_field: Field, kind: Kind) -> dict[str, Any]:

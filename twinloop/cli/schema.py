@@ -1,0 +1,28 @@
+"""Write the JSON Schema of a file that users write, for completion and checks in editors."""
+
+import argparse
+import json
+from typing import Any
+
+from rich.console import Console
+
+from twinloop.run.config import run_schema
+
+EXAMPLES = """\
+examples:
+  twinloop schema > run.schema.json
+  twinloop schema run | head
+Then begin a config with:  # yaml-language-server: $schema=run.schema.json
+"""
+
+SCHEMAS = {"run": run_schema}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kind", nargs="?", choices=sorted(SCHEMAS), default="run", help="which file (default: run)")
+
+
+def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    schema = SCHEMAS[args.kind]()
+    console.print(json.dumps(schema, indent=1, ensure_ascii=False), markup=False, highlight=False, soft_wrap=True)
+    return schema
