@@ -1,4 +1,4 @@
-"""Datasets -> pages and summaries to look at. It only presents: nothing here changes a dataset."""
+"""Pages and summaries of datasets, policies and decisions. Nothing here changes the data it shows."""
 
 from twinloop.curate.rates import Fall, ParameterRates, Rate, success_by_parameter
 

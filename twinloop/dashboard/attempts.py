@@ -1,4 +1,4 @@
-"""Attempts: what is asked of every episode of a dataset, in arrays of bounded size."""
+"""Attempts: outcomes and draws of all episodes of a dataset, in arrays of bounded size."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,24 +11,25 @@ from twinloop.curate.verdict import ACCEPTED, current_verdict
 from twinloop.dataset import Dataset, ShardEntry
 
 DRAW_PREFIX = "draw/"
-MOST_ATTEMPTS = 250_000
-"""Arrays hold this many at most; counts are of all. At 30 drawn columns this is 60 MB."""
+MAX_ATTEMPTS = 250_000
+"""Maximal length of the arrays; counts are over all attempts. With 30 drawn columns this is 60 MB."""
 
 _PLAIN = ("attempt", "length", "verdict", "success", "duration_s", "last_phase", "failure", "task")
 
 
 @dataclass(frozen=True)
 class Attempts:
-    """One row an attempt, in order.
+    """Arrays with one element per attempt, in order.
 
-    total: attempts in the dataset; the arrays hold all of them, or those of evenly spaced whole shards.
-    outcomes: (verdict, last phase) -> how many of all attempts.
-    failures: name -> how many of all attempts failed like that, the most common first.
-    tasks: the instructions, the most common first.
-    number: (n,) the attempt's index in its run. length: (n,) stored frames, 0 where none are.
-    accepted, success: (n,) bool. duration_s: (n,), NaN where unknown.
-    verdict: (n,) accepted, or the check that failed.
-    draws: column -> (n,) float64, NaN where an attempt did not draw it. words: drawn columns of text.
+    Attributes:
+        total: attempts in the dataset; the arrays hold all of them, or those of evenly spaced whole shards.
+        outcomes: (verdict, last phase) -> number of attempts, over all attempts.
+        failures: name -> number of attempts that failed this way, the most common first.
+        tasks: the instructions, the most common first.
+        number: (n,) index of the attempt in its run. length: (n,) stored frames, 0 if none are stored.
+        accepted, success: (n,) bool. duration_s: (n,), NaN if unknown.
+        verdict: (n,) `accepted`, or the check that failed.
+        draws: column -> (n,) float64, NaN where an attempt did not draw it. words: names of drawn text columns.
     """
 
     total: int
@@ -45,14 +46,14 @@ class Attempts:
     words: tuple[str, ...]
 
     def verdicts(self) -> dict[str, int]:
-        """verdict -> how many of all attempts, the most common first."""
+        """verdict -> number of attempts, over all attempts, the most common first."""
         counts: Counter[str] = Counter()
         for (verdict, _), count in self.outcomes.items():
             counts[verdict] += count
-        return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def read_attempts(dataset: Dataset, *, most: int = MOST_ATTEMPTS) -> Attempts:
+def read_attempts(dataset: Dataset, *, most: int = MAX_ATTEMPTS) -> Attempts:
     schema = dataset.columns()
     drawn = [field for field in schema if field.name.startswith(DRAW_PREFIX)]
     numeric = [field.name for field in drawn if _is_number(field.type)]
@@ -81,7 +82,7 @@ def read_attempts(dataset: Dataset, *, most: int = MOST_ATTEMPTS) -> Attempts:
     return Attempts(
         total=total,
         outcomes=dict(sorted(outcomes.items())),
-        failures=dict(sorted(failures.items(), key=lambda each: (-each[1], each[0]))),
+        failures=dict(sorted(failures.items(), key=lambda item: (-item[1], item[0]))),
         tasks=tuple(sorted(tasks, key=lambda task: (-tasks[task], task))),
         number=joined.get("attempt", empty).astype(np.int64),
         length=joined.get("length", empty).astype(np.int64),
@@ -115,12 +116,12 @@ def _arrays(table: pa.Table, numeric: list[str], fps: float) -> dict[str, np.nda
         "length": length,
         "success": table["success"].to_numpy().astype(bool),
         "verdict": np.array([current_verdict(verdict) for verdict in table["verdict"].to_pylist()], dtype=np.str_),
-        # Robots' logs know only their frames.
+        # Logs of robots have no duration column.
         "duration_s": np.where(length > 0, length / fps, np.nan),
     }
     if "duration_s" in table.column_names:
         arrays["duration_s"] = table["duration_s"].to_numpy().astype(float)
     for name in numeric:
-        there = name in table.column_names
-        arrays[name] = table[name].to_numpy().astype(float) if there else np.full(rows, np.nan)
+        known = name in table.column_names
+        arrays[name] = table[name].to_numpy().astype(float) if known else np.full(rows, np.nan)
     return arrays

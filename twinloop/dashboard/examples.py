@@ -1,4 +1,4 @@
-"""Examples: a few episodes worth looking at, with the frames that a picture of them needs."""
+"""Examples: a few typical and extreme episodes, with the frames that their charts need."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from twinloop.dashboard.attempts import Attempts, entry_of
 from twinloop.dataset import Dataset
 from twinloop.observe.recording import Feature
 
-MOST_FRAMES = 160  # drawn of an episode; a plot has no more columns of pixels to show them in
+MAX_FRAMES = 160  # per episode; a chart has no room for more
 
 STATE = "observation.state"
 ENVIRONMENT = "observation.environment_state"
@@ -20,7 +20,7 @@ PHASE = "phase"
 
 @dataclass(frozen=True)
 class ExampleChoice:
-    """why: what it is an example of, in a word."""
+    """why: `typical`, `quickest`, `slowest` or `failure`."""
 
     attempt: int
     why: str
@@ -28,7 +28,7 @@ class ExampleChoice:
 
 @dataclass(frozen=True)
 class Example:
-    """One episode, thinned to what can be drawn.
+    """One episode, reduced to what a chart shows.
 
     time_s: (frames,). channels: element name ("joint1", "gripper", "object.x", "left_finger") -> (frames,).
     joints, fingers: names among the channels. phase: (frames,) or None. gripper_unit: of "gripper".
@@ -49,18 +49,18 @@ class Example:
 
 
 def choose(attempts: Attempts) -> tuple[ExampleChoice, ...]:
-    """A typical, a quick and a slow accepted episode, and a failure of the commonest kind that has frames."""
+    """A typical, the quickest and the slowest accepted episode, and a failure of the most common kind with frames."""
     accepted = np.flatnonzero(attempts.accepted & (attempts.length > 0))
     by_time = accepted[np.argsort(attempts.duration_s[accepted], kind="stable")]
     places = {"typical": 0.5, "quickest": 0.0, "slowest": 1.0}
     rows = {why: by_time[round(place * (len(by_time) - 1))] for why, place in places.items()} if len(by_time) else {}
-    chosen = {int(row): why for why, row in reversed(rows.items())}  # one of one is called typical
-    found = [ExampleChoice(int(attempts.number[row]), why) for row, why in reversed(chosen.items())]
+    chosen = {int(row): why for why, row in reversed(rows.items())}  # a single episode is called typical
+    choices = [ExampleChoice(int(attempts.number[row]), why) for row, why in reversed(chosen.items())]
     for verdict in attempts.verdicts():
         failed = np.flatnonzero((attempts.verdict == verdict) & (attempts.length > 0))
         if verdict != ACCEPTED and len(failed):
-            return (*found, ExampleChoice(int(attempts.number[failed[len(failed) // 2]]), "failure"))
-    return tuple(found)
+            return (*choices, ExampleChoice(int(attempts.number[failed[len(failed) // 2]]), "failure"))
+    return tuple(choices)
 
 
 def read_example(dataset: Dataset, attempts: Attempts, choice: ExampleChoice) -> Example:
@@ -68,8 +68,8 @@ def read_example(dataset: Dataset, attempts: Attempts, choice: ExampleChoice) ->
     wanted = [name for name in (STATE, ENVIRONMENT, CONTACT, PHASE) if name in features]
     table = dataset.frames(entry_of(dataset, choice.attempt), ["attempt", "timestamp", *wanted])
     rows = np.flatnonzero(table["attempt"].to_numpy() == choice.attempt)
-    # The last frame is where the episode ended: it is always drawn.
-    kept = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_FRAMES)).round().astype(int))
+    # The last frame shows how the episode ended, so it is always kept.
+    kept = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MAX_FRAMES)).round().astype(int))
     table = table.slice(int(rows[0]), len(rows)).take(kept)
     channels: dict[str, np.ndarray] = {}
     for name in wanted:

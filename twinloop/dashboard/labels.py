@@ -1,11 +1,11 @@
-"""What columns and verdicts are called on a chart; drawn columns from the one table, where they are in it."""
+"""Names, units and meanings of drawn columns and verdicts on pages, from the parameter table."""
 
 from twinloop.curate.verdict import current_verdict
 from twinloop.randomize.table import BY_NAME
 
 
 def unit_label(column: str) -> str:
-    """For an axis under a chart that carries the column's name: its unit, in words where it has none."""
+    """The unit of a column for an axis title; in words if it has none."""
     parameter = BY_NAME.get(column.partition(".")[0])
     if parameter is None:
         return "value"
@@ -19,13 +19,13 @@ def full_label(column: str) -> str:
 
 
 def meaning(column: str) -> str:
-    """What the parameter changes, or nothing for a column that the table does not know."""
+    """What the parameter changes; empty for a column that is not in the table."""
     parameter = BY_NAME.get(column.partition(".")[0])
     return f"{parameter.touches[0].upper()}{parameter.touches[1:]}." if parameter else ""
 
 
 def with_unit(value: str, column: str) -> str:
-    """`0.19 kg`; a number without a unit stays alone."""
+    """`0.19 kg`, or the number alone if the column has no unit."""
     parameter = BY_NAME.get(column.partition(".")[0])
     return value if parameter is None or parameter.unit in ("1", "materials") else f"{value} {parameter.unit}"
 

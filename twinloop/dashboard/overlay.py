@@ -1,4 +1,4 @@
-"""Labels drawn over a picture: masks tinted, boxes, the object's box in space, keypoints."""
+"""Draw labels over an image: tinted masks, boxes, the object's 3-D box and keypoints."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ EDGES = [(a, b) for a in range(8) for b in range(a) if (CORNERS[a] != CORNERS[b]
 
 
 def overlaid(rgb: np.ndarray, clip: Clip, labels: Labels, frame: int) -> np.ndarray:
-    """(h, w, 3) uint8: one picture with its labels. The table is labelled but not boxed: it fills the view."""
+    """(h, w, 3) uint8: one image with its labels. The table gets no box, because it fills the view."""
     image = rgb.astype(float)
     classes = clip.class_ids[frame]
     for name, colour in COLOURS.items():

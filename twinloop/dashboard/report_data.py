@@ -1,4 +1,4 @@
-"""ReportData: everything the report is made from, read once."""
+"""ReportData: the data of a report, read once."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from twinloop.errors import StorageError
 
 @dataclass(frozen=True)
 class ReportData:
-    """config_text: as stored, empty where a dataset has none."""
+    """config_text: the stored config, empty if the dataset has none."""
 
     dataset: Dataset
     attempts: Attempts
@@ -26,6 +26,6 @@ def gather(dataset_path: Path) -> ReportData:
     attempts = read_attempts(dataset)
     try:
         config_text = dataset.config_text()
-    except StorageError:  # a writer that was killed early leaves a header without one
+    except StorageError:  # a writer that was killed early leaves a header without a config
         config_text = ""
     return ReportData(dataset, attempts, summarize(dataset, attempts), read_sessions(dataset.path), config_text)

@@ -1,4 +1,4 @@
-"""Sessions: when a run worked and how fast, from the log that `generate` leaves beside the data."""
+"""Sessions: when and how fast a run worked, from the log that `generate` writes beside the data."""
 
 import json
 import math
@@ -10,7 +10,7 @@ RUNS = "runs.jsonl"
 
 @dataclass(frozen=True)
 class Session:
-    """One uninterrupted stretch of work. timeline: (seconds since its start, episodes so far), in order."""
+    """One call of `generate`. timeline: (seconds since the start, episodes so far), in order."""
 
     started: str
     seconds: float
@@ -24,7 +24,7 @@ class Session:
 
 
 def read_sessions(dataset_path: Path) -> tuple[Session, ...]:
-    """The sessions in order. A session that was killed has left no line, or half a one, and is not among them."""
+    """The sessions in order. A session that was killed left no complete line and is skipped."""
     try:
         lines = (dataset_path / RUNS).read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
@@ -34,13 +34,13 @@ def read_sessions(dataset_path: Path) -> tuple[Session, ...]:
 
 
 def overall_rate(sessions: tuple[Session, ...]) -> float | None:
-    """Trajectories per second of working time, or None where nothing was timed."""
+    """Trajectories per second of working time, or None if no session was timed."""
     seconds = sum(session.seconds for session in sessions)
     return sum(session.episodes for session in sessions) / seconds if seconds > 0 else None
 
 
 def _session(line: str) -> Session | None:
-    # The log is a convenience outside the dataset's digest: what cannot be read is not worth an error.
+    # The log is not part of the dataset's digest, so an unreadable line is skipped and not an error.
     try:
         value = json.loads(line)
         timeline = tuple((float(seconds), int(episodes)) for seconds, episodes in value["timeline"])

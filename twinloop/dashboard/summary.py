@@ -1,4 +1,4 @@
-"""DatasetSummary: a dataset in the few numbers that come first, for the report and for the terminal."""
+"""DatasetSummary: the most important numbers of a dataset, for the report and for the terminal."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,10 +14,14 @@ REPORT = "report.html"
 
 @dataclass(frozen=True)
 class DatasetSummary:
-    """accepted, success: of all attempts, and of the attempts looked at. rejected: reason -> how many.
+    """The most important numbers of a dataset.
 
-    hours: of robot time, stored. trajectories_per_second: of working time; None where no session was logged.
-    size_bytes: of the files, the report apart. by_parameter: the strongest association with success first.
+    Attributes:
+        accepted: rate over all attempts. success: rate over the attempts that were read.
+        rejected: verdict -> number of attempts.
+        hours: stored robot time. trajectories_per_second: per working time; None if no session was logged.
+        size_bytes: of the files, without the report.
+        by_parameter: success by drawn value, the strongest association first.
     """
 
     planned: int
@@ -35,7 +39,7 @@ class DatasetSummary:
 
 
 def summarize(dataset: Dataset, attempts: Attempts | None = None) -> DatasetSummary:
-    """`attempts`, where the caller has read them already."""
+    """Summarize a dataset. attempts: pass them if they have been read already."""
     attempts = read_attempts(dataset) if attempts is None else attempts
     verdicts = attempts.verdicts()
     return DatasetSummary(
@@ -55,7 +59,7 @@ def summarize(dataset: Dataset, attempts: Attempts | None = None) -> DatasetSumm
 
 
 def _size_bytes(dataset: Dataset) -> int:
-    """Shards by their manifest, the export by its files. A report that counted itself would never be the same."""
+    """Size of shards and export. The report is left out: its size would depend on itself."""
     export = [dataset.path / name for name in ("data", "meta")]
     files = (file for folder in export for file in folder.rglob("*") if file.is_file())
     return sum(entry.size_bytes for entry in dataset.entries) + sum(file.stat().st_size for file in files)

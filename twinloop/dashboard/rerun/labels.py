@@ -1,4 +1,4 @@
-"""Labels of a camera: boxes and keypoints on its picture, boxes and poses in space before it."""
+"""Labels of a camera: boxes and keypoints in its image, 3-D boxes and poses in its frame."""
 
 from collections.abc import Callable
 
@@ -28,7 +28,7 @@ def log_labels(log: RerunLog, viewed: StoredEpisode) -> None:
 
 
 def _boxes(log: RerunLog, shown: CameraFeature, parts: Parts) -> None:
-    """Of what is seen: as many in each frame as there are."""
+    """Boxes of the visible things; their number differs from frame to frame."""
     left, top, right, bottom = (
         np.stack([part[edge] for part in parts.values()], axis=1) for edge in ("left", "top", "right", "bottom")
     )
@@ -45,13 +45,13 @@ def _boxes(log: RerunLog, shown: CameraFeature, parts: Parts) -> None:
 
 def _keypoints(log: RerunLog, shown: CameraFeature, parts: Parts) -> None:
     u, v, seen = (np.stack([part[what] for part in parts.values()], axis=1) for what in ("u", "v", "seen"))
-    there = seen > 0
+    in_front = seen > 0
     columns = rr.Points2D.columns(
-        positions=np.stack([u[there], v[there]], axis=1),
-        labels=np.broadcast_to(np.array(list(parts)), there.shape)[there].tolist(),
-        colors=np.where(seen[there][:, None] > 1, SEEN, HIDDEN).astype(np.uint8),
+        positions=np.stack([u[in_front], v[in_front]], axis=1),
+        labels=np.broadcast_to(np.array(list(parts)), in_front.shape)[in_front].tolist(),
+        colors=np.where(seen[in_front][:, None] > 1, SEEN, HIDDEN).astype(np.uint8),
     )
-    log.columns(shown.path, columns.partition(there.sum(axis=1)))
+    log.columns(shown.path, columns.partition(in_front.sum(axis=1)))
     log.static(shown.path, rr.Points2D.from_fields(radii=POINT_PX, show_labels=False))
 
 

@@ -1,4 +1,4 @@
-"""Layout: which views a recording opens with. The cell on the left, cameras in the middle, signals on the right."""
+"""Layout: the views a recording opens with: the cell on the left, cameras in the middle, signals on the right."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from twinloop.observe.recording import Feature
 
 def layout_of(viewed: StoredEpisode) -> rrb.Blueprint:
     shown = shown_of(viewed.features)
-    # Depth and masks in space hide what they show; they are one click away.
+    # Depth and masks would cover the cell in the 3-D view; they have tabs of their own.
     hidden = [each.path for each in shown if each.feature.is_picture and each.kind != "rgb"]
     cell = rrb.Vertical(
         rrb.Spatial3DView(
@@ -41,7 +41,7 @@ def layout_of(viewed: StoredEpisode) -> rrb.Blueprint:
 
 
 def _camera(name: str, shown: list[CameraFeature]) -> rrb.Tabs:
-    """The picture with its labels, then whatever else is stored pixel by pixel."""
+    """The image with its labels, then depth and masks."""
     lens = f"{camera_path(name)}/lens"
     layers = [each for each in shown if each.feature.is_picture and each.kind != "rgb"]
     over = rrb.Spatial2DView(
@@ -56,12 +56,12 @@ def _camera(name: str, shown: list[CameraFeature]) -> rrb.Tabs:
 def _plots(viewed: StoredEpisode) -> Sequence[rrb.Container | rrb.View]:
     features = {feature.name: feature for feature in viewed.features if is_signal(feature)}
     compared = [features[name] for name in COMPARED if name in features]
-    tracking = rrb.Grid(contents=_joints(compared), name="told and done")
+    tracking = rrb.Grid(contents=_joints(compared), name="command and motion")
     others = [name for name in features if name not in COMPARED]
     groups = {
         "sensors": [name for name in others if name.startswith("observation.")],
         "outcome": [name for name in others if not name.startswith(("observation.", CLEAN))],
-        "really": [name for name in others if name.startswith(CLEAN)],
+        "clean": [name for name in others if name.startswith(CLEAN)],
     }
     return [tracking] + [
         rrb.Vertical(contents=[_feature(features[name]) for name in names], name=title)
@@ -71,13 +71,13 @@ def _plots(viewed: StoredEpisode) -> Sequence[rrb.Container | rrb.View]:
 
 
 def _joints(compared: list[Feature]) -> Sequence[rrb.View]:
-    """One plot a joint, with every feature that has it."""
+    """One plot per joint, with every feature that has this joint."""
     lines: dict[str, list[str]] = {}
     for feature in compared:
         for name, path in zip(feature.names, signal_paths(feature), strict=True):
             lines.setdefault(name, []).append(f"+ /{path}")
     return [
-        # One legend is enough: the colours are the same in all, and it would lie on the lines.
+        # One legend is enough: the colours are the same in all plots, and a legend covers the lines.
         rrb.TimeSeriesView(name=name, origin=SIGNALS, contents=paths, plot_legend=rrb.PlotLegend(visible=place == 0))
         for place, (name, paths) in enumerate(lines.items())
     ]

@@ -1,4 +1,4 @@
-"""RerunLog: an open recording of one episode. Whole columns go in at once; every row has its time and its frame."""
+"""RerunLog: an open recording of one episode. Columns are written at once; every row has its time and frame number."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ TIME, FRAME = "time", "frame"
 
 
 class RerunLog:
-    """entities: the paths that were written, in order."""
+    """entities: the written paths, in order."""
 
     def __init__(self, stream: rr.RecordingStream, time_s: np.ndarray):
         self._stream, self._time_s = stream, time_s
@@ -20,14 +20,14 @@ class RerunLog:
         return len(self._time_s)
 
     def columns(self, path: str, columns: Iterable[rr.ComponentColumn], at: np.ndarray | None = None) -> None:
-        """Columns of the frames `at` (all of them unless told)."""
+        """Write columns of the frames `at` (default: all frames)."""
         at = np.arange(len(self._time_s)) if at is None else np.asarray(at)
         times = [rr.TimeColumn(TIME, duration=self._time_s[at]), rr.TimeColumn(FRAME, sequence=at)]
         rr.send_columns(path, times, columns, recording=self._stream, strict=True)
         self._note(path)
 
     def static(self, path: str, *what: rr.AsComponents) -> None:
-        """What holds for the whole episode."""
+        """Write components that hold for the whole episode."""
         rr.log(path, *what, static=True, recording=self._stream, strict=True)
         self._note(path)
 

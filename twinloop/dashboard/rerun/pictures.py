@@ -1,4 +1,4 @@
-"""Pictures: what each camera delivered. RGB goes in as JPEG, depth as PNG of whole millimetres, masks as they are."""
+"""Images of each camera: RGB as JPEG, depth as PNG in whole millimetres, masks without compression."""
 
 from collections.abc import Callable
 from io import BytesIO
@@ -14,7 +14,7 @@ from twinloop.dataset.depth import NEAREST_M
 
 JPEG_QUALITY = 90
 PER_METRE = 1000.0
-FARTHEST_SHOWN_M = 3.0
+MAX_SHOWN_M = 3.0
 MASK_OPACITY = 0.6
 
 
@@ -31,13 +31,11 @@ def _rgb(log: RerunLog, shown: CameraFeature, frames: np.ndarray) -> None:
 
 
 def _depth(log: RerunLog, shown: CameraFeature, metres: np.ndarray) -> None:
-    """Where a camera has no depth the nearest there is is stored; here it is 0, which is not drawn."""
-    there = np.where(metres <= NEAREST_M, 0, metres)
-    pngs = [_encoded(frame, "PNG") for frame in np.round(there * PER_METRE).astype(np.uint16)]
+    """A pixel without depth is stored as the nearest depth; here it becomes 0, which Rerun does not draw."""
+    depth_m = np.where(metres <= NEAREST_M, 0, metres)
+    pngs = [_encoded(frame, "PNG") for frame in np.round(depth_m * PER_METRE).astype(np.uint16)]
     log.columns(shown.path, rr.EncodedDepthImage.columns(blob=pngs, media_type=["image/png"] * len(pngs)))
-    log.static(
-        shown.path, rr.EncodedDepthImage.from_fields(meter=PER_METRE, depth_range=[0, FARTHEST_SHOWN_M * PER_METRE])
-    )
+    log.static(shown.path, rr.EncodedDepthImage.from_fields(meter=PER_METRE, depth_range=[0, MAX_SHOWN_M * PER_METRE]))
 
 
 def _mask(log: RerunLog, shown: CameraFeature, ids: np.ndarray) -> None:

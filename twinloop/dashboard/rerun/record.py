@@ -1,4 +1,4 @@
-"""From a stored episode to a recording in a file."""
+"""Write a stored episode as a Rerun recording."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +29,7 @@ class Recorded:
 
 
 def record(viewed: StoredEpisode, path: Path) -> Recorded:
-    # The same episode keeps its name: a viewer that has it open takes the new one for it.
+    # The same episode keeps its name, so that an open viewer replaces the old recording.
     name = f"{viewed.dataset.header.config_digest[:12]}-{viewed.dataset.header.run_seed}-{viewed.attempt}"
     stream = rr.RecordingStream(APPLICATION, recording_id=name, send_properties=False)
     try:

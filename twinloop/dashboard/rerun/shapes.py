@@ -1,4 +1,4 @@
-"""Shapes: the geoms of a body as Rerun draws them. A mesh is shown as the box around it."""
+"""The geoms of a body as Rerun shapes. A mesh is shown as its bounding box."""
 
 import mujoco
 import numpy as np
@@ -12,11 +12,11 @@ def shapes_of(model: mujoco.MjModel, body: int) -> dict[str, rr.AsComponents]:
     geoms = geoms_of(model, body)
     makers = {"capsules": _capsules, "cylinders": _cylinders, "ellipsoids": _ellipsoids, "boxes": _boxes}
     of_kind = {kind: geoms[[KINDS.get(int(model.geom_type[geom])) == kind for geom in geoms]] for kind in makers}
-    return {kind: makers[kind](model, found) for kind, found in of_kind.items() if len(found)}
+    return {kind: makers[kind](model, same_kind) for kind, same_kind in of_kind.items() if len(same_kind)}
 
 
 def geoms_of(model: mujoco.MjModel, body: int) -> np.ndarray:
-    """Those that are there: an object has parts that its drawn shape does not use, and they touch nothing."""
+    """The used geoms of a body. An object has geoms for all shapes; those its draw does not use have no contacts."""
     geoms = np.flatnonzero(model.geom_bodyid == body)
     solid = geoms[(model.geom_contype[geoms] | model.geom_conaffinity[geoms]) != 0]
     return solid if model.body(body).name == "object" and len(solid) else geoms
@@ -34,7 +34,7 @@ KINDS = {
 
 def _capsules(model: mujoco.MjModel, geoms: np.ndarray) -> rr.AsComponents:
     radius, half = model.geom_size[geoms, 0], model.geom_size[geoms, 1]
-    # The engine's capsules are centred, Rerun's begin at their origin.
+    # MuJoCo's capsules are centred at their origin, Rerun's begin there.
     starts = model.geom_pos[geoms] - half[:, None] * _axes(model, geoms)[:, :, 2]
     return rr.Capsules3D(
         lengths=2 * half, radii=radius, translations=starts, quaternions=_turns(model, geoms),

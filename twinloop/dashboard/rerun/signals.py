@@ -1,4 +1,4 @@
-"""Signals: every number of every frame, a line an element; phases as states; what was earned and reached."""
+"""Signals: one line per element of every numeric feature, and the phases as states."""
 
 import numpy as np
 import rerun as rr
@@ -9,7 +9,7 @@ from twinloop.observe.recording import Feature
 
 SIGNALS, PHASE = "signals", "phase"
 
-# Features that say the same of each joint in their own way, each in a colour of its own: told, given, seen, real.
+# Features with the same joints, each in its own colour: action, delivered command, measured and true position.
 COMPARED = {
     "action": (0, 158, 115),
     "command": (230, 159, 0),
@@ -30,7 +30,7 @@ def log_signals(log: RerunLog, viewed: StoredEpisode) -> None:
 
 
 def is_signal(feature: Feature) -> bool:
-    """Numbers of the cell; those of a camera are shown on its picture."""
+    """True for numeric features; labels of a camera are shown in its image instead."""
     drawn = feature.is_picture or feature.name == PHASE or feature.name.startswith(LABEL)
     return not drawn and len(feature.shape) == 1
 
@@ -56,8 +56,8 @@ def _line(feature: Feature, element: str) -> rr.SeriesLines:
 
 
 def _phases(log: RerunLog, viewed: StoredEpisode) -> None:
-    """At every change; the names are the dataset's."""
+    """One state at every change of phase, with the dataset's names."""
     phase, names = np.asarray(viewed.frames[PHASE]), viewed.dataset.header.phases
     changes = np.concatenate([[0], np.flatnonzero(np.diff(phase)) + 1])
-    said = [names[value] if 0 <= value < len(names) else f"phase {value}" for value in phase[changes]]
-    log.columns(PHASE, rr.StateChange.columns(state=said), at=changes)
+    states = [names[value] if 0 <= value < len(names) else f"phase {value}" for value in phase[changes]]
+    log.columns(PHASE, rr.StateChange.columns(state=states), at=changes)

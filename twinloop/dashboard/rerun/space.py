@@ -1,4 +1,4 @@
-"""The cell in space: bodies where they were, poses that were recorded, trails, the object's box."""
+"""The cell in 3-D: bodies, recorded poses, trails and the object's box."""
 
 import mujoco
 import numpy as np
@@ -46,7 +46,7 @@ def _bodies(log: RerunLog, poses: BodyPoses) -> None:
 
 
 def _object_box(log: RerunLog, poses: BodyPoses) -> None:
-    """Around all geoms of the object, in its own frame."""
+    """The box around all geoms of the object, in the object's frame."""
     model = poses.model
     body = model.body("object").id
     corners = []
@@ -65,7 +65,7 @@ def _object_box(log: RerunLog, poses: BodyPoses) -> None:
 
 
 def place(log: RerunLog, path: str, position_m: np.ndarray, quaternion: np.ndarray) -> None:
-    """A frame in its parent's; one that never moves is said once."""
+    """Write the pose of a frame in its parent; a pose that never changes is written once."""
     turn = np.roll(quaternion, -1, axis=1)  # Rerun's quaternions end in w
     if np.ptp(position_m, axis=0).max() == 0 and np.ptp(turn, axis=0).max() == 0:
         log.static(path, rr.Transform3D(translation=position_m[0], quaternion=rr.Quaternion(xyzw=turn[0])))
@@ -74,7 +74,7 @@ def place(log: RerunLog, path: str, position_m: np.ndarray, quaternion: np.ndarr
 
 
 def place_matrices(log: RerunLog, path: str, poses: np.ndarray) -> None:
-    """The same from (f, 4, 4)."""
+    """`place` for poses (f, 4, 4)."""
     seven = _seven(poses)
     place(log, path, seven[:, :3], seven[:, 3:])
 

@@ -1,4 +1,4 @@
-"""StoredEpisode: one stored episode, with all that is known of it."""
+"""StoredEpisode: one stored episode with its frames, its row of the dataset, its config and body poses."""
 
 import json
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ class StoredEpisode:
 
     @property
     def time_s(self) -> np.ndarray:
-        """To the microsecond: stored as a float32, 0.04 s is a hair less."""
+        """Rounded to a microsecond, because float32 cannot represent 0.04 s exactly."""
         return np.round(np.asarray(self.frames["timestamp"], float), 6)
 
     @property
@@ -55,16 +55,16 @@ class StoredEpisode:
         return {name: float(value) for name, value in found.items() if isinstance(value, (int, float))}
 
     def truest(self, feature: str) -> np.ndarray | None:
-        """What was really there where it was kept, else what the sensors said."""
+        """The clean recording of a feature if there is one, otherwise the sensor values."""
         clean = self.frames.get(CLEAN + feature)
         return self.frames.get(feature) if clean is None else clean
 
     def things(self) -> dict[str, np.ndarray]:
-        """Name -> (f, 7) poses in the world of whatever a feature has a whole pose of."""
+        """Name -> (f, 7) world poses, for every thing whose full pose is in a feature."""
         found: dict[str, np.ndarray] = {}
         for feature in self.features:
             values = None if feature.is_picture else self.truest(feature.name)
-            # Labels are poses before a camera, not in the world.
+            # Poses in labels are in the camera frame, not in the world.
             if values is None or feature.name.startswith((CLEAN, LABEL)):
                 continue
             for thing in dict.fromkeys(name.rpartition(".")[0] for name in feature.names):
@@ -75,7 +75,7 @@ class StoredEpisode:
 
 
 def read_viewed(dataset: Dataset, *, episode_index: int | None = None, attempt: int | None = None) -> StoredEpisode:
-    """One stored episode, named by its place among the stored ones or by its index in the run."""
+    """Read one stored episode by its index among stored episodes or by its index in the run."""
     frames = dataset.episode(episode_index, attempt=attempt)
     attempt = int(frames["attempt"][0])
     table = dataset.attempts()
@@ -93,13 +93,13 @@ def read_viewed(dataset: Dataset, *, episode_index: int | None = None, attempt: 
             return StoredEpisode(dataset, index, attempt, frames, row, config, None, "no joint positions are stored")
         poses = poses_of(twin_of(config), draws_of(attempt, viewed.drawn), state, environment)
     except (UsageError, DatasetError) as error:
-        # Signals and pictures can be looked at without the twin, e.g. where the robot's model file is gone.
+        # Signals and images can be shown without the twin, e.g. if the robot's model file is missing.
         return StoredEpisode(dataset, index, attempt, frames, row, None, None, str(error))
     return StoredEpisode(dataset, index, attempt, frames, row, config, poses)
 
 
 def _scene_text(dataset: Dataset, row: Mapping[str, Any]) -> str:
-    """The config of a simulated dataset. A recorded one has none: the twin of its robot, task and object stands in."""
+    """The config of a simulated dataset. For a recorded one: a config with its robot, task and object."""
     text = dataset.config_text()
     values, _ = parse_yaml(text, "config.yaml")
     recorded = values.get("recorded")

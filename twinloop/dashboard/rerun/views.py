@@ -1,4 +1,4 @@
-"""Views: the cameras of an episode, where they stood and through which lens they looked."""
+"""The cameras of an episode: features, poses and pinhole models."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ IMAGE_PLANE_M = 0.12
 
 @dataclass(frozen=True)
 class CameraFeature:
-    """A feature that belongs to a camera. kind: `rgb`, `depth`, or what is labelled: `instances`, `boxes`, ..."""
+    """A feature of a camera. kind: `rgb`, `depth`, or the kind of label: `instances`, `boxes`, ..."""
 
     camera: str
     kind: str
@@ -24,7 +24,7 @@ class CameraFeature:
 
     @property
     def path(self) -> str:
-        """Pictures and what is drawn on them lie behind the lens, what is in space lies beside it."""
+        """2-D features are children of the pinhole; 3-D labels are children of the camera frame."""
         below = f"lens/{self.kind}" if self.kind not in IN_SPACE else self.kind
         return f"{camera_path(self.camera)}/{below}"
 
@@ -33,7 +33,7 @@ IN_SPACE = ("boxes_3d", "poses")
 
 
 def shown_of(features: Iterable[Feature]) -> tuple[CameraFeature, ...]:
-    """Every feature that belongs to a camera, told by its name and dtype."""
+    """All features of cameras, recognised by name and dtype."""
     found = []
     for feature in features:
         if feature.name.startswith(LABEL):
@@ -42,7 +42,7 @@ def shown_of(features: Iterable[Feature]) -> tuple[CameraFeature, ...]:
         elif feature.is_picture:
             name, kind = feature.name.removeprefix(PREFIX), "rgb"
             if feature.dtype != "video":
-                # Depth and masks are called after their camera and what they are.
+                # Depth and masks are named after their camera and their kind.
                 name, _, kind = name.rpartition("_")
             found.append(CameraFeature(name, kind, feature))
     return tuple(found)
@@ -53,7 +53,7 @@ def camera_path(name: str) -> str:
 
 
 def log_views(log: RerunLog, viewed: StoredEpisode) -> None:
-    """Each camera's pose and pinhole. Rerun knows no lens distortion: a bent picture is shown as it is."""
+    """Write the pose and pinhole model of each camera. Rerun does not model distortion, so images stay distorted."""
     shown = shown_of(viewed.features)
     for name in dict.fromkeys(each.camera for each in shown):
         lens, to_mount = (viewed.columns.get(f"camera/{name}/{what}") for what in ("lens", "to_mount"))
@@ -73,7 +73,7 @@ def log_views(log: RerunLog, viewed: StoredEpisode) -> None:
 
 
 def _to_world(viewed: StoredEpisode, camera: str, to_mount: np.ndarray) -> np.ndarray | None:
-    """(f, 4, 4), or None where what it is mounted on is not known."""
+    """(f, 4, 4), or None if the pose of its mount is not known."""
     if viewed.config is None or camera not in viewed.config.cameras:
         return None
     if viewed.config.cameras[camera].mount == "fixed":

@@ -1,4 +1,4 @@
-"""Words: what the episode is, as one page of text."""
+"""A page of text about the episode: verdict, draw and measured checks."""
 
 import rerun as rr
 
