@@ -155,7 +155,7 @@ def test_what_was_seen_cannot_be_changed_or_left_away(world: World):
     with pytest.raises(RegistryError, match="was watched before"):
         look(world.registry, (other,), world.rules, scales=None)
     shutil.rmtree(world.path / "runs" / "work")
-    with pytest.raises(CorruptError, match="shown before"):
+    with pytest.raises(CorruptError, match="changed since they were given as evidence"):
         work(world, good(world, 8) + bad(world, 2))
 
 

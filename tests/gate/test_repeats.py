@@ -12,7 +12,6 @@ from tests.gate.world import World, refused
 from twinloop.errors import CorruptError
 from twinloop.gate.evidence import show_evaluation
 from twinloop.gate.promote import Promotion
-from twinloop.gate.real import load_runlog
 from twinloop.gate.repeats import (
     LAYOUT,
     Repeat,
@@ -24,6 +23,7 @@ from twinloop.gate.repeats import (
     unlike_scenes,
     write_repeats,
 )
+from twinloop.gate.runlog_evidence import load_runlog
 from twinloop.gate.statistics.prediction_powered import Combined
 
 COUNT = 16

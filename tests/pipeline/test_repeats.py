@@ -13,9 +13,9 @@ from tests.learn.neighbours import Neighbours
 from twinloop.dataset import Dataset
 from twinloop.deploy.session import deploy
 from twinloop.errors import UsageError
-from twinloop.gate.real import RunlogEvidence, load_runlog
 from twinloop.gate.repeat import Logged, logged_trials, repeat
 from twinloop.gate.repeats import Repeats, trial_names, unlike_scenes
+from twinloop.gate.runlog_evidence import RunlogEvidence, load_runlog
 from twinloop.learn.candidate import Candidate
 from twinloop.randomize.draw import Sampler
 from twinloop.run.config import RunConfig, config_from_text, load_config

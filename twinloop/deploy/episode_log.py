@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 
 from twinloop.curate.verdict import ACCEPTED, TASK_FAILED
+from twinloop.dataset.real_episodes import OutcomeWord
 from twinloop.deploy.robot import Briefing, Description
 from twinloop.observe.recording import Feature
 
-OutcomeWord = Literal["success", "failure", "unknown", "aborted"]
 OutcomeBy = Literal["detector", "human", ""]
 
 SAFETY = ("position", "velocity", "acceleration", "effort", "workspace", "non_finite", "force")

@@ -6,12 +6,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from twinloop.dataset.real_episodes import RealEpisodes, in_utc
 from twinloop.errors import RegistryError, TwinloopError
 from twinloop.gate.evidence import EvaluationEvidence, TrainingData, TwinRate, by_twin, show_evaluation, training_data
-from twinloop.gate.real import RealEpisodes, RunlogEvidence, in_utc, joined, load_runlog, require_shown
 from twinloop.gate.registry import Registry
 from twinloop.gate.repeats import Repeats, repeats_of
 from twinloop.gate.rules.config import RulesConfig
+from twinloop.gate.runlog_evidence import RunlogEvidence, all_episodes, load_runlog, require_shown
 from twinloop.gate.store import Pinned, pinned_evaluation
 from twinloop.gate.trust import TwinTrust, twins_of
 
@@ -64,7 +65,7 @@ class Case:
     @cached_property
     def episodes(self) -> RealEpisodes:
         """Since it was last rolled back from, if it was."""
-        found = joined(self.runlogs)
+        found = all_episodes(self.runlogs)
         left = self.registry.standing.left.get(self.digest)
         return found if left is None else found.take(found.recorded_at > in_utc(left))
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from twinloop.dataset import Dataset
+from twinloop.dataset.real_episodes import RealEpisodes
 from twinloop.errors import TwinloopError, UsageError
-from twinloop.gate.real import RealEpisodes, RunlogEvidence
 from twinloop.gate.repeats import Repeat, Repeats, trial_names
 from twinloop.gate.rollouts import acted, outcomes_of
+from twinloop.gate.runlog_evidence import RunlogEvidence
 from twinloop.learn.candidate import Candidate, refuse_misfit
 from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.runtime import PolicyRuntime

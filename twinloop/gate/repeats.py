@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from twinloop.dataset.real_episodes import RealEpisodes
 from twinloop.durable import read_bounded, replace_file, storage_errors
 from twinloop.errors import CorruptError, TwinloopError
 from twinloop.gate.evidence import EvaluationEvidence, by_twin
-from twinloop.gate.real import RealEpisodes
 from twinloop.gate.statistics.prediction_powered import Combined, combine
 
 FORMAT_VERSION = 1

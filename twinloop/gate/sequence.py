@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from twinloop.dataset.real_episodes import CANDIDATE, CONTROL, RealEpisodes
 from twinloop.gate.case import Case
-from twinloop.gate.real import CANDIDATE, CONTROL, RealEpisodes
 from twinloop.gate.rules.config import ProductionRules
 from twinloop.gate.statistics.expectation import expect
 from twinloop.gate.statistics.sequential import PairPlan, RatePlan, TestState

@@ -9,6 +9,7 @@ import numpy as np
 from twinloop.curate.rates import Rate
 from twinloop.dataset import Dataset
 from twinloop.dataset.people.consent import require_consent
+from twinloop.dataset.real_episodes import RealEpisodes
 from twinloop.diagnose.bank import Bank
 from twinloop.diagnose.conditions import looks
 from twinloop.diagnose.counterfactuals import CounterfactualJob, imagine
@@ -22,7 +23,7 @@ from twinloop.diagnose.summary import TraitSummary, summarised
 from twinloop.diagnose.traits import TRAITS, Arm, EpisodeTrace, measured
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import LOCAL, Executor
-from twinloop.gate.real import RealEpisodes, joined, load_runlog
+from twinloop.gate.runlog_evidence import all_episodes, load_runlog
 from twinloop.learn.candidate import Candidate, refuse_misfit
 from twinloop.learn.chunks import ActingConfig
 from twinloop.randomize.distribution import Constant, Distribution
@@ -65,7 +66,7 @@ def diagnose(
     logs = [load_runlog(path) for path in runlogs]
     datasets = [Dataset.open(log.path) for log in logs]
     seen = camera_names(config.cameras, datasets)
-    real, shown = read_episodes(datasets, joined(logs), candidate, Arm(twin), twin.robot.name, cameras=seen)
+    real, shown = read_episodes(datasets, all_episodes(logs), candidate, Arm(twin), twin.robot.name, cameras=seen)
     bank = make_bank(
         candidate, config, folder=cache, cameras=seen, worlds=settings.worlds, episodes=settings.episodes,
         seed=settings.seed, workers=workers, acting=acting, executor=executor, on_progress=on_progress,

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from twinloop.dataset import Dataset, DatasetWriter
 from twinloop.dataset.layout import HEADER
+from twinloop.dataset.real_episodes import CANDIDATE, CONTROL
 from twinloop.errors import UsageError
 from twinloop.gate import write_evaluation
 from twinloop.gate.case import AGAINST, Case
 from twinloop.gate.promote import Maker
-from twinloop.gate.real import CANDIDATE, CONTROL, load_runlog
 from twinloop.gate.repeat import logged_trials, refuse_task, repeat
 from twinloop.gate.repeats import trial_names, write_repeats
+from twinloop.gate.runlog_evidence import load_runlog
 from twinloop.gate.sequence import expected_trials, standing_of_trials
 from twinloop.gate.statistics.sequential import TestState
 from twinloop.learn.candidate import candidate_of

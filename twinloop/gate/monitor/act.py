@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 
 from twinloop.curate.rates import Rate
+from twinloop.dataset.real_episodes import RealEpisodes, in_utc
 from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import RegistryError
 from twinloop.gate.ledger import LedgerRecord
 from twinloop.gate.monitor.drift import Shifts, TrainingScales, shifts_of
 from twinloop.gate.monitor.state import check_state, write_state
 from twinloop.gate.monitor.watch import DRIFT, UNDOING, Watched, monitor_of, watch
-from twinloop.gate.real import RealEpisodes, RunlogEvidence, in_utc, joined, load_runlog
 from twinloop.gate.registry import Live, Registry, Writer, json_text, writing
 from twinloop.gate.registry_state import INCIDENT, OPENED, PROMOTED
 from twinloop.gate.rules.config import RulesConfig
+from twinloop.gate.runlog_evidence import RunlogEvidence, all_episodes, load_runlog
 from twinloop.gate.trust import enter_twins, twins_of
 
 INCIDENTS = "incidents"
@@ -74,7 +75,7 @@ def _since(
     live: Live, logs: Sequence[RunlogEvidence], scales: TrainingScales | None
 ) -> tuple[RealEpisodes, Shifts | None]:
     """Episodes of the live policy that were recorded after it went live, in order, and how strange inputs were."""
-    whole = joined(logs)
+    whole = all_episodes(logs)
     mine = (whole.checkpoint == live.checkpoint) & (whole.recorded_at > in_utc(live.since)) & ~whole.interrupted
     real = whole.take(mine)
     if scales is None:

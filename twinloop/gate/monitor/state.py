@@ -6,8 +6,8 @@ from pathlib import Path
 from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import RegistryError
 from twinloop.gate.monitor.watch import Watched
-from twinloop.gate.real import RunlogEvidence, require_shown
 from twinloop.gate.registry import SCRATCH, Live, json_text
+from twinloop.gate.runlog_evidence import RunlogEvidence, require_shown
 from twinloop.gate.store import read_json
 
 MONITOR = "monitor"

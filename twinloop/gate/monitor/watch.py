@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from twinloop.curate.rates import Rate
-from twinloop.gate.real import RealEpisodes
+from twinloop.dataset.real_episodes import RealEpisodes
 from twinloop.gate.rules.config import RulesConfig
 from twinloop.gate.statistics.monitor import Monitor, MonitoredSignal, success_watch
 

@@ -5,9 +5,9 @@ from functools import partial
 
 import numpy as np
 
+from twinloop.dataset.real_episodes import CANDIDATE, RealEpisodes
 from twinloop.errors import RegistryError
 from twinloop.gate.case import Case
-from twinloop.gate.real import CANDIDATE, RealEpisodes
 from twinloop.gate.repeats import combined
 from twinloop.gate.rules.finding import Measured, Rule
 from twinloop.gate.rules.twin import believed

@@ -16,8 +16,8 @@ from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate import load_evaluation, write_evaluation
 from twinloop.gate.evaluation import rate_json
 from twinloop.gate.promote import PromoteConfig, promote
-from twinloop.gate.real import load_runlog
 from twinloop.gate.rules.config import load_rules
+from twinloop.gate.runlog_evidence import load_runlog
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.card import Card, read_card
 from twinloop.pipeline.diagnose import DiagnoseConfig, diagnose
