@@ -65,7 +65,7 @@ def test_from_candidate_to_production_and_back(
     found = told(capsys, "promote", "policies/first", *easy)
     assert found["code"] == 3
     assert found["stage"] == "candidate"
-    assert any("no evaluation of this policy was shown" in reason for reason in found["steps"][0]["reasons"])
+    assert any("no evaluation of this policy" in reason for reason in found["steps"][0]["reasons"])
 
     # What is missing is made: an evaluation in the twin. The robot may move once somebody stands ready.
     twin = (*easy, "--config", "cell.yaml", "--workers", 1)

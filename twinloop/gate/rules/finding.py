@@ -1,4 +1,4 @@
-"""RuleResult: what one rule found. Whatever cannot be measured, or is not a number, does not pass."""
+"""Rule and RuleResult. A value that cannot be measured, or is not a number, does not pass."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -12,8 +12,15 @@ Compared = Literal["at least", "at most", "is"]
 
 @dataclass(frozen=True)
 class RuleResult:
-    """rule: its name. asks: what it asks for, in words. measured, limit: shown side by side; None where it could not be
-    measured. passed: whether it holds. said: what was found, in a sentence. evidence: digests of what it was read from.
+    """The result of one rule.
+
+    Attributes:
+        rule: its name.
+        asks: what is compared with the limit, in words.
+        measured: the value; None if it could not be measured.
+        passed: whether the rule holds.
+        said: the measurement in a sentence.
+        evidence: digests of the files that it was read from.
     """
 
     rule: str
@@ -36,7 +43,7 @@ class RuleResult:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a rule hands back. value: None for what is missing. said: in a sentence."""
+    """What a rule measured. `value` is None if it is missing; `said` puts it in a sentence."""
 
     value: float | str | bool | None
     said: str
@@ -45,7 +52,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Rule:
-    """measure: from whatever a step is decided on. It may raise; then the rule does not hold, and why is said."""
+    """A condition for a step to the next stage. If `measure` raises an error, the rule does not hold."""
 
     name: str
     asks: str
@@ -57,13 +64,13 @@ class Rule:
         try:
             measured = self.measure()
         except (TwinloopError, ValueError, KeyError, TypeError, IndexError, ArithmeticError) as error:
-            told = str(error) if isinstance(error, TwinloopError) else f"{type(error).__name__}: {error}"
-            return RuleResult(self.name, self.asks, None, self.compared, self.limit, False, told)
+            reason = str(error) if isinstance(error, TwinloopError) else f"{type(error).__name__}: {error}"
+            return RuleResult(self.name, self.asks, None, self.compared, self.limit, False, reason)
         value = measured.value
         if isinstance(value, float) and not math.isfinite(value):
             return RuleResult(
                 self.name, self.asks, None, self.compared, self.limit, False,
-                f"{measured.said} (that is not a number)", measured.evidence,
+                f"{measured.said} (not a finite number)", measured.evidence,
             )  # fmt: skip
         passed = value is not None and self._holds(value)
         return RuleResult(
@@ -73,7 +80,7 @@ class Rule:
     def _holds(self, value: float | str | bool) -> bool:
         if self.compared == "is":
             return type(value) is type(self.limit) and value == self.limit
-        numbers = [each for each in (value, self.limit) if isinstance(each, (int, float)) and type(each) is not bool]
+        numbers = [side for side in (value, self.limit) if isinstance(side, (int, float)) and type(side) is not bool]
         if len(numbers) < 2:
             return False
         return numbers[0] >= numbers[1] if self.compared == "at least" else numbers[0] <= numbers[1]

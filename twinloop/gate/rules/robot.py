@@ -1,4 +1,4 @@
-"""canary -> production: what a policy must show on the robot."""
+"""Rules of canary -> production: evidence from the robot."""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,55 +15,55 @@ from twinloop.gate.sequence import ACCEPT, arms_of, longest_run, standing_of_tri
 from twinloop.gate.statistics.binomial import clopper_pearson
 from twinloop.gate.statistics.prediction_powered import Combined
 
-HOW = "`--robot R --human-ready` runs the trials, `twinloop deploy` does, and --runlog shows them"
+HOW = "run trials with `--robot R --human-ready`, or with `twinloop deploy` and give them with --runlog DIR"
 
 
 def rules(case: Case) -> tuple[Rule, ...]:
-    asked = case.rules.production
-    test = "the sequential test of real trials has its answer"
+    limits = case.rules.production
+    test = "result of the sequential test of real trials"
     rules = [
-        Rule("evidence", "all that was shown, now or before, can be believed", "is", True, partial(believed, case)),
-        Rule("trials", "real episodes of the candidate, and of the live policy where there is one", "at least",
-             asked.trials, partial(_trials, case)),
-        Rule("sequential test", f"{test}: good enough", "is", ACCEPT, partial(_sequential, case)),
-        Rule("success", "measured real success", "at least", asked.least_success, partial(_success, case)),
-        Rule("interventions", "share of episodes in which somebody intervened", "at most", asked.interventions,
+        Rule("evidence", "all evidence files, old and new, are unchanged", "is", True, partial(believed, case)),
+        Rule("trials", "number of trials of the candidate, and of the live policy if there is one", "at least",
+             limits.trials, partial(_trials, case)),
+        Rule("sequential test", test, "is", ACCEPT, partial(_sequential, case)),
+        Rule("success", "measured real success", "at least", limits.least_success, partial(_success, case)),
+        Rule("interventions", "share of episodes with an intervention", "at most", limits.interventions,
              partial(_share, case, "episodes", lambda real: real.interventions > 0)),
-        Rule("safety", "share of control periods in which the filter kept it from leaving the workspace or pressing on",
-             "at most", asked.safety, partial(_periods, case, lambda real: real.grave)),
-        Rule("filter", "share of control periods in which the filter changed the command for any reason", "at most",
-             asked.filter, partial(_periods, case, lambda real: real.filtered)),
-        Rule("finite commands", "control periods in which the policy commanded no number", "at most", 0.0,
+        Rule("safety", "share of periods in which the filter stopped it from leaving the workspace or pressing on",
+             "at most", limits.safety, partial(_periods, case, lambda real: real.grave)),
+        Rule("filter", "share of periods in which the filter changed the command for any reason", "at most",
+             limits.filter, partial(_periods, case, lambda real: real.filtered)),
+        Rule("finite commands", "periods with NaN or infinite commands", "at most", 0.0,
              partial(_non_finite, case)),
-        Rule("aborted", "share of episodes that were aborted", "at most", asked.aborted,
+        Rule("aborted", "share of aborted episodes", "at most", limits.aborted,
              partial(_aborted, case)),
-        Rule("unknown", "share of episodes whose outcome nobody knows", "at most", asked.unknown,
+        Rule("unknown", "share of episodes with unknown outcome", "at most", limits.unknown,
              partial(_share, case, "episodes", lambda real: real.outcome == "unknown")),
-        Rule("deadlines", "share of control periods that came too late", "at most", asked.deadlines,
+        Rule("deadlines", "share of periods with a missed deadline", "at most", limits.deadlines,
              partial(_periods, case, lambda real: real.deadlines_missed)),
     ]  # fmt: skip
-    if asked.prediction_powered and case.repeats:
+    if limits.prediction_powered and case.repeats:
         both = "real success from trials and twin together, lower end (95 %)"
-        rules.append(Rule("with the twin", both, "at least", asked.least_success, partial(_combined, case)))
+        rules.append(Rule("with the twin", both, "at least", limits.least_success, partial(_combined, case)))
     if any(np.isfinite(log.episodes.speed).any() for log in case.runlogs):
         slow = "share of the robot's speed in the trials"
         rules.append(Rule("speed", slow, "at most", case.rules.canary.speed, partial(_speed, case)))
     if case.incumbent:
-        alternate = "trials of one arm in a row: candidate and live policy take turns"
-        rules.insert(2, Rule("interleaved", alternate, "at most", asked.longest_run, partial(_interleaved, case)))
+        alternate = "trials of one arm in a row; candidate and live policy must take turns"
+        rules.insert(2, Rule("interleaved", alternate, "at most", limits.longest_run, partial(_interleaved, case)))
     return tuple(rules)
 
 
 def _trials(case: Case) -> Measured:
     candidate, control = arms_of(case)
-    told = f"{len(candidate)} of the candidate"
+    text = f"{len(candidate)} of the candidate"
     fewest = len(candidate)
     if case.incumbent:
         fewest = min(fewest, len(control))
-        told += f", {len(control)} of the live policy {case.incumbent[:12]}"
+        text += f", {len(control)} of the live policy {case.incumbent[:12]}"
     if not case.runlogs:
-        return Measured(None, f"no runlog was shown; {HOW}")
-    return Measured(float(fewest), told, _logs(case))
+        return Measured(None, f"no runlog; {HOW}")
+    return Measured(float(fewest), text, _logs(case))
 
 
 def _interleaved(case: Case) -> Measured:
@@ -71,14 +71,14 @@ def _interleaved(case: Case) -> Measured:
     if not len(candidate) or not len(control):
         return Measured(None, f"{len(candidate)} trials of the candidate and {len(control)} of the live policy")
     longest = longest_run(case)
-    return Measured(float(longest), f"at most {longest} of one arm came in a row", _logs(case))
+    return Measured(float(longest), f"at most {longest} of one arm in a row", _logs(case))
 
 
 def _sequential(case: Case) -> Measured:
     _candidate(case)
     standing = standing_of_trials(case)
     ends = "" if standing.estimate is None else f" ({standing.estimate:.2f}, {standing.low:.2f} to {standing.high:.2f})"
-    word = {"accept": "good enough", "reject": "not good enough", "continue": "not known yet"}[standing.decision]
+    word = {"accept": "good enough", "reject": "not good enough", "continue": "undecided"}[standing.decision]
     return Measured(standing.decision, f"{word} after {standing.trials} trials: {standing.reason}{ends}", _logs(case))
 
 
@@ -96,11 +96,11 @@ def _share(case: Case, of: str, which: Callable[[RealEpisodes], np.ndarray]) -> 
 
 
 def _aborted(case: Case) -> Measured:
-    """Also those that whoever ran it broke off, which the test leaves out: nobody is to break off what goes badly."""
+    """Count interrupted episodes too, which the test leaves out: interrupting bad episodes must not help a policy."""
     real = case.episodes.of(case.digest)
     _candidate(case)
-    aborted, broken = int((real.outcome == "aborted").sum()), int(real.interrupted.sum())
-    said = f"{aborted} of {len(real)} episodes, {broken} of them broken off by whoever ran them"
+    aborted, interrupted = int((real.outcome == "aborted").sum()), int(real.interrupted.sum())
+    said = f"{aborted} of {len(real)} episodes, {interrupted} of them interrupted by the operator"
     return Measured(aborted / len(real), said, _logs(case))
 
 
@@ -111,9 +111,11 @@ def _periods(case: Case, which: Callable[[RealEpisodes], np.ndarray]) -> Measure
 
 
 def _combined(case: Case) -> Measured:
-    """Prediction-powered: right whatever the twin's bias; the better the twin foretells, the narrower. Of several twins
-    the least favourable counts, so that none is looked for. Where nothing can be combined, the trials alone have to say
-    it, as exactly as they can."""
+    """Prediction-powered lower end: valid for any bias of the twin, and narrower the better the twin predicts.
+
+    Of several twins the least favourable counts, so that a favourable one cannot be selected. If trials and twin cannot
+    be combined, the exact lower bound of the trials alone is used.
+    """
     real = _candidate(case)
     each = [combined(repeats, real, case.evaluations) for repeats in case.repeats]
     could = [found for found in each if isinstance(found, Combined)]
@@ -121,11 +123,11 @@ def _combined(case: Case) -> Measured:
     if not could:
         low, high = clopper_pearson(real.success.successes, len(real))
         why = "; ".join(found for found in each if isinstance(found, str))
-        alone = f"the trials alone say {float(low):.2f} to {float(high):.2f}"
+        alone = f"the trials alone give {float(low):.2f} to {float(high):.2f}"
         return Measured(float(low), f"cannot be combined: {why}; {alone}", used)
     found = min(could, key=lambda one: one.low)
     said = (
-        f"{found.estimate:.2f} ({found.low:.2f} to {found.high:.2f}); the trials alone say {found.real_low:.2f} to "
+        f"{found.estimate:.2f} ({found.low:.2f} to {found.high:.2f}); the trials alone give {found.real_low:.2f} to "
         f"{found.real_high:.2f}; worth {found.worth_trials} real trials instead of {found.trials}"
     )
     return Measured(found.low, said, (*used, *(each.digest for each in case.evaluations)))
@@ -141,14 +143,14 @@ def _non_finite(case: Case) -> Measured:
     if "non_finite" not in real.safety:
         return Measured(None, "the runlog has no column safety/non_finite")
     hits = int(real.safety["non_finite"].sum())
-    return Measured(float(hits), f"{hits} control periods", _logs(case))
+    return Measured(float(hits), f"{hits} periods", _logs(case))
 
 
 def _candidate(case: Case) -> RealEpisodes:
     candidate, _ = arms_of(case)
     if not len(candidate):
         what = f"arm {CANDIDATE!r}" if case.incumbent else "this checkpoint"
-        raise RegistryError(f"no real episode of {what} was shown; {HOW}")
+        raise RegistryError(f"no real episode of {what}; {HOW}")
     return candidate
 
 

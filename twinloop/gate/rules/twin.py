@@ -1,4 +1,4 @@
-"""candidate -> validated: what a policy must show in the twin."""
+"""Rules of candidate -> validated: evidence from the twin."""
 
 import math
 from functools import partial
@@ -12,34 +12,34 @@ from twinloop.gate.statistics.binomial import rate_bound
 
 
 def rules(case: Case) -> tuple[Rule, ...]:
-    asked = case.rules.validated
-    sure = f"{asked.confidence:g} sure"
+    limits = case.rules.validated
+    sure = f"confidence {limits.confidence:g}"
     return (
-        Rule("finished", "its training ran to the end", "is", True, partial(_finished, case)),
-        Rule("metrics", "the losses on its card are numbers", "is", True, partial(_metrics, case)),
-        *([Rule("training data", "every dataset it learnt from verifies and is what the card says", "is", True,
-                partial(_training_data, case))] if asked.training_data else []),
-        Rule("evidence", "all that was shown can be believed", "is", True, partial(believed, case)),
-        Rule("episodes", "attempts in each twin", "at least", asked.episodes, partial(_episodes, case)),
-        Rule("unseen draws", "no evaluation is of draws it was trained on", "is", True, partial(_unseen, case)),
-        Rule("success", f"lower bound of success, {sure}", "at least", asked.success, partial(_success, case)),
-        Rule("harm", f"upper bound of attempts beyond what is plausible or safe, {sure}", "at most", asked.harm,
+        Rule("finished", "training ran to the end", "is", True, partial(_finished, case)),
+        Rule("metrics", "losses on the card are finite numbers", "is", True, partial(_metrics, case)),
+        *([Rule("training data", "every training dataset verifies and has the digest on the card", "is", True,
+                partial(_training_data, case))] if limits.training_data else []),
+        Rule("evidence", "all evidence files are unchanged", "is", True, partial(believed, case)),
+        Rule("episodes", "number of attempts in each twin", "at least", limits.episodes, partial(_episodes, case)),
+        Rule("unseen draws", "no evaluation uses draws of the training data", "is", True, partial(_unseen, case)),
+        Rule("success", f"lower bound of success, {sure}", "at least", limits.success, partial(_success, case)),
+        Rule("harm", f"upper bound of implausible or unsafe attempts, {sure}", "at most", limits.harm,
              partial(_harm, case)),
-        Rule("no regress", "success against the live policy on the same draws, lower end of the difference (95 %)",
-             "at least", -asked.regress, partial(_regress, case)),
+        Rule("no regress", "difference to the live policy's success on the same draws, lower end (95 %)",
+             "at least", -limits.regress, partial(_regress, case)),
     )  # fmt: skip
 
 
 def believed(case: Case) -> Measured:
     if case.troubles:
         return Measured(False, "; ".join(case.troubles))
-    many = len(case.evaluations) + len(case.rivals) + len(case.runlogs)
-    return Measured(True, f"{many} files or folders were read and are what they were when they were written")
+    count = len(case.evaluations) + len(case.rivals) + len(case.runlogs)
+    return Measured(True, f"{count} evidence {'file' if count == 1 else 'files'} unchanged")
 
 
 def _finished(case: Case) -> Measured:
     card = case.checkpoint.card
-    return Measured(card.finished is True, f"{card.steps:,} steps were done", (case.digest,))
+    return Measured(card.finished is True, f"{card.steps:,} steps", (case.digest,))
 
 
 def _metrics(case: Case) -> Measured:
@@ -56,16 +56,16 @@ def _metrics(case: Case) -> Measured:
 
 def _training_data(case: Case) -> Measured:
     if not case.data:
-        return Measured(None, "the card names no data", (case.digest,))
-    wrong = [each.problem for each in case.data if each.problem]
-    digests = tuple(each.digest for each in case.data)
-    if wrong:
-        return Measured(False, "; ".join(wrong), digests)
-    return Measured(True, f"{', '.join(each.name for each in case.data)}: every file is as committed", digests)
+        return Measured(None, "the card names no dataset", (case.digest,))
+    problems = [data.problem for data in case.data if data.problem]
+    digests = tuple(data.digest for data in case.data)
+    if problems:
+        return Measured(False, "; ".join(problems), digests)
+    return Measured(True, f"{', '.join(data.name for data in case.data)}: all files unchanged", digests)
 
 
 def _episodes(case: Case) -> Measured:
-    fewest = min(_twins(case), key=lambda each: each.success.trials)
+    fewest = min(_twins(case), key=lambda rate: rate.success.trials)
     return Measured(float(fewest.success.trials), f"{fewest.success.trials:,} in {_name(fewest)}", fewest.evidence)
 
 
@@ -75,9 +75,9 @@ def _unseen(case: Case) -> Measured:
     seen = [each for each in case.evaluations if each.evaluation.subject.seed in seeds]
     used = tuple(each.digest for each in case.evaluations)
     if seen:
-        return Measured(False, f"seed {seen[0].evaluation.subject.seed} was trained on", used)
+        return Measured(False, f"seed {seen[0].evaluation.subject.seed} is in the training data", used)
     tried = sorted({each.evaluation.subject.seed for each in case.evaluations})
-    return Measured(True, f"evaluated on seed {', '.join(map(str, tried))}, trained on "
+    return Measured(True, f"evaluated on seed {', '.join(map(str, tried))}; training data has "
                           f"{', '.join(map(str, sorted(seeds))) or 'none'}", used)  # fmt: skip
 
 
@@ -105,7 +105,7 @@ def _harm(case: Case) -> Measured:
 def _regress(case: Case) -> Measured:
     twins = _twins(case)
     if not case.incumbent:
-        return Measured(0.0, "nothing else is live, so there is nothing to fall behind")
+        return Measured(0.0, "no other policy is live")
     rivals = {(each.twin, each.evaluation.subject.seed, each.evaluation.subject.ensemble): each for each in case.rivals}
     found = []
     for each in case.evaluations:
@@ -115,19 +115,19 @@ def _regress(case: Case) -> Measured:
             found.append((compare(each.evaluation, rival.evaluation), each, rival))
     lacking = [each for each in twins if each.twin not in {ours.twin for _, ours, _ in found}]
     if lacking:
-        advice = "twinloop evaluate --against makes it"
+        advice = "run `twinloop evaluate --against`"
         return Measured(None, f"the live policy was not evaluated on the same draws of {_name(lacking[0])}; {advice}")
     worst, ours, rival = min(found, key=lambda each: each[0].interval[0])
     low, high = worst.interval
     if worst.trials < case.rules.validated.episodes:
-        return Measured(None, f"only {worst.trials:,} draws were met by both", (ours.digest, rival.digest))
+        return Measured(None, f"only {worst.trials:,} draws in common", (ours.digest, rival.digest))
     said = f"{100 * worst.difference:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f}) on {worst.trials:,} draws"
     return Measured(float(low), said, (ours.digest, rival.digest))
 
 
 def _twins(case: Case) -> tuple[TwinRate, ...]:
     if not case.twins:
-        raise RegistryError("no evaluation of this policy was shown; `twinloop evaluate` makes one, or --config here")
+        raise RegistryError("no evaluation of this policy; run `twinloop evaluate`, or give --config FILE here")
     return case.twins
 
 
