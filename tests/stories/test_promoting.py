@@ -172,7 +172,7 @@ def test_trials_stop_as_soon_as_the_answer_is_known(place: Path, tmp_path: Path,
     rules, canary = load_rules(), Canary("scripted", 0.3, 40)
     robot = ScriptedRobot(twin)
     make = runlog_maker(
-        robot, attended=False, show=quietly, told=lambda *_: None, longest_s=0.3, stop_file=tmp_path / "stop"
+        robot, attended=False, show=quietly, progress_of=lambda *_: None, longest_s=0.3, stop_file=tmp_path / "stop"
     )
 
     def case(*runlogs: Path, ready: bool = True) -> Case:

@@ -107,10 +107,10 @@ def _makers(config: ConfigLike | None, robot: str) -> Makers:
     evaluation = runlog = repeats = None
     if config is not None:
         run_config, name = named_config(config)
-        evaluation = evaluation_maker(run_config, name, workers=None, show=_silent, told=lambda _: None)
-        repeats = repeats_maker(run_config, name, show=_silent, told=lambda _: None)
+        evaluation = evaluation_maker(run_config, name, workers=None, show=_silent, progress_of=lambda _: None)
+        repeats = repeats_maker(run_config, name, show=_silent, progress_of=lambda _: None)
     if robot:
-        runlog = runlog_maker(robot, attended=False, show=_silent, told=lambda *_: None)
+        runlog = runlog_maker(robot, attended=False, show=_silent, progress_of=lambda *_: None)
     return Makers(evaluation, runlog, repeats)
 
 
