@@ -1,5 +1,5 @@
-"""What a draw does to the stage: materials, lights and cameras. Every value is written from the twin's own, never from
-what an earlier episode left, so a stage that is used again does not drift."""
+"""Apply a draw to the stage: materials, lights and cameras. Every value is computed from the twin's nominal value,
+not from the previous episode, so a reused stage does not drift."""
 
 from collections.abc import Mapping
 
@@ -20,15 +20,15 @@ Values = Mapping[str, float]
 """Column of the table -> this episode's value."""
 
 KEY_AZIMUTH_DEG, KEY_ELEVATION_DEG = -60.0, 52.0
-NEXT_LIGHT_DEG = 137.5  # the golden angle: any number of lights stands well spread
+NEXT_LIGHT_DEG = 137.5  # the golden angle spreads any number of lights evenly
 SHARES = ((1.0,), (0.68, 0.32), (0.56, 0.24, 0.2), (0.46, 0.2, 0.18, 0.16))
 AMBIENT, DIFFUSE = 0.38, 0.68
-SOFTEST = 0.75  # share of the direct light that the softest lamp spreads into every corner
+SOFTEST = 0.75  # share of the direct light that the softest lamp turns into ambient light
 WARM, COOL = np.array([1.0, 0.78, 0.52]), np.array([0.78, 0.9, 1.0])
 
 
 def dress(stage: Stage, values: Values) -> tuple[int, ...]:
-    """Write a draw's looks into the stage's model; returns the textures that have to be uploaded again."""
+    """Write the visual values of a draw into the stage's model. Returns the textures that must be uploaded again."""
     model, twin = stage.model, stage.twin
     _set_object(stage, values)
     _set_table(stage, values)
@@ -40,11 +40,11 @@ def dress(stage: Stage, values: Values) -> tuple[int, ...]:
     shade = values["background_shade"]
     for name in ("floor", "wall"):
         model.mat_rgba[stage.materials[name], :3] = min(shade, 1.0)
-        # Colours end at 1; beyond it a surface shines a little by itself.
+        # Colours are limited to 1; a brighter surface gets some emission instead.
         model.mat_emission[stage.materials[name]] = max(shade - 1, 0.0) * 0.5
     model.mat_reflectance[stage.materials["table"]] = values["reflectance"]
     model.mat_reflectance[stage.materials["floor"]] = values["floor_reflectance"]
-    # The engine mirrors in flat faces only; round ones have highlights.
+    # The engine reflects in flat faces only; round ones get highlights.
     model.mat_reflectance[stage.materials["object"]] = 0.5 * values["object_gloss"]
     model.mat_specular[stage.materials["object"]] = SPECULAR + values["object_gloss"]
     model.mat_shininess[stage.materials["object"]] = SHININESS + 0.7 * values["object_gloss"]
@@ -66,7 +66,7 @@ def _set_object(stage: Stage, values: Values) -> None:
 
 
 def drawn_half_extents_m(twin: Twin, values: Values) -> np.ndarray:
-    """(3,) of the box around the object."""
+    """(3,) half extents of the box around the object."""
     return half_extents_m(twin.object, {column: np.array([value]) for column, value in values.items()})[0]
 
 
@@ -88,7 +88,7 @@ def _set_textures(stage: Stage, index: int) -> tuple[int, ...]:
     # An object of a drawn material has that material's colours; a plain one has its own.
     rgba = stage.twin.object.rgba if index == 0 else (1.0, 1.0, 1.0, 1.0)
     if stage.twin.soft is not None and index:
-        # A flex bears no texture: it takes the colour that the material has from far away.
+        # A flex has no texture, so it takes the mean colour of the material.
         size, plain_rgb, _, _ = SURFACES["object"]
         rgba = (*(material(index, "object", size, plain_rgb).reshape(-1, 3).mean(axis=0) / 255), 1.0)
     model.mat_rgba[stage.materials["object"]] = rgba
@@ -117,13 +117,13 @@ def _set_lights(stage: Stage, values: Values) -> None:
     model.light_pos[stage.sun] = np.array(CENTRE_M) + 1.5 * day.towards
     model.light_diffuse[stage.sun] = day.beam_rgb
     model.light_specular[stage.sun] = 0.4 * day.beam_rgb
-    # One shadow is drawn: that of the brighter of the two.
+    # Only one shadow is rendered: that of the brighter light.
     sunny = day.beam_rgb.mean() > model.light_diffuse[stage.lights[0]].mean()
     model.light_castshadow[stage.lights[0]], model.light_castshadow[stage.sun] = not sunny, sunny
 
 
 def towards_brightest(stage: Stage, values: Values) -> np.ndarray:
-    """Unit vector in the world from the cell towards the light whose shadow is seen. After `dress`."""
+    """World unit vector from the cell towards the light that casts the shadow. Call after `dress`."""
     sunny = stage.model.light_castshadow[stage.sun]
     return _daylight(values).towards if sunny else towards_light(0, values)
 
@@ -133,9 +133,9 @@ def _daylight(values: Values) -> Daylight:
 
 
 def towards_light(number: int, values: Values) -> np.ndarray:
-    """Unit vector in the world from the cell towards a light; number 0 is the brightest."""
+    """World unit vector from the cell towards a light; number 0 is the brightest."""
     azimuth = np.deg2rad(KEY_AZIMUTH_DEG + values["light_direction_deg.azimuth"] + number * NEXT_LIGHT_DEG)
-    # Never below the table's edge, nor straight above, where the shadow hides under the arm.
+    # Neither below the table's edge nor straight above, where the arm hides the shadow.
     elevation = np.deg2rad(np.clip(KEY_ELEVATION_DEG + values["light_direction_deg.elevation"], 12, 88))
     flat = np.cos(elevation)
     return np.array([flat * np.cos(azimuth), flat * np.sin(azimuth), np.sin(elevation)])
@@ -160,7 +160,7 @@ def camera_in_mount(camera: CameraConfig, values: Values) -> np.ndarray:
 def _set_camera(stage: Stage, number: int, camera: CameraConfig, values: Values) -> None:
     model = stage.model
     pose = camera_in_mount(camera, values)
-    # The engine's cameras look along -z with y up: the same right, the other two turned round.
+    # The engine's cameras look along -z with y up: x is the same, y and z are reversed.
     position, axes = pose[:3, 3], pose[:3, :3] * np.array([1, -1, -1])
     if camera.mount == "wrist":
         site = stage.twin.tool_site

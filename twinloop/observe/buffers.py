@@ -1,4 +1,4 @@
-"""Buffers: the pictures of one camera, as the graphics library hands them over."""
+"""Buffers: raw images of one camera, as OpenGL returns them."""
 
 import mujoco
 import numpy as np
@@ -8,7 +8,7 @@ from twinloop.observe.stage import FAR_M, NEAR_M
 
 
 class Buffers:
-    """Of `count` pictures. The bottom row comes first, and depth is not in metres yet."""
+    """Buffers for `count` images. The bottom row comes first, and depth is not in metres yet."""
 
     def __init__(self, camera: CameraConfig, count: int, masks: bool):
         shape = (count, camera.height, camera.width)

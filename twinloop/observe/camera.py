@@ -1,4 +1,4 @@
-"""CameraConfig: where a camera is, what it sees, how often; and the intrinsics that follow.
+"""CameraConfig: pose, field of view and rate of a camera, and its intrinsics.
 
 Pixels are counted from the top left corner of the image, u to the right and v down; the centre of the first pixel is at
 (0.5, 0.5). Camera frames are those of computer vision: x right, y down, z forward.
@@ -84,8 +84,8 @@ class CameraConfig:
 
 @dataclass(frozen=True)
 class Intrinsics:
-    """A pinhole, in pixels, and the lens before it: a point at radius r from the centre, as a share of the half
-    diagonal, is seen at r (1 + distortion r²)."""
+    """Pinhole intrinsics in pixels and radial distortion. A point at radius r from the centre, as a share of the half
+    diagonal, appears at r (1 + distortion r²)."""
 
     fx: float
     fy: float
@@ -104,7 +104,7 @@ def intrinsics_of(camera: CameraConfig, fov_deg: float, distortion: float) -> In
 
 
 def default_cameras(*, rate_hz: int, width: int = 128, height: int = 128) -> dict[str, CameraConfig]:
-    """What a config without cameras is looked at with: one in front of the table, one on the wrist."""
+    """Default cameras of a config without any: one in front of the table, one on the wrist."""
     return {
         "front": CameraConfig("fixed", (1.2, -0.3, 0.65), (0.42, -0.03, 0.12), 46.0, width, height, rate_hz),
         "wrist": CameraConfig("wrist", (0.085, 0.0, -0.05), (0.0, 0.0, 0.035), 75.0, width, height, rate_hz),

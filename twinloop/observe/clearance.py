@@ -1,4 +1,4 @@
-"""A camera inside a body sees nothing: refused before anything is simulated."""
+"""Refuse cameras inside a body before anything is simulated; they would see nothing."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ from twinloop.twin.twin import Twin
 
 
 def refuse_blocked(twin: Twin, cameras: Mapping[str, CameraConfig]) -> None:
-    """Raise for the first camera that stands inside something at the start pose, and name that."""
+    """Raise for the first camera that is inside a body at the start pose, and name the body."""
     if not cameras:
         return
     stage = build_stage(twin, cameras)
@@ -34,7 +34,7 @@ def refuse_blocked(twin: Twin, cameras: Mapping[str, CameraConfig]) -> None:
 
 
 def _start(stage: Stage) -> mujoco.MjData:
-    """The cell as an episode with nothing varied begins."""
+    """The cell at the start of an episode with nominal values."""
     twin, data = stage.twin, mujoco.MjData(stage.model)
     start = twin.task.start(Sampler({}, seed=0).draw(0, 1).values, 1, twin.object)
     data.qpos[twin.arm_qpos] = twin.robot.home_rad

@@ -1,4 +1,4 @@
-"""Clip: what one camera saw of one episode, as drawn, with the truth beside it."""
+"""Clip: rendered images of one camera in one episode, with ground truth."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ __all__ = ["CLASSES", "Clip"]
 class Clip:
     """f pictures of h × w pixels. Poses are 4 × 4, camera frames x right, y down, z forward.
 
-    ticks: (f,) when they were taken, in control periods of the episode; not whole where the rates do not divide.
+    ticks: (f,) times of the images in control periods of the episode; fractional if the rates do not divide.
     rgb: (f, h, w, 3) uint8. depth_m: (f, h, w) float32, along the camera's z axis.
     geom_ids: (f, h, w) int16 geoms of the stage, -1 for none; None if masks were not asked for.
     camera_to_world, object_to_world, tool_to_world: (f, 4, 4).
@@ -44,7 +44,7 @@ class Clip:
 
     @property
     def instance_ids(self) -> np.ndarray:
-        """(f, h, w) the body in each pixel, 0 for the background; `names` says which is which."""
+        """(f, h, w) id of the body in each pixel, 0 for the background; `names` gives the names."""
         return self.things.instances[self.geoms]
 
     @property

@@ -1,6 +1,6 @@
-"""What a camera's JPEG stream leaves of a picture: luma and half-size chroma, 8 × 8 cosine transforms, quantised.
+"""JPEG compression of an image: luma and half-size chroma, quantised 8 × 8 cosine transforms.
 
-The entropy coder is left out: it loses nothing.
+The entropy coder is left out, because it is lossless.
 """
 
 import numpy as np
@@ -24,13 +24,13 @@ DCT = (np.sqrt(np.where(_k == 0, 1, 2) / 8) * np.cos(np.pi * (2 * _n + 1) * _k /
 
 
 def compressed(rgb: np.ndarray, quality: float) -> np.ndarray:
-    """(f, h, w, 3) uint8 after a JPEG of this quality, 1 to 100; 100 leaves it as it is."""
+    """(f, h, w, 3) uint8 after JPEG compression with this quality, 1 to 100; 100 changes nothing."""
     if quality >= 100:
         return rgb
     height, width = rgb.shape[1:3]
     scale = 50 / quality if quality < 50 else 2 - quality / 50
     luma_step, chroma_step = (np.maximum(np.round(table * scale), 1) for table in (LUMA, CHROMA))
-    # Chroma of half the size still needs whole blocks.
+    # Half-size chroma still needs complete blocks.
     planes = np.empty((3, height + -height % 16, width + -width % 16), np.float32)
     kept, out = np.empty_like(planes), np.empty_like(rgb)
     for frame, picture in enumerate(rgb):
@@ -51,18 +51,18 @@ def compressed(rgb: np.ndarray, quality: float) -> np.ndarray:
 
 
 def _mixed(matrix: np.ndarray, planes: np.ndarray) -> np.ndarray:
-    """Every pixel's channels through a matrix."""
+    """Multiply the channels of every pixel by a matrix."""
     return (matrix @ planes.reshape(len(planes), -1)).reshape(len(matrix), *planes.shape[1:])
 
 
 def _halved(planes: np.ndarray) -> np.ndarray:
-    """Means of two by two pixels."""
+    """Means of blocks of two by two pixels."""
     rows = planes[:, ::2] + planes[:, 1::2]
     return (rows[..., ::2] + rows[..., 1::2]) * np.float32(0.25)
 
 
 def _back(plane: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """What is left of an (h, w) plane, whose 8 × 8 blocks are transformed, rounded to steps, and transformed back."""
+    """Transform the 8 × 8 blocks of an (h, w) plane, round to the quantisation steps, and transform back."""
     height, width = plane.shape
     # Along rows all blocks are one product; along columns a product for each row of blocks.
     kept = DCT @ (plane.reshape(-1, 8) @ DCT.T).reshape(-1, 8, width)

@@ -1,4 +1,4 @@
-"""Daylight by the hour: where the sun is, how strong and of which colour.
+"""Daylight by the hour: direction, strength and colour of the sun.
 
 The sun of an equinox at 48° north in a clear sky. With hour angle H and latitude φ its elevation is
 asin(cos φ cos H), its azimuth from south towards west atan2(sin H, sin φ cos H). On its way it crosses an air mass m
@@ -42,7 +42,7 @@ def daylight(hour: float, heading_deg: float, intensity: float) -> Daylight:
 
 
 def _left(height: float) -> np.ndarray:
-    """(3,) share of red, green and blue that comes through the air; `height` is the sine of the elevation."""
+    """(3,) transmitted share of red, green and blue; `height` is the sine of the elevation."""
     elevation_deg = np.rad2deg(np.arcsin(height))
     air_mass = 1 / (height + 0.50572 * (elevation_deg + 6.07995) ** -1.6364)
     return np.exp(-DEPTHS * air_mass)

@@ -1,9 +1,9 @@
-"""What a depth camera makes of depth: jittered at edges, in steps, with holes. 0 means no depth.
+"""Errors of a depth camera: jitter at edges, quantisation and holes. 0 means no depth.
 
-Depth is read a little beside its pixel. On a flat wall before the camera that changes nothing; the more a surface
-slants the more noise it makes, and at an edge it picks the thing beside: as triangulation does. Steps grow with the
-square of the distance, as those of a disparity do. Holes open where a sensor gets no light back: on grazing surfaces,
-at edges, and on a table that mirrors.
+Depth is read a little beside its pixel, as triangulation does. A flat wall in front of the camera does not change, a
+slanted surface becomes noisy, and at an edge the neighbouring surface may be read. Steps grow with the square of the
+distance, as steps of disparity do. Holes appear where the sensor gets no light back: on grazing surfaces, at edges, and
+on a reflecting table.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from twinloop.observe.clip import CLASSES, Clip
 from twinloop.observe.noise import NormalStream
 from twinloop.observe.projection import rays
 
-PATCH_PX = 4  # size of the patches in which holes come
+PATCH_PX = 4  # size of the patches of holes
 
 
 FARTHEST_JITTER_M = 8.0
@@ -27,7 +27,7 @@ def sensed_depth(clip: Clip, values: Values, *, rng: np.random.Generator) -> np.
     if spread_px == 0 and step_mm == 0 and share == 0:
         return clip.depth_m
     height, width = clip.depth_m.shape[1:]
-    # Streams of their own, so that each stage's noise is the same whatever the others are set to.
+    # Each stage has its own random stream, so its noise does not depend on the settings of the others.
     jitter, blots = NormalStream(rng), NormalStream(rng)
     slant = Slant(clip) if share > 0 else None
     shine = np.float32(2 * values["reflectance"])
@@ -49,7 +49,7 @@ def sensed_depth(clip: Clip, values: Values, *, rng: np.random.Generator) -> np.
 
 
 def jittered(depth_m: np.ndarray, spread_px: float, shift: np.ndarray) -> np.ndarray:
-    """Read each depth of an (h, w) picture beside its pixel, by `spread_px` at 1 m and in proportion further away."""
+    """Read each depth of an (h, w) image beside its pixel, by `spread_px` at 1 m and proportionally farther away."""
     height, width = depth_m.shape
     across, down = shift * (np.float32(spread_px) * np.minimum(depth_m, np.float32(FARTHEST_JITTER_M)))
     across += np.arange(width, dtype=np.float32)
@@ -63,7 +63,7 @@ def jittered(depth_m: np.ndarray, spread_px: float, shift: np.ndarray) -> np.nda
 
 
 def quantised(depth_m: np.ndarray, step_mm: float) -> np.ndarray:
-    """In steps of `step_mm` at 1 m: whole numbers of a disparity that is 1 / (step · z)."""
+    """Quantise depth in steps of `step_mm` at 1 m: the disparity 1 / (step · z) becomes a whole number."""
     if step_mm == 0:
         return depth_m
     step = np.float32(step_mm / 1000)
@@ -75,7 +75,7 @@ def quantised(depth_m: np.ndarray, step_mm: float) -> np.ndarray:
 
 
 class Slant:
-    """How far from straight at a surface the camera looks: 0 straight at it, 1 along it or over an edge.
+    """Slant of the surface in each pixel: 0 if seen straight on, 1 if seen along it or at an edge.
 
     A point is z r, with r the pixel's ray, and the surface's normal is the cross product of its steps to the right and
     down. Divided by z that is zᵤ (r × rᵥ) + zᵥ (rᵤ × r) + z (rᵤ × rᵥ), of which only zᵤ, zᵥ and z differ from picture
@@ -108,7 +108,7 @@ class Slant:
 
 
 def _steps(depth_m: np.ndarray) -> np.ndarray:
-    """By how much depth grows from each pixel to the next along a row."""
+    """Difference of depth between neighbouring pixels of a row."""
     out = np.empty_like(depth_m)
     np.subtract(depth_m[:, 2:], depth_m[:, :-2], out=out[:, 1:-1])
     out[:, 1:-1] *= 0.5
@@ -117,7 +117,7 @@ def _steps(depth_m: np.ndarray) -> np.ndarray:
 
 
 def holed(depth_m: np.ndarray, share: float, score: np.ndarray) -> np.ndarray:
-    """Take the depth of the `share` of an (h, w) picture's pixels that score highest."""
+    """Remove the depth of the `share` of an (h, w) image's pixels with the highest score."""
     kept = score.size - round(share * score.size)
     if kept == score.size:
         return depth_m
@@ -126,7 +126,7 @@ def holed(depth_m: np.ndarray, share: float, score: np.ndarray) -> np.ndarray:
 
 
 def _patches(height: int, width: int, noise: NormalStream) -> np.ndarray:
-    """Noise in patches: holes are blots, not single pixels."""
+    """Noise in patches, because holes are larger than single pixels."""
     rows, columns = -(-height // PATCH_PX), -(-width // PATCH_PX)
     blots = noise.normals(rows, columns).repeat(PATCH_PX, axis=0).repeat(PATCH_PX, axis=1)[:height, :width]
     fine = noise.normals(height, width)

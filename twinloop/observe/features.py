@@ -1,4 +1,4 @@
-"""From Episodes to a Recording: which channels are recorded, under which names and units."""
+"""Convert Episodes to a Recording: recorded channels, their names and units."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ SOURCES = {
     "next.success": "success",
 }
 
-CLEAN = "clean."  # what was really there, where a sensor stands before it
+CLEAN = "clean."  # the true values of features that a sensor measures
 
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 
@@ -85,7 +85,7 @@ def _wrist_features() -> tuple[Feature, ...]:
 
 
 def _nodes_feature(soft: SoftIndex) -> Feature:
-    """Where the corners of a soft object are: how it is deformed."""
+    """Positions of the corners of a soft object, which describe its deformation."""
     corners = tuple(f"corner{number}" for number in range(len(soft.bodies)))
     return Feature("object_nodes", "float32", (3 * len(corners),), _named(corners, ("x", "y", "z")), "m; world frame")
 

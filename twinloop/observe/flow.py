@@ -1,7 +1,7 @@
-"""How fast every pixel moves, from the poses of all bodies and of the camera: exact, since nothing is guessed.
+"""Exact optical flow of every pixel, from the poses of all bodies and of the camera.
 
-A point seen at depth z in a pixel belongs to a geom; where that geom and the camera are one period later says where
-the point will be seen then.
+A pixel with depth z shows a point of a known geom. The poses of this geom and of the camera one period later give the
+pixel of the point at that time.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ def pixel_velocity(
     intrinsics: Intrinsics,
     period_s: float,
 ) -> np.ndarray:
-    """(f, h, w, 2) pixels a second. Each pair is (now, one period later): (f, geoms, 4, 4) and (f, 4, 4).
+    """(f, h, w, 2) pixels per second. Each pair is (now, one period later): (f, geoms, 4, 4) and (f, 4, 4).
 
     bodies: (geoms + 1,) the body of every geom; the last entry, for pixels of no geom (-1), is the world, 0.
     """
@@ -30,7 +30,7 @@ def pixel_velocity(
     _, first, body = np.unique(bodies, return_index=True, return_inverse=True)
     moved = np.concatenate([later @ inverse(now), still], axis=1)[:, first]
     carried = inverse(camera_to_world[1])[:, None] @ moved @ camera_to_world[0][:, None]
-    # What stands in the world moves in the picture as the world does. Motion 0 is none.
+    # Static bodies move in the image as the world does. Motion 0 means none.
     motion = np.where(_rests(moved), 0, np.arange(len(first)))
     motion = np.where(np.take_along_axis(_rests(carried), motion, axis=1), 0, motion + 1)[:, body].astype(np.uint16)
     # (f, 12, motions): a motion's numbers are read by pixel, all pixels at once.

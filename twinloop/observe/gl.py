@@ -1,5 +1,5 @@
-"""The one OpenGL context of this process. MuJoCo picks a backend from MUJOCO_GL while it is imported, long before
-anybody knows whether pictures will be wanted; here the backend's own context is made, when the first picture is."""
+"""The OpenGL context of this process. MuJoCo selects a backend from MUJOCO_GL when it is imported. This module creates
+the backend's context when the first image is rendered."""
 
 import atexit
 import ctypes.util
@@ -16,12 +16,12 @@ BACKENDS = {"egl": "EGL", "osmesa": "OSMesa"}  # name -> its library, best first
 
 @cache
 def context() -> Any:
-    """The context, made current. It lives as long as the process: making one costs more than many pictures."""
+    """The context, made current. It is kept until the process ends: creating one costs more than many images."""
     backend = _backend()
     try:
         made = import_module(f"mujoco.{backend}").GLContext(16, 16)
         made.make_current()
-        # Not left to the interpreter's own end, when the library it needs is half gone.
+        # Freed before the interpreter ends, while the library it needs is still loaded.
         atexit.register(made.free)
     except Exception as error:
         # A missing or broken driver shows as ImportError, AttributeError, GLError or RuntimeError, whatever the layer.
@@ -32,9 +32,9 @@ def context() -> Any:
 
 @cache
 def driver() -> str:
-    """Who draws, e.g. "llvmpipe (LLVM 15.0.6, 256 bits), 4.5 (Compatibility Profile) Mesa 22.3.6"."""
+    """Renderer and version, e.g. "llvmpipe (LLVM 15.0.6, 256 bits), 4.5 (Compatibility Profile) Mesa 22.3.6"."""
     context().make_current()
-    # Loaded by the context: it must not be before, since it binds to a backend when it is.
+    # The context loads it. It must not be imported earlier, because it binds to a backend on import.
     gl = import_module("OpenGL.GL")
     return ", ".join(gl.glGetString(what).decode() for what in (gl.GL_RENDERER, gl.GL_VERSION))
 
@@ -45,7 +45,7 @@ def _backend() -> str:
         return asked
     if asked in ("disable", "disabled", "off", "false", "0"):
         raise RenderError(f"pictures need OpenGL, and MUJOCO_GL={asked} switches it off; unset it, or run: {FIX}")
-    # Found by name only: once PyOpenGL has loaded one library it cannot be talked into the other.
+    # Found by name only: PyOpenGL cannot switch libraries after it has loaded one.
     for backend, library in BACKENDS.items():
         if ctypes.util.find_library(library):
             return backend

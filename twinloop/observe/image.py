@@ -1,11 +1,10 @@
-"""From what was drawn to what a camera would have delivered, in the order in which light meets it.
+"""Simulate a camera: from a rendered image to the image that a camera delivers, stage by stage.
 
 lens distortion -> flare -> vignette -> exposure -> shutter and row readout -> defocus -> shot and read noise -> white
-balance -> saturation of colours -> compression. Flare is the lens's and so comes before the sensor. Every stage leaves
-its input as it is, to the bit, when its parameter is nominal. Noise is the episode's own: a function of run seed,
-episode and camera.
+balance -> saturation of colours -> compression. Flare belongs to the lens, so it comes before the sensor. A stage whose
+parameter is nominal changes no bit. Noise is a function of run seed, episode and camera.
 
-Pictures go through one after the other: one and all that is made of it stay in a core's cache, a whole clip does not.
+Images are processed one after the other: one image fits into a core's cache, a whole clip does not.
 """
 
 from dataclasses import replace
@@ -38,9 +37,9 @@ IN_THE_LIGHT = {
 
 
 def sensed(clip: Clip, values: Values, *, seed: int, attempt: int, name: str) -> Clip:
-    """The clip as camera `name` delivers it: picture and depth."""
+    """The clip after the camera model of camera `name`: image and depth."""
     clip = through_lens(clip, values["lens_distortion"])
-    # Of a camera that stores no picture, or no depth, none is made: it stays as it was drawn.
+    # Images or depth that a camera does not store are not processed.
     rgb, depth_m = clip.rgb, clip.depth_m
     if clip.camera.rgb:
         rgb = _delivered(clip, values, seed, attempt, name)
@@ -57,7 +56,7 @@ def _delivered(clip: Clip, values: Values, seed: int, attempt: int, name: str) -
 
 
 def _developed(clip: Clip, values: Values, noise: NormalStream) -> np.ndarray:
-    """(f, h, w, 3) uint8 after the stages that work on light."""
+    """(f, h, w, 3) uint8 after the stages that process light."""
     height, width = clip.rgb.shape[1:3]
     shutter = Shutter(height, width, values["shutter_ms"] / 1000, values["rolling_shutter_ms"] / 1000)
     veil = Flare(clip.light_px, values["lens_flare"], clip.intrinsics, height, width)
@@ -76,7 +75,7 @@ def _developed(clip: Clip, values: Values, noise: NormalStream) -> np.ndarray:
             light = shutter.exposed(light, clip.pixel_velocity[frame])
         if values["defocus_px"] > 0:
             light = defocused(light, values["defocus_px"])
-        # A sensor saturates before its noise is read out with the signal.
+        # A sensor saturates before read noise is added.
         np.clip(light, 0, 1, out=light)
         levels = read_out(light, values["shot_noise"], values["read_noise"], noise)
         levels *= balance

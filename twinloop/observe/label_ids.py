@@ -1,7 +1,7 @@
-"""LabelIds: what the ids of masks mean, and what is boxed.
+"""LabelIds: meaning of mask ids, and which things get boxes.
 
-An instance is a body of the stage, so that every link of the robot is one. A thing is what people would point at: the
-robot as a whole, and any other body.
+An instance is a body of the stage, so that every link of the robot is one. A thing is the robot as a
+whole, or any other body.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from twinloop.observe.camera import CameraConfig
 from twinloop.observe.stage import build_stage
 from twinloop.twin.twin import Twin
 
-# Those at the end came later: an id means the same in every dataset.
+# New classes are appended, so that an id means the same in every dataset.
 CLASSES = ("background", "robot", "object", "table", "target", "clutter", "person")
 CLUTTER = ("distractor", "item", "occluder")
 """First words of the names of other bodies that are nobody's task."""
@@ -58,14 +58,14 @@ def things_of(model: mujoco.MjModel) -> LabelIds:
 
 
 def things_in(twin: Twin, cameras: Mapping[str, CameraConfig]) -> LabelIds:
-    """Without drawing anything: so a machine that has no OpenGL can say what a dataset will hold."""
+    """Needs no rendering, so a machine without OpenGL can list the features of a dataset."""
     return things_of(build_stage(twin, cameras).model)
 
 
 def _class(model: mujoco.MjModel, body: int) -> int:
     """By the first word of its name, as in clutter/mug, or of that of the body it is attached to."""
     for name in (model.body(body).name, model.body(model.body_rootid[body]).name):
-        # Only a robot's own model may leave bodies without a name.
+        # Only bodies of a user's robot model may have no name.
         word = name.split("/")[0] or "robot"
         word = "clutter" if word in CLUTTER else word
         if body and word in CLASSES:

@@ -1,4 +1,4 @@
-"""The lens: what it bends, what it scatters and what it loses towards the corners."""
+"""The lens: distortion, flare, vignette and defocus."""
 
 from dataclasses import replace
 from math import erf
@@ -10,7 +10,7 @@ from twinloop.observe.clip import Clip
 from twinloop.observe.projection import pixel_centres, undistorted
 from twinloop.observe.sampling import between, copy_channels, nearest
 
-# Where on the line from the lamp through the centre, how large, how bright, which colour.
+# Place on the line from the lamp through the centre, size, brightness, colour.
 GHOSTS = (
     (-0.35, 0.10, 0.35, (0.6, 1.0, 0.7)),
     (-0.62, 0.17, 0.25, (0.7, 0.8, 1.0)),
@@ -19,9 +19,9 @@ GHOSTS = (
 
 
 def through_lens(clip: Clip, distortion: float) -> Clip:
-    """The clip as a lens bends it: picture, depth, masks and velocities alike, so that labels stay true.
+    """Apply distortion to image, depth, masks and velocities alike, so that labels stay correct.
 
-    Beyond the edge of what was drawn, which a barrel pulls in, the edge goes on.
+    Pixels from beyond the rendered edge, which barrel distortion needs, repeat the edge.
     """
     if distortion == 0:
         return clip

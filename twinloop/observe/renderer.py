@@ -1,7 +1,7 @@
-"""Renderer: from the tape and the draw to pictures, and nothing else goes in.
+"""Renderer: images from recorded states and a draw.
 
-Pixels are a function of (twin, draw, tape). The context and the stage are made once a process and serve every episode;
-a new episode uploads its textures and writes a few numbers.
+Pixels are a function of (twin, draw, recorded states). The OpenGL context and the stage are created once per process
+and serve every episode; a new episode uploads its textures and writes a few values.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
-"""The shutter: how long it is open, and that rows are read one after the other.
+"""The shutter: motion blur over the exposure, and row-by-row readout.
 
-Each pixel is averaged along its own known path over the opening time. Averaging neighbouring pictures instead would
-show two or three separate ghosts, since a shutter of a few milliseconds lies inside one control period; and drawing
-many pictures a frame would cost as many times the rendering. The path is straight and taken where the pixel is at
+Each pixel is averaged along its own known path over the opening time. Averaging neighbouring images instead would
+show two or three separate ghosts, since an exposure of a few milliseconds is shorter than a control period; rendering
+many images per frame would multiply the cost. The path is straight and taken where the pixel is at
 the middle of the exposure, which holds for the few pixels that things move in one.
 
 Velocities are those of blocks of pixels, each as fast as the fastest thing in it or in reach: what moves smears over
@@ -20,11 +20,11 @@ STILL_PX = 0.05
 
 
 class Shutter:
-    """Of one camera in one episode: pictures of this size, open for so long, the last row read so much later."""
+    """The shutter of one camera in one episode: image size, exposure time, and delay of the last row."""
 
     def __init__(self, height: int, width: int, open_s: float, readout_s: float):
         self._open_s, self._reach_s = open_s, (open_s + readout_s) / 2
-        # Used again for every picture: fresh memory costs more than what is done with it.
+        # Reused for every image, because allocating memory costs more than the computation.
         tall, self._wide = height + -height % BLOCK_PX, width + -width % BLOCK_PX
         self._padded = np.zeros((tall, self._wide, 4), np.float32)
         self._doubled = np.zeros((2 * height - 1, 2 * width - 1, 4), np.float32)

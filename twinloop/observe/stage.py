@@ -1,7 +1,7 @@
-"""Stage: the cell dressed to be looked at. A room, lights, materials and cameras around the same bodies.
+"""Stage: the model that is rendered: the bodies of the cell with a room, lights, materials and cameras.
 
-It is a model of its own: what the physics steps stays as lean as it was, and nothing a picture needs can change a
-trajectory. Its joints, and so its state, are those of the twin.
+It is separate from the model that is simulated, so rendering can neither slow down nor change a trajectory. Its joints,
+and so its state, are those of the twin.
 """
 
 from collections.abc import Mapping
