@@ -22,7 +22,7 @@ GAP_S = 0.3
 SHAPES = np.geomspace(0.01, 30, 16)
 """Ratios of the part of a band that grows with the tracking gap to the constant part."""
 RESAMPLES, NEW_LOG = 200, 0.75
-"""The band is wide enough for this share of resampled sets of logs: the next log differs from those at hand."""
+"""The band is wide enough for this share of resampled groups of logs: the next log differs from those at hand."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,14 @@ class HeldOutError:
         swing: `swing_factor` of the log.
         gap: (frames, 1) tracking gap.
         drawn: (frames, elements) spread of the posterior's draws.
+        group: logs that differ by a setting, such as a gain, are in different groups; others are a group each.
     """
 
     off: np.ndarray
     swing: float
     gap: np.ndarray
     drawn: np.ndarray
+    group: int
 
 
 @dataclass(frozen=True)
@@ -59,13 +61,13 @@ def fit_band(errors: Sequence[HeldOutError], *, wider: float = 1.0) -> Predictio
 
     The errors decide how wide it is. The draws only decide where it is wider: a posterior may be too sure.
     """
-    logs = np.concatenate([np.full(error.off.size, number) for number, error in enumerate(errors)])
+    groups = np.concatenate([np.full(error.off.size, error.group) for error in errors])
     off = np.concatenate([np.abs(error.off).ravel() for error in errors])
     swing = np.concatenate([np.full(error.off.size, error.swing) for error in errors])
     gap = np.concatenate([np.broadcast_to(error.gap, error.off.shape).ravel() for error in errors])
     drawn = np.concatenate([error.drawn.ravel() for error in errors])
     known = np.isfinite(off)
-    logs, off, swing, gap, drawn = logs[known], off[known], swing[known], gap[known], drawn[known]
+    groups, off, swing, gap, drawn = groups[known], off[known], swing[known], gap[known], drawn[known]
     if not len(off):
         return PredictionBand(0.0, 0.0, 1.0)
     unit = max(float(np.sqrt(np.mean(gap**2))), 1e-12)
@@ -78,24 +80,23 @@ def fit_band(errors: Sequence[HeldOutError], *, wider: float = 1.0) -> Predictio
         if score < least:
             best, least = PredictionBand(left, left * shape, 0.0), score
     half = np.sqrt(best.half_width(swing, gap, drawn) ** 2 + drawn**2)
-    share = _of_new_logs(off / np.maximum(half, 1e-12), logs) * wider
+    share = _of_new_logs(off / np.maximum(half, 1e-12), groups) * wider
     return PredictionBand(best.left * share, best.gap * share, share)
 
 
-def _of_new_logs(ratio: np.ndarray, logs: np.ndarray) -> float:
-    """The 90 % quantile of the ratios, as it varies between sets of logs like these."""
-    many = int(logs.max()) + 1
-    quantile = float(np.quantile(ratio, INSIDE))
-    if many < 4:
-        return quantile
+def _of_new_logs(ratio: np.ndarray, groups: np.ndarray) -> float:
+    """The 90 % quantile of the ratios, as it varies between resampled groups of logs."""
+    _, groups = np.unique(groups, return_inverse=True)
+    many = int(groups.max()) + 1
     rng = np.random.default_rng(0)
     order = np.argsort(ratio)
-    ratio, logs = ratio[order], logs[order]
+    ratio, groups = ratio[order], groups[order]
     quantiles = []
     for _ in range(RESAMPLES):
-        weight = np.bincount(rng.integers(many, size=many), minlength=many)[logs].cumsum()
+        weight = np.bincount(rng.integers(many, size=many), minlength=many)[groups].cumsum()
         quantiles.append(ratio[np.searchsorted(weight, INSIDE * weight[-1])])
-    return float(np.quantile(quantiles, NEW_LOG))
+    # As for any prediction from a sample: the next group varies, and so does the estimate from few groups.
+    return float(np.quantile(quantiles, NEW_LOG)) * np.sqrt(1 + 1 / many)
 
 
 def swing_factor(swing: float, typical: float | None) -> float:

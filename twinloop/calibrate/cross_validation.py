@@ -14,7 +14,7 @@ from twinloop.calibrate.objective import Objective
 from twinloop.calibrate.plant import BenchSimulator
 from twinloop.calibrate.replay import difference, swing_of
 from twinloop.calibrate.search import Optimum, downhill
-from twinloop.calibrate.selection import folds
+from twinloop.calibrate.selection import folds, folds_by_setting
 
 FOLD_ROUNDS = 6
 ALONE = 2.0
@@ -23,11 +23,13 @@ ALONE = 2.0
 
 @dataclass(frozen=True)
 class Fold:
-    """Logs that were left out, the fit of the others, and the simple models of the others."""
+    """Logs that were left out, the fit of the others, and the simple models of the others. `setting`: the number of the
+    setting that these logs have in common, if the folds are settings."""
 
     plant: BenchSimulator
     place: np.ndarray
     simple: dict[str, DelayLag]
+    setting: int | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,11 @@ def cross_validate(
         fold = Fold(BenchSimulator(bench, held_out, objective.names, where=where), optimum.place, {})
         _add_errors(errors, objective, fold, {}, samples, typical)
         return CrossValidation(errors, wider=1.0 if rest else ALONE)
-    done = [_fit_fold(objective, optimum, used, out) for out in folds(used)]
+    by_setting = folds_by_setting(used)
+    done = [
+        _fit_fold(objective, optimum, used, out, number if by_setting else None)
+        for number, out in enumerate(by_setting or folds(used))
+    ]
     for fold in done:
         _add_errors(errors, objective, fold, {}, samples, typical)
     result = CrossValidation(errors, _simple_rmse(bench, done))
@@ -85,7 +91,7 @@ def cross_validate(
     return _with_simple_joints(objective, done, result, worse, samples, typical) if worse else result
 
 
-def _fit_fold(objective: Objective, optimum: Optimum, used: Sequence[Log], out: list[int]) -> Fold:
+def _fit_fold(objective: Objective, optimum: Optimum, used: Sequence[Log], out: list[int], setting: int | None) -> Fold:
     bench, where = objective.bench, objective.where
     others = Objective(
         bench,
@@ -97,7 +103,7 @@ def _fit_fold(objective: Objective, optimum: Optimum, used: Sequence[Log], out: 
     others.scale, others.pull = objective.scale.copy(), objective.pull
     refit = downhill(others, optimum.place, rounds=FOLD_ROUNDS)
     plant = BenchSimulator(bench, [used[k] for k in out], objective.names, where=where)
-    return Fold(plant, refit.place, fit_delay_lag(bench, others.plant.tracks))
+    return Fold(plant, refit.place, fit_delay_lag(bench, others.plant.tracks), setting)
 
 
 def simple_values(bench: Bench, models: Mapping[str, DelayLag], channels: Sequence[str]) -> dict[str, float]:
@@ -144,6 +150,7 @@ def _add_errors(
                     swing_factor(swing_of(channel, measured), typical[channel.name]),
                     tracking_gap(bench, channel, track, rows),
                     reach_of(channel, spread[channel.name][:, place, : track.frames]),
+                    len(errors[channel.name]) if fold.setting is None else fold.setting,
                 )
             )
 

@@ -80,7 +80,7 @@ def calibrate(
     if len(known) < len(names):
         objective = Objective(bench, used, known, where=where, decoupled=alone)
     simple = fit_delay_lag(bench, objective.plant.tracks)
-    few, _ = select_logs(bench, used, COARSE_STEPS * (4 if alone else 1), decoupled=alone)
+    few, _ = select_logs(bench, used, COARSE_STEPS, decoupled=alone)
     scout = Objective(bench, few, known, where=where, decoupled=alone)
     starts = coarse(scout, seed=seed, points=COARSE_POINTS, best=STARTS, told=_of(told, "coarse search"))
     starts = [scout.start, *starts, *_simple_start(scout, simple)]

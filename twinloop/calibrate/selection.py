@@ -137,14 +137,21 @@ def fastest_rad_s(bench: Bench, track: Track) -> dict[str, float]:
     return fastest
 
 
-def folds(logs: Sequence[Log]) -> list[list[int]]:
-    """Groups of logs to leave out in turn: by a setting that differs between them, such as a gain, if there is one.
-    A held-out log will differ by that setting too. Pieces of one log stay together."""
+def folds_by_setting(logs: Sequence[Log]) -> list[list[int]]:
+    """Groups of logs by a setting that differs between them, such as a gain; empty if there is none. A held-out log
+    may differ by that setting too."""
     for constant in logs[0].constants:
         values = [log.constants.get(constant, np.nan) for log in logs]
         kinds = sorted(set(values))
         if 2 <= len(kinds) <= FOLDS and len(kinds) < len(logs):
             return [[k for k, value in enumerate(values) if value == kind] for kind in kinds]
+    return []
+
+
+def folds(logs: Sequence[Log]) -> list[list[int]]:
+    """Groups of logs to leave out in turn: by setting if possible. Pieces of one log stay together."""
+    if by_setting := folds_by_setting(logs):
+        return by_setting
     names = list(dict.fromkeys(log.name for log in logs))
     many = min(FOLDS, len(names))
     return [[k for k, log in enumerate(logs) if names.index(log.name) % many == first] for first in range(many)]
