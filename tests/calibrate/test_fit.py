@@ -10,7 +10,7 @@ from twinloop.calibrate.band import replay_with_band
 from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.check import check
 from twinloop.calibrate.fit import calibrate
-from twinloop.calibrate.identify import beforehand
+from twinloop.calibrate.identify import unidentifiable
 from twinloop.calibrate.objective import Objective
 from twinloop.calibrate.patch import TwinPatch, load_patch
 from twinloop.calibrate.selection import folds
@@ -83,7 +83,7 @@ def test_of_knobs_that_stand_in_for_each_other_one_is_given_up(bench: Bench):
     (log,) = logs_of_truth(bench, {}, seed=1, asked=[still])
     held = log.select(slice(300, None))
     names = ("pendulum.resistance_ohm", "pendulum.sag", "pendulum.torque_constant_nm_a")
-    unknown = beforehand(Objective(bench, [held], names, where=Where(1)), seed=0, points=1)
+    unknown = unidentifiable(Objective(bench, [held], names, where=Where(1)), seed=0, points=1)
     assert 0 < len(unknown) < len(names)
 
 

@@ -57,8 +57,8 @@ def test_files_of_tosses_to_a_patch_to_a_replay(tmp_path, capsys):
     mae = {}
     for given in ([], ["--patch", patch]):
         assert main(["replay", str(EXAMPLE), "--logs", str(tmp_path / "unseen"), *given, "--json"]) == 0
-        told = json.loads(capsys.readouterr().out)
-        mae[bool(given)] = told["channels"]["place"]["mae"]
+        printed = json.loads(capsys.readouterr().out)
+        mae[bool(given)] = printed["channels"]["place"]["mae"]
     assert mae[True] < 0.7 * mae[False]
 
 

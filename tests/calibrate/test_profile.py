@@ -27,8 +27,8 @@ def curved() -> Posterior:
 
 
 def walked(first: list[float], *, other: float = 0.0) -> Walk:
-    """Both knobs walked to AT: the second as smooth as its curvature says, the first as told; `other`: by how much
-    of its way the second followed."""
+    """Both variables moved to AT: the second as smooth as its curvature says, the first with these costs. `other`: by
+    which share of its way the second followed."""
     places = np.full((2, len(AT), 2), 0.5)
     places[0, :, 0] = places[1, :, 1] = AT
     places[0, :, 1] += other * (AT - 0.5)

@@ -1,4 +1,4 @@
-"""Open loop: what the twin logs, it replays; what differs is told in the log's own units."""
+"""Open loop: a twin replays its own logs, and differences are in the unit of the log."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -141,7 +141,7 @@ def calibrate(
         checked.refuse()
     method = fit_by_population if rig.search == "population" else fit_by_gradient
     where = Where(threads or min(16, os.cpu_count() or 1))
-    patch = method(rig, checked, names, seed=seed, where=where, told=on_progress).patch
+    patch = method(rig, checked, names, seed=seed, where=where, on_progress=on_progress).patch
     if out is not None:
         patch.write(Path(out))
     return patch

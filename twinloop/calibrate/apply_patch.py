@@ -1,6 +1,6 @@
-"""A run config with a patch laid over it: the ranges that calibration proposes, instead of those the file names.
+"""Apply a patch to a run config: the proposed ranges replace those of the file.
 
-The config's digest is that of the ranges it then has, so data made with a patch and data made without it never mix.
+The digest of the config follows its ranges, so data made with and without a patch do not mix.
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ def patched(config: RunConfig, patch: TwinPatch) -> RunConfig:
 
 
 def patched_rows(config: RunConfig, patch: TwinPatch) -> dict[str, Distribution]:
-    """What comes from the patch: all of its ranges but those that mean nothing for this scene's object."""
+    """The ranges of the patch, without rows that do not apply to the object of this scene."""
     idle = inapplicable_rows(config.scene.object)
     return {
         name: Uniform(low, high) if low < high else Constant(low)

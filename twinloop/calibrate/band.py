@@ -11,7 +11,7 @@ from twinloop.calibrate.loads import can_decouple
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.patch import TwinPatch
 from twinloop.calibrate.plant import BenchSimulator
-from twinloop.calibrate.replay import Replay, difference, held_against, swing_of
+from twinloop.calibrate.replay import Replay, compare_with_logs, difference, swing_of
 from twinloop.calibrate.sweep import HERE, Where
 from twinloop.calibrate.track import Track
 
@@ -143,7 +143,7 @@ def replay_with_band(bench: Bench, logs: Sequence[Log], patch: TwinPatch, *, whe
     simulated = plant.simulate(best)
     spread = drawn_rows(plant, names, best, samples, where=where)
     models = patch.delay_lag_models or fit_delay_lag(bench, plant.tracks)
-    replayed = held_against(plant, simulated, patch.values, models)
+    replayed = compare_with_logs(plant, simulated, patch.values, models)
     coverage, traces = {}, {trace.log: trace for trace in replayed.traces}
     for channel in bench.compared:
         if channel.name not in patch.spread:

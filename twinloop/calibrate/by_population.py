@@ -1,5 +1,4 @@
-"""From logs to a patch where motion is chaotic: things that fall, bounce and tumble. A bench says so: `search:
-population`."""
+"""Calibration where motion is chaotic: objects that fall, bounce and tumble (`search: population` in a bench file)."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,11 +20,11 @@ from twinloop.errors import UsageError
 MOST_LOGS = 40
 GENERATIONS = 10
 UNKNOWN_SHARE = 0.55
-"""Of the bounds: a knob whose 90 % interval is wider than this is as good as unknown (0.9 would be all of it)."""
+"""A variable is unknown if its 90 % interval is wider than this share of its bounds (uniform: 0.9)."""
 FOLDS = 4
 INSIDE = 0.9
 
-Told = Callable[[str, int, int], None]
+OnProgress = Callable[[str, int, int], None]
 
 
 def fit_by_population(
@@ -35,26 +34,26 @@ def fit_by_population(
     *,
     seed: int,
     where: Where = HERE,
-    told: Told | None = None,
+    on_progress: OnProgress | None = None,
     generations: int = GENERATIONS,
 ) -> Fit:
     if not names:
-        raise UsageError(f"{bench.path}: nothing to fit: name knobs with --fit, or under `fit` in the file")
+        raise UsageError(f"{bench.path}: nothing to fit: name fit variables with --fit, or under `fit` in the file")
     many = min(MOST_LOGS, len(checked.logs))
     chosen = sorted(set(np.linspace(0, len(checked.logs) - 1, many).round().astype(int).tolist()))
     used = [checked.logs[place] for place in chosen]
     rng = np.random.default_rng(seed)
     known, unknown = list(names), {}
-    errors, tried, places = _search(bench, used, known, generations, rng, where, told)
+    errors, tried, places = _search(bench, used, known, generations, rng, where, on_progress)
     for name, why in _unknown(errors, known, places).items():
         unknown[name] = why
     if unknown and len(unknown) < len(known):
-        # What is not known goes back to the bench's value, and the others are found again beside it.
+        # An undetermined variable goes back to the value of the bench, and the others are fitted again.
         known = [name for name in known if name not in unknown]
-        errors, tried, places = _search(bench, used, known, generations // 2, rng, where, told)
+        errors, tried, places = _search(bench, used, known, generations // 2, rng, where, on_progress)
     elif unknown:
         reasons = "; ".join(f"{name}: {each.reason}" for name, each in unknown.items())
-        raise UsageError(f"none of the asked parameters can be known from these logs: {reasons}")
+        raise UsageError(f"none of the requested parameters can be determined from these logs: {reasons}")
     best = _best(errors, tried, places)
     drawn = places[rng.choice(len(places), DRAWS, replace=False)]
     patch = TwinPatch(
@@ -72,17 +71,17 @@ def fit_by_population(
 
 def _search(
     bench: Bench, used: Sequence, names: list[str], generations: int, rng: np.random.Generator, where: Where,
-    told: Told | None,
+    on_progress: OnProgress | None,
 ) -> tuple[Errors, Tried, np.ndarray]:  # fmt: skip
     errors = Errors(bench, used, names, where=where)
-    step = None if told is None else lambda done, total: told("generations", done, total)
-    tried = evolve(errors, generations=generations, rng=rng, told=step)
+    step = None if on_progress is None else lambda done, total: on_progress("generations", done, total)
+    tried = evolve(errors, generations=generations, rng=rng, on_progress=step)
     return errors, tried, posterior(tried, rng=rng)
 
 
 def _unknown(errors: Errors, names: Sequence[str], places: np.ndarray) -> dict[str, Unknown]:
     low, high = np.quantile(places, [0.05, 0.95], axis=0)
-    reason = "recordings drawn anew put it anywhere between its bounds: these logs hardly depend on it"
+    reason = "resampled recordings give values all over its bounds: these logs hardly depend on it"
     return {
         name: Unknown(reason, errors.knobs[place].reveals)
         for place, name in enumerate(names)
@@ -91,7 +90,7 @@ def _unknown(errors: Errors, names: Sequence[str], places: np.ndarray) -> dict[s
 
 
 def _best(errors: Errors, tried: Tried, places: np.ndarray) -> np.ndarray:
-    """The lowest of all tried may be luck; the mean of the posterior is not, and is taken unless it is worse."""
+    """The mean of the posterior, unless it is worse by 5 % than the best evaluated set, which may be luck."""
     luck = tried.places[np.argmin(loss(tried).mean(axis=1))]
     both = np.stack([places.mean(axis=0), luck])
     again = Tried(both, errors.of(both))
@@ -111,8 +110,8 @@ def _fitted(errors: Errors, names: Sequence[str], best: np.ndarray, places: np.n
 
 
 def _spread(bench: Bench, errors: Errors, tried: Tried, drawn: np.ndarray) -> dict[str, tuple[float, float]]:
-    """What is left where the fit has not looked: on every fourth recording, with what is best for the others. Together
-    with the spread of the posterior's draws, which is large for what tumbles, it holds nine measurements of ten."""
+    """Channel -> band that, together with the spread of the posterior's draws, holds 90 % of the measurements
+    of held-out recordings: each fourth of them with the best set of the others."""
     each, logs = loss(tried), tried.errors.shape[1]
     folds = [np.arange(logs) % min(FOLDS, logs) == fold for fold in range(min(FOLDS, logs))]
     if logs < 2:
@@ -134,7 +133,7 @@ def _spread(bench: Bench, errors: Errors, tried: Tried, drawn: np.ndarray) -> di
 
 
 def _holding(off: np.ndarray, reach: np.ndarray) -> tuple[float, float]:
-    """(low, high) that, widened by `reach` as a band is, hold INSIDE of `off`."""
+    """(low, high) that hold the share INSIDE of `off` when widened by `reach`."""
     known = np.isfinite(off)
     off, reach = off[known], reach[known]
     low, high = (float(end) for end in np.quantile(off, [(1 - INSIDE) / 2, (1 + INSIDE) / 2]))

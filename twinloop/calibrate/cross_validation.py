@@ -100,7 +100,7 @@ def _fit_fold(objective: Objective, optimum: Optimum, used: Sequence[Log], out: 
         where=where,
         decoupled=objective.plant.decoupled,
     )
-    others.scale, others.pull = objective.scale.copy(), objective.pull
+    others.scale, others.prior_weight = objective.scale.copy(), objective.prior_weight
     refit = downhill(others, optimum.place, rounds=FOLD_ROUNDS)
     plant = BenchSimulator(bench, [used[k] for k in out], objective.names, where=where)
     return Fold(plant, refit.place, fit_delay_lag(bench, others.plant.tracks), setting)

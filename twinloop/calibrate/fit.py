@@ -14,14 +14,22 @@ from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.check import Checked
 from twinloop.calibrate.cross_validation import CrossValidation, cross_validate, simple_values, typical_swings
 from twinloop.calibrate.delay_lag import DelayLag, delay_lag_rmse, driven_channels, fit_delay_lag
-from twinloop.calibrate.identify import beforehand, unidentified
+from twinloop.calibrate.identify import unidentifiable, unidentified
 from twinloop.calibrate.loads import can_decouple
-from twinloop.calibrate.objective import LEAST_PULL, Objective, robust_cost
+from twinloop.calibrate.objective import MIN_PRIOR_WEIGHT, Objective, robust_cost
 from twinloop.calibrate.patch import Fitted, Provenance, SimpleModel, TwinPatch, Unknown
 from twinloop.calibrate.plant import BenchSimulator
-from twinloop.calibrate.posterior import DRAWS, PRIOR, Posterior, fitted_of, memory_of, posterior_of, samples_of
+from twinloop.calibrate.posterior import (
+    DRAWS,
+    PRIOR,
+    Posterior,
+    autocorrelation_time,
+    fitted_of,
+    posterior_of,
+    samples_of,
+)
 from twinloop.calibrate.profile import profiled
-from twinloop.calibrate.replay import held_against
+from twinloop.calibrate.replay import compare_with_logs
 from twinloop.calibrate.search import Optimum, coarse, downhill
 from twinloop.calibrate.selection import BUDGET_STEPS, DECOUPLED_STEPS, select_logs
 from twinloop.calibrate.sweep import HERE, Where
@@ -38,7 +46,7 @@ DISAGREEMENT = 1.3
 """If a coupled error exceeds the decoupled one by this factor, the joints are not independent: the fit is repeated in
 the coupled simulation."""
 
-Told = Callable[[str, int, int], None]
+OnProgress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -57,13 +65,13 @@ def calibrate(
     *,
     seed: int,
     where: Where = HERE,
-    told: Told | None = None,
+    on_progress: OnProgress | None = None,
     decoupled: bool | None = None,
 ) -> Fit:
     """Fit these variables to the logs that passed the check.
 
     Args:
-        told: called with (activity, done, total).
+        on_progress: called with (activity, done, total).
         decoupled: search with joints simulated one by one; None does so where it is possible.
     """
     if not names:
@@ -74,7 +82,7 @@ def calibrate(
     steps = DECOUPLED_STEPS if alone else BUDGET_STEPS
     used, rest = select_logs(bench, checked.logs, steps, decoupled=alone)
     objective = Objective(bench, used, names, where=where, decoupled=alone)
-    unknown = beforehand(objective, seed=seed)
+    unknown = unidentifiable(objective, seed=seed)
     known = [name for name in names if name not in unknown]
     _refuse_if_nothing(known, unknown)
     if len(known) < len(names):
@@ -82,10 +90,10 @@ def calibrate(
     simple = fit_delay_lag(bench, objective.plant.tracks)
     few, _ = select_logs(bench, used, COARSE_STEPS, decoupled=alone)
     scout = Objective(bench, few, known, where=where, decoupled=alone)
-    starts = coarse(scout, seed=seed, points=COARSE_POINTS, best=STARTS, told=_of(told, "coarse search"))
+    starts = coarse(scout, seed=seed, points=COARSE_POINTS, best=STARTS, on_progress=_of(on_progress, "coarse search"))
     starts = [scout.start, *starts, *_simple_start(scout, simple)]
-    optimum = _descend(objective, _lowest(scout, starts, told), ROUNDS, told)
-    optimum, posterior = _settle(objective, optimum, told)
+    optimum = _descend(objective, _lowest(scout, starts, on_progress), ROUNDS, on_progress)
+    optimum, posterior = _settle(objective, optimum, on_progress)
     lost = unidentified(objective, posterior.information)
     while lost:
         # A variable that is not determined goes back to the value of the bench, and the others are fitted again.
@@ -94,17 +102,17 @@ def calibrate(
         known = [known[k] for k in stay]
         _refuse_if_nothing(known, unknown)
         objective = Objective(bench, used, known, where=where, decoupled=alone)
-        optimum = _descend(objective, optimum.place[stay], ROUNDS // 2, told)
+        optimum = _descend(objective, optimum.place[stay], ROUNDS // 2, on_progress)
         # Profiles are expensive and determine nothing that the slopes do not: first ask the slopes.
         lost = unidentified(objective, posterior_of(objective, optimum).information)
         if not lost:
-            optimum, posterior = _settle(objective, optimum, told, walks=1)
+            optimum, posterior = _settle(objective, optimum, on_progress, walks=1)
             lost = unidentified(objective, posterior.information)
     if alone and _disagrees(objective, optimum):
-        return calibrate(asked, checked, names, seed=seed, where=where, told=told, decoupled=False)
+        return calibrate(asked, checked, names, seed=seed, where=where, on_progress=on_progress, decoupled=False)
     samples = samples_of(objective, posterior, seed=seed)
-    if told is not None:
-        told("cross-validation", 0, 1)
+    if on_progress is not None:
+        on_progress("cross-validation", 0, 1)
     drawn = np.stack([samples[name] for name in known], axis=1)
     validation = cross_validate(objective, optimum, drawn, used, rest)
     patch = _patch(checked, objective, posterior, unknown, samples, simple, validation, seed=seed)
@@ -134,10 +142,12 @@ def _simple_start(objective: Objective, models: dict[str, DelayLag]) -> list[np.
     return [start] if objective.bench.drive is not None else []
 
 
-def _lowest(scout: Objective, starts: list[np.ndarray], told: Told | None) -> np.ndarray:
+def _lowest(scout: Objective, starts: list[np.ndarray], on_progress: OnProgress | None) -> np.ndarray:
     """Downhill a little from every start, on few logs; the best of them for each block."""
     scout.rescale(scout.raw(starts[0])[0])
-    reached = [downhill(scout, start, rounds=SCOUT_ROUNDS, told=_of(told, "trying starts")) for start in starts]
+    reached = [
+        downhill(scout, start, rounds=SCOUT_ROUNDS, on_progress=_of(on_progress, "trying starts")) for start in starts
+    ]
     place = reached[0].place.copy()
     for block in scout.blocks:
         rows = scout.of_block(block)
@@ -146,27 +156,27 @@ def _lowest(scout: Objective, starts: list[np.ndarray], told: Told | None) -> np
     return place
 
 
-def _descend(objective: Objective, place: np.ndarray, rounds: int, told: Told | None) -> Optimum:
+def _descend(objective: Objective, place: np.ndarray, rounds: int, on_progress: OnProgress | None) -> Optimum:
     """Downhill in two parts. After the first, the scale of the residuals and the weight of the bench's own values are
     set from the residuals: correlated residuals weigh less."""
     objective.rescale(objective.raw(place)[0])
-    objective.pull = LEAST_PULL
-    optimum = downhill(objective, place, rounds=rounds // 3, told=_of(told, "fitting"))
+    objective.prior_weight = MIN_PRIOR_WEIGHT
+    optimum = downhill(objective, place, rounds=rounds // 3, on_progress=_of(on_progress, "fitting"))
     raw = optimum.residual * objective.scale[objective.channel_of]
     objective.rescale(raw)
-    objective.pull = PRIOR * memory_of(objective, raw / objective.scale[objective.channel_of])
-    return downhill(objective, optimum.place, rounds=rounds - rounds // 3, told=_of(told, "refining"))
+    objective.prior_weight = PRIOR * autocorrelation_time(objective, raw / objective.scale[objective.channel_of])
+    return downhill(objective, optimum.place, rounds=rounds - rounds // 3, on_progress=_of(on_progress, "refining"))
 
 
 def _settle(
-    objective: Objective, optimum: Optimum, told: Told | None, *, walks: int = WALKS
+    objective: Objective, optimum: Optimum, on_progress: OnProgress | None, *, walks: int = WALKS
 ) -> tuple[Optimum, Posterior]:
     """The posterior with profiles of all variables. Where a profile finds a lower cost, the search goes on there."""
     turn = 1
     while True:
         posterior, better = profiled(objective, optimum, posterior_of(objective, optimum))
-        if told is not None:
-            told("profiles", turn, walks)
+        if on_progress is not None:
+            on_progress("profiles", turn, walks)
         if better is None or turn == walks:
             return optimum, posterior
         lower = downhill(objective, better, rounds=WALK_ROUNDS)
@@ -175,8 +185,8 @@ def _settle(
         optimum, turn = lower, turn + 1
 
 
-def _of(told: Told | None, doing: str) -> Callable[[int, int], None] | None:
-    return None if told is None else lambda done, total: told(doing, done, total)
+def _of(on_progress: OnProgress | None, doing: str) -> Callable[[int, int], None] | None:
+    return None if on_progress is None else lambda done, total: on_progress(doing, done, total)
 
 
 def _disagrees(objective: Objective, optimum: Optimum) -> bool:
@@ -218,7 +228,7 @@ def _patch(
     values = {name: each.value for name, each in fitted.items()}
     notes += [f"warning: {message}" for message in speed_ceilings(bench, tracks, values)]
     plant = BenchSimulator(bench, [track.log for track in tracks], tuple(values), where=objective.where)
-    errors = held_against(plant, plant.simulate(np.array([list(values.values())])), {}).errors
+    errors = compare_with_logs(plant, plant.simulate(np.array([list(values.values())])), {}).errors
     provenance = Provenance(
         twin=bench.name,
         twin_digest=bench.digest,

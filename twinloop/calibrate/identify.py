@@ -1,7 +1,7 @@
-"""Which knobs can these logs tell? Asked before the fit, of the sensors' own noise, and after it, of what was left.
+"""Identifiability: which variables the logs determine, judged before the fit by sensor noise and after it by residuals.
 
-A knob is known where the logs narrow it down well below its bounds. One that hardly changes what is measured, or
-that another knob can stand in for, is not: it is named with the reason, and never told as a number.
+A variable is determined if its posterior is much narrower than its bounds. One that hardly changes the measurements, or
+that another variable can replace, is reported as unknown with the reason, and gets no value.
 """
 
 import numpy as np
@@ -10,14 +10,14 @@ from twinloop.calibrate.objective import Objective
 from twinloop.calibrate.patch import Unknown
 
 KNOWN_STD = 0.2
-"""Of the width of its bounds: a knob whose posterior is wider than this is as good as unknown (0.29 is all of it)."""
+"""A variable is unknown if its posterior's standard deviation exceeds this share of its bounds (uniform: 0.29)."""
 FAINT = 1e-6
 
 
 def unidentified(objective: Objective, information: np.ndarray) -> dict[str, Unknown]:
-    """The knobs that are not known well enough to be told, and why, from the information about their places.
+    """The variables that are not determined, with reasons, from the information matrix of their places.
 
-    One at a time, the least known first: of two that stand in for each other, the other is known once one is given.
+    They are removed one at a time, the least determined first: of two that replace each other, one stays.
     """
     names = objective.names
     left = list(range(len(names)))
@@ -44,11 +44,10 @@ def unidentified(objective: Objective, information: np.ndarray) -> dict[str, Unk
     return unknown
 
 
-def beforehand(objective: Objective, *, seed: int, points: int = 3) -> dict[str, Unknown]:
-    """Knobs that no fit could find in these logs, were the twin perfect and the sensors all that errs.
+def unidentifiable(objective: Objective, *, seed: int, points: int = 3) -> dict[str, Unknown]:
+    """Variables that no fit could determine from these logs, even if sensor noise were the only error.
 
-    Looked at from several places, since a knob may be silent where another is zero: it is only given up if it is
-    silent everywhere.
+    Judged at several places, because a variable may have no effect where another is zero.
     """
     rng = np.random.default_rng(seed)
     start = objective.start
@@ -65,13 +64,13 @@ def beforehand(objective: Objective, *, seed: int, points: int = 3) -> dict[str,
 
 
 def noise_floors(objective: Objective) -> np.ndarray:
-    """A channel -> what its sensor errs by from frame to frame: the part of it that no neighbour shares."""
+    """Sensor noise of each channel: the part of a frame that its neighbours do not share."""
     floors = []
     for channel in objective.bench.compared:
         rests = []
         for track in objective.plant.tracks:
             rows = track.measured[channel.name] / (1 if channel.of == "turn" else channel.scale)
-            # Third differences see noise and steps of the encoder, and next to nothing of smooth motion.
+            # Third differences contain noise and encoder steps, and almost nothing of smooth motion.
             rest = np.diff(rows, n=3, axis=0) / np.sqrt(20)
             rests.append(rest[np.isfinite(rest)])
         rest = np.concatenate(rests)

@@ -1,7 +1,8 @@
-"""Objective: how far the twin is from the logs, as residuals of many parameter sets at once.
+"""Objective: residuals between twin and logs, for many parameter sets at once.
 
-Knobs are seen as places from 0 (lower bound) to 1 (upper bound). Joints with a drive of their own hardly feel each
-other's knobs: each joint is a block, whose knobs are judged by its own channels, and all blocks are tried at once.
+A fit variable is scaled to a place from 0 (lower bound) to 1 (upper bound). The variables of one servo hardly affect
+other joints. So each joint is a block: its variables are fitted to its own channels, and all blocks are fitted in the
+same simulations.
 """
 
 from collections.abc import Sequence
@@ -16,14 +17,14 @@ from twinloop.calibrate.plant import BenchSimulator
 from twinloop.calibrate.replay import difference
 from twinloop.calibrate.sweep import HERE, Where
 
-LEAST_PULL = 0.1
+MIN_PRIOR_WEIGHT = 0.1
 SAMPLES = 400
-"""Residuals a log and channel element, at most: more of them only repeat their neighbours."""
+"""At most this many residuals per log and channel element; neighbouring frames are correlated."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Knobs that are found together, and the channels that show them."""
+    """Variables that are fitted together, as indices, and the channels they are fitted to."""
 
     name: str
     knobs: np.ndarray
@@ -46,9 +47,13 @@ def blocks_of(bench: Bench, names: Sequence[str]) -> list[Block]:
 
 
 class Objective:
-    """`residuals` are in units of `scale`, one number a channel, which the fit sets to what is left at best.
-    `pull`: what it costs to be the whole width of the bounds away from the bench's own values; they decide where logs
-    say little."""
+    """Residuals, slopes and costs of some logs.
+
+    Attributes:
+        scale: unit of the residuals, one number per channel; the fit sets it to the RMS of the residuals.
+        prior_weight: weight of the prior: the cost of a distance of the whole bounds from the values of the bench file.
+        channel_of, log_of: channel and log of each residual.
+    """
 
     def __init__(
         self,
@@ -80,22 +85,22 @@ class Objective:
             log_of.append(np.repeat(np.nonzero(mask)[0], width))
         self.channel_of, self.log_of = np.concatenate(channel_of), np.concatenate(log_of)
         self.scale = np.ones(len(bench.compared))
-        self.pull = LEAST_PULL
+        self.prior_weight = MIN_PRIOR_WEIGHT
 
     @property
     def start(self) -> np.ndarray:
         return np.array([float(knob.inward(np.array(knob.value))) for knob in self.knobs])
 
-    def pulled(self, places: np.ndarray, knobs: np.ndarray) -> np.ndarray:
-        """What these knobs cost by being away from the bench's own values."""
-        return self.pull * np.square(places[..., knobs] - self.start[knobs]).sum(axis=-1)
+    def prior_cost(self, places: np.ndarray, knobs: np.ndarray) -> np.ndarray:
+        """Cost of these variables under the prior, which is centred on the values of the bench file."""
+        return self.prior_weight * np.square(places[..., knobs] - self.start[knobs]).sum(axis=-1)
 
     def values(self, places: np.ndarray) -> np.ndarray:
         places = np.atleast_2d(places)
         return np.stack([knob.outward(places[:, k]) for k, knob in enumerate(self.knobs)], axis=1)
 
     def raw(self, places: np.ndarray) -> np.ndarray:
-        """(sets, residuals) in the logs' units."""
+        """(sets, residuals) in the unit of each log."""
         simulated = self.plant.simulate(self.values(places))
         parts = []
         for channel in self.bench.compared:
@@ -112,13 +117,13 @@ class Objective:
         return self.raw(places) / self.scale[self.channel_of]
 
     def rescale(self, raw: np.ndarray) -> None:
-        """Measure residuals in units of what is left of each channel now."""
+        """Set the scale of each channel to the RMS of these residuals."""
         floors = np.array([self._floor(number) for number in range(len(self.scale))])
         for number in range(len(self.scale)):
             self.scale[number] = max(np.sqrt(np.mean(raw[self.channel_of == number] ** 2)), floors[number])
 
     def _floor(self, number: int) -> float:
-        """No channel is known better than a tenth of a thousandth of its own swing."""
+        """The least scale of a channel: a ten-thousandth of its range."""
         channel = self.bench.compared[number]
         if channel.of == "turn":
             return 1e-3
@@ -126,13 +131,13 @@ class Objective:
         return max(1e-4 * float(np.nanmax(rows) - np.nanmin(rows)), 1e-12)
 
     def of_block(self, block: Block) -> np.ndarray:
-        """Which residuals show this block."""
+        """The residuals of the channels of a block, as a mask."""
         names = [channel.name for channel in self.bench.compared]
         return np.isin(self.channel_of, [names.index(name) for name in block.channels])
 
     def linearised(self, place: np.ndarray, *, step: float = 2e-3) -> tuple[np.ndarray, np.ndarray]:
-        """Residuals at a place, and (residuals, knobs) their slopes: one knob of every block is moved at a time, all
-        blocks in the same simulation."""
+        """Residuals at a place, and their (residuals, variables) slopes by finite differences. One simulation moves one
+        variable of each block."""
         many = max(len(block.knobs) for block in self.blocks)
         sets, moved = np.repeat(place[None], many + 1, axis=0), np.where(place + step <= 1, step, -step)
         for block in self.blocks:
@@ -147,7 +152,7 @@ class Objective:
 
 
 def robust_cost(residuals: np.ndarray) -> np.ndarray:
-    """Squares for small residuals, distances for large ones (pseudo-Huber), summed over the last axis."""
+    """Pseudo-Huber cost, summed over the last axis: square for small residuals, linear for large ones."""
     return 2 * (np.sqrt(1 + residuals**2) - 1).sum(axis=-1)
 
 

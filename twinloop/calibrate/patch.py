@@ -1,5 +1,7 @@
-"""TwinPatch: what calibration found, as a file: values with intervals, ranges for a run config, and where it all
-comes from. A patch is laid over a twin or a config and taken off again; it never changes either file."""
+"""TwinPatch: the result of a calibration as a file: values with intervals, ranges for a run config, and provenance.
+
+A patch is applied to a twin or a config when it is used. It never changes their files.
+"""
 
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -21,7 +23,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Fitted:
-    """A knob as the logs tell it: the most likely value, and where 90 % of the posterior lies."""
+    """A fitted variable: the most likely value and its 90 % interval."""
 
     value: float
     low: float
@@ -31,7 +33,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A knob that was asked for and that these logs do not tell."""
+    """A requested variable that the logs do not determine, and the motion that would."""
 
     reason: str
     reveals: str
@@ -39,7 +41,7 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Provenance:
-    """`residual`: channel -> rmse and mae on the logs it was fitted on, in the logs' unit."""
+    """Where a patch comes from. `residual`: channel -> rmse and mae on the logs of the fit, in the log's unit."""
 
     twin: str
     twin_digest: str
@@ -130,7 +132,7 @@ def load_patch(path: Path) -> TwinPatch:
     value, lines = read_yaml(path)
     root = Section(str(path), "", value, lines)
     if root.raw("twin_patch") != VERSION:
-        raise UsageError(f"{path}: is no twin patch of version {VERSION}; `twinloop calibrate` writes one")
+        raise UsageError(f"{path}: is not a twin patch of version {VERSION}; `twinloop calibrate` writes one")
     patch = TwinPatch(
         fitted=_read_fitted(root.section("fitted")),
         unknown=_read_unknown(root.section("unknown")),
@@ -214,12 +216,12 @@ def _read_provenance(section: Section) -> Provenance:
 
 
 def _short(value: Any) -> Any:
-    """Six digits say all that a fit knows, and keep the file readable."""
+    """Round to six digits: more than a fit determines, and readable."""
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
-def refuse_strangers(patch: TwinPatch, bench: Bench) -> None:
-    """A patch that sets what this twin does not have belongs to another."""
+def refuse_other_twin(patch: TwinPatch, bench: Bench) -> None:
+    """Raise an error if the patch sets a variable that this bench does not have."""
     for name in patch.fitted:
         if name not in bench.knobs:
             raise UsageError(

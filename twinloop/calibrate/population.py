@@ -1,9 +1,8 @@
-"""Search where slopes say nothing: a population of parameter sets that moves to where its best are.
+"""Cross-entropy search, for motion that is chaotic, such as a tumbling object that hits a table.
 
-A tumbling thing that hits a table is chaotic: a hair's change of friction may turn it over once more. So nothing is
-differentiated. Each generation is drawn about the best quarter of the last (the cross-entropy method), judged by
-the mean error over whole recordings, with every recording's own error kept: what would have been best had other
-recordings been made (a bootstrap over them) is the posterior.
+A tiny change of friction may turn such an object over once more, so slopes are useless. Each generation is drawn around
+the best quarter of the last and judged by the mean error over whole recordings. The errors of each recording are kept:
+a bootstrap over recordings gives the posterior.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,15 +23,15 @@ REPEATS, AVERAGED = 200, 5
 
 @dataclass(frozen=True)
 class Tried:
-    """`places`: (sets, knobs) from 0 to 1 between the bounds. `errors`: (sets, logs, channels) mean distance, in the
-    logs' units."""
+    """Evaluated parameter sets. `places`: (sets, variables) from 0 to 1 between the bounds. `errors`: (sets, logs,
+    channels) mean distance, in the log's unit."""
 
     places: np.ndarray
     errors: np.ndarray
 
 
 class Errors:
-    """Mean distance between twin and log, recording by recording, for many parameter sets at once."""
+    """Mean distance between twin and log, per recording, for many parameter sets at once."""
 
     def __init__(self, bench: Bench, logs: Sequence[Log], names: Sequence[str], *, where: Where = HERE):
         self.bench, self.knobs = bench, [bench.knobs[name] for name in names]
@@ -57,9 +56,9 @@ class Errors:
 
 
 def evolve(
-    errors: Errors, *, generations: int, rng: np.random.Generator, told: Callable[[int, int], None] | None = None
+    errors: Errors, *, generations: int, rng: np.random.Generator, on_progress: Callable[[int, int], None] | None = None
 ) -> Tried:
-    """All that was tried: first all over the box, then about the best."""
+    """Evaluate Sobol points of the box, then generations around the best. Returns all evaluated sets."""
     from scipy.stats import qmc
 
     knobs = len(errors.knobs)
@@ -71,23 +70,23 @@ def evolve(
         best = tried.places[order[:ELITE]]
         spread = np.clip(best.std(axis=0) * 1.2, NARROWEST, WIDEST)
         drawn = best.mean(axis=0) + spread * rng.standard_normal((GENERATION, knobs))
-        # A knob that would leave its bounds comes back from them.
+        # Reflect at the bounds.
         drawn = np.abs(np.mod(drawn + 1, 2) - 1) if knobs else drawn
         tried = Tried(np.concatenate([tried.places, drawn]), np.concatenate([tried.errors, errors.of(drawn)]))
-        if told is not None:
-            told(generation + 1, generations)
+        if on_progress is not None:
+            on_progress(generation + 1, generations)
     return tried
 
 
 def loss(tried: Tried) -> np.ndarray:
-    """(sets, logs): channels weigh the same, each in units of the least mean error anybody reached. By their roots: one
-    recording that by chance falls on another face must not outweigh many that are a little better."""
+    """(sets, logs). Channels weigh the same: each is in units of its least mean error. Roots are used, so that one
+    recording that happens to land on another face does not outweigh many that are a little better."""
     least = np.maximum(tried.errors.mean(axis=1).min(axis=0), 1e-12)
     return np.sqrt(tried.errors / least).mean(axis=2)
 
 
 def posterior(tried: Tried, *, rng: np.random.Generator) -> np.ndarray:
-    """(REPEATS, knobs) places: the mean of the few best for recordings drawn anew, again and again."""
+    """(REPEATS, variables) places: the mean of the few best sets, for each resample of the recordings."""
     each = loss(tried)
     logs = each.shape[1]
     found = []

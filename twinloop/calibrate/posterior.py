@@ -17,17 +17,21 @@ from twinloop.calibrate.search import Optimum
 from twinloop.calibrate.track import places_of
 
 DRAWS = 24
-"""Parameter sets of the posterior that a patch keeps, and that a band is made of."""
+"""Draws of the posterior that a patch keeps and that a band uses."""
 FEW_LOGS = 5
 PRIOR = 12.0
-"""Information of knowing only the bounds: a place that is uniform from 0 to 1 has a variance of 1/12."""
+"""Information of the prior: a place that is uniform from 0 to 1 has a variance of 1/12."""
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """Normal in places (0 to 1 over a knob's bounds), cut at the bounds. `information`: what the logs alone say.
-    `low` and `high` hold 90 %, and may lie further out than the normal says. `temper`: what a knob's variance costs in
-    the objective's cost, a number a knob."""
+    """A normal distribution of places (0 to 1 over a variable's bounds), cut at the bounds.
+
+    Attributes:
+        information: information matrix of the logs alone, without the prior.
+        low, high: ends of the 90 % intervals; profiles may put them further out than the normal distribution.
+        temper: cost of the objective per variance, for each variable.
+    """
 
     names: tuple[str, ...]
     place: np.ndarray
@@ -39,11 +43,12 @@ class Posterior:
 
 
 def posterior_of(objective: Objective, optimum: Optimum) -> Posterior:
+    """The posterior from the slopes at the optimum."""
     weight, slope = robust_weight(optimum.residual), optimum.jacobian
     curve = (slope * weight[:, None]).T @ slope
-    # Variance of a residual, and how many neighbours say the same.
+    # Variance of a residual, and the number of correlated neighbours.
     variance = float(np.mean(weight * optimum.residual**2)) or 1.0
-    memory = memory_of(objective, optimum.residual)
+    memory = autocorrelation_time(objective, optimum.residual)
     fisher = curve / (variance * memory)
     many = len(objective.names)
     prior = PRIOR * np.eye(many)
@@ -51,10 +56,10 @@ def posterior_of(objective: Objective, optimum: Optimum) -> Posterior:
     bread = np.linalg.inv(curve + variance * memory * prior)
     logs = len(objective.plant.tracks)
     spread = np.diag(covariance) + np.diag(
-        bread @ _scatter(objective, slope, weight * _shaken(objective, optimum)) @ bread
+        bread @ _scatter(objective, slope, weight * _start_errors(objective, optimum)) @ bread
     )
     if logs >= FEW_LOGS:
-        # Few logs tell their own scatter badly: the factor of a t distribution with logs - 1 degrees of freedom.
+        # Scatter among few logs is uncertain: the factor of a t distribution with logs - 1 degrees of freedom.
         unsure = (1 + (TAIL**2 + 1) / (4 * (logs - 1))) ** 2 * logs / (logs - 1)
         among = np.diag(bread @ _scatter(objective, slope, weight * optimum.residual) @ bread) * unsure
         spread = np.maximum(spread, among)
@@ -68,15 +73,14 @@ def posterior_of(objective: Objective, optimum: Optimum) -> Posterior:
 
 
 def _scatter(objective: Objective, slope: np.ndarray, weighted: np.ndarray) -> np.ndarray:
-    """Sum over logs of what each pulls at the knobs, squared."""
+    """Sum over logs of the outer product of their scores."""
     score = slope * weighted[:, None]
     by_log = np.stack([score[objective.log_of == log].sum(axis=0) for log in range(len(objective.plant.tracks))])
     return by_log.T @ by_log
 
 
-def _shaken(objective: Objective, optimum: Optimum) -> np.ndarray:
-    """How residuals change if recordings had begun a sensor's error away from where they say: one number too few for
-    every log, which a fit cannot know of and which stays in all that follows."""
+def _start_errors(objective: Objective, optimum: Optimum) -> np.ndarray:
+    """Change of the residuals if every log began one sensor error away from its first measured position."""
     bench, noise = objective.bench, noise_floors(objective)
     moved = []
     for track in objective.plant.tracks:
@@ -93,15 +97,15 @@ def _shaken(objective: Objective, optimum: Optimum) -> np.ndarray:
     return shaken.residuals(optimum.place)[0] - optimum.residual
 
 
-def memory_of(objective: Objective, residual: np.ndarray) -> float:
-    """How many residuals in a row say the same: the integrated autocorrelation time, the mean over logs."""
+def autocorrelation_time(objective: Objective, residual: np.ndarray) -> float:
+    """Integrated autocorrelation time of the residuals in frames, the mean over logs and channels."""
     times = []
     for log in range(len(objective.plant.tracks)):
         for channel in range(len(objective.scale)):
             rows = residual[(objective.log_of == log) & (objective.channel_of == channel)]
             if len(rows) < 20 or rows.std() == 0:
                 continue
-            # About zero, not about their mean: an offset that stays is the longest memory of all.
+            # About zero, not about the mean: a constant offset is the longest correlation.
             power = np.abs(np.fft.rfft(rows, 2 * len(rows))) ** 2
             correlation = np.fft.irfft(power)[: len(rows)]
             correlation = correlation / correlation[0]
@@ -112,15 +116,17 @@ def memory_of(objective: Objective, residual: np.ndarray) -> float:
 
 
 def fitted_of(objective: Objective, posterior: Posterior) -> dict[str, Fitted]:
-    found = {}
+    """Values and intervals of all variables."""
+    fitted = {}
     for place, (name, knob) in enumerate(zip(posterior.names, objective.knobs, strict=True)):
         low, high = np.clip([posterior.low[place], posterior.high[place]], 0, 1)
         value, bottom, top = (float(knob.outward(np.array(at))) for at in (posterior.place[place], low, high))
-        found[name] = Fitted(value, bottom, top, knob.unit)
-    return found
+        fitted[name] = Fitted(value, bottom, top, knob.unit)
+    return fitted
 
 
 def samples_of(objective: Objective, posterior: Posterior, *, seed: int) -> dict[str, tuple[float, ...]]:
+    """Draws of the posterior."""
     rng = np.random.default_rng(seed)
     places = np.clip(rng.multivariate_normal(posterior.place, posterior.covariance, DRAWS, method="eigh"), 0, 1)
     values = objective.values(places)

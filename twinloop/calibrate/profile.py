@@ -1,9 +1,8 @@
-"""Profile: how far can a knob go before the logs object, if the others may give way?
+"""Profile likelihood: how far a variable can move before the cost rises too much, while the others are fitted again.
 
-The curvature at the best place says how wide the valley is if the valley is smooth. Play, dry friction and delay make
-it rough: steep right where the search stopped, and as low again a little further on. So every knob is walked away
-from its best value to both sides, the others follow, and it counts as likely as far out as the logs bear it: up to the
-outermost crossing where the walk comes back down. Nothing gets narrower by this.
+The curvature at the optimum gives the width of a smooth valley. Backlash, dry friction and delay make the cost rough:
+steep at the optimum, and as low again further on. So each variable is moved away from its optimum to both sides while
+the others follow. Its interval reaches to the outermost value whose cost is acceptable. Profiles only widen intervals.
 """
 
 from dataclasses import dataclass, replace
@@ -16,19 +15,19 @@ from twinloop.calibrate.posterior import PRIOR, Posterior
 from twinloop.calibrate.search import Optimum
 
 STRIDES = (0.8, 1.3, 2.2, 4.0, 8.0)
-"""Places looked at to either side, in half widths of the interval that the curvature gives."""
+"""Evaluated places to either side, in half widths of the interval from the curvature."""
 FURTHER = 5.0
-"""Where even the last stride is borne, the strides are taken again, this much longer."""
+"""If even the last stride is acceptable, the strides are repeated with this factor."""
 EASINGS = 2
-"""How often the others may follow: Gauss-Newton steps with the slopes at the best place, mended by what was seen."""
+"""Gauss-Newton steps of the other variables, with the slopes at the optimum and Broyden updates."""
 LOWER = 0.25
-"""A walk that finds a place better by this much of what an interval may cost has found a better best place."""
+"""A profile whose cost is lower than the optimum by this share of an interval's cost has found a better optimum."""
 
 
 @dataclass(frozen=True)
 class Walk:
-    """Where knobs were walked to: (knobs, strides) cost above the best place, as a share of what the interval's end
-    may cost, and (knobs, strides, knobs of all) the places."""
+    """Profiles of all variables: (variables, strides) cost above the optimum, as a share of the cost at an interval's
+    end, and (variables, strides, all variables) places."""
 
     excess: np.ndarray
     places: np.ndarray
@@ -39,7 +38,7 @@ class Walk:
 
 
 def profiled(objective: Objective, optimum: Optimum, posterior: Posterior) -> tuple[Posterior, np.ndarray | None]:
-    """The posterior, wider where walks along its knobs say so; and a better place to search from, if one was met."""
+    """The posterior, widened by profiles, and a better place to search from, if a profile found one."""
     walk = _walk(objective, optimum, posterior, 1.0)
     if not walk.better and _borne(walk)[:, [0, -1]].any():
         far = _walk(objective, optimum, posterior, FURTHER)
@@ -80,7 +79,7 @@ def _walk(objective: Objective, optimum: Optimum, posterior: Posterior, longer: 
     for block in objective.blocks:
         rows = objective.of_block(block)
         cost = robust_cost(residual[:, rows]) - robust_cost(optimum.residual[rows])
-        cost += objective.pulled(sets, block.knobs) - objective.pulled(best, block.knobs)
+        cost += objective.prior_cost(sets, block.knobs) - objective.prior_cost(best, block.knobs)
         for row, knob in enumerate(block.knobs):
             own = slice(row * wide, (row + 1) * wide)
             excess[knob] = cost[own] / (TAIL**2 * posterior.temper[knob])
@@ -91,12 +90,12 @@ def _walk(objective: Objective, optimum: Optimum, posterior: Posterior, longer: 
 def _eased(
     block: Block, optimum: Optimum, rows: np.ndarray, place: np.ndarray, residual: np.ndarray, fixed: int
 ) -> np.ndarray:
-    """The block's knobs, all but the fixed one moved to where the residuals should be lower."""
+    """The block's variables after a Gauss-Newton step of all but the fixed one."""
     own = block.knobs
     slope, step = optimum.jacobian[np.ix_(rows, own)], place[own] - optimum.place[own]
     length = float(step @ step)
     if length > 0:
-        # The slopes are those of the best place; along the way here they are known to be others (Broyden).
+        # Broyden update: the slopes of the optimum, corrected along the way to this place.
         missed = residual[rows] - optimum.residual[rows] - slope @ step
         slope = slope + np.outer(missed, step) / length
     free = own != fixed
@@ -110,7 +109,7 @@ def _eased(
 
 
 def _borne(walk: Walk) -> np.ndarray:
-    """Strides that the logs bear and that still went somewhere."""
+    """Strides with an acceptable cost that are not at a bound."""
     at = np.stack([walk.places[knob, :, knob] for knob in range(len(walk.places))])
     inside = (at > 0) & (at < 1)
     return (walk.excess <= 1) & inside
@@ -127,8 +126,8 @@ def _best_met(objective: Objective, optimum: Optimum, walk: Walk) -> np.ndarray:
 
 
 def widened(posterior: Posterior, walk: Walk) -> Posterior:
-    """Out to where the walks were still borne. The covariance grows along the way that the others took as well, so that
-    draws stay in the valley."""
+    """The posterior, widened to where the profiles are acceptable. The covariance grows along the way of the other
+    variables too, so that draws stay in the valley."""
     best, covariance = posterior.place, posterior.covariance.copy()
     low, high = posterior.low.copy(), posterior.high.copy()
     downs = np.stack([_end(posterior, walk, knob, -1) for knob in range(len(best))])
@@ -147,7 +146,7 @@ def widened(posterior: Posterior, walk: Walk) -> Posterior:
 
 
 def _end(posterior: Posterior, walk: Walk, knob: int, side: int) -> np.ndarray:
-    """The outermost place on this side that the logs still bear, between the strides around it."""
+    """The outermost acceptable place on this side, interpolated between strides."""
     best = posterior.place
     at = walk.places[knob, :, knob]
     order = np.argsort(side * (at - best[knob]), kind="stable")
@@ -156,7 +155,7 @@ def _end(posterior: Posterior, walk: Walk, knob: int, side: int) -> np.ndarray:
     last = int(np.flatnonzero(excess <= 1)[-1])
     if last + 1 == len(excess):
         return places[last]
-    # A parabola is a line once its root is taken.
+    # The root of a parabola is linear.
     inner, outer = np.sqrt(max(excess[last], 0)), np.sqrt(excess[last + 1])
     share = (1 - inner) / (outer - inner) if np.isfinite(outer) else 0.0
     return places[last] + share * (places[last + 1] - places[last])

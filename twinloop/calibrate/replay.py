@@ -35,7 +35,7 @@ class Error:
 
 @dataclass(frozen=True)
 class Traces:
-    """One log and the twin beside it: (frames, elements) a channel, in the log's units. `low`, `high`: the band."""
+    """Curves of one log: (frames, elements) per channel, in the log's unit. `low`, `high`: ends of the band."""
 
     log: str
     time_s: np.ndarray
@@ -89,7 +89,7 @@ def _by_log_json(by_log: Mapping[str, Mapping[str, Error]]) -> dict[str, Any]:
 
 
 def _known(value: float) -> float | None:
-    """JSON has no word for what is not a number."""
+    """None for NaN and infinity, which JSON does not have."""
     return value if np.isfinite(value) else None
 
 
@@ -103,10 +103,10 @@ def replay(
     values = dict(values or {})
     plant = BenchSimulator(bench, logs, tuple(values), where=where)
     simulated = plant.simulate(np.array([list(values.values())]))
-    return held_against(plant, simulated, values, fit_delay_lag(bench, plant.tracks))
+    return compare_with_logs(plant, simulated, values, fit_delay_lag(bench, plant.tracks))
 
 
-def held_against(
+def compare_with_logs(
     plant: BenchSimulator,
     simulated: dict[str, np.ndarray],
     values: Mapping[str, float],
@@ -226,7 +226,7 @@ def _traces(bench: Bench, track: Track, simulated: dict[str, np.ndarray]) -> Tra
 
 
 def _binned(distances: list[np.ndarray]) -> list[float]:
-    """Mean over all logs in each of BINS equal parts of them."""
+    """Mean over all logs in each of BINS equal parts."""
     sums, counts = np.zeros(BINS), np.zeros(BINS)
     for distance in distances:
         part = np.minimum(np.arange(len(distance)) * BINS // max(len(distance), 1), BINS - 1)

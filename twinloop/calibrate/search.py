@@ -1,4 +1,8 @@
-"""Search: the whole box first, then downhill from the best of it, by batches of rollouts."""
+"""Search: Sobol points of the whole box, then Levenberg-Marquardt from the best of them, in batches of simulations.
+
+The solver is not `scipy.optimize.least_squares`: that solves for one point at a time, while here one batch of
+simulations holds several step lengths of all joints, and each joint takes its own.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,13 +13,13 @@ from twinloop.calibrate.objective import Objective, robust_cost, robust_weight
 
 DAMPINGS = (0.01, 0.1, 1.0, 10.0, 100.0)
 PATIENCE = 3
-"""Rounds without progress to speak of, until a block has found its place."""
+"""A block has converged after this many rounds with less than 0.1 % progress."""
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """`jacobian` and `residual` are those at `place`, in units of the objective's scale. `cost` is that of the
-    residuals and of how far the place is from the bench's own."""
+    """The end of a search. `residual` and `jacobian` are those at `place`, in units of the objective's scale. `cost` is
+    the robust cost of the residuals plus the prior's."""
 
     place: np.ndarray
     residual: np.ndarray
@@ -24,37 +28,37 @@ class Optimum:
 
 
 def coarse(
-    objective: Objective, *, seed: int, points: int, best: int, told: Callable[[int, int], None] | None = None
+    objective: Objective, *, seed: int, points: int, best: int, on_progress: Callable[[int, int], None] | None = None
 ) -> list[np.ndarray]:
-    """The `best` of Sobol points of the box, chosen for every block alone."""
+    """The `best` Sobol points of the box, chosen for each block separately."""
     from scipy.stats import qmc
 
     start = objective.start
     sets = qmc.Sobol(len(start), rng=np.random.default_rng(seed)).random(points)
-    # Half of them near the start: a bench file's values are somebody's guess, not noise.
+    # Half of them are near the start: the values of the bench file are an informed guess.
     sets[::2] = np.clip(start + (sets[::2] - 0.5) * 0.4, 0, 1)
     raw = []
     for first in range(0, points, 16):
         raw.append(objective.raw(sets[first : first + 16]))
-        if told is not None:
-            told(min(first + 16, points), points)
+        if on_progress is not None:
+            on_progress(min(first + 16, points), points)
     residuals = np.concatenate(raw)
     objective.rescale(residuals[0])
     scaled = residuals / objective.scale[objective.channel_of]
-    found = [start.copy() for _ in range(best)]
+    starts = [start.copy() for _ in range(best)]
     for block in objective.blocks:
         rows = objective.of_block(block)
         order = np.argsort(robust_cost(scaled[:, rows]))
         for rank in range(best):
-            found[rank][block.knobs] = sets[order[rank], block.knobs]
-    return found
+            starts[rank][block.knobs] = sets[order[rank], block.knobs]
+    return starts
 
 
 def downhill(
-    objective: Objective, place: np.ndarray, *, rounds: int, told: Callable[[int, int], None] | None = None
+    objective: Objective, place: np.ndarray, *, rounds: int, on_progress: Callable[[int, int], None] | None = None
 ) -> Optimum:
-    """Levenberg-Marquardt with bounds and robust weights; every round tries several dampings at once, and every
-    block takes the one that suits it."""
+    """Levenberg-Marquardt with bounds and robust weights. Each round tries several dampings in one batch, and each
+    block takes the one with the least cost."""
     start = objective.start
     residual, jacobian = objective.linearised(place)
     damping = np.full(len(objective.blocks), 0.01)
@@ -66,14 +70,14 @@ def downhill(
             slope = jacobian[np.ix_(rows, own)]
             for index, factor in enumerate(DAMPINGS):
                 tried[index, own] = _step(
-                    slope, residual[rows], place[own], start[own], objective.pull, factor * damping[number]
+                    slope, residual[rows], place[own], start[own], objective.prior_weight, factor * damping[number]
                 )
         outcome = objective.residuals(tried)
         next_place = place.copy()
         for number, block in enumerate(objective.blocks):
             rows, own = objective.of_block(block), block.knobs
-            costs = robust_cost(outcome[:, rows]) + objective.pulled(tried, own)
-            now = robust_cost(residual[rows]) + objective.pulled(place, own)
+            costs = robust_cost(outcome[:, rows]) + objective.prior_cost(tried, own)
+            now = robust_cost(residual[rows]) + objective.prior_cost(place, own)
             best = int(np.argmin(costs))
             if costs[best] < now * (1 - 1e-4):
                 next_place[own] = tried[best, own]
@@ -85,22 +89,22 @@ def downhill(
         if (next_place != place).any():
             place = next_place
             residual, jacobian = objective.linearised(place)
-        if told is not None:
-            told(turn + 1, rounds)
+        if on_progress is not None:
+            on_progress(turn + 1, rounds)
         if (idle >= PATIENCE).all():
             break
-    cost = robust_cost(residual) + objective.pulled(place, np.arange(len(place)))
+    cost = robust_cost(residual) + objective.prior_cost(place, np.arange(len(place)))
     return Optimum(place, residual, jacobian, float(cost))
 
 
 def _step(
-    slope: np.ndarray, residual: np.ndarray, place: np.ndarray, start: np.ndarray, pull: float, damping: float
+    slope: np.ndarray, residual: np.ndarray, place: np.ndarray, start: np.ndarray, prior_weight: float, damping: float
 ) -> np.ndarray:
-    """The damped Gauss-Newton step; knobs that it would push through a bound stay there and the others are solved
-    for again."""
+    """The damped Gauss-Newton step. Variables at a bound that would leave it stay there, and the others are solved
+    again."""
     weight = robust_weight(residual)[:, None]
-    curve = (slope * weight).T @ slope + pull * np.eye(len(place))
-    downward = (slope * weight).T @ residual + pull * (place - start)
+    curve = (slope * weight).T @ slope + prior_weight * np.eye(len(place))
+    downward = (slope * weight).T @ residual + prior_weight * (place - start)
     curve = curve + damping * np.diag(np.maximum(np.diag(curve), 1e-6 * np.diag(curve).max()))
     free = np.ones(len(place), bool)
     step = np.zeros(len(place))

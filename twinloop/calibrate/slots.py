@@ -1,7 +1,7 @@
-"""Slots: parameter sets and logs simulated in one batch, by threads of this process.
+"""Coupled simulation of parameter sets and logs in one batch, by threads of this process.
 
-The commands are those that were logged, the beginning is the logged beginning; after that nothing of the log is
-looked at. No slot knows of another, so what comes out of one is the same beside any others.
+A simulation begins at the first frame of its log and then uses only the logged commands. Simulations of a batch do not
+affect each other.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,11 +19,11 @@ from twinloop.errors import DatasetError
 
 _SEEN = mujoco.mjtStage.mjSTAGE_VEL.value
 MOST_SLOTS = 2048
-MOST_BATCHES = 3  # a search asks for the same few widths again and again
+MOST_BATCHES = 3  # a search uses the same few widths
 
 
 class Rig:
-    """The batches for some tracks of a bench, kept by their width."""
+    """Simulates some tracks of a bench. Batches are kept by their width."""
 
     def __init__(self, bench: Bench, tracks: Sequence[Track], names: tuple[str, ...], *, threads: int):
         self.bench, self.tracks, self.names, self._threads = bench, list(tracks), names, threads
@@ -31,7 +31,7 @@ class Rig:
         self._batches: dict[int, Slots] = {}
 
     def simulate(self, values: np.ndarray) -> dict[str, np.ndarray]:
-        """Channel -> (sets, logs, frames, elements), of (sets, knobs) values."""
+        """Channel -> (sets, logs, frames, elements), of (sets, fit variables) values."""
         many = max(1, MOST_SLOTS // len(self.tracks))
         return joined([self._part(values[first : first + many]) for first in range(0, len(values), many)])
 
@@ -45,7 +45,7 @@ class Rig:
 
 
 def joined(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Parts of the parameter sets, one after another."""
+    """Concatenate the results of parts of the parameter sets."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
@@ -104,7 +104,7 @@ class Slots:
         step_s = bench.model.opt.timestep
         period_s = 1 / bench.logs.rate_hz
         for frame in range(1, frames):
-            # Nobody drives it: it may run from frame to frame.
+            # Without commands the engine may run from frame to frame.
             at_once = bench.substeps if drive is None and not bench.commanded and not self._efforts.is_needed else 1
             for substep in range(0, bench.substeps, at_once):
                 self._push(drive, (frame - 1) * period_s + substep * step_s - delay_s, step_s)
@@ -123,7 +123,7 @@ class Slots:
         shape = (self.sets, len(self.tracks))
         past = np.arange(frames)[None, :] >= self._frames[self._log][:, None]
         for rows in out.values():
-            # What the engine gave up on is infinitely wrong, not unknown.
+            # A simulation that diverged is infinitely wrong, not unknown.
             rows[gone] = 1e6
             rows[past] = np.nan
         return {name: rows.reshape(*shape, *rows.shape[1:]) for name, rows in out.items()}
@@ -133,9 +133,9 @@ class Slots:
         for field, rows in self._fields.items():
             rows[:] = getattr(bench.model, field)
         for constant, places in bench.constants.items():
-            said = np.array([track.log.constants.get(constant, np.nan) for track in self.tracks])[self._log]
+            values = np.array([track.log.constants.get(constant, np.nan) for track in self.tracks])[self._log]
             for place in places:
-                self._put(place, said, where=np.isfinite(said))
+                self._put(place, values, where=np.isfinite(values))
         everything = np.ones(self.width, bool)
         for name, places in bench.places.items():
             value = by_name.get(name, np.full(self.width, bench.knobs[name].value))
@@ -156,14 +156,14 @@ class Slots:
         rows[(where, *index)] = place.scale * value[where]
 
     def _knob(self, name: str, by_name: dict[str, np.ndarray]) -> np.ndarray:
-        """(slots, driven joints) of a knob of the drive."""
+        """(slots, driven joints) values of a variable of the servo."""
         assert self.bench.drive is not None
         full = [f"{joint}.{name}" for joint in self.bench.drive.joints]
         knobs = self.bench.knobs
         return np.stack([by_name.get(each, np.full(self.width, knobs[each].value)) for each in full], axis=1)
 
     def _begin(self, by_name: dict[str, np.ndarray]) -> ServoModel | None:
-        """Set every slot to how its log begins; wake the drive there."""
+        """Set every slot to the first frame of its log and make the servos."""
         bench = self.bench
         for channel in bench.measured:
             first = np.stack([track.begin[channel.name] for track in self.tracks])[self._log]
@@ -193,9 +193,9 @@ class Slots:
         return drive
 
     def _goal(self, time_s: np.ndarray) -> np.ndarray:
-        """Goals of the driven joints as sent at these times (slots, joints): each held until the next was sent.
+        """Goals of the driven joints as sent at these times (slots, joints). A goal holds until the next one.
 
-        Where a change falls within a physics step it counts by the share of the step, so that a delay acts smoothly.
+        A change within a physics step counts by its share of the step, so that residuals are smooth in the delay.
         """
         place = time_s * self.bench.logs.rate_hz
         last = len(self._enabled[0]) - 1

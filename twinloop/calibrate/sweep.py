@@ -1,6 +1,6 @@
-"""A sweep over parameter sets on other machines: parts of the sets are items of work, each simulated by one worker.
+"""Sweeps over parameter sets on other machines: each worker simulates a part of the sets.
 
-Here it stays with threads of this process, which share what they work on. The result is the same to the bit.
+The result equals that of threads in one process to the bit.
 """
 
 import secrets
@@ -20,13 +20,13 @@ from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.fleet.same_versions import refuse_other_versions
 
 VERSIONS = (("mujoco", mujoco.__version__), ("numpy", np.__version__))
-MOST_RIGS = 4  # a fit goes to and fro between few plants
+MOST_RIGS = 4  # a fit alternates between a few simulators
 
 
 @dataclass(frozen=True)
 class Where:
-    """Where parameter sets are simulated. `threads`: of this process, with the local executor. `workers`: of another
-    executor, a core each; None is as many as it has."""
+    """Where parameter sets are simulated. `threads`: threads of this process, with the local executor. `workers`:
+    workers of another executor, one core each; None uses all."""
 
     threads: int = 2
     executor: Executor = LOCAL
@@ -38,18 +38,18 @@ HERE = Where()
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a worker must know of a plant. `key`: nobody else's, so that a worker can tell what it has built before."""
+    """What a worker needs to simulate. `key`: unique, so that a worker reuses what it has built."""
 
     key: str
     bench: Bench
     tracks: tuple[Track, ...]
     names: tuple[str, ...]
     versions: tuple[tuple[str, str], ...] = VERSIONS
-    """Those of the driver: a worker with others would compute other bits."""
+    """Versions on the driver; a worker with other versions is refused, because its results could differ."""
 
     @classmethod
     def of(cls, bench: Bench, tracks: Sequence[Track], names: tuple[str, ...]) -> "Sweep":
-        """Without what was measured, which physics does not look at and which is most of a log."""
+        """Without the measurements, which the simulation does not use and which are most of a log."""
         bare = (replace(each, measured={}, log=replace(each.log, columns={}, time_s=np.empty(0))) for each in tracks)
         return cls(secrets.token_hex(8), bench, tuple(bare), names)
 
@@ -63,14 +63,14 @@ class SweepPart:
 
 
 def parts_of(values: np.ndarray, workers: int) -> list[SweepPart]:
-    """As even as can be, at most one a worker: a set takes as long as any other."""
+    """Parts of equal size (within one), at most one per worker."""
     rows, many = [tuple(map(float, row)) for row in values], min(workers, len(values))
     ends = [part * len(rows) // many for part in range(many + 1)]
     return [SweepPart(first, tuple(rows[first:stop])) for first, stop in pairwise(ends)]
 
 
 def simulate_parts(sweep: Sweep, parts: Iterator[SweepPart]) -> Iterator[tuple[SweepPart, dict[str, np.ndarray]]]:
-    """The work of one worker."""
+    """Simulate parts in one worker."""
     refuse_other_versions(sweep.versions, dict(VERSIONS), otherwise="the fit would depend on who computed what")
     rig = _rig_of(sweep)
     for part in parts:
@@ -81,7 +81,7 @@ _RIGS: OrderedDict[str, Rig] = OrderedDict()
 
 
 def _rig_of(sweep: Sweep) -> Rig:
-    """Built once in a worker, which is asked for the same again and again."""
+    """The simulator of a sweep, cached in the worker."""
     if sweep.key not in _RIGS:
         while len(_RIGS) >= MOST_RIGS:
             _RIGS.popitem(last=False)
@@ -91,7 +91,7 @@ def _rig_of(sweep: Sweep) -> Rig:
 
 
 class Swept:
-    """A plant's sweeps on an executor, to which all but the values is sent once."""
+    """Sweeps on an executor. All but the values is sent once."""
 
     def __init__(self, where: Where, sweep: Sweep):
         self._executor, self._workers = where.executor, where.workers or where.executor.capacity()

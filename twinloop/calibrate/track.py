@@ -1,4 +1,4 @@
-"""Track: a log on the plant's even grid of frames, as the physics needs it."""
+"""Track: a log resampled to an even grid of frames, in the units of the model."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,8 @@ from twinloop.signals.clock import spread_stamps
 
 @dataclass(frozen=True)
 class Track:
-    """A log on the plant's even grid of frames, in the model's units: (frames, elements) a channel."""
+    """A log on an even grid of frames: (frames, elements) per channel, in the units of the model. `begin`: initial
+    state. `inputs`: of the servo model."""
 
     log: Log
     commands: dict[str, np.ndarray]
@@ -34,7 +35,7 @@ def column_of(log: Log, channel: ChannelMap) -> np.ndarray:
 
 
 def places_of(log: Log, channel: ChannelMap) -> list[int]:
-    """Which elements of its column a channel is."""
+    """Indices of a channel's elements in its column."""
     if channel.column not in log.columns:
         raise DatasetError(f"{log.name}: has no column {channel.column!r}; it has {', '.join(sorted(log.columns))}")
     wide, names = log.columns[channel.column].shape[1], log.names.get(channel.column, ())
@@ -50,7 +51,7 @@ def places_of(log: Log, channel: ChannelMap) -> list[int]:
 
 
 def track_of(bench: Bench, log: Log) -> Track:
-    """Commands as they held at each frame of the grid; what was measured, between the samples around it."""
+    """Resample a log: commands hold their last value, measurements are interpolated."""
     period_s = 1 / bench.logs.rate_hz
     since = spread_stamps(log.time_s - log.time_s[0])
     grid = np.arange(int(since[-1] / period_s + 0.5) + 1) * period_s
@@ -86,7 +87,7 @@ def track_of(bench: Bench, log: Log) -> Track:
 
 
 def _filled(values: np.ndarray) -> np.ndarray:
-    """A command that is not a number was not sent: the last one holds."""
+    """Replace commands that are not numbers by the last valid one."""
     whole = np.isfinite(values).all(axis=1)
     last = np.maximum.accumulate(np.where(whole, np.arange(len(values)), -1))
     return values[np.maximum(last, int(np.argmax(whole)))]

@@ -1,6 +1,6 @@
-"""Fit a twin to what was logged. The logs are checked first, then asked which parameters they can tell at all; what
-they can is fitted, with intervals. The patch that is written holds values, the posterior, proposed randomization
-ranges, and where it all comes from."""
+"""Fit a twin to logs. Checks the logs, finds out which parameters they determine, fits those with intervals, and
+compares the result with a delay plus first-order lag on logs left out of the fit. Writes a patch: values, posterior,
+proposed randomization ranges and provenance."""
 
 import argparse
 import os
@@ -42,43 +42,45 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "twin", type=Path, metavar="TWIN",
-        help="a bench file: a model and what the logs' columns mean; or a file of sensors at rest, or of scans",
+        help="a bench file (a model and the meaning of log columns), or a file of sensors at rest, or of scans",
     )  # fmt: skip
     given = parser.add_mutually_exclusive_group(required=True)
     given.add_argument("--logs", type=Path, metavar="DATA", help="a folder of logs or scans, or one file")
     given.add_argument(
         "--frames", type=Path, metavar="DIR",
-        help="films or pictures of the real camera: fit the image rows of a run config, which TWIN then is",
+        help="videos or images of the real camera: fit the image rows of a run config, given as TWIN",
     )  # fmt: skip
-    parser.add_argument("--camera", metavar="NAME", help="of the run config, with --frames (default: its first)")
-    parser.add_argument("--page", type=Path, metavar="HTML", help="with --frames: real and twin side by side, here")
+    parser.add_argument("--camera", metavar="NAME", help="camera of the run config, with --frames (default: the first)")
     parser.add_argument(
-        "--fit", nargs="+", metavar="PARAM", help="what to fit: full names, or those of a joint, or of all joints "
-        "(default: what the bench file says)",
+        "--page", type=Path, metavar="HTML", help="with --frames: write a page with real and simulated images"
+    )
+    parser.add_argument(
+        "--fit", nargs="+", metavar="PARAM", help="what to fit: full names, a joint, or a name for all joints "
+        "(default: `fit` in the bench file)",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, default=Path("patch.yaml"), metavar="FILE", help="default: patch.yaml")
     parser.add_argument(
         "--holdout", type=count(2, 1000), metavar="N",
-        help="set every Nth log aside, fit on the others, and hold the result against those",
+        help="hold out every Nth log, fit on the others, and replay those held out",
     )  # fmt: skip
     parser.add_argument("--check", action="store_true", help="only check the logs; fit nothing")
-    parser.add_argument("--anyway", action="store_true", help="fit logs that the check refuses")
+    parser.add_argument("--anyway", action="store_true", help="fit logs even if the check refuses them")
     parser.add_argument(
-        "--seed", type=count(0, (1 << 63) - 1), default=0, metavar="N", help="of the search (default 0)"
+        "--seed", type=count(0, (1 << 63) - 1), default=0, metavar="N", help="seed of the search (default 0)"
     )
     parser.add_argument(
         "--threads", type=count(1, 256), default=min(16, os.cpu_count() or 1), metavar="N",
-        help="of the physics, with --executor local (default: one a core, up to 16)",
+        help="physics threads, with --executor local (default: one per core, up to 16)",
     )  # fmt: skip
-    add_workers(parser, help="with --executor ray: parameter sets in how many hands at once (default: one a core)")
+    add_workers(parser, help="with --executor ray: number of workers (default: one per core)")
 
 
 def where_of(args: argparse.Namespace) -> Where:
-    """Where parameter sets are simulated, as the arguments say."""
+    """Where parameter sets are simulated, from the arguments."""
     if args.executor == "local" and args.workers is not None:
-        raise UsageError(f"--workers {args.workers}: is of --executor ray; on this machine it is --threads")
+        raise UsageError(f"--workers {args.workers}: belongs to --executor ray; on this machine use --threads")
     if args.executor != "local" and (args.frames is not None or is_static(args.twin)):
-        raise UsageError(f"--executor {args.executor}: sweeps of a bench are handed out; sensors and frames are not")
+        raise UsageError(f"--executor {args.executor}: only simulations of a bench can run on other machines")
     return Where(args.threads, executor_of(args.executor, args.address), args.workers)
 
 
@@ -106,7 +108,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     with show_progress(console, f"calibrating {bench.name}") as show:
         fit = (fit_by_population if bench.search == "population" else calibrate)(
             bench, checked, names, seed=args.seed, where=where,
-            told=lambda doing, done, total: show(Progress(done, total, doing)),
+            on_progress=lambda doing, done, total: show(Progress(done, total, doing)),
         )  # fmt: skip
     fit.patch.write(args.out)
     _summarise(console, fit, args.out)
@@ -159,14 +161,14 @@ def _tell_findings(console: Console, checked: Checked) -> None:
 
 
 def _summarise(console: Console, fit: Fit, out: Path) -> None:
-    table = Table(title=f"What {len(fit.used)} logs tell", title_justify="left")
+    table = Table(title=f"Fitted to {len(fit.used)} logs", title_justify="left")
     for heading in ("parameter", "value", "90 % interval", "unit"):
         table.add_column(heading, justify="left" if heading in ("parameter", "unit") else "right")
     for name, found in fit.patch.fitted.items():
         table.add_row(name, f"{found.value:.4g}", f"{found.low:.4g} to {found.high:.4g}", found.unit)
     console.print(table)
     for name, unknown in fit.patch.unknown.items():
-        console.print(f"not known: {name}: {unknown.reason}. {unknown.reveals} would tell.", markup=False)
+        console.print(f"not determined: {name}: {unknown.reason}. It needs logs with {unknown.reveals}.", markup=False)
     for name, residual in fit.patch.provenance.residual.items():
         console.print(f"residual of {name}: MAE {residual['mae']:.4g}, RMSE {residual['rmse']:.4g}", markup=False)
     _print_simple_models(console, fit)

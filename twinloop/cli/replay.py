@@ -13,7 +13,7 @@ from rich.table import Table
 from twinloop.calibrate.band import replay_with_band
 from twinloop.calibrate.bench import at_logged_rate, load_bench, logs_of
 from twinloop.calibrate.check import playable
-from twinloop.calibrate.patch import load_patch, refuse_strangers
+from twinloop.calibrate.patch import load_patch, refuse_other_twin
 from twinloop.calibrate.replay import Replay, replay
 from twinloop.calibrate.sweep import Where
 from twinloop.cli.arguments import count
@@ -30,14 +30,16 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("twin", type=Path, metavar="TWIN", help="a bench file: a model and what the logs' columns mean")
+    parser.add_argument(
+        "twin", type=Path, metavar="TWIN", help="a bench file: a model and the meaning of the log columns"
+    )
     add_logs(parser)
-    parser.add_argument("--patch", type=Path, metavar="FILE", help="what `twinloop calibrate` found")
-    parser.add_argument("--without-patch", action="store_true", help="the twin as it was before the patch")
-    parser.add_argument("--out", type=Path, metavar="PAGE", help="write a page with plots here (HTML)")
+    parser.add_argument("--patch", type=Path, metavar="FILE", help="patch written by `twinloop calibrate`")
+    parser.add_argument("--without-patch", action="store_true", help="replay without the patch")
+    parser.add_argument("--out", type=Path, metavar="PAGE", help="write a page with plots (HTML)")
     parser.add_argument(
         "--threads", type=count(1, 256), default=min(16, os.cpu_count() or 1), metavar="N",
-        help="of the physics (default: one a core, up to 16)",
+        help="physics threads (default: one per core, up to 16)",
     )  # fmt: skip
 
 
@@ -56,7 +58,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     if patch is None:
         found = replay(bench, checked.logs, where=Where(args.threads))
     else:
-        refuse_strangers(patch, bench)
+        refuse_other_twin(patch, bench)
         found = replay_with_band(bench, checked.logs, patch, where=Where(args.threads))
     page = write_replay_page(found, args.out) if args.out is not None else None
     _summarise(console, found, page)

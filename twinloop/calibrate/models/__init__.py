@@ -1,4 +1,4 @@
-"""What stands between a logged command and a joint's torque, as arrays over many simulations at once."""
+"""Servo models: from a logged command to joint torque, as arrays over many simulations."""
 
 from twinloop.calibrate.models.knob import Knob
 from twinloop.calibrate.models.servo import DRIVES, ServoModel

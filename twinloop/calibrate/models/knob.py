@@ -1,4 +1,4 @@
-"""Knob: a number of the twin that logs may tell: its unit, a starting value, bounds, and what motion reveals it."""
+"""Fit variable: a number of the twin that calibration can fit, with unit, starting value and bounds."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,13 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Knob:
-    """`log`: searched by its logarithm, since only its order of magnitude is known beforehand.
-    `reveals`: the kind of motion that would tell it, for whoever asks for it in vain.
-    `row`: the row of the parameter table whose range it proposes, if there is one; `row_scale` times the value."""
+    """A fit variable.
+
+    Attributes:
+        log: search its logarithm, because only the order of magnitude is known in advance.
+        reveals: the kind of motion that determines it, for the message when logs do not.
+        row, row_scale: the row of the parameter table whose range it proposes: `row_scale` times the value.
+    """
 
     name: str
     unit: str
@@ -22,7 +26,7 @@ class Knob:
     row_scale: float = 1.0
 
     def inward(self, value: np.ndarray) -> np.ndarray:
-        """A value as the optimiser sees it: from 0 at the lower bound to 1 at the upper."""
+        """Scale a value to a place: 0 at the lower bound, 1 at the upper."""
         low, high = self._ends()
         return (self._warped(np.asarray(value, float)) - low) / (high - low)
 
