@@ -77,7 +77,7 @@ def test_a_patch_of_another_twin_is_refused(place: Path, tmp_path: Path, capsys:
     words = ("replay", TWIN, "--logs", str(place / "unseen"), "--patch", str(patch))
     assert "which" in told(capsys, *words, code=2)["error"]
     patch.write_text("fitted: {}\n")
-    assert "no twin patch" in told(capsys, *words, code=2)["error"]
+    assert "not a twin patch" in told(capsys, *words, code=2)["error"]
 
 
 def test_workers_are_of_ray_and_threads_of_this_machine(place: Path, capsys: pytest.CaptureFixture[str]):
@@ -85,5 +85,5 @@ def test_workers_are_of_ray_and_threads_of_this_machine(place: Path, capsys: pyt
     assert "--threads" in told(capsys, *words, "--workers", "3", code=2)["error"]
     assert "--executor ray" in told(capsys, *words, "--address", "auto", code=2)["error"]
     static = ("calibrate", str(EXAMPLES / "static_sensors.yaml"), "--logs", str(place), "--executor", "ray")
-    assert "sweeps of a bench" in told(capsys, *static, code=2)["error"]
+    assert "simulations of a bench" in told(capsys, *static, code=2)["error"]
     assert not (place / "none.yaml").exists()
