@@ -1,4 +1,4 @@
-"""The whole errand: logs in, a patch out, held against unseen logs, laid over a config and taken off again."""
+"""From logs to a patch: fitted, compared with held-out logs, applied to a config and removed again."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_from_logs_to_a_patch_and_back(place: Path, capsys: pytest.CaptureFixture[str]):
+def test_logs_give_a_patch_that_is_applied_and_removed(place: Path, capsys: pytest.CaptureFixture[str]):
     patch = str(place / "patch.yaml")
     fit = ["--fit", "resistance_ohm", "coulomb_nm", "--threads", "1"]
     found = told(capsys, "calibrate", TWIN, "--logs", str(place / "seen"), "--out", patch, *fit)
@@ -80,7 +80,7 @@ def test_a_patch_of_another_twin_is_refused(place: Path, tmp_path: Path, capsys:
     assert "not a twin patch" in told(capsys, *words, code=2)["error"]
 
 
-def test_workers_are_of_ray_and_threads_of_this_machine(place: Path, capsys: pytest.CaptureFixture[str]):
+def test_workers_need_ray_and_threads_are_local(place: Path, capsys: pytest.CaptureFixture[str]):
     words = ("calibrate", TWIN, "--logs", str(place / "seen"), "--out", str(place / "none.yaml"))
     assert "--threads" in told(capsys, *words, "--workers", "3", code=2)["error"]
     assert "--executor ray" in told(capsys, *words, "--address", "auto", code=2)["error"]

@@ -1,4 +1,4 @@
-"""The errand of looking: a sheet of draws, labels over them, a sweep; and a machine without OpenGL."""
+"""`twinloop gallery`: a sheet of draws, labels, a sweep, and a machine without OpenGL."""
 
 import ctypes.util
 import json
@@ -96,7 +96,7 @@ def test_a_sweep_goes_from_end_to_end(cell: Path, tmp_path: Path, capsys, parame
 
 
 @pytest.mark.usefixtures("pictures")
-def test_a_config_without_cameras_is_looked_at_with_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_config_without_cameras_gets_two_default_cameras(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["gallery", "--out", str(tmp_path / "a.png"), "--count", "1", "--json"]) == 0
     assert [each["camera"] for each in said(capsys)["pictures"]] == ["front", "wrist"]
 
@@ -109,13 +109,13 @@ def test_a_config_without_cameras_is_looked_at_with_two(tmp_path: Path, capsys: 
         (["--sweep", "camera_jitter_deg.jaw"], ["camera_jitter_deg.jaw", "camera_jitter_deg"]),
     ],
 )
-def test_names_nobody_knows_are_refused(cell: Path, tmp_path: Path, capsys, words: list[str], expected: list[str]):
+def test_unknown_names_are_refused(cell: Path, tmp_path: Path, capsys, words: list[str], expected: list[str]):
     assert main(["gallery", str(cell), "--out", str(tmp_path / "a.png"), *words]) == 2
     message = capsys.readouterr().err
     assert all(word in message for word in expected), message
 
 
-def test_without_opengl_one_sentence_says_what_to_run(cell: Path, tmp_path: Path, capsys, monkeypatch):
+def test_without_opengl_the_message_names_the_command_to_run(cell: Path, tmp_path: Path, capsys, monkeypatch):
     monkeypatch.delenv("MUJOCO_GL", raising=False)
     monkeypatch.setattr(ctypes.util, "find_library", lambda _: None)
     # As in a fresh process, where no context has been made yet.

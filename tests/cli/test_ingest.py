@@ -1,4 +1,4 @@
-"""A user's errand: recordings come in, are judged, and the page shows where they are wrong."""
+"""`twinloop ingest`: recordings are ingested and checked, and the page shows what is wrong."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from tests.dataset.ingest.sources import lerobot_v2
 from twinloop.cli import main
 
 
-def test_recordings_come_in_and_are_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_recordings_are_ingested_and_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     source = lerobot_v2(tmp_path / "source", episodes=5)
     broken = source / "data/chunk-000/episode_000002.parquet"
     table = pq.read_table(broken)
@@ -36,6 +36,6 @@ def test_recordings_come_in_and_are_judged(tmp_path: Path, capsys: pytest.Captur
     assert main(["query", str(out), "select verdict, count(*) from attempts group by verdict", "--json"]) == 0
 
 
-def test_a_source_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_missing_source_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["ingest", str(tmp_path / "nowhere"), "--as", "x"]) == 2
     assert "no such file or folder" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from twinloop.cli import main
 
 
 @pytest.mark.parametrize(("make", "what"), [(False, "does not exist"), (True, "a folder without a report.json")])
-def test_where_there_is_no_report_it_says_what_makes_one(tmp_path: Path, capsys, make: bool, what: str):
+def test_without_a_report_the_message_names_the_command_that_makes_one(tmp_path: Path, capsys, make: bool, what: str):
     folder = tmp_path / "nowhere"
     if make:
         folder.mkdir()

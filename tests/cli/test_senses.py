@@ -1,4 +1,4 @@
-"""The commands of the page are commands, and the files they name are there."""
+"""The commands of the page are valid, and the files that they name exist."""
 
 import re
 from pathlib import Path

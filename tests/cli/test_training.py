@@ -8,7 +8,7 @@ from twinloop.cli.training import KINDS, StepRate
 pytest.importorskip("torch")
 
 
-def test_the_kinds_of_policies_are_those_there_are():
+def test_the_command_line_knows_every_policy():
     """Named in the command line, since importing them takes seconds."""
     from twinloop.learn.policies import POLICIES
 

@@ -1,4 +1,4 @@
-"""The errand of looking at an episode: a recording that says what the dataset says, frame by frame."""
+"""`twinloop view`: the Rerun recording agrees with the dataset, frame by frame."""
 
 import json
 import re
@@ -109,7 +109,7 @@ def test_the_phases_are_states_at_every_change(blind: Path, tmp_path: Path):
     ]
 
 
-def test_the_cell_stands_where_the_episode_had_it(blind: Path, tmp_path: Path):
+def test_the_cell_has_the_poses_of_the_episode(blind: Path, tmp_path: Path):
     moving, static = recorded(blind, tmp_path / "a.rrd", "--episode", "2")
     frames = Dataset.open(blind).episode(2)
     row = Dataset.open(blind).attempts().slice(2, 1).to_pylist()[0]
@@ -127,7 +127,7 @@ def test_the_cell_stands_where_the_episode_had_it(blind: Path, tmp_path: Path):
     assert "world/body/clutter/mug" in static
 
 
-def test_a_page_says_what_was_drawn_and_judged(blind: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_page_shows_the_draw_and_the_verdict(blind: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     rejected = next(
         each for each in Dataset.open(blind).attempts().to_pylist() if each["verdict"] != "accepted" and each["length"]
     )
@@ -142,7 +142,7 @@ def test_a_page_says_what_was_drawn_and_judged(blind: Path, tmp_path: Path, caps
     assert f"{told['frames']} frames" in page
 
 
-def test_pictures_are_those_of_the_dataset(filmed: Path, tmp_path: Path):
+def test_images_equal_those_of_the_dataset(filmed: Path, tmp_path: Path):
     moving, static = recorded(filmed, tmp_path / "a.rrd", "--episode", "1")
     dataset = Dataset.open(filmed)
     rgb = dataset.pictures(1, "observation.images.side")
@@ -158,7 +158,7 @@ def test_pictures_are_those_of_the_dataset(filmed: Path, tmp_path: Path):
 SIDE, HAND = "world/camera/side", "world/camera/low_side"
 
 
-def test_cameras_stand_where_they_stood(filmed: Path, tmp_path: Path):
+def test_cameras_have_their_stored_poses(filmed: Path, tmp_path: Path):
     moving, static = recorded(filmed, tmp_path / "a.rrd", "--episode", "0")
     row = Dataset.open(filmed).attempts().slice(0, 1).to_pylist()[0]
     ((place,),) = column(static[SIDE], "translation")
@@ -172,7 +172,7 @@ def test_cameras_stand_where_they_stood(filmed: Path, tmp_path: Path):
     assert np.ptp(hand, axis=0).max() > 0.1
 
 
-def test_masks_are_those_of_the_dataset_with_their_names(filmed: Path, tmp_path: Path):
+def test_masks_equal_those_of_the_dataset_with_their_names(filmed: Path, tmp_path: Path):
     moving, static = recorded(filmed, tmp_path / "a.rrd", "--episode", "1")
     dataset = Dataset.open(filmed)
     for kind in ("instances", "classes"):
@@ -185,7 +185,7 @@ def test_masks_are_those_of_the_dataset_with_their_names(filmed: Path, tmp_path:
         assert tuple(names) == dataset.header.feature(f"observation.images.side_{kind}").names
 
 
-def test_boxes_and_keypoints_lie_on_the_picture(filmed: Path, tmp_path: Path):
+def test_boxes_and_keypoints_are_on_the_image(filmed: Path, tmp_path: Path):
     moving, _ = recorded(filmed, tmp_path / "a.rrd", "--episode", "1")
     dataset = Dataset.open(filmed)
     for camera, path in (("side", SIDE), ("low_side", HAND)):
@@ -259,13 +259,13 @@ def test_without_the_robots_model_the_rest_is_shown(blind: Path, tmp_path: Path,
         (["--episode", "0", "--out", "no/such/folder/a.rrd"], ["no/such/folder/a.rrd", "cannot be written"]),
     ],
 )
-def test_what_is_not_there_is_refused(blind: Path, capsys: pytest.CaptureFixture[str], words, expected):
+def test_missing_episodes_are_refused(blind: Path, capsys: pytest.CaptureFixture[str], words, expected):
     assert main(["view", str(blind), *words]) == 1
     message = capsys.readouterr().err
     assert all(word in message for word in expected), message
 
 
-def test_a_rejected_attempt_without_rows_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_rejected_attempt_without_rows_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     config = config_from_text("randomization: {physics: {friction_coefficient: 0.02}}", name="slip", folder=Path())
     generate(config, tmp_path / "data", episodes=2, workers=1)
     assert main(["view", str(tmp_path / "data"), "--attempt", "0"]) == 1
@@ -274,7 +274,7 @@ def test_a_rejected_attempt_without_rows_says_so(tmp_path: Path, capsys: pytest.
     assert "--keep-rejected" in message
 
 
-def test_without_rerun_one_sentence_says_what_to_run(blind: Path, capsys, monkeypatch: pytest.MonkeyPatch):
+def test_without_rerun_the_message_names_the_command_to_run(blind: Path, capsys, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "rerun", None)
     assert main(["view", str(blind), "--episode", "0"]) == 2
     assert "pip install 'twinloop[view]'" in capsys.readouterr().err

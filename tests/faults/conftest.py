@@ -1,4 +1,4 @@
-"""One run that nobody disturbs, for all tests that disturb the same one."""
+"""An undisturbed run, as the reference for tests that inject faults into the same run."""
 
 import json
 import subprocess

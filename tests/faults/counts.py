@@ -1,4 +1,4 @@
-"""How often a fault is injected: a few times in `make test`, as often as was promised in `make faults`."""
+"""How often a fault is injected: a few times in `make test`, the documented number in `make faults`."""
 
 import os
 import random

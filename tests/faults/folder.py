@@ -1,4 +1,4 @@
-"""What a dataset's folder holds, for comparison with one that was left in peace."""
+"""The content of a dataset's folder, for comparison with an undisturbed one."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Twenty and more checkpoints that nobody means well with, by what they try."""
+"""More than twenty hostile checkpoints, by kind of attack."""
 
 import json
 import os

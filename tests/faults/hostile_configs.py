@@ -1,4 +1,4 @@
-"""Thirty configs that nobody means well with, by what they try."""
+"""Thirty hostile configs, by kind of attack."""
 
 import os
 from pathlib import Path

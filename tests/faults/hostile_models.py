@@ -1,4 +1,4 @@
-"""Twenty and more MJCF files that nobody means well with, by what they try, each with the config that names it."""
+"""More than twenty hostile MJCF files, by kind of attack, each with the config that names it."""
 
 import os
 import struct

@@ -1,6 +1,6 @@
-"""A process that is given hostile files, one a line, and says of each how it was refused and what that took.
+"""A process that reads hostile files, one per line, and prints how each was refused, and the time and memory it took.
 
-It has little memory, so that a file that would have it all is found out here and not by the machine.
+Its memory is limited, so that a file that exhausts memory fails here and not on the machine.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""Promise: whatever the disk refuses, a reader sees the old state or the new one.
+"""Promise: whichever disk operation fails, a reader sees the old state or the new one.
 
 `tests/laws/test_dataset_laws.py` and `test_gate_laws.py` kill the writer at each of these calls. Here the call fails
-instead, the writer cleans up and says so, and the process lives on.
+instead: the writer cleans up and reports the error, and the process continues.
 """
 
 import errno

@@ -1,5 +1,5 @@
-"""Promise: a changed byte or a cut-off end of any file of a dataset is found, the file is named, and the command that
-made it makes that shard again and no other."""
+"""Promise: a changed byte or a truncated file in a dataset is found and named, and the command that made the dataset
+repairs that shard and no other."""
 
 import random
 import shutil
@@ -75,7 +75,7 @@ def inodes(path: Path) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(("cut", "few", "full"), [(False, 12, 200), (True, 5, 50)], ids=["flipped", "cut off"])
-def test_any_damage_is_found_named_and_mended(whole: Path, tmp_path: Path, cut: bool, few: int, full: int):
+def test_any_damage_is_found_named_and_repaired(whole: Path, tmp_path: Path, cut: bool, few: int, full: int):
     rng, expected = fresh_rng(), files(whole)
     for _ in range(times(few, full)):
         path = copied(whole, tmp_path / "d")
@@ -94,7 +94,7 @@ def test_any_damage_is_found_named_and_mended(whole: Path, tmp_path: Path, cut: 
         assert made_again == hit, name
 
 
-def test_the_commands_find_name_and_mend_it(undisturbed: Undisturbed, tmp_path: Path):
+def test_the_commands_find_name_and_repair_damage(undisturbed: Undisturbed, tmp_path: Path):
     out = tmp_path / "data"
     shutil.copytree(undisturbed.path, out)
     file = sorted(out.glob("shards/*/frames.parquet"))[2]

@@ -1,4 +1,4 @@
-"""Promise: physics that breaks down is a verdict, never a row, and nobody beside it notices."""
+"""Promise: diverged physics is a verdict, never a row, and does not affect other simulations."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -95,7 +95,7 @@ def undisturbed(twin: Twin) -> Episodes:
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_verdict_each_and_neighbours_that_do_not_notice(twin: Twin, undisturbed: Episodes, name: str):
+def test_diverged_simulations_get_a_verdict_and_do_not_affect_others(twin: Twin, undisturbed: Episodes, name: str):
     rng, count = fresh_rng(), len(undisturbed.lengths)
     broken = sorted(rng.sample(range(count), count // 2))
     periods = {slot: rng.randrange(1, 40) for slot in broken}

@@ -1,5 +1,5 @@
-"""Promise: a disk that fills up stops a run cleanly, with a word on the room that is needed; what was committed
-verifies, and with more room the same command finishes."""
+"""Promise: a full disk stops a run cleanly, and the message names the space that is needed. Committed shards verify,
+and with more space the same command finishes."""
 
 import os
 import subprocess
@@ -56,7 +56,7 @@ def committed_verifies(out: Path) -> None:
         assert {problem.file for problem in verify(out).problems} <= {"config.yaml"}
 
 
-def test_a_run_on_a_disk_that_is_too_small(undisturbed: Undisturbed, tmp_path: Path):
+def test_a_run_on_a_full_disk(undisturbed: Undisturbed, tmp_path: Path):
     config = load_config(undisturbed.config)
     whole = generate(config, tmp_path / "whole" / "data", workers=1)
     assert whole.digest == undisturbed.digest
@@ -73,7 +73,7 @@ def test_a_run_on_a_disk_that_is_too_small(undisturbed: Undisturbed, tmp_path: P
             assert files(disk / "data") == files(tmp_path / "whole" / "data")
 
 
-def test_the_command_on_a_disk_that_is_too_small(undisturbed: Undisturbed, tmp_path: Path):
+def test_the_command_on_a_full_disk(undisturbed: Undisturbed, tmp_path: Path):
     """With workers, of which each finds the disk full by itself."""
     with small_disk(tmp_path / "disk", used_bytes(undisturbed.path) // 3) as disk:
         told = undisturbed.generate(disk / "data", code=1)["error"]
@@ -85,7 +85,7 @@ def test_the_command_on_a_disk_that_is_too_small(undisturbed: Undisturbed, tmp_p
         assert verify(disk / "data").ok
 
 
-def test_pictures_on_a_disk_that_is_too_small(tmp_path: Path):
+def test_cameras_on_a_full_disk(tmp_path: Path):
     """An encoder in between, which would rather say nothing."""
     head = header(features=PICTURED, episodes=8)
     digest = run(tmp_path / "whole" / "d", head)

@@ -1,5 +1,4 @@
-"""Promise: a file that means harm is refused before it has cost anything: by name, at once, in little memory, and
-without a trace of it anywhere else."""
+"""Promise: a hostile file is refused by name, quickly, in little memory, and without side effects."""
 
 import json
 import shutil

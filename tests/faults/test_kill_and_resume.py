@@ -1,7 +1,7 @@
-"""Promise: killed at any moment, also while it resumes, the same command makes the dataset it would have been.
+"""Promise: killed at any moment, also while it resumes, the same command makes the same dataset.
 
-`tests/laws/test_dataset_laws.py` kills a writer before every change of the disk; here the whole command with its
-workers is killed from outside, whenever.
+`tests/laws/test_dataset_laws.py` kills a writer before every change of the disk. Here the whole command with its
+workers is killed from outside, at random moments.
 """
 
 import os

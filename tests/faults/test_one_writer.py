@@ -1,4 +1,4 @@
-"""Promise: of writers that start at once exactly one wins, the others name it, and one that died holds nothing."""
+"""Promise: exactly one of several simultaneous writers wins, the others name it, and a dead one holds no lock."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Promise: an encoder that is ten times too slow loses no frame and is waited for, in the memory of two episodes."""
+"""Promise: with an encoder ten times too slow no frame is lost, and memory stays at that of two episodes."""
 
 import dataclasses
 import threading

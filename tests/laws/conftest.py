@@ -1,4 +1,4 @@
-"""What laws of one digest share: a small run, and its digest from one process on this machine."""
+"""Shared by the digest laws: a small run, and its digest with one local process."""
 
 from dataclasses import replace
 

@@ -1,11 +1,11 @@
 """The laws of a dataset on disk.
 
 1. A shard exists if and only if its manifest line does, whenever the writer is killed.
-2. A killed run resumes to the dataset it would have been, file for file.
+2. A killed run resumes to the same dataset, file for file.
 3. The export is a pure function of the committed shards; a reader sees the old one, the new one or none.
 4. The same content has the same digest, in whatever order it was committed.
 
-They hold of pictures as of vectors.
+They hold for images and for vectors.
 """
 
 import json
@@ -136,7 +136,7 @@ def test_a_run_killed_while_it_encodes_resumes_to_the_same_dataset(tmp_path, mon
 
 
 @pytest.mark.parametrize("features", [FEATURES, PICTURED], ids=["vectors", "pictures"])
-def test_the_order_of_commits_does_not_show(tmp_path, features):
+def test_the_digest_does_not_depend_on_the_order_of_commits(tmp_path, features):
     head = header(features=features)
     assert run(tmp_path / "a", head) == run(tmp_path / "b", head, reverse=True)
     assert files(tmp_path / "a") == files(tmp_path / "b")

@@ -1,4 +1,4 @@
-"""Laws of drawing: any episode alone, any parameter alone, evenly spread."""
+"""Laws of draws: independent of order and of other parameters, and evenly distributed."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_seeds_differ():
     assert not np.any(one == two)
 
 
-def test_what_is_not_varied_is_nominal():
+def test_values_that_are_not_varied_are_nominal():
     values = Sampler({}, seed=0).draw(0, 8).values
     for parameter in TABLE:
         for column in parameter.columns:
@@ -61,7 +61,7 @@ def test_draws_cover_more_evenly_than_chance():
 
 @pytest.mark.parametrize("seed", [0, 3, 4])
 @pytest.mark.parametrize("count", [256, 500, 1024, 3000])
-def test_no_pair_of_parameters_is_left_with_holes(count: int, seed: int):
+def test_every_pair_of_parameters_is_covered(count: int, seed: int):
     """Plain Sobol fails this: at 256 points some pairs of its dimensions leave half of their cells empty."""
     side = int(np.sqrt(count / 4))
     cells = (Sequence(len(COLUMNS), seed=seed).points(0, count) * side).astype(int).T
@@ -72,19 +72,19 @@ def test_no_pair_of_parameters_is_left_with_holes(count: int, seed: int):
         assert filled.mean(axis=1).min() > 0.85
 
 
-def test_columns_stay_as_they_were_when_the_table_grows():
+def test_existing_columns_keep_their_draws_when_the_table_grows():
     few, many = (Sequence(dimensions, seed=3).points(0, 64) for dimensions in (50, 150))
     np.testing.assert_array_equal(few, many[:, :50])
 
 
-def test_it_is_sobols_sequence():
+def test_points_equal_the_sobol_sequence():
     theirs = qmc.Sobol(GROUP, scramble=False, bits=BITS).random(1 << 10)
     # SciPy walks in Gray code: its point i is ours of index i ^ (i >> 1).
     index = np.arange(1 << 10, dtype=np.uint64)
     np.testing.assert_array_equal(sobol(index ^ (index >> np.uint64(1))) / 2.0**BITS, theirs)
 
 
-def test_every_parameter_alone_is_as_even_as_can_be():
+def test_every_parameter_alone_is_evenly_covered():
     """One value in each of n equal intervals."""
     points = Sequence(len(COLUMNS), seed=1).points(0, 256)
     for column in points.T:

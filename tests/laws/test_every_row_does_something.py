@@ -1,4 +1,4 @@
-"""The law of the table: a row that changes nothing is a bug. Each is swept alone, as its picture in the docs is."""
+"""Law of the parameter table: every row has a measurable effect when it is swept alone."""
 
 import pytest
 

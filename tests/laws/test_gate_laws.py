@@ -1,5 +1,5 @@
-"""Invariant 6: the gate fails closed, and promotion is one atomic pointer: killed anywhere, the old policy is live or
-the new one, whole."""
+"""Invariant 6: the gate fails closed, and promotion is one atomic pointer. Killed anywhere, either the old or the new
+policy is live."""
 
 import os
 import random
@@ -93,7 +93,7 @@ def test_a_rollback_killed_at_any_write_leaves_one_of_the_two_live(tmp_path: Pat
     assert whole(place, old, new) == old
 
 
-def test_what_was_cut_short_is_done_by_the_same_call_again(tmp_path: Path, started: tuple[Path, str]):
+def test_repeating_the_call_completes_an_interrupted_change(tmp_path: Path, started: tuple[Path, str]):
     place, old = started
     folder = checkpoint(tmp_path / "new", number=2)
     new = promote(tmp_path / "elsewhere", folder)
@@ -156,14 +156,14 @@ def raising(error: Exception) -> Callable[[], Measured]:
 @pytest.mark.parametrize("compared", ["at least", "at most", "is"])
 @pytest.mark.parametrize("limit", [0.5, True, "accept"])
 @pytest.mark.parametrize("value", [None, float("nan"), float("inf"), -float("inf"), "", "nan", False])
-def test_what_is_missing_or_not_a_number_holds_under_no_rule(value, limit, compared):
+def test_missing_or_nan_evidence_fails_every_rule(value, limit, compared):
     finding = Rule("r", "asks", compared, limit, lambda: Measured(value, "said")).judge()
     assert not finding.passed
     assert finding.said
 
 
 @pytest.mark.parametrize("compared", ["at least", "at most", "is"])
-def test_a_number_is_no_word_and_a_word_no_number(compared):
+def test_a_rule_refuses_evidence_of_the_wrong_type(compared):
     for value, limit in ((1.0, True), (True, 1.0), (1, "1"), ("1", 1.0), (True, "accept")):
         assert not Rule("r", "asks", compared, limit, lambda value=value: Measured(value, "said")).judge().passed
 
@@ -172,13 +172,13 @@ def test_a_number_is_no_word_and_a_word_no_number(compared):
     "error",
     [CorruptError("x"), ValueError("x"), KeyError("x"), ZeroDivisionError("x"), IndexError("x"), TypeError("x")],
 )
-def test_a_rule_that_cannot_be_measured_does_not_hold_and_says_why(error: Exception):
+def test_a_rule_without_evidence_fails_with_a_reason(error: Exception):
     finding = Rule("r", "asks", "at least", -1e9, raising(error)).judge()
     assert not finding.passed
     assert "x" in finding.said
 
 
-def test_a_decision_needs_rules_and_every_one_of_them():
+def test_a_decision_needs_every_rule_to_hold():
     def decision(*passed: bool) -> Decision:
         findings = tuple(RuleResult("r", "asks", 1.0, "is", 1.0, each, "said") for each in passed)
         return Decision("d" * 64, "p", "canary -> production", findings, (), "", {})

@@ -1,4 +1,4 @@
-"""Laws hold with shapes, inserts, two materials, soft pads, solver settings and touch all drawn at once."""
+"""The laws hold with shapes, inserts, two materials, soft pads, solver settings and touch drawn together."""
 
 from pathlib import Path
 
@@ -48,14 +48,14 @@ def test_the_tape_is_the_same_at_any_width_with_everything_drawn(simulate: Simul
     np.testing.assert_array_equal(alone.tape, whole.tape[whole.starts[4] :][: whole.lengths[4]])
 
 
-def test_a_config_with_everything_is_read_again_from_what_it_writes():
+def test_a_config_with_everything_round_trips():
     config = read(EVERYTHING)
     again = read(config.to_yaml())
     assert again == config
     assert again.digest == config.digest
 
 
-def test_the_digest_of_a_config_without_them_is_what_it_was():
+def test_the_digest_of_a_config_without_them_is_unchanged():
     plain = read("scene: {object: cube}")
     assert "touch" not in plain.resolved()["observe"]
     # Of this very file, with every default spelt out; an expert tries three times more since it notices what it lost.
@@ -94,7 +94,7 @@ def test_shapes_are_named_in_words():
         ("randomization: {physics: {heavy_insert_share: [0, 50]}}", "per cent"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_by_name(text: str, told: str):
+def test_invalid_draws_are_refused_by_name(text: str, told: str):
     with pytest.raises(ConfigError, match=r"test\.yaml") as caught:
         read(text)
     assert told in str(caught.value)

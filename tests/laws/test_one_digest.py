@@ -21,11 +21,11 @@ FULL = bool(os.environ.get("TWINLOOP_FAULTS"))
 
 
 @pytest.mark.parametrize("workers", [2, 7])
-def test_at_any_number_of_workers(config: RunConfig, digest: str, workers: int, tmp_path: Path):
+def test_the_digest_is_the_same_at_any_number_of_workers(config: RunConfig, digest: str, workers: int, tmp_path: Path):
     assert generate(config, tmp_path / "data", episodes=EPISODES, workers=workers).digest == digest
 
 
-def test_shuffled_and_narrow(config: RunConfig, digest: str, tmp_path: Path):
+def test_the_digest_is_the_same_when_shuffled_and_narrow(config: RunConfig, digest: str, tmp_path: Path):
     with DatasetWriter.open(tmp_path / "d", header_of(config, "d", EPISODES, False), config.to_yaml()) as writer:
         ranges = writer.missing()
         random.Random(5).shuffle(ranges)
@@ -47,6 +47,6 @@ def test_under_any_hash_seed(config: RunConfig, digest: str, hash_seed: str, tmp
     assert json.loads(done.stdout.splitlines()[-1])["digest"] == digest
 
 
-def test_another_seed_is_other_data(config: RunConfig, digest: str, tmp_path: Path):
+def test_another_seed_gives_another_digest(config: RunConfig, digest: str, tmp_path: Path):
     other = replace(config, rollout=replace(config.rollout, seed=1))
     assert generate(other, tmp_path / "data", episodes=EPISODES, workers=1).digest != digest

@@ -1,8 +1,8 @@
-"""The laws of data of people (invariant 9).
+"""Laws of participants' data (invariant 9).
 
 1. An episode marked with a participant is in a dataset only with a consent that held when it entered.
-2. After forgetting nothing of the person is left in any file, everybody else's data is what it was, and the dataset is
-   whole: also when the forgetting was killed, at any moment, and run again.
+2. After forgetting, no file holds data of the person, the data of others is unchanged, and the dataset verifies: also
+   when `forget` was killed at any moment and run again.
 3. Forgetting is idempotent, and the order in which people are forgotten makes no difference.
 """
 

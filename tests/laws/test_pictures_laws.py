@@ -1,4 +1,4 @@
-"""Laws of filming: whoever is slow is waited for, and nothing is dropped."""
+"""Laws of recording images: a run waits for slow encoders and drops no frame."""
 
 import threading
 import time
@@ -23,7 +23,7 @@ dataset: {shard_episodes: 5}
 """
 
 
-def test_a_slow_encoder_is_waited_for_and_every_row_has_its_frame(tmp_path: Path, monkeypatch):
+def test_the_run_waits_for_a_slow_encoder_and_drops_no_frame(tmp_path: Path, monkeypatch):
     pytest.importorskip("av", reason="needs twinloop[video]")
     try:
         context()

@@ -1,6 +1,6 @@
-"""Laws of Ray: the digest is that of one worker here, also when workers are killed every 2 s, or the driver is.
+"""Laws of Ray: the digest equals that of one local worker, also when workers are killed every 2 s, or the driver.
 
-One Ray for all of them, since it takes seconds to start: on loopback, with a token. TWINLOOP_FAULTS=full asks for more.
+All tests share one Ray, since it takes seconds to start: on loopback, with a token. TWINLOOP_FAULTS=full repeats more.
 """
 
 import json
@@ -114,7 +114,7 @@ def executor(cluster: str, intruder: subprocess.Popen) -> RayExecutor:  # noqa: 
     return RayExecutor(cluster)
 
 
-def test_every_item_is_done_once_and_none_is_no_work(executor: RayExecutor):
+def test_every_item_is_done_once_and_no_items_are_no_work(executor: RayExecutor):
     assert sorted(executor.run(double, None, range(20), workers=3)) == [(item, 2 * item) for item in range(20)]
     assert list(executor.run(double, None, [], workers=2)) == []
 
@@ -125,7 +125,7 @@ def test_a_worker_that_dies_is_replaced_and_its_items_done_again(executor: RayEx
     assert results == [(item, 2 * item) for item in range(12)]
 
 
-def test_an_error_keeps_its_kind_and_words(executor: RayExecutor):
+def test_an_error_keeps_its_type_and_message(executor: RayExecutor):
     for _ in range(10):  # a driver that cancelled what had just failed would be ended by Ray, sooner or later
         with pytest.raises(StorageError, match="no room for 0"):
             list(executor.run(run_out_of_disk, None, [0], workers=2))
@@ -205,13 +205,13 @@ def test_a_worker_with_other_versions_is_refused(executor: RayExecutor, config: 
         list(executor.run(produce, job, [(0, 4)], workers=1))
 
 
-def test_a_gpu_is_not_for_ray_to_hand_out(executor: RayExecutor, config: RunConfig, tmp_path: Path):
+def test_warp_on_ray_is_refused(executor: RayExecutor, config: RunConfig, tmp_path: Path):
     with pytest.raises(UsageError, match=r"--backend warp with --executor ray.*twinloop merge"):
         generate(config, tmp_path / "data", episodes=2, engine=EngineConfig("warp", "cuda:0"), executor=executor)
     assert not (tmp_path / "data").exists()
 
 
-def test_nobody_from_outside_is_listened_to(holder: tuple[int, str]):
+def test_ray_listens_on_loopback_only(holder: tuple[int, str]):
     """Every port of every process that Ray has started, as the kernel lists them."""
     listening = _listening({holder[0], *_descendants(holder[0])})
     assert len(listening) >= 4  # Ray's own, and so the looking works
@@ -228,7 +228,7 @@ def test_under_any_hash_seed_with_a_ray_of_its_own(config: RunConfig, digest: st
     assert json.loads(done.stdout.splitlines()[-1])["digest"] == digest
 
 
-def test_a_worker_killed_every_two_seconds(
+def test_the_digest_is_the_same_when_workers_are_killed_every_two_seconds(
     holder: tuple[int, str], executor: RayExecutor, config: RunConfig, digest: str, tmp_path: Path
 ):
     seed = int(os.environ.get("TWINLOOP_SEED", "0")) or time.time_ns() % 1_000_000
@@ -250,7 +250,7 @@ def test_a_worker_killed_every_two_seconds(
 
 
 @pytest.mark.parametrize("shards", [0, 1, 3, 5] if FULL else [2])
-def test_a_driver_killed_and_started_again(config: RunConfig, digest: str, shards: int, cluster: str, tmp_path: Path):
+def test_the_digest_survives_a_killed_driver(config: RunConfig, digest: str, shards: int, cluster: str, tmp_path: Path):
     """Killed once that many shards are committed; its workers may outlive it by a moment."""
     command = [*_command(config, tmp_path), "--address", cluster]
     first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -267,12 +267,12 @@ def test_a_driver_killed_and_started_again(config: RunConfig, digest: str, shard
     _nothing_twice(tmp_path / "data")
 
 
-def test_a_cluster_that_is_not_there_is_named():
+def test_an_unreachable_cluster_is_named():
     done = _knock("127.0.0.1:1").communicate(timeout=120)[0]
     assert "--address 127.0.0.1:1: no Ray cluster answers there" in done
 
 
-def test_who_has_another_token_is_refused(cluster: str, intruder: subprocess.Popen):
+def test_another_token_is_refused(cluster: str, intruder: subprocess.Popen):
     done = intruder.communicate(timeout=240)[0]
     assert f"--address {cluster}: no Ray cluster answers there" in done
     assert "InvalidAuthToken" in done

@@ -1,4 +1,4 @@
-"""Invariant 7: no command outside the limits leaves the runtime. Whatever a policy says, a hundred thousand times."""
+"""Invariant 7: no command outside the limits leaves the runtime, for 100,000 arbitrary actions."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Laws of simulation: an episode depends on its draw alone. Those that diverge: `tests/faults`."""
+"""Laws of simulation: an episode depends on its draw alone. `tests/faults` covers diverged ones."""
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def test_a_slot_used_again_does_not_drift(twin: Twin):
         np.testing.assert_array_equal(cell[field], first[field])
 
 
-def test_mass_brings_its_inertia_and_constants_along(twin: Twin):
+def test_inertia_and_constants_follow_the_mass(twin: Twin):
     draws = Sampler({"object_mass_kg": Uniform(0.05, 0.4), "object_size_scale": Uniform(0.9, 1.1)}, seed=0).draw(0, 3)
     cell = Cell(twin, width=3)
     cell.admit(np.arange(3), draws, np.arange(3))

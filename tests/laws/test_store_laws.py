@@ -1,6 +1,6 @@
-"""Laws of generating into an object store: the digest is that of a folder, however often it was killed.
+"""Laws of generating into an object store: the digest equals that of a folder, also after kills.
 
-Against a real S3-compatible server that the tests start. TWINLOOP_FAULTS=full asks for more kills.
+The tests start a real S3-compatible server. TWINLOOP_FAULTS=full kills more often.
 """
 
 import json

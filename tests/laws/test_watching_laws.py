@@ -1,4 +1,4 @@
-"""The law of watching: what a policy sees while an episode runs is what is recorded of it, to the last bit."""
+"""Law: observations during an episode equal its recording, bit for bit."""
 
 import numpy as np
 import pytest
@@ -65,14 +65,14 @@ def assert_seen_as_recorded(twin: Twin, config: ObserveConfig, ranges: dict, wid
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("velocity", ["measured", "differentiated"])
-def test_what_is_seen_is_what_is_recorded(wrist_twin: Twin, velocity: Velocity, width: int):
+def test_live_observations_equal_the_recording(wrist_twin: Twin, velocity: Velocity, width: int):
     assert_seen_as_recorded(wrist_twin, ObserveConfig(velocity=velocity, wrist=True), EVERY_SENSOR, width)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_it_is_so_without_any_sensor_error(twin: Twin, width: int):
+def test_live_observations_equal_the_recording_without_sensor_errors(twin: Twin, width: int):
     assert_seen_as_recorded(twin, ObserveConfig(), SEED_RANGES, width)
 
 
-def test_it_is_so_where_only_the_velocity_is_worked_out(twin: Twin):
+def test_live_observations_equal_the_recording_with_derived_velocity(twin: Twin):
     assert_seen_as_recorded(twin, ObserveConfig(velocity="differentiated"), SEED_RANGES, 4)

@@ -1,4 +1,4 @@
-"""Run by an interpreter that has lerobot: is its interface the one we use, and do our units say what its own do?
+"""Run by an interpreter that has lerobot: checks that its interface and units are those that we use.
 
 python lerobot_drives.py so101.yaml
 """

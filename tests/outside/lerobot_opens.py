@@ -1,6 +1,6 @@
-"""A dataset of ours in the hands of lerobot itself: open it, load batches, train its ACT a step.
+"""Opens a dataset of ours with lerobot itself, loads batches, and trains its ACT for one step.
 
-Run by an interpreter that has lerobot, which lives in an environment of its own (it wants other versions of much):
+Run by an interpreter that has lerobot. It needs an environment of its own, since it pins other versions:
 
     lerobot-venv/bin/python tests/outside/lerobot_opens.py DATASET
     LEROBOT_PYTHON=lerobot-venv/bin/python make test

@@ -1,4 +1,4 @@
-"""Lerobot itself takes our datasets, where it is installed."""
+"""lerobot opens our datasets, if it is installed."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ def test_lerobot_opens_a_dataset_and_trains_on_it(tmp_path):
     assert "8 episodes, loss" in done.stdout
 
 
-def test_lerobot_drives_what_our_configs_describe(tmp_path):
+def test_lerobot_accepts_our_robot_configs(tmp_path):
     python = os.environ.get("LEROBOT_PYTHON")
     if not python:
         pytest.skip("LEROBOT_PYTHON names no interpreter that has lerobot; docs/hardware.md says how to make one")

@@ -1,4 +1,4 @@
-"""From a policy that fails on a robot to a diagnosis, a plan and the next round; killed and run again, it goes on."""
+"""A policy fails on a robot; diagnosis, plan and the next round follow. A killed loop continues."""
 
 import json
 import re
@@ -64,7 +64,7 @@ def test_the_next_policy_is_the_last_one_fine_tuned_on_what_was_made_and_collect
     assert 0 < shares["real"] < shares["sim"]
 
 
-def test_errands_are_the_plans(looped: Path):
+def test_collection_requests_come_from_the_plan(looped: Path):
     folder = looped / "loops/a/round-0"
     planned = [line for line in json.loads((folder / "plan.json").read_text())["lines"] if line["demonstrations"]]
     errands = json.loads((folder / "errands.json").read_text())
@@ -74,7 +74,7 @@ def test_errands_are_the_plans(looped: Path):
     assert sum(many for many, _ in done) == 4
 
 
-def test_the_report_speaks_of_all_gaps_and_the_next_ranges_follow_it(looped: Path):
+def test_the_report_covers_all_gaps_and_sets_the_next_ranges(looped: Path):
     report = read_report(looped / "loops/a/round-0/diagnosis")
     assert {finding.gap for finding in report.findings} == set(GAPS)
     assert report.episodes == 8
@@ -84,7 +84,7 @@ def test_the_report_speaks_of_all_gaps_and_the_next_ranges_follow_it(looped: Pat
     assert lowest < 3 * low < 3 * high < highest
 
 
-def test_the_same_command_goes_on_and_another_is_refused(looped: Path, monkeypatch, capsys):
+def test_the_same_command_continues_and_another_is_refused(looped: Path, monkeypatch, capsys):
     monkeypatch.chdir(looped)
     made = (looped / "loops/a/round-1/runlog").stat().st_mtime_ns
     assert main(LOOP) == 0
@@ -102,7 +102,7 @@ def test_the_same_command_goes_on_and_another_is_refused(looped: Path, monkeypat
     assert "was started with other settings" in capsys.readouterr().out
 
 
-def test_a_diagnosis_and_its_plan_by_hand(looped: Path, monkeypatch, capsys):
+def test_diagnose_and_plan_as_separate_commands(looped: Path, monkeypatch, capsys):
     monkeypatch.chdir(looped)
     words = [
         "diagnose", "loops/a/round-0/runlog", "--policy", "loops/a/round-0/policy", "--twin", "cell.yaml",
@@ -119,14 +119,14 @@ def test_a_diagnosis_and_its_plan_by_hand(looped: Path, monkeypatch, capsys):
     assert "In order of gain per hour" in (looped / "diagnoses/a/plan.html").read_text()
 
 
-def test_a_robot_that_is_not_there_is_told_before_anything_is_made(tmp_path: Path, monkeypatch, capsys):
+def test_an_unreachable_robot_is_reported_before_work_starts(tmp_path: Path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["loop", "--robot", "rehearsal:hrsh", "--out", "b", "--json"]) == 2
     assert "did you mean harsh" in capsys.readouterr().out
     assert not (tmp_path / "b" / "datasets").exists()
 
 
-def test_another_policys_episodes_tell_nothing(looped: Path, monkeypatch, capsys):
+def test_episodes_of_another_policy_are_refused(looped: Path, monkeypatch, capsys):
     monkeypatch.chdir(looped)
     words = [
         "diagnose",

@@ -1,4 +1,4 @@
-"""What README and docs say can be done, can be done; what is generated from the code is up to date."""
+"""The commands and code in README and docs run, and generated pages are current."""
 
 import json
 import os
@@ -169,7 +169,7 @@ def test_the_commands_python_and_limits_of_the_deploying_page_run(place: Path, t
     assert narrowed(bounds, place / "narrow.yaml").force_n == 60
 
 
-def test_the_commands_of_the_collecting_page_run_and_its_consent_is_one(place: Path, tmp_path: Path):
+def test_the_commands_of_the_collecting_page_run_and_its_consent_is_valid(place: Path, tmp_path: Path):
     page = (ROOT / "docs" / "collecting.md").read_text()
     (commands,), (consent,) = blocks(page, "sh"), blocks(page, "yaml")
     script = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
@@ -226,7 +226,7 @@ def test_every_command_has_help_with_examples(command: str, capsys: pytest.Captu
     assert "--json" in told
 
 
-def test_every_parameter_has_its_picture_and_the_page_shows_it():
+def test_every_parameter_has_an_image_on_the_page():
     rows = ROOT / "docs" / "pictures" / "rows"
     index = json.loads((rows / "index.json").read_text())
     page = (ROOT / "docs" / "parameters.md").read_text()
@@ -245,13 +245,13 @@ PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").g
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_and_pictures_lead_somewhere(page: str):
+def test_links_and_images_exist(page: str):
     file = ROOT / page
     for link in re.findall(r"\]\(([^)#]+)\)", file.read_text()):
         assert link.startswith("https://") or (file.parent / link).exists(), link
 
 
-def test_the_figures_of_the_readme_are_those_that_were_measured():
+def test_the_figures_of_the_readme_equal_the_results():
     throughput, diagnosis, loop = (
         json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text())
         for name in ("throughput", "diagnosis", "loop")
@@ -276,6 +276,6 @@ def _managed(each: dict) -> str:
     return f"{each['robot']['successes']} of {each['robot']['trials']}"
 
 
-def test_no_figure_of_the_docs_is_left_open():
+def test_no_placeholder_is_left_in_the_docs():
     for name in ("benchmarks", "diagnosing", "statistics", "scale"):
         assert not re.search(r"\{[A-Za-z_]+(\.[a-z_]+)?\}", (ROOT / "docs" / f"{name}.md").read_text())

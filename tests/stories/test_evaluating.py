@@ -1,4 +1,4 @@
-"""A user's errand: a policy is trained and judged, against itself, on draws it has not seen."""
+"""A policy is trained, and evaluated on held-out draws."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def told(capsys: pytest.CaptureFixture[str], *words: object) -> dict:
     return answer | {"code": code}
 
 
-def test_a_policy_is_judged_and_the_judgement_is_on_disk(place: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_policy_is_evaluated_and_the_evaluation_is_written(place: Path, capsys: pytest.CaptureFixture[str]):
     out = place / "judged"
     words = ("evaluate", place / "hasty", "--episodes", 6, "--workers", 1, "--out", out, "--clips", 0)
     first = told(capsys, *words)
@@ -54,7 +54,7 @@ def test_a_policy_is_judged_and_the_judgement_is_on_disk(place: Path, capsys: py
     assert episodes[0] == episodes[1]
 
 
-def test_what_cannot_be_judged_is_refused(place: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+def test_evaluations_that_make_no_sense_are_refused(place: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
     seen = told(capsys, "evaluate", place / "hasty", "--seed", 0)
     assert seen["code"] == 2
     assert "was trained on" in seen["error"]
@@ -68,7 +68,7 @@ def test_what_cannot_be_judged_is_refused(place: Path, capsys: pytest.CaptureFix
     assert told(capsys, "evaluate", place / "hasty", "--against", tmp_path)["code"] == 1
 
 
-def test_two_policies_meet_on_the_same_draws_and_the_docs_read_what_was_found(
+def test_two_policies_are_compared_on_the_same_draws(
     place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     out = place / "evaluations" / "second"

@@ -1,4 +1,4 @@
-"""A user's errands with the factory, on the command line, from a scene file to answers."""
+"""The main commands, from a scene file to queries of the dataset."""
 
 import json
 import subprocess
@@ -41,7 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict]:
     return folder, twinloop("generate", "cell.yaml", "--episodes", "40", cwd=folder)
 
 
-def test_generate_says_what_it_did(made):
+def test_generate_reports_the_result(made):
     folder, said = made
     assert said["episodes"] == 40
     assert said["accepted"] + sum(said["rejected"].values()) == 40
@@ -61,7 +61,7 @@ def test_generate_ends_with_what_to_do_next(made):
     assert commands[-1] == ["train", "datasets/cell", "--out", "policies/cell"]
 
 
-def test_the_dataset_holds_what_was_asked(made):
+def test_the_dataset_has_the_requested_content(made):
     folder, said = made
     dataset = Dataset.open(folder / said["path"])
     attempts = dataset.attempts()
@@ -108,7 +108,7 @@ def test_state_action_next_state(made):
     assert 0 < step[:, :7].max() < 0.2
 
 
-def test_questions_in_sql(made):
+def test_sql_queries(made):
     folder, said = made
     data = folder / said["path"]
     answer = twinloop("query", data, "select count(*) as n from frames")
@@ -127,7 +127,7 @@ def test_info_and_verify(made):
     assert twinloop("verify", data)["ok"]
 
 
-def test_running_it_again_changes_nothing_and_more_episodes_continue(made, tmp_path: Path):
+def test_a_second_run_changes_nothing_and_more_episodes_continue_it(made, tmp_path: Path):
     (tmp_path / "cell.yaml").write_text(CONFIG)
     _folder, said = made
     twinloop("generate", "cell.yaml", "--episodes", "20", cwd=tmp_path)
@@ -146,7 +146,7 @@ def test_another_config_is_not_mixed_in(made):
     assert twinloop("verify", folder / said["path"])["digest"] == said["digest"]
 
 
-def test_a_folder_with_something_else_is_left_alone(tmp_path: Path):
+def test_a_folder_with_other_files_is_refused(tmp_path: Path):
     (tmp_path / "thesis.tex").write_text("years of work")
     refused = twinloop("generate", "--episodes", "1", "--out", tmp_path, code=1)
     assert str(tmp_path) in refused["error"]
@@ -188,21 +188,21 @@ def test_rejected_episodes_are_counted_and_kept_only_when_asked(tmp_path: Path):
         (["explain", "gone.yaml"], 2, "gone.yaml"),
     ],
 )
-def test_what_cannot_be_done_is_said(words: list[str], code: int, expected: str, tmp_path: Path):
+def test_impossible_requests_are_reported(words: list[str], code: int, expected: str, tmp_path: Path):
     assert expected in twinloop(*words, code=code, cwd=tmp_path)["error"]
 
 
 @pytest.mark.parametrize(
     "words", [["generate", "--episodes", "0"], ["generate", "--episodes", "many"], ["nonsense"], []]
 )
-def test_wrong_words_are_usage_errors(words: list[str], capsys: pytest.CaptureFixture):
+def test_wrong_arguments_are_usage_errors(words: list[str], capsys: pytest.CaptureFixture):
     with pytest.raises(SystemExit) as stopped:
         main(words)
     assert stopped.value.code == 2
     assert "usage" in capsys.readouterr().err
 
 
-def test_explain_says_what_will_happen(made, capsys: pytest.CaptureFixture):
+def test_explain_describes_the_run(made, capsys: pytest.CaptureFixture):
     folder, _ = made
     assert main(["explain", str(folder / "cell.yaml"), "--json"]) == 0
     printed = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""What the pages about real recordings say can be done, can be done."""
+"""The commands and code on the pages about real recordings run."""
 
 import re
 import shutil
@@ -53,6 +53,6 @@ def test_the_mapping_of_the_page_is_the_example():
 
 
 @pytest.mark.parametrize("page", [INGESTING, COMPARING], ids=lambda page: page.stem)
-def test_links_lead_somewhere(page: Path):
+def test_links_exist(page: Path):
     for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         assert (page.parent / link).exists(), link

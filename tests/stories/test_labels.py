@@ -1,4 +1,4 @@
-"""Labels end to end: what is read back from a dataset is exact, by its own columns and by drawing it again."""
+"""Labels end to end: labels in a dataset agree exactly with its columns and with rendering again."""
 
 from pathlib import Path
 
@@ -92,7 +92,7 @@ def test_rows_equal_decoded_frames_and_ids_have_names(filmed):
     assert seen == {"background", "table", "robot", "object", "target", "clutter"}
 
 
-def test_stored_masks_are_the_drawn_ones_bit_for_bit(filmed, config: RunConfig):
+def test_stored_masks_equal_the_rendered_ones_bit_for_bit(filmed, config: RunConfig):
     dataset, _ = filmed
     made = reproduce(config, 1)
     values = {column: float(array[0]) for column, array in made.episodes.draws.values.items()}
@@ -128,7 +128,7 @@ def test_the_state_projected_by_the_stored_lens_lands_on_the_stored_mask(filmed,
 
 
 @pytest.mark.parametrize("index", [0, 1])
-def test_a_slow_camera_s_labels_are_of_the_picture_it_shows(filmed, index: int):
+def test_labels_of_a_slow_camera_match_its_current_image(filmed, index: int):
     """10 Hz beside 25 Hz: between two rows, and held until the next. The pose that is stored lands on the mask."""
     dataset, _ = filmed
     lens, _ = calibration(dataset, "hand", index)
@@ -151,7 +151,7 @@ def test_a_slow_camera_s_labels_are_of_the_picture_it_shows(filmed, index: int):
     assert (np.abs(np.diff(values, axis=0)[~held]).max(axis=1) > 0).mean() > 0.8
 
 
-def test_depth_of_the_table_is_right_to_a_millimetre(filmed):
+def test_depth_of_the_table_is_exact_to_a_millimetre(filmed):
     """From above, so that a lens that shifts a pixel by a part of one shifts no depth."""
     dataset, _ = filmed
     for index in range(dataset.stored):

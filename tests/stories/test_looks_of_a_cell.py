@@ -1,4 +1,4 @@
-"""A cell in which the light is another: pictures of its runlog tell it, against those of the twin."""
+"""A cell with other lighting is diagnosed from the images of its runlog and of the twin."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ DIM = CELL.replace("physics", "visual: {lighting_intensity: [0.15, 0.25]}\n  phy
 FRONT = "observation.images.front"
 
 
-def test_the_light_of_a_cell_is_found_by_pictures_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_lighting_of_a_cell_is_diagnosed_from_images_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     for name, text in {"blind": BLIND, "cell": CELL, "dim": DIM}.items():
         Path(f"{name}.yaml").write_text(text)

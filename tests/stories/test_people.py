@@ -1,4 +1,4 @@
-"""The errand of working beside people: the handover example, from the file to what went wrong."""
+"""The handover example, from the config file to the failures."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> dict:
     return json.loads(capsys.readouterr().out.splitlines()[-1])
 
 
-def test_the_handover_example_hands_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_handover_example_succeeds(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     out = tmp_path / "handover"
     assert main(["generate", str(EXAMPLE), "--episodes", "24", "--workers", "1", "--out", str(out), "--json"]) == 0
     assert said(capsys)["accepted"] >= 20
@@ -25,7 +25,7 @@ def test_the_handover_example_hands_over(tmp_path: Path, capsys: pytest.CaptureF
     assert set(drawn) <= {0.0, 1.0}
 
 
-def test_what_went_wrong_is_stored_counted_shown_and_reproduced(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_failures_are_stored_counted_shown_and_reproduced(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     cell, out = tmp_path / "cell.yaml", tmp_path / "impatient"
     assert "[0.5, 6]" in IMPATIENT
     cell.write_text(IMPATIENT)

@@ -1,4 +1,4 @@
-"""Cameras end to end: a config with cameras becomes a dataset with video, depth and the truth about each camera."""
+"""Cameras end to end: a config with cameras gives a dataset with video, depth and camera poses."""
 
 import re
 from dataclasses import replace
@@ -56,7 +56,7 @@ def test_rows_equal_decoded_frames(filmed):
         assert front.std() > 10
 
 
-def test_a_slow_camera_shows_its_last_picture_until_it_has_the_next(filmed):
+def test_a_slow_camera_repeats_its_last_image(filmed):
     path, _ = filmed
     hand = Dataset.open(path).pictures(0, "observation.images.hand").astype(int)
     change = np.abs(np.diff(hand, axis=0)).mean(axis=(1, 2, 3))
@@ -64,7 +64,7 @@ def test_a_slow_camera_shows_its_last_picture_until_it_has_the_next(filmed):
     assert np.median(change[fresh]) > 4 * np.median(change[~fresh])
 
 
-def test_every_episode_says_where_its_cameras_were(filmed):
+def test_every_episode_stores_its_camera_poses(filmed):
     path, _ = filmed
     attempts = Dataset.open(path).attempts()
     lens = np.array(attempts["camera/front/lens"].to_pylist())
@@ -74,7 +74,7 @@ def test_every_episode_says_where_its_cameras_were(filmed):
     assert not np.allclose(poses[0, :3, :3], poses[1, :3, :3], atol=1e-4)
 
 
-def test_it_says_who_drew_the_pictures(filmed, config: RunConfig):
+def test_the_renderer_version_is_stored(filmed, config: RunConfig):
     path, _ = filmed
     drawn_by = Dataset.open(path).header.versions["opengl"]
     assert drawn_by == driver()
@@ -82,13 +82,13 @@ def test_it_says_who_drew_the_pictures(filmed, config: RunConfig):
     assert "opengl" not in header_of(replace(config, cameras={}), "state", 4, False).versions
 
 
-def test_it_verifies_and_is_the_same_at_two_workers(filmed, config: RunConfig, tmp_path: Path):
+def test_it_verifies_and_is_identical_with_two_workers(filmed, config: RunConfig, tmp_path: Path):
     path, digest = filmed
     assert verify(path).ok
     assert generate(config, tmp_path / "data", episodes=4, workers=2).digest == digest
 
 
-def test_pictures_change_nothing_else(filmed, config: RunConfig, tmp_path: Path):
+def test_cameras_do_not_change_the_other_data(filmed, config: RunConfig, tmp_path: Path):
     path, _ = filmed
     generate(replace(config, cameras={}), tmp_path / "blind", episodes=4, workers=1)
     seeing, blind = (Dataset.open(folder).episode(1) for folder in (path, tmp_path / "blind"))

@@ -1,4 +1,4 @@
-"""A user's errand: a policy from candidate to production and back, with the real commands."""
+"""A policy goes from candidate to production and back, with the real commands."""
 
 import json
 import re
@@ -165,7 +165,7 @@ def quietly(_: str) -> Iterator[Callable[[object], None]]:
     yield lambda _: None
 
 
-def test_trials_stop_as_soon_as_the_answer_is_known(place: Path, tmp_path: Path, twin: Twin):
+def test_trials_stop_when_the_sequential_test_decides(place: Path, tmp_path: Path, twin: Twin):
     """On a robot where everything succeeds: after as many trials as it takes, and none when asked again."""
     with writing(tmp_path / "registry") as writer:
         pinned = writer.pin(place / "policies" / "first")
@@ -196,7 +196,7 @@ def test_trials_stop_as_soon_as_the_answer_is_known(place: Path, tmp_path: Path,
     assert len(robot.sent) == trials.trials
 
 
-def test_what_cannot_be_is_refused(place: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+def test_impossible_promotions_are_refused(place: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
     for words, code, error in (
         (("promote", tmp_path / "nowhere", "--registry", tmp_path / "none"), 2, "is not a folder"),
         (("promote", place / "policies" / "first", "--to", "prodcution"), 2, "did you mean production"),
@@ -210,7 +210,7 @@ def test_what_cannot_be_is_refused(place: Path, capsys: pytest.CaptureFixture[st
         assert error in found["error"]
 
 
-def test_a_ledger_that_was_changed_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], place: Path):
+def test_a_changed_ledger_is_detected(tmp_path: Path, capsys: pytest.CaptureFixture[str], place: Path):
     registry = tmp_path / "registry"
     assert told(capsys, "promote", place / "policies" / "first", "--registry", registry)["code"] == 3
     ledger = registry / "ledger.jsonl"
@@ -222,7 +222,7 @@ def test_a_ledger_that_was_changed_is_named(tmp_path: Path, capsys: pytest.Captu
     assert told(capsys, "promote", place / "policies" / "first", "--registry", registry)["code"] == 1
 
 
-def test_what_the_page_of_the_gate_shows_can_be_said(tmp_path: Path):
+def test_the_commands_of_the_gate_page_are_valid(tmp_path: Path):
     """Every command of the docs is one the parser takes, and the rules in them are rules."""
     page = (Path(__file__).parents[2] / "docs" / "gate.md").read_text()
     commands = re.findall(r"^    (twinloop .*)$", page, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The page about scale: its commands run, here, on Ray and against a real object store."""
+"""The commands of the page about scale run locally, on Ray and with a real object store."""
 
 import os
 import re
@@ -33,12 +33,12 @@ def folder(object_store: Store, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return folder
 
 
-def test_it_is_one_dataset_wherever_it_was_made(folder: Path):
+def test_the_dataset_is_identical_on_every_executor_and_store(folder: Path):
     digests = {name: Dataset.open(folder / "datasets" / name).digest() for name in ("here", "on_ray", "run")}
     assert len(set(digests.values())) == 1
 
 
-def test_what_was_fetched_and_merged_is_whole(folder: Path):
+def test_fetched_and_merged_datasets_verify(folder: Path):
     for name in ("run", "both"):
         assert verify(folder / "datasets" / name).require().exported
     assert Dataset.open(folder / "datasets" / "both").stored == 2 * Dataset.open(folder / "datasets" / "run").stored

@@ -1,4 +1,4 @@
-"""Somebody makes a dataset with MuJoCo Warp, here on its CPU device."""
+"""A dataset is made with MuJoCo Warp on its CPU device."""
 
 import json
 import re
@@ -21,7 +21,7 @@ pytest.importorskip("mujoco_warp", reason="MuJoCo Warp is not installed: pip ins
 ROOT = Path(__file__).parents[2]
 
 
-def test_a_dataset_by_warp(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+def test_a_dataset_is_made_with_warp(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     made, ordinary = tmp_path / "warp", tmp_path / "cpu"
     words = ["generate", "--episodes", "3", "--out", str(made), "--backend", "warp", "--device", "cpu", "--json"]
     assert main(words) == 0
