@@ -1,4 +1,4 @@
-"""The tables of docs/diagnosing.md on whether a diagnosis names the gap that is open."""
+"""Tables of docs/diagnosing.md: how often a diagnosis names the open gap."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -32,7 +32,7 @@ def _tally(tally: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _by_gap(singles: list[dict[str, Any]]) -> Iterator[str]:
-    """What place the true gap took, for each gap and magnitude."""
+    """Rank of the true gap, for each gap and magnitude."""
     sizes = sorted({size for row in singles for size in row["gaps"].values()})
     yield f"| gap | {' | '.join(f'open by {size:g}' for size in sizes)} |"
     yield "|---" * (1 + len(sizes)) + "|"
@@ -46,7 +46,7 @@ def _place(row: Mapping[str, Any], gap: str) -> str:
 
 
 def _missed(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """Every cell of which something else was said than is true, and what."""
+    """Every cell with a wrong diagnosis."""
     yield "Not open and yet said to be (probability 0.5 or more), or open and not said to be:"
     yield ""
     for row in rows:

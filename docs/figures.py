@@ -1,4 +1,4 @@
-"""The tables of docs/statistics.md, from what the benchmarks measured."""
+"""Tables of docs/statistics.md, from benchmark results."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The table of docs/diagnosing.md: what became of the loop and of its controls on each cell."""
+"""Tables of docs/diagnosing.md: results of the loop and of its controls in each cell."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -46,7 +46,7 @@ def _rate(rate: Mapping[str, Any]) -> str:
 
 
 def _told(cells: Mapping[str, Any]) -> str:
-    """Which reached the goal, and what was not run."""
+    """Which strategies reached the goal, and which were not run."""
     sentences = []
     for name, cell in cells.items():
         reached = [strategy for strategy in CONTROLS if _reached(cell["rows"].get(strategy))]
@@ -63,7 +63,7 @@ def _told(cells: Mapping[str, Any]) -> str:
 
 
 def _compared(rows: Mapping[str, Any]) -> list[str]:
-    """Is the loop better than a control, at their ends? By Fisher's exact test, corrected after Holm."""
+    """Whether the loop ends better than each control: Fisher's exact test with Holm's correction."""
     if "diagnose" not in rows:
         return []
     ours, found = _end(rows["diagnose"]), []
@@ -79,7 +79,7 @@ def _compared(rows: Mapping[str, Any]) -> list[str]:
 
 
 def _end(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Of a loop that stopped because it was good enough, the trials after it."""
+    """The confirmation trials of a loop that reached its target."""
     return row.get("again") or row["rounds"][-1]["robot"]
 
 

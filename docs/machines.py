@@ -1,13 +1,13 @@
-"""What many machines would do, computed from what one has done: the tables of scale.md."""
+"""Tables of docs/scale.md: the rate of many machines, computed from measurements on one."""
 
 from math import ceil
 
 MACHINES = (1, 8, 100, 1000)
-CORES = 8  # of a machine
-DOLLARS = {"on demand": 0.04, "spot": 0.012}  # a core-hour, assumed
-PUTS_PER_S = 3500  # S3 takes at least as many a second below one prefix, says its documentation
+CORES = 8  # per machine
+DOLLARS = {"on demand": 0.04, "spot": 0.012}  # per core-hour, assumed
+PUTS_PER_S = 3500  # documented minimum per second and prefix of S3
 PUT_DOLLARS = 0.005 / 1000
-LINK_BYTES_PER_S = 10e9 / 8  # into a store of one's own, assumed
+LINK_BYTES_PER_S = 10e9 / 8  # to a private object store, assumed
 MILLION = 1_000_000
 
 
@@ -39,7 +39,7 @@ def _measured(scaling: dict) -> str:
 
 
 def _per_core(scaling: dict) -> float:
-    """Trajectories a second on Ray, with every core of a machine at work."""
+    """Trajectories per second and core on Ray, with every core of a machine busy."""
     return scaling["ray_2_started"] / 2
 
 
@@ -65,7 +65,7 @@ def _machines(scaling: dict) -> str:
 
 
 def _breaks(scaling: dict, writer: dict) -> str:
-    """How many machines it takes to reach each limit, the nearest first."""
+    """The number of machines that reaches each limit, the smallest first."""
     rate = _per_core(scaling) * CORES  # a machine
     shards, objects = rate / scaling["shard_episodes"], scaling["files_per_shard"] + 1
     frames = MILLION * scaling["frames_per_trajectory"]
