@@ -42,20 +42,20 @@ class Latency:
     p99_ms: float
 
 
-def latency(brain: PolicyRuntime, *, repeats: int, seed: int) -> Latency:
+def latency(runtime: PolicyRuntime, *, repeats: int, seed: int) -> Latency:
     """Latencies of different single observations. The caller sets the number of torch threads."""
     rng = np.random.default_rng(seed)
-    noise = rng.normal(size=(1, brain.horizon, brain.space.action.shape[0]))
+    noise = rng.normal(size=(1, runtime.horizon, runtime.space.action.shape[0]))
     took_s = []
     for _ in range(WARMUP + repeats):
         seen = {
             each.name: rng.integers(0, 256, (1, *each.shape), dtype=np.uint8)
             if each.is_picture
             else rng.normal(size=(1, *each.shape))
-            for each in brain.space.inputs
+            for each in runtime.space.inputs
         }
         begin = time.perf_counter()
-        brain.chunks(seen, instructions=[""], real=False, noise=noise)
+        runtime.chunks(seen, instructions=[""], real=False, noise=noise)
         took_s.append(time.perf_counter() - begin)
     median, p99 = np.percentile(took_s[WARMUP:], [50, 99]) * 1e3
     return Latency(round(float(median), 4), round(float(p99), 4))
@@ -67,7 +67,7 @@ def both(policy: Policy, space: Space, *, repeats: int, seed: int) -> dict[str, 
     with tempfile.TemporaryDirectory() as folder:
         parity = export_onnx(policy, space, Path(folder) / "policy.onnx", card_digest="", seed=seed)
         brains = {"torch": TorchRuntime(space, policy), "onnx": OnnxRuntime(parity.path, threads=1)}
-        figures = {name: asdict(latency(brain, repeats=repeats, seed=seed)) for name, brain in brains.items()}
+        figures = {name: asdict(latency(runtime, repeats=repeats, seed=seed)) for name, runtime in brains.items()}
     count = sum(each.numel() for each in policy.parameters())
     return {"parameters": count, "max_abs_difference": parity.max_abs_difference, **figures}
 

@@ -10,5 +10,5 @@ from twinloop.deploy.policy.server import serve
 PROGRAM = ("-m", "tests.deploy.neighbour_policy")
 
 if __name__ == "__main__":
-    brain = Neighbours.load(Path(sys.argv[2]))
-    serve(socket.socket(fileno=int(sys.argv[1])), brain, digest="neighbours", knows_real=False)
+    runtime = Neighbours.load(Path(sys.argv[2]))
+    serve(socket.socket(fileno=int(sys.argv[1])), runtime, digest="neighbours", knows_real=False)

@@ -11,7 +11,7 @@ from tests.deploy.made_up import described
 from tests.deploy.unruly import PROGRAM, policy_file
 from twinloop.deploy.action_loop import ActionLoop
 from twinloop.deploy.estop import EStop
-from twinloop.deploy.operator_input import OperatorInput, Stopped
+from twinloop.deploy.operator_input import EpisodeStopped, OperatorInput
 from twinloop.deploy.policy.client import PolicyProcess
 from twinloop.deploy.robot import Briefing, Reading
 from twinloop.errors import PolicyError
@@ -38,8 +38,8 @@ class Flight:
         self._reading = Reading(0, 0.0, features)
 
     def act(self, wait_s: float = LATER_S) -> float | None:
-        thought = self.pilot.act(self._reading, OperatorInput(self.estop), time.monotonic() + wait_s)
-        return None if thought.action is None else float(thought.action[0])
+        decision = self.pilot.act(self._reading, OperatorInput(self.estop), time.monotonic() + wait_s)
+        return None if decision.action is None else float(decision.action[0])
 
 
 def test_chunks_are_carried_out_as_far_as_they_are_meant_to(process: PolicyProcess, twin: Twin, tmp_path: Path):
@@ -77,5 +77,5 @@ def test_the_e_stop_is_looked_at_while_a_policy_thinks(twin: Twin, tmp_path: Pat
     with PolicyProcess(file, program=PROGRAM) as process:
         flight = Flight(process, twin, tmp_path, lockstep=True)
         flight.estop.trip("a test")
-        with pytest.raises(Stopped, match="a test"):
+        with pytest.raises(EpisodeStopped, match="a test"):
             flight.act()

@@ -15,7 +15,7 @@ from twinloop.deploy import collect as collect_module
 from twinloop.deploy import schedule
 from twinloop.deploy.collect import CollectConfig, collect
 from twinloop.deploy.estop import EStop
-from twinloop.deploy.plan_file import Errand, read_plan
+from twinloop.deploy.plan_file import CollectionRequest, read_plan
 from twinloop.errors import ConsentError, EStopError, UsageError
 from twinloop.learn.demonstrations import load_demonstrations
 
@@ -26,7 +26,7 @@ LEADER = "tests.deploy.lerobot.servo_arm:ScriptedLeader"
 def _own_e_stop(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     # Deadlines have tests of their own; a busy machine should not fail these.
-    monkeypatch.setattr(schedule, "MOST_MISSED", 1 << 20)
+    monkeypatch.setattr(schedule, "MAX_MISSED", 1 << 20)
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +74,9 @@ def test_each_try_is_another_demonstration(tmp_path):
 
 
 def test_scenes_that_are_not_as_asked_for_are_passed_over_or_there_are_none(tmp_path, monkeypatch):
-    monkeypatch.setattr(collect_module, "MOST_SCENES", 8)
+    monkeypatch.setattr(collect_module, "MAX_SCENES", 8)
     config = CollectConfig(conditions={"object": "can", "floor": "tiled"})
-    with pytest.raises(UsageError, match="none is as asked for: object=can, floor=tiled"):
+    with pytest.raises(UsageError, match="none of 8 scenes on this robot has object=can, floor=tiled"):
         collect("twin", tmp_path / "d", episodes=1, config=config, stop_file=tmp_path / "stop")
     config = CollectConfig(conditions={"object": "cube", "floor": "tiled"})
     collect("twin", tmp_path / "d", episodes=1, config=config, stop_file=tmp_path / "stop")
@@ -162,9 +162,9 @@ def test_the_command_refuses_what_does_not_go_together(tmp_path, monkeypatch, ca
         (["--episodes", "3"], "name either a --robot or a --plan"),
         (["--robot", "twin", "--plan", "p.json"], "name either"),
         (["--plan", "p.json", "--episodes", "3"], "says itself how many"),
-        (["--robot", "twin", "--participant", ADA], "one needs the other"),
+        (["--robot", "twin", "--participant", ADA], "give both"),
         (["--robot", "twin", "--participant", BO, "--consent", "ada.yaml"], f"is the consent of {ADA}"),
-        (["--robot", "lerobot:x.yaml", "--workers", "2"], "there is one lerobot:x.yaml"),
+        (["--robot", "lerobot:x.yaml", "--workers", "2"], "lerobot:x.yaml takes one worker"),
     ):
         assert main(["collect", *words]) == 2
         assert complaint in capsys.readouterr().err
@@ -175,7 +175,7 @@ def test_a_plan_is_read_strictly(tmp_path):
     file.write_text(
         '[{"robot": "twin", "episodes": 2}, {"robot": "twin", "episodes": 1, "conditions": {"light": "dim"}}]'
     )
-    assert read_plan(file) == (Errand("twin", 2, 0), Errand("twin", 1, 2, {"light": "dim"}))
+    assert read_plan(file) == (CollectionRequest("twin", 2, 0), CollectionRequest("twin", 1, 2, {"light": "dim"}))
     for text, complaint in (
         ("{}", "holds no list"),
         ("[1]", "a mapping with robot"),

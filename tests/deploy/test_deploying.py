@@ -13,7 +13,7 @@ from tests.learn.neighbours import Neighbours
 from twinloop.cli import main
 from twinloop.dataset import Dataset
 from twinloop.deploy.episode_runner import DeployConfig
-from twinloop.deploy.session import Deployed, deploy
+from twinloop.deploy.session import DeployResult, deploy
 from twinloop.twin.twin import Twin
 
 
@@ -24,23 +24,23 @@ def policy(simulate: Simulate, twin: Twin, tmp_path_factory: pytest.TempPathFact
     return path
 
 
-def run(policy: Path, robot: str, out: Path, **changes) -> Deployed:
+def run(policy: Path, robot: str, out: Path, **changes) -> DeployResult:
     options = {"episodes": 3, "program": PROGRAM, "stop_file": out.parent / "stop", **changes}
     return deploy({"": policy}, robot, out, **options)
 
 
-def commands(deployed: Deployed) -> dict[int, np.ndarray]:
+def commands(deployed: DeployResult) -> dict[int, np.ndarray]:
     dataset = Dataset.open(deployed.path)
     attempts = dataset.attempts().to_pylist()
     return {row["scene"]: dataset.episode(attempt=row["attempt"])["command"] for row in attempts}
 
 
 @pytest.fixture(scope="module")
-def on_twin(policy: Path, tmp_path_factory: pytest.TempPathFactory) -> Deployed:
+def on_twin(policy: Path, tmp_path_factory: pytest.TempPathFactory) -> DeployResult:
     return run(policy, "twin", tmp_path_factory.mktemp("logs") / "twin")
 
 
-def test_a_policy_that_can_does(on_twin: Deployed):
+def test_a_policy_that_can_does(on_twin: DeployResult):
     (tally,) = on_twin.tallies
     assert tally.success.successes >= 2
     rows = Dataset.open(on_twin.path).attempts().to_pylist()
@@ -52,7 +52,7 @@ def test_a_policy_that_can_does(on_twin: Deployed):
     assert phases[-1] >= 6
 
 
-def test_in_lockstep_the_same_is_done_by_one_worker_or_two(on_twin: Deployed, policy: Path, tmp_path: Path):
+def test_in_lockstep_the_same_is_done_by_one_worker_or_two(on_twin: DeployResult, policy: Path, tmp_path: Path):
     alone, together = commands(on_twin), commands(run(policy, "twin", tmp_path / "log", workers=2))
     assert alone.keys() == together.keys()
     for scene, sent in alone.items():

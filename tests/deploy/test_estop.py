@@ -10,7 +10,7 @@ import pytest
 
 from twinloop.deploy.estop import EStop, stop_file_of
 from twinloop.deploy.keys import Keys
-from twinloop.deploy.operator_input import OperatorInput, Stopped
+from twinloop.deploy.operator_input import EpisodeStopped, OperatorInput
 from twinloop.errors import EStopError
 
 
@@ -81,44 +81,44 @@ def typed(estop: EStop):
 
 @pytest.mark.parametrize("key", [b" ", b"e"])
 def test_a_key_trips_the_e_stop(typed, estop: EStop, key: bytes):
-    attention, terminal = typed
-    attention.look()
+    operator, terminal = typed
+    operator.look()
     os.write(terminal, key)
-    with pytest.raises(Stopped, match="a key in the terminal") as stopped:
-        attention.look()
+    with pytest.raises(EpisodeStopped, match="a key in the terminal") as stopped:
+        operator.look()
     assert stopped.value.why == "e_stop"
-    assert attention.interventions == 1
+    assert operator.interventions == 1
     assert estop.latched
     os.write(terminal, b"xr")
-    assert attention.reset_by_hand()
+    assert operator.reset_by_hand()
     assert not estop.latched
 
 
 def test_q_ends_without_a_reset(typed, estop: EStop):
-    attention, terminal = typed
+    operator, terminal = typed
     estop.trip("a test")
     os.write(terminal, b"q")
-    assert not attention.reset_by_hand()
+    assert not operator.reset_by_hand()
     assert estop.latched
 
 
 def test_keys_mark_takeovers_and_end_an_episode(typed):
-    attention, terminal = typed
+    operator, terminal = typed
     os.write(terminal, b"tt")
-    attention.look()
-    assert attention.interventions == 2
+    operator.look()
+    assert operator.interventions == 2
     os.write(terminal, b"a")
-    with pytest.raises(Stopped, match="a human ended it"):
-        attention.look()
-    attention.begin()
-    assert attention.interventions == 0
+    with pytest.raises(EpisodeStopped, match="a human ended it"):
+        operator.look()
+    operator.begin()
+    assert operator.interventions == 0
 
 
 @pytest.mark.parametrize(("key", "told"), [(b"s", True), (b"f", False), (b"u", None), (b"xs", True)])
 def test_a_human_judges_by_a_key(typed, key: bytes, told: bool | None):
-    attention, terminal = typed
+    operator, terminal = typed
     os.write(terminal, key)
-    assert attention.ask_outcome() is told
+    assert operator.ask_outcome() is told
 
 
 def test_without_a_terminal_nobody_can_reset(estop: EStop):

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from twinloop.deploy.operator_input import Stopped
+from twinloop.deploy.operator_input import EpisodeStopped
 from twinloop.deploy.schedule import Deadlines, Lockstep, Realtime
 
 PERIOD_S = 0.05
@@ -48,7 +48,7 @@ def test_one_miss_is_made_up_for_and_two_stop():
         deadlines.note(missed)
     assert deadlines.missed == 2
     deadlines.note(1)
-    with pytest.raises(Stopped, match="2 deadlines in a row"):
+    with pytest.raises(EpisodeStopped, match="2 deadlines in a row"):
         deadlines.note(1)
-    with pytest.raises(Stopped):
+    with pytest.raises(EpisodeStopped):
         Deadlines().note(2)

@@ -15,21 +15,21 @@ from tests.deploy.unruly import PROGRAM, policy_file
 from twinloop.dataset import Dataset, verify
 from twinloop.deploy import episode_runner
 from twinloop.deploy.episode_runner import DeployConfig
-from twinloop.deploy.session import Deployed, SessionProgress, deploy
+from twinloop.deploy.session import DeployResult, SessionProgress, deploy
 from twinloop.errors import CheckpointError, EStopError, RobotError, UsageError
 from twinloop.twin.twin import Twin
 
 SHORT = DeployConfig(longest_s=0.6)
 PERIODS = 15
 
-Run = Callable[..., Deployed]
+Run = Callable[..., DeployResult]
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """One policy, or several by arm, on a scripted robot."""
 
-    def run(robot: ScriptedRobot, *, episodes: int = 2, does: dict | None = None, **changes) -> Deployed:
+    def run(robot: ScriptedRobot, *, episodes: int = 2, does: dict | None = None, **changes) -> DeployResult:
         policies = changes.pop("policies", None) or {
             "": policy_file(tmp_path / "policy.json", robot.describe().space(), **(does or {}))
         }
@@ -39,7 +39,7 @@ def run(tmp_path: Path) -> Run:
     return run
 
 
-def rows(deployed: Deployed) -> list[dict]:
+def rows(deployed: DeployResult) -> list[dict]:
     return Dataset.open(deployed.path).attempts().to_pylist()
 
 

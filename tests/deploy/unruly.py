@@ -59,5 +59,6 @@ def policy_file(path: Path, space: Space, **does: object) -> Path:
 
 if __name__ == "__main__":
     told = json.loads(Path(sys.argv[2]).read_text())
-    brain = Unruly(Space.from_json(told.pop("space")), **told)
-    serve(socket.socket(fileno=int(sys.argv[1])), brain, digest=f"digest of {Path(sys.argv[2]).stem}", knows_real=False)
+    runtime = Unruly(Space.from_json(told.pop("space")), **told)
+    digest = f"digest of {Path(sys.argv[2]).stem}"
+    serve(socket.socket(fileno=int(sys.argv[1])), runtime, digest=digest, knows_real=False)

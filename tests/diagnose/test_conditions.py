@@ -3,7 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from twinloop.diagnose.conditions import looks
+from twinloop.diagnose.conditions import condition_tests
 
 
 def test_a_kind_that_fails_is_told_and_one_that_does_not_is_not():
@@ -12,7 +12,7 @@ def test_a_kind_that_fails_is_told_and_one_that_does_not_is_not():
         "object": np.array(["can", "cube"] * 20, object),
     }
     success = np.array([False] * 13 + [True] * 27)
-    found = looks(kinds, success)
+    found = condition_tests(kinds, success)
     assert found[0].about == "light"
     assert found[0].told
     assert not any(look.told for look in found if look.about == "object")
@@ -23,7 +23,7 @@ def test_p_values_are_fishers_and_corrected_after_holm():
 
     kinds = {"light": np.array(["dim"] * 10 + ["normal"] * 10, object), "human": np.array(["present", "absent"] * 10)}
     success = np.array([False] * 6 + [True] * 14)
-    found = looks(kinds, success)
+    found = condition_tests(kinds, success)
     assert len(found) == 4
     wanted = float(np.asarray(fisher_exact([[4, 6], [10, 0]]))[1])
     assert found[0].p == pytest.approx(wanted)
@@ -32,7 +32,7 @@ def test_p_values_are_fishers_and_corrected_after_holm():
 
 
 def test_kinds_of_too_few_episodes_are_not_looked_at():
-    assert looks({"object": np.array(["can"] * 2 + ["cube"] * 30, object)}, np.ones(32, bool)) == ()
+    assert condition_tests({"object": np.array(["can"] * 2 + ["cube"] * 30, object)}, np.ones(32, bool)) == ()
 
 
 def test_by_chance_alone_few_looks_are_told():
@@ -40,5 +40,5 @@ def test_by_chance_alone_few_looks_are_told():
     told = 0
     for _ in range(60):
         kinds = {str(name): rng.integers(0, 2, 40).astype(str).astype(object) for name in range(4)}
-        told += any(look.told for look in looks(kinds, rng.random(40) < 0.6))
+        told += any(look.told for look in condition_tests(kinds, rng.random(40) < 0.6))
     assert told <= 8  # 3 of 60 are expected at most

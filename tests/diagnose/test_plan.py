@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from twinloop.diagnose.plan import planned, range_of
+from twinloop.diagnose.plan import make_plan, range_of
 from twinloop.diagnose.report import GapFinding, GapReport, RowEstimate, Unmodelled, read_report
 from twinloop.errors import CorruptError
 from twinloop.randomize.parameter import GAPS, Gap
@@ -31,7 +31,7 @@ def report(found: dict[Gap, float], rows: dict[Gap, tuple[RowEstimate, ...]] | N
 
 
 def test_dear_gaps_get_more_demonstrations_and_the_budget_holds():
-    plan = planned(report({"human": 30.0, "object": 8.0}), robot="twin", budget=100)
+    plan = make_plan(report({"human": 30.0, "object": 8.0}), robot="twin", budget=100)
     counts = {line.gap: line.demonstrations for line in plan.lines if line.measure == "collect"}
     assert counts["human"] > counts["object"] > 0
     assert sum(counts.values()) == plan.demonstrations <= 100
@@ -40,7 +40,7 @@ def test_dear_gaps_get_more_demonstrations_and_the_budget_holds():
 
 
 def test_lines_come_in_order_of_gain_per_hour_and_ranges_first():
-    plan = planned(report({"latency": 20.0}, {"latency": (wrong("action_delay_ms", 80.0, 10.0),)}), robot="twin")
+    plan = make_plan(report({"latency": 20.0}, {"latency": (wrong("action_delay_ms", 80.0, 10.0),)}), robot="twin")
     gains = [line.gain_per_hour for line in plan.lines]
     assert gains == sorted(gains, reverse=True)
     assert plan.lines[0].measure == "randomize"
@@ -73,12 +73,12 @@ def test_a_range_stays_plausible():
 def test_demonstrations_are_asked_for_where_it_fails():
     look = {"about": "object", "kind": "can", "p": 0.001, "corrected": 0.01,
             "these": {"successes": 1, "trials": 10}, "others": {"successes": 28, "trials": 30}}  # fmt: skip
-    plan = planned(report({"object": 20.0}, looks=(look,)), robot="twin")
+    plan = make_plan(report({"object": 20.0}, looks=(look,)), robot="twin")
     assert {"robot": "twin", "episodes": plan.demonstrations, "conditions": {"object": "can"}} in plan.errands()
 
 
 def test_nothing_open_is_nothing_to_do():
-    plan = planned(report({}), robot="twin")
+    plan = make_plan(report({}), robot="twin")
     assert (plan.lines, plan.errands()) == ((), [])
 
 

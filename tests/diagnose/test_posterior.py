@@ -5,8 +5,8 @@ import pytest
 
 from twinloop.diagnose.bank import Bank, CounterfactualCell
 from twinloop.diagnose.hypothesis import NOTHING, Hypothesis
-from twinloop.diagnose.posterior import GapPosterior, weigh
-from twinloop.diagnose.summary import ENTRIES, summarised
+from twinloop.diagnose.posterior import GapPosterior, gap_posterior
+from twinloop.diagnose.summary import ENTRIES, summarise
 from twinloop.diagnose.traits import TRAITS
 from twinloop.randomize.distribution import Constant
 from twinloop.randomize.parameter import GAPS, Gap
@@ -50,7 +50,7 @@ def bank() -> Bank:
 
 
 def found(bank: Bank, opened: dict[Gap, float], *, seed: int = 1) -> GapPosterior:
-    return weigh(bank, summarised(made_up(opened, 40, np.random.default_rng(seed))))
+    return gap_posterior(bank, summarise(made_up(opened, 40, np.random.default_rng(seed))))
 
 
 @pytest.mark.parametrize("gap", GAPS)
@@ -84,7 +84,7 @@ def test_what_no_gap_explains_is_left_over_and_named(bank: Bank):
     shown = made_up({}, 40, np.random.default_rng(2))
     shown[:, NAMES.index("drag")] += 12.0
     shown[:, NAMES.index("height")] += 40.0
-    weighed = weigh(bank, summarised(shown))
+    weighed = gap_posterior(bank, summarise(shown))
     assert {"drag", "height"} <= set(weighed.strange)
     assert weighed.surprise > 3
 
@@ -92,7 +92,7 @@ def test_what_no_gap_explains_is_left_over_and_named(bank: Bank):
 def test_traits_that_cannot_be_told_are_left_out(bank: Bank):
     shown = made_up({"latency": 0.8}, 40, np.random.default_rng(3))
     shown[:, NAMES.index("width")] = np.nan
-    weighed = weigh(bank, summarised(shown))
+    weighed = gap_posterior(bank, summarise(shown))
     assert weighed.ranked[0] == "latency"
     at = next(place for place, entry in enumerate(ENTRIES) if entry.name == "width")
     assert np.isnan(weighed.shown[at])
@@ -106,5 +106,5 @@ def test_the_size_of_a_row_is_estimated(bank: Bank):
 
 def test_the_order_of_episodes_changes_nothing(bank: Bank):
     shown = made_up({"contact": 0.7}, 40, np.random.default_rng(4))
-    one, other = (weigh(bank, summarised(each)) for each in (shown, shown[::-1]))
+    one, other = (gap_posterior(bank, summarise(each)) for each in (shown, shown[::-1]))
     assert one.probability == pytest.approx(other.probability)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from twinloop.diagnose.traits import TRAITS, Arm, EpisodeTrace, measured
+from twinloop.diagnose.traits import TRAITS, Arm, EpisodeTrace, measure_traits
 from twinloop.twin.twin import Twin
 
 ROWS = 120
@@ -38,7 +38,7 @@ def shown(arm: Arm, *, late: int = 2, seed: int = 0, **changed) -> EpisodeTrace:
 
 
 def told(trait: str, one: EpisodeTrace) -> float:
-    return float(measured([one])[0, [each.name for each in TRAITS].index(trait)])
+    return float(measure_traits([one])[0, [each.name for each in TRAITS].index(trait)])
 
 
 @pytest.mark.parametrize("late", [0, 1, 3, 6])
@@ -94,7 +94,7 @@ def test_what_the_lab_wrote_down(arm: Arm):
 def test_a_robot_that_tells_little_is_measured_as_far_as_it_goes(arm: Arm):
     whole = shown(arm)
     bare = EpisodeTrace({name: whole.frames[name] for name in ("observation.state", "action")}, True, arm)
-    values = dict(zip([trait.name for trait in TRAITS], measured([bare])[0], strict=True))
+    values = dict(zip([trait.name for trait in TRAITS], measure_traits([bare])[0], strict=True))
     assert np.isfinite(values["following"])
     assert np.isnan([values["tracker_noise"], values["effort_noise"], values["grip"], values["place_x"]]).all()
 

@@ -168,10 +168,10 @@ def test_one_digest_of_pictures(executor: RayExecutor, tmp_path: Path):
 
 
 def test_evaluations_are_the_same(executor: RayExecutor, simulate: Simulate, twin: Twin, tmp_path: Path):
-    brain = replace(Neighbours.of(simulate(15), twin), executed=8)
-    brain.save(tmp_path / "neighbours.npz")
+    runtime = replace(Neighbours.of(simulate(15), twin), executed=8)
+    runtime.save(tmp_path / "neighbours.npz")
     load = partial(Neighbours.load, tmp_path / "neighbours.npz")
-    candidate = Candidate("neighbours", "0" * 64, "neighbours", brain.space, load, frozenset({3}))
+    candidate = Candidate("neighbours", "0" * 64, "neighbours", runtime.space, load, frozenset({3}))
     config = config_from_text("rollout: {parallel_envs: 64}", name="cell.yaml", folder=tmp_path).with_seed(11)
     here, there = (
         evaluate(candidate, config, config_name="cell", episodes=20, workers=workers, executor=where)

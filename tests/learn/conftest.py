@@ -22,5 +22,5 @@ def one_thread() -> None:
 
 @pytest.fixture(scope="session")
 def neighbours(simulate: Simulate, twin: Twin) -> Neighbours:
-    """A brain to act with: what was done in some demonstrations."""
+    """A runtime to act with: what was done in some demonstrations."""
     return Neighbours.of(simulate(60), twin)

@@ -1,4 +1,4 @@
-"""A brain that acts: it is asked when its chunk is used up and for nobody else, in any company, and kept in bounds."""
+"""PolicyActor: inference runs when a chunk is used up, whatever runs beside it; commands stay within limits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ NOISY = SEED_RANGES | {"encoder_noise_mrad": Uniform(0, 1), "observation_delay_m
 
 def run(
     twin: Twin,
-    brain: PolicyRuntime,
+    runtime: PolicyRuntime,
     count: int,
     *,
     width: int | None = None,
@@ -35,9 +35,9 @@ def run(
     ranges=SEED_RANGES,
 ) -> Episodes:
     width = width or count
-    names = tuple(feature.name for feature in brain.space.inputs)
+    names = tuple(feature.name for feature in runtime.space.inputs)
     watch = LiveSensors(twin, ObserveConfig(), width=width, seed=9, features=names)
-    actor = PolicyActor(twin, brain, watch, ActingConfig(ensemble), width=width, seed=9)
+    actor = PolicyActor(twin, runtime, watch, ActingConfig(ensemble), width=width, seed=9)
     (episodes,) = rollout(Cell(twin, width=width), iter([Sampler(ranges, seed=9).draw(0, count)]), actor, seed=9)
     return episodes
 
@@ -81,25 +81,25 @@ def test_the_tape_is_the_same_at_any_width(twin: Twin, neighbours: Neighbours, e
 
 
 def test_a_chunk_is_carried_out_as_far_as_it_is_meant_to_be(twin: Twin):
-    brain = Scripted(space_of(twin), horizon=6, executed=4, say=lambda tick, ahead: -0.001 * (tick + ahead))
-    episodes = run(twin, brain, 1)
-    assert len(brain.asked) == -(-twin.longest_ticks // 4)
+    runtime = Scripted(space_of(twin), horizon=6, executed=4, say=lambda tick, ahead: -0.001 * (tick + ahead))
+    episodes = run(twin, runtime, 1)
+    assert len(runtime.asked) == -(-twin.longest_ticks // 4)
     # The first joint's range holds all of these.
     expected = -0.001 * np.arange(episodes.lengths[0])
     np.testing.assert_allclose(episodes["action"][:, 0], expected, atol=1e-6)
 
 
 def test_what_the_brain_saw_is_what_is_recorded(twin: Twin):
-    brain = Scripted(space_of(twin), horizon=5, executed=5, say=lambda *_: 0.1)
-    episodes = run(twin, brain, 1, ranges=NOISY)
+    runtime = Scripted(space_of(twin), horizon=5, executed=5, say=lambda *_: 0.1)
+    episodes = run(twin, runtime, 1, ranges=NOISY)
     recorded = observe(episodes, twin, ObserveConfig(), seed=9).frames["observation.state"]
-    np.testing.assert_array_equal(np.array([asked[0] for asked in brain.asked]), recorded[::5])
+    np.testing.assert_array_equal(np.array([asked[0] for asked in runtime.asked]), recorded[::5])
 
 
 def test_an_ensemble_weighs_chunks_by_their_age(twin: Twin):
-    brain = Scripted(space_of(twin), horizon=3, executed=1, say=lambda tick, ahead: 0.1 * np.sin(tick) + ahead)
-    episodes = run(twin, brain, 1, ensemble=0.5)
-    assert len(brain.asked) == twin.longest_ticks
+    runtime = Scripted(space_of(twin), horizon=3, executed=1, say=lambda tick, ahead: 0.1 * np.sin(tick) + ahead)
+    episodes = run(twin, runtime, 1, ensemble=0.5)
+    assert len(runtime.asked) == twin.longest_ticks
     weights = np.exp(-0.5 * np.arange(3))
     said = [0.1 * np.sin(10 - age) + age for age in range(3)]
     assert episodes["action"][10, 0] == pytest.approx(np.average(said, weights=weights), abs=1e-5)
@@ -116,8 +116,8 @@ def test_commands_stay_within_the_limits_whatever_is_said(twin: Twin):
 
 
 def test_what_is_not_a_number_is_not_commanded(twin: Twin):
-    brain = Scripted(space_of(twin), 4, 2, lambda tick, _: np.nan if tick % 4 else 0.05 + tick / 1e4)
-    episodes = run(twin, brain, 1)
+    runtime = Scripted(space_of(twin), 4, 2, lambda tick, _: np.nan if tick % 4 else 0.05 + tick / 1e4)
+    episodes = run(twin, runtime, 1)
     assert np.isfinite(episodes["command"]).all()
     command = episodes["command"][:, 0]
     np.testing.assert_array_equal(command[2:4], command[1:2].repeat(2))

@@ -71,20 +71,20 @@ def observation(space: Space, count: int) -> dict[str, np.ndarray]:
 def test_both_brains_do_the_same_with_any_number_of_situations(exported: Exported):
     policy, space, parity = exported
     assert parity.max_abs_difference <= parity.tolerance
-    brain, torch_brain = OnnxRuntime(parity.path, threads=1), TorchRuntime(space, policy)
-    assert (brain.space, brain.horizon, brain.executed) == (space, 4, 3)
-    assert (brain.card_digest, brain.policy) == ("c0ffee", policy.name)
+    runtime, torch_brain = OnnxRuntime(parity.path, threads=1), TorchRuntime(space, policy)
+    assert (runtime.space, runtime.horizon, runtime.executed) == (space, 4, 3)
+    assert (runtime.card_digest, runtime.policy) == ("c0ffee", policy.name)
     for count, real in ((1, False), (5, True)):
         asked: dict[str, Any] = {
             "instructions": ["go"] * count, "real": real,
             "noise": np.random.default_rng(0).normal(size=(count, 4, 2)),
         }  # fmt: skip
         seen = observation(space, count)
-        found = brain.chunks(seen, **asked)
+        found = runtime.chunks(seen, **asked)
         assert found.shape == (count, 4, 2)
         np.testing.assert_allclose(found, torch_brain.chunks(seen, **asked), atol=1e-5)
         asked["real"] = not real
-        assert np.abs(found - brain.chunks(seen, **asked)).max() > 1e-4
+        assert np.abs(found - runtime.chunks(seen, **asked)).max() > 1e-4
 
 
 def test_the_file_says_nothing_of_where_it_was_made(exported: Exported):
@@ -116,9 +116,9 @@ def test_the_command_writes_it_and_says_how_close_it_is(
     told = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert told["path"] == str(tmp_path / "robot" / "a.onnx")
     assert told["max_abs_difference"] <= told["tolerance"]
-    brain = OnnxRuntime(tmp_path / "robot" / "a.onnx")
-    assert brain.card_digest == told["card_digest"] == load(checkpoint).card.digest
-    assert brain.knows_real == load(checkpoint).card.knows_real
+    runtime = OnnxRuntime(tmp_path / "robot" / "a.onnx")
+    assert runtime.card_digest == told["card_digest"] == load(checkpoint).card.digest
+    assert runtime.knows_real == load(checkpoint).card.knows_real
     assert main(["export", str(checkpoint)]) == 2
     assert "valid: --onnx" in capsys.readouterr().err
     assert main(["export", str(checkpoint), "--onnx", str(tmp_path)]) == 2

@@ -11,7 +11,7 @@ import torch
 
 from tests.learn.demonstrated import reaching
 from twinloop.errors import TrainingError, UsageError
-from twinloop.learn.checkpoint import load, load_brain
+from twinloop.learn.checkpoint import load, load_runtime
 from twinloop.learn.finetune import FinetuneConfig, finetuning
 from twinloop.learn.optimise import Optimisation, TrainConfig
 from twinloop.learn.tensors import read_tensors
@@ -36,11 +36,11 @@ def trained(reached, tmp_path_factory):
 
 
 def test_a_policy_learns_the_law_of_its_demonstrations(trained):
-    brain = load_brain(trained.checkpoint.path)
+    runtime = load_runtime(trained.checkpoint.path)
     rng = np.random.default_rng(0)
     state, goal = rng.uniform(-0.8, 0.8, (2, 200, 2)).astype(np.float32)
     turn = np.tile(np.array([0, 1, 0, 0, 0], np.float32), (200, 1))
-    chunks = brain.chunks(
+    chunks = runtime.chunks(
         {"observation.state": state, "observation.environment_state": np.column_stack([goal, turn])},
         instructions=["go"] * 200, real=False, noise=np.zeros((200, 4, 2)),
     )  # fmt: skip
@@ -59,11 +59,11 @@ def test_losses_fall_on_episodes_it_has_not_seen(trained):
 
 
 def test_the_sign_of_a_quaternion_does_not_matter(trained):
-    brain = load_brain(trained.checkpoint.path)
+    runtime = load_runtime(trained.checkpoint.path)
     state = np.zeros((1, 2), np.float32)
     pose = np.array([[0.3, -0.2, 0, 0.6, 0, 0, 0.8]], np.float32)
     told = [
-        brain.chunks(
+        runtime.chunks(
             {"observation.state": state, "observation.environment_state": pose * np.array([1, 1, 1, *[sign] * 4])},
             instructions=[""], real=False, noise=np.zeros((1, 4, 2)),
         )
@@ -173,7 +173,7 @@ def _gain(path: Path, *, real: bool) -> float:
     pose = np.column_stack([way, np.tile(np.array([0, 1, 0, 0, 0], np.float32), (200, 1))])
     observation = {"observation.state": np.zeros_like(way), "observation.environment_state": pose}
     noise = np.zeros((200, 4, 2))
-    step = load_brain(path).chunks(observation, instructions=[""] * 200, real=real, noise=noise)[:, 0]
+    step = load_runtime(path).chunks(observation, instructions=[""] * 200, real=real, noise=noise)[:, 0]
     return float((step * way).sum() / (way * way).sum())
 
 

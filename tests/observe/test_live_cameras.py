@@ -56,23 +56,23 @@ def cameras() -> dict[str, CameraConfig]:
 
 
 def watched(twin: Twin, cameras: dict[str, CameraConfig], ranges: dict, count: int) -> tuple[Episodes, Painter]:
-    brain = Painter(replace(space_of(twin), inputs=(*space_of(twin).inputs, *picture_features(cameras, twin))))
-    names = tuple(feature.name for feature in brain.space.pictures)
+    runtime = Painter(replace(space_of(twin), inputs=(*space_of(twin).inputs, *picture_features(cameras, twin))))
+    names = tuple(feature.name for feature in runtime.space.pictures)
     short = replace(twin, task=replace(twin.task, longest_s=1.2))
     eyes = LiveCameras(short, cameras, names, width=count, seed=4)
     watch = LiveSensors(short, ObserveConfig(), width=count, seed=4)
-    actor = PolicyActor(short, brain, watch, ActingConfig(), width=count, seed=4, eyes=eyes)
+    actor = PolicyActor(short, runtime, watch, ActingConfig(), width=count, seed=4, eyes=eyes)
     draws = Sampler(ranges, seed=4).draw(0, count)
     (episodes,) = rollout(Cell(short, width=count), iter([draws]), actor, seed=4)
-    return episodes, brain
+    return episodes, runtime
 
 
 @pytest.mark.usefixtures("renderer")
 def test_pictures_are_those_of_the_recording(twin: Twin, cameras: dict[str, CameraConfig]):
-    episodes, brain = watched(twin, cameras, LOOKS, 2)
+    episodes, runtime = watched(twin, cameras, LOOKS, 2)
     films = list(pictures_of(episodes, Renderer(twin, cameras), seed=4)(np.arange(2)))
-    assert len(brain.shown) == 5
-    for moment, shown in enumerate(brain.shown):
+    assert len(runtime.shown) == 5
+    for moment, shown in enumerate(runtime.shown):
         for row, film in enumerate(films):
             for name, frames in film.items():
                 np.testing.assert_array_equal(shown[name][row], frames[moment * EXECUTED], err_msg=f"{name} {moment}")
@@ -82,10 +82,10 @@ def test_pictures_are_those_of_the_recording(twin: Twin, cameras: dict[str, Came
 def test_noise_is_there_and_is_another_in_every_moment(twin: Twin, cameras: dict[str, CameraConfig]):
     noisy = {"read_noise": Uniform(4.0, 4.01)}
     wrist = {"wrist": cameras["wrist"]}
-    episodes, brain = watched(twin, wrist, noisy, 1)
+    episodes, runtime = watched(twin, wrist, noisy, 1)
     calm = replace(episodes, draws=Sampler({}, seed=4).draw(0, 1))
     (truth,) = pictures_of(calm, Renderer(twin, wrist), seed=4)(np.arange(1))
     name = "observation.images.wrist"
-    off = [shown[name][0] - truth[name][EXECUTED * moment].astype(float) for moment, shown in enumerate(brain.shown)]
+    off = [shown[name][0] - truth[name][EXECUTED * moment].astype(float) for moment, shown in enumerate(runtime.shown)]
     assert 2 < np.std(off[0]) < 6
     assert abs(np.corrcoef(off[0].ravel(), off[1].ravel())[0, 1]) < 0.1

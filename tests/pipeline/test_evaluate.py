@@ -36,10 +36,11 @@ def config() -> RunConfig:
 
 @pytest.fixture(scope="module")
 def candidate(simulate: Simulate, twin: Twin, tmp_path_factory: pytest.TempPathFactory) -> Candidate:
-    brain = replace(Neighbours.of(simulate(15), twin), executed=8)
-    path = tmp_path_factory.mktemp("brain") / "neighbours.npz"
-    brain.save(path)
-    return Candidate("neighbours", "0" * 64, "neighbours", brain.space, partial(Neighbours.load, path), frozenset({3}))
+    runtime = replace(Neighbours.of(simulate(15), twin), executed=8)
+    path = tmp_path_factory.mktemp("runtime") / "neighbours.npz"
+    runtime.save(path)
+    load = partial(Neighbours.load, path)
+    return Candidate("neighbours", "0" * 64, "neighbours", runtime.space, load, frozenset({3}))
 
 
 @pytest.fixture(scope="module")

@@ -138,4 +138,4 @@ def test_episodes_of_another_policy_are_refused(looped: Path, monkeypatch, capsy
         "--json",
     ]
     assert main(words) == 2
-    assert "8 or more are needed" in capsys.readouterr().out
+    assert "a diagnosis needs 8 or more" in capsys.readouterr().out

@@ -7,7 +7,7 @@ from pathlib import Path
 from twinloop.api.arguments import CheckpointLike, PathOrStr, folder
 from twinloop.deploy.episode_runner import DeployConfig
 from twinloop.deploy.robot import LiveRobot
-from twinloop.deploy.session import Deployed, SessionProgress
+from twinloop.deploy.session import DeployResult, SessionProgress
 from twinloop.deploy.session import deploy as _deploy
 
 
@@ -29,7 +29,7 @@ def deploy(
     seed: int = 0,
     workers: int = 1,
     on_progress: Callable[[SessionProgress], None] | None = None,
-) -> Deployed:
+) -> DeployResult:
     """Run a policy on a robot, at a fixed rate, behind the safety filter, and log every episode.
 
     Args:

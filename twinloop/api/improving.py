@@ -15,7 +15,7 @@ from twinloop.api.arguments import (
     named_config,
 )
 from twinloop.calibrate.patch import TwinPatch
-from twinloop.diagnose.plan import Plan, planned
+from twinloop.diagnose.plan import Plan, make_plan
 from twinloop.diagnose.report import GapReport, read_report
 from twinloop.fleet.executor import Executor
 from twinloop.learn.candidate import candidate_of, home_config
@@ -92,7 +92,7 @@ def plan(report: GapReport | PathOrStr, *, robot: str = "", budget: int = 200) -
         'twin:cell.yaml'
     """
     read = report if isinstance(report, GapReport) else read_report(Path(report))
-    return planned(read, robot=robot, budget=budget)
+    return make_plan(read, robot=robot, budget=budget)
 
 
 def calibrate(

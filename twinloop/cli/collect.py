@@ -56,11 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    from twinloop.deploy.collect import CollectConfig, Collected, collect
+    from twinloop.deploy.collect import CollectConfig, CollectResult, collect
     from twinloop.deploy.estop import EStop, stop_file_of
     from twinloop.deploy.imperfection import ImperfectionConfig
     from twinloop.deploy.keys import HELP_LEADING, terminal
-    from twinloop.deploy.plan_file import Errand, read_plan
+    from twinloop.deploy.plan_file import CollectionRequest, read_plan
 
     if (args.robot is None) == (args.plan is None):
         raise UsageError("name either a --robot or a --plan")
@@ -71,8 +71,10 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         imperfection=ImperfectionConfig() if args.demonstrator == "human-like" else None,
         limits_file=args.limits, seed=args.seed,
     )  # fmt: skip
-    errands = read_plan(args.plan) if args.plan else (Errand(args.robot, args.episodes or EPISODES, args.first),)
-    done: list[Collected] = []
+    errands = (
+        read_plan(args.plan) if args.plan else (CollectionRequest(args.robot, args.episodes or EPISODES, args.first),)
+    )
+    done: list[CollectResult] = []
     for errand in errands:
         folder = "collected-" + re.sub("[^A-Za-z0-9.]+", "-", errand.robot).strip("-")
         out = args.out / folder if args.out and args.plan else args.out or Path("runlogs") / folder

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from twinloop.cli.arguments import count
 from twinloop.dashboard.plan import write_plan_page
-from twinloop.diagnose.plan import Plan, planned
+from twinloop.diagnose.plan import Plan, make_plan
 from twinloop.diagnose.report import read_report
 from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import UsageError
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     _refuse_nothing(args.report)
-    plan = planned(read_report(args.report), robot=args.robot, budget=args.budget)
+    plan = make_plan(read_report(args.report), robot=args.robot, budget=args.budget)
     out = args.out or (args.report if args.report.is_dir() else args.report.parent)
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,11 @@
-"""ActionLoop: a policy's answers as one action a control period: chunks, temporal ensembling, and what comes late."""
+"""ActionLoop: turns a policy's action chunks into one action per control period."""
 
 import time
 from collections.abc import Mapping
 
 import numpy as np
 
-from twinloop.deploy.leader import Thought
+from twinloop.deploy.leader import LeaderAction
 from twinloop.deploy.operator_input import OperatorInput
 from twinloop.deploy.policy.client import PolicyProcess
 from twinloop.deploy.robot import Briefing, Reading
@@ -15,11 +15,11 @@ from twinloop.observe.estimate import ESTIMATE, NEEDED, StateEstimator, model_of
 ALONE = np.zeros(1, int)
 RUNNING = np.ones(1, bool)
 LOOK_EVERY_S = 0.01
-"""While a policy thinks, the e-stop is still looked at."""
+"""The e-stop is polled at this interval during inference."""
 
 
 class ActionLoop:
-    """A Leader. It does not know when it is done, and says nothing of how it went."""
+    """The leader of an episode that a policy runs. The episode tracker ends the episode."""
 
     ends_itself = False
     said = None
@@ -28,7 +28,7 @@ class ActionLoop:
         self.policy, self._lockstep = policy, lockstep
         actions = policy.facts.space.action.shape[0]
         self._chunks = Chunks(config, width=1, horizon=policy.horizon, executed=policy.executed, actions=actions)
-        # Where nothing was said, nothing is meant.
+        # NaN: no action for this period.
         self._nothing = np.full((1, actions), np.nan)
         self._late: int | None = None
         space = policy.facts.space
@@ -46,17 +46,21 @@ class ActionLoop:
 
     @property
     def waiting(self) -> bool:
-        """Has it been asked something that it has not answered?"""
+        """Whether a request to the policy is not answered yet."""
         return self._late is not None
 
     def sent(self, command: np.ndarray) -> None:
-        """What has become of its action: an estimate goes by it."""
+        """Receive the command that was sent; the state estimator uses it."""
         self._sent = np.asarray(command, float)[None]
 
-    def act(self, reading: Reading, attention: OperatorInput, deadline_s: float) -> Thought:
-        """What to do now. A policy that has all the time there is and does not answer is given up: PolicyError."""
+    def act(self, reading: Reading, operator: OperatorInput, deadline_s: float) -> LeaderAction:
+        """Return the action of this period.
+
+        Raises:
+            PolicyError: in lockstep, the policy did not answer before the deadline.
+        """
         began_s = time.monotonic()
-        features = self._made_out(reading)
+        features = self._features(reading)
         if self._late is not None:
             self._late += 1
         elif len(self._chunks.due(RUNNING)):
@@ -65,29 +69,29 @@ class ActionLoop:
             self.policy.ask(features, instruction=self._instruction, noise=noise, timeout_s=left_s)
             self._late = 0
         if self._late is not None:
-            chunk = self._wait(attention, deadline_s)
+            chunk = self._wait(operator, deadline_s)
             if chunk is None and self._lockstep:
                 raise self.policy.lost(f"has not answered for {time.monotonic() - began_s:.1f} s")
             if chunk is None:
                 self._chunks.advance(RUNNING, self._nothing)
-                return Thought(None, time.monotonic() - began_s)
-            # What it says of periods that are past comes too late.
-            said = np.full_like(chunk, np.nan)
-            said[: len(chunk) - self._late] = chunk[self._late :]
-            self._chunks.add(ALONE, said[None])
+                return LeaderAction(None, time.monotonic() - began_s)
+            # Actions for periods that have passed are dropped.
+            remaining = np.full_like(chunk, np.nan)
+            remaining[: len(chunk) - self._late] = chunk[self._late :]
+            self._chunks.add(ALONE, remaining[None])
             self._late = None
-        return Thought(self._chunks.advance(RUNNING, self._nothing)[0], time.monotonic() - began_s)
+        return LeaderAction(self._chunks.advance(RUNNING, self._nothing)[0], time.monotonic() - began_s)
 
-    def _made_out(self, reading: Reading) -> Mapping[str, np.ndarray]:
+    def _features(self, reading: Reading) -> Mapping[str, np.ndarray]:
         if self._estimate is None:
             return reading.features
         self._estimate.take({name: reading.features[name][None] for name in NEEDED}, self._sent)
         return {**reading.features, ESTIMATE: self._estimate.vector()[0]}
 
-    def _wait(self, attention: OperatorInput, deadline_s: float) -> np.ndarray | None:
+    def _wait(self, operator: OperatorInput, deadline_s: float) -> np.ndarray | None:
         while True:
             left_s = deadline_s - time.monotonic()
             chunk = self.policy.answer(min(left_s, LOOK_EVERY_S))
             if chunk is not None or left_s <= 0:
                 return chunk
-            attention.look()
+            operator.look()

@@ -1,4 +1,4 @@
-"""Collecting: demonstrations on a robot, each committed to a runlog as it ends. Called again, it goes on."""
+"""Collect demonstrations on a robot. Each is committed to a runlog when it ends; a second call continues."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -33,15 +33,22 @@ from twinloop.twin.tasks import tasks
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 
 STRIDE = 1 << 24
-"""Scenes k, k + STRIDE, ... are looked through for one that is as asked for; the k-th episode is in one of them."""
-MOST_SCENES = 200
+"""Episode k uses the first of the scenes k, k + STRIDE, k + 2 STRIDE ... that has the requested conditions."""
+MAX_SCENES = 200
 
 
 @dataclass(frozen=True)
 class CollectConfig:
-    """tries: at most so many demonstrations of an episode until one succeeds. consent: of whoever leads.
-    conditions: what a robot tells of itself must be so, else its scene is passed over; what it does not tell is noted.
-    imperfection: of the demonstrator; None for the plain script. speed, limits_file: narrow the robot's limits."""
+    """Settings of a collection.
+
+    Attributes:
+        tries: maximum number of demonstrations of an episode until one succeeds.
+        conditions: requested conditions. Scenes for which the robot reports others are skipped; conditions that the
+            robot does not report are recorded as given.
+        consent: of the person who demonstrates.
+        imperfection: of the scripted demonstrator; None for the plain script.
+        speed, limits_file: narrow the robot's limits.
+    """
 
     tries: int = 1
     conditions: Mapping[str, str] = field(default_factory=dict)
@@ -54,20 +61,27 @@ class CollectConfig:
 
 @dataclass(frozen=True)
 class CollectJob:
-    """What a worker needs. crew: the robot and its limits."""
+    """What a worker needs. runner: the robot and its limits."""
 
-    crew: RunnerJob
+    runner: RunnerJob
     config: CollectConfig
 
 
 Item = tuple[int, int]
-"""(episode, tries it has had already)."""
+"""(episode, number of earlier tries)."""
 
 
 @dataclass(frozen=True)
-class Collected:
-    """path, digest: of the runlog. tally: of all its episodes that belong to this; None where there are none.
-    succeeded: episodes of those planned that have a successful demonstration. fresh: demonstrations made now."""
+class CollectResult:
+    """The result of a collection.
+
+    Attributes:
+        path, digest: of the runlog.
+        tally: statistics of the runlog's episodes of this collection; None if there are none.
+        succeeded: planned episodes with a successful demonstration.
+        fresh: demonstrations made in this session.
+        stopped: why it ended early, or "".
+    """
 
     path: Path
     digest: str
@@ -80,10 +94,10 @@ class Collected:
 
 
 class DemonstrationRunner(EpisodeRunner):
-    """A robot and whoever shows how it is done."""
+    """Runs demonstrations with one robot and one demonstrator."""
 
-    def __init__(self, job: CollectJob, attention: OperatorInput):
-        super().__init__(job.crew, attention)
+    def __init__(self, job: CollectJob, operator: OperatorInput):
+        super().__init__(job.runner, operator)
         self._config = job.config
         self._leader: ScriptedLeader | TeleoperationLeader | None = None
 
@@ -92,8 +106,8 @@ class DemonstrationRunner(EpisodeRunner):
             self._leader.close()
         super().__exit__(*error)
 
-    def show(self, episode: int, tried: int) -> tuple[EpisodeLog, ...]:
-        """Tries until one succeeds, or there have been enough."""
+    def demonstrate(self, episode: int, tried: int) -> tuple[EpisodeLog, ...]:
+        """Demonstrate an episode until one try succeeds or the tries are used up."""
         logs: list[EpisodeLog] = []
         for number in range(tried, self._config.tries):
             logs.append(self._first_that_fits(episode, number))
@@ -102,28 +116,28 @@ class DemonstrationRunner(EpisodeRunner):
         return tuple(logs)
 
     def _first_that_fits(self, episode: int, number: int) -> EpisodeLog:
-        for again in range(MOST_SCENES):
+        for again in range(MAX_SCENES):
             log = self._try(episode + again * STRIDE, number)
             if log.failure != OTHER:
                 return log
         wanted = ", ".join(f"{name}={value}" for name, value in self._config.conditions.items())
-        raise UsageError(f"--condition: of {MOST_SCENES} scenes on this robot none is as asked for: {wanted}")
+        raise UsageError(f"--condition: none of {MAX_SCENES} scenes on this robot has {wanted}; ask for others")
 
     def _try(self, scene: int, number: int) -> EpisodeLog:
         config, consent = self._config, self._config.consent
-        self._attention.estop.refuse()
+        self._operator.estop.refuse()
         about = self._connect()
         leader = self._leader = self._leader or _leader(self._robot, about, config, tasks()[self._job.task])
         leader.number_of_try = number
-        ran = run_episode(
-            self._robot, leader, self._safety, self._onlooker, self._schedule, self._attention,
+        result = run_episode(
+            self._robot, leader, self._safety, self._tracker, self._schedule, self._operator,
             scene=scene, rng=episode_rng(config.seed, scene, stream="demonstration"),
         )  # fmt: skip
-        if ran.robot_lost:
+        if result.robot_lost:
             self._connected = False
         told = {name: value for name, value in (consent.columns() if consent else {}).items() if name != PARTICIPANT}
         return replace(
-            log_of(ran, about, scene=scene, conditions=config.conditions),
+            log_of(result, about, scene=scene, conditions=config.conditions),
             participant=consent.participant if consent else "",
             columns={"demonstrator": leader.kind, "try": number, "setting/speed": config.speed, **told},
         )
@@ -135,25 +149,25 @@ def _leader(
     if isinstance(robot, LerobotRobot):
         teleoperation = Teleoperation(robot.config)
         return TeleoperationLeader(teleoperation, about, config.conditions, longest_s=robot.config.episode_s)
-    # What is recorded as the action is what was sent: no noise that the action does not know of.
+    # The recorded action must be the one that was sent, so the script adds no noise.
     script = ExpertConfig(action_noise_rad=0.0)
     demonstrator = Demonstrator(about, script, seed=config.seed, task=task, imperfection=config.imperfection)
     return ScriptedLeader(demonstrator, config.conditions)
 
 
-def show(job: CollectJob, items: Iterator[Item]) -> Iterator[tuple[Item, tuple[EpisodeLog, ...]]]:
-    """The work of a process: every episode becomes one or several demonstrations."""
-    with ExitStack() as leaving:
-        keys = leaving.enter_context(Keys()) if job.crew.attended else None
-        attention = OperatorInput(EStop(job.crew.stop_file), keys)
-        leaving.enter_context(attention.on_signals())
-        studio = DemonstrationRunner(job, attention)
-        leaving.enter_context(studio)
+def run_demonstrations(job: CollectJob, items: Iterator[Item]) -> Iterator[tuple[Item, tuple[EpisodeLog, ...]]]:
+    """The work of one process: demonstrate every episode and yield its logs."""
+    with ExitStack() as stack:
+        keys = stack.enter_context(Keys()) if job.runner.attended else None
+        operator = OperatorInput(EStop(job.runner.stop_file), keys)
+        stack.enter_context(operator.on_signals())
+        runner = DemonstrationRunner(job, operator)
+        stack.enter_context(runner)
         for episode, tried in items:
-            logs = studio.show(episode, tried)
+            logs = runner.demonstrate(episode, tried)
             yield (episode, tried), logs
             last = logs[-1].failure if logs else ""
-            if last in AGAIN or (attention.estop.latched and not attention.reset_by_hand()):
+            if last in AGAIN or (operator.estop.latched and not operator.reset_by_hand()):
                 return
 
 
@@ -169,28 +183,28 @@ def collect(
     attended: bool = False,
     task: Task = PICK_AND_PLACE,
     on_progress: Callable[[SessionProgress], None] = lambda _: None,
-) -> Collected:
-    """Demonstrations of the episodes from `first` to `first + episodes`, in the runlog `out`."""
+) -> CollectResult:
+    """Collect demonstrations of the episodes `first` to `first + episodes - 1` in the runlog `out`."""
     name = robot if isinstance(robot, str) else ""
     if workers > 1 and name.partition(":")[0] not in SEVERAL:
         raise UsageError(
-            f"--workers {workers}: there is one {name or 'robot'}; only {', '.join(SEVERAL)} can be several"
+            f"--workers {workers}: {name or 'this robot'} takes one worker; more are possible with {', '.join(SEVERAL)}"
         )
     if config.consent is not None:
-        config.consent.require("record", today=datetime.now(UTC).date())  # before anything moves
+        config.consent.require("record", today=datetime.now(UTC).date())  # before the robot moves
     live = robot_named(robot) if isinstance(robot, str) else robot
     try:
         about = live.connect()
         latch = stop_file or stop_file_of(about.id)
         EStop(latch).refuse()
         limits = DeployConfig(speed=config.speed, limits_file=config.limits_file, seed=config.seed)
-        crew = RunnerJob(live, {}, limits, latch, about, attended, task.name)
+        runner = RunnerJob(live, {}, limits, latch, about, attended, task.name)
         with Runlog.open(out, about, task=task.name, phases=(phase.name for phase in task.phases)) as runlog:
             if workers > 1:
-                live.close()  # each worker has one of its own
-                crew = replace(crew, robot=name, about=None)
+                live.close()  # each worker connects its own robot
+                runner = replace(runner, robot=name, about=None)
             wanted = range(first, first + episodes)
-            return _session(CollectJob(crew, config), runlog, wanted, workers, about.id, on_progress)
+            return _session(CollectJob(runner, config), runlog, wanted, workers, about.id, on_progress)
     finally:
         live.close()
 
@@ -202,7 +216,7 @@ def _session(
     workers: int,
     robot: str,
     on_progress: Callable[[SessionProgress], None],
-) -> Collected:
+) -> CollectResult:
     rows = _rows(runlog, job.config, wanted)
     tried = {each: [row for row in rows if row["scene"] % STRIDE == each] for each in wanted}
     won = {each for each, tries in tried.items() if any(row["outcome"] == "success" for row in tries)}
@@ -210,7 +224,7 @@ def _session(
     aborted, fresh, stopped = sum(row["outcome"] == "aborted" for row in rows), 0, ""
     items = [(each, len(tried[each])) for each in wanted if each not in settled]
     on_progress(SessionProgress(len(settled), len(wanted), len(won), aborted))
-    for (episode, _), logs in run_local(show, job, items, workers=workers) if items else ():
+    for (episode, _), logs in run_local(run_demonstrations, job, items, workers=workers) if items else ():
         for log in logs:
             runlog.add(log)
             fresh += 1
@@ -224,11 +238,11 @@ def _session(
     rows = _rows(runlog, job.config, wanted)
     counted = tally(rows) if rows else None
     done = len(settled) == len(wanted)
-    return Collected(runlog.path, digest, robot, counted, len(wanted), len(won), fresh, "" if done else stopped)
+    return CollectResult(runlog.path, digest, robot, counted, len(wanted), len(won), fresh, "" if done else stopped)
 
 
 def _rows(runlog: Runlog, config: CollectConfig, wanted: range) -> list[dict]:
-    """Demonstrations of these episodes that are in the log, those of the same person, without interrupted ones."""
+    """The logged demonstrations of these episodes by this person, without interrupted ones."""
     who = config.consent.participant if config.consent else ""
     return [
         row

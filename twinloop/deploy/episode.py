@@ -1,8 +1,8 @@
-"""One episode on a robot, from the layout of the scene to its judgement, period by period:
+"""Runs one episode on a robot, from scene layout to outcome.
 
-observe, look whether it is a new reading and whether anybody wants it stopped, ask who leads, pass the action through
-the safety filter, command, wait for the next period. Whatever goes wrong ends the episode with the robot stopped; it is
-kept as aborted, with the name of what it was.
+Each control period: read the sensors, check that the reading is new and that nobody wants to stop, get the leader's
+action, pass it through the safety filter, send the command, wait for the next period. Any fault stops the robot; the
+episode is then logged as aborted, with the name of the fault.
 """
 
 import time
@@ -18,7 +18,7 @@ from twinloop.deploy.episode_log import TIMING, EpisodeLog, OutcomeBy, OutcomeWo
 from twinloop.deploy.episode_tracker import EpisodeTracker
 from twinloop.deploy.freshness import Freshness
 from twinloop.deploy.leader import Leader
-from twinloop.deploy.operator_input import OperatorInput, Stopped
+from twinloop.deploy.operator_input import EpisodeStopped, OperatorInput
 from twinloop.deploy.reading_check import ReadingCheck
 from twinloop.deploy.robot import Briefing, Description, LiveRobot, Reading
 from twinloop.deploy.safety.filter import SafetyFilter
@@ -31,7 +31,7 @@ STATE = "observation.state"
 
 @dataclass(frozen=True)
 class EpisodeResult:
-    """What came of it. frames: feature -> (n, ...). robot_lost: it has to be connected to again."""
+    """The result of an episode. frames: feature -> (n, ...). robot_lost: the robot must be reconnected."""
 
     briefing: Briefing
     frames: Mapping[str, np.ndarray]
@@ -46,8 +46,8 @@ class EpisodeResult:
     robot_lost: bool = False
 
 
-class Tape:
-    """What is written down of every period."""
+class EpisodeBuffer:
+    """Collects the frames and safety counts of an episode."""
 
     def __init__(self, about: Description):
         self._about = about
@@ -59,7 +59,7 @@ class Tape:
         self._rows.append({**seen, "action": action, "command": command, "phase": np.array(phase), TIMING.name: timing})
 
     def note_late(self, missed: int) -> None:
-        """Of the last period: whether its deadline was kept is known when it is over."""
+        """Mark the last period as late; that is known only after it has ended."""
         self._rows[-1][TIMING.name][TIMING.names.index("late")] = missed > 0
 
     def count(self, reasons: tuple[str, ...]) -> None:
@@ -80,43 +80,43 @@ def run_episode(
     robot: LiveRobot,
     leader: Leader,
     safety: SafetyFilter,
-    onlooker: EpisodeTracker,
+    tracker: EpisodeTracker,
     schedule: Schedule,
-    attention: OperatorInput,
+    operator: OperatorInput,
     *,
     scene: int,
     rng: np.random.Generator,
     ask: bool = False,
 ) -> EpisodeResult:
-    """ask: it is for a human to judge, whatever the robot's detector says."""
+    """Run one episode. ask: a human judges the outcome, even if the robot's detector can."""
     about = robot.describe()
-    tape, deadlines = Tape(about), Deadlines()
+    buffer, deadlines = EpisodeBuffer(about), Deadlines()
     briefing, robot_lost = UNKNOWN, False
     outcome: OutcomeWord = "aborted"
     by: OutcomeBy = ""
-    attention.begin()
+    operator.begin()
     try:
         briefing = robot.begin(scene)
-        onlooker.begin(briefing)
+        tracker.begin(briefing)
         leader.begin(briefing, scene=scene, rng=rng)
-        _control(robot, leader, safety, onlooker, schedule, attention, tape, deadlines)
+        _control(robot, leader, safety, tracker, schedule, operator, buffer, deadlines)
         judged = robot.end()
         why, detail = "", judged.detail
-        outcome, by = _judgement(judged.success, leader.said, attention, ask=ask)
+        outcome, by = _judgement(judged.success, leader.said, operator, ask=ask)
         if outcome == "failure":
-            why = onlooker.failure()
+            why = tracker.failure()
     except RobotError as error:
         why, detail, robot_lost = "robot_fault", str(error), True
     except PolicyError as error:
         why, detail = "policy_fault", str(error)
-    except Stopped as stopped:
+    except EpisodeStopped as stopped:
         why, detail = stopped.why, stopped.detail
     if outcome == "aborted":
         _halt(robot)
     began = briefing is not UNKNOWN
     return EpisodeResult(
-        briefing, tape.frames(), outcome, by, detail, onlooker.last_phase if began else "", why, tape.safety,
-        deadlines.missed, attention.interventions, robot_lost,
+        briefing, buffer.frames(), outcome, by, detail, tracker.last_phase if began else "", why, buffer.safety,
+        deadlines.missed, operator.interventions, robot_lost,
     )  # fmt: skip
 
 
@@ -124,10 +124,10 @@ def _control(
     robot: LiveRobot,
     leader: Leader,
     safety: SafetyFilter,
-    onlooker: EpisodeTracker,
+    tracker: EpisodeTracker,
     schedule: Schedule,
-    attention: OperatorInput,
-    tape: Tape,
+    operator: OperatorInput,
+    buffer: EpisodeBuffer,
     deadlines: Deadlines,
 ) -> None:
     about = robot.describe()
@@ -138,43 +138,43 @@ def _control(
     began_s = time.monotonic()
     while True:
         reading = check.see(robot.observe())
-        attention.look()
+        operator.look()
         fresh.see(reading)
         if first is None:
             first = reading
             safety.begin(np.asarray(reading.features.get(STATE, about.home), float))
-        if onlooker.look(reading, command) and not leader.ends_itself:
+        if tracker.look(reading, command) and not leader.ends_itself:
             return
-        # Two clocks: how far the robot's has stayed behind ours is how old the reading is at least.
+        # The robot's clock may lag behind ours; the lag is a lower bound of the reading's age.
         robot_s = reading.timestamp_s - first.timestamp_s
         waited_s = 0.0 if about.lockstep else max(0.0, time.monotonic() - began_s - robot_s)
-        thought = leader.act(reading, attention, schedule.deadline_s)
-        if thought.over:
+        decision = leader.act(reading, operator, schedule.deadline_s)
+        if decision.over:
             return
-        passed = safety.pass_on(thought.action, reading.features)
-        tape.count(passed.reasons)
+        filtered = safety.pass_on(decision.action, reading.features)
+        buffer.count(filtered.reasons)
         if safety.hopeless:
-            raise Stopped("force", "it pressed too hard, backed off, and still does")
-        command = passed.command
-        # Before it is sent: a robot that is lost over a command may have had it.
-        tape.add(
-            reading, action=passed.action, command=command, phase=onlooker.phase,
-            timing=np.array([robot_s, waited_s, thought.thought_s, 0]),
+            raise EpisodeStopped("force", "contact force stayed above the limit after backing off")
+        command = filtered.command
+        # Logged before it is sent: a robot that is lost while it is sent may have executed it.
+        buffer.add(
+            reading, action=filtered.action, command=command, phase=tracker.phase,
+            timing=np.array([robot_s, waited_s, decision.thought_s, 0]),
         )  # fmt: skip
         robot.act(command)
         leader.sent(command)
-        missed = max(schedule.turn(), int(thought.action is None))
-        tape.note_late(missed)
+        missed = max(schedule.turn(), int(decision.action is None))
+        buffer.note_late(missed)
         deadlines.note(missed)
 
 
 def _judgement(
-    success: bool | None, said: bool | None, attention: OperatorInput, *, ask: bool
+    success: bool | None, said: bool | None, operator: OperatorInput, *, ask: bool
 ) -> tuple[OutcomeWord, OutcomeBy]:
-    """A human counts more than a detector, and is asked where that can tell nothing."""
+    """A human's judgement overrides the detector's. The human is asked if the detector cannot tell."""
     words: dict[bool | None, OutcomeWord] = {True: "success", False: "failure", None: "unknown"}
-    if said is None and (ask or success is None) and attention.keys is not None:
-        said = attention.ask_outcome()
+    if said is None and (ask or success is None) and operator.keys is not None:
+        said = operator.ask_outcome()
         if said is None:
             return "unknown", ""
     if said is not None:
@@ -183,29 +183,28 @@ def _judgement(
 
 
 def _halt(robot: LiveRobot) -> None:
-    """Twice, in case a message is lost: a robot that is gone cannot be told, and whoever stops it is not stopped by
-    that."""
+    """Send stop twice, in case one message is lost. Errors of a lost robot are ignored."""
     for _ in range(2):
         with suppress(RobotError):
             robot.stop()
 
 
-def log_of(ran: EpisodeResult, about: Description, *, scene: int, conditions: Mapping[str, str]) -> EpisodeLog:
-    """For the runlog, now that it has ended; who led is for the caller to add. conditions: noted beside the robot's."""
+def log_of(result: EpisodeResult, about: Description, *, scene: int, conditions: Mapping[str, str]) -> EpisodeLog:
+    """Return the log of an ended episode. conditions: recorded in addition to the robot's. The caller adds who led."""
     return EpisodeLog(
         robot_id=about.id,
-        briefing=_with_conditions(ran.briefing, conditions),
-        frames=ran.frames,
-        outcome=ran.outcome,
-        outcome_by=ran.outcome_by,
-        outcome_detail=ran.outcome_detail,
+        briefing=_with_conditions(result.briefing, conditions),
+        frames=result.frames,
+        outcome=result.outcome,
+        outcome_by=result.outcome_by,
+        outcome_detail=result.outcome_detail,
         recorded_at=datetime.now(UTC).isoformat(timespec="seconds"),
         scene=scene,
-        last_phase=ran.last_phase,
-        failure=ran.failure,
-        interventions=ran.interventions,
-        safety=ran.safety,
-        deadlines_missed=ran.deadlines_missed,
+        last_phase=result.last_phase,
+        failure=result.failure,
+        interventions=result.interventions,
+        safety=result.safety,
+        deadlines_missed=result.deadlines_missed,
         versions=versions((), films=False),
     )
 

@@ -27,7 +27,7 @@ from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 
 RECONNECTS = 3
 PAUSE_S = 1.0
-"""Before a robot that could not be reached is tried again; twice as long each time."""
+"""Pause before the first reconnect; it doubles with each further one."""
 
 Turn = tuple[int, str]
 """(scene, arm): one episode."""
@@ -35,10 +35,18 @@ Turn = tuple[int, str]
 
 @dataclass(frozen=True)
 class DeployConfig:
-    """speed, limits_file: narrow the robot's limits, and can do nothing else. ensemble: see ActingConfig.
-    longest_s: of an episode; the task's own by default. outcome: who judges, the robot's detector or a human.
-    conditions: noted down with every episode. patience_s: for a policy's answer, where the robot is in lockstep.
-    seed: of what policies draw, and of the order of arms."""
+    """Settings of a deployment.
+
+    Attributes:
+        speed: factor on the robot's velocity and acceleration limits, at most 1.
+        limits_file: a YAML file with narrower limits.
+        ensemble: see ActingConfig.
+        longest_s: episode timeout; the task's own by default.
+        outcome: who judges an episode: `detector` (the robot's) or `ask` (a human).
+        conditions: conditions to record with every episode.
+        patience_s: inference timeout if the robot is in lockstep.
+        seed: of the policies' noise and of the order of arms.
+    """
 
     speed: float = 1.0
     limits_file: Path | None = None
@@ -52,8 +60,15 @@ class DeployConfig:
 
 @dataclass(frozen=True)
 class RunnerJob:
-    """What a crew is made from. robot: its name, or one that is there already. policies: arm -> checkpoint, or alike.
-    about: of the robot, if that is connected. attended: somebody is at the terminal. program: what runs a policy."""
+    """What an EpisodeRunner is made from.
+
+    Attributes:
+        robot: a robot's name, or a robot object.
+        policies: arm -> checkpoint or policy process.
+        about: the robot's description, if it is connected already.
+        attended: an operator is at the terminal.
+        program: the program that runs a policy.
+    """
 
     robot: str | LiveRobot
     policies: Mapping[str, Path | PolicyProcess]
@@ -66,16 +81,19 @@ class RunnerJob:
 
 
 def bounds_for(about: Description, config: DeployConfig) -> Bounds:
-    """The robot's own limits, narrowed as asked."""
+    """Return the robot's own limits, narrowed by speed factor and limits file."""
     bounds = slowed(bounds_of(about), config.speed)
     return bounds if config.limits_file is None else narrowed(bounds, config.limits_file)
 
 
 class EpisodeRunner:
-    """A context manager: what it has started ends with it."""
+    """Runs episodes with one robot and one or more policy processes.
 
-    def __init__(self, job: RunnerJob, attention: OperatorInput):
-        self._job, self._attention = job, attention
+    A context manager: leaving it stops the policy processes and closes the robot.
+    """
+
+    def __init__(self, job: RunnerJob, operator: OperatorInput):
+        self._job, self._operator = job, operator
         self._robot = robot_named(job.robot) if isinstance(job.robot, str) else job.robot
         self._policies = {
             arm: PolicyProcess(policy, program=job.program) if isinstance(policy, Path) else policy
@@ -99,43 +117,48 @@ class EpisodeRunner:
             policy.end()
         self._robot.close()
 
-    def fly(self, scene: int, arm: str) -> EpisodeLog:
-        """One episode, whatever becomes of it. Raises where there is no robot or no policy to begin with."""
+    def run(self, scene: int, arm: str) -> EpisodeLog:
+        """Run one episode and return its log, including aborted and failed ones.
+
+        Raises:
+            RobotError: the robot cannot be reached.
+            PolicyError: the policy process does not start.
+        """
         job, policy = self._job, self._policies[arm]
-        self._attention.estop.refuse()
+        self._operator.estop.refuse()
         about = self._connect()
         policy.start()
         policy.facts.refuse_misfit(about)
-        pilot = ActionLoop(policy, ActingConfig(job.config.ensemble), lockstep=about.lockstep)
-        ran = run_episode(
-            self._robot, pilot, self._safety, self._onlooker, self._schedule, self._attention,
+        leader = ActionLoop(policy, ActingConfig(job.config.ensemble), lockstep=about.lockstep)
+        result = run_episode(
+            self._robot, leader, self._safety, self._tracker, self._schedule, self._operator,
             scene=scene, rng=episode_rng(job.config.seed, scene, stream="policy"), ask=job.config.outcome == "ask",
         )  # fmt: skip
-        if pilot.waiting:
-            policy.end()  # it still thinks about what nobody wants to know any more; a fresh one takes over
-        if ran.robot_lost:
+        if leader.waiting:
+            policy.end()  # it is still computing an answer to an outdated request; the next episode starts a new one
+        if result.robot_lost:
             self._connected = False
         setting = {"setting/speed": job.config.speed}
         if job.config.ensemble is not None:
             setting["setting/ensemble"] = job.config.ensemble
-        log = log_of(ran, about, scene=scene, conditions=job.config.conditions)
+        log = log_of(result, about, scene=scene, conditions=job.config.conditions)
         return replace(log, checkpoint=policy.facts.digest, arm=arm, columns={"policy": policy.name, **setting})
 
     def _connect(self) -> Description:
-        """The robot's description, connected to it if need be. One that was lost must be the one it was."""
+        """Connect if necessary and return the description. A robot that reconnects must be the same one."""
         known = self._about
         if known is None:
             self._settle(self._robot.connect())
         elif not self._connected:
             about = self._reached()
             if (about.observed, about.action, about.rate_hz) != (known.observed, known.action, known.rate_hz):
-                raise RobotError(f"{about.id}: came back with other joints, sensors or another rate")
+                raise RobotError(f"{about.id}: joints, sensors or rate changed after reconnecting; start again")
         self._connected = True
         assert self._about is not None
         return self._about
 
     def _reached(self) -> Description:
-        """A robot that was lost is tried again, RECONNECTS times."""
+        """Reconnect to a lost robot, with up to RECONNECTS tries."""
         pause_s = PAUSE_S
         for _ in range(RECONNECTS - 1):
             try:
@@ -152,20 +175,20 @@ class EpisodeRunner:
         bounds = bounds_for(about, config)
         twin = twin_of_robot(about.robot, task, "cube", round(about.rate_hz))
         self._safety = SafetyFilter(about, bounds, twin)
-        self._onlooker = EpisodeTracker(about, task, longest_s=config.longest_s)
+        self._tracker = EpisodeTracker(about, task, longest_s=config.longest_s)
         self._schedule = Lockstep(patience_s=config.patience_s) if about.lockstep else Realtime(period_s=about.period_s)
         self._about, self._connected = about, True
 
 
-def fly(job: RunnerJob, turns: Iterator[Turn]) -> Iterator[tuple[Turn, EpisodeLog]]:
-    """The work of a process: every turn becomes a log. An e-stop that nobody resets ends it, as a signal does."""
-    with ExitStack() as leaving:
-        keys = leaving.enter_context(Keys()) if job.attended else None
-        attention = OperatorInput(EStop(job.stop_file), keys)
-        leaving.enter_context(attention.on_signals())
-        crew = leaving.enter_context(EpisodeRunner(job, attention))
+def run_episodes(job: RunnerJob, turns: Iterator[Turn]) -> Iterator[tuple[Turn, EpisodeLog]]:
+    """The work of one process: run every turn and yield its log. A signal or an e-stop that is not reset ends it."""
+    with ExitStack() as stack:
+        keys = stack.enter_context(Keys()) if job.attended else None
+        operator = OperatorInput(EStop(job.stop_file), keys)
+        stack.enter_context(operator.on_signals())
+        runner = stack.enter_context(EpisodeRunner(job, operator))
         for scene, arm in turns:
-            log = crew.fly(scene, arm)
+            log = runner.run(scene, arm)
             yield (scene, arm), log
-            if log.failure == "interrupted" or (attention.estop.latched and not attention.reset_by_hand()):
+            if log.failure == "interrupted" or (operator.estop.latched and not operator.reset_by_hand()):
                 return

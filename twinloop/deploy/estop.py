@@ -15,7 +15,7 @@ from pathlib import Path
 from twinloop.durable import read_bounded, storage_errors
 from twinloop.errors import EStopError
 
-LONGEST_REASON_BYTES = 4096
+MAX_REASON_BYTES = 4096
 
 
 def stop_file_of(robot: str) -> Path:
@@ -65,7 +65,7 @@ class EStop:
 
     def reason(self) -> str:
         try:
-            text = read_bounded(self.path, LONGEST_REASON_BYTES, error=EStopError).decode(errors="replace").strip()
+            text = read_bounded(self.path, MAX_REASON_BYTES, error=EStopError).decode(errors="replace").strip()
         except Exception:  # whatever lies there, it is a latch
             text = ""
         return text.splitlines()[0][:200] if text else f"by {self.path}"

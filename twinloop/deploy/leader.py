@@ -1,4 +1,4 @@
-"""Leader: whoever says what a robot is to do: a policy's pilot, a demonstrator, a human at a leader arm."""
+"""Leader: the source of actions in an episode: a policy, a scripted demonstrator, or a human at a leader arm."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,9 +10,14 @@ from twinloop.deploy.robot import Briefing, Reading
 
 
 @dataclass(frozen=True)
-class Thought:
-    """action: None where nothing was said in time, and the robot should hold. thought_s: how long it took.
-    over: it is done, and this is no action any more."""
+class LeaderAction:
+    """The action of one control period.
+
+    Attributes:
+        action: None if there was none before the deadline; the robot then holds its position.
+        thought_s: seconds that the leader took.
+        over: the episode is over and `action` is not to be executed.
+    """
 
     action: np.ndarray | None
     thought_s: float
@@ -20,20 +25,24 @@ class Thought:
 
 
 class Leader(Protocol):
-    """ends_itself: it knows when it is done; else the onlooker tells."""
+    """A source of actions.
+
+    Attributes:
+        ends_itself: the leader decides when the episode ends; otherwise the episode tracker does.
+    """
 
     @property
     def ends_itself(self) -> bool: ...
 
     @property
     def said(self) -> bool | None:
-        """How it went, if it is a human who has said so."""
+        """Success or failure as judged by the human who leads; None if nobody judged."""
         ...
 
     def begin(self, briefing: Briefing, *, scene: int, rng: np.random.Generator) -> None: ...
 
-    def act(self, reading: Reading, attention: OperatorInput, deadline_s: float) -> Thought: ...
+    def act(self, reading: Reading, operator: OperatorInput, deadline_s: float) -> LeaderAction: ...
 
     def sent(self, command: np.ndarray) -> None:
-        """What has become of the action behind the safety filter."""
+        """Receive the command that the safety filter sent for the last action."""
         ...

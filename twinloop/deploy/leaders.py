@@ -1,4 +1,4 @@
-"""Those who show how it is done, as leaders of an episode: the demonstrator, and a human at a leader arm."""
+"""Leaders that demonstrate: the scripted demonstrator, and a human at a leader arm."""
 
 import time
 from collections.abc import Mapping
@@ -6,27 +6,27 @@ from collections.abc import Mapping
 import numpy as np
 
 from twinloop.deploy.demonstrator import Demonstrator
-from twinloop.deploy.leader import Thought
+from twinloop.deploy.leader import LeaderAction
 from twinloop.deploy.lerobot.teleoperator import Teleoperation
-from twinloop.deploy.operator_input import OperatorInput, Stopped
+from twinloop.deploy.operator_input import EpisodeStopped, OperatorInput
 from twinloop.deploy.robot import Briefing, Description, Reading
 
 OTHER = "other_conditions"
-"""A scene that was not asked for: it is passed over, and nothing of it is kept."""
+"""Failure name of a scene with other conditions than requested: it is skipped and not logged."""
 TRIES = 1 << 40
-"""The n-th try of a scene is another demonstration of it: its numbers are drawn as for scene + n * TRIES."""
+"""The n-th try of a scene draws its random numbers as scene + n * TRIES, so that tries differ."""
 
 
-def refuse_others(briefing: Briefing, wanted: Mapping[str, str]) -> None:
-    """Stopped, where the robot itself tells something else than was asked for."""
+def refuse_other_conditions(briefing: Briefing, wanted: Mapping[str, str]) -> None:
+    """Raise EpisodeStopped if the robot reports other conditions than requested."""
     for name, value in wanted.items():
-        told = briefing.conditions.get(name, value)
-        if told != value:
-            raise Stopped(OTHER, f"{name} is {told} here; {value} was asked for")
+        actual = briefing.conditions.get(name, value)
+        if actual != value:
+            raise EpisodeStopped(OTHER, f"{name} is {actual} in this scene; {value} was requested")
 
 
 class ScriptedLeader:
-    """The demonstrator, script or human-like. number_of_try: so that another try is not the same again."""
+    """The scripted demonstrator, with or without human-like imperfections. number_of_try: makes tries differ."""
 
     ends_itself = True
     said = None
@@ -38,13 +38,13 @@ class ScriptedLeader:
         self.number_of_try = 0
 
     def begin(self, briefing: Briefing, *, scene: int, rng: np.random.Generator) -> None:  # noqa: ARG002
-        refuse_others(briefing, self._wanted)
+        refuse_other_conditions(briefing, self._wanted)
         self._demonstrator.begin(briefing, scene + TRIES * self.number_of_try)
 
-    def act(self, reading: Reading, attention: OperatorInput, deadline_s: float) -> Thought:  # noqa: ARG002
+    def act(self, reading: Reading, operator: OperatorInput, deadline_s: float) -> LeaderAction:  # noqa: ARG002
         began_s = time.monotonic()
         move = self._demonstrator.act(reading)
-        return Thought(move.command, time.monotonic() - began_s, over=move.over)
+        return LeaderAction(move.command, time.monotonic() - began_s, over=move.over)
 
     def sent(self, command: np.ndarray) -> None:
         self._demonstrator.sent(command)
@@ -54,7 +54,7 @@ class ScriptedLeader:
 
 
 class TeleoperationLeader:
-    """A human who moves a leader arm. It is over when they say so, or after longest_s."""
+    """A human who moves a leader arm. The episode ends when they say so, or after longest_s."""
 
     ends_itself = True
     kind = "teleoperation"
@@ -68,22 +68,22 @@ class TeleoperationLeader:
         self.number_of_try = 0
 
     def begin(self, briefing: Briefing, *, scene: int, rng: np.random.Generator) -> None:  # noqa: ARG002
-        refuse_others(briefing, self._wanted)
+        refuse_other_conditions(briefing, self._wanted)
         self._teleoperation.connect()
         self.said, self._periods = None, 0
 
-    def act(self, reading: Reading, attention: OperatorInput, deadline_s: float) -> Thought:  # noqa: ARG002
+    def act(self, reading: Reading, operator: OperatorInput, deadline_s: float) -> LeaderAction:  # noqa: ARG002
         began_s = time.monotonic()
-        led = self._teleoperation.lead()
-        if led.discarded:
-            raise Stopped("discarded_by_human", "whoever led wants it not to count")
+        sample = self._teleoperation.lead()
+        if sample.discarded:
+            raise EpisodeStopped("discarded_by_human", "the operator discarded this episode")
         self._periods += 1
-        self.said = led.success
-        over = led.over or attention.enough or self._periods > self._longest
-        return Thought(led.action, time.monotonic() - began_s, over=over)
+        self.said = sample.success
+        over = sample.over or operator.enough or self._periods > self._longest
+        return LeaderAction(sample.action, time.monotonic() - began_s, over=over)
 
     def sent(self, command: np.ndarray) -> None:
-        """The human sees the robot, and not its commands."""
+        """Not needed: the human sees the robot."""
 
     def close(self) -> None:
         self._teleoperation.close()

@@ -10,7 +10,7 @@ from twinloop.deploy.estop import EStop
 from twinloop.deploy.keys import ABORT, ENOUGH, RESET, STOP, TAKEOVER, Keys
 
 
-class Stopped(Exception):
+class EpisodeStopped(Exception):
     """This episode is to end now, the robot stopped. why: as a name that can be counted. detail: in words."""
 
     def __init__(self, why: str, detail: str):
@@ -31,7 +31,7 @@ class OperatorInput:
         self.interventions, self.enough = 0, False
 
     def look(self) -> None:
-        """Nothing, or Stopped."""
+        """Nothing, or EpisodeStopped."""
         keys = self.keys.pressed() if self.keys is not None else ""
         if set(STOP) & set(keys):
             self.interventions += 1
@@ -39,12 +39,12 @@ class OperatorInput:
         self.interventions += keys.count(TAKEOVER)
         self.enough |= bool(set(ENOUGH) & set(keys))
         if self.estop.latched:
-            raise Stopped("e_stop", f"e-stop: {self.estop.reason()}")
+            raise EpisodeStopped("e_stop", f"e-stop: {self.estop.reason()}")
         if self.ending:
-            raise Stopped("interrupted", f"stopped by {self.ending}")
+            raise EpisodeStopped("interrupted", f"stopped by {self.ending}")
         if ABORT in keys:
             self.interventions += 1
-            raise Stopped("aborted_by_human", "a human ended it")
+            raise EpisodeStopped("aborted_by_human", "a human ended it")
 
     def ask_outcome(self) -> bool | None:
         """What a human says of the episode that has just ended: s(uccess), f(ailure), u(nknown)."""

@@ -5,7 +5,7 @@ import numpy as np
 from twinloop.deploy.robot import Description, Reading
 from twinloop.errors import RobotError
 
-MOST_PERIODS = 25
+MAX_PERIODS = 25
 """Between two readings. More is not a late reading but a clock that jumped."""
 
 
@@ -45,7 +45,7 @@ class ReadingCheck:
         about, passed_s = self._description, reading.timestamp_s - last.timestamp_s
         if reading.sequence < last.sequence:
             raise RobotError(f"{about.id}: reading {reading.sequence} came after reading {last.sequence}")
-        if passed_s < 0 or passed_s > MOST_PERIODS * about.period_s:
+        if passed_s < 0 or passed_s > MAX_PERIODS * about.period_s:
             raise RobotError(
                 f"{about.id}: its clock jumped by {passed_s:+.3f} s between readings {last.sequence} and "
                 f"{reading.sequence}; a control period is {about.period_s:.3f} s"

@@ -3,15 +3,15 @@
 A robot in lockstep has its own time: it passes when it is told to act, so no period is ever missed, and how fast this
 computer is changes nothing. Any other is commanded at fixed moments of the clock on the wall, counted from the
 beginning of the episode: a late period does not move those after it. A period whose command is not out when the next
-one begins is missed; one is made up for, after MOST_MISSED in a row the robot is stopped.
+one begins is missed; one is made up for, after MAX_MISSED in a row the robot is stopped.
 """
 
 import time
 from typing import Protocol
 
-from twinloop.deploy.operator_input import Stopped
+from twinloop.deploy.operator_input import EpisodeStopped
 
-MOST_MISSED = 1
+MAX_MISSED = 1
 
 
 class Schedule(Protocol):
@@ -70,5 +70,5 @@ class Deadlines:
     def note(self, missed: int) -> None:
         self.missed += missed
         self._in_a_row = self._in_a_row + missed if missed else 0
-        if self._in_a_row > MOST_MISSED:
-            raise Stopped("deadline", f"{self._in_a_row} deadlines in a row were missed")
+        if self._in_a_row > MAX_MISSED:
+            raise EpisodeStopped("deadline", f"{self._in_a_row} deadlines in a row were missed")

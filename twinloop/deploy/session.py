@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from twinloop.deploy.episode_log import EpisodeLog
-from twinloop.deploy.episode_runner import DeployConfig, RunnerJob, Turn, bounds_for, fly
+from twinloop.deploy.episode_runner import DeployConfig, RunnerJob, Turn, bounds_for, run_episodes
 from twinloop.deploy.estop import EStop, stop_file_of
 from twinloop.deploy.policy.client import OWN, PolicyProcess
 from twinloop.deploy.policy.facts import PolicyFacts
@@ -24,7 +24,7 @@ AGAIN = ("interrupted",)
 
 
 @dataclass(frozen=True)
-class Deployed:
+class DeployResult:
     """path, digest: of the runlog. tallies: one a policy, over all turns of this session, earlier ones included.
     fresh: episodes that ran now. stopped: why it ended early, or ""."""
 
@@ -62,7 +62,7 @@ def deploy(
     task: str = PICK_AND_PLACE.name,
     on_progress: Callable[[SessionProgress], None] = lambda _: None,
     program: tuple[str, ...] = OWN,
-) -> Deployed:
+) -> DeployResult:
     """Let each policy (arm -> checkpoint) act in the scenes from `first` to `first + episodes`, and log it in `out`.
 
     Several take turns in an order that is drawn anew for each scene, so that what drifts during a session hits all
@@ -107,7 +107,7 @@ def _session(
     workers: int,
     robot_id: str,
     on_progress: Callable[[SessionProgress], None],
-) -> Deployed:
+) -> DeployResult:
     turns = _turns(job, episodes, first)
     planned = set(turns)
     rows = [row for row in runlog.attempts().to_pylist() if _turn(row, facts) in planned]
@@ -116,7 +116,7 @@ def _session(
     successes, aborted = (sum(row["outcome"] == word for row in rows) for word in ("success", "aborted"))
     count, fresh, stopped = len(turns) - len(left), 0, ""
     on_progress(SessionProgress(count, len(turns), successes, aborted))
-    for _, log in run_local(fly, job, left, workers=workers) if left else ():
+    for _, log in run_local(run_episodes, job, left, workers=workers) if left else ():
         runlog.add(log)
         fresh += 1
         if log.failure in (*AGAIN, "e_stop"):
@@ -135,7 +135,7 @@ def _session(
     ]
     of_arms = [[row for row in rows if row["arm"] == arm] for arm in job.policies]
     tallies = tuple(tally(each) for each in of_arms if each)
-    return Deployed(runlog.path, digest, robot_id, tallies, len(turns), fresh, stopped)
+    return DeployResult(runlog.path, digest, robot_id, tallies, len(turns), fresh, stopped)
 
 
 def _turns(job: RunnerJob, episodes: int, first: int) -> list[Turn]:

@@ -1,12 +1,13 @@
-"""Bank: what a policy shows in the twin as it is, and in every cell of the hypotheses. Made once for a policy."""
+"""Bank: the traits of a policy in the unchanged twin and in every counterfactual cell. Simulated once per policy."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from twinloop.diagnose.hypothesis import Hypothesis
+from twinloop.diagnose.hypothesis_set import Chunk
 from twinloop.diagnose.traits import TRAITS
 from twinloop.randomize.parameter import GAPS, Gap
 
@@ -15,7 +16,7 @@ _SUCCESS = [trait.name for trait in TRAITS].index("success")
 
 @dataclass(frozen=True)
 class CounterfactualCell:
-    """traits: (episodes, traits) of the policy in a cell where the hypothesis holds."""
+    """A simulated cell in which a hypothesis holds. traits: (episodes, traits) of the policy there."""
 
     hypothesis: Hypothesis
     traits: np.ndarray
@@ -25,9 +26,13 @@ class CounterfactualCell:
         return float(np.mean(self.traits[:, _SUCCESS]))
 
 
+Simulate = Callable[[Sequence[Chunk]], Iterable[tuple[Chunk, list[CounterfactualCell]]]]
+"""A simulator: rolls out the policy under the hypotheses of some chunks."""
+
+
 @dataclass(frozen=True)
 class Bank:
-    """reference: where nothing is wrong."""
+    """reference: the unchanged twin. worlds: one cell for each hypothesis with a gap."""
 
     reference: CounterfactualCell
     worlds: tuple[CounterfactualCell, ...]
@@ -37,7 +42,7 @@ class Bank:
         return {gap: tuple(world for world in self.worlds if world.hypothesis.gap == gap) for gap in GAPS}
 
     def sizes(self, gap: Gap) -> tuple[tuple[str, ...], np.ndarray]:
-        """The rows of a gap, and (worlds, rows) how wrong each is in each of its cells."""
+        """Return the rows of a gap and a (cells, rows) array of how far each row is off in each cell."""
         worlds = self.by_gap[gap]
         rows = tuple(dict.fromkeys(name for world in worlds for name in world.hypothesis.ranges))
         return rows, _table(rows, worlds)

@@ -34,8 +34,8 @@ from twinloop.signals import (
 )
 from twinloop.signals.response import Hold
 
-MOST_EPISODES = 200
-MOST_RESPONSE_ROWS = 3000
+MAX_EPISODES = 200
+MAX_RESPONSE_ROWS = 3000
 FILMED_EPISODES, FILMED_FRAMES = 6, 4
 NOT_COMPARED = ("observation.environment_state",)
 
@@ -150,7 +150,7 @@ def _takes(dataset: Dataset) -> list[RecordedEpisode]:
     )
     stored = [(attempt, verdict) for attempt, length, verdict in rows if length]
     good = [attempt for attempt, verdict in stored if verdict == ACCEPTED] or [attempt for attempt, _ in stored]
-    places = np.unique(np.linspace(0, len(good) - 1, min(len(good), MOST_EPISODES)).round().astype(int))
+    places = np.unique(np.linspace(0, len(good) - 1, min(len(good), MAX_EPISODES)).round().astype(int))
     wanted = {good[place] for place in places}
     return [take for take in takes(dataset) if take.attempt in wanted]
 
@@ -221,7 +221,7 @@ def _some(pairs: list[tuple[np.ndarray, np.ndarray]]) -> list[tuple[np.ndarray, 
     """Those that move most, up to a number of rows: more say the same and take longer."""
     ordered = sorted(pairs, key=lambda pair: -float(np.abs(np.diff(pair[0])).mean()) if len(pair[0]) > 1 else 0.0)
     rows = np.cumsum([len(command) for command, _ in ordered])
-    return ordered[: max(1, int(np.searchsorted(rows, MOST_RESPONSE_ROWS)) + 1)]
+    return ordered[: max(1, int(np.searchsorted(rows, MAX_RESPONSE_ROWS)) + 1)]
 
 
 def _sample(values: list[np.ndarray]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Where it fails: success by what the lab wrote down of each episode, with exact tests, corrected for all the looks."""
+"""Tests of success against the recorded conditions of episodes: exact, and corrected for the number of tests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,13 +8,13 @@ import numpy as np
 
 from twinloop.curate.rates import Rate
 
-LEAST = 3  # episodes of a kind, and of all others
+MIN_EPISODES = 3  # episodes of a kind, and of all others
 
 
 @dataclass(frozen=True)
 class ConditionTest:
     """Episodes of one kind (`object: can`) against all the others. p: two-sided, exact; corrected: after Holm, for all
-    looks of a diagnosis together."""
+    condition_tests of a diagnosis together."""
 
     about: str
     kind: str
@@ -35,7 +35,7 @@ class ConditionTest:
         return {"about": self.about, "kind": self.kind, **rates, "p": self.p, "corrected": self.corrected}
 
 
-def looks(kinds: Mapping[str, np.ndarray], success: np.ndarray) -> tuple[ConditionTest, ...]:
+def condition_tests(kinds: Mapping[str, np.ndarray], success: np.ndarray) -> tuple[ConditionTest, ...]:
     """kinds: what it is about -> (n,) the kind of each episode, "" where unknown. The most telling first."""
     from scipy.stats import fisher_exact
 
@@ -43,7 +43,7 @@ def looks(kinds: Mapping[str, np.ndarray], success: np.ndarray) -> tuple[Conditi
     for about, values in kinds.items():
         for kind in sorted({str(value) for value in values} - {""}):
             mine = values == kind
-            if min(mine.sum(), (~mine).sum()) < LEAST:
+            if min(mine.sum(), (~mine).sum()) < MIN_EPISODES:
                 continue
             these, others = _rate(success[mine]), _rate(success[~mine])
             p = float(np.asarray(fisher_exact([_row(these), _row(others)]))[1])

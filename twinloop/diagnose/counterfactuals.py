@@ -1,22 +1,22 @@
-"""Counterfactuals: the policy in the twin with one gap opened after another, batched, and what it shows there."""
+"""Counterfactuals: the policy is rolled out in the twin with one gap open at a time, and the traits are measured."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from twinloop.diagnose.bank import CounterfactualCell
-from twinloop.diagnose.hypothesis import NOTHING, Hypothesis, drawn, rows_of
+from twinloop.diagnose.hypothesis import Hypothesis
+from twinloop.diagnose.hypothesis_set import Chunk
 from twinloop.diagnose.snapshots import Photographer
-from twinloop.diagnose.traits import Arm, EpisodeTrace, measured
+from twinloop.diagnose.traits import Arm, EpisodeTrace, measure_traits
 from twinloop.gate.rollouts import acted
 from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.runtime import PolicyRuntime
 from twinloop.observe.features import observe
 from twinloop.randomize.distribution import Constant, Distribution
 from twinloop.randomize.draw import Sampler
-from twinloop.randomize.parameter import GAPS
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.twin import twin_of
@@ -27,18 +27,19 @@ from twinloop.twin.twin import Twin
 LAID_OUT = ("object_position_noise_cm", "object_yaw_deg", "target_position_noise_cm")
 """Rows that lay a scene: the config's own ranges hold in every world, or no two episodes would differ."""
 DIM, BRIGHT = 0.7, 1.4
-WIDEST = 96
-
-Chunk = tuple[int, tuple[Hypothesis, ...]]
-"""The number of the first world, and the hypotheses of it and those that follow. They share a twin and fill one
-another's slots."""
-TOGETHER = 8
+MAX_WIDTH = 96
 
 
 @dataclass(frozen=True)
 class CounterfactualJob:
-    """What a worker must know, as values that travel to other processes. episodes: of each world. cameras: pictures of
-    which are taken."""
+    """What a worker needs to simulate counterfactual cells; all values can be pickled.
+
+    Attributes:
+        folder: the folder that relative paths of the config refer to.
+        load: loads the policy.
+        episodes: episodes in each cell.
+        cameras: cameras to take images with.
+    """
 
     config_yaml: str
     folder: str
@@ -49,47 +50,19 @@ class CounterfactualJob:
     cameras: tuple[str, ...] = ()
 
 
-def there_is(config: RunConfig) -> dict[str, bool]:
-    """What a cell has, as `rows_of` asks."""
-    return {
-        "pictures": bool(config.cameras),
-        "wrist": config.observe.wrist,
-        "touch": config.observe.touch,
-        "person": config.scene.task.goal_poses is not None,
-        "soft": config.scene.object.soft,
-    }
-
-
-def hypotheses_of(config: RunConfig, *, worlds: int, seed: int) -> list[Hypothesis]:
-    """A third as many of nothing, and then so many of each gap that this cell can show."""
-    there = there_is(config)
-    found = [NOTHING] * max(1, worlds // 3)
-    for gap in GAPS:
-        rows = rows_of(gap, **there)
-        found += [drawn(gap, rows, number, seed=seed) for number in range(worlds if rows else 0)]
-    return found
-
-
-def chunks_of(hypotheses: Sequence[Hypothesis]) -> list[Chunk]:
-    """Only such as have the same rows go together."""
-    chunks: list[Chunk] = []
-    for number, hypothesis in enumerate(hypotheses):
-        first, group = chunks[-1] if chunks else (0, ())
-        if group and len(group) < TOGETHER and group[0].ranges.keys() == hypothesis.ranges.keys():
-            chunks[-1] = first, (*group, hypothesis)
-        else:
-            chunks.append((number, (hypothesis,)))
-    return chunks
-
-
-def imagine(job: CounterfactualJob, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, list[CounterfactualCell]]]:
+def simulate_counterfactuals(
+    job: CounterfactualJob, chunks: Iterable[Chunk]
+) -> Iterator[tuple[Chunk, list[CounterfactualCell]]]:
+    """Roll out the policy in the twin under every hypothesis and yield the traits of its episodes."""
     config = config_from_text(job.config_yaml, name="config.yaml", folder=Path(job.folder))
-    brain = job.load()
+    runtime = job.load()
     for chunk in chunks:
-        yield chunk, _worlds(job, config, brain, chunk)
+        yield chunk, _simulate(job, config, runtime, chunk)
 
 
-def _worlds(job: CounterfactualJob, config: RunConfig, brain: PolicyRuntime, chunk: Chunk) -> list[CounterfactualCell]:
+def _simulate(
+    job: CounterfactualJob, config: RunConfig, runtime: PolicyRuntime, chunk: Chunk
+) -> list[CounterfactualCell]:
     first, hypotheses = chunk
     usual, count = usual_of(config), job.episodes
     # The twin is built for the largest value any of them draws: delay lines must hold it.
@@ -102,9 +75,9 @@ def _worlds(job: CounterfactualJob, config: RunConfig, brain: PolicyRuntime, chu
     ]
     arm, found = Arm(twin), dict[int, np.ndarray]()
     photographer = Photographer(twin, config.cameras, job.cameras, seed=job.seed)
-    for episodes in acted(config, twin, brain, job.acting, blocks, width=min(WIDEST, count * len(blocks))):
+    for episodes in acted(config, twin, runtime, job.acting, blocks, width=min(MAX_WIDTH, count * len(blocks))):
         number = int(episodes.draws.attempts[0]) // count
-        found[number] = measured(shown_of(episodes, config, twin, arm, photographer))
+        found[number] = measure_traits(shown_of(episodes, config, twin, arm, photographer))
     return [CounterfactualCell(hypothesis, found[number]) for number, hypothesis in enumerate(hypotheses, start=first)]
 
 

@@ -15,7 +15,7 @@ from twinloop.randomize.table import TABLE
 
 BEYOND = 1.6
 """How far past its sensible range a row may be wrong, in widths of that range from nominal."""
-SMALLEST = 0.15
+MIN_MAGNITUDE = 0.15
 USED = (0.3, 1.0)  # share of a gap's rows that are wrong in one cell
 VARYING: dict[Gap, float] = {"environment": 0.8, "human": 0.9, "object": 0.6}
 """How often a row that may err both ways is another in every episode; elsewhere seldom."""
@@ -58,7 +58,7 @@ def rows_of(gap: Gap, *, pictures: bool, wrist: bool, touch: bool, person: bool,
 def drawn(gap: Gap, rows: Sequence[Parameter], number: int, *, magnitude: float | None = None, seed: int) -> Hypothesis:
     """Number `number` of the hypotheses of a gap: the same for the same seed."""
     rng = episode_rng(seed, number, stream=f"hypothesis/{gap}")
-    size = rng.uniform(SMALLEST, 1.0)
+    size = rng.uniform(MIN_MAGNITUDE, 1.0)
     size = size if magnitude is None else magnitude
     names = [row.name for row in rows]
     many = rng.uniform(*USED)

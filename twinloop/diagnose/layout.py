@@ -19,7 +19,7 @@ USUAL = 0.02, 0.98
 """Quantiles: a tracker that was wrong once does not move the ends,"""
 MARGIN = 0.1
 """which some scenes that have not been seen yet are beyond, by this share of the width."""
-LEAST_SCENES = 8
+MIN_SCENES = 8
 
 
 def as_laid_out(config: RunConfig, runlog: Path) -> RunConfig:
@@ -32,7 +32,7 @@ def as_laid_out(config: RunConfig, runlog: Path) -> RunConfig:
     dataset = Dataset.open(runlog)
     seen = [scene_of(dataset, attempt)[0] for attempt in dataset.attempts()["attempt"].to_pylist()]
     scenes = [scene for scene in seen if scene is not None]
-    if len(scenes) < LEAST_SCENES:
+    if len(scenes) < MIN_SCENES:
         return config
     began = twin.task.start(nominal_values(1), 1, twin.object)
     places = np.array([layout(start_of(scene))[0] for scene in scenes]) - layout(began)[0]

@@ -19,7 +19,7 @@ WORTH_POINTS = 2.0
 MARGIN = 0.25  # of an estimated range, on both sides
 MINUTES = 2.0  # to set up, demonstrate and check one episode
 TOGETHER = 10  # demonstrations, shared out among gaps so many at a time
-LEAST_POINTS = 0.25
+MIN_POINTS = 0.25
 """Ten demonstrations that win less are not asked for."""
 
 
@@ -110,7 +110,7 @@ class Plan:
                 "demonstrations": self.demonstrations, "lines": lines}  # fmt: skip
 
 
-def planned(report: GapReport, *, robot: str, budget: int = 200) -> Plan:
+def make_plan(report: GapReport, *, robot: str, budget: int = 200) -> Plan:
     """budget: demonstrations there are means for."""
     worth = [each for each in report.findings if each.found or each.points >= WORTH_POINTS]
     lines = [line for finding in worth if finding.found for line in _simulated(finding)]
@@ -151,7 +151,7 @@ def _collected(report: GapReport, worth: Sequence[GapFinding], budget: int) -> l
     left = budget if by_gap else 0
     while left > 0:
         best = max(by_gap.values(), key=lambda finding: _more(finding, counts[finding.gap])).gap
-        if _more(by_gap[best], counts[best]) < LEAST_POINTS:
+        if _more(by_gap[best], counts[best]) < MIN_POINTS:
             break
         counts[best] += min(TOGETHER, left)
         left -= TOGETHER

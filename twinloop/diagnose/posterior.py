@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.diagnose.bank import Bank
-from twinloop.diagnose.summary import ENTRIES, FLOORS, TraitSummary, summarised
+from twinloop.diagnose.summary import ENTRIES, FLOORS, TraitSummary, summarise
 from twinloop.randomize.parameter import GAPS, Gap
 
 OPEN = 0.15
@@ -99,13 +99,13 @@ class GapPosterior:
         return tuple(ENTRIES[at].name for at in order if abs(np.nan_to_num(self.left[at])) > STRANGE)
 
 
-def weigh(bank: Bank, shown: TraitSummary) -> GapPosterior:
-    return _Scales(bank, shown).weigh()
+def gap_posterior(bank: Bank, shown: TraitSummary) -> GapPosterior:
+    return _Scales(bank, shown).gap_posterior()
 
 
 class _Scales:
     def __init__(self, bank: Bank, shown: TraitSummary):
-        usual = summarised(bank.reference.traits)
+        usual = summarise(bank.reference.traits)
         self.known = np.isfinite(shown.values) & np.isfinite(usual.values)
         self.difference = (shown.values - usual.values)[self.known]
         noise = shown.variances + usual.variances + FLOORS**2
@@ -113,7 +113,7 @@ class _Scales:
         there: list[Gap] = [gap for gap in GAPS if bank.by_gap[gap]]
         self.effects: dict[Gap, GapEffect] = {gap: _effect(bank, gap, usual, self.known) for gap in there}
 
-    def weigh(self) -> GapPosterior:
+    def gap_posterior(self) -> GapPosterior:
         found = self._search()
         logs = np.array([each.log_probability for each in found])
         weights = np.exp(logs - logs.max())
@@ -226,7 +226,7 @@ class _Scales:
 
 def _effect(bank: Bank, gap: Gap, usual: TraitSummary, known: np.ndarray) -> GapEffect:
     worlds = bank.by_gap[gap]
-    summaries = [summarised(world.traits) for world in worlds]
+    summaries = [summarise(world.traits) for world in worlds]
     units = np.array([world.hypothesis.magnitude for world in worlds])[:, None]
     # What too few episodes of a world tell is taken to be as usual there.
     changes = np.nan_to_num(np.array([each.values for each in summaries]) - usual.values)[:, known]

@@ -8,7 +8,7 @@ import numpy as np
 from twinloop.diagnose.traits.table import TRAITS, Trait
 
 SHARE = "1"  # the unit of traits that are yes or no, or a share
-LEAST = 4  # episodes that must tell a trait
+MIN_EPISODES = 4  # episodes that must tell a trait
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class TraitSummary:
     variances: np.ndarray
 
 
-def summarised(traits: np.ndarray) -> TraitSummary:
+def summarise(traits: np.ndarray) -> TraitSummary:
     """Of (episodes, traits)."""
     found = np.array([_entry(traits[:, entry.trait], entry) for entry in ENTRIES])
     return TraitSummary(len(traits), found[:, 0], found[:, 1])
@@ -59,7 +59,7 @@ def _entry(values: np.ndarray, entry: Entry) -> tuple[float, float]:
     trait = entry.about
     known = values[np.isfinite(values)]
     n = len(known)
-    if n < LEAST:
+    if n < MIN_EPISODES:
         return float("nan"), float("nan")
     told = trait.told(known)
     if entry.spread:

@@ -1,7 +1,6 @@
-"""How ranges change between rounds: by what a diagnosis found, or by how well the policy holds at their ends.
+"""How randomization ranges change between rounds: by a diagnosis, or by automatic domain randomization.
 
-The second is automatic domain randomization: a row is widened while the policy holds at its end, and drawn back
-where it breaks.
+Automatic domain randomization widens a row while the policy succeeds at its ends and narrows it where the policy fails.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,9 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from twinloop.diagnose.counterfactuals import CounterfactualJob, imagine, there_is
+from twinloop.diagnose.bank import Simulate
 from twinloop.diagnose.findings import as_distribution
 from twinloop.diagnose.hypothesis import BEYOND, NOTHING, ends_of, rows_of
+from twinloop.diagnose.hypothesis_set import scene_features
 from twinloop.diagnose.plan import range_of
 from twinloop.diagnose.report import GapReport, RowEstimate
 from twinloop.randomize.distribution import Choice, Constant, Distribution, Uniform
@@ -20,24 +20,24 @@ from twinloop.randomize.table import BY_NAME, TABLE
 from twinloop.run.config import RunConfig, inapplicable_rows
 
 SUSPECTED = 0.3
-"""A gap as probable as this is covered, found or not: simulated episodes cost little."""
-HOLDS, BREAKS = 0.8, 0.5
-STEP = 0.25  # of a row's sensible range, in a round
+"""Gaps from this probability on are covered, because simulated episodes cost little."""
+WIDEN_ABOVE, NARROW_BELOW = 0.8, 0.5  # success rates
+STEP = 0.25  # share of a row's sensible range, per round
 ROOM = 1.3
-LEAST_SHARE = 1e-3
-"""Of a row's sensible range, that an estimated one must have."""
+MIN_SHARE = 1e-3
+"""Smallest width of an estimated range, as a share of the row's sensible range."""
 
 
-def by_diagnosis(config: RunConfig, report: GapReport) -> RunConfig:
-    """Estimated rows around their estimates; the other rows of a suspected gap as far as it seems open."""
-    idle, there = inapplicable_rows(config.scene.object), there_is(config)
+def widen_by_diagnosis(config: RunConfig, report: GapReport) -> RunConfig:
+    """Return `config` with ranges around the estimated rows, and wider ranges for the other rows of suspected gaps."""
+    inapplicable, features = inapplicable_rows(config.scene.object), scene_features(config)
     ranges = dict(config.randomization)
     for finding in report.findings:
         if finding.probability < SUSPECTED:
             continue
         reach = min(max(ROOM * finding.magnitude, 0.4), 1.3)
-        for row in rows_of(finding.gap, **there):
-            if row.realistic and row.name not in idle:
+        for row in rows_of(finding.gap, **features):
+            if row.realistic and row.name not in inapplicable:
                 ranges[row.name] = wider(ranges.get(row.name), _reaching(row, reach))
         for wrong in finding.rows:
             row = BY_NAME[wrong.row]
@@ -52,7 +52,7 @@ def _found(wrong: RowEstimate, before: Distribution | None, *, sure: bool) -> Di
     """As the plan says: narrower where the estimate is well inside what was trained on, else so wide that it and what
     was there before fit in."""
     found, row = range_of(wrong), BY_NAME[wrong.row]
-    if found.high - found.low <= LEAST_SHARE * abs(row.sensible[1] - row.sensible[0]):
+    if found.high - found.low <= MIN_SHARE * abs(row.sensible[1] - row.sensible[0]):
         return before or Constant(row.nominal)  # an estimate that leaves no room is none
     if found.change == "narrower" and sure:
         return Uniform(found.low, found.high)
@@ -60,32 +60,44 @@ def _found(wrong: RowEstimate, before: Distribution | None, *, sure: bool) -> Di
     return around if wrong.trained is None else wider(before, around)
 
 
-Tried = Callable[[str, Distribution], float]
-"""The policy's success in the twin where this row is drawn from that."""
+SuccessAt = Callable[[str, Distribution], float]
+"""Success rate of the policy in the twin with one row drawn from a given distribution."""
 
 
-def in_the_twin(job: CounterfactualJob) -> Tried:
-    def tried(name: str, ends: Distribution) -> float:
-        ((_, (world,)),) = imagine(job, iter([(0, (replace(NOTHING, ranges={name: ends}),))]))
-        return world.success
+def success_in_twin(simulate: Simulate) -> SuccessAt:
+    def success_at(name: str, distribution: Distribution) -> float:
+        ((_, (cell,)),) = simulate([(0, (replace(NOTHING, ranges={name: distribution}),))])
+        return cell.success
 
-    return tried
+    return success_at
 
 
-def by_itself(config: RunConfig, tried: Tried, *, on_row: Callable[[str, float], None]) -> RunConfig:
-    """Automatic domain randomization: one world at the outer ends of each row. on_row: told each row's success."""
-    rows = [BY_NAME[name] for name, each in config.randomization.items() if _widens(BY_NAME[name], each)]
+def automatic_domain_randomization(
+    config: RunConfig, success_at: SuccessAt, *, on_row: Callable[[str, float], None]
+) -> RunConfig:
+    """Return `config` with each numeric range widened or narrowed by one step.
+
+    Each row is evaluated at the two ends of its range. The range is widened if success is at least `WIDEN_ABOVE`,
+    narrowed if it is below `NARROW_BELOW`, and kept otherwise.
+
+    Args:
+        success_at: success rate of the policy in the twin with one row drawn from a given distribution.
+        on_row: called with (row name, success rate) after each row.
+    """
+    rows = [
+        BY_NAME[name] for name, distribution in config.randomization.items() if _is_numeric(BY_NAME[name], distribution)
+    ]
     ranges = dict(config.randomization)
     for row in rows:
         low, high = ranges[row.name].support()
-        success = tried(row.name, Choice((low, high), (0.5, 0.5)) if low < high else Constant(low))
+        success = success_at(row.name, Choice((low, high), (0.5, 0.5)) if low < high else Constant(low))
         on_row(row.name, success)
-        step = STEP if success >= HOLDS else -STEP if success < BREAKS else 0.0
+        step = STEP if success >= WIDEN_ABOVE else -STEP if success < NARROW_BELOW else 0.0
         ranges[row.name] = _stepped(row, low, high, step)
     return replace(config, randomization=ordered(ranges))
 
 
-def _widens(row: Parameter, distribution: Distribution) -> bool:
+def _is_numeric(row: Parameter, distribution: Distribution) -> bool:
     return row.chance is None and not row.pool and not row.words and isinstance(distribution, (Uniform, Constant))
 
 

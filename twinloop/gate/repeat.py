@@ -86,10 +86,10 @@ def repeat(
         return known
     first = len(known.trials)
     draws = Sampler(config.randomization, seed=known.seed).draw(first, first + len(new))
-    brain, found = candidate.load(), dict[int, Repeat]()
+    runtime, found = candidate.load(), dict[int, Repeat]()
     for kind in dict.fromkeys(each.object for each in new):
         rows = [row for row, each in enumerate(new) if each.object == kind]
-        found |= _of_kind(kind, rows, new, config.with_seed(known.seed), draws, brain, acting)
+        found |= _of_kind(kind, rows, new, config.with_seed(known.seed), draws, runtime, acting)
         on_progress(len(found), len(new), sum(each.success is True for each in found.values()))
     return replace(known, trials=(*known.trials, *(found[row] for row in range(len(new)))))
 
@@ -113,7 +113,7 @@ def _of_kind(
     trials: Sequence[Logged],
     config: RunConfig,
     draws: Draws,
-    brain: PolicyRuntime,
+    runtime: PolicyRuntime,
     acting: ActingConfig,
 ) -> dict[int, Repeat]:
     """Row -> its repeat. One twin for all trials with the same kind of object."""
@@ -137,7 +137,7 @@ def _of_kind(
             found[row] = _without(each, laid)
     if laid_out:
         block = _together([each for _, each in laid_out])
-        (episodes,) = acted(config, twin, brain, acting, [block], width=min(len(laid_out), WIDEST))
+        (episodes,) = acted(config, twin, runtime, acting, [block], width=min(len(laid_out), WIDEST))
         success = outcomes_of(episodes, config, twin).success
         for (row, _), done in zip(laid_out, success, strict=True):
             each = trials[row]

@@ -40,10 +40,10 @@ class EvaluationJob:
 
 def try_out(trial: EvaluationJob, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, Outcomes]]:
     config = config_from_text(trial.config_yaml, name="config.yaml", folder=Path(trial.folder))
-    twin, brain = twin_of(config), trial.load()
+    twin, runtime = twin_of(config), trial.load()
     sampler = Sampler(config.randomization, seed=config.rollout.seed)
     blocks = (sampler.draw(first, stop) for first, stop in ranges)
-    for episodes in acted(config, twin, brain, trial.acting, blocks, width=trial.width, engine=trial.engine):
+    for episodes in acted(config, twin, runtime, trial.acting, blocks, width=trial.width, engine=trial.engine):
         attempts = episodes.draws.attempts
         yield (int(attempts[0]), int(attempts[-1]) + 1), outcomes_of(episodes, config, twin)
 
@@ -51,19 +51,19 @@ def try_out(trial: EvaluationJob, ranges: Iterator[EpisodeRange]) -> Iterator[tu
 def acted(
     config: RunConfig,
     twin: Twin,
-    brain: PolicyRuntime,
+    runtime: PolicyRuntime,
     acting: ActingConfig,
     blocks: Iterable[Draws],
     *,
     width: int,
     engine: EngineConfig = EngineConfig(),  # noqa: B008
 ) -> Iterator[Episodes]:
-    """Episodes in which the brain moves the robot."""
+    """Episodes in which the runtime moves the robot."""
     seed = config.rollout.seed
-    watch = LiveSensors(twin, config.observe, width=width, seed=seed, features=brain.space.told)
-    pictures = tuple(feature.name for feature in brain.space.pictures)
+    watch = LiveSensors(twin, config.observe, width=width, seed=seed, features=runtime.space.told)
+    pictures = tuple(feature.name for feature in runtime.space.pictures)
     eyes = LiveCameras(twin, config.cameras, pictures, width=width, seed=seed) if pictures else None
-    actor = PolicyActor(twin, brain, watch, acting, width=width, seed=seed, eyes=eyes)
+    actor = PolicyActor(twin, runtime, watch, acting, width=width, seed=seed, eyes=eyes)
     cell = Cell(twin, width=width, engine=make_engine(engine, twin.model, width=width))
     return rollout(cell, iter(blocks), actor, seed=seed)
 

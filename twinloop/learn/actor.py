@@ -1,8 +1,7 @@
-"""PolicyActor: a brain that moves the robot of every slot.
+"""PolicyActor: moves the robot of every simulation slot with the action chunks of one policy.
 
-A brain is asked for chunks of actions, and only for the slots that have used theirs up. Batches have a fixed size: the
-last is filled up with zeros. Linear algebra may add up in another order for another number of rows, so that is what
-makes an episode come out the same in any company.
+Inference runs for the slots whose chunk is used up, in batches of a fixed size padded with zeros. Linear algebra may
+sum in another order for another number of rows; with a fixed size an episode is the same whatever runs beside it.
 """
 
 import numpy as np
@@ -20,14 +19,14 @@ from twinloop.simulate.termination import TerminationRule
 from twinloop.twin.twin import Twin
 
 BATCH = 16
-"""Situations that a brain is asked about at once. With 256 slots and chunks of 8 actions, 32 are due a period."""
+"""Observations in one inference. With 256 slots and chunks of 8 actions, 32 slots are due per control period."""
 
 
 class PolicyActor:
     def __init__(
         self,
         twin: Twin,
-        brain: PolicyRuntime,
+        runtime: PolicyRuntime,
         watch: LiveSensors,
         config: ActingConfig,
         *,
@@ -35,7 +34,7 @@ class PolicyActor:
         seed: int,
         eyes: LiveCameras | None = None,
     ):
-        self.twin, self.brain, self.watch, self.eyes, self.seed = twin, brain, watch, eyes, seed
+        self.twin, self.runtime, self.watch, self.eyes, self.seed = twin, runtime, watch, eyes, seed
         self._ending, self._progress = TerminationRule(twin, width=width), PhaseTracker(twin, width=width)
         lowest, highest = twin.arm_limits_rad.T
         gripper = twin.robot.gripper
@@ -44,11 +43,11 @@ class PolicyActor:
         self._home = np.append(twin.robot.home_rad, gripper.open)
         self._running = np.zeros(width, bool)
         self._chunks = Chunks(
-            config, width=width, horizon=brain.horizon, executed=brain.executed, actions=len(self._home)
+            config, width=width, horizon=runtime.horizon, executed=runtime.executed, actions=len(self._home)
         )
         self._command = np.tile(self._home, (width, 1))
-        self._estimate = StateEstimator(twin, width=width) if brain.space.estimates else None
-        self._read = [feature.name for feature in brain.space.vectors]
+        self._estimate = StateEstimator(twin, width=width) if runtime.space.estimates else None
+        self._read = [feature.name for feature in runtime.space.vectors]
         self._generators: list[np.random.Generator | None] = [None] * width
         self._retries = np.zeros(width, int)
 
@@ -79,7 +78,7 @@ class PolicyActor:
         due = self._chunks.due(self._running)
         for first in range(0, len(due), BATCH):
             self._ask(due[first : first + BATCH], seen)
-        # Where nothing is said, the last command holds.
+        # Without a finite action, the last command holds.
         wanted = self._chunks.advance(self._running, self._command)
         self._command = np.clip(wanted, self._lowest, self._highest)
         return SlotActions(
@@ -94,24 +93,24 @@ class PolicyActor:
         )
 
     def _ask(self, ids: np.ndarray, seen: dict[str, np.ndarray]) -> None:
-        """A new chunk for these slots, BATCH at most."""
+        """Compute new chunks for these slots, at most BATCH."""
         noise = np.zeros((BATCH, *self._chunks.shape), np.float32)
         for place, slot in enumerate(ids):
             generator = self._generators[slot]
             assert generator is not None
             generator.standard_normal(out=noise[place], dtype=np.float32)
-        # Pictures are drawn for those who ask, and for nobody else.
+        # Images are rendered only for slots that need a new chunk.
         pictures = {} if self.eyes is None else self.eyes.look(ids)
-        observation = {name: _filled(seen[name][ids]) for name in self._read}
-        observation |= {name: _filled(values) for name, values in pictures.items()}
-        chunks = self.brain.chunks(
+        observation = {name: _padded(seen[name][ids]) for name in self._read}
+        observation |= {name: _padded(values) for name, values in pictures.items()}
+        chunks = self.runtime.chunks(
             observation, instructions=[self.twin.instruction] * BATCH, real=False, noise=noise
         )[: len(ids)]  # fmt: skip
         self._chunks.add(ids, chunks)
 
 
-def _filled(values: np.ndarray) -> np.ndarray:
-    """Filled up to BATCH rows."""
+def _padded(values: np.ndarray) -> np.ndarray:
+    """Pad with zeros to BATCH rows."""
     out = np.zeros((BATCH, *values.shape[1:]), values.dtype)
     out[: len(values)] = values
     return out

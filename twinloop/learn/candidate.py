@@ -20,7 +20,7 @@ from twinloop.twin.twin import Twin
 @dataclass(frozen=True)
 class Candidate:
     """name: for people. digest: what it is. policy: its kind. space: what it reads and commands.
-    load: makes the brain, in whichever process it is called. seeds: of the simulated runs it was trained on.
+    load: makes the runtime, in whichever process it is called. seeds: of the simulated runs it was trained on.
     runs: the folders those may be in, and the digests of their configs."""
 
     name: str
@@ -63,13 +63,13 @@ def home_config(candidate: Candidate) -> tuple[RunConfig, str] | None:
 
 
 def _load(path: str) -> PolicyRuntime:
-    from twinloop.learn.checkpoint import load_brain
+    from twinloop.learn.checkpoint import load_runtime
 
-    brain = load_brain(Path(path))
+    runtime = load_runtime(Path(path))
     # Workers share the cores out among themselves; threads of each would only be in each other's way.
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
-    return brain
+    return runtime
 
 
 def space_of(config: RunConfig, twin: Twin, like: Space) -> Space:

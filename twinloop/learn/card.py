@@ -14,7 +14,7 @@ from twinloop.learn.space import Space
 
 CARD = "card.json"
 FORMAT_VERSION = 1
-LARGEST_CARD_BYTES = 1 << 20
+MAX_CARD_BYTES = 1 << 20
 FILE = re.compile(r"policy-[0-9a-f]{12}\.safetensors")
 
 
@@ -70,7 +70,7 @@ def read_card(folder: Path) -> Card:
     if not path.is_file():
         what = "has no card.json" if folder.is_dir() else "is not a folder"
         raise CheckpointError(f"{folder}: {what}; a checkpoint is a folder with a card and a file of weights")
-    text = read_bounded(path, LARGEST_CARD_BYTES, error=CheckpointError)
+    text = read_bounded(path, MAX_CARD_BYTES, error=CheckpointError)
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -22,10 +22,10 @@ from twinloop.learn.scales import blank_scales
 from twinloop.learn.tensors import read_tensors, to_bytes
 from twinloop.learn.torch_runtime import TorchRuntime
 
-LARGEST_SETTING = 4096
-MOST_LAYERS = 64
+MAX_SETTING = 4096
+MAX_LAYERS = 64
 LAYERS = ("depth", "encoder_layers", "decoder_layers")
-MOST_ELEMENTS = 1 << 16
+MAX_ELEMENTS = 1 << 16
 """Of an observation, and of a chunk of actions: what a card claims is laid out before it is compared with the file."""
 
 
@@ -92,16 +92,16 @@ def build(where: Path, card: Card) -> Policy:
     if kind is None:
         raise CheckpointError(f"{where}: policy: {card.policy!r} is unknown; {nearest(str(card.policy), POLICIES)}")
     for name, value in card.settings.items():
-        largest = MOST_LAYERS if name in LAYERS else LARGEST_SETTING
+        largest = MAX_LAYERS if name in LAYERS else MAX_SETTING
         if isinstance(value, int) and not 0 <= value <= largest:
             raise CheckpointError(f"{where}: settings.{name}: {value} was given; 0 to {largest} were expected")
     horizon = card.settings.get("horizon", 0)
     sizes = {feature.name: feature.shape for feature in (*card.space.inputs, card.space.action)}
     claimed = sum(math.prod(feature.shape) for feature in card.space.vectors)
     claimed = max(claimed, math.prod(card.space.action.shape) * (horizon if isinstance(horizon, int) else 0))
-    if claimed > MOST_ELEMENTS or any(side < 1 for shape in sizes.values() for side in shape):
+    if claimed > MAX_ELEMENTS or any(side < 1 for shape in sizes.values() for side in shape):
         told = ", ".join(f"{name} {list(shape)}" for name, shape in sizes.items())
-        raise CheckpointError(f"{where}: space: {told:.200} was given; {MOST_ELEMENTS:,} elements at most are laid out")
+        raise CheckpointError(f"{where}: space: {told:.200} was given; {MAX_ELEMENTS:,} elements at most are laid out")
     try:
         scales = blank_scales(card.space, int(card.settings["horizon"]))
         return kind(card.space, scales, **card.settings)
@@ -109,6 +109,6 @@ def build(where: Path, card: Card) -> Policy:
         raise CheckpointError(f"{where}: settings: do not describe a policy of kind {card.policy}: {error}") from None
 
 
-def load_brain(path: Path) -> TorchRuntime:
+def load_runtime(path: Path) -> TorchRuntime:
     checkpoint = load(path)
     return TorchRuntime(checkpoint.card.space, checkpoint.policy)

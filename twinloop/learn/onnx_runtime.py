@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 METADATA = "twinloop"
 FORMAT_VERSION = 1
-LARGEST_FILE_BYTES = 2 << 30
+MAX_FILE_BYTES = 2 << 30
 ELSEWHERE = b"\n\x08location"
 """How a file begins to say that its numbers are in another file, which might be any."""
 
@@ -74,7 +74,7 @@ def session_of(content: bytes, *, threads: int, where: Path | str = "ONNX") -> "
 def _content(path: Path) -> bytes:
     if not path.is_file():
         raise CheckpointError(f"{path}: is no file; an ONNX file of `twinloop export` was expected")
-    content = read_bounded(path, LARGEST_FILE_BYTES, error=CheckpointError)
+    content = read_bounded(path, MAX_FILE_BYTES, error=CheckpointError)
     if ELSEWHERE in content:
         raise CheckpointError(f"{path}: keeps numbers in other files; one that is whole was expected")
     return content

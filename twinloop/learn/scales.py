@@ -8,7 +8,7 @@ import numpy as np
 from twinloop.learn.demonstrations import Demonstrations
 from twinloop.learn.space import Space
 
-LEAST_STD = 1e-3
+MIN_STD = 1e-3
 """In any unit: what varies less is told as it is, not blown up into noise."""
 
 RELATIVE_BELOW = 0.8
@@ -80,5 +80,5 @@ def _overall(moments: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
 
 
 def _scale(mean: np.ndarray, std: np.ndarray) -> tuple[list, list]:
-    std = np.where(std < LEAST_STD, 1.0, std)
+    std = np.where(std < MIN_STD, 1.0, std)
     return mean.astype(np.float32).tolist(), std.astype(np.float32).tolist()

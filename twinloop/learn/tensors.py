@@ -18,8 +18,8 @@ from torch import Tensor
 from twinloop.durable import FileDigest, read_bounded, replace_file, storage_errors
 from twinloop.errors import CheckpointError
 
-LARGEST_HEADER_BYTES = 1 << 20
-LARGEST_FILE_BYTES = 1 << 30  # a quarter of a milliard of numbers
+MAX_HEADER_BYTES = 1 << 20
+MAX_FILE_BYTES = 1 << 30  # a quarter of a milliard of numbers
 ITEM_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "U8": 1, "BOOL": 1}
 DISGUISES = {b"PK\x03\x04": "a zip archive, as torch.save writes", b"\x80": "a Python pickle", b"\x7fELF": "a program"}
 
@@ -44,7 +44,7 @@ def read_tensors(path: Path, expected: Mapping[str, Tensor] | None = None) -> tu
     if expected is not None:
         _refuse_other(path, header, expected)
     # Only now is there memory for it: before, a few kilobytes have said that this is what was expected.
-    content = read_bounded(path, LARGEST_FILE_BYTES, error=CheckpointError)
+    content = read_bounded(path, MAX_FILE_BYTES, error=CheckpointError)
     if content[: len(start)] != start:
         raise CheckpointError(f"{path}: was changed while it was read")
     tensors = load(content)
@@ -60,9 +60,9 @@ def _start(path: Path) -> tuple[int, bytes]:
         raise CheckpointError(f"{path}: is missing; a safetensors file was expected")
     with storage_errors(path), path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
-        content = file.read(8 + LARGEST_HEADER_BYTES)
-    if size > LARGEST_FILE_BYTES:
-        raise CheckpointError(f"{path}: has {size:,} bytes; {LARGEST_FILE_BYTES:,} at most are read")
+        content = file.read(8 + MAX_HEADER_BYTES)
+    if size > MAX_FILE_BYTES:
+        raise CheckpointError(f"{path}: has {size:,} bytes; {MAX_FILE_BYTES:,} at most are read")
     for start, what in DISGUISES.items():
         # The first bytes of a real file count its header, so only those of a disguise read like this.
         if content.startswith(start) and (len(start) > 1 or not _plausible(content, size)):
@@ -76,7 +76,7 @@ def _plausible(content: bytes, size: int) -> bool:
 
 def _header(path: Path, content: bytes, file_bytes: int) -> dict:
     size = int.from_bytes(content[:8], "little") if len(content) >= 8 else -1
-    if not 2 <= size <= min(file_bytes - 8, LARGEST_HEADER_BYTES):
+    if not 2 <= size <= min(file_bytes - 8, MAX_HEADER_BYTES):
         raise CheckpointError(
             f"{path}: says its header has {size:,} bytes, of a file of {file_bytes:,}; is it a whole safetensors?"
         )

@@ -163,11 +163,11 @@ def test_a_leader_is_read_in_our_units(write):
     with pytest.raises(RobotError, match="not connected"):
         teleoperation.lead()
     teleoperation.connect()
-    led = [teleoperation.lead() for _ in range(20)]
-    assert [each.over for each in led] == [False] * 19 + [True]
-    assert led[-1].success is True
-    assert led[0].action[0] == pytest.approx(np.radians(10 * np.sin(0.2)))
-    assert led[0].action[2] == pytest.approx(0.08 * 0.05)
+    sample = [teleoperation.lead() for _ in range(20)]
+    assert [each.over for each in sample] == [False] * 19 + [True]
+    assert sample[-1].success is True
+    assert sample[0].action[0] == pytest.approx(np.radians(10 * np.sin(0.2)))
+    assert sample[0].action[2] == pytest.approx(0.08 * 0.05)
     teleoperation.close()
 
 

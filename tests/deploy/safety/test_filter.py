@@ -32,9 +32,9 @@ def test_a_smooth_motion_passes_as_it_is(safety: SafetyFilter, home: np.ndarray)
     for period in range(50):
         wanted = home.copy()
         wanted[0] += 0.2 * np.sin(period * PERIOD_S * 2) ** 2
-        passed = safety.pass_on(wanted)
-        np.testing.assert_allclose(passed.command, wanted, atol=1e-9)
-        assert passed.reasons == ()
+        filtered = safety.pass_on(wanted)
+        np.testing.assert_allclose(filtered.command, wanted, atol=1e-9)
+        assert filtered.reasons == ()
 
 
 def test_a_step_is_reached_without_swinging_past(safety: SafetyFilter, home: np.ndarray):
@@ -58,9 +58,9 @@ def test_fast_targets_are_followed_at_the_limit_and_named(safety: SafetyFilter, 
 def test_out_of_range_is_clipped_and_named(safety: SafetyFilter, home: np.ndarray):
     wanted = home.copy()
     wanted[6] = 99
-    passed = safety.pass_on(wanted)
-    assert "position" in passed.reasons
-    np.testing.assert_array_equal(passed.action, wanted)
+    filtered = safety.pass_on(wanted)
+    assert "position" in filtered.reasons
+    np.testing.assert_array_equal(filtered.action, wanted)
 
 
 @pytest.mark.parametrize("said", [np.full(8, np.nan), np.zeros(7), "home", None, np.full(8, 1e300)])
@@ -80,9 +80,9 @@ def test_the_tool_slides_along_the_wall_of_the_workspace(safety: SafetyFilter, t
     down_and_aside[0] += 0.4
     reasons, places = set(), []
     for _ in range(60):
-        passed = safety.pass_on(down_and_aside)
-        reasons |= {*passed.reasons}
-        places.append(tool.at(passed.command[None])[0])
+        filtered = safety.pass_on(down_and_aside)
+        reasons |= {*filtered.reasons}
+        places.append(tool.at(filtered.command[None])[0])
     assert "workspace" in reasons
     low, high = described(twin).limits.workspace_m.T
     assert (np.array(places) >= low - 1e-9).all()
@@ -114,9 +114,9 @@ def test_a_loaded_joint_is_not_pushed_on_but_may_go_back(safety: SafetyFilter, t
     pushing, back = home.copy(), home.copy()
     pushing[1] += 0.2
     back[1] -= 0.2
-    passed = safety.pass_on(pushing, {"observation.effort": effort})
-    assert "effort" in passed.reasons
-    assert passed.command[1] == home[1]
+    filtered = safety.pass_on(pushing, {"observation.effort": effort})
+    assert "effort" in filtered.reasons
+    assert filtered.command[1] == home[1]
     assert safety.pass_on(back, {"observation.effort": effort}).command[1] < home[1]
     effort[1] = np.nan
     safety.begin(home)
@@ -139,7 +139,7 @@ def test_too_much_force_backs_off_the_way_it_came(safety: SafetyFilter, twin: Tw
     loaded = {"observation.effort": effort, "observation.force_torque": wrench}
     on = wanted + np.array([0.1, *np.zeros(7)])
     backing = [safety.pass_on(on, loaded) for _ in range(20)]
-    assert all("force" in passed.reasons for passed in backing)
+    assert all("force" in filtered.reasons for filtered in backing)
     assert backing[-1].command[0] < way[-6]
     # It stands until the load is gone, and then work goes on.
     assert backing[-1].command[0] == pytest.approx(backing[-2].command[0], abs=1e-12)

@@ -1,12 +1,19 @@
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from tests.diagnose.test_plan import report, wrong
-from twinloop.diagnose.counterfactuals import CounterfactualJob
+from twinloop.diagnose.counterfactuals import CounterfactualJob, simulate_counterfactuals
 from twinloop.diagnose.hypothesis import ends_of
-from twinloop.diagnose.widening import BREAKS, HOLDS, by_diagnosis, by_itself, in_the_twin
+from twinloop.diagnose.widening import (
+    NARROW_BELOW,
+    WIDEN_ABOVE,
+    automatic_domain_randomization,
+    success_in_twin,
+    widen_by_diagnosis,
+)
 from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.space import Space
 from twinloop.observe.features import features_of
@@ -25,7 +32,7 @@ def varying(low: float, high: float, *, row: str = ROW) -> RunConfig:
 
 def rounds(config: RunConfig, tried, many: int = 1) -> RunConfig:
     for _ in range(many):
-        config = by_itself(config, tried, on_row=lambda *_: None)
+        config = automatic_domain_randomization(config, tried, on_row=lambda *_: None)
     return config
 
 
@@ -35,10 +42,10 @@ def support(config: RunConfig, row: str = ROW) -> tuple[float, float]:
 
 def test_a_row_is_widened_while_the_policy_holds_and_drawn_back_where_it_breaks():
     before = support(varying(-2.0, 2.0))
-    low, high = support(rounds(varying(*before), lambda *_: HOLDS))
+    low, high = support(rounds(varying(*before), lambda *_: WIDEN_ABOVE))
     assert low < before[0] < before[1] < high
-    assert support(rounds(varying(*before), lambda *_: (HOLDS + BREAKS) / 2)) == before
-    low, high = support(rounds(varying(*before), lambda *_: BREAKS - 0.01))
+    assert support(rounds(varying(*before), lambda *_: (WIDEN_ABOVE + NARROW_BELOW) / 2)) == before
+    low, high = support(rounds(varying(*before), lambda *_: NARROW_BELOW - 0.01))
     assert before[0] < low <= BY_NAME[ROW].nominal <= high < before[1]
 
 
@@ -79,7 +86,9 @@ def test_what_fails_in_the_twin_is_drawn_back(tmp_path):
     config = varying(-2.0, 2.0)
     job = CounterfactualJob(config.to_yaml(), str(tmp_path), Still, ActingConfig(), 4, 3)
     told: dict[str, float] = {}
-    drawn_back = by_itself(config, in_the_twin(job), on_row=told.__setitem__)
+    drawn_back = automatic_domain_randomization(
+        config, success_in_twin(partial(simulate_counterfactuals, job)), on_row=told.__setitem__
+    )
     assert told == {ROW: 0.0}
     assert support(drawn_back)[1] < 2.0
 
@@ -93,10 +102,10 @@ def test_an_estimated_row_is_drawn_as_the_plan_says(trained, wanted: tuple[float
     row = "action_delay_ms"
     config = varying(*trained, row=row) if trained else varying(-2.0, 2.0)
     found = wrong(row, 80.0, 8.0, trained=trained)
-    after = by_diagnosis(config, report({"latency": 20.0}, {"latency": (found,)}))
+    after = widen_by_diagnosis(config, report({"latency": 20.0}, {"latency": (found,)}))
     assert support(after, row) == pytest.approx(wanted)
 
 
 def test_a_gap_that_nobody_suspects_changes_nothing():
     config = varying(-2.0, 2.0)
-    assert by_diagnosis(config, report({})).digest == config.digest
+    assert widen_by_diagnosis(config, report({})).digest == config.digest

@@ -19,7 +19,7 @@ from twinloop.errors import nearest
 HARDWARE = "hardware"
 ALSO = {"velocity": "observation.velocity", "effort": "observation.effort"}
 HUMAN = "human"
-MOST_JOINTS = 64
+MAX_JOINTS = 64
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class DeviceConfig:
 
 
 @dataclass(frozen=True)
-class Told:
+class DeviceFeature:
     """A number that a device tells under a key, and what it means."""
 
     key: str
@@ -46,13 +46,13 @@ class Joint:
     also: `velocity`, `effort` -> what else is told of it."""
 
     name: str
-    told: Told
+    told: DeviceFeature
     position: tuple[float, float]
     velocity: float
     acceleration: float
     effort: float
     home: float
-    also: Mapping[str, Told] = field(default_factory=dict)
+    also: Mapping[str, DeviceFeature] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,8 @@ def _device(root: Section, key: str) -> DeviceConfig:
 
 def _joints(section: Section) -> tuple[Joint, ...]:
     names = list(section)
-    if not 1 <= len(names) <= MOST_JOINTS:
-        raise section.error("", f"has {len(names)} joints; from 1 to {MOST_JOINTS} were expected, by name, in order")
+    if not 1 <= len(names) <= MAX_JOINTS:
+        raise section.error("", f"has {len(names)} joints; from 1 to {MAX_JOINTS} were expected, by name, in order")
     joints = tuple(_joint(name, section.section(name)) for name in names)
     for what in ALSO:
         told = [joint.name for joint in joints if what in joint.also]
@@ -124,7 +124,7 @@ def _joints(section: Section) -> tuple[Joint, ...]:
 
 
 def _joint(name: str, section: Section) -> Joint:
-    told = Told(section.text("key", f"{name}.pos"), read_line(section))
+    told = DeviceFeature(section.text("key", f"{name}.pos"), read_line(section))
     position = section.raw("position")
     if not _is_span(position):
         what = "is missing" if "position" not in section else f"is {position!r}"
@@ -147,8 +147,8 @@ def _joint(name: str, section: Section) -> Joint:
     return joint
 
 
-def _also(section: Section, default: str) -> Told:
-    told = Told(section.text("key", default), read_line(section))
+def _also(section: Section, default: str) -> DeviceFeature:
+    told = DeviceFeature(section.text("key", default), read_line(section))
     section.finish()
     return told
 

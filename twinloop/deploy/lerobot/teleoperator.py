@@ -15,7 +15,7 @@ OVER, WON, LOST, AGAIN = "terminate_episode", "success", "failure", "rerecord_ep
 
 
 @dataclass(frozen=True)
-class Led:
+class TeleoperationSample:
     """action: where the leader is, in our units. over: the human is done. success: if the human said so on the way.
     discarded: the human wants this one not to count."""
 
@@ -46,7 +46,7 @@ class Teleoperation:
             self._device = device
             self._drive(lambda: device.connect(calibrate=False))
 
-    def lead(self) -> Led:
+    def lead(self) -> TeleoperationSample:
         device = self._device
         if device is None:
             raise RobotError(f"{self._where}: not connected")
@@ -57,7 +57,7 @@ class Teleoperation:
             raise RobotError(f"{self._where}: tells {error} as no number") from None
         success = True if events.get(WON) else False if events.get(LOST) else None
         over = bool(events.get(OVER) or events.get(AGAIN) or success is not None)
-        return Led(np.array(action), over, success, bool(events.get(AGAIN)))
+        return TeleoperationSample(np.array(action), over, success, bool(events.get(AGAIN)))
 
     def close(self) -> None:
         device, self._device = self._device, None

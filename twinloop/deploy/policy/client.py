@@ -19,7 +19,7 @@ from twinloop.learn.space import Space
 
 OWN = ("-m", "twinloop.deploy.policy.server")
 """What runs a policy: loads a checkpoint or an ONNX file."""
-LONGEST_START_S = 180.0
+MAX_START_S = 180.0
 """Importing torch on a busy machine takes its time."""
 
 
@@ -59,7 +59,7 @@ class PolicyProcess:
         # What it prints is for people: our own output may be for a machine.
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment, stdout=2)
         theirs.close()
-        self._link.settimeout(LONGEST_START_S)
+        self._link.settimeout(MAX_START_S)
         try:
             facts, _ = receive(self._link)
         except WireError as error:

@@ -28,8 +28,8 @@ def read_facts(path: Path) -> PolicyFacts:
     if path.suffix == ".onnx":
         from twinloop.learn.onnx_runtime import OnnxRuntime
 
-        brain = OnnxRuntime(path)
-        return PolicyFacts(path.stem, brain.card_digest, brain.space, brain.knows_real)
+        runtime = OnnxRuntime(path)
+        return PolicyFacts(path.stem, runtime.card_digest, runtime.space, runtime.knows_real)
     from twinloop.learn.card import read_card
 
     card = read_card(path)

@@ -19,20 +19,20 @@ def main(descriptor: int, checkpoint: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever drives the robot
     link = socket.socket(fileno=descriptor)
     try:
-        brain, digest, knows_real = load_policy(Path(checkpoint))
+        runtime, digest, knows_real = load_policy(Path(checkpoint))
     except TwinloopError as error:
         send(link, {"error": str(error), "kind": type(error).__name__})
         return
-    serve(link, brain, digest=digest, knows_real=knows_real)
+    serve(link, runtime, digest=digest, knows_real=knows_real)
 
 
 def load_policy(path: Path) -> tuple[PolicyRuntime, str, bool]:
-    """(brain, digest of its card, was it shown real data) of a checkpoint's folder or an ONNX file."""
+    """(runtime, digest of its card, was it shown real data) of a checkpoint's folder or an ONNX file."""
     if path.suffix == ".onnx":
         from twinloop.learn.onnx_runtime import OnnxRuntime
 
-        brain = OnnxRuntime(path)
-        return brain, brain.card_digest, brain.knows_real
+        runtime = OnnxRuntime(path)
+        return runtime, runtime.card_digest, runtime.knows_real
     from twinloop.learn.card import read_card
 
     card = read_card(path)
@@ -42,18 +42,18 @@ def load_policy(path: Path) -> tuple[PolicyRuntime, str, bool]:
         raise UsageError(
             f"{path}: needs torch: pip install 'twinloop[learn]'; or deploy a file of `twinloop export`, which does not"
         ) from None
-    from twinloop.learn.checkpoint import load_brain
+    from twinloop.learn.checkpoint import load_runtime
 
     torch.set_num_threads(1)
-    return load_brain(path), card.digest, card.knows_real
+    return load_runtime(path), card.digest, card.knows_real
 
 
-def serve(link: socket.socket, brain: PolicyRuntime, *, digest: str, knows_real: bool) -> None:
+def serve(link: socket.socket, runtime: PolicyRuntime, *, digest: str, knows_real: bool) -> None:
     """Answer until nobody asks any more. What has never been shown real data is told that it is in a twin: the
     element that says otherwise would be one it has not learnt to read."""
-    _warm_up(brain)
+    _warm_up(runtime)
     facts = {
-        "space": brain.space.to_json(), "horizon": brain.horizon, "executed": brain.executed,
+        "space": runtime.space.to_json(), "horizon": runtime.horizon, "executed": runtime.executed,
         "digest": digest, "knows_real": knows_real,
     }  # fmt: skip
     try:
@@ -61,7 +61,7 @@ def serve(link: socket.socket, brain: PolicyRuntime, *, digest: str, knows_real:
         while True:
             message, arrays = receive(link)
             noise = arrays.pop("noise")
-            chunks = brain.chunks(
+            chunks = runtime.chunks(
                 {name: values[None] for name, values in arrays.items()},
                 instructions=[str(message["instruction"])], real=knows_real, noise=noise[None],
             )  # fmt: skip
@@ -70,14 +70,14 @@ def serve(link: socket.socket, brain: PolicyRuntime, *, digest: str, knows_real:
         return
 
 
-def _warm_up(brain: PolicyRuntime) -> None:
+def _warm_up(runtime: PolicyRuntime) -> None:
     """The first answer takes longest; nobody should wait for it with a robot in the air."""
     observation = {
         feature.name: np.zeros((1, *feature.shape), np.uint8 if feature.is_picture else feature.dtype)
-        for feature in brain.space.inputs
+        for feature in runtime.space.inputs
     }
-    noise = np.zeros((1, brain.horizon, *brain.space.action.shape), np.float32)
-    brain.chunks(observation, instructions=[""], real=False, noise=noise)
+    noise = np.zeros((1, runtime.horizon, *runtime.space.action.shape), np.float32)
+    runtime.chunks(observation, instructions=[""], real=False, noise=noise)
 
 
 if __name__ == "__main__":

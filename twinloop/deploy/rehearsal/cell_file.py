@@ -20,7 +20,7 @@ from twinloop.randomize.draw import episode_rng
 from twinloop.randomize.parameter import GAPS
 
 SHIPPED = ("nominal", "mild", "hard", "harsh")
-MOST_SEED = (1 << 63) - 1
+MAX_SEED = (1 << 63) - 1
 
 FaultKind = Literal["vanishes", "loses_joint", "clock_jumps"]
 
@@ -85,7 +85,7 @@ def _drawn(spec: str) -> CellConfig:
 
 
 def _seed(spec: str, text: str) -> int:
-    if not text.isdecimal() or int(text) > MOST_SEED:
+    if not text.isdecimal() or int(text) > MAX_SEED:
         raise UsageError(f"rehearsal:{spec}: the seed is {text!r}; a whole number from 0 on was expected")
     return int(text)
 
@@ -119,7 +119,7 @@ def _read(value: dict, lines: dict[str, int], *, file: str, name: str) -> CellCo
     root = Section(file, "", value, lines)
     cell = CellConfig(
         name=name,
-        seed=root.integer("seed", 0, low=0, high=MOST_SEED),
+        seed=root.integer("seed", 0, low=0, high=MAX_SEED),
         realtime=root.flag("realtime", False),
         fault=_read_fault(root.section("fault")) if "fault" in root else None,
     )

@@ -15,7 +15,7 @@ from twinloop.deploy.robot import Briefing, Description, Outcome, Reading
 from twinloop.deploy.wire import Message, WireError, receive, send
 from twinloop.errors import RobotError, TwinloopError, UsageError
 
-LONGEST_WAIT_S = 120.0
+MAX_WAIT_S = 120.0
 SERVER = "twinloop.deploy.rehearsal.server"
 
 
@@ -80,7 +80,7 @@ class RehearsalRobot:
 
     def _start(self) -> None:
         self._link, theirs = socket.socketpair()
-        self._link.settimeout(LONGEST_WAIT_S)
+        self._link.settimeout(MAX_WAIT_S)
         # Whatever this process can import, the cell can.
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         # One small system of equations a step: threads would only wait for each other.

@@ -6,7 +6,7 @@ from twinloop.config.section import Section
 from twinloop.errors import nearest
 from twinloop.twin.objects import OBJECTS, SceneObject
 
-LARGEST = 50
+MAX_OBJECTS = 50
 RIGID_PA = 6e5
 """Of things one would call hard. Harder ones chatter at the cell's time step."""
 
@@ -48,8 +48,8 @@ def pool_at(magnitude: float) -> tuple[CellObject, ...]:
 
 def read_pool(section: Section) -> tuple[CellObject, ...]:
     value = section.raw("pool")
-    if not isinstance(value, list) or not 0 < len(value) <= LARGEST:
-        raise section.error("pool", f"is {value!r}; a list of 1 to {LARGEST} objects was expected")
+    if not isinstance(value, list) or not 0 < len(value) <= MAX_OBJECTS:
+        raise section.error("pool", f"is {value!r}; a list of 1 to {MAX_OBJECTS} objects was expected")
     return tuple(_item(section, index, each) for index, each in enumerate(value))
 
 

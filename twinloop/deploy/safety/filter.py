@@ -104,7 +104,7 @@ class SafetyFilter:
                 reasons.append("workspace")
         command = motion.move(velocity)
         if self._workspace is not None:
-            self._workspace.passed(command)
+            self._workspace.filtered(command)
         self._back_off.sent(command)
         return FilterResult(command, command if meant is None else meant, tuple(reasons))
 

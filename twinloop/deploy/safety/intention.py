@@ -2,7 +2,7 @@
 
 import numpy as np
 
-LARGEST = 1e6
+MAX_VALUE = 1e6
 """No joint is told to go a million radians; a number beyond is no better than an infinite one."""
 
 
@@ -15,4 +15,4 @@ def intended(action: object, count: int) -> np.ndarray | None:
         values = values.astype(float)
     except (TypeError, ValueError, OverflowError):
         return None
-    return values if (np.abs(values) <= LARGEST).all() else None
+    return values if (np.abs(values) <= MAX_VALUE).all() else None

@@ -68,7 +68,7 @@ class Workspace:
                 return other, False
         return stand, False
 
-    def passed(self, position: np.ndarray) -> None:
+    def filtered(self, position: np.ndarray) -> None:
         """A command was sent. Who began outside has come closer, and must not go back."""
         if self._already_m > 0:
             self._already_m = min(self._already_m, self._outside_m(position))

@@ -1,6 +1,6 @@
 """Traits: what one episode shows, in numbers that mean the same on a robot and in its twin."""
 
 from twinloop.diagnose.traits.episode import Arm, EpisodeTrace
-from twinloop.diagnose.traits.table import TRAITS, Trait, measured
+from twinloop.diagnose.traits.table import TRAITS, Trait, measure_traits
 
-__all__ = ["TRAITS", "Arm", "EpisodeTrace", "Trait", "measured"]
+__all__ = ["TRAITS", "Arm", "EpisodeTrace", "Trait", "measure_traits"]

@@ -90,7 +90,7 @@ TRAITS: tuple[Trait, ...] = (
 )  # fmt: skip
 
 
-def measured(episodes: Sequence[EpisodeTrace]) -> np.ndarray:
+def measure_traits(episodes: Sequence[EpisodeTrace]) -> np.ndarray:
     """(n, traits) of all of them; NaN where a trait cannot be told."""
     out = np.full((len(episodes), len(TRAITS)), np.nan)
     for row, shown in enumerate(episodes):

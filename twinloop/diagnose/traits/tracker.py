@@ -5,8 +5,8 @@ import numpy as np
 from twinloop.diagnose.traits.episode import EpisodeTrace
 from twinloop.signals.delay import estimate_delay
 
-LATEST = 12  # control periods
-ENOUGH = 8  # frames in which the object is carried
+MAX_DELAY_PERIODS = 12  # control periods
+MIN_CARRIED_FRAMES = 8  # frames in which the object is carried
 STILL_M_S = 0.05
 NAN = float("nan")
 
@@ -30,11 +30,11 @@ def turn_noise_deg(shown: EpisodeTrace) -> float:
 def _behind(shown: EpisodeTrace) -> tuple[float, float]:
     """Periods that the carried object is behind the hand, and what is left between them then (m, rms)."""
     poses, rows = shown.object, shown.held
-    if poses is None or len(rows) < ENOUGH:
+    if poses is None or len(rows) < MIN_CARRIED_FRAMES:
         return NAN, NAN
     first, last = int(rows[0]), int(rows[-1]) + 1
     tool, seen = _carrying(shown), poses[first:last, :3]
-    most = min(LATEST, len(seen) // 2)
+    most = min(MAX_DELAY_PERIODS, len(seen) // 2)
     delay = estimate_delay([(tool[: len(seen)], seen)], shifts=range(most + 1), fit_gain=False)
     return (NAN, NAN) if delay is None else (delay.rows, delay.rms)
 

@@ -9,8 +9,8 @@ from twinloop.curate.verdict import ACCEPTED
 from twinloop.dataset import Dataset
 from twinloop.dataset.layout import HEADER
 from twinloop.deploy.collect import CollectConfig, collect
-from twinloop.deploy.plan_file import Errand, read_plan
-from twinloop.diagnose.plan import planned
+from twinloop.deploy.plan_file import CollectionRequest, read_plan
+from twinloop.diagnose.plan import make_plan
 from twinloop.diagnose.report import GapReport
 from twinloop.errors import UsageError
 from twinloop.pipeline.loop.record import write_json
@@ -45,20 +45,20 @@ class Collecting:
     def _spent(self, number: int) -> int:
         return sum(_attempts(self.log(earlier)) for earlier in range(BEFORE, number))
 
-    def errands(self, number: int, report: GapReport | None, folder: Path) -> tuple[Errand, ...]:
+    def errands(self, number: int, report: GapReport | None, folder: Path) -> tuple[CollectionRequest, ...]:
         """The plan's requests, then the rest of the round's part without conditions."""
         file, robot = folder / "errands.json", self._settings.robot
         if not file.exists():
             budget, requests = self.part(number), []
             if report is not None:
-                plan = planned(report, robot=robot, budget=budget)
+                plan = make_plan(report, robot=robot, budget=budget)
                 write_json(folder / "plan.json", plan.to_json())
                 requests = plan.errands()
             rest = budget - sum(errand["episodes"] for errand in requests)
             write_json(file, requests + ([{"robot": robot, "episodes": rest, "conditions": {}}] if rest else []))
         return read_plan(file) if json.loads(file.read_text(encoding="utf-8")) else ()
 
-    def run(self, number: int, errands: tuple[Errand, ...], *, say: Callable[[str], None]) -> int:
+    def run(self, number: int, errands: tuple[CollectionRequest, ...], *, say: Callable[[str], None]) -> int:
         """Collect, and return the number of accepted demonstrations in the runlog."""
         settings, log = self._settings, self.log(number)
         default = CollectConfig()

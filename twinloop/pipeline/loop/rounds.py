@@ -10,14 +10,15 @@ banks/                 counterfactuals, by policy
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from twinloop.deploy.robots import robot_named
-from twinloop.diagnose.counterfactuals import CounterfactualJob
+from twinloop.diagnose.counterfactuals import CounterfactualJob, simulate_counterfactuals
 from twinloop.diagnose.layout import as_laid_out
 from twinloop.diagnose.report import read_report
-from twinloop.diagnose.widening import by_diagnosis, by_itself, in_the_twin
+from twinloop.diagnose.widening import automatic_domain_randomization, success_in_twin, widen_by_diagnosis
 from twinloop.durable import replace_file, storage_errors
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.learn.candidate import candidate_of
@@ -124,16 +125,17 @@ def _next_config(config: RunConfig, steps: Steps) -> RunConfig:
         report = folder / "diagnosis"
         if not report.exists():
             return config
-        return as_laid_out(by_diagnosis(config, read_report(report)), folder / "runlog")
+        return as_laid_out(widen_by_diagnosis(config, read_report(report)), folder / "runlog")
     if strategy == "adr":
         file = folder / "widened.yaml"
         if not file.exists():
             steps.say("widening")
             candidate = candidate_of(folder / "policy")
             job = CounterfactualJob(config.to_yaml(), str(Path.cwd()), candidate.load, ActingConfig(), 24, 3_000_001)
-            success_by_row: dict[str, float] = {}
-            wider = by_itself(config, in_the_twin(job), on_row=success_by_row.__setitem__)
-            write_json(folder / "widened.json", success_by_row)
+            rates: dict[str, float] = {}
+            success_at = success_in_twin(partial(simulate_counterfactuals, job))
+            wider = automatic_domain_randomization(config, success_at, on_row=rates.__setitem__)
+            write_json(folder / "widened.json", rates)
             with storage_errors(file):
                 replace_file(file, wider.to_yaml().encode(), scratch=folder)
         return config_from_text(file.read_text(encoding="utf-8"), name=str(file), folder=folder)
