@@ -12,7 +12,6 @@ from twinloop.curate.failure import DIVERGED, PUSHED, TIMEOUT
 from twinloop.dashboard.effects.looks import LOOKS, range_of, setting_of
 from twinloop.dashboard.effects.measures import Measure
 from twinloop.deploy.rehearsal.truth import TRUTHS
-from twinloop.gate.rules.config import rules_schema
 from twinloop.pipeline.generate import WORLDS
 from twinloop.randomize.parameter import GAPS, Parameter
 from twinloop.randomize.table import TABLE
@@ -104,8 +103,8 @@ def _reference() -> str:
     return "\n".join(lines).rstrip()
 
 
-def _schema_page(schema: dict) -> str:
-    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+def run_schema_page() -> str:
+    return json.dumps(run_schema(), indent=1, ensure_ascii=False) + "\n"
 
 
 def benchmarks_page() -> str:
@@ -413,8 +412,7 @@ def gpu_page() -> str:
 PAGES = {
     "api.md": lambda: _table_module("api_page").api_page(),
     "parameters.md": parameters_page,
-    "schema/run.json": lambda: _schema_page(run_schema()),
-    "schema/rules.json": lambda: _schema_page(rules_schema()),
+    "schema/run.json": run_schema_page,
     "config.md": config_page,
     "benchmarks.md": benchmarks_page,
     "rehearsal.md": rehearsal_page,

@@ -1,26 +1,26 @@
-"""What can go wrong, as one tree.
+"""The exceptions of the package, as one tree.
 
     TwinloopError                 exit code 1: the work failed
     ├── UsageError                exit code 2: the request cannot be carried out as written
     │   ├── ConfigError           a key of a config file: where, what was given, what is valid
     │   ├── ModelError            a robot or scene model that is refused or does not compile
     │   └── PluginError           an entry point of another package that is refused or cannot be imported
-    ├── DatasetError              a folder that is not the dataset it should be
-    │   ├── CorruptError          a file whose content is not what was committed
+    ├── DatasetError              a folder that is not a valid dataset
+    │   ├── CorruptError          a file that changed since it was committed
     │   ├── LockedError           another process is writing here
-    │   └── ConsentError          data of a person whom nobody asked, or for something they did not agree to
-    ├── CheckpointError           a folder that is not the policy it should be, or not for this robot
-    ├── RegistryError             a registry or its ledger that is not what was written, or names what it has not
-    ├── TrainingError             learning broke off: what it choked on is kept
-    ├── RenderError               no OpenGL to draw pictures with
-    ├── PolicyError               a policy's process that hangs, died, or answers what was not asked
-    ├── RobotError                a robot that cannot be reached, went away, or tells what cannot be
-    │   └── EStopError            its e-stop is latched, and a human has to reset it
+    │   └── ConsentError          data of a person without consent, or beyond what the consent allows
+    ├── CheckpointError           a folder that is not a valid checkpoint, or not for this robot
+    ├── RegistryError             a registry or ledger that was changed, or a policy that it does not have
+    ├── TrainingError             training failed; the batch that caused it is kept
+    ├── RenderError               no OpenGL to render images with
+    ├── PolicyError               a policy process that hangs, died, or sends an invalid answer
+    ├── RobotError                a robot that cannot be reached, disconnected, or sends impossible values
+    │   └── EStopError            the e-stop is latched; a person must reset it
     ├── StorageError              no permission, a read-only disk, a disk that fails
-    │   └── FullDiskError         no room
+    │   └── FullDiskError         no space left
     └── WorkerError               a worker process died and its work could not be repeated
 
-The message is the product: it says what was given, where, what would be valid, and what to do.
+A message says what was given, where, what is valid, and what to do.
 The command line prints it without a traceback and exits with the class's code.
 """
 
@@ -166,7 +166,7 @@ class WorkerError(TwinloopError):
 
 
 def nearest(name: str, valid: Iterable[str], *, most: int = 3) -> str:
-    """`did you mean a or b? Valid here: a, b, c, ...` for a name nobody knows."""
+    """Return `did you mean a or b? Valid here: a, b, c, ...` for an unknown name."""
     names = sorted(valid)
     close = get_close_matches(name, names, n=most, cutoff=0.5)
     hint = f"did you mean {' or '.join(close)}? " if close else ""

@@ -5,12 +5,12 @@ from collections import deque
 import pytest
 
 from twinloop.errors import WorkerError
-from twinloop.fleet.on_ray import MOST_DEATHS, _Crew
+from twinloop.fleet.on_ray import MAX_WORKER_FAILURES, _Tasks
 
 
 def test_a_death_is_put_down_to_the_item_the_worker_was_at():
-    crew = _Crew(None, None, None, deque([(2, "c")]))
-    for _ in range(MOST_DEATHS - 1):
+    crew = _Tasks(None, None, None, deque([(2, "c")]))
+    for _ in range(MAX_WORKER_FAILURES - 1):
         crew.taken["task"] = [(0, "a"), (1, "b")]
         crew.end("task", "killed")
         assert list(crew.waiting) == [(0, "a"), (1, "b"), (2, "c")]  # all of it is done again, in its turn

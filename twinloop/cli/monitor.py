@@ -1,6 +1,6 @@
-"""Follow the live policy through the runlogs it writes: success, interventions, safety filter, and inputs unlike the
-training data, each with a sequential detector. A confirmed drop opens an incident, a file with the episodes to look
-into, and rolls back by itself. The same command goes on where it stopped."""
+"""Follow the live policy's runlogs: success, interventions, safety filter and inputs unlike the training data, each
+with a sequential change detector. A confirmed drop opens an incident (a file that lists the episodes to inspect) and
+rolls back automatically. The same command continues where it stopped."""
 
 import argparse
 import time
@@ -22,7 +22,7 @@ EXAMPLES = """\
 examples:
   twinloop monitor --runlog runs/cell-1
   twinloop monitor --runlog runs/cell-1 --runlog runs/cell-2 --follow
-  twinloop monitor --runlog runs/cell-1 --json        # exit code 4 when it was rolled back, 0 when nothing was
+  twinloop monitor --runlog runs/cell-1 --json        # exit code 4 after a rollback, else 0
 """
 
 ROLLED_BACK = 4
@@ -31,11 +31,13 @@ EVERY_S = 10.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--runlog", type=Path, action="append", required=True, metavar="DIR", help="may be given several times"
+        "--runlog", type=Path, action="append", required=True, metavar="DIR", help="a runlog; repeatable"
     )
-    parser.add_argument("--follow", action="store_true", help="go on looking until it is rolled back or stopped")
-    parser.add_argument("--every", type=number(0.1, 3600), default=EVERY_S, metavar="S", help="seconds a look (10)")
-    parser.add_argument("--rules", type=Path, metavar="FILE", help="a file of rules (default: the embedded ones)")
+    parser.add_argument("--follow", action="store_true", help="keep checking until the policy is rolled back or Ctrl-C")
+    parser.add_argument(
+        "--every", type=number(0.1, 3600), default=EVERY_S, metavar="S", help="seconds between checks (10)"
+    )
+    parser.add_argument("--rules", type=Path, metavar="FILE", help="rules file (default: the embedded rules)")
     parser.add_argument("--no-drift", action="store_true", help="do not compare inputs with the training data")
     add_registry(parser)
 
@@ -69,7 +71,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 def _scales(checkpoint: Path, console: Console) -> TrainingScales | None:
     if find_spec("torch") is None:
-        console.print("Drift is not followed: reading a policy's scales needs torch (pip install 'twinloop[learn]').")
+        console.print("Drift is not monitored: it needs torch (pip install 'twinloop[learn]').")
         return None
     return scales_of(checkpoint)
 

@@ -1,9 +1,9 @@
-"""Bring a policy one stage further, or as far as evidence allows: candidate, validated (by the twin), canary (on a
-robot, limited), production. Each step has rules; each decision is entered in the registry's ledger with its evidence.
+"""Promote a policy as far as the evidence allows: candidate, validated (in the twin), canary (limited trials on a
+robot), production. Each step has rules. Each decision is recorded in the registry's ledger with its evidence.
 
-Evidence that is missing is made where it can be: with --config the policy, and the live one, are evaluated in the twin,
-and real trials are repeated there; with --robot and --human-ready trials are run, candidate and live policy in turns,
-until the test knows the answer."""
+Missing evidence is produced where possible. With --config, the policy and the live policy are evaluated in the twin,
+and real trials are repeated there. With --robot and --human-ready, trials are run, candidate and live policy in turns,
+until the sequential test has an answer."""
 
 import argparse
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ examples:
   twinloop promote policies/first --evaluation evaluations/first
   twinloop promote policies/first --config cell.yaml                  # evaluate it first, if that is missing
   twinloop promote policies/first --to canary --human-ready
-  twinloop promote policies/first --runlog runs/canary                # what the robot showed
+  twinloop promote policies/first --runlog runs/canary                # trials on a robot
   twinloop promote policies/second --robot rehearsal:nominal --human-ready
   twinloop promote 3f9a2c71 --to production --json                    # exit code 3 when it is not promoted
 """
@@ -43,27 +43,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "checkpoint", metavar="CHECKPOINT",
         help="a folder that `twinloop train` wrote, or the first digits of one in the registry",
     )  # fmt: skip
-    parser.add_argument("--to", metavar="STAGE", help=f"stop there: {', '.join(STAGES[1:])} (default: go on)")
+    parser.add_argument("--to", metavar="STAGE", help=f"last stage to promote to: {', '.join(STAGES[1:])}")
     parser.add_argument(
         "--evaluation", type=Path, action="append", default=[], metavar="DIR",
-        help="that `twinloop evaluate` wrote; may be given several times",
+        help="evaluation folder that `twinloop evaluate` wrote; repeatable",
     )  # fmt: skip
     parser.add_argument(
         "--runlog", type=Path, action="append", default=[], metavar="DIR",
-        help="real episodes, as `twinloop deploy` writes them; may be given several times",
+        help="runlog that `twinloop deploy` wrote; repeatable",
     )  # fmt: skip
     parser.add_argument(
         "--data", type=Path, action="append", default=[], metavar="DIR",
-        help="where a dataset of its training is, or a folder above it, if it is not found",
+        help="folder of a training dataset, or a folder above it; repeatable",
     )  # fmt: skip
-    parser.add_argument("--rules", type=Path, metavar="FILE", help="a file of rules (default: the embedded ones)")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="evaluate, and repeat trials, in this twin")
-    parser.add_argument("--workers", type=count(1, 1024), metavar="N", help="processes for it (default: one a core)")
-    parser.add_argument("--robot", default="", metavar="R", help="run the trials on it: rehearsal:CELL, twin, ...")
-    parser.add_argument("--task", default="pick_and_place", metavar="T", help="what is to be done (pick_and_place)")
-    parser.add_argument("--speed", type=number(0.01, 1), metavar="S", help="of trials, a share (default: the rules')")
-    parser.add_argument("--episodes", type=count(), metavar="N", help="of the candidate, at most (default: the rules')")
-    parser.add_argument("--human-ready", action="store_true", help="somebody who can stop the robot stands ready")
+    parser.add_argument("--rules", type=Path, metavar="FILE", help="rules file (default: the embedded rules)")
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="config of the twin to evaluate and repeat trials in"
+    )
+    parser.add_argument(
+        "--workers", type=count(1, 1024), metavar="N", help="processes for --config (default: one per core)"
+    )
+    parser.add_argument("--robot", default="", metavar="R", help="robot to run trials on: rehearsal:CELL, twin, ...")
+    parser.add_argument(
+        "--task", default="pick_and_place", metavar="T", help="task of the trials (default: pick_and_place)"
+    )
+    parser.add_argument(
+        "--speed",
+        type=number(0.01, 1),
+        metavar="S",
+        help="share of the robot's speed in trials (default: from the rules)",
+    )
+    parser.add_argument(
+        "--episodes",
+        type=count(),
+        metavar="N",
+        help="maximum number of the candidate's trials (default: from the rules)",
+    )
+    parser.add_argument(
+        "--human-ready", action="store_true", help="confirm that somebody who can stop the robot is ready"
+    )
     add_registry(parser)
     add_actor(parser)
 
@@ -87,7 +105,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
     found = promote(config, _makers(args, console), on_step=on_step)
     if not found.steps:
-        console.print(f"{found.name} ({found.digest[:12]}) is at {found.reached} already.", markup=False)
+        console.print(f"{found.name} ({found.digest[:12]}) is already at stage {found.reached}.", markup=False)
     return {
         "checkpoint": found.digest,
         "name": found.name,

@@ -16,11 +16,11 @@ def add_registry(parser: argparse.ArgumentParser) -> None:
 
 
 def add_actor(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--by", default="", metavar="NAME", help="who asks, for the ledger (default: the user)")
+    parser.add_argument("--by", default="", metavar="NAME", help="name for the ledger (default: the current user)")
 
 
 def existing(args: argparse.Namespace) -> Registry:
-    """The registry the arguments name, which must be there: a name with a typo is not an empty registry."""
+    """Open the registry that `--registry` names. It must exist, so that a typo is not an empty registry."""
     if not (args.registry / "ledger.jsonl").is_file():
-        raise UsageError(f"{args.registry}: is not a registry; `twinloop promote --registry DIR` makes one")
+        raise UsageError(f"{args.registry}: is not a registry; `twinloop promote --registry DIR` creates one")
     return Registry.open(args.registry)

@@ -1,4 +1,4 @@
-"""Return to the previous production policy at once, or to one that was live before. The ledger keeps who and why."""
+"""Make the previous production policy live again, or an earlier one. The ledger records who and why."""
 
 import argparse
 from typing import Any
@@ -13,7 +13,7 @@ EXAMPLES = """\
 examples:
   twinloop rollback --because "drops the cube"
   twinloop rollback --to 3f9a2c71
-  twinloop rollback --to nothing                     # nothing is live any more: robots that ask are refused
+  twinloop rollback --to nothing                     # no policy is live: robots that ask get an error
 """
 
 NOTHING = "nothing"
@@ -21,9 +21,12 @@ NOTHING = "nothing"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--to", default="", metavar="DIGEST", help="its first digits, or `nothing` (default: what was live before)"
+        "--to",
+        default="",
+        metavar="DIGEST",
+        help="first digits of its digest, or `nothing` (default: the policy that was live before)",
     )
-    parser.add_argument("--because", default="asked for", metavar="WHY", help="a sentence for the ledger")
+    parser.add_argument("--because", default="asked for", metavar="WHY", help="reason, for the ledger")
     add_registry(parser)
     add_actor(parser)
 
@@ -38,5 +41,5 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             record = writer.roll_back(to=target, reasons=[args.because])
     registry = Registry.open(args.registry)
     now = f"{registry.production[:12]} is live" if registry.production else "nothing is live"
-    console.print(f"{now}; {left[:12]} has to show on the robot again what it can.", markup=False)
+    console.print(f"{now}. {left[:12]} is at stage validated again and needs new trials.", markup=False)
     return {"live": registry.production or None, "left": left, "record": record.digest}

@@ -1,5 +1,5 @@
-"""What is live, since when and on what evidence; the stages of the others; which twins are believed. --verify looks
-over the ledger, every checkpoint and every piece of evidence, and names what was altered, removed or put elsewhere."""
+"""Print the live policy, since when it is live and the evidence for it, the stages of other policies, and the trust in
+each twin. --verify checks the ledger, every checkpoint and all evidence, and names what was changed or removed."""
 
 import argparse
 from pathlib import Path
@@ -25,9 +25,11 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", action="store_true", help="write a page, status.html, into the registry")
-    parser.add_argument("--verify", action="store_true", help="look everything over, and name what is wrong")
-    parser.add_argument("--head", default="", metavar="DIGEST", help="of a record noted elsewhere, for --verify")
-    parser.add_argument("--rules", type=Path, metavar="FILE", help="a file of rules (default: the embedded ones)")
+    parser.add_argument("--verify", action="store_true", help="check all files and name what is wrong")
+    parser.add_argument(
+        "--head", default="", metavar="DIGEST", help="with --verify: digest of a ledger record that you noted elsewhere"
+    )
+    parser.add_argument("--rules", type=Path, metavar="FILE", help="rules file (default: the embedded rules)")
     add_registry(parser)
 
 
@@ -52,7 +54,7 @@ def _verify(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     for problem in problems:
         console.print(f"wrong: {problem}", markup=False)
     if not problems:
-        console.print("[green]ok[/] ledger, pointer, checkpoints and evidence are what was written")
+        console.print("[green]ok[/] ledger, pointer, checkpoints and evidence are unchanged")
     return {"ok": not problems, "problems": list(problems), "exit_code": 1 if problems else 0}
 
 

@@ -1,5 +1,5 @@
-"""How far to trust the twin: from policies tried on both sides, the correlation and the rank violation of their success
-rates with intervals, whether predictions held, and what is to be expected of another policy.
+"""Judge how well success rates in the twin predict real ones: correlation and rank violation with intervals, whether
+predictions held, and the predicted real success of another policy.
 
 PAIRS.json: {"real": {task: {policy: rate}}, "sim": {task: {policy: rate}}}, policies in the order they were tried. A
 rate is a number from 0 to 1 or, with the trials known, {"rate": r, "trials": n} or {"successes": s, "trials": n}."""
@@ -26,12 +26,17 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("pairs", type=Path, metavar="PAIRS.json", help="success rates on both sides")
-    parser.add_argument("--predict", type=number(0, 1), metavar="RATE", help="of another policy in the twin, 0 to 1")
-    parser.add_argument("--task", metavar="NAME", help="of this task only")
+    parser.add_argument("pairs", type=Path, metavar="PAIRS.json", help="success rates in twin and reality")
+    parser.add_argument(
+        "--predict",
+        type=number(0, 1),
+        metavar="RATE",
+        help="success of another policy in the twin, 0 to 1; its real success is predicted",
+    )
+    parser.add_argument("--task", metavar="NAME", help="judge this task only")
     parser.add_argument("--report", type=Path, metavar="FILE", help="also write a page with plots")
     parser.add_argument(
-        "--seed", type=count(0, (1 << 63) - 1), default=0, metavar="N", help="of the resampling (default 0)"
+        "--seed", type=count(0, (1 << 63) - 1), default=0, metavar="N", help="seed of the resampling (default: 0)"
     )
 
 
@@ -66,7 +71,7 @@ def _show(console: Console, found: Trust, predict: float | None) -> None:
         for row, task in zip(rows[1:], found.tasks, strict=True):
             band = task.predict(predict, confidence=found.rules.confidence)
             where = f"{percent(band.low)} to {percent(band.high)}"
-            row.append("cannot tell" if band.estimate is None else f"{percent(band.estimate)} ({where})")
+            row.append("unknown" if band.estimate is None else f"{percent(band.estimate)} ({where})")
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         # Not a table of the console's, which would cut off the names of tasks.

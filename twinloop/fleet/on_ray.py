@@ -1,7 +1,7 @@
-"""Work on Ray: a task is a few items in the hands of one worker, which tells of each as soon as it is done.
+"""Work on Ray: a task is a few items for one worker, which reports each item as soon as it is done.
 
-Tasks keep nothing. What a lost worker had not finished is handed to another, so a machine that is taken away costs
-what it had in hand. Ray's own retries are off: they would do again what was already told of.
+Tasks are stateless. The unfinished items of a lost worker go to another one, so that a lost machine costs only those.
+Ray's own retries are off: they would repeat items that were already reported.
 """
 
 import os
@@ -20,7 +20,7 @@ from twinloop.errors import UsageError, WorkerError
 from twinloop.fleet.executor import Work
 from twinloop.fleet.reports import Report, error_of, reports
 
-MOST_DEATHS = 10  # of workers over one item; machines that come and go take a few, an item that kills takes all
+MAX_WORKER_FAILURES = 10  # per item: machines that come and go cause a few, an item that crashes causes all
 SHARES = 2  # of what is left, a worker: shares get smaller, so that the last workers end together
 STORE_BYTES = 256 << 20  # of Ray's object store: results are small, and its default is a third of the memory
 LOOPBACK = "127.0.0.1"
@@ -28,7 +28,7 @@ LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True)
 class _Sent:
-    """A job that is in Ray's object store already."""
+    """A job that is already in Ray's object store."""
 
     reference: Any
 
@@ -60,11 +60,11 @@ class RayExecutor:
         options = {"num_cpus": int(share * 1000) / 1000, "num_returns": "streaming", "max_retries": 0}
         task = ray.remote(serve).options(name=f"twinloop.{work.__name__}", **options)
         # Once for all tasks: the job may be large, and every machine keeps a copy.
-        crew = _Crew(ray, task, ray.put((work.__module__, work.__name__, job)), waiting)
+        tasks = _Tasks(ray, task, ray.put((work.__module__, work.__name__, job)), waiting)
         try:
-            yield from crew.run(workers)
+            yield from tasks.run(workers)
         finally:
-            crew.stop()
+            tasks.stop()
 
 
 def serve(told: tuple[str, str, Any], version: str, items: list[Any]) -> Iterator[Report]:
@@ -83,13 +83,13 @@ def serve(told: tuple[str, str, Any], version: str, items: list[Any]) -> Iterato
     yield from reports(getattr(import_module(module), name), job, iter(items))
 
 
-class _Crew:
-    """The tasks in flight, and what each has in hand."""
+class _Tasks:
+    """The running tasks, and the items of each."""
 
     def __init__(self, ray: Any, task: Any, told: Any, waiting: deque):
         self.ray, self.task, self.told, self.waiting = ray, task, told, waiting
         self.taken: dict[Any, list[tuple[int, Any]]] = {}
-        self.deaths: Counter[int] = Counter()
+        self.failures: Counter[int] = Counter()
 
     def run(self, workers: int) -> Iterator[tuple[Any, Any]]:
         while self.waiting or self.taken:
@@ -120,17 +120,17 @@ class _Crew:
         self.taken[self.task.remote(self.told, __version__, [item for _, item in taken])] = taken
 
     def end(self, stream: Any, how: str) -> None:
-        """A task is over. What it still had in hand was lost with its worker and is done again.
+        """Repeat the unfinished items of a task that ended.
 
-        Its death is put down to the first item, which it was at: the others it may not have begun.
+        The failure counts against the first of them, which the worker was processing; it may not have begun the others.
         """
         lost = self.taken.pop(stream)
         self.waiting.extendleft(reversed(lost))
         for number, item in lost[:1]:
-            self.deaths[number] += 1
-            if self.deaths[number] >= MOST_DEATHS:
+            self.failures[number] += 1
+            if self.failures[number] >= MAX_WORKER_FAILURES:
                 raise WorkerError(
-                    f"{MOST_DEATHS} workers died over {item!s:.80} (the last: {how}); is there enough memory? "
+                    f"{MAX_WORKER_FAILURES} workers died over {item!s:.80} (the last: {how}); is there enough memory? "
                     "Fewer --workers or a smaller parallel_envs need less"
                 )
 

@@ -1,4 +1,4 @@
-"""RecordedEpisode -> Quality: the faults of a recording and its verdict."""
+"""Recorded episode -> Quality: what is wrong with it, where, and whether it may be learnt from."""
 
 from twinloop.curate.quality.checks import CHECKS
 from twinloop.curate.quality.dataset_statistics import DatasetStatistics, EpisodeStatistics

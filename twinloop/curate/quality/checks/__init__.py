@@ -1,6 +1,6 @@
-"""The quality checks of recordings, in the order in which they run.
+"""The checks of recordings, in the order in which they are asked.
 
-The first error is the verdict of the episode. Faults that make other checks meaningless come first.
+An episode is rejected for the first that finds an error: what makes others meaningless comes first.
 """
 
 from twinloop.curate.quality.check import QualityCheck

@@ -1,4 +1,4 @@
-"""Can the file be read, and have all columns the same length and the expected width?"""
+"""Could the file be read, and is every column as long and as wide as the others?"""
 
 from collections.abc import Iterator
 
@@ -9,16 +9,12 @@ from twinloop.curate.quality.limits import QualityConfig
 from twinloop.curate.quality.recorded_episode import RecordedEpisode
 
 
-def unreadable(
-    episode: RecordedEpisode, _statistics: DatasetStatistics, _config: QualityConfig
-) -> Iterator[QualityFinding]:
-    yield from (finding for finding in episode.complaints if finding.check == TRUNCATED_FILE.name)
+def unreadable(take: RecordedEpisode, _crowd: DatasetStatistics, _config: QualityConfig) -> Iterator[QualityFinding]:
+    yield from (each for each in take.complaints if each.check == TRUNCATED_FILE.name)
 
 
-def ragged(
-    episode: RecordedEpisode, _statistics: DatasetStatistics, _config: QualityConfig
-) -> Iterator[QualityFinding]:
-    yield from (finding for finding in episode.complaints if finding.check == RAGGED_COLUMNS.name)
+def ragged(take: RecordedEpisode, _crowd: DatasetStatistics, _config: QualityConfig) -> Iterator[QualityFinding]:
+    yield from (each for each in take.complaints if each.check == RAGGED_COLUMNS.name)
 
 
 TRUNCATED_FILE = QualityCheck(
@@ -30,7 +26,7 @@ TRUNCATED_FILE = QualityCheck(
 )
 RAGGED_COLUMNS = QualityCheck(
     name="ragged_columns",
-    asks="is every column there, with the expected length and width?",
+    asks="is every column there, and as long and as wide as the others say?",
     find=ragged,
     finite=False,
     storable=False,
