@@ -1,5 +1,5 @@
-"""Bring recordings from elsewhere into a dataset: LeRobot v2.1 and v3.0 folders, robomimic HDF5, and CSV, JSON, JSON
-lines or NumPy logs with a mapping. Values stay as recorded; every episode gets a verdict with its evidence."""
+"""Convert real recordings into a dataset: LeRobot v2.1 and v3.0 folders, robomimic HDF5 files and CSV, JSON, JSON lines
+or NumPy logs with a mapping. Values stay as recorded. Every episode gets a verdict with its evidence."""
 
 import argparse
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""Ask the checks of recordings of any dataset again: a verdict for every episode, with what was measured and where.
-Writes quality.json and quality.html into the dataset's folder, and changes nothing else in it."""
+"""Run the quality checks on any dataset: a verdict for every episode, with measured values and rows.
+Writes quality.json and quality.html into the dataset folder and changes nothing else."""
 
 import argparse
 from collections.abc import Sequence

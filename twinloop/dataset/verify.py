@@ -1,4 +1,4 @@
-"""Verification: is every file what was committed, and is nothing there that was not?"""
+"""Verification: every committed file is unchanged, and there are no other files."""
 
 import os
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ LINK = "is a symbolic link; a dataset must contain its own files: copy the files
 
 @dataclass(frozen=True)
 class Problem:
-    """file: relative to the dataset. what: is wrong with it."""
+    """One problem. file: relative to the dataset. what: description."""
 
     file: str
     what: str
@@ -39,7 +39,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class VerifyReport:
-    """digest: of what the manifest lists. exported: is there an export of exactly that?"""
+    """Result of a verification. digest: of the listed shards. exported: the export matches this digest."""
 
     path: Path | Remote
     digest: str
@@ -64,14 +64,14 @@ class VerifyReport:
 
 
 def verify(path: Path | Remote | str) -> VerifyReport:
-    """Recompute every digest of the dataset at `path`. Unfinished work in scratch/ is nobody's concern."""
+    """Recompute every digest of the dataset at `path`. Unfinished work in scratch/ is ignored."""
     path = place(path)
     if isinstance(path, Remote):
         from .remote.verify import verify_remote
 
         return verify_remote(path)
     if not (path / HEADER).is_file():
-        Dataset.open(path)  # which says what it is instead
+        Dataset.open(path)  # raises an error that says what the folder is
     with storage_errors(path):
         manifest = read_manifest(path / MANIFEST, damaged=True)
         dataset = Dataset(path, Header.read(path / HEADER), manifest.entries)
@@ -99,7 +99,7 @@ def _manifest(dataset: Dataset, manifest: Manifest) -> Iterator[Problem]:
         yield Problem(CONFIG, "has another content than was committed")
     plan = dict(dataset.header.plan())
     for entry in dataset.entries:
-        # A run that was to grow and was stopped still has the short shard it ended with before: that is no damage.
+        # A stopped run that was being extended still has its short last shard; this is not damage.
         if entry.stop > plan.get(entry.first, -1):
             yield Problem(MANIFEST, f"shard {entry.name} is not one of the {len(plan)} planned")
 
@@ -118,7 +118,7 @@ def shard_problems(dataset: Dataset) -> Iterator[Problem]:
             if (what := _wrong(dataset.path / SHARDS / entry.name / name, file))
         ]
         yield from wrong
-        if not wrong:  # counts of a damaged file would only say the same in more words
+        if not wrong:  # a damaged file is reported once
             yield from _counts(dataset, entry)
 
 
@@ -137,7 +137,7 @@ def _wrong(path: Path, committed: FileDigest) -> str | None:
 
 
 def _counts(dataset: Dataset, entry: ShardEntry) -> Iterator[Problem]:
-    """The files are as committed; does the manifest's line say the same as they do?"""
+    """Compare the counts of the manifest line with the files."""
     folder = dataset.path / SHARDS / entry.name
     try:
         table = read_table(folder / EPISODES, ["attempt", "length", "verdict"])
@@ -160,7 +160,7 @@ def _counts(dataset: Dataset, entry: ShardEntry) -> Iterator[Problem]:
 
 
 def _videos(dataset: Dataset, entry: ShardEntry, rows: int) -> Iterator[Problem]:
-    """Is there a picture for every row? A shard without rows has no videos."""
+    """Check that each video has one frame per row. A shard without rows has no videos."""
     for feature in dataset.header.pictures if rows else ():
         name = video_file(feature)
         file = f"{SHARDS}/{entry.name}/{name}"
@@ -188,7 +188,7 @@ def _strays(dataset: Dataset) -> Iterator[Problem]:
 
 
 def _export(dataset: Dataset) -> tuple[bool, list[Problem]]:
-    """(is this dataset exported, what is wrong with the export). None, or an older one, is not wrong."""
+    """(is the export up to date, problems of the export). A missing export is not a problem."""
     try:
         record = read_export_record(dataset.path)
     except DatasetError as error:

@@ -1,4 +1,4 @@
-"""Recordings from elsewhere -> Dataset: LeRobot folders, robomimic HDF5, and logs by a mapping."""
+"""Real recordings -> Dataset: LeRobot folders, robomimic HDF5 files, and logs with a mapping."""
 
 from twinloop.dataset.ingest.ingest import CONVERSIONS, Ingested, IngestProgress, ingest, stored_qualities
 from twinloop.dataset.ingest.mapping import MappingConfig, load_mapping

@@ -1,8 +1,7 @@
-"""Films of a source: video files and stacks of pictures, looked through, and brought into a shard.
+"""Videos and image stacks of a source: decode and check them, and write them into a shard.
 
-A video is copied packet by packet where that makes it one of ours: a key frame at least every few frames, none out of
-order, beginning at a key frame. Nothing is lost then. Otherwise it is decoded and encoded again, as said in
-conversions.json.
+A video is copied packet by packet, without loss, if it begins with a key frame, has one every few frames and has no
+frames out of order. Otherwise it is decoded and encoded again; conversions.json records this.
 """
 
 import hashlib
@@ -23,16 +22,16 @@ from twinloop.durable import FileDigest, PatchedFile
 from twinloop.errors import DatasetError
 from twinloop.observe.recording import Feature
 
-KEY_EVERY = 12  # frames; more between key frames make reading at random slow
+KEY_EVERY = 12  # frames; longer distances between key frames make random access slow
 MOST_PIXELS = 64_000_000
 COPIED = ("av1", "h264", "hevc")
-PART = 16  # pictures that are handed to the encoder at once
-THUMB = 16  # every so many pixels of a picture are enough to know it again
+PART = 16  # images per call of the encoder
+THUMB = 16  # every n-th pixel is compared to find identical images
 
 
 @dataclass(frozen=True)
 class VideoFilm:
-    """Of a file, all of it, or `frames` from `first` on, counted at `file_rate_hz`."""
+    """A whole video file, or `frames` frames of it from `first` on, counted at `file_rate_hz`."""
 
     path: Path
     first: int = 0
@@ -70,7 +69,7 @@ class VideoFilm:
 
 @dataclass(frozen=True)
 class StackFilm:
-    """Pictures of an array: `read(start, stop)` gives (n, height, width, 3) uint8."""
+    """Images of an array: `read(start, stop)` returns (n, height, width, 3) uint8."""
 
     length: int
     read: Callable[[int, int], np.ndarray]
@@ -85,14 +84,14 @@ class StackFilm:
 
 @dataclass(frozen=True)
 class Screening:
-    """What looking through a film found. samples: pictures spread over it, small, for statistics."""
+    """Result of decoding a video. samples: small images spread over it, for statistics."""
 
     facts: FilmFacts
     samples: tuple[np.ndarray, ...]
 
 
 def screen(film: Film, look: PictureFormat, rows: int) -> Screening:
-    """Decode all of it: how many pictures, of the right size, the longest run of one and the same."""
+    """Decode a whole video: count its frames, check their size, find the longest run of identical images."""
     av = require_av()
     wanted = set(np.unique(np.linspace(0, max(rows - 1, 0), SAMPLED_FRAMES).round().astype(int)).tolist())
     stride = max(1, max(look.height, look.width) // SAMPLED_SIDE)
@@ -119,7 +118,7 @@ def screen(film: Film, look: PictureFormat, rows: int) -> Screening:
 
 
 def stats_of(samples: Sequence[np.ndarray], look: PictureFormat) -> np.ndarray:
-    """(1, len(STATS), channels), as a shard keeps them."""
+    """(1, len(STATS), channels), as stored in a shard."""
     channels = 3 if look.kind == "video" else 1
     pixels = np.concatenate([each.reshape(-1, channels) for each in samples])
     pixels = depth.to_metres(pixels) if look.kind == "depth" else pixels.astype(np.float32) / 255
@@ -127,14 +126,14 @@ def stats_of(samples: Sequence[np.ndarray], look: PictureFormat) -> np.ndarray:
 
 
 def can_copy(film: Film) -> bool:
-    """Is it, packet by packet, what a shard may hold?"""
+    """Can the video be copied packet by packet into a shard?"""
     if not isinstance(film, VideoFilm):
         return False
     av = require_av()
     try:
         return _is_ours(film)
     except (av.error.FFmpegError, DatasetError, IndexError, ValueError):
-        return False  # whatever is wrong with it is found when it is looked through
+        return False  # the fault is reported when the video is decoded
 
 
 def _is_ours(film: VideoFilm) -> bool:
@@ -155,7 +154,7 @@ def _is_ours(film: VideoFilm) -> bool:
 
 
 def copy_film(film: VideoFilm, path: Path, *, fps: float) -> tuple[FileDigest, int]:
-    """The packets of a film as a video of its own, a frame a row; its digest, and how many frames there are."""
+    """Copy the packets of a video, one frame per row. Returns its digest and the number of frames."""
     av = require_av()
     target, count, time_base = PatchedFile(path), 0, 1 / rate_of(fps)
     try:
@@ -177,7 +176,7 @@ def encode_film(film: Film, look: PictureFormat, feature: Feature, path: Path, r
     with VideoWriter(path, feature, fps) as writer:
         part: list[np.ndarray] = []
         for picture in film.pictures(look):
-            # Codes of depth become metres and the same codes again: nothing is lost on the way.
+            # Depth codes are converted to metres and back to the same codes, without loss.
             part.append(depth.to_metres(picture) if look.kind == "depth" else picture)
             if len(part) == PART:
                 writer.write(np.stack(part))
@@ -192,7 +191,7 @@ def film_path(folder: Path, feature: Feature) -> Path:
 
 
 def _packets(container, film: VideoFilm) -> Iterator[tuple]:
-    """(packet, its number in the file) of the film's own packets."""
+    """(packet, its number in the file) for each packet of the video."""
     stream = container.streams.video[0]
     if film.frames is None:
         yield from ((packet, number) for number, packet in enumerate(container.demux(stream)) if packet.size)
@@ -212,7 +211,7 @@ def _packets(container, film: VideoFilm) -> Iterator[tuple]:
 @contextmanager
 def _reading(path: Path):
     av = require_av()
-    # As MP4 whatever it looks like: guessed to be a playlist it could make FFmpeg open other files.
+    # Always read as MP4: FFmpeg could take the file for a playlist and open other files.
     with av.open(str(path), format="mp4") as container:
         if not container.streams.video:
             raise DatasetError(f"{path}: has no pictures in it")

@@ -1,7 +1,7 @@
-"""Source -> Dataset: real recordings in the schema of all others, each with a verdict and its evidence.
+"""IngestSource -> Dataset: real recordings in the common schema, each with a verdict and its evidence.
 
-An episode is a shard, so a kill loses the one that was being written. What was recorded is stored as recorded;
-conversions are those of the mapping, kept in conversions.json.
+Each episode is one shard, so a killed process loses only the episode it was writing. Values are stored as recorded. The
+mapping is the only source of conversions; conversions.json lists them.
 """
 
 import json
@@ -72,7 +72,12 @@ def ingest(
     consent: Consent | None = None,
     on_progress: Callable[[IngestProgress], None] = lambda _: None,
 ) -> Ingested:
-    """label: what the source is called in the dataset's own papers. consent: of whoever took part."""
+    """Ingest all episodes of a source into the dataset folder `out`.
+
+    Args:
+        label: name of the source in config.yaml.
+        consent: consent record of the participant, if a person took part.
+    """
     if consent is not None:
         consent.require("record", today=datetime.now(UTC).date())
     mapping, options, limits = mapping or MappingConfig(), options or IngestOptions(), limits or QualityConfig()
@@ -249,7 +254,7 @@ class _Job:
 
 
 def stored_qualities(dataset: Dataset) -> tuple[Quality, ...]:
-    """What was found when the episodes came in."""
+    """The qualities that were stored when the episodes were ingested."""
     attempts = dataset.attempts()
     texts = attempts["quality"].to_pylist() if "quality" in attempts.column_names else []
     return tuple(Quality.from_json(json.loads(text)) for text in texts if text)
@@ -273,7 +278,7 @@ def _header(source: IngestSource, found: Survey, mapping: MappingConfig, name: s
 def _config_text(
     source: IngestSource, found: Survey, mapping: MappingConfig, options: IngestOptions, name: str, label: str
 ) -> str:
-    """Where it came from and what was done to it; `ingest:` tells it from the config of a run."""
+    """config.yaml: source, options and mapping. The key `ingest` distinguishes it from the config of a run."""
     plain = json.loads(json.dumps(mapping.to_json()))  # tuples as lists
     given = {"pictures": options.pictures, "task": options.task, "outcome": options.outcome}
     content = {
@@ -315,7 +320,7 @@ def _how(camera: Camera) -> str:
 
 
 def _refuse_changed(dataset: Dataset, found: Survey) -> None:
-    """A dataset may grow with its source; what is in it already must not have changed."""
+    """A dataset may grow with its source, but stored episodes must not have changed."""
     if not dataset.entries:
         return
     attempts = dataset.attempts()

@@ -1,4 +1,4 @@
-"""What LeRobot v2.1 and v3.0 folders share: info.json, its features, and rows in Parquet."""
+"""Common parts of LeRobot v2.1 and v3.0 folders: info.json, features, and rows in Parquet."""
 
 import json
 from collections.abc import Mapping
@@ -141,7 +141,7 @@ def default_columns(info: Info) -> tuple[ColumnMap, ...]:
 
 
 def read_rows(root: Path, path: Path, columns: list[str] | None = None) -> pa.Table:
-    """The rows of a Parquet file, of the columns named that it has."""
+    """The rows of a Parquet file, with those of the given columns that it has."""
     file_path = inside(root, path)
     try:
         with pq.ParquetFile(file_path, pre_buffer=False) as file:
@@ -155,7 +155,7 @@ def read_rows(root: Path, path: Path, columns: list[str] | None = None) -> pa.Ta
 
 
 def to_arrays(table: pa.Table, info: Info, *, where: str) -> dict[str, np.ndarray]:
-    """Feature -> (rows,) or (rows, width) as recorded; nulls are NaN. Ragged lists are refused."""
+    """Feature -> (rows,) or (rows, width) as recorded, with NaN for null. Ragged lists raise Unreadable."""
     out = {}
     for name, width in info.numbers.items():
         if name not in table.column_names:
@@ -197,7 +197,7 @@ def clock(table: pa.Table) -> np.ndarray | None:
 
 
 def outcome_of(columns: Mapping[str, np.ndarray]) -> tuple[Outcome, str]:
-    """(outcome, by whom): LeRobot may keep `next.success` with every row."""
+    """(outcome, who determined it), from the column `next.success` if there is one."""
     flags = columns.get("next.success")
     if flags is None or not len(flags):
         return "unknown", ""

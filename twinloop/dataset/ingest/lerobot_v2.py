@@ -1,4 +1,4 @@
-"""LeRobot v2.0 and v2.1: a Parquet file an episode, a video an episode and camera."""
+"""LeRobot v2.0 and v2.1: one Parquet file per episode, one video per episode and camera."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""LeRobot v3.0: many episodes a file, of rows and of pictures; meta/episodes says where each is."""
+"""LeRobot v3.0: files with many episodes each; meta/episodes lists where each episode is."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -38,7 +38,7 @@ class LerobotV3:
         for each in self._episodes:
             path = self._data_path(each)
             self._first_rows[path] = min(self._first_rows.get(path, 1 << 62), each["dataset_from_index"])
-        self._rows = lru_cache(maxsize=1)(self._read_file)  # episodes of one file come one after another
+        self._rows = lru_cache(maxsize=1)(self._read_file)  # consecutive episodes are in one file
 
     def __len__(self) -> int:
         return len(self._episodes)
@@ -106,7 +106,7 @@ class LerobotV3:
                 table = read_rows(self._root, path)
             except Unreadable as error:
                 raise DatasetError(str(error)) from None
-            # Statistics are most of the file, and what they are of is read anyway.
+            # Statistics are most of the file and are not needed.
             table = table.select([name for name in table.column_names if not name.startswith("stats/")])
             if not set(NEEDED) <= set(table.column_names):
                 raise DatasetError(f"{path}: lacks {', '.join(sorted(set(NEEDED) - set(table.column_names)))}")

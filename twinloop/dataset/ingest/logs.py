@@ -1,4 +1,4 @@
-"""Logs: CSV, JSON, JSON lines and NumPy arrays, a file or a folder of them, by a mapping."""
+"""Logs: CSV, JSON, JSON lines and NumPy files, single or in a folder, read with a mapping."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ YES = ("true", "1", "1.0", "yes", "success", "succeeded", "ok")
 
 @dataclass(frozen=True)
 class _Place:
-    """An episode: a file, and of it the rows of one value of a column, or one key."""
+    """Place of an episode: a file, and the value of the episode column or the key in it."""
 
     file: Path
     label: str
@@ -83,7 +83,7 @@ class Logs:
             clock = table.columns.get(mapping.time_column)
             if clock is None or clock.ndim != 1:
                 raise Unreadable(f"{place.label}: has no time column {mapping.time_column}", check="ragged_columns")
-            # Whole nanoseconds since 1970 do not fit a double; what has passed since the first does.
+            # Nanoseconds since 1970 do not fit into a double. The time since the first row does.
             began = clock[0] if len(clock) else 0
             size = UNITS[mapping.time_unit][1]
             time_s = float(began) * size + (clock - began).astype(np.float64) * size
@@ -107,7 +107,7 @@ class Logs:
         return ("success" if said in YES else "failure"), "human"
 
     def _fact(self, table: Table, key: str, *, last: bool = False) -> str:
-        """A single value: of the document, or of a column's first row, or last."""
+        """A single value: of the document, or the first (or last) value of a column."""
         if not key:
             return ""
         place = -1 if last else 0
@@ -156,7 +156,7 @@ class Logs:
                     names = [str(values[row]) for row in np.sort(first)]
                 places += [_Place(file, f"{file.name}:{name}", name) for name in names]
             except Unreadable:
-                places.append(_Place(file, file.name))  # which becomes a verdict when it is read
+                places.append(_Place(file, file.name))  # reading it later gives the verdict
             if len(places) > MOST_EPISODES:
                 raise UsageError(f"{file}: has more than {MOST_EPISODES:,} episodes")
         return places
@@ -185,7 +185,7 @@ class Logs:
         return document_table(read_json(self._root, file), self._mapping.rows, where=file.name)
 
     def _proposal(self) -> str:
-        """What to write: the columns that are there, as a mapping to begin with."""
+        """The error text with a proposed mapping, made from the columns of the first file."""
         try:
             table = self._table(self._files[0], "")
         except Unreadable as error:

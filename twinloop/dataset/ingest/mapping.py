@@ -1,4 +1,4 @@
-"""The mapping file: which columns of a log become which features, in which units, at which rate."""
+"""The mapping file: features, source columns, units and rate of a log."""
 
 import hashlib
 import json
@@ -23,8 +23,13 @@ TAKEN = ("attempt", "frame_index", "timestamp", "episode_index", "index", "task_
 
 @dataclass(frozen=True)
 class ColumnMap:
-    """One feature. sources: `column`, `column[3]` or `column[0:3]`, their elements one after another.
-    conversions: one for every element, or a single one for all. names: likewise, or none."""
+    """One feature of a mapping.
+
+    Attributes:
+        sources: `column`, `column[3]` or `column[0:3]`; their elements are concatenated.
+        names: one per element, or none.
+        conversions: one per element, or a single one for all.
+    """
 
     name: str
     sources: tuple[str, ...]
@@ -34,7 +39,7 @@ class ColumnMap:
 
 @dataclass(frozen=True)
 class CsvConfig:
-    """delimiter: "" finds it out. names: of the columns, where the file has no line of them."""
+    """delimiter: "" detects it. names: column names for a file without a header line."""
 
     delimiter: str = ""
     skip_rows: int = 0
@@ -154,7 +159,7 @@ class _Parser:
         )
 
     def _conversions(self, section: dict, key: str, named: int) -> tuple[Conversion, ...]:
-        """As many as the longest list that was given; what is no list holds for all."""
+        """One conversion per element of the given lists; a single value holds for all elements."""
         parts = {each: section.get(each) for each in ("unit", "recorded_unit", "scale", "offset", "sign", "unwrap")}
         lengths = {len(value) for value in parts.values() if isinstance(value, list)}
         if len(lengths) > 1 or (lengths and named and lengths != {named}):

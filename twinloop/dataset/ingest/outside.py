@@ -1,4 +1,4 @@
-"""Files of a folder from outside: only those below it, no larger than believable, at paths that do not wander."""
+"""Reading files of an untrusted folder: only below the folder, with limited size and safe paths."""
 
 import re
 import string
@@ -18,7 +18,7 @@ MOST_ROWS = 10_000_000
 
 
 def inside(root: Path, path: Path, *, most_bytes: int = MOST_BINARY) -> Path:
-    """The file, if it is one, lies below `root` once links are followed, and is not too large."""
+    """The resolved path, if it is a file below `root` after following links and not too large."""
     try:
         resolved = path.resolve(strict=True)
     except (OSError, RuntimeError):

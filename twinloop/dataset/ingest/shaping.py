@@ -1,4 +1,4 @@
-"""Raw columns -> features: what a mapping says, element by element, and nothing else."""
+"""Raw columns -> features, converted element by element as the mapping says."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ def _feature(raw: RawEpisode, column: ColumnMap) -> np.ndarray:
     if all(each.is_identity for each in conversions):
         return recorded
     converted = [each.apply(recorded[:, place]) for place, each in enumerate(conversions)]
-    # Of single precision a conversion stays so: more digits would be made up.
+    # Values in single precision stay so after a conversion.
     kind = np.float32 if recorded.dtype == np.float32 else np.float64
     return np.stack(converted, axis=1).astype(kind)
 
@@ -63,7 +63,7 @@ def _elements(raw: RawEpisode, source: str) -> np.ndarray:
 
 
 def restored(frames: Mapping[str, np.ndarray], conversions: Mapping[str, Sequence[Mapping]]) -> dict[str, np.ndarray]:
-    """Feature -> (rows, d) as they were recorded, from what is stored and `features` of conversions.json."""
+    """Feature -> (rows, d) as recorded: undoes the conversions of `features` in conversions.json."""
     out = {}
     for name, elements in conversions.items():
         stored = frames[name].reshape(len(frames[name]), -1)

@@ -17,7 +17,7 @@ PictureKind = Literal["video", "depth", "mask"]
 
 
 class Unreadable(DatasetError):
-    """One episode cannot be read; the others may be. It becomes a verdict."""
+    """One episode cannot be read. It becomes the verdict of that episode; the others are read."""
 
     def __init__(self, problem: str, *, check: Literal["truncated_file", "ragged_columns"] = "truncated_file"):
         super().__init__(problem)
@@ -105,7 +105,7 @@ class IngestSource(Protocol):
     def __len__(self) -> int: ...
 
     def label(self, index: int) -> str:
-        """How the source calls an episode: a file, a group."""
+        """Name of an episode in the source: a file or a group."""
         ...
 
     def read(self, index: int) -> RawEpisode:
@@ -113,5 +113,5 @@ class IngestSource(Protocol):
         ...
 
     def columns(self) -> tuple[ColumnMap, ...]:
-        """What becomes of its columns where no mapping says otherwise."""
+        """The default features, used if there is no mapping."""
         ...

@@ -1,7 +1,7 @@
-"""Survey: a first reading of everything, which decides the schema and what is usual; it keeps a few numbers an episode.
+"""Survey: the first pass over a source. It determines the schema and the statistics of all episodes.
 
-The second reading writes. Twice, because a header comes before the first row, and because whether an episode is odd is
-a matter of the others.
+The second pass writes. Two passes are needed because the header comes before the first row, and because the checks
+compare an episode with the others.
 """
 
 import hashlib
@@ -86,7 +86,7 @@ def survey(
     summaries: list[EpisodeStatistics] = []
     for index in range(len(source)):
         raw, frames = _read(source, index, columns, found, options) or (RawEpisode(index, "", 0, {}), {})
-        # The rate is not known yet, and a summary does not ask for it.
+        # The rate is not known yet; the statistics do not use it.
         summaries.append(EpisodeStatistics.of(take_of(raw, frames, columns, 1.0, mapping)))
         on_episode(index + 1)
     if not found.readable:
@@ -122,7 +122,7 @@ def take_of(
     *,
     rate_declared: bool = True,
 ) -> RecordedEpisode:
-    """An episode as quality control sees it: what was measured or commanded, not flags and counters."""
+    """An episode as the quality checks read it: measured and commanded values, without flags and counters."""
     by_name = {column.name: column for column in columns}
     signals = {
         name: values.astype(np.float64)
@@ -241,7 +241,7 @@ def _features(columns: tuple[ColumnMap, ...], found: _Found, *, timed: bool, cam
 
 
 def _stored_kind(kind: np.dtype, large: bool):
-    """A kind that holds every value of the recorded one: nothing is rounded."""
+    """A dtype that holds every recorded value without rounding."""
     if kind.kind == "b":
         return "bool"
     if kind.kind in "iu" and not (kind == np.uint64 and large):

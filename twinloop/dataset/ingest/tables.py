@@ -1,4 +1,4 @@
-"""Log files -> tables: columns of numbers by name, and single values of the whole document."""
+"""Log files -> tables: named columns of numbers, and single values of the document."""
 
 import fnmatch
 import json
@@ -44,7 +44,7 @@ def read_csv(root: Path, path: Path, config: CsvConfig) -> Table:
     file = inside(root, path, most_bytes=MOST_TEXT)
     with file.open("rb") as opened:
         head = opened.read(1 << 16).decode("utf-8-sig", errors="replace")
-    # Numbers may be padded with blanks, which pyarrow takes for text.
+    # Numbers may be padded with blanks, which pyarrow reads as text.
     delimiter = config.delimiter or _delimiter(head, config.skip_rows)
     names = list(config.names) or numbered_columns(head, delimiter, config.skip_rows)
     read = pa_csv.ReadOptions(
@@ -189,7 +189,7 @@ def read_lines(root: Path, path: Path) -> tuple[list[Any], tuple[tuple[int, str]
 
 
 def document_table(value: Any, rows: str, *, where: str) -> Table:
-    """rows: where in the document they are, with dots; "" looks for the one list that could be."""
+    """rows: path of the rows in the document, with dots; "" uses the only list of records."""
     facts = _facts(value)
     for part in rows.split(".") if rows else ():
         if not isinstance(value, dict) or part not in value:
@@ -272,7 +272,7 @@ def _table(gathered: Mapping[str, list], rows: int, facts: dict[str, Any], where
 
 
 def read_npz(root: Path, path: Path) -> dict[str, np.ndarray]:
-    """Arrays by name; of a .npy, one called `value`. Nothing pickled is unpickled, nothing huge unpacked."""
+    """Arrays by name; a .npy file has one, `value`. Pickled objects and huge archives are refused."""
     file = inside(root, path)
     try:
         if file.suffix == ".npy":

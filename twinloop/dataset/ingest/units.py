@@ -1,7 +1,7 @@
-"""Conversions: stored = scale · recorded + offset, element by element, and back.
+"""Conversions per element: stored = scale · recorded + offset, and the inverse.
 
-A unit is converted only where a mapping names both, the recorded and the stored one. `unwrap` undoes the jumps of an
-angle that was recorded within one turn; it is undone by wrapping into that turn again.
+A unit is converted only if the mapping names the recorded and the stored unit. `unwrap` removes the jumps of an angle
+recorded within one turn; the inverse wraps it into that turn again.
 """
 
 from collections.abc import Mapping
@@ -61,12 +61,12 @@ SPELLED = {
 
 
 def spelled(unit: str) -> str:
-    """A unit under the name it has here; one nobody knows stays as it is."""
+    """The standard name of a unit; an unknown unit is returned unchanged."""
     return SPELLED.get(unit.strip(), unit.strip())
 
 
 def factor(recorded: str, stored: str) -> float | None:
-    """How many `stored` one `recorded` is; None where they do not measure one quantity."""
+    """Factor from `recorded` to `stored`; None if they measure different quantities."""
     if recorded == stored:
         return 1.0
     if recorded not in UNITS or stored not in UNITS or UNITS[recorded][0] != UNITS[stored][0]:
@@ -76,7 +76,7 @@ def factor(recorded: str, stored: str) -> float | None:
 
 @dataclass(frozen=True)
 class Conversion:
-    """Of one element. recorded, stored: units, "" where nobody says. unwrap: a whole turn as recorded, 0: none."""
+    """Conversion of one element. recorded, stored: units, "" if unknown. unwrap: one turn in recorded units, or 0."""
 
     scale: float = 1.0
     offset: float = 0.0
@@ -97,7 +97,7 @@ class Conversion:
         return wide * self.scale + self.offset
 
     def invert(self, values: np.ndarray, *, lowest: float = 0.0) -> np.ndarray:
-        """What was recorded, but for rounding; lowest: the least value that the recorder's turn begins with."""
+        """The recorded values, except for rounding. lowest: lower end of the recorder's turn."""
         if self.is_identity:
             return values
         wide = (values.astype(np.float64) - self.offset) / self.scale
