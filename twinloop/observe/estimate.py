@@ -1,6 +1,6 @@
 """StateEstimator: robot and object state from late, noisy readings and past commands. Causal, one row per episode.
 
-Where joints will stand is `following.py`'s affair, where the object is `tracking.py`'s. A gripper holds something when
+`following.py` predicts joints, `tracking.py` the object. A gripper holds something when
 its fingers have stopped short, and press. The scripted expert looks at robots this way, and policies may: what they
 read then depends less on delays, noise and slack than readings do.
 """
@@ -117,7 +117,7 @@ def feature_of(joints: tuple[str, ...], unit: str) -> Feature:
 
 
 def derived(features: Mapping[str, Feature], robot: str) -> Feature | None:
-    """The feature that an estimate would be of a robot that tells these; None where it cannot be made out."""
+    """The feature of the estimate for a robot with these features; None if it cannot be estimated."""
     if robot not in robots() or any(name not in features for name in NEEDED):
         return None
     state = features[NEEDED[0]]
@@ -127,7 +127,7 @@ def derived(features: Mapping[str, Feature], robot: str) -> Feature | None:
 
 @lru_cache
 def model_of(robot: str, rate_hz: int) -> Twin:
-    """A twin of the robot: what it handles makes no difference to an estimate."""
+    """A twin of the robot; the object does not matter for an estimate."""
     return assemble(robots()[robot], PICK_AND_PLACE, OBJECTS["cube"], control_hz=rate_hz)
 
 

@@ -1,7 +1,7 @@
-"""Labels: boxes, poses and keypoints of every picture, worked out from the truth and the masks.
+"""Labels: boxes, poses and keypoints of every image, computed from poses and masks.
 
-Boxes in the image come from the masks, so they are of what is seen; boxes in space and keypoints come from poses, so
-they are there behind an occluder too, and `keypoints_visible` says which are seen.
+2-D boxes come from the masks, so they enclose the visible part. 3-D boxes and keypoints come from poses, so they exist
+behind an occluder too; `keypoints_visible` says which are visible.
 """
 
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class PoseLabels:
 
 @dataclass(frozen=True)
 class Keypoints:
-    """px: (f, keypoints, 2) u, v; NaN behind the camera. visible: (f, keypoints) inside the picture and not hidden."""
+    """px: (f, keypoints, 2) u, v; NaN behind the camera. visible: (f, keypoints) inside the image and not hidden."""
 
     px: np.ndarray
     visible: np.ndarray
@@ -57,7 +57,7 @@ class Labels:
 
 
 def label(clip: Clip) -> Labels:
-    """Labels of a clip filmed with masks, as drawn (its depth must be the true one)."""
+    """Labels of a clip with masks, as rendered (its depth must be the true one)."""
     return Labels(boxes_px(clip), poses(clip), keypoints(clip))
 
 
@@ -84,7 +84,7 @@ def keypoints(clip: Clip, drawn: Clip | None = None) -> Keypoints:
 
 
 def boxes_px(clip: Clip) -> np.ndarray:
-    """(f, things, 4) left, top, right, bottom of what is seen of each of `clip.things.boxed`; NaN for what is not.
+    """(f, things, 4) left, top, right, bottom around the visible part of `clip.things.boxed`; NaN if hidden.
 
     They are edges: a single pixel is one wide.
     """
@@ -103,13 +103,13 @@ def boxes(masks: np.ndarray) -> np.ndarray:
 
 
 def _inside(clip: Clip, pixels: np.ndarray) -> np.ndarray:
-    """(f, n) whether (f, n, 2) pixels are in the picture; NaN is not."""
+    """(f, n) whether (f, n, 2) pixels are in the image; NaN is not."""
     inside = (pixels >= 0) & (pixels < (clip.camera.width, clip.camera.height))
     return inside[..., 0] & inside[..., 1]
 
 
 def _unhidden(clip: Clip, points: np.ndarray, pixels: np.ndarray) -> np.ndarray:
-    """(f, n) whether (f, n, 3) points, at these pixels, are in the picture with nothing before them."""
+    """(f, n) whether (f, n, 3) points, at these pixels, are in the image and not occluded."""
     u, v = np.nan_to_num(pixels[:, None, :, 0]), np.nan_to_num(pixels[:, None, :, 1])
     seen_m = nearest(clip.depth_m, u, v)[:, 0]
     return _inside(clip, pixels) & (points[..., 2] <= seen_m + SURFACE_M)

@@ -47,11 +47,11 @@ class Flare:
     """The veil and the ghosts of the brightest lamp, frame by frame.
 
     The veil is brightest towards the lamp. Ghosts lie on the line from the lamp through the centre of the image and
-    are seen only when the lamp stands before the camera.
+    are visible only if the lamp is in front of the camera.
     """
 
     def __init__(self, light_px: np.ndarray, strength: float, intrinsics: Intrinsics, height: int, width: int):
-        """light_px: (f, 3) where the lamp is seen, and whether before the camera."""
+        """light_px: (f, 3) pixel of the lamp, and whether it is in front of the camera."""
         self._light_px, self._strength, self._intrinsics = light_px, strength, intrinsics
         size = intrinsics.half_diagonal_px
         self._x = ((np.arange(width) + 0.5 - intrinsics.cx) / size).astype(np.float32)
@@ -90,7 +90,7 @@ class Flare:
 
 
 def vignette(height: int, width: int, strength: float) -> np.ndarray:
-    """(h, w) share of the light that is left: `strength` is lost in the corners, with the fourth power of the cosine
+    """(h, w) transmitted share of the light: `strength` is lost in the corners, with the fourth power of the cosine
     that leads there."""
     centre = np.array([width, height]) / 2
     square = np.square((pixel_centres(height, width) - centre) / np.linalg.norm(centre)).sum(axis=-1)
@@ -100,7 +100,7 @@ def vignette(height: int, width: int, strength: float) -> np.ndarray:
 
 
 def defocused(light: np.ndarray, spread_px: float) -> np.ndarray:
-    """(h, w, c) light, every point of it spread to a bell of this deviation; at the edge the picture goes on."""
+    """(h, w, c) light after a Gaussian blur of this deviation; the edge of the image is repeated."""
     reach = max(1, int(np.ceil(3 * spread_px)))
     places = np.arange(-reach, reach + 1)
     # The share of a bell that falls on each pixel, of a pixel's own width: right for bells narrower than a pixel, too.

@@ -1,4 +1,4 @@
-"""LiveCameras: what cameras show of every slot now, for a policy that acts on it.
+"""LiveCameras: current images of every slot, for a policy that acts on them.
 
 A picture is drawn when it is asked for, from what was there up to now, by the renderer and through the lens and the
 sensor of a recording. It is the recorded one, pixel for pixel, but for three things. Noise of a camera's sensor is as
@@ -28,7 +28,7 @@ DRAWN = ("position", "environment", "nodes")  # the channels that a renderer rea
 
 
 class LiveCameras:
-    """For these picture features, of the cameras of a config."""
+    """Live images for these features of a config's cameras."""
 
     def __init__(
         self, twin: Twin, cameras: Mapping[str, CameraConfig], features: tuple[str, ...], *, width: int, seed: int
@@ -54,13 +54,13 @@ class LiveCameras:
             self._draws[int(slot)] = replace(draws, attempts=draws.attempts[row : row + 1], values=values)
 
     def note(self, cell: Cell) -> None:
-        """Remember what is there now. To be called once in each control period."""
+        """Store the current state. Call once in each control period."""
         self._ticks = np.minimum(self._ticks + 1, self.twin.longest_ticks)
         for channel in set(DRAWN) & set(self._channels):
             self._past[self._slots, self._ticks, self._channels[channel]] = TRUE[channel](cell)
 
     def look(self, ids: np.ndarray) -> dict[str, np.ndarray]:
-        """Feature -> what these slots see: (n, height, width, 3) uint8, or (n, height, width) metres."""
+        """Feature -> images of these slots: (n, height, width, 3) uint8, or (n, height, width) metres."""
         seen: dict[str, list[np.ndarray]] = {name: [] for name in self.features}
         # One after the other: that is how a graphics context draws.
         for slot in map(int, ids):

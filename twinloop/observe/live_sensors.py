@@ -1,7 +1,7 @@
-"""LiveSensors: what the sensors of every slot say now, for a policy that acts on it.
+"""LiveSensors: current sensor values of every slot, for a policy that acts on them.
 
-It keeps what was there in the episodes that are running, in the tape's precision, and looks at it through the same
-errors and the same arithmetic as a recording does: what a policy saw is what is recorded, bit for bit.
+It stores the states of the running episodes in the precision of recorded states and applies the same errors and the
+same arithmetic as a recording does. So a policy sees exactly the values that are recorded.
 """
 
 from collections.abc import Callable
@@ -67,7 +67,7 @@ class LiveSensors:
         self._before: np.ndarray | None = None
 
     def look(self, cell: Cell) -> dict[str, np.ndarray]:
-        """Feature -> (width, elements) float32, of this control period. To be called once in each."""
+        """Feature -> (width, elements) float32, of this control period. Call once in each period."""
         true = {channel: TRUE[channel](cell).astype(np.float32) for channel in self._channels}
         seen = true if self._plain else self._through(true)
         self._tick += 1

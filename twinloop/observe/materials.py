@@ -1,7 +1,7 @@
 """Procedural materials: a pattern and a palette from an index, the same on every machine.
 
-Material 0 is plain, in the cell's own colours. Every other index fixes, for each surface it is put on, one of six
-families and the colours, scale and angle of it.
+Material 0 is plain, in the colours of the cell. Every other index determines, for each surface, one of six families of
+patterns and its colours, scale and angle.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ Pattern = Callable[[np.ndarray, np.ndarray, np.random.Generator], np.ndarray]
 
 
 def material(index: int, surface: str, size: int, plain_rgb: tuple[float, float, float]) -> np.ndarray:
-    """(size, size, 3) uint8: what `surface` looks like under material `index`."""
+    """(size, size, 3) uint8: texture of `surface` with material `index`."""
     if index == 0:
         return np.broadcast_to(_bytes(np.array(plain_rgb)), (size, size, 3)).copy()
     rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([index, crc32(surface.encode())])))
@@ -63,7 +63,7 @@ def _stripes(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarr
 
 
 def _noise(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Octaves of cosines in random directions: cloudy, and periodic."""
+    """Octaves of cosines in random directions: cloudy and periodic."""
     total = np.zeros_like(x)
     for octave in (1, 2, 4, 8):
         for _ in range(3):

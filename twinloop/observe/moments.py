@@ -1,4 +1,4 @@
-"""Moments: when a camera pictures, and where everything is then.
+"""Moments: times of a camera's images, and the interpolated state at these times.
 
 Times are in control periods of the episode, whole or not. The tape has a row a period; between two rows positions go
 straight and orientations turn at an even rate, so that what is held stays where it is held. A joint that accelerates by
@@ -12,7 +12,7 @@ QUATERNIONS = (slice(3, 7), slice(10, 14))
 
 
 def picture_ticks(length: int, *, control_hz: float, rate_hz: float) -> np.ndarray:
-    """(f,) moments k / rate_hz of an episode, up to its last row: a later picture would never be shown."""
+    """(f,) times k / rate_hz of an episode, up to its last row; a later image would belong to no row."""
     ticks = np.arange(int(length * rate_hz / control_hz) + 2) * (control_hz / rate_hz)
     # A moment that falls on a row is that row's, to the bit.
     whole = np.round(ticks)
@@ -21,7 +21,7 @@ def picture_ticks(length: int, *, control_hz: float, rate_hz: float) -> np.ndarr
 
 
 def shown_in(ticks: np.ndarray, length: int) -> np.ndarray:
-    """(length,) which picture each row shows: the last one taken by then."""
+    """(length,) index of the image that each row shows: the last one taken by then."""
     return np.searchsorted(ticks, np.arange(length), side="right") - 1
 
 

@@ -1,4 +1,4 @@
-"""Normal noise for pictures, by the hundred thousand numbers a frame."""
+"""Fast normal noise for images, which need hundreds of thousands of numbers per frame."""
 
 from functools import cache
 from math import prod
@@ -13,7 +13,7 @@ class NormalStream:
     """A stream of normal numbers; every stream that is made of one generator is another.
 
     Twelve random bits pick one of LEVELS equally likely values, which reach 3.7 deviations: a tenth of the time of the
-    exact method, and no picture of 8 bits shows the difference.
+    exact method, with no visible difference in an 8-bit image.
     """
 
     def __init__(self, rng: np.random.Generator):

@@ -1,7 +1,7 @@
-"""Occluders: a thing before each fixed camera that hides a share of the object where it starts.
+"""Occluders: an object in front of each fixed camera that hides a share of the object at its start.
 
-They are on the stage alone, so they cannot touch anything. Where one would stand in the arm's room it is drawn nearer
-to its camera, and as much smaller: the picture stays the same.
+They exist only in the rendered stage, so they have no contacts. An occluder within reach of the arm is moved towards
+its camera and shrunk in proportion, so the image stays the same.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,7 +36,7 @@ def add_occluders(spec: mujoco.MjSpec, cameras: Mapping[str, CameraConfig]) -> N
 def place_occluder(
     model: mujoco.MjModel, name: str, camera_to_world: np.ndarray, twin: Twin, values: Mapping[str, float]
 ) -> None:
-    """Write where the occluder of one camera stands and how large it is."""
+    """Write position and size of the occluder of one camera."""
     body, geom = model.body(PREFIX + name).id, model.geom(PREFIX + name).id
     if values["occluder_share"] <= 0:
         model.body_pos[body] = [0, 0, PARKED_M]
@@ -80,7 +80,7 @@ def _corners() -> Iterable[tuple[int, ...]]:
 
 
 def _clear_of_arm(camera_to_world: np.ndarray, ray: np.ndarray, radius: float, drawn_at_m: float) -> float:
-    """The distance from the camera, as drawn or nearer, at which the arm cannot reach it."""
+    """The distance from the camera at which the arm cannot reach it, at most the drawn one."""
     for share in np.linspace(1, 0.1, 19):
         at_m = max(share * drawn_at_m, NEAREST_M)
         centre = camera_to_world[:3, :3] @ (at_m * ray) + camera_to_world[:3, 3]

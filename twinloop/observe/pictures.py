@@ -1,4 +1,4 @@
-"""Pictures: what the cameras of a config add to a recording, and where those cameras truly were."""
+"""Images and labels that cameras add to a recording, and the true poses and lenses of the cameras."""
 
 from collections.abc import Iterator, Mapping
 
@@ -20,7 +20,7 @@ DEPTH = "_depth"
 
 
 def picture_features(cameras: Mapping[str, CameraConfig], twin: Twin) -> tuple[Feature, ...]:
-    """What cameras deliver, and their labels."""
+    """Images of the cameras, and their labels."""
     features = []
     for name, camera in cameras.items():
         size = (camera.height, camera.width)

@@ -1,4 +1,4 @@
-"""BodyPoses: the pose of every body in each frame, from draw and tape alone. No OpenGL is needed."""
+"""BodyPoses: the pose of every body in each frame, from the draw and recorded states. Needs no OpenGL."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from twinloop.twin.twin import Twin
 class BodyPoses:
     """f frames of b bodies, in the world.
 
-    model: the cell as the episode drew it: sizes, heights and places.
+    model: the cell with the drawn sizes, heights and places of the episode.
     position_m: (f, b, 3), quaternion: (f, b, 4) as w, x, y, z.
     tool_to_world: (f, 4, 4).
     """
@@ -29,7 +29,7 @@ class BodyPoses:
 
 
 def draws_of(attempt: int, stored: Mapping[str, float]) -> Draws:
-    """The draw of one episode from the values that were stored with it; the others were nominal."""
+    """The draw of one episode from its stored values; all others are nominal."""
     values = nominal_values(1)
     known = {column: value for column, value in stored.items() if column in values}
     values |= {column: np.array([value]) for column, value in known.items()}
@@ -64,7 +64,7 @@ def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.nda
 
 
 def place_bystander(data: mujoco.MjData, twin: Twin, drawn: Mapping[str, np.ndarray], tick: float) -> None:
-    """Put the arm of somebody who reaches in where the first of these draws has it at this control period."""
+    """Place the bystander's arm as in the first of these draws at this control period."""
     if "bystander" in twin.surroundings:
         # What a frame shows is where the hand was in the last step of the physics.
         seconds = max(tick * twin.control_period_s - twin.model.opt.timestep, 0.0)

@@ -6,7 +6,7 @@ from twinloop.observe.camera import Intrinsics
 
 
 def project(points_in_camera: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
-    """(..., 2) pixels of (..., 3) points; NaN for those that are not before the camera."""
+    """(..., 2) pixels of (..., 3) points; NaN for points that are not in front of the camera."""
     x, y, z = np.moveaxis(points_in_camera, -1, 0)
     z = np.where(z > 1e-6, z, np.nan)
     centred = np.stack([intrinsics.fx * x / z, intrinsics.fy * y / z], axis=-1)
@@ -38,7 +38,7 @@ def pixel_centres(height: int, width: int) -> np.ndarray:
 
 
 def rays(intrinsics: Intrinsics, height: int, width: int) -> np.ndarray:
-    """(height, width, 3) points at depth 1 that the pixels' centres look at: times depth, the point that is seen."""
+    """(height, width, 3) points at depth 1 on the rays of the pixels' centres; times depth, the visible point."""
     centred = pixel_centres(height, width) - (intrinsics.cx, intrinsics.cy)
     if intrinsics.distortion:
         centred = undistorted(centred, intrinsics)

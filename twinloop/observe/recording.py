@@ -1,4 +1,4 @@
-"""Recording: what was seen of several episodes, one array a feature, episodes back to back."""
+"""Recording: recorded features of several episodes, one array per feature, episodes back to back."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

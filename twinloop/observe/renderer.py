@@ -33,7 +33,7 @@ ENGINE_TO_VISION = np.diag([1.0, -1.0, -1.0, 1.0])
 
 @dataclass(frozen=True)
 class Filmed:
-    """Where everything was in each picture: (f, ..., 4, 4) to the world."""
+    """Poses of all bodies and cameras in each image: (f, ..., 4, 4) to the world."""
 
     cameras: dict[str, np.ndarray]
     geoms: np.ndarray
@@ -159,7 +159,7 @@ class Renderer:
         return Filmed({name: pose @ ENGINE_TO_VISION for name, pose in poses.items()}, geoms, thing, tool)
 
     def _pose(self, position: np.ndarray, environment: np.ndarray) -> None:
-        """The stage's bodies as one row of the tape says."""
+        """Set the stage's bodies from one row of recorded states."""
         data, twin = self._data, self.twin
         data.qpos[twin.arm_qpos] = position[:-1]
         data.qpos[twin.gripper_qpos] = position[-1] / len(twin.gripper_qpos)
@@ -238,7 +238,7 @@ def _fill(pose: np.ndarray, position: np.ndarray, axes: np.ndarray) -> None:
 
 
 def _towards_px(directions_in_camera: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
-    """(f, 3) the pixel in which something infinitely far is, and whether it is before the camera."""
+    """(f, 3) pixel of an infinitely distant point, and whether it is in front of the camera."""
     forward = directions_in_camera[:, 2]
     centred = intrinsics.fx * directions_in_camera[:, :2] / np.maximum(np.abs(forward), 0.05)[:, None]
     return np.column_stack([np.add(centred, (intrinsics.cx, intrinsics.cy)), forward > 0])

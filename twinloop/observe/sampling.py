@@ -1,4 +1,4 @@
-"""Reading pictures beside their pixels, for stages that move things: lens, shutter, depth jitter."""
+"""Sample images between pixels, for lens, shutter and depth jitter."""
 
 from dataclasses import dataclass
 
@@ -54,7 +54,7 @@ def copy_channels(image: np.ndarray, to: np.ndarray) -> None:
 
 
 def between(u: np.ndarray, v: np.ndarray, height: int, width: int) -> Between:
-    """Places at (n,) pixel coordinates; beyond the edge, the edge."""
+    """Places at (n,) pixel coordinates; coordinates beyond the edge are clamped."""
     x, y = np.clip(u - 0.5, 0, width - 1), np.clip(v - 0.5, 0, height - 1)
     left, top = np.minimum(x.astype(np.intp), width - 2), np.minimum(y.astype(np.intp), height - 2)
     across, down = (

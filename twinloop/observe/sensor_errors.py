@@ -1,7 +1,7 @@
-"""Errors: all that an episode's sensors will get wrong, drawn before it begins.
+"""Errors of an episode's sensors, drawn before the episode begins.
 
-For every frame that the longest episode could have: how long one turns out to be then changes nothing of what is
-seen in it, and a policy can be shown frame by frame what will be recorded.
+They are drawn for the longest possible episode. So the length of an episode does not change its sensor values, and a
+policy can be given, frame by frame, exactly the values that will be recorded.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ class _Draw:
         self.frames, self.joints = twin.longest_ticks, len(twin.arm_joints)
 
     def errors(self) -> dict[str, np.ndarray]:
-        """In a fixed order, and everything whether it is used or not: one row leaves the noise of others alone."""
+        """All errors are drawn in a fixed order, used or not, so that one row does not change the noise of others."""
         drawn, frames = self.drawn, self.frames
         lost = self.rng.random(frames) < drawn["observation_loss_share"]
         found = {
@@ -63,7 +63,7 @@ class _Draw:
         return self.rng.standard_normal((self.frames, elements))
 
     def _when(self, delay_ms: float, lost: np.ndarray) -> np.ndarray:
-        """(frames,) the moment each frame shows, in frames: late, and standing still while lost."""
+        """(frames,) time that each frame shows, in frames: delayed, and constant while the signal is lost."""
         frames = np.arange(self.frames)
         when = np.maximum(frames - delay_ms / 1000 / self.twin.control_period_s, 0)
         # The first frame is always seen, or there would be nothing to show.
@@ -78,7 +78,7 @@ class _Draw:
         return np.array([*(self.drawn[column] for column in BIAS), 0.0])
 
     def _outages(self) -> np.ndarray:
-        """A tracker loses the object for a while, not for single frames: two states, left at random."""
+        """A tracker loses the object for several frames: a two-state Markov chain."""
         share = self.drawn["tracker_loss_share"]
         chance = self.rng.random(self.frames)
         lost = np.zeros(self.frames, bool)
@@ -91,7 +91,7 @@ class _Draw:
         return lost
 
     def _wrench(self) -> np.ndarray:
-        """An offset that was not zeroed, and that wanders as the sensor warms up."""
+        """A constant offset plus a drift as the sensor warms up."""
         start, slope = self.rng.standard_normal((2, 3))
         seconds = np.arange(self.frames)[:, None] * self.twin.control_period_s
         offset = self.drawn["force_drift_n"] * (start + slope * seconds / DRIFT_S)
@@ -114,7 +114,7 @@ class _Draw:
         }
 
     def _imu(self) -> np.ndarray:
-        """Accelerations, then turn rates, each with white noise and a bias that walks."""
+        """Accelerations, then angular rates, each with white noise and a random-walk bias."""
         noise = np.repeat([self.drawn["accelerometer_noise_m_s2"], 1e-3 * self.drawn["gyro_noise_mrad_s"]], 3)
         white, steps = self._white(6), self._white(6)
         walk = self.drawn["imu_walk_per_s"] * np.sqrt(self.twin.control_period_s) * np.cumsum(steps, axis=0)

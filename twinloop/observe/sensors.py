@@ -1,4 +1,4 @@
-"""Sensors: what encoders, torque sensors and a pose tracker say of an episode.
+"""Sensors: readings of encoders, torque sensors and a pose tracker in an episode.
 
 The physics is not touched: the same episode can be seen through any sensors. Each signal is first late (it shows
 what was there `delay` ago, and while it is lost, what it showed last), then wrong (bias, noise), then rounded to the
@@ -42,12 +42,12 @@ class ObserveConfig:
 
 
 def is_plain(draws: Draws, config: ObserveConfig) -> bool:
-    """Whether sensors say what is there, now: then nothing of this module is needed."""
+    """True if sensors are ideal and without delay; then this module is not needed."""
     return config.velocity == "measured" and not any(name in draws.varied for name in READ)
 
 
 def sense(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int) -> dict[str, np.ndarray]:
-    """Channel -> what is seen of it, for the channels that sensors stand before."""
+    """Channel -> measured values, for the channels that sensors measure."""
     channels = [channel for channel in SEEN if channel in episodes.channels]
     lengths = episodes.lengths
     if is_plain(episodes.draws, config) or not lengths.any():
@@ -87,7 +87,7 @@ def _tell_plain(channel: str, errors: Errors, _frames: np.ndarray, recall: Recal
 
 
 def _tell_position(channel: str, errors: Errors, _frames: np.ndarray, recall: Recall) -> np.ndarray:
-    """Of the arm; the gripper's opening is told as it is."""
+    """Of the arm; the gripper's opening is measured without error."""
     position = _at(channel, errors["observed"], recall)
     arm, step = position[:, :-1] + errors["position"], errors["encoder_step"][:, None]
     rounded = step * np.round(arm / np.where(step > 0, step, 1))
@@ -112,7 +112,7 @@ def _tell_environment(channel: str, errors: Errors, frames: np.ndarray, recall: 
 
 
 def _tell_touch(channel: str, errors: Errors, _frames: np.ndarray, recall: Recall) -> np.ndarray:
-    """Taxels of uneven gain that drift and are noisy; what is below the threshold is not felt, then rounded."""
+    """Taxels with uneven gain, drift and noise; values below the threshold become 0, then rounding."""
     felt = errors["touch_gain"] * _at(channel, errors["observed"], recall) + errors["touch"]
     threshold, step = errors["touch_threshold"][:, None], errors["touch_step"][:, None]
     felt = np.where(np.abs(felt) < threshold, 0, felt)
@@ -129,7 +129,7 @@ _TELL = {
 
 
 def _at(channel: str, when: np.ndarray, recall: Recall) -> np.ndarray:
-    """(n, d) at moments between frames; never of a frame after that moment."""
+    """(n, d) values at times between frames, from frames up to that time only."""
     before, after = np.floor(when), np.ceil(when)
     share = (when - before)[:, None]
     return (1 - share) * recall(channel, before.astype(int)) + share * recall(channel, after.astype(int))

@@ -62,7 +62,7 @@ class Shutter:
         return out
 
     def _double(self, light: np.ndarray) -> None:
-        """The picture, and between its pixels their means."""
+        """The image at twice the size, with means between its pixels."""
         height, width = light.shape[:2]
         copy_channels(light, self._padded[:height, :width])
         pixels = self._doubled.view(np.complex128)[..., 0]

@@ -1,4 +1,4 @@
-"""ObjectTracker: where an object is, from a tracker that is noisy and late and that people hide it from.
+"""ObjectTracker: pose of an object from tracker readings with noise, delay and occlusion.
 
 An object that nobody holds lies still until it is moved: readings are averaged for as long as they agree, and begun
 anew where the last few say something else. One in the grip moves with the tool: off it by what was seen while both
@@ -31,7 +31,7 @@ class ObjectTracker:
         self._held = np.zeros(width, bool)
 
     def begin(self, ids: np.ndarray) -> None:
-        """Forget what was seen."""
+        """Discard all readings."""
         self._seen[ids] = 0
         self._held[ids] = False
 

@@ -1,7 +1,7 @@
-"""Truth: the labels that a camera's pictures are stored with, one value a picture.
+"""Truth: labels that are stored with a camera's images, one value per image.
 
-They are of the picture as the lens bends it. What a shutter smears and a rolling readout shears is not in them: a label
-is of the moment in the middle of the exposure. Nothing is NaN, since training code normalises columns by statistics.
+Labels belong to the image after lens distortion. Motion blur and rolling shutter do not affect them: a label is of the
+middle of the exposure. No label is NaN, because training code normalises columns by their statistics.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ SEEN, HIDDEN, BEHIND = 2, 1, 0
 
 
 def label_name(camera: str, label: Label) -> str:
-    """Masks are named as pictures are: lerobot takes every video for an input and finds only those it knows as one."""
+    """Masks are named as images are, because LeRobot takes every video as an input and recognises it by its name."""
     return f"{PREFIX}{camera}_{label}" if label in ("instances", "classes") else f"label.{camera}.{label}"
 
 
