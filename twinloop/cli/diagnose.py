@@ -1,5 +1,5 @@
-"""Say which of the eight gaps costs a policy its success on a robot, and how much: from runlogs with their outcomes,
-held against the policy in the twin with each gap opened in turn. Results are a folder: report.json and report.html."""
+"""Find out which of the eight gaps costs a policy its success on a robot, and how much. The robot's episodes are
+compared with simulations of the policy in the twin with each gap opened. Writes report.json and report.html."""
 
 import argparse
 import json
@@ -34,7 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     usual = DiagnoseConfig()
     parser.add_argument("runlogs", nargs="+", type=Path, metavar="RUNLOG", help="folders that `twinloop deploy` wrote")
     parser.add_argument(
-        "--policy", type=Path, required=True, metavar="CHECKPOINT", help="the policy whose episodes count"
+        "--policy",
+        type=Path,
+        required=True,
+        metavar="CHECKPOINT",
+        help="the policy to diagnose",
     )
     parser.add_argument(
         "--twin", type=Path, metavar="FILE",
@@ -50,12 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"episodes in each (default {usual.episodes})",
     )  # fmt: skip
     parser.add_argument(
-        "--seed", type=count(0, (1 << 62) - 1), default=usual.seed, metavar="N", help="of the counterfactuals"
+        "--seed", type=count(0, (1 << 62) - 1), default=usual.seed, metavar="N", help="seed of the counterfactuals"
     )
     add_workers(parser)
     parser.add_argument(
         "--cache", type=Path, default=Path("diagnoses") / "banks", metavar="DIR",
-        help="where counterfactuals are kept; the next diagnosis of the policy uses them (default: diagnoses/banks)",
+        help="folder of simulated counterfactuals, reused by the next diagnosis (default: diagnoses/banks)",
     )  # fmt: skip
 
 
