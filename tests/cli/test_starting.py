@@ -56,6 +56,13 @@ def test_commands_start_without_engines_they_do_not_need(command: str):
     assert json.loads(done.stdout.splitlines()[-1]) == []
 
 
+@pytest.mark.parametrize("command", ["generate", "promote", "evaluate"])
+def test_commands_that_simulate_start_without_statistics_and_charts(command: str):
+    code = "import sys; from importlib import import_module; import_module(f'twinloop.cli.{sys.argv[1]}')"
+    code += "\nprint([name for name in sys.argv[2:] if name in sys.modules])"
+    assert run_python(code, command, "scipy.stats", "torch", "duckdb", "altair").stdout.strip() == "[]"
+
+
 def test_workers_start_without_sql_and_special_functions():
     code = "import sys, twinloop.pipeline.produce; print([name for name in sys.argv[1:] if name in sys.modules])"
     assert run_python(code, "duckdb", "scipy.special", "pyarrow.dataset", "torch", "rich").stdout.strip() == "[]"

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from scipy.stats import chisquare
+import scipy
 
 from twinloop.curate.coverage import Coverage, coverage
 from twinloop.dashboard.charts import Layer, heat, histogram
@@ -89,7 +89,7 @@ def _histogram(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _is_uneven(edges: np.ndarray, counts: np.ndarray) -> bool:
-    return len(edges) > 2 and bool(chisquare(counts).pvalue < UNEVEN_P)
+    return len(edges) > 2 and bool(scipy.stats.chisquare(counts).pvalue < UNEVEN_P)
 
 
 def _chart(name: str, edges: np.ndarray, counts: np.ndarray) -> Chart:
