@@ -1,10 +1,14 @@
-"""How a toss begins: told better by several frames of its flight than by the first, and by none after a touch."""
+"""The initial state of a toss: several frames of its flight give it better than one, and no frame after a contact."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from tests.calibrate import tosses
 from tests.calibrate.tosses import RATE_HZ, flying
 from twinloop.calibrate.beginning import flight
+from twinloop.calibrate.track import track_of
 
 GRAVITY = np.array([0, 0, -9.81])
 
@@ -37,3 +41,14 @@ def test_frames_after_a_touch_are_left_out():
     place[6:, 2] += 0.02 * np.arange(1, 7)
     found = begin(place, turn)
     assert found[2] == pytest.approx(velocity, abs=0.05)
+
+
+def test_a_velocity_that_is_logged_half_a_frame_late_gets_the_missing_gravity():
+    bench = tosses.bench()
+    single = replace(bench, logs=replace(bench.logs, begin_frames=1))
+    place, turn, velocity, spin = tosses.flying(3, np.random.default_rng(0))
+    # A log that computes velocities as the difference to the frame before.
+    late = velocity + np.array([0, 0, 0.5 * 9.81 / tosses.RATE_HZ])
+    rows = np.column_stack([place / tosses.HALF_M, turn, np.tile(np.r_[late / tosses.HALF_M, spin], (3, 1))])
+    (log,) = tosses.logs_of({"toss": rows})
+    assert np.allclose(track_of(single, log).begin["speed"], velocity)

@@ -16,7 +16,7 @@ import numpy as np
 
 GRAVITY_M_S2 = 9.81
 RATE_HZ, SUBSTEPS = 1000, 4
-GOAL_DELAY_S = 0.0005
+GOAL_DELAY_S = 0.003
 Controller = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 """(time, position, velocity) -> motor torque of both joints, in N·m at the joint."""
 
@@ -67,14 +67,15 @@ class Motion:
     link_nm: np.ndarray
 
 
-def simulate(arm: Arm, controller: Controller, start: np.ndarray, *, seconds: float) -> Motion:
-    """Semi-implicit Euler and the controller at 4 kHz, logged at 1 kHz."""
-    q, v = start.astype(float).copy(), np.zeros(2)
+def simulate(arm: Arm, controller: Controller, start: np.ndarray, *, seconds: float, held: bool = False) -> Motion:
+    """Semi-implicit Euler and the controller at 4 kHz, logged at 1 kHz. held: the controller runs at 1 kHz as well."""
+    q, v, torque = start.astype(float).copy(), np.zeros(2), np.zeros(2)
     step_s = 1 / RATE_HZ / SUBSTEPS
     rows = []
     for step in range(int(seconds * RATE_HZ * SUBSTEPS)):
         time_s = step * step_s
-        torque = controller(time_s, q, v)
+        if step % SUBSTEPS == 0 or not held:
+            torque = controller(time_s, q, v)
         a = arm.acceleration(q, v, torque)
         if step % SUBSTEPS == 0:
             rows.append((time_s, q.copy(), v.copy(), torque, arm.mass_matrix(q) @ a + arm.bias(q, v)))

@@ -29,8 +29,8 @@ class ChannelMap:
         unit: unit in the log, for output. The model has m, rad, s, N·m and A.
         compared: whether a replay compares it with the twin. A channel that is not compared only sets the beginning.
         effort: how a torque or current follows from the torque at the joint; None for other quantities.
-        late_frames: how many frames before its stamp a logged velocity was true; 0.5 if the log computes it as the
-            difference to the frame before.
+        late_frames: how many frames before its stamp a logged linear velocity was true; 0.5 if the log computes it as
+            the difference to the frame before. A body in free fall is faster at the stamp by this share of gravity.
     """
 
     name: str
@@ -79,7 +79,7 @@ def _read_channel(entry: Section, name: str, model: mujoco.MjModel, knobs: dict[
     if of in QUANTITIES and not actuator:
         scale *= unit_factor(entry, of, unit)
         effort = read_effort(entry, name, of, joint, knobs)
-    if of in ("linear_velocity", "velocity", "angular_velocity"):
+    if of == "linear_velocity":
         late_frames = entry.number("late_frames", 0.0, low=0.0, high=100.0)
     return ChannelMap(
         name=name,

@@ -1,4 +1,4 @@
-"""The two errands of `twinloop calibrate` that need no motion: sensors at rest (and scans), and frames of a camera."""
+"""`twinloop calibrate` without motion: sensors at rest, depth scans, and frames of a camera."""
 
 import argparse
 from typing import Any
@@ -16,34 +16,42 @@ def run_static(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     patch.write(args.out)
     _summarise(console, patch)
     console.print(f"patch  {args.out}", markup=False)
-    return {"patch": str(args.out), **told(patch)}
+    return {"patch": str(args.out), **patch_json(patch)}
 
 
 def run_frames(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    # Rendering is a second of imports, and nobody else here needs it.
+    # Importing the renderer takes a second, and only this command needs it.
     from twinloop.calibrate.visual.anchor import anchor
     from twinloop.dashboard.anchoring import write_anchoring_page
     from twinloop.run.config import load_config
 
     config = load_config(args.twin)
     camera = args.camera or next(iter(config.cameras_or_default))
-    found = anchor(config, args.frames, camera=camera)
-    found.patch.write(args.out)
+    anchored = anchor(config, args.frames, camera=camera)
+    anchored.patch.write(args.out)
     page = args.page or args.out.with_suffix(".html")
-    write_anchoring_page(found, page)
-    _summarise(console, found.patch)
-    console.print(f"distance of patches  {found.distance_before:.1f} before, {found.distance_after:.1f} after (levels)")
+    write_anchoring_page(anchored, page)
+    _summarise(console, anchored.patch)
+    console.print(
+        f"distance of patches  {anchored.distance_before:.1f} before, {anchored.distance_after:.1f} after (levels)"
+    )
     console.print(f"page   {page}", markup=False)
     console.print(f"patch  {args.out}", markup=False)
-    distances = {"before": found.distance_before, "after": found.distance_after}
-    return {"patch": str(args.out), "page": str(page), "camera": camera, "distance": distances, **told(found.patch)}
+    distances = {"before": anchored.distance_before, "after": anchored.distance_after}
+    return {
+        "patch": str(args.out),
+        "page": str(page),
+        "camera": camera,
+        "distance": distances,
+        **patch_json(anchored.patch),
+    }
 
 
-def told(patch: TwinPatch) -> dict[str, Any]:
+def patch_json(patch: TwinPatch) -> dict[str, Any]:
     return {
         "fitted": {
-            name: {"value": each.value, "low": each.low, "high": each.high, "unit": each.unit}
-            for name, each in patch.fitted.items()
+            name: {"value": value.value, "low": value.low, "high": value.high, "unit": value.unit}
+            for name, value in patch.fitted.items()
         },
         "unknown": {name: {"reason": u.reason, "reveals": u.reveals} for name, u in patch.unknown.items()},
         "randomization": {name: list(ends) for name, ends in patch.ranges.items()},
@@ -52,13 +60,13 @@ def told(patch: TwinPatch) -> dict[str, Any]:
 
 
 def _summarise(console: Console, patch: TwinPatch) -> None:
-    table = Table(title=f"What {len(patch.provenance.logs)} files tell", title_justify="left")
+    table = Table(title=f"Estimates from {len(patch.provenance.logs)} files", title_justify="left")
     for heading in ("quantity", "value", "90 % interval", "unit"):
         table.add_column(heading, justify="left" if heading in ("quantity", "unit") else "right")
-    for name, found in patch.fitted.items():
-        table.add_row(name, f"{found.value:.4g}", f"{found.low:.4g} to {found.high:.4g}", found.unit)
+    for name, value in patch.fitted.items():
+        table.add_row(name, f"{value.value:.4g}", f"{value.low:.4g} to {value.high:.4g}", value.unit)
     console.print(table)
     for name, unknown in patch.unknown.items():
-        console.print(f"not known: {name}: {unknown.reason}. {unknown.reveals} would tell.", markup=False)
+        console.print(f"not known: {name}: {unknown.reason}. It would show in: {unknown.reveals}.", markup=False)
     for note in patch.notes:
         console.print(note, markup=False)

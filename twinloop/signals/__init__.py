@@ -1,6 +1,6 @@
-"""Estimators of what a signal tells: how late and how slowly it follows, how noisy it is, how it is distributed.
+"""Estimators for signals: clock, delay, response, noise, motion, tracking error, distribution, image appearance.
 
-Each is a function of arrays, with an uncertainty and with "cannot tell" where the data does not say.
+Each is a function of arrays. Results have an uncertainty, and say why where the data is not sufficient.
 """
 
 from twinloop.signals.distance import Distance, distance

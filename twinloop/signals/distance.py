@@ -1,4 +1,4 @@
-"""How far apart two distributions are, and whether that is more than episodes differ among themselves."""
+"""Distance between two distributions, compared with the differences between episodes."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -12,9 +12,16 @@ DRAWS = 200
 
 @dataclass(frozen=True)
 class Distance:
-    """wasserstein: how far values have to be moved on average, in the channel's unit, with a 95 % interval. share: of
-    the span of both. ks: the largest difference of the two distribution functions. p_value: how often episodes shuffled
-    between the two are as far apart. quantiles: 1, 10, 50, 90, 99 % of each side."""
+    """Distance of one channel between two datasets.
+
+    Attributes:
+        wasserstein: Wasserstein-1 distance in the channel's unit.
+        interval: its 95 % interval.
+        share: the distance as a share of the span of both datasets.
+        ks: Kolmogorov-Smirnov statistic, with `ks_interval`.
+        p_value: share of random divisions of the episodes that are at least as far apart.
+        quantiles: 1, 10, 50, 90, 99 % of each dataset.
+    """
 
     wasserstein: float
     interval: tuple[float, float]
@@ -29,7 +36,10 @@ class Distance:
 
 
 def distance(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray], *, seed: int) -> Distance:
-    """Of one channel, (rows,) an episode on each side. Rows of an episode are alike, so episodes are what is drawn."""
+    """Distance of one channel, given as one array (rows,) per episode.
+
+    Rows of an episode are correlated, so the bootstrap draws whole episodes.
+    """
     pooled = [np.concatenate(list(side)) for side in (ours, theirs)]
     both = np.concatenate(pooled)
     low, high = float(both.min()), float(both.max())
@@ -42,28 +52,28 @@ def distance(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray], *, seed: 
     counts = np.array([np.histogram(values, edges)[0] for values in (*ours, *theirs)], np.float64)
     mine = np.arange(len(counts)) < len(ours)
     widths = np.diff(edges)
-    found = _apart(counts[mine].sum(axis=0), counts[~mine].sum(axis=0), widths)
+    observed = _distances(counts[mine].sum(axis=0), counts[~mine].sum(axis=0), widths)
     rng = np.random.default_rng(seed)
     drawn, shuffled = np.empty((DRAWS, 2)), np.empty(DRAWS)
     for draw in range(DRAWS):
         one, other = (rng.choice(np.flatnonzero(side), side.sum()) for side in (mine, ~mine))
-        drawn[draw] = _apart(counts[one].sum(axis=0), counts[other].sum(axis=0), widths)
+        drawn[draw] = _distances(counts[one].sum(axis=0), counts[other].sum(axis=0), widths)
         mixed = rng.permutation(mine)
-        shuffled[draw] = _apart(counts[mixed].sum(axis=0), counts[~mixed].sum(axis=0), widths)[0]
+        shuffled[draw] = _distances(counts[mixed].sum(axis=0), counts[~mixed].sum(axis=0), widths)[0]
     span = float(np.subtract(*np.quantile(both, (0.99, 0.01))))
     ends = np.quantile(drawn, (0.025, 0.975), axis=0)
-    p_value = float((1 + (shuffled >= found[0]).sum()) / (1 + DRAWS))
-    # What one episode is among others cannot be known from a single one.
+    p_value = float((1 + (shuffled >= observed[0]).sum()) / (1 + DRAWS))
+    # One episode does not show how episodes differ.
     if mine.sum() < 2 or (~mine).sum() < 2:
         p_value = float("nan")
     return Distance(
-        wasserstein=found[0], interval=(float(ends[0, 0]), float(ends[1, 0])), share=found[0] / max(span, 1e-12),
-        ks=found[1], ks_interval=(float(ends[0, 1]), float(ends[1, 1])), p_value=p_value,
+        wasserstein=observed[0], interval=(float(ends[0, 0]), float(ends[1, 0])), share=observed[0] / max(span, 1e-12),
+        ks=observed[1], ks_interval=(float(ends[0, 1]), float(ends[1, 1])), p_value=p_value,
         quantiles=(quantiles[0], quantiles[1]),
     )  # fmt: skip
 
 
-def _apart(one: np.ndarray, other: np.ndarray, widths: np.ndarray) -> tuple[float, float]:
-    """(Wasserstein-1, Kolmogorov-Smirnov) of two histograms over the same cells."""
+def _distances(one: np.ndarray, other: np.ndarray, widths: np.ndarray) -> tuple[float, float]:
+    """(Wasserstein-1, Kolmogorov-Smirnov) of two histograms over the same bins."""
     gap = np.abs(np.cumsum(one) / max(one.sum(), 1) - np.cumsum(other) / max(other.sum(), 1))
     return float(gap @ widths), float(gap.max())

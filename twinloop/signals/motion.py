@@ -1,4 +1,4 @@
-"""How a channel moves: speeds, jerk, and at which frequencies."""
+"""Speed, jerk and frequency content of a channel."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -7,13 +7,19 @@ from typing import Any
 import numpy as np
 
 BANDS_HZ = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-LEAST_ROWS = 16
+MIN_ROWS = 16
 
 
 @dataclass(frozen=True)
 class MotionStatistics:
-    """speed_p50, speed_p95, speed_max: per second. jerk_rms: per second³. band_hz: below it lie 95 % of the speed's
-    power. power: share of that power in each of BANDS_HZ, up to half the rate."""
+    """Statistics of the motion of one channel.
+
+    Attributes:
+        speed_p50, speed_p95, speed_max: percentiles of the speed, per second.
+        jerk_rms: per second³.
+        band_hz: frequency below which 95 % of the power of the speed lies.
+        power: share of this power in each band of `BANDS_HZ`, up to half the rate.
+    """
 
     speed_p50: float
     speed_p95: float
@@ -27,7 +33,7 @@ class MotionStatistics:
 
 
 def motion(episodes: Sequence[np.ndarray], *, rate_hz: float) -> MotionStatistics:
-    long = [values for values in episodes if len(values) >= LEAST_ROWS]
+    long = [values for values in episodes if len(values) >= MIN_ROWS]
     if not long:
         nan = float("nan")
         return MotionStatistics(nan, nan, nan, nan, nan, ())
@@ -49,8 +55,8 @@ def motion(episodes: Sequence[np.ndarray], *, rate_hz: float) -> MotionStatistic
 
 def spectrum(episodes: Sequence[np.ndarray], *, rate_hz: float) -> tuple[np.ndarray, np.ndarray]:
     """(frequencies, power of the speed), averaged over windows of two seconds that overlap by half (Welch)."""
-    rows = max(LEAST_ROWS, int(2 ** np.ceil(np.log2(2 * rate_hz))))
-    rows = min(rows, max(LEAST_ROWS, min(len(values) for values in episodes) - 1))
+    rows = max(MIN_ROWS, int(2 ** np.ceil(np.log2(2 * rate_hz))))
+    rows = min(rows, max(MIN_ROWS, min(len(values) for values in episodes) - 1))
     shape = np.hanning(rows)
     power, count = np.zeros(rows // 2 + 1), 0
     for values in episodes:

@@ -1,4 +1,4 @@
-"""How much a sensor varies while nothing moves."""
+"""Noise of a sensor while nothing moves."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -7,14 +7,20 @@ from typing import Any
 import numpy as np
 
 WINDOW_S = 0.5
-LEAST_WINDOWS = 4
-STILL = 0.02  # of the span: how far a still channel may wander in a window
+MIN_WINDOWS = 4
+STILL = 0.02  # largest drift within a still window, as a share of the span
 
 
 @dataclass(frozen=True)
 class NoiseEstimate:
-    """std: within still windows, trends removed. still_s: how long nothing moved. quantum: the smallest step there is.
-    unknown: why nothing can be told, else ""."""
+    """Noise of one channel.
+
+    Attributes:
+        std: standard deviation within still windows, without their trend.
+        still_s: total duration of the still windows.
+        quantum: smallest step between two values.
+        unknown: why there is no estimate; "" if there is one.
+    """
 
     std: float
     still_s: float
@@ -26,13 +32,16 @@ class NoiseEstimate:
 
 
 def noise_floor(episodes: Sequence[np.ndarray], *, rate_hz: float) -> NoiseEstimate:
-    """Of one channel, (rows,) an episode. Still is where it wanders least; that must be little against its span."""
+    """Noise of one channel, given as one array (rows,) per episode.
+
+    Windows that drift by less than `STILL` of the span count as still.
+    """
     rows = max(4, round(WINDOW_S * rate_hz))
     whole = [values[: len(values) // rows * rows].reshape(-1, rows) for values in episodes if len(values) >= rows]
     windows = np.concatenate(whole) if whole else np.empty((0, rows))
     steps = np.abs(np.diff(np.concatenate([np.unique(values) for values in episodes]))) if episodes else np.empty(0)
     quantum = float(steps[steps > 1e-12].min()) if (steps > 1e-12).any() else 0.0
-    if len(windows) < LEAST_WINDOWS:
+    if len(windows) < MIN_WINDOWS:
         return NoiseEstimate(float("nan"), 0.0, quantum, "too short")
     everything = np.concatenate(list(episodes))
     span = float(np.subtract(*np.quantile(everything, (0.99, 0.01))))
@@ -42,8 +51,8 @@ def noise_floor(episodes: Sequence[np.ndarray], *, rate_hz: float) -> NoiseEstim
     drift = np.abs(slopes) * rows
     left = centred - slopes[:, None] * time
     still = drift <= STILL * span if span > 0 else np.ones(len(windows), bool)
-    if still.sum() < LEAST_WINDOWS:
+    if still.sum() < MIN_WINDOWS:
         return NoiseEstimate(float("nan"), 0.0, quantum, "it never rests for half a second")
-    # The median window: one in which something was touched does not count.
+    # The median is not affected by windows in which the robot was touched.
     std = float(np.median(np.sqrt((left[still] ** 2).sum(axis=1) / (rows - 2))))
     return NoiseEstimate(std, float(still.sum() * rows / rate_hz), quantum)

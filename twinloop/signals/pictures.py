@@ -1,4 +1,4 @@
-"""What pictures look like in a few numbers: bright, contrasty, coloured, sharp."""
+"""Appearance of images in a few numbers: brightness, contrast, colour, sharpness."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -9,8 +9,15 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Appearance:
-    """Of RGB pictures, each in 0..1: brightness (mean luma), contrast (its deviation), saturation, mean red, green and
-    blue, sharpness (mean step between neighbouring pixels' luma). between: deviation of brightness over pictures."""
+    """Statistics of RGB images, each from 0 to 1.
+
+    Attributes:
+        brightness, contrast: mean and standard deviation of luma.
+        saturation, red, green, blue: means.
+        sharpness: mean difference of luma between neighbouring pixels.
+        between: standard deviation of brightness over images.
+        pictures: number of images.
+    """
 
     brightness: float
     contrast: float
@@ -27,7 +34,7 @@ class Appearance:
 
 
 def appearance(pictures: Iterable[np.ndarray]) -> Appearance | None:
-    """Of (height, width, 3) uint8 pictures, one at a time; None of none."""
+    """Appearance of (height, width, 3) uint8 images, read one at a time; None without any."""
     rows = []
     for picture in pictures:
         colour = picture.astype(np.float32) / 255

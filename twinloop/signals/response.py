@@ -1,14 +1,14 @@
-"""How late and how slowly a joint follows its command: dead time and a first-order lag.
+"""Response of a joint to its command: dead time and first-order lag.
 
     τ dy/dt = g u(t - θ) - y,    u held between rows
 
-For each dead time θ and lag τ of a grid the response to the recorded commands is computed exactly, fractions of a row
-included, and compared with what was measured. Both are taken as increments over a tenth of a second, so that neither
-gravity nor an offset counts. The best pair is refined between grid points; its interval is a bootstrap over stretches
-of a few seconds, which keeps what is correlated together.
+For each dead time θ and lag τ of a grid, the exact response to the recorded commands is compared with the measurement.
+Both are taken as increments over a tenth of a second, so that gravity and offsets do not count. The best pair is
+refined between grid points. Its interval is a bootstrap over stretches of a few seconds, because neighbouring rows are
+correlated.
 
-A log holds commands at the times they were given, and a drive keeps the last one until the next: hence `held`. Where
-the command was a continuous motion that was only sampled, `linear` is right, and the dead time is half a period more.
+`held`: a drive holds each command until the next one. `linear`: the command is a continuous motion that was sampled;
+then the dead time is half a period longer.
 """
 
 from collections.abc import Sequence
@@ -26,18 +26,25 @@ LONGEST_DELAY_S = 0.5
 LONGEST_LAG_S = 1.0
 INCREMENT_S = 0.12
 STRETCH_S = 3.0
-LEAST_ROWS = 60
-LEAST_EXPLAINED = 0.5
+MIN_ROWS = 60
+MIN_EXPLAINED = 0.5
 BOOTSTRAPS = 200
-FINEST_S = 0.001
-WIDEST_S = 0.08  # an interval wider than this tells nothing
+MIN_HALF_WIDTH_S = 0.001
+MAX_INTERVAL_S = 0.08  # a wider interval is reported as unknown
 
 
 @dataclass(frozen=True)
 class Response:
-    """Seconds, each with a 95 % interval. total_s: dead time and lag together, how far behind a slow motion is; known
-    better than its parts. gain: how far it goes of what it is told. explained: share of the motion that this accounts
-    for. unknown: why nothing can be told, else ""."""
+    """Times in seconds, each with a 95 % interval.
+
+    Attributes:
+        delay_s: dead time.
+        lag_s: time constant of the lag.
+        total_s: both together, the delay of a slow motion. It is known better than its parts.
+        gain: how far the joint moves per unit of its command.
+        explained: share of the motion that the model explains.
+        unknown: why there is no estimate; "" if there is one.
+    """
 
     delay_s: float
     delay_interval_s: tuple[float, float]
@@ -54,7 +61,7 @@ class Response:
 
 
 def response(episodes: Episodes, *, rate_hz: float, seed: int, hold: Hold = "held") -> Response:
-    """Of (command, measured) pairs of arrays (rows,), one an episode, in one unit."""
+    """Response of (command, measured) pairs of arrays (rows,) in the same unit, one pair per episode."""
     stretches = _stretches(episodes, rate_hz)
     if not stretches:
         return _unknown("too few rows with motion in them")
@@ -62,7 +69,7 @@ def response(episodes: Episodes, *, rate_hz: float, seed: int, hold: Hold = "hel
     delays = np.arange(0.0, LONGEST_DELAY_S + 1e-9, step)
     lags = np.concatenate([[0.0], np.geomspace(0.004, LONGEST_LAG_S, 15)])
     row, column = _best(_sums(stretches, delays, lags, rate_hz, hold).sum(axis=2))
-    # Finer around the best, twice: the valley between dead time and lag is narrow and slants.
+    # Two finer grids around the best: dead time and lag can replace each other in part, so the minimum is narrow.
     delays = _around(delays[row], 2 * step, 13)
     lags = np.unique(
         np.concatenate([[0.0] if lags[column] < 0.01 else [], np.linspace(0.55, 1.6, 14) * max(lags[column], 0.004)])
@@ -92,10 +99,10 @@ def response(episodes: Episodes, *, rate_hz: float, seed: int, hold: Hold = "hel
             for at, (low, high) in enumerate(intervals)
         ]
     unknown = ""
-    if explained < LEAST_EXPLAINED:
+    if explained < MIN_EXPLAINED:
         unknown = f"a delayed lag explains {100 * explained:.0f} % of the motion: it does not follow these commands"
-    elif intervals[2][1] - intervals[2][0] > WIDEST_S:
-        unknown = "the motion does not tell early from late"
+    elif intervals[2][1] - intervals[2][0] > MAX_INTERVAL_S:
+        unknown = "the motion does not show the delay"
     elif delay >= LONGEST_DELAY_S - step:
         unknown = f"it follows by {LONGEST_DELAY_S:g} s or more, or not at all"
     return Response(
@@ -106,7 +113,7 @@ def response(episodes: Episodes, *, rate_hz: float, seed: int, hold: Hold = "hel
 
 
 def simulate(command: np.ndarray, delay_s: float, lag_s: float, *, rate_hz: float, hold: Hold = "held") -> np.ndarray:
-    """What a joint with that dead time and lag would measure at every row, from rest at its first command."""
+    """Positions of a joint with this dead time and lag at every row, starting at rest at its first command."""
     from scipy.signal import lfilter
 
     period = 1 / rate_hz
@@ -135,10 +142,10 @@ def _shifted(values: np.ndarray, rows: int) -> np.ndarray:
 
 
 def _stretches(episodes: Episodes, rate_hz: float) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """(command, measured, stretch of each row) of the episodes in which the command moves."""
+    """(command, measured, index of the stretch of each row) of the episodes in which the command moves."""
     out, number = [], 0
     for command, measured in episodes:
-        if len(command) < LEAST_ROWS / 2 or not np.isfinite(command).all() or not np.isfinite(measured).all():
+        if len(command) < MIN_ROWS / 2 or not np.isfinite(command).all() or not np.isfinite(measured).all():
             continue
         labels = number + np.arange(len(command)) // max(1, round(STRETCH_S * rate_hz))
         number = int(labels[-1]) + 1
@@ -146,7 +153,7 @@ def _stretches(episodes: Episodes, rate_hz: float) -> list[tuple[np.ndarray, np.
     total = sum(len(command) for command, _, _ in out)
     moved = sum(int((np.diff(command) != 0).sum()) for command, _, _ in out)
     alive = any(np.ptp(measured) > 0 for _, measured, _ in out)
-    return out if total >= LEAST_ROWS and moved >= LEAST_ROWS / 6 and alive else []
+    return out if total >= MIN_ROWS and moved >= MIN_ROWS / 6 and alive else []
 
 
 def _sums(stretches, delays: np.ndarray, lags: np.ndarray, rate_hz: float, hold: Hold) -> np.ndarray:
@@ -157,7 +164,7 @@ def _sums(stretches, delays: np.ndarray, lags: np.ndarray, rate_hz: float, hold:
     for command, measured, labels in stretches:
         if len(command) <= 2 * apart:
             continue
-        # The first moments depend on what was commanded before the log began.
+        # The first rows depend on commands before the log began.
         begin = min(len(command) // 4, round(0.3 * rate_hz))
         y, where = (measured[apart:] - measured[:-apart])[begin:], labels[apart:][begin:]
         yy = np.bincount(where, y * y, minlength=count)
@@ -171,8 +178,8 @@ def _sums(stretches, delays: np.ndarray, lags: np.ndarray, rate_hz: float, hold:
     return out
 
 
-def _left(sums: np.ndarray) -> np.ndarray:
-    """(delays, lags) what no gain explains, as a share of what was measured."""
+def _unexplained(sums: np.ndarray) -> np.ndarray:
+    """(delays, lags) unexplained share of the measured motion with the best gain."""
     xx, xy, yy = np.moveaxis(sums, -1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         left = 1 - np.maximum(xy, 0) ** 2 / (xx * yy)
@@ -180,13 +187,13 @@ def _left(sums: np.ndarray) -> np.ndarray:
 
 
 def _best(sums: np.ndarray) -> tuple[int, int]:
-    row, column = np.unravel_index(int(_left(sums).argmin()), sums.shape[:2])
+    row, column = np.unravel_index(int(_unexplained(sums).argmin()), sums.shape[:2])
     return int(row), int(column)
 
 
 def _refined(sums: np.ndarray, delays: np.ndarray, lags: np.ndarray) -> tuple[float, float]:
-    """The lowest point between grid points: a parabola through the neighbours, in each direction."""
-    left = _left(sums)
+    """The minimum between grid points, from a parabola in each direction."""
+    left = _unexplained(sums)
     row, column = np.unravel_index(int(left.argmin()), left.shape)
     return vertex(delays, left[:, column], int(row)), vertex(lags, left[row], int(column))
 
@@ -196,9 +203,9 @@ def _around(centre: float, reach: float, points: int) -> np.ndarray:
 
 
 def _interval(drawn: np.ndarray, value: float) -> tuple[float, float]:
-    """Never narrower than the model is true: commands do not act at exactly the same moment of every period."""
+    """A bootstrap interval with a least width: commands do not act at the same moment of every period."""
     low, high = np.quantile(drawn, (0.025, 0.975))
-    return max(0.0, float(min(low, value - FINEST_S))), float(max(high, value + FINEST_S))
+    return max(0.0, float(min(low, value - MIN_HALF_WIDTH_S))), float(max(high, value + MIN_HALF_WIDTH_S))
 
 
 def _unknown(why: str) -> Response:

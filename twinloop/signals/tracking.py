@@ -1,4 +1,4 @@
-"""How far a joint is from where it is told to be."""
+"""Error between command and measurement of a joint."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -9,7 +9,13 @@ import numpy as np
 
 @dataclass(frozen=True)
 class TrackingError:
-    """rms, p95: of command minus measurement. bias: its mean. share: rms as a share of the command's span."""
+    """Command minus measurement.
+
+    Attributes:
+        rms, p95: root mean square, and 95th percentile of the absolute value.
+        bias: mean.
+        share: `rms` as a share of the command's span.
+    """
 
     rms: float
     p95: float
@@ -21,9 +27,9 @@ class TrackingError:
 
 
 def tracking(episodes: Sequence[tuple[np.ndarray, np.ndarray]]) -> TrackingError:
-    """Of (command, measured) pairs in one unit."""
-    command = np.concatenate([told for told, _ in episodes])
-    error = command - np.concatenate([seen for _, seen in episodes])
+    """Tracking error of (command, measured) pairs in the same unit, one pair per episode."""
+    command = np.concatenate([goal for goal, _ in episodes])
+    error = command - np.concatenate([measured for _, measured in episodes])
     low, high = np.quantile(command, (0.01, 0.99))
     rms = float(np.sqrt(np.mean(error**2)))
     return TrackingError(

@@ -1,4 +1,4 @@
-"""Readers of logs: whatever a folder holds becomes a list of Log."""
+"""Readers of logs: CSV, JSON, NumPy and LeRobot files, and datasets of this project, become a list of Log."""
 
 from collections import Counter
 from dataclasses import replace
@@ -18,35 +18,43 @@ FORMATS = ("csv", "json", "lerobot", "npz")
 
 
 def read_logs(path: Path, *, format: str, files: str, rows: str, time: str, rate_hz: float) -> list[Log]:
-    """Every log of a folder and the folders in it (or the one file that is named), in the order of their names."""
+    """All logs in a folder and its sub-folders, or in one file, ordered by name.
+
+    Args:
+        format: one of `FORMATS`.
+        files: pattern of file names.
+        rows: key of the list of rows in a JSON file.
+        time: column with the time in seconds; empty if there is none.
+        rate_hz: frames a second where there is no time; NaN if it is not known.
+    """
     if not path.exists():
         raise DatasetError(f"{path}: no such file or folder of logs")
     if format == "lerobot" and is_own(path):
         return read_own_logs(path)
     if format == "lerobot":
-        return _told_apart(read_lerobot_logs(path, rate_hz=rate_hz))
-    found = [path] if path.is_file() else sorted(file for file in path.rglob(files) if file.is_file())
-    if not found:
-        raise DatasetError(f"{path}: no file is named like {files!r}, as `logs.files` of the bench file says")
+        return _with_unique_names(read_lerobot_logs(path, rate_hz=rate_hz))
+    paths = [path] if path.is_file() else sorted(file for file in path.rglob(files) if file.is_file())
+    if not paths:
+        raise DatasetError(f"{path}: no file matches {files!r} (`logs.files` of the bench file)")
     if format == "json":
-        logs = [(file, read_json_log(file, rows=rows, time=time, rate_hz=rate_hz)) for file in found]
+        logs = [(file, read_json_log(file, rows=rows, time=time, rate_hz=rate_hz)) for file in paths]
     elif format == "csv":
-        logs = [(file, read_csv_log(file, time=time, rate_hz=rate_hz)) for file in found]
+        logs = [(file, read_csv_log(file, time=time, rate_hz=rate_hz)) for file in paths]
     elif format == "npz":
-        logs = [(file, log) for file in found for log in read_array_logs(file, rate_hz=rate_hz)]
+        logs = [(file, log) for file in paths for log in read_array_logs(file, rate_hz=rate_hz)]
     else:
         raise DatasetError(f"{format!r} is no format of logs; {nearest(format, FORMATS)}")
-    return _told_apart(logs)
+    return _with_unique_names(logs)
 
 
-def _told_apart(logs: list[tuple[Path, Log]]) -> list[Log]:
-    """Logs of several files or folders may have the same name; then where they come from is part of it."""
-    many = Counter(log.name for _, log in logs)
-    apart = [replace(log, name=f"{file.stem}/{log.name}") if many[log.name] > 1 else log for file, log in logs]
-    many = Counter(log.name for log in apart)
-    count: Counter[str] = Counter()
-    named = []
-    for log in apart:
-        count[log.name] += 1
-        named.append(replace(log, name=f"{log.name} ({count[log.name]})") if many[log.name] > 1 else log)
-    return named
+def _with_unique_names(logs: list[tuple[Path, Log]]) -> list[Log]:
+    """Add the file or folder to the name of logs that share one, then a number."""
+    names = Counter(log.name for _, log in logs)
+    prefixed = [replace(log, name=f"{file.stem}/{log.name}") if names[log.name] > 1 else log for file, log in logs]
+    names = Counter(log.name for log in prefixed)
+    seen: Counter[str] = Counter()
+    unique = []
+    for log in prefixed:
+        seen[log.name] += 1
+        unique.append(replace(log, name=f"{log.name} ({seen[log.name]})") if names[log.name] > 1 else log)
+    return unique

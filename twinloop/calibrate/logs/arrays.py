@@ -1,4 +1,4 @@
-"""Logs that are NumPy archives: every array of one is a recording."""
+"""Read logs from NumPy archives: each array is one log."""
 
 import io
 import zipfile
@@ -10,28 +10,28 @@ from twinloop.calibrate.logs.log import Log
 from twinloop.durable import digest_file, read_bounded
 from twinloop.errors import DatasetError
 
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 COLUMN = "state"
-"""What the rows of each array are called in a bench file."""
+"""Name of the column that holds the rows of an array."""
 
 
 def read_array_logs(path: Path, *, rate_hz: float) -> list[Log]:
-    """In the natural order of their names, so that toss10 comes after toss9."""
-    content = read_bounded(path, MOST_BYTES, error=DatasetError)
+    """The logs of an archive, in natural order of their names: toss10 comes after toss9."""
+    content = read_bounded(path, MAX_BYTES, error=DatasetError)
     digest = digest_file(path).sha256
     logs = []
     try:
-        # No pickles: arrays of objects are refused by NumPy itself.
+        # NumPy refuses arrays of objects, so no pickle is loaded.
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             for name in sorted(archive.files, key=lambda text: (len(text), text)):
                 rows = np.asarray(archive[name], float)
                 if rows.ndim < 2:
-                    continue  # what is told once, or of every frame, is no recording
+                    continue  # a number or a list is no log
                 if rows.ndim > 2:
                     raise DatasetError(f"{path}: {name} has shape {rows.shape}; (frames, elements) was expected")
                 logs.append(Log(name, np.arange(len(rows)) / rate_hz, {COLUMN: rows}, digest=digest))
     except (ValueError, TypeError, AttributeError, zipfile.BadZipFile, OSError, KeyError) as error:
         raise DatasetError(f"{path}: not a NumPy archive of numbers: {error}") from None
     if not logs:
-        raise DatasetError(f"{path}: holds no array of shape (frames, elements)")
+        raise DatasetError(f"{path}: holds no array of shape (frames, elements); each array is one log")
     return logs

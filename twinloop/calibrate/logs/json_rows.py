@@ -1,4 +1,4 @@
-"""Logs that are JSON files: a few facts, and a list of rows with the same keys."""
+"""Read logs from JSON files: constants, and a list of rows with the same keys."""
 
 import json
 import math
@@ -11,20 +11,25 @@ from twinloop.calibrate.logs.log import Log
 from twinloop.durable import digest_file, read_bounded
 from twinloop.errors import DatasetError
 
-MOST_BYTES = 256 * 1024 * 1024
+MAX_BYTES = 256 * 1024 * 1024
 
 
 def read_json_log(path: Path, *, rows: str, time: str, rate_hz: float) -> Log:
-    """`rows` is the key of the list; without a time column, frames are `rate_hz` apart."""
+    """The log of one JSON file.
+
+    Args:
+        rows: key of the list of rows.
+        time: key of the time in seconds; empty if there is none. Then rows are 1 / `rate_hz` apart.
+    """
     try:
-        value = json.loads(read_bounded(path, MOST_BYTES, error=DatasetError))
+        value = json.loads(read_bounded(path, MAX_BYTES, error=DatasetError))
     except (ValueError, RecursionError) as error:
         raise DatasetError(f"{path}: not JSON: {error}") from None
     entries = value.get(rows) if isinstance(value, dict) else value
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise DatasetError(f"{path}: holds no list of rows under {rows!r}; `logs.rows` of the bench file names it")
     keys = dict.fromkeys(key for entry in entries for key, value in entry.items() if _is_number(value))
-    # A row that lacks a number keeps its place, as one that is not known.
+    # A missing number becomes NaN and keeps its row.
     columns = {key: np.array([[_number(entry.get(key))] for entry in entries]) for key in keys}
     if time and not (time in columns and np.isfinite(columns[time]).all()):
         raise DatasetError(f"{path}: no number {time!r} in every row; `logs.time` of the bench file names the time")

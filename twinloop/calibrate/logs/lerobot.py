@@ -1,7 +1,7 @@
-"""Logs that are a LeRobot dataset, v2.1 or v3.0: the low-dimensional columns of every episode.
+"""Read logs from a LeRobot dataset, v2.1 or v3.0: the low-dimensional columns of every episode.
 
-More is forgiven than by `dataset/ingest`, which keeps what it reads: any part of a dataset is a log, whether or not
-the lists in its meta folder still name what is there.
+This reader accepts more than `dataset/ingest`: any part of a dataset is read, even if the lists in its meta folder do
+not match the files.
 """
 
 import json
@@ -18,13 +18,16 @@ from twinloop.calibrate.people import INFO, ask_people
 from twinloop.durable import digest_file, read_bounded
 from twinloop.errors import DatasetError
 
-MOST_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 EPISODE, TIME = "episode_index", "timestamp"
 
 
 def read_lerobot_logs(path: Path, *, rate_hz: float) -> list[tuple[Path, Log]]:
-    """(dataset, log) of the dataset at `path`, of those in it, or of one Parquet file; `rate_hz` holds where nothing
-    says how many frames a second there are."""
+    """(dataset, log) pairs of the dataset at `path`, of the datasets in it, or of one Parquet file.
+
+    Args:
+        rate_hz: frames a second for files without a rate and without timestamps; NaN if it is not known.
+    """
     if path.is_file():
         ask_people(path)
         return _of_files([path], *_facts(_root_of(path), rate_hz))
@@ -48,25 +51,25 @@ def read_lerobot_logs(path: Path, *, rate_hz: float) -> list[tuple[Path, Log]]:
 
 
 def _root_of(file: Path) -> Path | None:
-    """The dataset that a Parquet file belongs to, if it still lies in one."""
+    """The dataset folder above a Parquet file, if there is one."""
     return next((folder for folder in file.absolute().parents if (folder / INFO).is_file()), None)
 
 
 def _facts(root: Path | None, rate_hz: float) -> tuple[dict[str, tuple[str, ...]], float]:
-    """Names of the elements of features, and frames a second."""
+    """Feature -> names of its elements, and frames a second."""
     if root is None:
         return {}, rate_hz
     try:
-        info = json.loads(read_bounded(root / INFO, MOST_BYTES, error=DatasetError))
+        info = json.loads(read_bounded(root / INFO, MAX_BYTES, error=DatasetError))
         names = {name: named for name, feature in info["features"].items() if (named := _names(feature)) is not None}
         return names, float(info["fps"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise DatasetError(f"{root / INFO}: not the facts of a LeRobot dataset: {error!r}") from None
+        raise DatasetError(f"{root / INFO}: not the info file of a LeRobot dataset: {error!r}") from None
 
 
 def _names(feature: dict[str, Any]) -> tuple[str, ...] | None:
     names = feature.get("names")
-    # Some writers keep one list below a word, as {"motors": [...]}.
+    # Some writers nest the list under a key, as {"motors": [...]}.
     if isinstance(names, dict):
         lists = [value for value in names.values() if isinstance(value, list)]
         names = lists[0] if len(lists) == 1 else None
@@ -77,7 +80,7 @@ def _of_files(files: list[Path], names: dict[str, tuple[str, ...]], rate_hz: flo
     logs = [(file, log) for file in files for log in _episodes(file, names, rate_hz)]
     if not logs:
         raise DatasetError(f"{files[0].parent}: its Parquet files hold no rows of episodes")
-    return sorted(logs, key=lambda of: of[1].constants[EPISODE])
+    return sorted(logs, key=lambda pair: pair[1].constants[EPISODE])
 
 
 def _episodes(file: Path, names: dict[str, tuple[str, ...]], rate_hz: float) -> list[Log]:
@@ -104,7 +107,7 @@ def _episodes(file: Path, names: dict[str, tuple[str, ...]], rate_hz: float) -> 
 
 
 def _is_numbers(kind: pa.DataType) -> bool:
-    """A number a row, or a list of them."""
+    """Whether a column holds one float per row, or a list of floats."""
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return pa.types.is_floating(kind.value_type)
     return pa.types.is_floating(kind)
@@ -119,7 +122,7 @@ def _matrix(column: pa.ChunkedArray) -> np.ndarray:
     flat = np.asarray(whole.flatten().to_numpy(zero_copy_only=False), float)
     if not whole.null_count and len(flat) == len(whole) * width:
         return flat.reshape(len(whole), width)
-    # A row that is missing or short keeps its place, as numbers that are not known.
+    # Missing numbers become NaN and keep their row.
     rows = np.full((len(whole), width), np.nan)
     for place, row in enumerate(whole.to_pylist()):
         rows[place, : len(row or ())] = [np.nan if value is None else value for value in row or ()]

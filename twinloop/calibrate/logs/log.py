@@ -1,4 +1,4 @@
-"""Log: one recording of a real thing, as columns over time, whatever file it came from."""
+"""Log: one recording of a real robot, sensor or object as columns over time."""
 
 from dataclasses import dataclass, field
 
@@ -7,8 +7,16 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Log:
-    """`columns` are (frames, elements); `names` are those of their elements, where the file tells them.
-    `constants` are what the file says once of the whole recording. `digest` is that of the file's bytes."""
+    """One recording.
+
+    Attributes:
+        name: unique among the logs that were read together.
+        time_s: (frames,) stamps.
+        columns: name -> (frames, elements); NaN where a number is missing.
+        constants: numbers that the file gives once for the recording.
+        names: column -> names of its elements, where the file gives them.
+        digest: SHA-256 of the file.
+    """
 
     name: str
     time_s: np.ndarray

@@ -1,5 +1,7 @@
-"""Logs that are a dataset of this project: runlogs, collected demonstrations, ingested data. Their shards are read, so
-nothing needs to be exported first."""
+"""Read logs from a dataset of this project: runlogs, collected demonstrations, ingested data.
+
+The shards are read, so the dataset need not be exported.
+"""
 
 from pathlib import Path
 
@@ -19,7 +21,7 @@ def is_own(path: Path) -> bool:
 
 
 def read_own_logs(path: Path) -> list[Log]:
-    """Every stored episode, on the robot's own clock where it kept one."""
+    """All stored episodes, on the robot's clock where it was recorded."""
     dataset = Dataset.open(path)
     ask_people(path)
     header, digest = dataset.header, dataset.digest()
