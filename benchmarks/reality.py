@@ -196,7 +196,8 @@ def _started(bench: Bench, log: Log, noise: dict[str, np.ndarray], rng: np.rando
     state = log.columns["state"].copy()
     for channel in bench.measured:
         if channel.name in noise:
-            state[0, list(channel.elements)] += rng.normal(0, noise[channel.name]) / channel.scale
+            elements = np.array(channel.elements, int)
+            state[0, elements] += rng.normal(0, noise[channel.name]) / channel.scale
     return replace(log, columns={"state": state})
 
 
