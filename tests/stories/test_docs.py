@@ -195,7 +195,9 @@ def test_the_commands_and_python_of_the_statistics_page_run(tmp_path: Path):
 
 def test_the_config_of_the_readme_is_the_example():
     (config,) = blocks(README, "yaml")
-    assert config.split("\n", 1)[1] == (ROOT / "examples" / "pick_and_place.yaml").read_text()
+    schema_line, example = (ROOT / "examples" / "pick_and_place.yaml").read_text().split("\n", 1)
+    assert schema_line == "# yaml-language-server: $schema=../docs/schema/run.json"
+    assert config.split("\n", 1)[1] == example
 
 
 def test_generated_pages_are_up_to_date():
