@@ -242,7 +242,7 @@ def test_without_the_robots_model_the_rest_is_shown(blind: Path, tmp_path: Path,
         (copy / file.name).symlink_to(file)
     (copy / "config.yaml").unlink()
     text = (blind / "config.yaml").read_text()
-    robot = "robot: {mjcf: gone.xml, arm_joints: [a], gripper: {joints: [d], fingers: [b, c]}, home: [0]}"
+    robot = "robot: {mjcf: gone.xml, arm_joints: [a], gripper: {actuator: e, joints: [d], fingers: [b, c]}, home: [0]}"
     (copy / "config.yaml").write_text(text.replace("robot: franka_panda", robot))
     moving, _ = recorded(copy, tmp_path / "a.rrd", "--episode", "0")
     assert "signals/action/joint1" in moving

@@ -29,7 +29,7 @@ from twinloop.dashboard.charts import (
 )
 from twinloop.dashboard.charts.channels import quantity, room_around
 from twinloop.dashboard.charts.intervals import Estimate, from_zero, interval_dots
-from twinloop.dashboard.charts.lines import Panel, View
+from twinloop.dashboard.charts.lines import Panel, PathView
 from twinloop.dashboard.vega import Chart
 
 EVIL = "</text><script>alert('x')</script>\"'&"
@@ -52,7 +52,7 @@ CHARTS: dict[str, Chart] = {
     "alarm": detector([0.2, 1.3], threshold=1.0, alarm=2, y_title="x", description="x"),
     "lines": lines([Line(EVIL, TIME_S, np.sin(TIME_S))], quantity("x"), quantity("y"), "lines", dots=True),
     "signals": signals(TIME_S, [Panel(EVIL, {EVIL: TIME_S})], phase_bands(TIME_S, PHASE, (EVIL,)), "signals"),
-    "path": path_plot([View(EVIL, TIME_S, TIME_S, SPOTS, "x", "y")], PHASE, "path"),
+    "path": path_plot([PathView(EVIL, TIME_S, TIME_S, SPOTS, "x", "y")], PHASE, "path"),
     "intervals": interval_dots([Estimate(EVIL, 1, 0, 2, EVIL)], from_zero([2], EVIL), EVIL, limit=1.5),
 }
 

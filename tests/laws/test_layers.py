@@ -137,3 +137,13 @@ def test_what_a_room_exports_exists_and_is_defined_there(room: str):
             assert value.__module__.startswith(f"twinloop.{room}."), f"{name} belongs to {value.__module__}"
     with pytest.raises(AttributeError):
         _ = package.no_such_name
+
+
+def test_a_class_name_means_one_thing():
+    places: dict[str, list[str]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+    twice = {name: files for name, files in places.items() if len(files) > 1}
+    assert not twice, twice

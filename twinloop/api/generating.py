@@ -62,7 +62,7 @@ def generate(
 
 
 @dataclass(frozen=True)
-class Explanation:
+class RunExplanation:
     """What a config will do.
 
     Attributes:
@@ -84,7 +84,7 @@ def explain(
     episodes: int | None = None,
     workers: int | None = None,
     probe: bool = True,
-) -> Explanation:
+) -> RunExplanation:
     """Say what a config will do: its resolved form, what varies, and what the run will cost.
 
     Args:
@@ -100,7 +100,7 @@ def explain(
     """
     run_config, _ = named_config(config)
     total = run_config.rollout.episodes if episodes is None else episodes
-    return Explanation(
+    return RunExplanation(
         config=run_config,
         rows=tuple(_explain.varied(run_config)),
         episodes=total,

@@ -174,7 +174,7 @@ def _pixels(row: Mapping[str, Any], time_s: np.ndarray) -> float:
 
 
 @dataclass(frozen=True)
-class View:
+class PathView:
     """A path seen from one side. spots: (x, y) of `start`, `end` and `goal`."""
 
     title: str
@@ -185,12 +185,12 @@ class View:
     y_title: str
 
 
-def path_plot(views: Sequence[View], colours: np.ndarray, description: str, *, size: int = 180) -> Chart:
+def path_plot(views: Sequence[PathView], colours: np.ndarray, description: str, *, size: int = 180) -> Chart:
     """A path from several sides, each to one scale on both axes, coloured by phase."""
     return Chart({"hconcat": [_view(view, colours, size) for view in views], "spacing": 18}, description)
 
 
-def _view(view: View, colours: np.ndarray, size: int) -> dict[str, Any]:
+def _view(view: PathView, colours: np.ndarray, size: int) -> dict[str, Any]:
     spots = np.array(list(view.spots.values()))
     places = np.concatenate([np.column_stack([view.x, view.y]), spots])
     # Never so small that noise fills the picture.

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from twinloop.dashboard.charts import path_plot, phase_bands, signals
-from twinloop.dashboard.charts.lines import Panel, View
+from twinloop.dashboard.charts.lines import Panel, PathView
 from twinloop.dashboard.examples import Example, choose, read_example
 from twinloop.dashboard.formatting import number
 from twinloop.dashboard.labels import reason_label
@@ -63,7 +63,7 @@ def _path(example: Example) -> Chart | None:
             "start": (float(x[0]), float(y[0])),
             "end": (float(x[-1]), float(y[-1])),
         }
-        views.append(View(title, x, y, spots, f"{across} (m)", f"{up} (m)"))
+        views.append(PathView(title, x, y, spots, f"{across} (m)", f"{up} (m)"))
     return path_plot(views, colours, "path of the object")
 
 
