@@ -1,4 +1,4 @@
-"""Header: what every shard of a dataset has in common, and what makes it this dataset and no other."""
+"""Header: the properties that all shards of a dataset share and that identify the dataset."""
 
 import dataclasses
 import re
@@ -15,24 +15,33 @@ from twinloop.observe.recording import Feature
 from .seal import SEAL, sealed, unsealed
 
 FORMAT_VERSION = 1
-MOST_BYTES = 64 << 20  # a merge has a number for each of its shards
+MOST_BYTES = 64 << 20  # the header of a merge stores one number per shard
 
 CHANNELS = {"video": 3, "depth": 1, "mask": 1}
-MOST_IDS = 256  # a mask has 8 bits
-PICTURE_SIDE = (16, 8192)  # what every encoder takes
+MOST_IDS = 256  # mask ids are 8 bits
+PICTURE_SIDE = (16, 8192)  # pixels; supported by all encoders
 
 
 @dataclass(frozen=True)
 class Header:
     """The content of `dataset.json`.
 
-    phases: names of the values of the integer feature `phase`, in order.
-    episodes: attempts planned; a run may be continued with more of them.
-    shard_episodes: attempts in a shard; the last shard may have fewer.
-    cuts: the attempts at which shards begin, where they are not all of one size: those of a merge of pictures.
-    keep_rejected: whether rows of rejected episodes are stored too.
-    versions: of everything that decides the values, `{"twinloop": ..., "mujoco": ...}`.
-    config_sha256: of the bytes of config.yaml beside it; the writer fills it in.
+    Attributes:
+        name: name of the dataset.
+        source: origin of the episodes: simulation, a robot, or both.
+        robot: name of the robot.
+        fps: frames per second.
+        features: columns and images of a frame.
+        phases: names of the values of the integer feature `phase`, in order.
+        config_digest: digest of the config of the run.
+        run_seed: seed of the run.
+        shard_episodes: attempts per shard. The last shard may have fewer.
+        episodes: planned attempts. A run may be continued with more of them.
+        keep_rejected: whether rows of rejected episodes are stored too.
+        versions: versions of all software that affects the values, `{"twinloop": ..., "mujoco": ...}`.
+        format_version: version of the file format.
+        cuts: first attempt of each shard, for shards of different sizes. Only a merge with images has them.
+        config_sha256: SHA-256 of config.yaml. The writer sets it.
     """
 
     name: str
@@ -52,7 +61,7 @@ class Header:
     config_sha256: str = ""
 
     def __post_init__(self) -> None:
-        # 50 and 50.0 are one frame rate and must be one digest.
+        # 50 and 50.0 are the same frame rate and must give the same digest.
         if isinstance(self.fps, float) and self.fps.is_integer():
             object.__setattr__(self, "fps", int(self.fps))
         problem = _problem(self)
@@ -60,18 +69,18 @@ class Header:
             raise DatasetError(f"header of dataset {self.name!r}: {problem}")
 
     def plan(self) -> list[tuple[int, int]]:
-        """The ranges [first, stop) of attempts that are the shards of the complete dataset."""
+        """Return the attempt range [first, stop) of every shard of the complete dataset."""
         begins = self.cuts or range(0, self.episodes, self.shard_episodes)
         return list(pairwise((*begins, self.episodes)))
 
     @property
     def engine(self) -> str:
-        """What made the values, for people: `mujoco 4.0, twinloop 0.1.0`."""
+        """The versions as text: `mujoco 4.0, twinloop 0.1.0`."""
         return ", ".join(f"{name} {version}" for name, version in sorted(self.versions.items()))
 
     @property
     def columns(self) -> tuple[Feature, ...]:
-        """The features that are columns of frames.parquet: all but the pictures."""
+        """The features that are columns of frames.parquet: all except images."""
         return tuple(feature for feature in self.features if not feature.is_picture)
 
     @property
@@ -86,9 +95,9 @@ class Header:
         raise DatasetError(f"dataset {self.name!r} has no feature {name!r}; {nearest(name, known)}")
 
     def to_bytes(self) -> bytes:
-        """The content of `dataset.json`, with a seal."""
+        """Return the content of `dataset.json`, with a seal."""
         values = dataclasses.asdict(self)
-        for key in ("cuts", "config_sha256"):  # those written before there were any say nothing of them
+        for key in ("cuts", "config_sha256"):  # older datasets lack these keys, so empty ones are left out
             if not values[key]:
                 del values[key]
         return sealed(values, end="\n", indent=2)
@@ -193,7 +202,7 @@ def _picture_problem(feature: Feature) -> str | None:
         return f"has shape {feature.shape}; its sides must be from {least} to {most}"
     if feature.dtype == "mask" and len(feature.names) > MOST_IDS:
         return f"has {len(feature.names)} names; a mask tells {MOST_IDS} apart at most"
-    # The name becomes that of a file, in the shard and in the export.
+    # The name is used as a file name, in the shard and in the export.
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", feature.name):
         return "is a picture; its name may have letters, digits, dots, dashes and underscores only"
     return None

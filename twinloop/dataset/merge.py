@@ -1,4 +1,4 @@
-"""Merging: datasets of one schema become one dataset, each attempt remembering where it came from."""
+"""Merge datasets of one schema into one dataset. Each attempt keeps a reference to its origin."""
 
 import dataclasses
 import hashlib
@@ -23,7 +23,7 @@ from .reader import Dataset
 from .shard import write_shard
 from .writer import DatasetWriter
 
-SCHEMA = ("robot", "fps", "phases", "features")  # what datasets must agree on to be one
+SCHEMA = ("robot", "fps", "phases", "features")  # must be equal in all merged datasets
 
 ORIGIN = {
     "origin": pa.string(),
@@ -36,11 +36,11 @@ ORIGIN = {
 
 
 def merge(out: Path | str, inputs: Sequence[Path | str], *, name: str | None = None) -> str:
-    """Join the committed shards of `inputs` into a new dataset at `out`; returns its digest.
+    """Merge the committed shards of `inputs` into a new dataset at `out` and return its digest.
 
-    Attempts are numbered anew, in order of inputs. `origin` is the digest of the dataset an attempt comes
-    from and `origin_attempt` its number there; both stay as they are when the result is merged again.
-    A merge that was killed goes on where it stopped.
+    Attempts are renumbered in order of `inputs`. The column `origin` is the digest of the dataset that an attempt
+    comes from, and `origin_attempt` is its attempt number there. Merging the result again keeps both.
+    A merge that was killed resumes when it is run again.
     """
     out = Path(out)
     if not inputs:
@@ -67,7 +67,7 @@ def merge(out: Path | str, inputs: Sequence[Path | str], *, name: str | None = N
 
 @dataclasses.dataclass(frozen=True)
 class _Part:
-    """Attempts of one input shard, `rows` of its episodes.parquet, to become the next ones of the output."""
+    """A range of attempts of one input shard: `rows` of its episodes.parquet."""
 
     dataset: Dataset
     entry: ShardEntry
@@ -116,7 +116,7 @@ def _merged_columns(datasets: Sequence[Dataset]) -> pa.Schema:
 
 
 def _cut(datasets: Sequence[Dataset], plan: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], list[_Part]]]:
-    """For each shard of the output the pieces of input shards it is made of, in order."""
+    """Yield, for each output shard, its range and the parts of input shards that it consists of, in order."""
     entries = [(dataset, entry) for dataset in datasets for entry in dataset.entries]
     begins = np.cumsum([0, *(entry.stop - entry.first for _, entry in entries)])
     for first, stop in plan:
@@ -128,7 +128,7 @@ def _cut(datasets: Sequence[Dataset], plan: Sequence[tuple[int, int]]) -> Iterat
 
 
 def _videos(parts: Sequence[_Part], folder: Path) -> PictureFiles:
-    """Where there are pictures, shards are cut as the inputs' are: each is one whole shard of one of them."""
+    """Copy the videos of one shard. With images, each output shard is exactly one input shard."""
     (part,) = parts
     return copied_pictures(part.dataset, part.entry, folder)
 

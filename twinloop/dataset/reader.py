@@ -1,4 +1,4 @@
-"""Dataset: the committed shards of a folder, read without a lock, also while a writer is at work."""
+"""Dataset: reads the committed shards of a folder without a lock, also while a writer adds more."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class Dataset:
 
     @classmethod
     def open(cls, path: Path | Remote | str) -> "Dataset":
-        """The dataset in a folder; of one in an object store, a copy on this machine."""
+        """Open the dataset in a folder. A dataset in an object store is first copied to the local cache."""
         path = place(path)
         if isinstance(path, Remote):
             from .remote.fetch import mirror
@@ -65,7 +65,7 @@ class Dataset:
 
     @property
     def stored(self) -> int:
-        """Episodes with rows; `episode_index` counts them from 0 in order of attempts."""
+        """Number of episodes with rows. `episode_index` counts them from 0 in order of attempts."""
         return sum(entry.stored for entry in self.entries)
 
     @property
@@ -87,17 +87,17 @@ class Dataset:
         return read_table(self.path / SHARDS / entry.name / FRAMES, columns)
 
     def episodes(self, entry: ShardEntry, columns: Iterable[str] | None = None) -> pa.Table:
-        """The rows of a shard's episodes.parquet: every attempt, with its statistics."""
+        """Return a shard's episodes.parquet: one row per attempt, with its statistics."""
         return read_table(self.path / SHARDS / entry.name / EPISODES, columns)
 
     def columns(self) -> pa.Schema:
-        """The columns every attempt has, over all shards, without the statistics."""
+        """Return the schema of the attempts over all shards, without the statistics."""
         schemas = [read_schema(self.path / SHARDS / entry.name / EPISODES) for entry in self.entries]
         schema = pa.unify_schemas(schemas, promote_options="permissive") if schemas else pa.schema([])
         return pa.schema([field for field in schema if not field.name.startswith(STATS_PREFIX)])
 
     def attempts(self) -> pa.Table:
-        """Every attempt, accepted or not, with all its columns but the statistics."""
+        """Return one row per attempt, accepted or not, with all columns except the statistics."""
         tables = []
         for entry in self.entries:
             names = read_schema(self.path / SHARDS / entry.name / EPISODES).names
@@ -105,7 +105,7 @@ class Dataset:
         return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
 
     def episode(self, episode_index: int | None = None, *, attempt: int | None = None) -> dict[str, np.ndarray]:
-        """The frames of one stored episode: column -> (frames, d) or (frames,)."""
+        """Return the frames of one stored episode: column -> (frames, d) or (frames,)."""
         if (episode_index is None) == (attempt is None):
             raise UsageError("name one episode: either its episode_index or its attempt")
         entry, attempt = self._find(episode_index, attempt)
@@ -126,10 +126,17 @@ class Dataset:
         attempt: int | None = None,
         rows: Sequence[int] | None = None,
     ) -> np.ndarray:
-        """The frames of one picture feature of a stored episode, as many as it has rows, or those of these rows.
+        """Return the images of one image feature of a stored episode.
 
-        (length, height, width, 3) uint8 of a video, (length, height, width) float32 metres of a depth, and
-        (length, height, width) uint8 ids of a mask; its feature's `names` say what they are.
+        Args:
+            episode_index: the stored episode; None if `attempt` is given.
+            feature: name of the image feature.
+            attempt: the episode by its attempt.
+            rows: rows of the episode to read. Default: all.
+
+        Returns:
+            (n, height, width, 3) uint8 for a video, (n, height, width) float32 metres for depth, (n, height, width)
+            uint8 ids for a mask. The `names` of a mask feature are the names of its ids.
         """
         wanted = self.header.feature(feature)
         if not wanted.is_picture:
@@ -198,10 +205,10 @@ class Dataset:
 
         Args:
             batch_size: transitions in a batch; the last batch may have fewer.
-            seed: of the shuffling.
+            seed: seed of the shuffling.
             as_: `numpy` yields TransitionBatch, `arrow` yields record batches with one column per feature.
-            state: features that make up the state, side by side. Default: what a policy reads, joints and the poses of
-                object and goal (`observation.state`, `observation.environment_state`), as far as the dataset has them.
+            state: features that are concatenated to the state. Default: `observation.state` (joints) and
+                `observation.environment_state` (poses of object and goal), as far as the dataset has them.
             action: the feature that is the action.
             verdict: use episodes with this verdict only; None uses all stored episodes.
         """

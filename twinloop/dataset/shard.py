@@ -1,10 +1,10 @@
-"""A shard: the attempts [first, stop) of a run, written whole into a scratch folder by one worker.
+"""A shard: the attempts [first, stop) of a run, written by one worker into a scratch folder.
 
-    frames.parquet     a row a frame of every stored episode
-    episodes.parquet   a row an attempt, stored or not: its draw, its verdict, its statistics
-    FEATURE.mp4        a frame a row of frames.parquet, for every feature that is a picture
+    frames.parquet     one row per frame of every stored episode
+    episodes.parquet   one row per attempt, stored or not: its draw, verdict and statistics
+    FEATURE.mp4        one video frame per row of frames.parquet, for every image feature
 
-Nothing in them depends on when, where or by whom it was written.
+The bytes do not depend on the time, the machine or the worker.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,16 @@ EPISODES = "episodes.parquet"
 
 @dataclass(frozen=True)
 class ShardDraft:
-    """A written shard that nobody has committed yet."""
+    """A shard that is written but not committed.
+
+    Attributes:
+        folder: the scratch folder with the shard's files.
+        first, stop: the shard holds the attempts [first, stop).
+        accepted: attempts that passed all checks.
+        stored: attempts with rows in frames.parquet.
+        frames: rows of frames.parquet.
+        files: file name -> digest.
+    """
 
     folder: Path
     first: int
@@ -58,12 +67,17 @@ def write_shard(
     pictures: PictureFiles | None = None,
     entering: bool = True,
 ) -> ShardDraft:
-    """Write the attempts [first, stop) into `folder`, on the disk when this returns.
+    """Write the attempts [first, stop) into `folder`. The files are synced to disk on return.
 
-    recording: the episodes to store as rows, in order of attempt; `keep`, an (n,) mask, picks among them.
-    columns: one value an attempt, those of `dataset/columns.py`; `length` is 0 where no rows are stored.
-    pictures: those that are in `folder` already, so that none are made.
-    entering: data of people needs their consent; False where what was in the dataset before is written again.
+    Args:
+        folder: the scratch folder.
+        first, stop: range of attempts.
+        recording: the episodes to store as rows, in order of attempts.
+        columns: one value per attempt, see `dataset/columns.py`. `length` is 0 for an attempt without rows.
+        fps: frames per second.
+        keep: (n,) mask of the recorded episodes to store. Default: all.
+        pictures: videos that are already in `folder`. Default: encode the images of the recording.
+        entering: check the consent of participants. False for rewriting episodes that the dataset already holds.
     """
     if keep is not None and not keep.all():
         recording = recording.take(keep)
@@ -130,7 +144,7 @@ def _check_rows(first: int, stop: int, recording: Recording, episodes: Mapping[s
     if len(wrong):
         given, stored = episodes["length"][int(wrong[0])], lengths[wrong[0]]
         raise DatasetError(f"attempt {first + wrong[0]}: length {given} was given, {stored} frames are recorded")
-    filmed = recording.filmed  # those are checked as they come
+    filmed = recording.filmed  # these arrive during encoding and are checked there
     for feature in recording.features:
         if feature in filmed:
             continue
@@ -142,7 +156,7 @@ def _check_rows(first: int, stop: int, recording: Recording, episodes: Mapping[s
 
 
 def _statistics(first: int, stop: int, recording: Recording, measured: Mapping[str, np.ndarray]) -> dict[str, pa.Array]:
-    """One column a feature: its STATS back to back, null for an attempt without rows."""
+    """Return one column per feature with its STATS back to back. It is null for an attempt without rows."""
     attempts = recording.attempts[recording.lengths > 0]
     absent = np.ones(stop - first, bool)
     absent[attempts - first] = False
@@ -160,9 +174,10 @@ def _statistics(first: int, stop: int, recording: Recording, measured: Mapping[s
 
 
 def _feature_stats(recording: Recording) -> Iterator[tuple[str, np.ndarray]]:
-    """Each column's (episodes, len(STATS), d). Side by side in one array they cost a third of one by one.
+    """Yield each column's name and its statistics, (episodes, len(STATS), d).
 
-    Integers stand apart, with the doubles: a float32 would round the large ones.
+    Columns are computed in one array, which takes a third of the time of one by one. Integers are computed as
+    float64, because float32 would round large ones.
     """
     lengths = recording.lengths[recording.lengths > 0]
     columns = [feature for feature in recording.features if not feature.is_picture]

@@ -1,4 +1,4 @@
-"""DatasetWriter: the one process that commits shards, and resumes where the last one was killed."""
+"""DatasetWriter: commits shards to a dataset folder. It resumes a run that was killed."""
 
 import errno
 import hashlib
@@ -23,7 +23,10 @@ from .shard import ShardDraft
 
 
 class DatasetWriter:
-    """Made by `DatasetWriter.open`; a context manager that holds the dataset's lock until it ends."""
+    """Commits shards to one dataset. Create it with `DatasetWriter.open`.
+
+    A context manager: it holds the dataset's lock, and leaving it releases the lock.
+    """
 
     def __init__(self, path: Path, header: Header, lock: WriterLock, *, verify: bool):
         self.path = path
@@ -38,9 +41,15 @@ class DatasetWriter:
     ) -> "DatasetWriter":
         """Create the dataset at `path`, or resume it.
 
-        verify: read everything that is there, and drop what is not as it was committed so that it is made again: for
-        whoever can make it again. irreplaceable: nobody can; then what is missing or has another size is CorruptError,
-        and stays. Whatever is refused is refused before anything is touched.
+        A folder that holds another dataset is refused before any file is changed.
+
+        Args:
+            path: the dataset folder.
+            header: the header of the run. A stored header must describe the same run.
+            config_text: the content of config.yaml. A dataset that has one keeps it.
+            verify: check the digest of every file, not only its size. Damaged shards are dropped and generated again.
+            irreplaceable: the data cannot be generated again. A missing file or a wrong size raises CorruptError, and
+                no shard is dropped because of it.
         """
         path = Path(path)
         require_utf8(path.absolute())
@@ -51,7 +60,7 @@ class DatasetWriter:
             lock = WriterLock(path / LOCK)
             lock.acquire()
             try:
-                _refuse(path, header, repair=verify)  # again, now that nobody else can change it
+                _refuse(path, header, repair=verify)  # again, now that the lock keeps other writers out
                 writer = cls(path, header, lock, verify=verify)
                 writer._settle(config_text)
                 writer._recover(irreplaceable=irreplaceable)
@@ -83,7 +92,7 @@ class DatasetWriter:
         return [planned for planned in self.plan() if planned not in self._committed]
 
     def grow(self, episodes: int) -> None:
-        """Plan more attempts: for data that comes in without anybody knowing how much of it there will be."""
+        """Increase the number of planned attempts, for data whose amount is not known in advance."""
         if episodes < self.header.episodes:
             raise DatasetError(f"{self.path}: a dataset can grow but not shrink, to {episodes} episodes")
         header = replace(self.header, episodes=episodes)
@@ -92,15 +101,15 @@ class DatasetWriter:
         self.header = header
 
     def scratch(self, name: str) -> Path:
-        """A folder for unfinished work, on the dataset's own disk; emptied when a writer opens it."""
+        """Return the path of a scratch folder on the dataset's disk. Opening a writer empties the scratch area."""
         return self.path / SCRATCH / name
 
     def commit(self, draft: ShardDraft) -> None:
-        """Make a shard part of the dataset: all of it, or after a kill nothing of it."""
+        """Add a shard to the dataset atomically: after a kill it is either complete or absent."""
         entry = draft.entry()
         known = self._committed.get((draft.first, draft.stop))
         if known is not None:
-            # A retry of work that was done after all. It must have come out the same.
+            # A retry of a shard that is already committed. The result must be identical.
             if known != entry:
                 raise CorruptError(f"{self.path}: shard {entry.name} was made again and came out different")
             shutil.rmtree(draft.folder, ignore_errors=True)
@@ -119,12 +128,12 @@ class DatasetWriter:
                 sync_folder(target.parent)
                 append_entry(self.path / MANIFEST, entry)
             except OSError:
-                os.rename(target, draft.folder)  # no line, no shard, also while this process lives on
+                os.rename(target, draft.folder)  # a shard without a manifest line must not stay in shards/
                 raise
         self._committed[(draft.first, draft.stop)] = entry
 
     def finish(self) -> str:
-        """Bring the LeRobot export up to the committed shards; returns the dataset's digest."""
+        """Update the LeRobot export to the committed shards and return the dataset's digest."""
         dataset = Dataset(self.path, self.header, self.entries)
         digest = dataset.digest()
         with storage_errors(self.path, needed_bytes=sum(entry.size_bytes for entry in self.entries)):
@@ -133,24 +142,24 @@ class DatasetWriter:
         return digest
 
     def _settle(self, config_text: str) -> None:
-        """Write what the folder has in common: at creation, and when the run is to have more episodes."""
+        """Write header and config at creation. Rewrite the header if the number of episodes changed."""
         scratch = self.path / SCRATCH
         shutil.rmtree(scratch, ignore_errors=True)
-        scratch.mkdir(exist_ok=True)  # a worker that outlives its driver by a moment may write into it meanwhile
+        scratch.mkdir(exist_ok=True)  # a worker of the previous run may still be writing into it
         (self.path / SHARDS).mkdir(exist_ok=True)
         stored = _stored(self.path)
         if stored is not None and _has_config(self.path, stored):
-            # The config stays the one the dataset began with, so that growing is one replaced file.
+            # The original config is kept, so that growing replaces one file only.
             self.header = replace(self.header, config_sha256=stored.config_sha256)
             if stored.episodes != self.header.episodes:
                 replace_file(self.path / HEADER, self.header.to_bytes(), scratch=scratch)
             return
-        # The header first: a folder is a dataset once it has one. A missing config is written on reopening.
+        # The header is written first: it makes the folder a dataset. A missing config is written on reopening.
         replace_file(self.path / HEADER, self.header.to_bytes(), scratch=scratch)
         replace_file(self.path / CONFIG, config_text.encode(), scratch=scratch)
 
     def _recover(self, *, irreplaceable: bool) -> None:
-        """Make the invariant true again: a shard exists if and only if its line does."""
+        """Restore the invariant: a shard folder exists if and only if its manifest line does."""
         manifest_path, shards = self.path / MANIFEST, self.path / SHARDS
         manifest, plan = read_manifest(manifest_path, damaged=self._verify), set(self.plan())
         kept = [entry for entry in manifest.entries if (entry.first, entry.stop) in plan]
@@ -159,7 +168,7 @@ class DatasetWriter:
         kept = [entry for entry in kept if _intact(shards / entry.name, entry, verify=self._verify)]
         lost = bool(manifest.damaged) or len(kept) < len(manifest.entries)
         if lost:
-            # The export may hold what is dropped: its videos are the shards' files under a second name.
+            # The export may contain dropped shards: its videos are hard links to the shards' files.
             (self.path / EXPORT).unlink(missing_ok=True)
         if manifest.torn or lost:
             rewrite_manifest(manifest_path, kept, scratch=self.path / SCRATCH)
@@ -167,7 +176,7 @@ class DatasetWriter:
         for folder in shards.iterdir():
             if folder.name not in names:
                 gone = self.path / SCRATCH / f"{folder.name}.gone"
-                os.rename(folder, gone)  # in one step: half of a folder would be half of a shard
+                os.rename(folder, gone)  # atomic: a kill must not leave half of a shard folder
                 shutil.rmtree(gone)
         sync_folder(shards)
         self._committed = {(entry.first, entry.stop): entry for entry in kept}
@@ -188,7 +197,7 @@ def _refuse_damaged(shards: Path, entries: Iterable[ShardEntry]) -> None:
 
 
 def _stored(path: Path) -> Header | None:
-    """The header that is there, unless it is damaged: then it was proved to be the one that is given."""
+    """Return the stored header, or None if it is missing or damaged. `_refuse` has checked the damaged case."""
     try:
         return Header.read(path / HEADER) if (path / HEADER).exists() else None
     except CorruptError:
@@ -202,7 +211,10 @@ def _has_config(path: Path, header: Header) -> bool:
 
 
 def _is_proved(path: Path, header: Header) -> bool:
-    """Is the dataset that lost its header the one with this header? Its export tells, and so does having nothing."""
+    """Return whether a dataset with a damaged header belongs to `header`.
+
+    The digest in the export record proves it. A dataset without shards needs no proof.
+    """
     entries = read_manifest(path / MANIFEST, damaged=True).entries
     planned = {(entry.first, entry.stop) for entry in entries} <= set(header.plan())
     try:
@@ -213,19 +225,19 @@ def _is_proved(path: Path, header: Header) -> bool:
 
 
 def _refuse(path: Path, header: Header, *, repair: bool) -> None:
-    """Say no to a folder that is not this dataset."""
+    """Raise an error if `path` exists and is not the dataset of `header`."""
     if not path.exists():
         return
     if path.is_dir() and not (path / HEADER).exists():
-        # What a writer leaves that was killed before it had written the header.
+        # A writer that was killed before it wrote the header leaves only these.
         ours = {LOCK, SCRATCH, SHARDS, f"{SCRATCH}/{HEADER}.new"}
-        # Not rglob, which minds that another writer is just making the same dataset: that one is told of by the lock.
+        # os.walk, because rglob fails if another writer changes the folder meanwhile. The lock reports that writer.
         walked = ((Path(parent), [*folders, *files]) for parent, folders, files in os.walk(path))
         found = ((parent / name).relative_to(path).as_posix() for parent, names in walked for name in names)
         stray = sorted(name for name in islice(found, 100) if name not in ours)
         if not stray:
             return
-        if not (path / HEADER).exists():  # it may have come meanwhile, from a writer that began at the same moment
+        if not (path / HEADER).exists():  # a writer that started at the same time may have written it
             some = ", ".join(stray[:5]) + (" ..." if len(stray) > 5 else "")
             raise DatasetError(f"{path}: is not a dataset and not empty (it holds {some}); choose another --out")
     if not path.is_dir():

@@ -1,1 +1,1 @@
-"""Data of people: it enters with consent, and can be forgotten everywhere it went."""
+"""Data of participants: consent is required to store it, and all copies of it can be removed."""

@@ -1,6 +1,6 @@
-"""Consent: what a participant agreed to. It is stored with every episode of theirs, in columns of its own.
+"""Consent: the uses of their data that a participant agreed to.
 
-So whatever copies an episode copies the consent, and whoever wants to use the one can read the other.
+It is stored in columns of every episode of the participant. A copy of an episode therefore includes its consent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from twinloop.durable import storage_errors, write_file
 from twinloop.errors import ConsentError, UsageError, nearest
 
 Use = Literal["record", "train", "analyse"]
-"""record: be in datasets. train: policies learn from it. analyse: diagnosis and calibration look at it."""
+"""record: store in datasets. train: train policies. analyse: use in diagnosis and calibration."""
 USES: tuple[Use, ...] = get_args(Use)
 
 PARTICIPANT = "participant"
@@ -28,8 +28,14 @@ CONSENT_COLUMNS = ("consent/purpose", "consent/scope", "consent/given_on", "cons
 
 @dataclass(frozen=True)
 class Consent:
-    """participant: a pseudonym. purpose: as it was told to them. scope: the uses they agreed to.
-    given_on, expires_on: the first and the last day on which it holds."""
+    """The consent of one participant.
+
+    Attributes:
+        participant: pseudonym.
+        purpose: the purpose as explained to the participant.
+        scope: the uses the participant agreed to.
+        given_on, expires_on: first and last day on which the consent is valid.
+    """
 
     participant: str
     purpose: str
@@ -50,7 +56,7 @@ class Consent:
             )
 
     def columns(self) -> dict[str, str]:
-        """What an episode's row says of it."""
+        """Return the values of an episode's consent columns: column -> text."""
         told = (self.purpose, ",".join(self.scope), self.given_on.isoformat(), self.expires_on.isoformat())
         return {PARTICIPANT: self.participant, **dict(zip(CONSENT_COLUMNS, told, strict=True))}
 
@@ -67,7 +73,7 @@ class Consent:
         return cls(who, purpose, uses, _date(who, "given_on", given_on), _date(who, "expires_on", expires_on))
 
     def require(self, use: Use, *, today: date) -> None:
-        """Nothing, or ConsentError with what is not covered."""
+        """Raise ConsentError if the consent does not cover `use` on the day `today`."""
         if today < self.given_on:
             raise ConsentError(f"the consent of {self.participant} is given from {self.given_on} on; it is {today}")
         if today > self.expires_on:
@@ -82,7 +88,7 @@ class Consent:
 
 
 def read_consent(path: Path) -> Consent:
-    """From a YAML file with the keys participant, purpose, scope, given_on and expires_on."""
+    """Read a consent from a YAML file with the keys participant, purpose, scope, given_on and expires_on."""
     root = Section(str(path), "", *read_yaml(path))
     texts = {}
     for key in (PARTICIPANT, "purpose", "given_on", "expires_on"):
@@ -100,7 +106,7 @@ def read_consent(path: Path) -> Consent:
 
 
 def write_consent(path: Path, consent: Consent) -> None:
-    """As `read_consent` reads it. A file that is there stays: it is what somebody signed."""
+    """Write the YAML file that `read_consent` reads. An existing file is kept, because it was signed."""
     content = asdict(consent) | {
         "scope": list(consent.scope),
         "given_on": consent.given_on.isoformat(),
@@ -113,7 +119,17 @@ def write_consent(path: Path, consent: Consent) -> None:
 
 
 def require_consent(rows: pa.Table | dict[str, pa.Array], use: Use, *, where: str, today: date | None = None) -> int:
-    """May the data of everybody in these rows of attempts be used so, today? Returns how many people there are."""
+    """Check that the consent of every participant in `rows` covers `use`, and return the number of participants.
+
+    Args:
+        rows: rows of attempts. Rows without a participant need no consent.
+        use: the intended use.
+        where: file or attempts, for the error message.
+        today: the day to check. Default: the current day in UTC.
+
+    Raises:
+        ConsentError: a consent is missing, expired, not yet valid, or does not cover the use.
+    """
     names = list(rows) if isinstance(rows, dict) else rows.column_names
     if PARTICIPANT not in names:
         return 0

@@ -1,4 +1,4 @@
-"""Forgetting in one dataset: whose episodes are where, and what the dataset was while it held them."""
+"""Remove the episodes of a participant from one dataset, and report the digests that included them."""
 
 import os
 from collections.abc import Mapping
@@ -34,10 +34,14 @@ KNOWN = {HEADER, CONFIG, MANIFEST, SHARDS, SCRATCH, LOCK, EXPORT, FORGOTTEN, *EX
 
 @dataclass(frozen=True)
 class Forgotten:
-    """episodes: of theirs that were removed, or would be in a dry run.
-    digests: all that the dataset ever had with them in it; none where they never were.
-    videos: digests of the removed files of pictures, by which caches know them.
-    beside: files in the folder that are no part of a dataset, and were left as they are.
+    """The result of removing a participant from one dataset.
+
+    Attributes:
+        path: the dataset folder.
+        episodes: number of removed episodes. In a dry run, the number that would be removed.
+        digests: all digests that the dataset had while it contained the participant.
+        videos: digests of the removed video files. Caches use them as keys.
+        beside: other files in the folder, which are not part of a dataset. They are not changed.
     """
 
     path: Path
@@ -48,7 +52,16 @@ class Forgotten:
 
 
 def forget_in(path: Path, participant: str, *, today: date | None = None, dry_run: bool = False) -> Forgotten:
-    """Remove the episodes of a participant from the dataset at `path`. Killed, it finishes when it is run again."""
+    """Remove the episodes of a participant from the dataset at `path`.
+
+    If it is killed, running it again completes the removal.
+
+    Args:
+        path: the dataset folder.
+        participant: pseudonym.
+        today: the day to record. Default: the current day in UTC.
+        dry_run: only report the episodes that would be removed.
+    """
     path = path.resolve()
     with storage_errors(path):
         if dry_run:
@@ -73,7 +86,7 @@ def forget_in(path: Path, participant: str, *, today: date | None = None, dry_ru
 
 
 def _theirs(dataset: Dataset, participant: str) -> dict[int, np.ndarray]:
-    """A shard's first attempt -> the (n,) mask of its attempts that are the participant's, where there are any."""
+    """Return first attempt of a shard -> (n,) mask of the participant's attempts, for shards that contain any."""
     found = {}
     for entry in dataset.entries:
         schema = read_schema(dataset.path / SHARDS / entry.name / EPISODES)

@@ -1,7 +1,8 @@
-"""What stays of somebody who was forgotten: a hash of the pseudonym, a day, a count. And the digests the dataset had.
+"""Tombstones: the record of removed participants. It holds a hash of the pseudonym, the day and the episode count.
 
-A checkpoint's card names its datasets by digest, and forgetting changes that. So that the checkpoints trained on a
-person can still be found afterwards, every digest the dataset went through is kept, with how many attempts it had.
+It also keeps the former digests of the dataset, each with its number of attempts. A checkpoint's card refers to its
+datasets by digest, and removing a participant changes the digest. The former digests are needed to find the
+checkpoints that were trained on the participant's data.
 """
 
 import hashlib
@@ -26,7 +27,15 @@ SALT_BYTES = 16
 
 @dataclass(frozen=True)
 class Tombstone:
-    """participant: salted SHA-256 of the pseudonym. first_attempt: the first that was theirs."""
+    """One removed participant.
+
+    Attributes:
+        participant: salted SHA-256 of the pseudonym.
+        salt: the salt of the hash.
+        forgotten_on: day of the removal, as YYYY-MM-DD.
+        episodes: number of removed episodes.
+        first_attempt: the participant's first attempt in the dataset.
+    """
 
     participant: str
     salt: str
@@ -40,7 +49,7 @@ class Tombstone:
 
 @dataclass(frozen=True)
 class FormerDigest:
-    """One the dataset had when it held `attempts` of them and `forgotten` tombstones."""
+    """A digest of the dataset at the time it had `attempts` attempts and `forgotten` tombstones."""
 
     digest: str
     attempts: int
@@ -49,7 +58,7 @@ class FormerDigest:
 
 @dataclass(frozen=True)
 class Tombstones:
-    """The content of `forgotten.json`, in order of forgetting."""
+    """The content of `forgotten.json`, in order of removal."""
 
     stones: tuple[Tombstone, ...] = ()
     former: tuple[FormerDigest, ...] = ()
@@ -58,7 +67,7 @@ class Tombstones:
         return any(stone.marks(participant) for stone in self.stones)
 
     def digests(self, participant: str) -> Iterator[str]:
-        """Those the dataset had while it held somebody who was forgotten since."""
+        """Yield the digests that the dataset had while it contained this removed participant."""
         for number, stone in enumerate(self.stones):
             if stone.marks(participant):
                 yield from (
@@ -70,7 +79,15 @@ class Tombstones:
     def with_one(
         self, participant: str, header: Header, entries: Sequence[ShardEntry], *, count: int, first: int, today: date
     ) -> "Tombstones":
-        """entries: the shards as they still are, all of them."""
+        """Return a copy with a tombstone for `participant` and the digests of the dataset before the removal.
+
+        Args:
+            participant: pseudonym.
+            header, entries: the dataset before the removal, with all shards.
+            count: number of removed episodes.
+            first: the participant's first attempt.
+            today: day of the removal.
+        """
         salt = secrets.token_hex(SALT_BYTES)
         stone = Tombstone(_hashed(participant, salt), salt, today.isoformat(), count, first)
         past = (FormerDigest(*each, len(self.stones)) for each in past_digests(header, entries))
@@ -85,7 +102,7 @@ class Tombstones:
 
 
 def read_tombstones(path: Path) -> Tombstones:
-    """Of the dataset at `path`; none where nobody was forgotten."""
+    """Read the tombstones of the dataset at `path`. They are empty if no participant was removed."""
     file = path / FORGOTTEN
     if not file.is_file():
         return Tombstones()
@@ -98,7 +115,7 @@ def read_tombstones(path: Path) -> Tombstones:
 
 
 def past_digests(header: Header, entries: Sequence[ShardEntry]) -> Iterator[tuple[str, int]]:
-    """(digest, attempts) of the dataset as it was while it grew, shard by shard, and as it is."""
+    """Yield (digest, attempts) of the dataset after each of its shards. The last pair is the current state."""
     grown = islice(growing_digests(header, entries), 1, None)
     for digest, entry in zip(grown, entries, strict=True):
         yield digest, entry.stop

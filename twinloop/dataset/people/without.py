@@ -1,9 +1,9 @@
-"""A dataset without some of its episodes takes the place of the one with them, in one step.
+"""Replace a dataset atomically by a copy without some of its episodes.
 
-It is built beside the old one: shards that hold nothing of what is to go are linked, the others written again. Where
-an episode was, a row stays that says `forgotten` and nothing else, so that numbers of attempts keep their meaning.
-Then the two folders are swapped, and the old one is removed. Killed before the swap, the old dataset is there, whole;
-killed after, the new one is, and what is left of the old lies beside it until the same command is run again.
+The copy is built next to the dataset. Shards without removed episodes are hard-linked, the others are rewritten. A
+removed episode leaves a row with the verdict `forgotten` and no other data, so that attempt numbers do not change.
+Then the two folders are swapped and the old one is deleted. After a kill before the swap, the old dataset is intact.
+After a kill later, the new dataset is in place, and running the command again deletes the rest of the old one.
 """
 
 import os
@@ -38,25 +38,31 @@ from twinloop.durable import copy_file, digest_file, exchange, sync_folder, sync
 from twinloop.observe.recording import Recording
 
 DERIVED = ("report.html", "quality.json", "quality.html")
-"""Beside the data, drawn from it, and drawn again when asked for: it goes."""
+"""Reports computed from the data. They are deleted, because they can be generated again."""
 MADE_ANEW = {MANIFEST, SHARDS, SCRATCH, LOCK, EXPORT, FORGOTTEN, *EXPORT_FOLDERS, *DERIVED}
 
 
 def replace_dataset(dataset: Dataset, gone: Mapping[int, np.ndarray], stones: Tombstones) -> None:
-    """gone: a shard's first attempt -> the (n,) mask of its attempts that are to go. The caller holds the lock."""
+    """Replace the dataset by a copy without the attempts in `gone`. The caller holds the dataset's lock.
+
+    Args:
+        dataset: the dataset to replace.
+        gone: first attempt of a shard -> (n,) mask of the attempts to remove.
+        stones: the tombstones to store.
+    """
     work = _work(dataset.path)
     new, old = work / "new", work / "old"
     (new / SHARDS).mkdir(parents=True)
     (new / SCRATCH).mkdir()
     lock = WriterLock(new / LOCK)
-    lock.acquire()  # nobody writes to either before this is over
+    lock.acquire()  # keeps writers out of the new folder too, until the swap is complete
     try:
         _build(dataset, gone, stones, new)
         sync_tree(work)
         try:
             exchange(dataset.path, new)
         except OSError:
-            # Not on every disk. Then there is a moment without a dataset; `clean_up` knows what to do about it.
+            # Some file systems cannot swap. The dataset is then missing for a moment; `clean_up` handles a kill there.
             os.rename(dataset.path, old)
             os.rename(new, dataset.path)
         sync_folder(dataset.path.parent)
@@ -67,10 +73,10 @@ def replace_dataset(dataset: Dataset, gone: Mapping[int, np.ndarray], stones: To
 
 
 def clean_up(path: Path) -> None:
-    """Finish what a kill interrupted. With the dataset in its place, what lies beside it is unfinished or too much."""
+    """Complete or undo a replacement that was killed, and delete its work folder."""
     work = _work(path)
     if not path.exists() and (work / "old").exists() and (work / "new").exists():
-        os.rename(work / "new", path)  # it was whole before the old one was moved away
+        os.rename(work / "new", path)  # it was complete before the old dataset was moved away
         sync_folder(path.parent)
     if work.exists() and path.exists():
         shutil.rmtree(work)
@@ -78,7 +84,7 @@ def clean_up(path: Path) -> None:
 
 
 def interrupted(folder: Path) -> Path | None:
-    """The dataset that a folder was to become or was, if it is one that `replace_dataset` leaves when it is killed."""
+    """Return the dataset path that belongs to a work folder of `replace_dataset`, or None for any other folder."""
     name = folder.name
     return folder.parent / name[1 : -len(_SUFFIX)] if name.startswith(".") and name.endswith(_SUFFIX) else None
 
@@ -122,12 +128,12 @@ def _copy(source: Path, target: Path) -> None:
 def _same(source: Path, target: Path) -> None:
     try:
         os.link(source, target)
-    except OSError:  # a disk without links
+    except OSError:  # the file system has no hard links
         copy_file(source, target, digest_file(source))
 
 
 def _without(dataset: Dataset, entry: ShardEntry, gone: np.ndarray, folder: Path) -> ShardEntry:
-    """The shard again. Pictures that stay are encoded once more, where others of the same file go."""
+    """Rewrite the shard without the attempts in `gone`. The remaining images are encoded again."""
     header, rows = dataset.header, dataset.episodes(entry)
     every, frames = to_numpy(rows["length"]), dataset.frames(entry)
     lengths = np.where(gone, 0, every)
@@ -166,7 +172,7 @@ def _without(dataset: Dataset, entry: ShardEntry, gone: np.ndarray, folder: Path
 
 
 def _emptied(name: str, values: pa.Array, gone: np.ndarray) -> pa.Array:
-    """Nothing of what is gone; of the columns that every attempt must have, what says the least."""
+    """Return the column with null for removed attempts, or a neutral value if the column is required."""
     least = {"task": "", "verdict": FORGOTTEN_VERDICT, "success": False}
     if name == "attempt":
         return values

@@ -1,6 +1,9 @@
-"""Datasets in an object store: the same shards, manifest and digest under any fsspec address, as `s3://bucket/run`.
+"""Datasets in an object store, at any fsspec address such as `s3://bucket/run`.
 
-An object appears whole or not at all, and can be created only if nobody else has (a conditional PUT, If-None-Match).
-That is all the atomic commit needs: files are put under names made of their content, then one object, the shard's
-entry, is created. What a kill leaves is files that nothing names. layout.py says where things are.
+Shards, manifest entries and digest are the same as in a folder. `layout.py` lists the objects.
+
+A commit is atomic because of two properties of the store: an object appears complete or not at all, and it can be
+created on condition that it does not exist (a conditional PUT, If-None-Match). A shard's files are uploaded first,
+under names that contain their hash. Then one object, the shard's entry, is created. A kill in between leaves files
+without an entry, which readers ignore.
 """

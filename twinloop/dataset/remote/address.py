@@ -15,8 +15,8 @@ STORES = {
     "abfss": ("adlfs", "abfs"),
     "az": ("adlfs", "abfs"),
 }
-"""Protocols whose fsspec creates an object only if there is none, in one step: the package, and the family. fsspec has
-many more, but looks first and writes then, and two writers would both find nothing."""
+"""Protocol -> (package, family), for stores that create an object atomically if it does not exist. For other protocols
+fsspec checks first and writes afterwards, so two writers could create the same object."""
 
 ATOMIC = ", ".join(f"{name}://" for name in STORES)
 
@@ -25,8 +25,13 @@ HERE = ("file", "local")
 
 @dataclass(frozen=True)
 class Remote:
-    """url: without a slash at its end, as `s3://bucket/run`. single_writer: somebody sees to it that no second run
-    writes there; without that, a store where looking and writing are two steps is only read."""
+    """The address of a dataset in an object store.
+
+    Attributes:
+        url: such as `s3://bucket/run`, without a trailing slash.
+        single_writer: the user guarantees that no other run writes there. Stores without atomic creation are
+            read-only otherwise.
+    """
 
     url: str
     single_writer: bool = False
@@ -37,7 +42,7 @@ class Remote:
 
     @property
     def atomic(self) -> bool:
-        """Whether the store itself sees to it that an object is created once."""
+        """Whether the store guarantees that an object is created only once."""
         return self.protocol in STORES
 
     @property
@@ -58,7 +63,7 @@ class Remote:
 
 
 def place(text: str | Path | Remote) -> Path | Remote:
-    """Where a dataset is: a folder, or an address in an object store."""
+    """Parse the location of a dataset: a folder, or an address in an object store."""
     if isinstance(text, Remote):
         return text
     protocol, is_url, rest = str(text).partition("://")

@@ -1,4 +1,4 @@
-"""Catalogue: what a dataset in a store is: its header and its committed shards, at the moment of asking."""
+"""Read the header and the committed entries of a dataset in an object store."""
 
 from twinloop.dataset.header import Header
 from twinloop.dataset.layout import HEADER
@@ -9,7 +9,7 @@ from twinloop.errors import CorruptError, DatasetError
 from .layout import MANIFESTS, entry_key, identity, snapshot_key
 from .objects import Objects
 
-AT_ONCE = 256  # entries asked for side by side
+AT_ONCE = 256  # entries read in parallel
 
 
 def read_header(objects: Objects) -> Header | None:
@@ -32,7 +32,7 @@ def require_header(objects: Objects) -> Header:
 
 
 def read_entries(objects: Objects, header: Header) -> tuple[ShardEntry, ...]:
-    """Those that are listed now; the snapshot only saves asking for each."""
+    """Return the entries that the store lists now. The snapshot only saves reading each object."""
     whose = identity(header)
     listed = sorted(objects.sizes(f"{MANIFESTS}/{whose}"))
     known = {}

@@ -1,4 +1,4 @@
-"""Fetching: a dataset in a store as a folder here. What was fetched before is not fetched again."""
+"""Download a dataset from an object store into a folder. Files that are already there are not downloaded again."""
 
 import hashlib
 import os
@@ -25,15 +25,20 @@ OnShard = Callable[[int, int], None]
 
 
 def cache_folder(remote: Remote) -> Path:
-    """Where the copy of this dataset is kept on this machine."""
+    """Return the local cache folder of this dataset."""
     root = os.environ.get(CACHE) or os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "twinloop")
     return Path(root).expanduser() / hashlib.sha256(remote.url.encode()).hexdigest()[:16] / remote.name
 
 
 def mirror(remote: Remote, *, only: Iterable[str] | None = None, on_shard: OnShard = lambda *_: None) -> Path:
-    """A folder with the shards that are committed now, for reading; every file checked by its digest as it comes.
+    """Copy the committed shards into the local cache, for reading, and return the folder.
 
-    only: names of the files of a shard that will be read, where that is not all of them.
+    The digest of every file is checked.
+
+    Args:
+        remote: address of the dataset.
+        only: names of the shard files to download. Default: all.
+        on_shard: called with (shards done, shards in total) after each shard.
     """
     objects = Objects(remote)
     header = require_header(objects)
@@ -58,7 +63,10 @@ def mirror(remote: Remote, *, only: Iterable[str] | None = None, on_shard: OnSha
 
 
 def fetch(remote: Remote, out: Path, *, on_shard: OnShard = lambda *_: None) -> str:
-    """A dataset of its own in `out`, with LeRobot export and the same digest; resumable. Returns the digest."""
+    """Download the dataset into the folder `out`, write its LeRobot export and return its digest.
+
+    The copy has the same digest. A download that was interrupted resumes when it is run again.
+    """
     objects = Objects(remote)
     header = require_header(objects)
     entries = read_entries(objects, header)
@@ -76,7 +84,11 @@ def fetch(remote: Remote, out: Path, *, on_shard: OnShard = lambda *_: None) -> 
 
 
 def download(objects: Objects, entry: ShardEntry, folder: Path, names: Iterable[str]) -> None:
-    """Files of a shard into `folder`, each as it was committed or CorruptError."""
+    """Download the files `names` of a shard into `folder`.
+
+    Raises:
+        CorruptError: a file is missing or its digest is not the committed one.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         path, committed = folder / name, entry.files[name]

@@ -1,13 +1,13 @@
-"""Where things are below the address of a dataset in an object store.
+"""The objects of a dataset in an object store, below its address.
 
 dataset.json, config.yaml          as in a folder
-manifest/IDENTITY/SHARD.json       the entry of a committed shard: its line of a manifest
-manifest/IDENTITY.jsonl            all entries of a finished run in one object, to read fewer
-shards/SHARD/NAME.HASH.parquet     its files, under names made of their content
-lock/000007.json                   who writes, or wrote last
+manifest/IDENTITY/SHARD.json       the entry of a committed shard: its manifest line
+manifest/IDENTITY.jsonl            snapshot: all entries of a finished run in one object, for faster reading
+shards/SHARD/NAME.HASH.parquet     the files of a shard; the names contain their hash
+lock/000007.json                   the lease of the current or last writer
 
-IDENTITY is of what makes the dataset this one and no other (config, seed, features, versions). A worker that outlives
-its run, and the dataset's replacement by another, can add nothing to that other.
+IDENTITY is a hash of the properties that identify the dataset (config, seed, features, versions). It keeps a worker of
+an earlier run from adding shards to another dataset that was later written to the same address.
 """
 
 from twinloop.dataset.header import Header

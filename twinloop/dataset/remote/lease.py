@@ -1,8 +1,8 @@
-"""One writer at a time, where no kernel watches: a numbered object that its holder writes again and again.
+"""A writer lease in an object store: a numbered object that its holder rewrites periodically.
 
-Who wants to write creates the next number, which one process only can. The last number is held while it is fresh, by
-the store's own clock; a holder of this machine that has died is found at once. Nothing that is committed depends on it:
-two writers would do the same work twice and commit it once.
+A writer creates the object with the next number, which only one process can do. The lease with the highest number is
+valid while it is fresh according to the store's clock. A dead holder on this machine is detected at once.
+Correctness does not depend on the lease: two writers would do the same work twice and commit it once.
 """
 
 import json
@@ -21,13 +21,22 @@ from .layout import LEASES
 from .objects import Objects
 
 LEASE_S = 60.0
-BEATS = 4  # in the time of a lease
+BEATS = 4  # renewals per lease period
 
 
 @dataclass(frozen=True)
 class Holder:
-    """started: of the process, in the kernel's ticks; a number that was given to another process has another. nonce:
-    of this lease alone, so that no two are the same bytes."""
+    """The process that holds a lease.
+
+    Attributes:
+        host: host name.
+        boot: boot id of the machine.
+        pid: process id.
+        started: start time of the process in kernel ticks. It distinguishes processes that reuse a pid.
+        since: time at which the lease was requested.
+        released: whether the holder has released the lease.
+        nonce: random, so that no two leases have the same bytes.
+    """
 
     host: str
     boot: str
@@ -48,7 +57,7 @@ class Holder:
 
     @property
     def known_dead(self) -> bool:
-        """Of this machine, since it was started last, and no longer there."""
+        """Whether the holder ran on this machine since its last boot and has ended."""
         return self.boot == _boot() and _started(self.pid) != self.started
 
     def __str__(self) -> str:
@@ -56,6 +65,12 @@ class Holder:
 
 
 class Lease:
+    """The right to write to a dataset. A thread renews it until `release`.
+
+    Attributes:
+        lost_to: the writer that has taken over the lease, or None.
+    """
+
     def __init__(self, objects: Objects, *, lease_s: float = LEASE_S):
         self._objects, self._lease_s = objects, lease_s
         self._mine, self._key = Holder.here(), ""
@@ -79,11 +94,11 @@ class Lease:
         if self._key and not self._over.is_set():
             self._over.set()
             if self.lost_to is None:
-                with suppress(StorageError):  # then it runs out by itself
+                with suppress(StorageError):  # the lease then expires
                     self._objects.write(self._key, self._mine.to_json(released=True))
 
     def require(self) -> None:
-        """LockedError where another writer has taken over from this one, which must have stood still for long."""
+        """Raise LockedError if another writer has taken over, which happens if this process stalls for a lease period."""
         if self.lost_to is not None:
             said = (
                 f"is being written by {self.lost_to}, after this process was silent for more than {self._lease_s:g} s"
@@ -108,7 +123,7 @@ class Lease:
             return number, None
 
     def _left_s(self, key: str) -> float:
-        """Until this lease runs out: both times are the store's, so nobody's clock need be right."""
+        """Return the seconds until this lease expires. Both times are from the store, so local clocks do not matter."""
         probe = f"{LEASES}/probe-{secrets.token_hex(8)}"
         self._objects.write(probe, b"")
         now, written = self._objects.modified(probe), self._objects.modified(key)
@@ -124,7 +139,7 @@ class Lease:
                     return
                 self._objects.write(self._key, self._mine.to_json(released=False))
             except StorageError:
-                continue  # the work itself will say so, if it lasts
+                continue  # if the store stays unreachable, the writer's own requests raise the error
 
 
 def _key(number: int) -> str:
@@ -139,7 +154,7 @@ def _boot() -> str:
 
 
 def _started(pid: int) -> str:
-    """When the process began; "" where there is none of this number."""
+    """Return the start time of the process in kernel ticks, or "" if there is no such process."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:

@@ -1,7 +1,7 @@
-"""Objects: what a store has below an address. A few verbs over fsspec, and plain words where one fails.
+"""Objects: read, write, create, list and delete objects below an address, with readable error messages.
 
 Credentials and endpoint come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_ENDPOINT_URL and
-whatever else the store's own library reads), never from a config or an address.
+the other variables that the store's library reads), never from a config or an address.
 """
 
 import secrets
@@ -19,13 +19,15 @@ from twinloop.errors import CorruptError, StorageError, TwinloopError, UsageErro
 
 CONNECT_S, READ_S = 10, 60
 TAKEN, BEING_TAKEN = "PreconditionFailed", "ConditionalRequestConflict"
-"""What S3 says where an object is there already, and where somebody is creating it, who may yet fail."""
+"""S3 error codes: the object exists; another request is creating it and may still fail."""
 FAILS_ITSELF = ("InternalError", "ServiceUnavailable", "SlowDown")
-"""What it says of itself, after its library has tried several times."""
+"""S3 error codes for a failure of the store. Its library has already retried several times."""
 TRIES = 6
 
 
 class Objects:
+    """The objects below one address. Keys are relative to the address."""
+
     def __init__(self, remote: Remote):
         self.remote = remote
         self._fs = _filesystem(remote)
@@ -34,7 +36,7 @@ class Objects:
         return f"{self.remote.url}/{key}" if key else self.remote.url
 
     def read(self, key: str) -> bytes | None:
-        """What the object holds, or None where there is none."""
+        """Return the content of the object, or None if it does not exist."""
         with self._explained(key):
             try:
                 return self._fs.cat_file(self._path(key))
@@ -42,7 +44,7 @@ class Objects:
                 return None
 
     def read_many(self, keys: Iterable[str]) -> dict[str, bytes]:
-        """Several at once, side by side."""
+        """Read several objects in parallel: key -> content."""
         paths = {self._fs._strip_protocol(self._path(key)): key for key in keys}
         if not paths:
             return {}
@@ -51,10 +53,10 @@ class Objects:
         return {paths[path]: data for path, data in found.items()}
 
     def create(self, key: str, data: bytes) -> bool:
-        """Make the object unless there is one: False where somebody was first, with something else.
+        """Create the object if it does not exist. Return False if it exists with other content.
 
-        The same bytes there are taken for one's own: where an answer is lost, the store's library asks again, and is
-        told that the object is taken.
+        An object with the same bytes counts as created by this call: if a response is lost, the store's library
+        repeats the request and gets the answer that the object exists.
         """
         if not self.remote.atomic:
             return self._create_alone(key, data)
@@ -72,7 +74,7 @@ class Objects:
         return False
 
     def _create_alone(self, key: str, data: bytes) -> bool:
-        """Looks, then writes: enough where nobody else does."""
+        """Check, then write. This is safe only with a single writer."""
         with self._explained(key):
             if self._fs.exists(self._path(key)):
                 return False
@@ -83,13 +85,13 @@ class Objects:
         if self.remote.atomic:
             with self._explained(key):
                 self._fs.pipe_file(self._path(key), data)
-        elif key.startswith(LEASES) or self.read(key) != data:  # there is a moment without it, which leases may have
+        elif key.startswith(LEASES) or self.read(key) != data:  # replacing leaves a short gap, harmless for leases
             self.delete([key])
             with self._explained(key):
                 self._move_in(key, data)
 
     def _move_in(self, key: str, data: bytes) -> None:
-        """Written beside and renamed: in a store that shows files while they grow, none is seen half."""
+        """Write to a temporary object and rename it, because some stores show partly written files."""
         part = self._path(f"{LEASES}/part-{secrets.token_hex(8)}")
         self._fs.makedirs(self._fs._parent(part), exist_ok=True)
         self._fs.makedirs(self._fs._parent(self._path(key)), exist_ok=True)
@@ -103,7 +105,7 @@ class Objects:
             self._fs.put_file(str(file), self._path(key))
 
     def download(self, key: str, file: Path) -> None:
-        """The object as a file, there whole or not at all; CorruptError where there is no such object."""
+        """Download the object to `file` atomically. Raises CorruptError if the object does not exist."""
         part = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
         with self._explained(key):
             try:
@@ -115,7 +117,7 @@ class Objects:
                 part.unlink(missing_ok=True)
 
     def sizes(self, below: str) -> Mapping[str, int]:
-        """key -> bytes of every object below this one, as it is now."""
+        """Return key -> size in bytes of every object below `below`, without caching."""
         self._fs.invalidate_cache()
         root = self._fs._strip_protocol(self.remote.url) + "/"
         with self._explained(below):
@@ -123,16 +125,16 @@ class Objects:
                 found = self._fs.find(self._path(below), detail=True)
             except FileNotFoundError:
                 return {}
-        # Some stores list a prefix itself, as an empty object.
+        # Some stores also list the prefix, as an empty object.
         return {path.removeprefix(root): int(facts["size"]) for path, facts in found.items() if path.startswith(root)}
 
     def modified(self, key: str) -> datetime | None:
-        """When it was last written, by the store's clock."""
+        """Return the time of the last write by the store's clock, or None if unknown."""
         self._fs.invalidate_cache()
         with self._explained(key):
             try:
                 return self._fs.modified(self._path(key))
-            except (FileNotFoundError, NotImplementedError):  # some keep no such time
+            except (FileNotFoundError, NotImplementedError):  # some stores keep no modification time
                 return None
 
     def delete(self, keys: Iterable[str]) -> None:
@@ -142,11 +144,15 @@ class Objects:
                 try:
                     self._fs.rm(paths)
                 except FileNotFoundError:
-                    return  # somebody else has, and it is gone
+                    return  # another process has deleted it
 
     def require(self) -> None:
-        """StorageError unless the bucket is there, may be written, and creates an object once only; UsageError where
-        it cannot, unless nobody else writes there."""
+        """Check that this run can commit to the store.
+
+        Raises:
+            StorageError: the bucket is missing or not writable, or the store overwrites existing objects.
+            UsageError: the protocol has no atomic creation and `single_writer` is not set.
+        """
         if not self.remote.atomic:
             if not self.remote.single_writer:
                 raise UsageError(
@@ -170,11 +176,11 @@ class Objects:
 
     @contextmanager
     def _explained(self, key: str) -> Iterator[None]:
-        """Which bucket, which key, what happened, what to do."""
+        """Convert errors of the store into StorageError with bucket, key, cause and advice."""
         try:
             yield
         except Exception as error:
-            # Of the many libraries of other stores, nobody knows what each raises.
+            # The exception types of other stores' libraries are not known, so all are converted.
             if isinstance(error, TwinloopError) or (self.remote.atomic and not isinstance(error, _store_errors())):
                 raise
             what = (
@@ -198,19 +204,19 @@ def _filesystem(remote: Remote) -> Any:
         extra = "twinloop[s3]" if family == "s3" else package
         advice = "install what is named there" if family == "other" else f"run: pip install '{extra}'"
         raise UsageError(f"{remote}: {package} is not installed ({error}); {advice}") from None
-    except (TypeError, ValueError) as error:  # of those who want to be told more than an address
+    except (TypeError, ValueError) as error:  # some stores need more options than an address
         name = f"FSSPEC_{remote.protocol.upper()}_..."
         raise UsageError(f"{remote}: {error}; fsspec takes what is missing from the environment, as {name}") from None
 
 
 def _store_errors() -> tuple[type[Exception], ...]:
-    """What stores' libraries raise, of those that are in use."""
+    """Return the exception types of the store libraries that are imported."""
     named = (("botocore.exceptions", "BotoCoreError"), ("azure.core.exceptions", "AzureError"))
     return (OSError, *(getattr(sys.modules[module], name) for module, name in named if module in sys.modules))
 
 
 def _code(error: BaseException) -> str:
-    """S3's own word for what is wrong, which fsspec keeps as the cause."""
+    """Return the S3 error code, which fsspec keeps in the cause of the exception, or ""."""
     answer = getattr(error.__cause__, "response", None) or {}
     return str(answer.get("Error", {}).get("Code", ""))
 

@@ -1,4 +1,4 @@
-"""Publishing: a worker's shard becomes part of the dataset, all of it or nothing."""
+"""Commit a worker's shard to an object store atomically."""
 
 import shutil
 
@@ -12,9 +12,12 @@ from .objects import Objects
 
 
 def publish(remote: Remote, identity: str, draft: ShardDraft) -> None:
-    """Files first, under names made of their content, then the entry, which one worker only can create.
+    """Upload the files of the shard, then create its entry, which only one worker can do.
 
-    Whoever comes second, after a retry or from a run that was given up for dead, must have made the same.
+    A second worker, after a retry or from an earlier run, must have produced the same shard.
+
+    Raises:
+        CorruptError: the entry exists and differs.
     """
     objects, entry = Objects(remote), draft.entry()
     for name, file in entry.files.items():

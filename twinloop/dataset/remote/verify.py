@@ -1,4 +1,4 @@
-"""Verification of a dataset in a store: every object is fetched and hashed, a shard at a time."""
+"""Verify a dataset in an object store: download and hash every object, one shard at a time."""
 
 import tempfile
 from pathlib import Path
@@ -15,7 +15,7 @@ from .objects import Objects
 
 
 def verify_remote(remote: Remote) -> VerifyReport:
-    """Unfinished uploads are nobody's concern, until the dataset is complete."""
+    """Return the problems of the dataset. Files without an entry are reported only if the dataset is complete."""
     objects = Objects(remote)
     header = require_header(objects)
     entries = read_entries(objects, header)
@@ -36,7 +36,7 @@ def verify_remote(remote: Remote) -> VerifyReport:
                 try:
                     objects.download(key, folder / name)
                 except CorruptError:
-                    continue  # it is missing, which the next line finds
+                    continue  # `shard_problems` below reports the missing file
             problems += shard_problems(Dataset(Path(scratch), header, (entry,)))
     if whole.complete:
         problems += [Problem(key, "is not in the manifest") for key in objects.sizes(SHARDS) if key not in named]

@@ -1,7 +1,7 @@
-"""RemoteWriter: what DatasetWriter is for a folder, for a dataset in an object store.
+"""RemoteWriter: the counterpart of DatasetWriter for a dataset in an object store.
 
-Workers publish their own shards; this one process decides what is missing and counts what is there, so it is no
-bottleneck, and nothing is lost with it.
+Workers publish their own shards. The writer only tracks which shards are missing, so it is not a bottleneck, and no
+shard is lost if it is killed.
 """
 
 import shutil
@@ -24,7 +24,10 @@ from .publish import publish
 
 
 class RemoteWriter:
-    """Made by `RemoteWriter.open`; a context manager that holds the dataset's lease until it ends."""
+    """Tracks the committed shards of one dataset. Create it with `RemoteWriter.open`.
+
+    A context manager: it holds the dataset's lease, and leaving it releases the lease.
+    """
 
     def __init__(self, remote: Remote, header: Header, lease: Lease, objects: Objects):
         self.path, self.header = remote, header
@@ -34,14 +37,14 @@ class RemoteWriter:
 
     @classmethod
     def open(cls, remote: Remote, header: Header, config_text: str, *, lease_s: float = LEASE_S) -> "RemoteWriter":
-        """Create the dataset, or resume it. Whatever is refused is refused before anything is touched."""
+        """Create the dataset, or resume it. Another dataset at the address is refused before any object is changed."""
         objects = Objects(remote)
         objects.require()
         _refuse(objects, header)
         lease = Lease(objects, lease_s=lease_s)
         lease.acquire()
         try:
-            _refuse(objects, header)  # again, now that nobody else can change it
+            _refuse(objects, header)  # again, now that the lease keeps other writers out
             writer = cls(remote, header, lease, objects)
             objects.write(CONFIG, config_text.encode())
             objects.write(HEADER, header.to_bytes())
@@ -79,7 +82,7 @@ class RemoteWriter:
         return self._scratch / name
 
     def commit(self, draft: ShardDraft) -> None:
-        """Publish a shard, unless its worker has done so: then only count it."""
+        """Record a shard as committed. Publish it first if its folder is still here."""
         self._lease.require()
         if (draft.first, draft.stop) not in set(self.header.plan()):
             raise DatasetError(f"{self.path}: attempts {draft.first}-{draft.stop} are no shard of this dataset")
@@ -88,9 +91,9 @@ class RemoteWriter:
         self._committed[(draft.first, draft.stop)] = draft.entry()
 
     def finish(self) -> str:
-        """Put all entries into one object and remove files that none of them names; returns the dataset's digest.
+        """Write the snapshot of all entries, remove files without an entry, and return the dataset's digest.
 
-        Only of a complete dataset: before that, a worker may be about to create the entry of such a file.
+        An incomplete dataset is left as it is, because a worker may be about to create the entry of such a file.
         """
         self._lease.require()
         if not self.missing():
@@ -105,7 +108,7 @@ class RemoteWriter:
         return self.digest()
 
     def _recover(self) -> None:
-        """Count what is committed. An entry whose files are not there, or not of their size, is taken back."""
+        """Read the committed entries. Delete entries that are not planned or whose files are missing or of wrong size."""
         plan, sizes = set(self.header.plan()), self._objects.sizes(SHARDS)
         for entry in read_entries(self._objects, self.header):
             files = entry.files.items()
@@ -117,7 +120,7 @@ class RemoteWriter:
 
 
 def _refuse(objects: Objects, header: Header) -> None:
-    """Say no to an address that holds something else."""
+    """Raise DatasetError if the address holds anything other than the dataset of `header`."""
     stored = read_header(objects)
     if stored is not None:
         refuse_other(str(objects.remote), stored, header)
