@@ -98,7 +98,7 @@ class Lease:
                     self._objects.write(self._key, self._mine.to_json(released=True))
 
     def require(self) -> None:
-        """Raise LockedError if another writer has taken over, which happens if this process stalls for a lease period."""
+        """Raise LockedError if another writer has taken over because this process stalled for a lease period."""
         if self.lost_to is not None:
             said = (
                 f"is being written by {self.lost_to}, after this process was silent for more than {self._lease_s:g} s"

@@ -108,7 +108,7 @@ class RemoteWriter:
         return self.digest()
 
     def _recover(self) -> None:
-        """Read the committed entries. Delete entries that are not planned or whose files are missing or of wrong size."""
+        """Read the committed entries. Delete entries that are not planned or have files missing or of wrong size."""
         plan, sizes = set(self.header.plan()), self._objects.sizes(SHARDS)
         for entry in read_entries(self._objects, self.header):
             files = entry.files.items()
