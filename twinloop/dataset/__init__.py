@@ -1,4 +1,4 @@
-"""Recordings -> Dataset: immutable shards, a manifest of them, and their LeRobot v3.0 export."""
+"""Datasets of recordings: immutable shards, their manifest, and the LeRobot v3.0 export."""
 
 from twinloop.durable import FileDigest
 

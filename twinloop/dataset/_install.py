@@ -1,8 +1,8 @@
-"""Swapping a fresh export in for the old one.
+"""Replace the LeRobot export of a dataset by a new one.
 
-`export.json` is removed first and written last, and `meta/` leaves first and comes back last. A reader
-therefore finds the old export, the new one, or for a moment none; a writer that finds no `export.json`
-for its shards makes the export again.
+`export.json` is removed first and written last. `meta/` is moved out first and moved in last. A reader therefore
+finds the old export, the new one, or for a moment none. A writer that finds no `export.json` for its shards exports
+again.
 """
 
 import os
@@ -24,7 +24,12 @@ MOST_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class ExportRecord:
-    """The content of `export.json`. digest: of the dataset whose export it is; files: path -> digest."""
+    """The content of `export.json`.
+
+    Attributes:
+        digest: digest of the exported dataset.
+        files: path -> digest.
+    """
 
     digest: str
     files: Mapping[str, FileDigest]
@@ -35,7 +40,7 @@ class ExportRecord:
 
 
 def read_export_record(path: Path) -> ExportRecord | None:
-    """The record of the dataset at `path`, or None where nothing was exported yet."""
+    """Return the export record of the dataset at `path`, or None if there is no export."""
     if not (path / EXPORT).exists():
         return None
     try:
@@ -50,7 +55,7 @@ def read_export_record(path: Path) -> ExportRecord | None:
 
 
 def installed_export(path: Path, digest: str, *, verify: bool = False) -> bool:
-    """Is the export there, of this digest, and are all its files of the right size, or with `verify` as written?"""
+    """Return whether the dataset with this digest is exported and all files have the right size (`verify`: digest)."""
     try:
         record = read_export_record(path)
     except CorruptError:
@@ -62,7 +67,7 @@ def installed_export(path: Path, digest: str, *, verify: bool = False) -> bool:
 
 
 def is_intact(path: Path, committed: FileDigest, *, verify: bool) -> bool:
-    """Sizes always, since that costs nothing; contents when asked."""
+    """Return whether the file has the committed size and, with `verify`, the committed digest."""
     if not path.is_file() or path.stat().st_size != committed.bytes:
         return False
     return not verify or digest_file(path) == committed
@@ -83,7 +88,7 @@ def install_export(dataset: Dataset) -> ExportRecord:
         if (path / name).exists():
             os.rename(path / name, old / name)
     for name in EXPORT_FOLDERS:
-        if (new / name).exists():  # a dataset without pictures has no videos
+        if (new / name).exists():  # a dataset without images has no videos
             os.rename(new / name, path / name)
     sync_folder(path)
     replace_file(path / EXPORT, record.to_bytes(), scratch=path / SCRATCH)

@@ -1,4 +1,4 @@
-"""data/ of the LeRobot export: the frames of all shards, numbered through."""
+"""data/ of the LeRobot export: the frames of all shards, with continuous numbering."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from .parquet import frame_field, frame_options, to_column, to_numpy
 from .reader import Dataset
 from .stats import sampled_rows
 
-# The counters LeRobot keeps with every frame, besides the recorded features.
+# Columns that LeRobot adds to every frame, besides the recorded features.
 COUNTERS: dict[str, Literal["float32", "int64"]] = {
     "timestamp": "float32",
     "frame_index": "int64",
@@ -31,7 +31,13 @@ CHUNK_FILES = 1000
 
 @dataclass(frozen=True)
 class DataFile:
-    """One file of data/: whole shards, and what comes before them."""
+    """One file of data/. It contains complete shards.
+
+    Attributes:
+        number: number of the file, from 0.
+        entries: the shards in the file.
+        first_episode, first_frame: episodes and frames in all earlier files.
+    """
 
     number: int
     entries: tuple[ShardEntry, ...]
@@ -53,14 +59,19 @@ class DataFile:
 
 @dataclass(frozen=True)
 class DataExport:
-    """sample: column -> values of a fixed number of frames spread over the dataset, for quantiles."""
+    """The written data files.
+
+    Attributes:
+        files: path -> digest.
+        sample: column -> values of a sample of frames of the whole dataset, for quantiles.
+    """
 
     files: Mapping[str, FileDigest]
     sample: Mapping[str, np.ndarray]
 
 
 def data_file_plan(entries: Sequence[ShardEntry], file_bytes: int) -> list[DataFile]:
-    """Which shards go into which file, known before any is written: so files can be written side by side."""
+    """Assign shards to files of at most `file_bytes`. The plan is made first, so files can be written in parallel."""
     plan: list[DataFile] = []
     group: list[ShardEntry] = []
     episode = frame = 0
@@ -80,7 +91,7 @@ def write_data(dataset: Dataset, out: Path, plan: Sequence[DataFile], tasks: Map
     (out / "data").mkdir(parents=True, exist_ok=True)
     for chunk in {file.chunk_index for file in plan}:
         (out / f"data/chunk-{chunk:03d}").mkdir(exist_ok=True)
-    # Threads, since decoding, encoding and hashing all leave Python; the order of results is the plan's.
+    # Threads suffice, because decoding, encoding and hashing release the GIL. Results are in order of the plan.
     with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool:
         done = list(pool.map(lambda file: _write_file(dataset, out, file, tasks), plan))
     samples = [sample for _, parts in done for sample in parts]
@@ -110,7 +121,7 @@ def _write_file(
 
 
 def _read_ahead(dataset: Dataset, file: DataFile, schema: pa.Schema, tasks: Mapping[str, int]) -> Iterator[pa.Table]:
-    """The tables of a file's shards, the next one being read while the last is written."""
+    """Yield the tables of a file's shards. The next shard is read while the caller writes the current one."""
     episode, frame = file.first_episode, file.first_frame
     pending: Future[pa.Table] | None = None
     with ThreadPoolExecutor(max_workers=1) as reader:

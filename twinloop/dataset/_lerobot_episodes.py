@@ -1,4 +1,4 @@
-"""meta/episodes/ of the LeRobot export: a row an episode, with its statistics and where it came from."""
+"""meta/episodes/ of the LeRobot export: one row per episode, with its statistics and provenance."""
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
@@ -21,13 +21,19 @@ from .parquet import EPISODE_OPTIONS, to_numpy
 from .reader import Dataset
 from .stats import STATS, Moments, ramp_stats
 
-FILE_EPISODES = 1 << 14  # at about 5 kB an episode below LeRobot's 100 MB a file
-GROUP_EPISODES = 1 << 10  # a row group; columns are many, so small groups would cost more than their rows
+FILE_EPISODES = 1 << 14  # at about 5 kB per episode, a file is below LeRobot's limit of 100 MB
+GROUP_EPISODES = 1 << 10  # per row group; there are many columns, so small groups have a high overhead
 
 
 @dataclass
 class EpisodeExport:
-    """tasks: text -> task_index, in order of first use. moments: column -> what stats.json is made of."""
+    """The written episode files.
+
+    Attributes:
+        tasks: task text -> task_index, in order of first use.
+        moments: column -> running statistics, for stats.json.
+        files: path -> digest.
+    """
 
     tasks: dict[str, int] = field(default_factory=dict)
     moments: dict[str, Moments] = field(default_factory=dict)
@@ -44,7 +50,7 @@ def write_episodes(dataset: Dataset, out: Path, plan: Sequence[DataFile]) -> Epi
         path = f"meta/episodes/chunk-{chunk:03d}/file-{index:03d}.parquet"
         (out / path).parent.mkdir(parents=True, exist_ok=True)
         with DurableFile(out / path) as sink, ExitStack() as closing:
-            writer = None  # the first table has the schema
+            writer = None  # created with the schema of the first table
             for group in _in_groups(shards, GROUP_EPISODES):
                 columns = _columns(dataset, group, schema, export, episode=episode, frame=frame)
                 count = len(columns["length"])
@@ -63,7 +69,7 @@ def write_episodes(dataset: Dataset, out: Path, plan: Sequence[DataFile]) -> Epi
 def _in_groups(
     shards: Sequence[tuple[DataFile, ShardEntry]], episodes: int
 ) -> Iterator[list[tuple[DataFile, ShardEntry]]]:
-    """Runs of shards with at most that many stored episodes, or of one shard that has more."""
+    """Yield groups of consecutive shards with at most `episodes` stored episodes. A larger shard is its own group."""
     group: list[tuple[DataFile, ShardEntry]] = []
     for shard in shards:
         if group and sum(entry.stored for _, entry in group) + shard[1].stored > episodes:
@@ -120,12 +126,15 @@ def _columns(
 def _stored_stats(rows: pa.Table, feature: Feature, count: int) -> np.ndarray:
     flat = rows[STATS_PREFIX + feature.name].combine_chunks().flatten()
     stats = flat.to_numpy().reshape(count, len(STATS), -1)
-    # A mask is exported as what lerobot decodes it to, three channels of the same.
+    # lerobot decodes a mask to three equal channels, so its statistics are exported that way.
     return stats.repeat(3, axis=2) if feature.dtype == "mask" else stats
 
 
 def _provenance(rows: pa.Table, header: Header, schema: pa.Schema) -> dict[str, pa.Array]:
-    """What made each episode. A merged dataset has these three a row, any other has them in its header."""
+    """Return the `sim/...` columns of the episodes.
+
+    Seed, config digest and engine come from the rows of a merged dataset, and from the header of any other.
+    """
     made_by = {
         "seed": header.run_seed,
         "config_digest": header.config_digest,
@@ -133,9 +142,9 @@ def _provenance(rows: pa.Table, header: Header, schema: pa.Schema) -> dict[str, 
     }
     out = {f"sim/{name}": pa.array([value] * rows.num_rows) for name, value in made_by.items()}
     for column in schema:
-        if column.name in ("task", "length"):  # LeRobot has these under names of its own
+        if column.name in ("task", "length"):  # exported in LeRobot's own columns
             continue
-        # A column that is null throughout has no type, and LeRobot's loader must agree on one over files.
+        # A column of nulls has no type, but LeRobot's loader needs the same type in all files.
         kind = pa.string() if pa.types.is_null(column.type) else column.type
         present = column.name in rows.column_names
         values = rows[column.name].chunk(0).cast(kind) if present else pa.nulls(rows.num_rows, kind)
@@ -151,7 +160,7 @@ def _stat_columns(stats: Mapping[str, np.ndarray], lengths: np.ndarray, *, pictu
         offsets = pa.array(np.arange(len(lengths) + 1, dtype=np.int32) * width)
         for index, stat in enumerate(STATS):
             column = pa.array(np.ascontiguousarray(values[:, index]).reshape(-1))
-            if name in pictures:  # (channels, 1, 1), as LeRobot has them
+            if name in pictures:  # LeRobot's shape is (channels, 1, 1)
                 alone = pa.array(np.arange(len(column) + 1, dtype=np.int32))
                 column = pa.ListArray.from_arrays(alone, pa.ListArray.from_arrays(alone, column))
             out[f"stats/{name}/{stat}"] = pa.ListArray.from_arrays(offsets, column)

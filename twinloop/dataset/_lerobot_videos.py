@@ -1,7 +1,7 @@
-"""videos/ of the LeRobot export: the shards' own video files under LeRobot's names.
+"""videos/ of the LeRobot export: the shards' video files under LeRobot's names.
 
-A file is linked, not encoded again nor copied: the same bytes have one digest, cost no disk and no time.
-Where the disk cannot link, it is copied.
+Files are hard-linked, which needs no encoding and no disk space and keeps the digest. If the file system cannot link,
+they are copied.
 """
 
 import os
@@ -40,7 +40,7 @@ def write_videos(dataset: Dataset, out: Path) -> dict[str, FileDigest]:
 
 
 def video_columns(dataset: Dataset, entries: Sequence[ShardEntry], lengths: np.ndarray) -> dict[str, pa.Array]:
-    """Where the pictures of each stored episode of these shards are: in which file, from when to when."""
+    """Return the columns that locate the video of each stored episode: chunk, file, first and last timestamp."""
     stored = [entry.stored for entry in entries]
     numbers = {entry.first: number for number, entry in enumerate(_shards(dataset))}
     chunks, files = np.divmod(np.repeat([numbers[entry.first] for entry in entries], stored), CHUNK_FILES)
@@ -58,16 +58,16 @@ def video_columns(dataset: Dataset, entries: Sequence[ShardEntry], lengths: np.n
 
 
 def video_feature(dataset: Dataset, feature: Feature) -> dict:
-    """The entry of info.json; what only a file can tell is left out where there is none."""
+    """Return the entry of info.json. Codec and pixel format are read from a file and left out if there is none."""
     height, width, channels = feature.shape
     is_depth, is_mask = feature.dtype == "depth", feature.dtype == "mask"
     if is_mask:
-        channels = 3  # of equal value, the id / 255: lerobot decodes every video that is not depth to RGB
+        channels = 3  # all equal to id / 255, because lerobot decodes every video except depth to RGB
     info: dict[str, object] = {"video.height": height, "video.width": width}
     for entry in _shards(dataset)[:1]:
         facts = facts_of(_source(dataset, entry, feature))
         info |= {"video.codec": facts.codec, "video.pix_fmt": facts.pixels}
-    # lerobot 0.4 writes the name with the prefix, 0.6 reads the one without.
+    # lerobot 0.4 writes the key with the prefix, 0.6 reads the key without it.
     info |= {"video.is_depth_map": is_depth, "is_depth_map": is_depth}
     info |= {"video.fps": dataset.header.fps, "video.channels": channels, "has_audio": False}
     if is_depth:
@@ -80,7 +80,7 @@ def video_feature(dataset: Dataset, feature: Feature) -> dict:
 
 
 def _shards(dataset: Dataset) -> list[ShardEntry]:
-    """Those that have videos, in order: the number of a shard here is that of its files in the export."""
+    """Return the shards with videos, in order. The index of a shard is the number of its files in the export."""
     return [entry for entry in dataset.entries if entry.frames]
 
 
@@ -93,5 +93,5 @@ def _place(source: Path, target: Path, committed: FileDigest) -> None:
         os.link(source, target)
     except FileNotFoundError:
         raise CorruptError(f"{source}: is missing, though the manifest lists it") from None
-    except OSError:  # another disk, or one without links
+    except OSError:  # another file system, or one without hard links
         copy_file(source, target, committed)

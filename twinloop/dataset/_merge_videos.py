@@ -1,8 +1,8 @@
-"""Videos of a merge: those of the inputs' shards, copied as they are.
+"""Videos of a merge: unchanged copies of the input shards' videos.
 
-A video cannot be cut without encoding it again, at a loss, so a dataset with pictures is merged by whole shards. Every
-byte is held against what was committed on its way, so that damage is not passed on. Copied, not linked: what happens to
-one dataset must not happen to the other.
+Cutting a video would need another lossy encoding, so datasets with images are merged by complete shards. The digest is
+checked while copying, so that damage does not spread. Files are copied and not linked, so that later damage to one
+dataset does not affect the other.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ from .video import facts_of
 
 
 def copied_pictures(dataset: Dataset, entry: ShardEntry, folder: Path) -> PictureFiles:
-    """Put the videos of a shard into `folder`; their statistics come along."""
+    """Copy the videos of a shard into `folder` and return them with their statistics."""
     folder.mkdir(parents=True, exist_ok=True)
     files, stats = {}, {}
     names = [STATS_PREFIX + feature.name for feature in dataset.header.pictures]
@@ -42,7 +42,10 @@ def copied_pictures(dataset: Dataset, entry: ShardEntry, folder: Path) -> Pictur
 
 
 def codec_differences(one: Dataset, other: Dataset) -> list[Difference]:
-    """An export has one codec a picture; two builds of FFmpeg may have encoded with two."""
+    """Return the image features whose codecs differ.
+
+    An export has one codec per image feature, but two FFmpeg builds may have used different ones.
+    """
     found = []
     for feature in one.header.pictures:
         mine, theirs = (_codec(dataset, video_file(feature)) for dataset in (one, other))

@@ -1,8 +1,8 @@
-"""Metres as 12-bit codes and back, in the quantisation LeRobot gives depth.
+"""Conversion of metres to 12-bit codes and back, with LeRobot's quantisation of depth.
 
     code = 4095 (log(z + s) - log(a + s)) / (log(b + s) - log(a + s)),   a = 0.01 m, b = 10 m, s = 3.5 m
 
-What is nearer than a or farther than b is stored as a or b. A step is 1.2 mm at a and 4.4 mm at b.
+Values are clipped to [a, b]. A step is 1.2 mm at a and 4.4 mm at b.
 """
 
 import numpy as np

@@ -1,10 +1,10 @@
-"""Where things are in a dataset's folder.
+"""Files and folders of a dataset.
 
-dataset.json      the header                     config.yaml   the config the run was made from
-manifest.jsonl    a line a committed shard       shards/       a folder a committed shard
-meta/ data/ videos/  the LeRobot v3.0 export     export.json   what the export was made from, its files
-scratch/          unfinished work                lock          held by the writer
-forgotten.json    whose episodes were removed, as hashes, and what the dataset's digest was before
+dataset.json         the header                        config.yaml   the config of the run
+manifest.jsonl       one line per committed shard      shards/       one folder per committed shard
+meta/ data/ videos/  the LeRobot v3.0 export           export.json   digest of the exported dataset, and its files
+scratch/             unfinished work                   lock          held by the writer
+forgotten.json       hashes of removed participants, and former digests of the dataset
 """
 
 HEADER = "dataset.json"
@@ -16,5 +16,5 @@ LOCK = "lock"
 EXPORT = "export.json"
 FORGOTTEN = "forgotten.json"
 
-# Swapped in from the first to the last: LeRobot opens a dataset by its meta, so that comes once all is there.
+# In order of installation. LeRobot opens a dataset by its meta/, so meta/ is installed last.
 EXPORT_FOLDERS = ("videos", "data", "meta")

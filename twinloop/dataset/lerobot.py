@@ -1,8 +1,8 @@
 """The LeRobot v3.0 export: a pure function of the committed shards.
 
-Stored episodes become `episode_index` 0, 1, 2 ... in order of attempts. What twinloop knows of an episode
-beyond LeRobot's columns (its draw, its verdict, what made it) stays with it as `sim/...` in meta/episodes.
-Memory does not grow with the dataset: a shard at a time passes through, and a sample of fixed size remains.
+Stored episodes become `episode_index` 0, 1, 2 ... in order of attempts. Columns that LeRobot does not define (draw,
+verdict, provenance) are exported as `sim/...` in meta/episodes. Memory does not grow with the dataset: shards are
+processed one at a time, and only a sample of fixed size is kept.
 """
 
 import json
@@ -24,14 +24,15 @@ from .stats import Moments
 
 CODEBASE_VERSION = "v3.0"
 DATA_FILE_MB = 100
-WRITTEN_FILE_MB = 32  # well below LeRobot's most, so that several are written side by side
+WRITTEN_FILE_MB = 32  # well below LeRobot's limit, so that several files are written in parallel
 VIDEO_FILE_MB = 200
 
 
 def export(dataset: Dataset, out: Path) -> dict[str, FileDigest]:
-    """Write `meta/`, `data/` and, of pictures, `videos/` into the empty folder `out`.
+    """Write `meta/`, `data/` and, for image features, `videos/` into the empty folder `out`.
 
-    Returns each file's path below it and digest.
+    Returns:
+        path relative to `out` -> digest, for every file.
     """
     plan = data_file_plan(dataset.entries, WRITTEN_FILE_MB * 10**6)
     episodes = write_episodes(dataset, out, plan)
@@ -91,10 +92,10 @@ def _stats(moments: Mapping[str, Moments], sample: Mapping[str, np.ndarray]) -> 
 
 
 def _tasks(tasks: Mapping[str, int]) -> pa.Buffer:
-    """Task texts as a pandas index, which is where LeRobot looks them up.
+    """Return a Parquet file with the task texts as a pandas index, as LeRobot expects.
 
-    LeRobot reads this file with pandas. Without pandas' own note in the schema of which column is the
-    index, it loads all the same and every task silently reads 0.
+    LeRobot reads this file with pandas. Without the pandas metadata that names the index column, the file loads
+    without an error and every task reads as 0.
     """
     table = pa.table({"task_index": pa.array(tasks.values(), pa.int64()), "task": pa.array(tasks, pa.string())})
     columns = [

@@ -1,4 +1,4 @@
-"""One writer at a time. The kernel holds the lock, so a writer that dies leaves none behind."""
+"""The writer lock of a dataset folder. It is a kernel lock, so it is released when the writer dies."""
 
 import errno
 import fcntl
@@ -12,13 +12,13 @@ from pathlib import Path
 from twinloop.errors import LockedError
 
 LONGEST_NAMELESS_S = 10.0
-"""From taking the lock to having written one's name into it: less than this, also on a machine with too much to do."""
+"""Upper bound for the time between acquiring the lock and writing the holder's name, also on an overloaded machine."""
 
 
 class WriterLock:
-    """An exclusive flock on the file at `path`, which names its holder for whoever has to wait.
+    """An exclusive flock on the file at `path`. The file contains the name of the holder, for error messages.
 
-    The file stays when the lock is released: removing it would let two writers lock two different files
+    The file is kept when the lock is released. Removing it would let two writers lock two different files
     of the same name. A process forked from the holder shares the lock until it exits.
     """
 
@@ -55,7 +55,10 @@ class WriterLock:
 
 
 def _holder(fd: int) -> str:
-    """Who holds it. Whoever has just taken it may not have signed yet: until then nobody is named, or one who died."""
+    """Return the name of the holder, or "another process" if it does not appear in time.
+
+    A new holder may not have written its name yet. Until then the file is empty or names a dead process.
+    """
     deadline = time.monotonic() + LONGEST_NAMELESS_S
     while True:
         holder = os.pread(fd, 200, 0).decode(errors="replace").strip()
@@ -74,6 +77,6 @@ def _may_live(holder: str) -> bool:
         os.kill(int(found[1]), 0)
     except ProcessLookupError:
         return False
-    except OSError:  # somebody else's
+    except OSError:  # a process of another user
         pass
     return True

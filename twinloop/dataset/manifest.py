@@ -1,7 +1,7 @@
-"""The manifest: one line a committed shard. A shard exists if and only if its line does.
+"""The manifest: one line per committed shard. A shard exists if and only if its line does.
 
-A line counts once its newline is there. What follows the last newline was cut off by a kill: readers
-ignore it and the next writer removes it.
+A line is valid once it ends with a newline. Bytes after the last newline were left by a kill. Readers ignore them,
+and the next writer removes them.
 """
 
 import os
@@ -16,12 +16,20 @@ from twinloop.errors import CorruptError
 from .seal import sealed, unsealed
 
 _COUNTS = ("first", "stop", "accepted", "stored", "frames")
-MOST_BYTES = 4 << 30  # some hundred bytes a shard
+MOST_BYTES = 4 << 30  # a line has a few hundred bytes
 
 
 @dataclass(frozen=True)
 class ShardEntry:
-    """A committed shard: attempts [first, stop), of which `accepted` passed and `stored` have rows."""
+    """The manifest line of a committed shard.
+
+    Attributes:
+        first, stop: the shard holds the attempts [first, stop).
+        accepted: attempts that passed all checks.
+        stored: attempts with rows in frames.parquet.
+        frames: rows of frames.parquet.
+        files: file name -> digest.
+    """
 
     first: int
     stop: int
@@ -60,8 +68,13 @@ class ShardEntry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """entries: in order of `first`. torn: is there something after the last whole line?
-    damaged: what is wrong with whole lines that are no entries, each with its number."""
+    """The content of `manifest.jsonl`.
+
+    Attributes:
+        entries: the committed shards, in order of `first`.
+        torn: whether there are bytes after the last complete line.
+        damaged: one message, with line number, per complete line that is not a valid entry.
+    """
 
     entries: tuple[ShardEntry, ...]
     torn: bool
@@ -73,7 +86,11 @@ def shard_name(first: int, stop: int) -> str:
 
 
 def read_manifest(path: Path, *, damaged: bool = False) -> Manifest:
-    """CorruptError at the first line that is no entry; with `damaged`, those are told and the others read."""
+    """Read the manifest at `path`. A missing file is an empty manifest.
+
+    Args:
+        damaged: collect damaged lines in `Manifest.damaged` instead of raising CorruptError at the first one.
+    """
     if not path.exists():  # nothing was committed yet
         return Manifest((), torn=False)
     data = read_bounded(path, MOST_BYTES)
@@ -92,7 +109,7 @@ def read_manifest(path: Path, *, damaged: bool = False) -> Manifest:
 
 
 def ordered_entries(entries: Iterable[ShardEntry], *, where: str) -> tuple[ShardEntry, ...]:
-    """In order of `first`; CorruptError where two hold the same attempt."""
+    """Return the entries in order of `first`. Raises CorruptError if two shards overlap."""
     ordered = sorted(entries, key=lambda entry: entry.first)
     for before, after in pairwise(ordered):
         if after.first < before.stop:

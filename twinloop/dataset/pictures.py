@@ -1,7 +1,7 @@
-"""Pictures of a shard: encoded while the next ones are made, never all of them in memory. Labels come along as columns.
+"""Encode the images of a shard while the next ones are produced. Labels that come with images become columns.
 
-The episode that was just made is handed to a thread that encodes it, and the next is made meanwhile. Whoever
-is slower is waited for: nothing is dropped, and at most two episodes of pictures exist.
+A thread encodes one episode while the next is produced. The faster side waits for the slower one, so no image is
+dropped and at most two episodes of images are in memory.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,15 +19,19 @@ from twinloop.observe.recording import Feature, Recording
 from .stats import STATS, episode_stats
 from .video import VideoWriter
 
-SAMPLED_FRAMES = 8  # of an episode, for its statistics; neighbours are nearly the same picture
-SAMPLED_SIDE = 64  # pixels; more of them say the same
+SAMPLED_FRAMES = 8  # per episode, for its statistics; neighbouring frames are nearly equal
+SAMPLED_SIDE = 64  # pixels; more would not change the statistics
 
 
 @dataclass(frozen=True)
 class PictureFiles:
-    """stats: feature name -> (episodes with frames, len(STATS), channels); of RGB and masks in [0, 1], of depth in
-        metres.
-    columns: feature name -> (frames, *shape) of what only filming could tell.
+    """The encoded images of a shard.
+
+    Attributes:
+        files: file name -> digest.
+        stats: feature name -> (episodes with frames, len(STATS), channels). RGB and masks are in [0, 1], depth is in
+            metres.
+        columns: feature name -> (frames, *shape) of labels that are known only after rendering.
     """
 
     files: Mapping[str, FileDigest]
@@ -36,12 +40,12 @@ class PictureFiles:
 
 
 def video_file(feature: Feature) -> str:
-    """Its name in a shard's folder."""
+    """Return the name of the feature's video file in a shard folder."""
     return f"{feature.name}.mp4"
 
 
 def write_pictures(folder: Path, recording: Recording, *, fps: float) -> PictureFiles:
-    """One file a picture feature, on the disk when this returns; none at all where there are no frames."""
+    """Write one video file per image feature, synced to disk on return. Without frames, no file is written."""
     features = [feature for feature in recording.features if feature.is_picture]
     labels = [feature for feature in recording.filmed if not feature.is_picture]
     episodes = np.flatnonzero(recording.lengths)
@@ -87,7 +91,7 @@ def _encode(
 
 
 def picture_stats(pictures: np.ndarray, feature: Feature) -> np.ndarray:
-    """(len(STATS), channels) over the pixels of a few frames, spread over the episode."""
+    """Return (len(STATS), channels) over the pixels of a few frames, evenly spaced over the episode."""
     rows = np.unique(np.linspace(0, len(pictures) - 1, SAMPLED_FRAMES).round().astype(np.int64))
     stride = max(1, max(feature.shape[:2]) // SAMPLED_SIDE)
     pixels = pictures[rows, ::stride, ::stride].reshape(-1, feature.shape[2]).astype(np.float32)

@@ -1,7 +1,7 @@
-"""Seals: JSON that carries the digest of its own bytes, so that a changed byte is found in that very file.
+"""Seals: JSON that contains the SHA-256 of its own bytes, so that any change of the file is detected.
 
-Whatever else a damaged file would accuse (a manifest with a wrong digit in it accuses a shard that is whole), it is
-the file itself that is named. What was written before there were seals has none and is read as it is.
+Without a seal, a damaged manifest would look like a damaged shard. With it, the error names the manifest. Files
+written by versions without seals have none and are read without this check.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ _OPEN = "0" * 64
 
 
 def sealed(values: dict, *, end: str = "", indent: int | None = None) -> bytes:
-    """`values` as JSON with their seal as the last key. end: what follows it, and is sealed as well."""
+    """Return `values` as JSON with the seal as the last key. The text `end` is appended and sealed too."""
     separators = (",", ":") if indent is None else None
     text = json.dumps({**values, SEAL: _OPEN}, indent=indent, separators=separators) + end
     before, _, after = text.rpartition(_OPEN)
@@ -20,7 +20,7 @@ def sealed(values: dict, *, end: str = "", indent: int | None = None) -> bytes:
 
 
 def unsealed(data: bytes) -> dict:
-    """The values that were sealed, or ValueError where the bytes are not those."""
+    """Return the values without the seal. Raises ValueError if the bytes were changed or are not a JSON mapping."""
     try:
         values = json.loads(data)
     except (ValueError, RecursionError) as error:

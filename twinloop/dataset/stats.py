@@ -1,8 +1,7 @@
-"""Statistics of episodes, and of datasets from those of their episodes.
+"""Statistics of episodes, and of datasets computed from their episodes.
 
-Episode statistics are made where the episode is, in a worker, and stored with it. The mean and the
-standard deviation of the whole follow from them exactly (n, mean and variance add up); its quantiles do
-not, and are taken from a sample.
+A worker computes the statistics of an episode and stores them with it. The mean and standard deviation of the
+dataset follow from them exactly. The quantiles do not, so they are computed from a sample of frames.
 """
 
 from collections.abc import Mapping
@@ -13,18 +12,23 @@ import numpy as np
 QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
 STATS = ("min", "max", "mean", "std", *QUANTILES)
 
-SAMPLE_FRAMES = 1 << 16  # of all frames 1 % are below the sample's q01, give or take 0.04 %
+SAMPLE_FRAMES = 1 << 16  # 1 % of all frames are below the sample's q01, with an error of 0.04 %
 
 
-@np.errstate(invalid="ignore")  # what is not finite stays so in the result, where the caller looks for it
+@np.errstate(invalid="ignore")  # NaN and infinity propagate to the result, where the caller checks
 def episode_stats(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """(episodes, len(STATS), d) float64 of (frames, d) floats; `lengths` are at least 1 and sum to frames."""
+    """Return the statistics of each episode, (episodes, len(STATS), d) float64.
+
+    Args:
+        values: (frames, d) floats, episodes back to back.
+        lengths: (episodes,) frames per episode, each at least 1.
+    """
     episodes, width = len(lengths), values.shape[1]
     out = np.empty((episodes, len(STATS), width))
     ordered = np.full((episodes, width, int(lengths.max())), np.inf, values.dtype)
     stop = 0
-    # A loop over episodes, because an episode stays in the processor's cache through all of it: twice as
-    # fast as the same steps over the whole shard. Two passes, where a sum of squares would cancel.
+    # A loop over episodes is twice as fast as the same steps over the whole shard, because an episode stays in the
+    # CPU cache. The variance takes two passes, because a sum of squares would lose precision by cancellation.
     for episode, length in enumerate(lengths.tolist()):
         start, stop = stop, stop + length
         ordered[episode, :, :length] = values[start:stop].T
@@ -48,7 +52,7 @@ def episode_stats(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 def ramp_stats(first: np.ndarray, step: float, lengths: np.ndarray) -> np.ndarray:
-    """`episode_stats` of first, first + step, first + 2 step ...: the counters every frame carries."""
+    """Return `episode_stats` of the counters first, first + step, first + 2 step, ... in closed form."""
     last = lengths - 1
     out = np.empty((len(lengths), len(STATS), 1))
     out[:, 0, 0], out[:, 1, 0] = first, first + step * last
@@ -61,7 +65,15 @@ def ramp_stats(first: np.ndarray, step: float, lengths: np.ndarray) -> np.ndarra
 
 @dataclass
 class Moments:
-    """Count, mean, spread and bounds of one feature, gathered episode by episode."""
+    """Running statistics of one feature, updated episode by episode.
+
+    Attributes:
+        count: frames so far.
+        mean: (d,) mean.
+        squares: (d,) sum of squared deviations from the mean.
+        low, high: (d,) minimum and maximum.
+        quantiles: (len(QUANTILES), d) mean of the episodes' quantiles, weighted by length.
+    """
 
     count: int = 0
     mean: np.ndarray = field(default_factory=lambda: np.zeros(1))
@@ -71,7 +83,7 @@ class Moments:
     quantiles: np.ndarray = field(default_factory=lambda: np.zeros((len(QUANTILES), 1)))
 
     def add(self, stats: np.ndarray, lengths: np.ndarray) -> None:
-        """Take in (episodes, len(STATS), d) statistics of at least one episode."""
+        """Add the statistics of one or more episodes, (episodes, len(STATS), d)."""
         weights, count = lengths[:, None].astype(np.float64), int(lengths.sum())
         mean = (stats[:, 2] * weights).sum(axis=0) / count
         squares = (weights * (stats[:, 3] ** 2 + (stats[:, 2] - mean) ** 2)).sum(axis=0)
@@ -86,14 +98,14 @@ class Moments:
         self.count = total
 
     def finish(self, sample: np.ndarray) -> dict[str, list]:
-        """The statistics of the whole, quantiles from `sample`: (rows, d) or (rows,)."""
+        """Return the statistics of the dataset, with quantiles from `sample`: (rows, d) or (rows,)."""
         return self._with(_quantiles(sample))
 
     def finish_pictures(self) -> dict[str, list]:
-        """The same of pictures, in LeRobot's (channels, 1, 1).
+        """Return the statistics of an image feature, in LeRobot's shape (channels, 1, 1).
 
-        No sample of them is kept: a quantile is the mean of the episodes', as in LeRobot, where it is the
-        same whenever episodes show the same scene.
+        No sample of images is kept. A quantile is the mean of the episodes' quantiles, as in LeRobot. It is exact if
+        all episodes have the same distribution of pixel values.
         """
         found = self._with(dict(zip(QUANTILES, self.quantiles, strict=True)))
         return {name: value if name == "count" else [[[each]] for each in value] for name, value in found.items()}
@@ -118,8 +130,10 @@ def _quantiles(sample: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def sampled_rows(start: int, stop: int, total: int) -> np.ndarray:
-    """Which rows of [start, stop), of `total` in all, are in the sample: one in every stride, at a place of
-    its own. A fixed place would meet an episode length that divides the stride at the same frame each time.
+    """Return the rows of [start, stop) that are in the sample of a dataset with `total` rows.
+
+    One row per stride is chosen, at a pseudo-random offset. A fixed offset would always hit the same frame of an
+    episode if the episode length divides the stride.
     """
     stride = -(-total // SAMPLE_FRAMES)
     strides = np.arange(start // stride, -(-stop // stride), dtype=np.uint64)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 WINDOW_FRAMES = 1 << 18  # with 16 floats a frame this is 16 MiB, and 27 shards of 64 episodes of 150
 
 STATE_FEATURES = ("observation.state", "observation.environment_state")
-"""What a policy reads by default: the robot's joints, and the poses of object and goal."""
+"""The default observation of a policy: the robot's joints, and the poses of object and goal."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The versions of everything that decides the bytes of an episode."""
+"""Versions of all software that affects the bytes of an episode."""
 
 from collections.abc import Iterable
 
@@ -19,12 +19,15 @@ def versions(
     films: bool,
     engine: EngineConfig = EngineConfig(),  # noqa: B008
 ) -> dict[str, str]:
-    """`films`: whether anything is drawn, and so OpenGL asked; nothing else may need it.
+    """Return name -> version.
 
-    `engine`: another one adds its own versions and device. They are part of what a dataset is, so that no run
-    continues with one engine what another has begun.
+    Args:
+        features: the features of the dataset. Image features add the encoder's version.
+        films: whether images are rendered. OpenGL is queried only then.
+        engine: the physics engine. Warp adds its versions and device. The versions identify the dataset, so a run
+            cannot be continued with another engine.
     """
-    # NumPy computes the expert's commands and its vector loops differ between releases; PyArrow encodes.
+    # NumPy computes the expert's commands, and results may differ between releases. PyArrow encodes the files.
     found = {
         "twinloop": __version__,
         "mujoco": mujoco.__version__,
@@ -38,6 +41,6 @@ def versions(
     if any(feature.is_picture for feature in features):
         found["av"] = encoder_version()
     if films:
-        # Another driver, or another width of its vectors, draws other pixels.
+        # Another driver, or another vector width of it, renders other pixels.
         found["opengl"] = driver()
     return found

@@ -1,9 +1,9 @@
-"""Video files: one picture feature of a shard, its episodes back to back, a frame a row.
+"""Video files: one image feature of a shard, its episodes back to back, one video frame per row.
 
-Every second frame is a key frame, so that any frame is one or two decoded frames away: training reads at
-random. Depth of a camera slower than its rows has one a picture, and at least every HELD_FRAMES. Encoders run
-on one thread each. Shards are encoded side by side, so more threads would gain nothing, and the same pictures
-must be the same bytes. PyAV is imported here alone, and only when there are pictures.
+Every second frame is a key frame, so that reading any frame decodes at most two: training reads at random. If a
+depth camera is slower than the rows, its repeated frames share a key frame, for at most HELD_FRAMES frames. Each
+encoder runs on one thread: shards are encoded in parallel anyway, and the same images must give the same bytes. Only
+this module imports PyAV, and only for datasets with images.
 """
 
 import os
@@ -35,8 +35,8 @@ class Codec:
 
 HELD_FRAMES = 5
 
-# Without B frames, whose order in the file is not that of time: seeking is by the former. Without a search for the
-# best blocks: it is a quarter of the time of "superfast" for a quarter more bytes, and depth was the slowest of all.
+# No B frames: their order in the file differs from their order in time, and seeking uses the order in the file.
+# No block search: encoding takes a quarter of the time of "superfast" and 25 % more bytes. Depth was the slowest kind.
 _X265 = (
     "lossless=1",
     f"keyint={HELD_FRAMES}",
@@ -56,8 +56,8 @@ _X265 = (
     "log-level=none",
 )
 
-# The first that PyAV's FFmpeg has. The second of each is for builds without the first, and as deterministic;
-# those of depth and masks are lossless: a code that is off by one in a high bit is metres off, an id another thing.
+# The first codec that PyAV's FFmpeg has is used. The second is for builds without the first and is deterministic too.
+# Depth and masks are lossless, because an error of one bit can be metres of depth or another object id.
 CODECS = {
     "video": (
         Codec("libsvtav1", "yuv420p", {"g": "2", "crf": "30", "preset": "12", "svtav1-params": "lp=1"}),
@@ -67,20 +67,20 @@ CODECS = {
         Codec("libx265", "gray12le", {"preset": "ultrafast", "forced-idr": "1", "x265-params": ":".join(_X265)}),
         Codec("ffv1", "gray12le", {"g": "1", "threads": "1"}),
     ),
-    # x265 takes fourteen times as long for this and half as many bytes again.
+    # For masks, x265 takes fourteen times as long and 50 % more bytes.
     "mask": (
         Codec("libx264", "gray", {"g": "2", "bf": "0", "qp": "0", "preset": "superfast", "threads": "1"}),
         Codec("ffv1", "gray", {"g": "1", "threads": "1"}),
     ),
 }
 ARRAYS = {"video": "rgb24", "depth": "gray12le", "mask": "gray"}
-"""How PyAV is given the pictures of each kind, and asked for them."""
-FULL_RANGE = 2  # FFmpeg's AVCOL_RANGE_JPEG: 0 to 255, where video usually has 16 to 235
+"""Kind of image -> PyAV array format, for encoding and decoding."""
+FULL_RANGE = 2  # FFmpeg's AVCOL_RANGE_JPEG: values 0 to 255; the usual video range is 16 to 235
 
 
 @dataclass(frozen=True)
 class VideoFacts:
-    """What a file says of itself: the codec's name (not the encoder's) and its pixel format."""
+    """Codec name (not the encoder's) and pixel format of a video file."""
 
     codec: str
     pixels: str
@@ -96,7 +96,7 @@ def require_av():
 
 
 def encoder_version() -> str:
-    """Of PyAV and of the FFmpeg in it: another may encode the same pictures to other bytes."""
+    """Return the versions of PyAV and its FFmpeg. Other versions may encode the same images to other bytes."""
     av = require_av()
     return f"{av.__version__} libavcodec {'.'.join(map(str, av.library_versions['libavcodec']))}"
 
@@ -112,13 +112,13 @@ def codec_of(feature: Feature) -> Codec:
 
 
 class VideoWriter:
-    """A context manager; what was not finished by its end is closed as it is."""
+    """Encodes the images of one feature into a file. A context manager: leaving it closes an unfinished file."""
 
     def __init__(self, path: Path, feature: Feature, fps: float):
         av = require_av()
         self._path, self._feature = path, feature
         codec = codec_of(feature)
-        # SVT-AV1 reads it when it starts, and without it prints twenty lines a video to the terminal.
+        # SVT-AV1 reads this variable at its start. Without it, it prints twenty lines per video to the terminal.
         os.environ.setdefault("SVT_LOG", "0")
         self._errors = av.error.FFmpegError
         self._frame = av.VideoFrame.from_ndarray
@@ -132,7 +132,7 @@ class VideoWriter:
         self._stream.height, self._stream.width = feature.shape[:2]
         self._stream.pix_fmt = codec.pixels
         if feature.dtype == "mask":
-            # Or whoever decodes it to RGB, as lerobot does, would stretch the ids.
+            # Otherwise decoding to RGB, as lerobot does, would rescale the ids.
             self._stream.codec_context.color_range = FULL_RANGE
         with self._explained():
             self._stream.codec_context.open()
@@ -145,12 +145,12 @@ class VideoWriter:
         try:
             self._container.close()
         except (self._errors, OSError):
-            pass  # only after an error that says more
+            pass  # it follows an earlier error, which is the one to report
         finally:
             self._file.close()
 
     def write(self, pictures: np.ndarray) -> None:
-        """(n, height, width, 3) uint8 in RGB, (n, height, width) metres or (n, height, width) uint8 ids."""
+        """Encode images: (n, height, width, 3) uint8 RGB, (n, height, width) metres or (n, height, width) uint8 ids."""
         kind, last = self._feature.dtype, None
         with self._explained():
             for picture in pictures:  # the encoder takes one at a time
@@ -170,7 +170,7 @@ class VideoWriter:
                 self._written += 1
 
     def finish(self, rows: int) -> FileDigest:
-        """Write what the encoder still holds; the file must then have a frame for each of `rows`."""
+        """Flush the encoder and return the file's digest. Raises DatasetError if the file has not `rows` frames."""
         with self._explained():
             self._container.mux(self._stream.encode(None))
             self._container.close()
@@ -192,16 +192,16 @@ class VideoWriter:
 
 
 def leave_real_time() -> None:
-    """Back to ordinary scheduling with every thread of this process.
+    """Set every thread of this process back to normal scheduling.
 
-    SVT-AV1, started by root, gives itself and the thread that starts it the highest real-time priority. What that
-    thread starts inherits it, and on a machine with few cores threads that wait for one another in a loop, as those
-    of a batched engine do, then keep everybody else from running: work on two cores stood still for hours.
+    If SVT-AV1 is started by root, it sets itself and the calling thread to the highest real-time priority. Threads
+    started later inherit it. On a machine with few cores, real-time threads that wait in a busy loop, such as those of
+    a batched engine, then block all other threads: a run on two cores was blocked for hours.
     """
     if not hasattr(os, "sched_getscheduler"):
         return  # not Linux
     for thread in os.listdir("/proc/self/task"):
-        with suppress(ProcessLookupError):  # it ended meanwhile
+        with suppress(ProcessLookupError):  # the thread has ended
             if os.sched_getscheduler(int(thread)) in (os.SCHED_FIFO, os.SCHED_RR):
                 os.sched_setscheduler(int(thread), os.SCHED_OTHER, os.sched_param(0))
 
@@ -211,7 +211,7 @@ def rate_of(fps: float) -> Fraction:
 
 
 def count_frames(path: Path) -> int:
-    """Frames of the file, by its packets: each holds one."""
+    """Return the number of frames of the file. Each packet holds one frame."""
     with _reading(path) as container:
         return sum(packet.size > 0 for packet in container.demux(video=0))
 
@@ -223,15 +223,19 @@ def facts_of(path: Path) -> VideoFacts:
 
 
 def read_frames(path: Path, feature: Feature, start: int, stop: int, *, fps: float) -> np.ndarray:
-    """Frames [start, stop) of the file: (n, height, width, 3) uint8 in RGB, (n, height, width) metres or uint8 ids."""
+    """Return the frames [start, stop) of the file.
+
+    They are (n, height, width, 3) uint8 RGB for a video, (n, height, width) float32 metres for depth and
+    (n, height, width) uint8 ids for a mask.
+    """
     kind = feature.dtype
     shape = feature.shape if kind == "video" else feature.shape[:2]
     out = np.empty((stop - start, *shape), np.float32 if kind == "depth" else np.uint8)
     found = 0
     with _reading(path) as container:
         stream = container.streams.video[0]
-        ticks = 1 / (rate_of(fps) * (stream.time_base or Fraction(1)))  # of the file's clock, a frame
-        container.seek(round(start * ticks), stream=stream)  # to the key frame there or before
+        ticks = 1 / (rate_of(fps) * (stream.time_base or Fraction(1)))  # time units of the file per frame
+        container.seek(round(start * ticks), stream=stream)  # to the last key frame at or before `start`
         for frame in container.decode(stream):
             index = round((frame.pts or 0) / ticks)
             if index >= stop:
@@ -249,7 +253,7 @@ def read_frames(path: Path, feature: Feature, start: int, stop: int, *, fps: flo
 def _reading(path: Path):
     av = require_av()
     try:
-        # As MP4 whatever it looks like: guessed to be a playlist it could make FFmpeg open other files.
+        # The format is fixed: a file that FFmpeg detects as a playlist could make it open other files.
         with av.open(str(path), format="mp4") as container:
             yield container
     except FileNotFoundError:
