@@ -76,11 +76,11 @@ def data_file_plan(entries: Sequence[ShardEntry], file_bytes: int) -> list[DataF
     group: list[ShardEntry] = []
     episode = frame = 0
     for entry in [*(entry for entry in entries if entry.frames), None]:
-        size = sum(each.files["frames.parquet"].bytes for each in group)
+        size = sum(member.files["frames.parquet"].bytes for member in group)
         if group and (entry is None or size + entry.files["frames.parquet"].bytes > file_bytes):
             plan.append(DataFile(len(plan), tuple(group), episode, frame))
-            episode += sum(each.stored for each in group)
-            frame += sum(each.frames for each in group)
+            episode += sum(member.stored for member in group)
+            frame += sum(member.frames for member in group)
             group = []
         if entry is not None:
             group.append(entry)

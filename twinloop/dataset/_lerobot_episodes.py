@@ -98,7 +98,7 @@ def _columns(
     starts = frame + np.cumsum(lengths) - lengths
     numbers = np.arange(episode, episode + count)
 
-    stats = {each.name: _stored_stats(rows, each, count) for each in dataset.header.features}
+    stats = {feature.name: _stored_stats(rows, feature, count) for feature in dataset.header.features}
     stats["timestamp"] = ramp_stats(np.zeros(count), 1 / dataset.header.fps, lengths)
     stats["frame_index"] = ramp_stats(np.zeros(count), 1.0, lengths)
     stats["episode_index"] = ramp_stats(numbers, 0.0, lengths)

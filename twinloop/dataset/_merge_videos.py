@@ -46,12 +46,12 @@ def codec_differences(one: Dataset, other: Dataset) -> list[Difference]:
 
     An export has one codec per image feature, but two FFmpeg builds may have used different ones.
     """
-    found = []
+    different = []
     for feature in one.header.pictures:
-        mine, theirs = (_codec(dataset, video_file(feature)) for dataset in (one, other))
-        if mine and theirs and mine != theirs:
-            found.append(Difference(f"codec of {feature.name}", mine, theirs))
-    return found
+        codec, other_codec = (_codec(dataset, video_file(feature)) for dataset in (one, other))
+        if codec and other_codec and codec != other_codec:
+            different.append(Difference(f"codec of {feature.name}", codec, other_codec))
+    return different
 
 
 def _codec(dataset: Dataset, name: str) -> str | None:

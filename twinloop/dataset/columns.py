@@ -1,4 +1,4 @@
-"""The columns of an episode: the one declaration of what a row of `attempts` may hold.
+"""The declaration of all columns that a row of `attempts` may have.
 
 Every writer (generate, ingest, deploy, collect, merge) passes its columns through `episode_arrays`, which refuses
 undeclared names and casts the values to the declared types. docs/dataset.md is generated from this table.
@@ -22,10 +22,10 @@ class EpisodeColumn:
     """One column, or one family of columns.
 
     Attributes:
-        name: of the column. A name that ends in `/` is the prefix of a family.
-        type: Arrow type; None where the members of a family differ.
-        source: which datasets have it. Those of `all` are required everywhere.
-        help: what it holds.
+        name: column name. A name that ends in `/` is the prefix of a family.
+        type: Arrow type, or None if the members of a family differ.
+        source: datasets that have the column. `all` columns are required.
+        help: description for the docs.
     """
 
     name: str
@@ -90,7 +90,7 @@ STATS_PREFIX = "stats/"
 
 
 def column_of(name: str) -> EpisodeColumn | None:
-    """The declaration of a column, by its name or the prefix of its family."""
+    """Return the declaration of a column by its name or the prefix of its family, or None."""
     prefix, slash, _ = name.partition("/")
     return BY_NAME.get(name) or (BY_NAME.get(prefix + slash) if slash else None)
 
@@ -113,7 +113,7 @@ def episode_arrays(columns: Mapping[str, Values], *, where: str) -> dict[str, pa
             raise DatasetError(
                 f"{where}: column {name!r} is not declared in dataset/columns.py; {nearest(name, BY_NAME)}"
             )
-        # Arrow takes every NumPy dtype but strings and objects.
+        # Arrow accepts every NumPy dtype except strings and objects.
         plain = values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind in "USO" else values
         try:
             arrays[name] = _cast(plain, column.type)

@@ -1,4 +1,4 @@
-"""A dataset in numbers, as plain JSON: what `twinloop info` shows."""
+"""Summary of a dataset as plain JSON, the output of `twinloop info`."""
 
 from collections import Counter
 from pathlib import Path
@@ -15,14 +15,15 @@ DRAW_PREFIX = "draw/"
 
 
 def describe(path: Path | str) -> dict:
+    """Return counts, size, features, drawn ranges and versions of the dataset at `path`."""
     dataset = Dataset.open(path)
     header, attempts, digest = dataset.header, dataset.attempts(), dataset.digest()
     verdicts: Counter[str] = Counter(map(current_verdict, attempts["verdict"].to_pylist()) if dataset.entries else [])
     accepted = verdicts.pop(ACCEPTED, 0)
     with storage_errors(dataset.path):
-        found = [file.stat() for file in dataset.path.rglob("*") if file.is_file()]
-        # The export's videos are the shards' under a second name, and take their place on the disk once.
-        size = sum({(each.st_dev, each.st_ino): each.st_size for each in found}.values())
+        file_stats = [file.stat() for file in dataset.path.rglob("*") if file.is_file()]
+        # The export's videos are hard links to the shards' videos, so each inode is counted once.
+        size = sum({(stat.st_dev, stat.st_ino): stat.st_size for stat in file_stats}.values())
     return {
         "path": str(dataset.path),
         "name": header.name,
@@ -45,13 +46,13 @@ def describe(path: Path | str) -> dict:
         "bytes": size,
         "features": [
             {
-                "name": each.name,
-                "dtype": each.dtype,
-                "shape": list(each.shape),
-                "unit": each.unit,
-                "names": list(each.names),
+                "name": feature.name,
+                "dtype": feature.dtype,
+                "shape": list(feature.shape),
+                "unit": feature.unit,
+                "names": list(feature.names),
             }
-            for each in header.features
+            for feature in header.features
         ],
         "phases": list(header.phases),
         "draws": _draw_ranges(attempts),
@@ -62,13 +63,13 @@ def describe(path: Path | str) -> dict:
 
 
 def _failures(attempts: pa.Table) -> dict[str, int]:
-    """name -> how many attempts failed like that, the most common first."""
+    """Return failure name -> number of attempts, the most common first."""
     names = attempts["failure"].to_pylist() if "failure" in attempts.column_names else []
     return dict(Counter(sorted(name for name in names if name)).most_common())
 
 
 def _draw_ranges(attempts: pa.Table) -> dict[str, dict]:
-    """name -> {min, max} of a number, {values} of a word."""
+    """Return parameter name -> {min, max} for numbers, {values} for texts."""
     ranges = {}
     for column in attempts.column_names:
         if column.startswith(DRAW_PREFIX):

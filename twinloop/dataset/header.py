@@ -164,7 +164,7 @@ def _problem(header: Header) -> str | None:
     for key, kind in kinds.items():
         value = getattr(header, key)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            kind_name = " or ".join(each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,)))
+            kind_name = " or ".join(option.__name__ for option in (kind if isinstance(kind, tuple) else (kind,)))
             return f"{key}: {value!r} was given, {kind_name} was expected"
     sources = cast(tuple[str, ...], get_args(Header.__annotations__["source"]))
     if header.source not in sources:

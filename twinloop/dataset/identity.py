@@ -1,4 +1,4 @@
-"""What makes a dataset this one and no other: its digest, and the differences between two headers."""
+"""Identity of a dataset: its digest, and the differences between two headers."""
 
 import dataclasses
 import hashlib
@@ -13,7 +13,7 @@ from twinloop.observe.recording import Feature
 from .header import Header
 from .manifest import ShardEntry
 
-# Two headers that differ in one of these describe different data, whatever else they agree on.
+# Headers that differ in one of these keys describe different data.
 IDENTITY = (
     "format_version",
     "source",
@@ -28,12 +28,12 @@ IDENTITY = (
     "versions",
 )
 
-MOST_NAMES = 8  # of a feature's elements that are told one by one
+MOST_NAMES = 8  # element names of a feature listed in a message
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A thing two headers disagree on, and each one's say."""
+    """A property in which two headers differ, with both values as text."""
 
     what: str
     mine: str
@@ -41,13 +41,13 @@ class Difference:
 
 
 def dataset_digest(header: Header, entries: Iterable[ShardEntry]) -> str:
-    """What the dataset is, as one number: the same for the same content, however and wherever it was made."""
+    """Return the SHA-256 of the dataset's content. It does not depend on how or where the dataset was made."""
     *_, last = growing_digests(header, entries)
     return last
 
 
 def growing_digests(header: Header, entries: Iterable[ShardEntry]) -> Iterator[str]:
-    """The digest without a shard, with the first, with the first two, and so on to the whole."""
+    """Yield the digest with no shard, with the first, with the first two, and so on up to all shards."""
     values = dataclasses.asdict(header)
     identity = {key: values[key] for key in IDENTITY}
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True, separators=(",", ":")).encode())
@@ -59,23 +59,23 @@ def growing_digests(header: Header, entries: Iterable[ShardEntry]) -> Iterator[s
 
 
 def differences(one: Header, other: Header, keys: Iterable[str] = IDENTITY) -> list[Difference]:
-    """What differs under `keys`, feature by feature where the features do."""
-    found = []
+    """Return the differences under `keys`. Features are compared one by one."""
+    different = []
     for key in keys:
-        mine, theirs = getattr(one, key), getattr(other, key)
+        value, other_value = getattr(one, key), getattr(other, key)
         if key == "features":
-            found += _feature_differences(mine, theirs)
-        elif mine != theirs:
-            found.append(Difference(key, str(mine), str(theirs)))
-    return found
+            different += _feature_differences(value, other_value)
+        elif value != other_value:
+            different.append(Difference(key, str(value), str(other_value)))
+    return different
 
 
 def refuse_other(where: str, stored: Header, header: Header) -> None:
-    """DatasetError unless what is stored there can be continued as this dataset."""
+    """Raise DatasetError if the dataset stored at `where` cannot be continued with `header`."""
     different = differences(stored, header)
     if different:
         advice = "choose another --out, or remove what is there to make it anew"
-        lines = [f"  {each.what}: {each.mine} there, {each.theirs} given" for each in different]
+        lines = [f"  {difference.what}: {difference.mine} there, {difference.theirs} given" for difference in different]
         raise DatasetError("\n".join([f"{where}: holds a different dataset; {advice}", *lines]))
     if header.episodes < stored.episodes:
         counts = f"{stored.episodes} episodes are planned there, {header.episodes} were given"
@@ -85,15 +85,15 @@ def refuse_other(where: str, stored: Header, header: Header) -> None:
 def _feature_differences(mine: tuple[Feature, ...], theirs: tuple[Feature, ...]) -> list[Difference]:
     names = dict.fromkeys(feature.name for feature in (*mine, *theirs))
     pairs = [tuple(next((f for f in side if f.name == name), None) for side in (mine, theirs)) for name in names]
-    found = [
+    different = [
         Difference(f"feature {name}", _shown(ours, others), _shown(others, ours))
         for name, (ours, others) in zip(names, pairs, strict=True)
         if ours != others
     ]
-    if not found and mine != theirs:
+    if not different and mine != theirs:
         orders = [", ".join(feature.name for feature in side) for side in (mine, theirs)]
-        found.append(Difference("order of features", *orders))
-    return found
+        different.append(Difference("order of features", *orders))
+    return different
 
 
 def _shown(feature: Feature | None, other: Feature | None) -> str:
@@ -105,10 +105,10 @@ def _shown(feature: Feature | None, other: Feature | None) -> str:
 
 
 def _some(names: tuple[str, ...], others: tuple[str, ...]) -> str:
-    """All of a few names; of many, those that are not among the others, or not at their place."""
+    """Return a few names in full. Of many names, return those that are missing or at another place in `others`."""
     if len(names) <= MOST_NAMES:
         return ", ".join(names)
     own = [name for name in names if name not in others]
-    own = own or [name for name, there in zip_longest(names, others) if name and name != there]
+    own = own or [name for name, other in zip_longest(names, others) if name and name != other]
     more = "" if len(own) <= MOST_NAMES else ", ..."
     return f"{len(names)} names" + (": " if own else "") + ", ".join(own[:MOST_NAMES]) + more

@@ -73,8 +73,8 @@ def _info(dataset: Dataset, total_tasks: int) -> dict:
 
 
 def _features(dataset: Dataset) -> dict[str, dict]:
-    every = (*dataset.header.features, *(Feature(name, dtype, (1,)) for name, dtype in COUNTERS.items()))
-    return {feature.name: _feature(dataset, feature) for feature in every}
+    features = (*dataset.header.features, *(Feature(name, dtype, (1,)) for name, dtype in COUNTERS.items()))
+    return {feature.name: _feature(dataset, feature) for feature in features}
 
 
 def _feature(dataset: Dataset, feature: Feature) -> dict:

@@ -70,11 +70,11 @@ def _holder(fd: int) -> str:
 
 
 def _may_live(holder: str) -> bool:
-    found = re.match(r"pid (\d+) on (\S+) since ", holder)
-    if found is None or found[2] != socket.gethostname():
+    match = re.match(r"pid (\d+) on (\S+) since ", holder)
+    if match is None or match[2] != socket.gethostname():
         return True
     try:
-        os.kill(int(found[1]), 0)
+        os.kill(int(match[1]), 0)
     except ProcessLookupError:
         return False
     except OSError:  # a process of another user

@@ -95,17 +95,17 @@ def read_manifest(path: Path, *, damaged: bool = False) -> Manifest:
         return Manifest((), torn=False)
     data = read_bounded(path, MOST_BYTES)
     complete_bytes = data.rfind(b"\n") + 1
-    entries, wrong = [], []
+    entries, damaged_lines = [], []
     for number, line in enumerate(data[:complete_bytes].split(b"\n")[:-1], start=1):
         try:
             entries.append(ShardEntry.from_line(line))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            what = f"is not a shard entry ({error!s:.200}): {line[:80]!r}"
+            problem = f"is not a shard entry ({error!s:.200}): {line[:80]!r}"
             if not damaged:
-                raise CorruptError(f"{path}:{number}: {what}") from None
-            wrong.append(f"line {number} {what}")
+                raise CorruptError(f"{path}:{number}: {problem}") from None
+            damaged_lines.append(f"line {number} {problem}")
     ordered = ordered_entries(entries, where=str(path))
-    return Manifest(ordered, torn=complete_bytes < len(data), damaged=tuple(wrong))
+    return Manifest(ordered, torn=complete_bytes < len(data), damaged=tuple(damaged_lines))
 
 
 def ordered_entries(entries: Iterable[ShardEntry], *, where: str) -> tuple[ShardEntry, ...]:

@@ -77,7 +77,7 @@ class _Part:
 def _refuse_mismatch(one: Dataset, other: Dataset) -> None:
     different = differences(one.header, other.header, SCHEMA) or codec_differences(one, other)
     if different:
-        rows = [("", str(one.path), str(other.path)), *(dataclasses.astuple(each) for each in different)]
+        rows = [("", str(one.path), str(other.path)), *(dataclasses.astuple(difference) for difference in different)]
         widths = [max(len(row[column]) for row in rows) for column in range(3)]
         table = ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
         raise DatasetError("\n".join(["these datasets differ and cannot be merged:", *table]))
@@ -108,7 +108,7 @@ def _merged_header(datasets: Sequence[Dataset], name: str) -> Header:
 
 def _merged_columns(datasets: Sequence[Dataset]) -> pa.Schema:
     try:
-        schema = pa.unify_schemas([each.columns() for each in datasets], promote_options="permissive")
+        schema = pa.unify_schemas([dataset.columns() for dataset in datasets], promote_options="permissive")
     except pa.ArrowException as error:
         raise DatasetError(f"a column of the attempts has another type in each dataset: {error}") from None
     own = [field for field in schema if field.name not in ORIGIN]
@@ -137,9 +137,9 @@ def _recording(parts: Sequence[_Part], header: Header, first: int) -> Recording:
     lengths, tasks, frames = [], [], []
     for part in parts:
         table = part.dataset.episodes(part.entry, ["length", "task"])
-        every = to_numpy(table["length"])
-        begin = int(every[: part.rows.start].sum())
-        lengths.append(every[part.rows])
+        shard_lengths = to_numpy(table["length"])
+        begin = int(shard_lengths[: part.rows.start].sum())
+        lengths.append(shard_lengths[part.rows])
         tasks += table["task"].to_pylist()[part.rows]
         frames.append(part.dataset.frames(part.entry).slice(begin, int(lengths[-1].sum())))
     length = np.concatenate(lengths)

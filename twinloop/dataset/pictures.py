@@ -49,8 +49,8 @@ def write_pictures(folder: Path, recording: Recording, *, fps: float) -> Picture
     features = [feature for feature in recording.features if feature.is_picture]
     labels = [feature for feature in recording.filmed if not feature.is_picture]
     episodes = np.flatnonzero(recording.lengths)
-    stats = {each.name: np.empty((len(episodes), len(STATS), each.shape[2])) for each in features}
-    columns = {each.name: [np.empty((0, *each.shape), each.dtype)] for each in labels}
+    stats = {image.name: np.empty((len(episodes), len(STATS), image.shape[2])) for image in features}
+    columns = {label.name: [np.empty((0, *label.shape), label.dtype)] for label in labels}
     if not recording.filmed or len(episodes) == 0:
         return PictureFiles({}, stats, {name: parts[0] for name, parts in columns.items()})
     if recording.pictures is None:
@@ -58,7 +58,7 @@ def write_pictures(folder: Path, recording: Recording, *, fps: float) -> Picture
         raise DatasetError(f"{folder}: {names} are to be filmed, and the recording has no pictures")
     pending: Future[None] | None = None
     with ExitStack() as closing:
-        writers = [closing.enter_context(VideoWriter(folder / video_file(each), each, fps)) for each in features]
+        writers = [closing.enter_context(VideoWriter(folder / video_file(image), image, fps)) for image in features]
         thread = closing.enter_context(ThreadPoolExecutor(max_workers=1, thread_name_prefix="encoder"))
         for index, pictures in enumerate(recording.pictures(episodes)):
             if index == len(episodes):

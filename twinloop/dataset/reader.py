@@ -58,8 +58,8 @@ class Dataset:
 
             path = mirror(path)
         if not (path / HEADER).is_file():
-            what = "is not a dataset: it has no dataset.json" if path.is_dir() else "is not a folder"
-            raise DatasetError(f"{path}: {what}")
+            problem = "is not a dataset: it has no dataset.json" if path.is_dir() else "is not a folder"
+            raise DatasetError(f"{path}: {problem}")
         with storage_errors(path):
             return cls(path, Header.read(path / HEADER), read_manifest(path / MANIFEST).entries)
 
@@ -140,7 +140,7 @@ class Dataset:
         """
         wanted = self.header.feature(feature)
         if not wanted.is_picture:
-            names = ", ".join(each.name for each in self.header.pictures) or "none"
+            names = ", ".join(image.name for image in self.header.pictures) or "none"
             raise DatasetError(f"{self.path}: {feature} is not a picture; pictures here: {names}")
         entry, attempt = self._find(episode_index, attempt)
         lengths = to_numpy(self.episodes(entry, ["length"])["length"])

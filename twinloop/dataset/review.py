@@ -1,4 +1,4 @@
-"""Dataset -> Qualities: the checks of recordings, asked of what is stored, whatever made it."""
+"""Run the quality checks of recordings on the stored episodes of any dataset."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +36,15 @@ def review(
     pictures: bool = True,
     on_episode: Callable[[int], None] = lambda _: None,
 ) -> tuple[Quality, ...]:
-    """Every attempt's. Of those that have no rows, what was found when they came in."""
+    """Return the quality of every attempt. Attempts without rows keep the findings from their ingest.
+
+    Args:
+        dataset: the dataset to check.
+        config: thresholds of the checks.
+        limits: channel or element name -> (low, high). They override the stored limits.
+        pictures: also check the images.
+        on_episode: called with the number of episodes done.
+    """
     config = config or QualityConfig()
     known = {**stored_limits(dataset), **(limits or {})}
     crowd = DatasetStatistics.of(EpisodeStatistics.of(take) for take in takes(dataset, known))
@@ -48,7 +56,7 @@ def review(
 
 
 def takes(dataset: Dataset, limits: Limits | None = None, *, pictures: bool = False) -> Iterator[RecordedEpisode]:
-    """Each stored episode as quality control sees it."""
+    """Yield each stored episode in the form that the quality checks take."""
     header = dataset.header
     features = [each for each in header.columns if _is_measured(each)]
     clock = next((each for each in header.columns if each.name == TIMING and "robot_s" in each.names), None)
@@ -79,7 +87,11 @@ def takes(dataset: Dataset, limits: Limits | None = None, *, pictures: bool = Fa
 
 
 def units_of(feature: Feature) -> tuple[str, ...]:
-    """A unit an element: `rad`, `rad; m; ...` for each, or `rad; m` of an arm whose last element is its hand."""
+    """Return one unit per element of the feature.
+
+    The feature's unit is one unit for all (`rad`), one per element (`rad; m; ...`), or two (`rad; m`) for an arm whose
+    last element is its gripper.
+    """
     width, parts = feature.shape[0], [part.strip() for part in feature.unit.split(";")]
     if len(parts) == width:
         return tuple(parts)
@@ -91,7 +103,7 @@ def units_of(feature: Feature) -> tuple[str, ...]:
 
 
 def stored_limits(dataset: Dataset) -> dict[str, tuple[float, float]]:
-    """Those that a mapping named, where the dataset came in by one."""
+    """Return the limits from the mapping that the dataset was ingested with, or none."""
     path = dataset.path / CONVERSIONS
     if not path.exists():
         return {}
@@ -103,7 +115,7 @@ def stored_limits(dataset: Dataset) -> dict[str, tuple[float, float]]:
 
 
 def to_json(name: str, qualities: tuple[Quality, ...]) -> dict[str, Any]:
-    """quality.json: every episode's verdict and evidence, and how often each check spoke."""
+    """Return the content of quality.json: verdict and evidence per episode, and the number of findings per check."""
     counts: dict[str, dict[str, int]] = {}
     for each in qualities:
         for check, severity in {(finding.check, finding.severity) for finding in each.findings}:

@@ -29,7 +29,7 @@ def unsealed(data: bytes) -> dict:
         raise ValueError(f"holds a {type(values).__name__}, a mapping was expected")
     if SEAL in values:
         seal = str(values.pop(SEAL)).encode()
-        before, found, after = data.rpartition(seal)
-        if not found or hashlib.sha256(before + _OPEN.encode() + after).hexdigest().encode() != seal:
+        before, separator, after = data.rpartition(seal)
+        if not separator or hashlib.sha256(before + _OPEN.encode() + after).hexdigest().encode() != seal:
             raise ValueError("was changed after it was written: its seal is broken")
     return values

@@ -140,10 +140,10 @@ def _check_rows(first: int, stop: int, recording: Recording, episodes: Mapping[s
     if len(attempts) and (attempts[0] < first or attempts[-1] >= stop or (np.diff(attempts) <= 0).any()):
         raise DatasetError(f"shard {first}-{stop}: recorded attempts {attempts} are not in range and in order")
     lengths[attempts - first] = recording.lengths
-    wrong = np.flatnonzero(episodes["length"].to_numpy() != lengths)
-    if len(wrong):
-        given, stored = episodes["length"][int(wrong[0])], lengths[wrong[0]]
-        raise DatasetError(f"attempt {first + wrong[0]}: length {given} was given, {stored} frames are recorded")
+    mismatched = np.flatnonzero(episodes["length"].to_numpy() != lengths)
+    if len(mismatched):
+        given, stored = episodes["length"][int(mismatched[0])], lengths[mismatched[0]]
+        raise DatasetError(f"attempt {first + mismatched[0]}: length {given} was given, {stored} frames are recorded")
     filmed = recording.filmed  # these arrive during encoding and are checked there
     for feature in recording.features:
         if feature in filmed:
@@ -182,10 +182,10 @@ def _feature_stats(recording: Recording) -> Iterator[tuple[str, np.ndarray]]:
     lengths = recording.lengths[recording.lengths > 0]
     columns = [feature for feature in recording.features if not feature.is_picture]
     for dtype in (np.float32, np.float64):
-        features = [each for each in columns if (each.dtype in ("int64", "float64")) == (dtype is np.float64)]
+        features = [column for column in columns if (column.dtype in ("int64", "float64")) == (dtype is np.float64)]
         if not features:
             continue
-        parts = [recording.frames[each.name].reshape(-1, each.shape[0]) for each in features]
+        parts = [recording.frames[column.name].reshape(-1, column.shape[0]) for column in features]
         block = np.concatenate(parts, axis=1, dtype=dtype)
         stats = episode_stats(block, lengths) if len(lengths) else np.empty((0, len(STATS), block.shape[1]))
         stop = 0

@@ -88,13 +88,13 @@ class Moments:
         mean = (stats[:, 2] * weights).sum(axis=0) / count
         squares = (weights * (stats[:, 3] ** 2 + (stats[:, 2] - mean) ** 2)).sum(axis=0)
         total = self.count + count
-        apart = mean - self.mean
-        self.squares = self.squares + squares + apart**2 * (self.count * count / total)
-        self.mean = self.mean + apart * (count / total)
+        delta = mean - self.mean
+        self.squares = self.squares + squares + delta**2 * (self.count * count / total)
+        self.mean = self.mean + delta * (count / total)
         self.low = np.minimum(self.low, stats[:, 0].min(axis=0))
         self.high = np.maximum(self.high, stats[:, 1].max(axis=0))
-        apart = (stats[:, 4:] * weights[:, :, None]).sum(axis=0) / count - self.quantiles
-        self.quantiles = self.quantiles + apart * (count / total)
+        delta = (stats[:, 4:] * weights[:, :, None]).sum(axis=0) / count - self.quantiles
+        self.quantiles = self.quantiles + delta * (count / total)
         self.count = total
 
     def finish(self, sample: np.ndarray) -> dict[str, list]:
@@ -107,8 +107,10 @@ class Moments:
         No sample of images is kept. A quantile is the mean of the episodes' quantiles, as in LeRobot. It is exact if
         all episodes have the same distribution of pixel values.
         """
-        found = self._with(dict(zip(QUANTILES, self.quantiles, strict=True)))
-        return {name: value if name == "count" else [[[each]] for each in value] for name, value in found.items()}
+        statistics = self._with(dict(zip(QUANTILES, self.quantiles, strict=True)))
+        return {
+            name: value if name == "count" else [[[channel]] for channel in value] for name, value in statistics.items()
+        }
 
     def _with(self, quantiles: Mapping[str, np.ndarray]) -> dict[str, list]:
         std = np.sqrt(self.squares / self.count)

@@ -28,7 +28,7 @@ def versions(
             cannot be continued with another engine.
     """
     # NumPy computes the expert's commands, and results may differ between releases. PyArrow encodes the files.
-    found = {
+    packages = {
         "twinloop": __version__,
         "mujoco": mujoco.__version__,
         "numpy": np.__version__,
@@ -37,10 +37,10 @@ def versions(
     if engine.backend == "warp":
         from twinloop.simulate.warp_support import warp_versions
 
-        found |= warp_versions(engine.device)
+        packages |= warp_versions(engine.device)
     if any(feature.is_picture for feature in features):
-        found["av"] = encoder_version()
+        packages["av"] = encoder_version()
     if films:
         # Another driver, or another vector width of it, renders other pixels.
-        found["opengl"] = driver()
-    return found
+        packages["opengl"] = driver()
+    return packages

@@ -175,9 +175,9 @@ class VideoWriter:
             self._container.mux(self._stream.encode(None))
             self._container.close()
         digest = self._file.seal()
-        found = count_frames(self._path)
-        if found != rows or self._written != rows:
-            counts = f"{self._written} were given and {found} are in the file"
+        frames = count_frames(self._path)
+        if frames != rows or self._written != rows:
+            counts = f"{self._written} were given and {frames} are in the file"
             raise DatasetError(f"{self._path}: {rows} frames were to be encoded, {counts}")
         return digest
 
@@ -231,7 +231,7 @@ def read_frames(path: Path, feature: Feature, start: int, stop: int, *, fps: flo
     kind = feature.dtype
     shape = feature.shape if kind == "video" else feature.shape[:2]
     out = np.empty((stop - start, *shape), np.float32 if kind == "depth" else np.uint8)
-    found = 0
+    frames_read = 0
     with _reading(path) as container:
         stream = container.streams.video[0]
         ticks = 1 / (rate_of(fps) * (stream.time_base or Fraction(1)))  # time units of the file per frame
@@ -243,9 +243,9 @@ def read_frames(path: Path, feature: Feature, start: int, stop: int, *, fps: flo
             if index >= start:
                 pixels = frame.to_ndarray(format=ARRAYS[kind])
                 out[index - start] = depth.to_metres(pixels) if kind == "depth" else pixels
-                found += 1
-    if found != stop - start:
-        raise CorruptError(f"{path}: has {found} of the frames {start} to {stop - 1}")
+                frames_read += 1
+    if frames_read != stop - start:
+        raise CorruptError(f"{path}: has {frames_read} of the frames {start} to {stop - 1}")
     return out
 
 

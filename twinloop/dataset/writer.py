@@ -191,9 +191,9 @@ def _refuse_damaged(shards: Path, entries: Iterable[ShardEntry]) -> None:
         for name, committed in entry.files.items():
             file = shards / entry.name / name
             if not is_intact(file, committed, verify=False):
-                what = f"has {file.stat().st_size:,} bytes instead of" if file.is_file() else "is missing; it had"
+                problem = f"has {file.stat().st_size:,} bytes instead of" if file.is_file() else "is missing; it had"
                 advice = "it cannot be made again: put it back from a copy, or go on in another --out"
-                raise CorruptError(f"{file}: {what} {committed.bytes:,} bytes; {advice}")
+                raise CorruptError(f"{file}: {problem} {committed.bytes:,} bytes; {advice}")
 
 
 def _stored(path: Path) -> Header | None:
@@ -233,8 +233,8 @@ def _refuse(path: Path, header: Header, *, repair: bool) -> None:
         ours = {LOCK, SCRATCH, SHARDS, f"{SCRATCH}/{HEADER}.new"}
         # os.walk, because rglob fails if another writer changes the folder meanwhile. The lock reports that writer.
         walked = ((Path(parent), [*folders, *files]) for parent, folders, files in os.walk(path))
-        found = ((parent / name).relative_to(path).as_posix() for parent, names in walked for name in names)
-        stray = sorted(name for name in islice(found, 100) if name not in ours)
+        paths = ((parent / name).relative_to(path).as_posix() for parent, names in walked for name in names)
+        stray = sorted(name for name in islice(paths, 100) if name not in ours)
         if not stray:
             return
         if not (path / HEADER).exists():  # a writer that started at the same time may have written it

@@ -57,20 +57,27 @@ class Consent:
 
     def columns(self) -> dict[str, str]:
         """Return the values of an episode's consent columns: column -> text."""
-        told = (self.purpose, ",".join(self.scope), self.given_on.isoformat(), self.expires_on.isoformat())
-        return {PARTICIPANT: self.participant, **dict(zip(CONSENT_COLUMNS, told, strict=True))}
+        values = (self.purpose, ",".join(self.scope), self.given_on.isoformat(), self.expires_on.isoformat())
+        return {PARTICIPANT: self.participant, **dict(zip(CONSENT_COLUMNS, values, strict=True))}
 
     @classmethod
     def from_columns(cls, row: Mapping[str, str | None]) -> "Consent":
-        who = str(row[PARTICIPANT])
+        participant = str(row[PARTICIPANT])
         for name in CONSENT_COLUMNS:
             if not row.get(name):
                 raise ConsentError(
-                    f"an episode of {check_pseudonym(who)} has no {name}: data of people enters only with a consent"
+                    f"an episode of {check_pseudonym(participant)} has no {name}: "
+                    "data of people enters only with a consent"
                 )
         purpose, scope, given_on, expires_on = (str(row[name]) for name in CONSENT_COLUMNS)
         uses: tuple[Use, ...] = tuple(scope.split(","))  # pyright: ignore[reportAssignmentType]
-        return cls(who, purpose, uses, _date(who, "given_on", given_on), _date(who, "expires_on", expires_on))
+        return cls(
+            participant,
+            purpose,
+            uses,
+            _date(participant, "given_on", given_on),
+            _date(participant, "expires_on", expires_on),
+        )
 
     def require(self, use: Use, *, today: date) -> None:
         """Raise ConsentError if the consent does not cover `use` on the day `today`."""
@@ -98,9 +105,9 @@ def read_consent(path: Path) -> Consent:
     uses: tuple[Use, ...] = root.texts("scope")  # pyright: ignore[reportAssignmentType]
     root.finish()
     try:
-        who = texts[PARTICIPANT]
-        dates = {key: _date(who, key, texts[key]) for key in ("given_on", "expires_on")}
-        return Consent(who, texts["purpose"], uses, **dates)
+        participant = texts[PARTICIPANT]
+        dates = {key: _date(participant, key, texts[key]) for key in ("given_on", "expires_on")}
+        return Consent(participant, texts["purpose"], uses, **dates)
     except ConsentError as error:
         raise ConsentError(f"{path}: {error}") from None
 
@@ -133,13 +140,13 @@ def require_consent(rows: pa.Table | dict[str, pa.Array], use: Use, *, where: st
     names = list(rows) if isinstance(rows, dict) else rows.column_names
     if PARTICIPANT not in names:
         return 0
-    wanted = [name for name in (PARTICIPANT, *CONSENT_COLUMNS) if name in names]
-    told: Sequence[tuple] = list(zip(*(rows[name].to_pylist() for name in wanted), strict=True))
-    distinct = {values for values in told if values[0]}
+    columns = [name for name in (PARTICIPANT, *CONSENT_COLUMNS) if name in names]
+    consents: Sequence[tuple] = list(zip(*(rows[name].to_pylist() for name in columns), strict=True))
+    distinct = {values for values in consents if values[0]}
     today = datetime.now(UTC).date() if today is None else today
     try:
         for values in sorted(distinct, key=str):
-            Consent.from_columns(dict(zip(wanted, values, strict=True))).require(use, today=today)
+            Consent.from_columns(dict(zip(columns, values, strict=True))).require(use, today=today)
     except ConsentError as error:
         raise ConsentError(f"{where}: {error}") from None
     return len({values[0] for values in distinct})

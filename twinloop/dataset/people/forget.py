@@ -72,30 +72,30 @@ def forget_in(path: Path, participant: str, *, today: date | None = None, dry_ru
         lock.acquire()
         try:
             dataset = Dataset.open(path)
-            theirs = _theirs(dataset, participant)
-            told = _told(dataset, theirs, participant)
-            if theirs:
+            masks = _theirs(dataset, participant)
+            result = _told(dataset, masks, participant)
+            if masks:
                 day = datetime.now(UTC).date() if today is None else today
-                stones = read_tombstones(path).with_one(
-                    participant, dataset.header, dataset.entries, count=told.episodes, first=_first(theirs), today=day
+                tombstones = read_tombstones(path).with_one(
+                    participant, dataset.header, dataset.entries, count=result.episodes, first=_first(masks), today=day
                 )
-                replace_dataset(dataset, theirs, stones)
-            return told
+                replace_dataset(dataset, masks, tombstones)
+            return result
         finally:
             lock.release()
 
 
 def _theirs(dataset: Dataset, participant: str) -> dict[int, np.ndarray]:
     """Return first attempt of a shard -> (n,) mask of the participant's attempts, for shards that contain any."""
-    found = {}
+    masks = {}
     for entry in dataset.entries:
         schema = read_schema(dataset.path / SHARDS / entry.name / EPISODES)
         if PARTICIPANT in schema.names:
             names = dataset.episodes(entry, [PARTICIPANT])[PARTICIPANT].to_pylist()
             mask = np.array([(name or "").casefold() == participant.casefold() for name in names], bool)
             if mask.any():
-                found[entry.first] = mask
-    return found
+                masks[entry.first] = mask
+    return masks
 
 
 def _first(theirs: Mapping[int, np.ndarray]) -> int:

@@ -90,13 +90,13 @@ class Tombstones:
         """
         salt = secrets.token_hex(SALT_BYTES)
         stone = Tombstone(_hashed(participant, salt), salt, today.isoformat(), count, first)
-        past = (FormerDigest(*each, len(self.stones)) for each in past_digests(header, entries))
+        past = (FormerDigest(*pair, len(self.stones)) for pair in past_digests(header, entries))
         return Tombstones((*self.stones, stone), (*self.former, *past))
 
     def to_json(self) -> str:
         content = {
-            "tombstones": [asdict(each) for each in self.stones],
-            "former": [asdict(each) for each in self.former],
+            "tombstones": [asdict(record) for record in self.stones],
+            "former": [asdict(record) for record in self.former],
         }
         return json.dumps(content, indent=2) + "\n"
 
@@ -108,8 +108,8 @@ def read_tombstones(path: Path) -> Tombstones:
         return Tombstones()
     try:
         content = json.loads(read_bounded(file, MOST_BYTES))
-        stones = tuple(Tombstone(**each) for each in content["tombstones"])
-        return Tombstones(stones, tuple(FormerDigest(**each) for each in content["former"]))
+        stones = tuple(Tombstone(**record) for record in content["tombstones"])
+        return Tombstones(stones, tuple(FormerDigest(**record) for record in content["former"]))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CorruptError(f"{file}: is no record of who was forgotten ({error!r:.120})") from None
 

@@ -119,8 +119,8 @@ def _build(dataset: Dataset, gone: Mapping[int, np.ndarray], stones: Tombstones,
 def _copy(source: Path, target: Path) -> None:
     if source.is_dir():
         target.mkdir()
-        for each in source.iterdir():
-            _copy(each, target / each.name)
+        for child in source.iterdir():
+            _copy(child, target / child.name)
     else:
         write_file(target, source.read_bytes())
 
@@ -135,16 +135,16 @@ def _same(source: Path, target: Path) -> None:
 def _without(dataset: Dataset, entry: ShardEntry, gone: np.ndarray, folder: Path) -> ShardEntry:
     """Rewrite the shard without the attempts in `gone`. The remaining images are encoded again."""
     header, rows = dataset.header, dataset.episodes(entry)
-    every, frames = to_numpy(rows["length"]), dataset.frames(entry)
-    lengths = np.where(gone, 0, every)
+    all_lengths, frames = to_numpy(rows["length"]), dataset.frames(entry)
+    lengths = np.where(gone, 0, all_lengths)
     kept = np.flatnonzero(lengths)
-    staying = np.repeat(~gone, every)
-    starts = np.cumsum(every) - every
+    staying = np.repeat(~gone, all_lengths)
+    starts = np.cumsum(all_lengths) - all_lengths
     tasks = rows["task"].to_pylist()
 
     def pictures(episodes: np.ndarray) -> Iterator[Mapping[str, np.ndarray]]:
         for row in kept[episodes]:
-            begin, end = int(starts[row]), int(starts[row] + every[row])
+            begin, end = int(starts[row]), int(starts[row] + all_lengths[row])
             yield {
                 feature.name: read_frames(
                     dataset.path / SHARDS / entry.name / video_file(feature), feature, begin, end, fps=header.fps
@@ -173,10 +173,11 @@ def _without(dataset: Dataset, entry: ShardEntry, gone: np.ndarray, folder: Path
 
 def _emptied(name: str, values: pa.Array, gone: np.ndarray) -> pa.Array:
     """Return the column with null for removed attempts, or a neutral value if the column is required."""
-    least = {"task": "", "verdict": FORGOTTEN_VERDICT, "success": False}
+    blanks = {"task": "", "verdict": FORGOTTEN_VERDICT, "success": False}
     if name == "attempt":
         return values
-    nothing = pa.scalar(least.get(name), REQUIRED.get(name, values.type))
+    blank = pa.scalar(blanks.get(name), REQUIRED.get(name, values.type))
     return pa.array(
-        [nothing.as_py() if left else value for value, left in zip(values.to_pylist(), gone, strict=True)], values.type
+        [blank.as_py() if is_gone else value for value, is_gone in zip(values.to_pylist(), gone, strict=True)],
+        values.type,
     )

@@ -33,15 +33,15 @@ def require_header(objects: Objects) -> Header:
 
 def read_entries(objects: Objects, header: Header) -> tuple[ShardEntry, ...]:
     """Return the entries that the store lists now. The snapshot only saves reading each object."""
-    whose = identity(header)
-    listed = sorted(objects.sizes(f"{MANIFESTS}/{whose}"))
+    dataset_identity = identity(header)
+    listed = sorted(objects.sizes(f"{MANIFESTS}/{dataset_identity}"))
     known = {}
-    for line in (objects.read(snapshot_key(whose)) or b"").splitlines():
-        entry = _entry(line, f"{objects.remote}/{snapshot_key(whose)}")
-        known[entry_key(whose, entry.name)] = entry
-    rest = [key for key in listed if key not in known]
-    for first in range(0, len(rest), AT_ONCE):
-        for key, data in objects.read_many(rest[first : first + AT_ONCE]).items():
+    for line in (objects.read(snapshot_key(dataset_identity)) or b"").splitlines():
+        entry = _entry(line, f"{objects.remote}/{snapshot_key(dataset_identity)}")
+        known[entry_key(dataset_identity, entry.name)] = entry
+    unread = [key for key in listed if key not in known]
+    for first in range(0, len(unread), AT_ONCE):
+        for key, data in objects.read_many(unread[first : first + AT_ONCE]).items():
             known[key] = _entry(data, f"{objects.remote}/{key}")
     return ordered_entries((known[key] for key in listed), where=str(objects.remote))
 

@@ -49,8 +49,8 @@ class Holder:
     @classmethod
     def here(cls) -> "Holder":
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        mine = socket.gethostname(), _boot(), os.getpid(), _started(os.getpid()), now
-        return cls(*mine, nonce=secrets.token_hex(8))
+        process = socket.gethostname(), _boot(), os.getpid(), _started(os.getpid()), now
+        return cls(*process, nonce=secrets.token_hex(8))
 
     def to_json(self, *, released: bool) -> bytes:
         return json.dumps({**vars(self), "released": released}).encode()
@@ -100,10 +100,10 @@ class Lease:
     def require(self) -> None:
         """Raise LockedError if another writer has taken over because this process stalled for a lease period."""
         if self.lost_to is not None:
-            said = (
+            reason = (
                 f"is being written by {self.lost_to}, after this process was silent for more than {self._lease_s:g} s"
             )
-            raise LockedError(f"{self._objects.remote}: {said}; wait for it to end")
+            raise LockedError(f"{self._objects.remote}: {reason}; wait for it to end")
 
     def _refuse(self, holder: str, left_s: float) -> None:
         advice = f"wait for it to end; if it has died, it is free in {left_s:.0f} s"

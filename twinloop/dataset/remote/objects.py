@@ -49,8 +49,8 @@ class Objects:
         if not paths:
             return {}
         with self._explained(next(iter(paths.values()))):
-            found = self._fs.cat(list(paths)) if len(paths) > 1 else {p: self._fs.cat_file(p) for p in paths}
-        return {paths[path]: data for path, data in found.items()}
+            contents = self._fs.cat(list(paths)) if len(paths) > 1 else {p: self._fs.cat_file(p) for p in paths}
+        return {paths[path]: data for path, data in contents.items()}
 
     def create(self, key: str, data: bytes) -> bool:
         """Create the object if it does not exist. Return False if it exists with other content.
@@ -122,11 +122,11 @@ class Objects:
         root = self._fs._strip_protocol(self.remote.url) + "/"
         with self._explained(below):
             try:
-                found = self._fs.find(self._path(below), detail=True)
+                listing = self._fs.find(self._path(below), detail=True)
             except FileNotFoundError:
                 return {}
         # Some stores also list the prefix, as an empty object.
-        return {path.removeprefix(root): int(facts["size"]) for path, facts in found.items() if path.startswith(root)}
+        return {path.removeprefix(root): int(info["size"]) for path, info in listing.items() if path.startswith(root)}
 
     def modified(self, key: str) -> datetime | None:
         """Return the time of the last write by the store's clock, or None if unknown."""
@@ -183,10 +183,10 @@ class Objects:
             # The exception types of other stores' libraries are not known, so all are converted.
             if isinstance(error, TwinloopError) or (self.remote.atomic and not isinstance(error, _store_errors())):
                 raise
-            what = (
+            target = (
                 f"{self._path(key)} (bucket {self.remote.bucket!r}, key {f'{self.remote.prefix}/{key}'.rstrip('/')!r})"
             )
-            raise StorageError(f"{what}: {_in_plain_words(error, self.remote)}") from error
+            raise StorageError(f"{target}: {_in_plain_words(error, self.remote)}") from error
 
 
 def _filesystem(remote: Remote) -> Any:
@@ -211,8 +211,8 @@ def _filesystem(remote: Remote) -> Any:
 
 def _store_errors() -> tuple[type[Exception], ...]:
     """Return the exception types of the store libraries that are imported."""
-    named = (("botocore.exceptions", "BotoCoreError"), ("azure.core.exceptions", "AzureError"))
-    return (OSError, *(getattr(sys.modules[module], name) for module, name in named if module in sys.modules))
+    types = (("botocore.exceptions", "BotoCoreError"), ("azure.core.exceptions", "AzureError"))
+    return (OSError, *(getattr(sys.modules[module], name) for module, name in types if module in sys.modules))
 
 
 def _code(error: BaseException) -> str:
@@ -222,20 +222,20 @@ def _code(error: BaseException) -> str:
 
 
 def _in_plain_words(error: Exception, remote: Remote) -> str:
-    said = str(error) or type(error).__name__
+    detail = str(error) or type(error).__name__
     kind = type(error).__name__
     if isinstance(error, NotImplementedError):
-        return f"fsspec cannot do that with {remote.protocol}:// ({said}); choose another store"
+        return f"fsspec cannot do that with {remote.protocol}:// ({detail}); choose another store"
     if isinstance(error, FileNotFoundError):
         return f"there is no bucket {remote.bucket!r}; create it, or choose another"
     if isinstance(error, PermissionError) or kind in ("NoCredentialsError", "PartialCredentialsError"):
         names = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" if remote.protocol.startswith("s3") else "the credentials"
-        return f"the store refuses ({said}); set {names} in the environment to somebody who may read and write there"
+        return f"the store refuses ({detail}); set {names} in the environment to somebody who may read and write there"
     if kind in ("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ConnectionError"):
-        return f"the store does not answer ({said}); check the network and AWS_ENDPOINT_URL, then run it again"
+        return f"the store does not answer ({detail}); check the network and AWS_ENDPOINT_URL, then run it again"
     if _code(error) in FAILS_ITSELF:
         return (
-            f"the store itself failed, each time it was tried ({said}); it may be full, or starting: see to it, then "
+            f"the store itself failed, each time it was tried ({detail}); it may be full, or starting: see to it, then "
             "run the same command again. Nothing that was committed is lost"
         )
-    return f"{said}; nothing that was committed is lost, run the same command again to go on"
+    return f"{detail}; nothing that was committed is lost, run the same command again to go on"

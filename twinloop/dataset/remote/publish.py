@@ -24,7 +24,7 @@ def publish(remote: Remote, identity: str, draft: ShardDraft) -> None:
         objects.upload(draft.folder / name, file_key(entry.name, name, file))
     key = entry_key(identity, entry.name)
     if not objects.create(key, entry.to_line()):
-        there = objects.read(key)
-        if there is None or ShardEntry.from_line(there.rstrip(b"\n")) != entry:
+        stored = objects.read(key)
+        if stored is None or ShardEntry.from_line(stored.rstrip(b"\n")) != entry:
             raise CorruptError(f"{remote}/{key}: shard {entry.name} was made again and came out different")
     shutil.rmtree(draft.folder, ignore_errors=True)

@@ -19,8 +19,8 @@ def verify_remote(remote: Remote) -> VerifyReport:
     objects = Objects(remote)
     header = require_header(objects)
     entries = read_entries(objects, header)
-    whole = Dataset(Path(remote.prefix), header, entries)
-    problems, named = [], set()
+    dataset = Dataset(Path(remote.prefix), header, entries)
+    problems, listed = [], set()
     if objects.read(CONFIG) is None:
         problems.append(Problem(CONFIG, "is missing"))
     plan = set(header.plan())
@@ -32,20 +32,20 @@ def verify_remote(remote: Remote) -> VerifyReport:
             folder.mkdir(parents=True)
             for name, file in entry.files.items():
                 key = file_key(entry.name, name, file)
-                named.add(key)
+                listed.add(key)
                 try:
                     objects.download(key, folder / name)
                 except CorruptError:
                     continue  # `shard_problems` below reports the missing file
             problems += shard_problems(Dataset(Path(scratch), header, (entry,)))
-    if whole.complete:
-        problems += [Problem(key, "is not in the manifest") for key in objects.sizes(SHARDS) if key not in named]
+    if dataset.complete:
+        problems += [Problem(key, "is not in the manifest") for key in objects.sizes(SHARDS) if key not in listed]
     return VerifyReport(
         path=remote,
-        digest=whole.digest(),
+        digest=dataset.digest(),
         shards=len(entries),
-        frames=whole.frame_count,
-        complete=whole.complete,
+        frames=dataset.frame_count,
+        complete=dataset.complete,
         exported=False,
         problems=tuple(problems),
     )

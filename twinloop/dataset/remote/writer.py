@@ -97,14 +97,16 @@ class RemoteWriter:
         """
         self._lease.require()
         if not self.missing():
-            named = {file_key(each.name, name, file) for each in self.entries for name, file in each.files.items()}
-            there = self._objects.sizes(SHARDS)
-            lost = sorted(named - there.keys())
+            referenced = {
+                file_key(entry.name, name, file) for entry in self.entries for name, file in entry.files.items()
+            }
+            sizes = self._objects.sizes(SHARDS)
+            lost = sorted(referenced - sizes.keys())
             if lost:
                 raise StorageError(f"{self.path}/{lost[0]}: was published by a worker and is not there; is it the same "
                                    "store for every machine and process?")  # fmt: skip
             self._objects.write(snapshot_key(self.identity), b"".join(entry.to_line() for entry in self.entries))
-            self._objects.delete(key for key in there if key not in named)
+            self._objects.delete(key for key in sizes if key not in referenced)
         return self.digest()
 
     def _recover(self) -> None:
