@@ -105,7 +105,7 @@ def _shown(feature: Feature | None, other: Feature | None) -> str:
 
 
 def _some(names: tuple[str, ...], others: tuple[str, ...]) -> str:
-    """Return a few names in full. Of many names, return those that are missing or at another place in `others`."""
+    """Return a few names in full. If there are many, return only those that `others` lacks or has elsewhere."""
     if len(names) <= MOST_NAMES:
         return ", ".join(names)
     own = [name for name in names if name not in others]

@@ -101,7 +101,7 @@ def picture_stats(pictures: np.ndarray, feature: Feature) -> np.ndarray:
 
 
 def expected_frames(feature: Feature, length: int) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and dtype of the frames of an episode: one channel has no axis of its own."""
+    """Return shape and dtype of an episode's frames. Depth and masks have no channel axis."""
     flat = feature.dtype in ("depth", "mask")
     dtypes = {"video": np.uint8, "mask": np.uint8, "depth": np.float32}
     return (length, *(feature.shape[:2] if flat else feature.shape)), np.dtype(dtypes.get(feature.dtype, feature.dtype))
@@ -111,13 +111,13 @@ def _check(recording: Recording, episode: int, pictures: Mapping[str, np.ndarray
     attempt, length = recording.attempts[episode], int(recording.lengths[episode])
     for feature in recording.filmed:
         if feature.name not in pictures:
-            what = "pictures" if feature.is_picture else "values"
-            raise DatasetError(f"attempt {attempt}: {feature.name} has no {what}")
+            content = "pictures" if feature.is_picture else "values"
+            raise DatasetError(f"attempt {attempt}: {feature.name} has no {content}")
         given = pictures[feature.name]
         is_depth = feature.dtype == "depth"
         shape, dtype = expected_frames(feature, length)
         if given.shape != shape or given.dtype != dtype:
-            what = f"{given.dtype} of shape {given.shape} was given, {dtype} of shape {shape} was expected"
-            raise DatasetError(f"attempt {attempt}: {feature.name}: {what}")
+            problem = f"{given.dtype} of shape {given.shape} was given, {dtype} of shape {shape} was expected"
+            raise DatasetError(f"attempt {attempt}: {feature.name}: {problem}")
         if is_depth and not np.isfinite(given).all():
             raise DatasetError(f"attempt {attempt}: {feature.name} is not finite; beyond sight is the farthest depth")

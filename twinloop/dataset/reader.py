@@ -201,7 +201,7 @@ class Dataset:
         action: str = "action",
         verdict: str | None = ACCEPTED,
     ) -> Iterator[TransitionBatch] | Iterator[pa.RecordBatch]:
-        """One epoch of (state, action, next state, terminal) batches.
+        """Yield one epoch of (state, action, next state, terminal) batches.
 
         Args:
             batch_size: transitions in a batch; the last batch may have fewer.

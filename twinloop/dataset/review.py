@@ -47,23 +47,24 @@ def review(
     """
     config = config or QualityConfig()
     known = {**stored_limits(dataset), **(limits or {})}
-    crowd = DatasetStatistics.of(EpisodeStatistics.of(take) for take in takes(dataset, known))
-    found = {each.attempt: each for each in _without_rows(dataset)}
-    for take in takes(dataset, known, pictures=pictures):
-        found[take.attempt] = judge(take, crowd, config)
-        on_episode(len(found))
-    return tuple(found[attempt] for attempt in sorted(found))
+    statistics = DatasetStatistics.of(EpisodeStatistics.of(episode) for episode in takes(dataset, known))
+    qualities = {quality.attempt: quality for quality in _without_rows(dataset)}
+    for episode in takes(dataset, known, pictures=pictures):
+        qualities[episode.attempt] = judge(episode, statistics, config)
+        on_episode(len(qualities))
+    return tuple(qualities[attempt] for attempt in sorted(qualities))
 
 
 def takes(dataset: Dataset, limits: Limits | None = None, *, pictures: bool = False) -> Iterator[RecordedEpisode]:
     """Yield each stored episode in the form that the quality checks take."""
     header = dataset.header
-    features = [each for each in header.columns if _is_measured(each)]
-    clock = next((each for each in header.columns if each.name == TIMING and "robot_s" in each.names), None)
-    names = [each.name for each in features] + ([TIMING] if clock else [])
+    features = [feature for feature in header.columns if _is_measured(feature)]
+    clock = next((feature for feature in header.columns if feature.name == TIMING and "robot_s" in feature.names), None)
+    names = [feature.name for feature in features] + ([TIMING] if clock else [])
     base = RecordedEpisode(
         attempt=0, label="", rate_hz=float(header.fps), rows=0, time_s=None, signals={},
-        names={each.name: each.names for each in features}, units={each.name: units_of(each) for each in features},
+        names={feature.name: feature.names for feature in features},
+        units={feature.name: units_of(feature) for feature in features},
         limits=limits or {},
     )  # fmt: skip
     for entry in dataset.entries:
@@ -74,7 +75,10 @@ def takes(dataset: Dataset, limits: Limits | None = None, *, pictures: bool = Fa
             if not length or table is None:
                 continue
             rows = table.slice(start, length)
-            signals = {each.name: to_numpy(rows[each.name]).reshape(length, -1).astype(np.float64) for each in features}
+            signals = {
+                feature.name: to_numpy(rows[feature.name]).reshape(length, -1).astype(np.float64)
+                for feature in features
+            }
             time_s = None
             if clock is not None:
                 time_s = to_numpy(rows[TIMING]).reshape(length, -1)[:, clock.names.index("robot_s")].astype(np.float64)
@@ -117,16 +121,16 @@ def stored_limits(dataset: Dataset) -> dict[str, tuple[float, float]]:
 def to_json(name: str, qualities: tuple[Quality, ...]) -> dict[str, Any]:
     """Return the content of quality.json: verdict and evidence per episode, and the number of findings per check."""
     counts: dict[str, dict[str, int]] = {}
-    for each in qualities:
-        for check, severity in {(finding.check, finding.severity) for finding in each.findings}:
-            one = counts.setdefault(check, {"error": 0, "note": 0})
-            one[severity] += 1
+    for quality in qualities:
+        for check, severity in {(finding.check, finding.severity) for finding in quality.findings}:
+            check_counts = counts.setdefault(check, {"error": 0, "note": 0})
+            check_counts[severity] += 1
     return {
         "dataset": name,
         "episodes": len(qualities),
-        "rejected": sum(bool(each.errors) for each in qualities),
+        "rejected": sum(bool(quality.errors) for quality in qualities),
         "checks": dict(sorted(counts.items())),
-        "verdicts": [each.to_json() for each in qualities],
+        "verdicts": [quality.to_json() for quality in qualities],
     }
 
 
