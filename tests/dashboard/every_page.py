@@ -15,7 +15,7 @@ from tests.diagnose.test_plan import wrong
 from tests.gate.made_up import evaluation_of
 from tests.gate.runlogs import Tried, in_turns, runlog
 from tests.gate.test_monitor import AFTER
-from tests.gate.test_trust import SIM, judged
+from tests.gate.trust.test_judgement import SIM, judged
 from tests.gate.world import GOOD, POOR, World, some
 from twinloop.calibrate.patch import Fitted, Unknown
 from twinloop.calibrate.replay import Error, Traces
@@ -35,7 +35,7 @@ from twinloop.dashboard.status import render_status
 from twinloop.dashboard.training import render_training
 from twinloop.dashboard.trust import render_trust
 from twinloop.diagnose.compare import compare_datasets
-from twinloop.diagnose.plan import planned
+from twinloop.diagnose.plan import make_plan
 from twinloop.diagnose.report import Evidence, Unmodelled
 from twinloop.gate import compare
 from twinloop.gate.decision import Decision
@@ -123,7 +123,7 @@ def diagnosis(_: Path) -> str:
 
 
 def plan(_: Path) -> str:
-    return render_plan(planned(_gap_report(), robot="twin", budget=100))
+    return render_plan(make_plan(_gap_report(), robot="twin", budget=100))
 
 
 def quality(_: Path) -> str:

@@ -29,7 +29,7 @@ def test_the_engine_is_the_cpu_unless_asked():
 
 
 def test_a_device_without_warp_is_refused():
-    with pytest.raises(UsageError, match="is of --backend warp"):
+    with pytest.raises(UsageError, match="only --backend warp has devices"):
         chosen("--device", "cuda:0")
 
 

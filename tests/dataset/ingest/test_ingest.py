@@ -340,7 +340,7 @@ def test_recordings_of_somebody_come_in_with_their_consent_and_can_be_forgotten(
     write_consent(tmp_path / "ada.yaml", consent_of(ADA))
     words = ["ingest", "source", "--as", "toy", "--out", "toy"]
     assert main([*words, "--participant", ADA]) == 2
-    assert "one needs the other" in capsys.readouterr().err
+    assert "give both" in capsys.readouterr().err
     write_consent(tmp_path / "old.yaml", consent_of(ADA, expires_on=TODAY - timedelta(days=1)))
     assert main([*words, "--participant", ADA, "--consent", "old.yaml"]) != 0
     assert "expired" in capsys.readouterr().err
