@@ -11,6 +11,7 @@ from twinloop.curate.checks import CHECKS
 from twinloop.curate.failure import DIVERGED, PUSHED, TIMEOUT
 from twinloop.dashboard.effects.looks import LOOKS, range_of, setting_of
 from twinloop.dashboard.effects.measures import Measure
+from twinloop.dataset.columns import EPISODE_COLUMNS
 from twinloop.deploy.rehearsal.truth import TRUTHS
 from twinloop.pipeline.generate import WORLDS
 from twinloop.randomize.parameter import GAPS, Parameter
@@ -73,6 +74,14 @@ def _effect_text(row: Parameter, look: str) -> str:
         f"{row.touches[0].upper()}{row.touches[1:]}, from {low:g} to {high:g} {row.unit if row.unit != '1' else ''}"
     )
     return f"{touches.rstrip()}.{what}" + (f" {why}" if why else "")
+
+
+def dataset_page() -> str:
+    rows = [
+        f"| `{column.name}` | {column.type or 'any'} | {column.source} | {column.help} |" for column in EPISODE_COLUMNS
+    ]
+    table = "\n".join(["| column | type | datasets | content |", "|---|---|---|---|", *rows])
+    return (DOCS / "dataset.md.in").read_text(encoding="utf-8").replace("{COLUMNS}", table)
 
 
 def config_page() -> str:
@@ -441,6 +450,7 @@ PAGES = {
     "parameters.md": parameters_page,
     "schema/run.json": run_schema_page,
     "config.md": config_page,
+    "dataset.md": dataset_page,
     "benchmarks.md": benchmarks_page,
     "rehearsal.md": rehearsal_page,
     "gpu.md": gpu_page,

@@ -14,7 +14,7 @@ import pyarrow as pa
 from twinloop.errors import DatasetError, nearest
 
 Values = np.ndarray | Sequence | pa.Array
-Source = Literal["all", "sim", "real", "merged"]
+Source = Literal["all", "sim", "real", "sim, real", "merged"]
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ EPISODE_COLUMNS = (
     EpisodeColumn("draw/", None, "sim", "a drawn value, in the unit of its row of the parameter table"),
     EpisodeColumn("check/", FLOAT, "sim", "the quantity that a plausibility check compared with its limit"),
     EpisodeColumn("camera/", None, "sim", "intrinsics (fx, fy, cx, cy, distortion) and pose of a camera"),
-    EpisodeColumn("duration_s", FLOAT, "sim", "simulated or recorded time"),
-    EpisodeColumn("last_phase", TEXT, "sim", "the phase in which the episode ended"),
-    EpisodeColumn("failure", TEXT, "sim", "name of the failure; empty for a success"),
-    EpisodeColumn("version/", TEXT, "sim", "version of a package that decides the bytes"),
+    EpisodeColumn("duration_s", FLOAT, "sim, real", "simulated or recorded time"),
+    EpisodeColumn("last_phase", TEXT, "sim, real", "the phase in which the episode ended"),
+    EpisodeColumn("failure", TEXT, "sim, real", "name of the failure; empty for a success"),
+    EpisodeColumn("version/", TEXT, "sim, real", "version of a package that decides the bytes"),
     EpisodeColumn("robot_id", TEXT, "real", "which robot, or the name of the ingested recordings"),
     EpisodeColumn("scene", INT, "real", "number of the scene that was laid out"),
     EpisodeColumn("outcome", TEXT, "real", "`success`, `failure`, `unknown` or `aborted`"),
