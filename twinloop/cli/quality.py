@@ -81,7 +81,7 @@ def print_qualities(console: Console, qualities: Sequence[Quality]) -> None:
 
 
 def _robot_limits(dataset: Dataset) -> dict[str, tuple[float, float]]:
-    """Return the joint limits from the model of the dataset's robot; empty if the robot is unknown."""
+    """Return the joint limits in rad from the robot's model; empty if the robot is unknown or its unit is not rad."""
     from twinloop.twin.robot_limits import robot_limits
 
     state = next((each for each in dataset.header.columns if each.name == "observation.state"), None)

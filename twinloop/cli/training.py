@@ -96,7 +96,7 @@ def policy_settings_help() -> str:
 
 @contextmanager
 def show_training(console: Console, job: "TrainingJob") -> Iterator[Callable[["TrainProgress"], None]]:
-    """Print what is trained on what, the time of the first step, and then loss, steps per second and time left."""
+    """Print policy and data of the training, the time of the first step, then loss, steps per second and time left."""
     console.print(describe_job(job), markup=False)
     rate = StepRate(time.monotonic())
     with show_progress(console, "Training", time_left=False) as show:

@@ -57,7 +57,8 @@ def look(
         scales: means and deviations of the live checkpoint's training data; None if drift is not monitored.
 
     Raises:
-        RegistryError: nothing is live, or a log that was checked before is missing or altered.
+        RegistryError: nothing is live, or a log that was checked before is not given.
+        CorruptError: the episodes of a log that were checked before have changed.
     """
     registry = Registry.open(registry_path)
     live = registry.live

@@ -22,7 +22,8 @@ def check_state(registry: Path, live: Live, logs: Sequence[RunlogEvidence]) -> N
     """Check that every log read while this policy was live is given again and is unchanged.
 
     Raises:
-        RegistryError: a log is missing, or the state file is damaged.
+        RegistryError: a log is not given, or the state file is damaged.
+        CorruptError: the episodes of a log that were read before have changed.
     """
     path = state_path(registry, live)
     if not path.exists():
