@@ -1,4 +1,4 @@
-"""Files that survive a kill: written whole, hashed on the way, on the disk before anyone is told of them."""
+"""Files that survive a kill: complete or absent, hashed while they are written, and synced to the disk."""
 
 import ctypes
 import errno
@@ -13,9 +13,9 @@ from pathlib import Path
 
 from twinloop.errors import CorruptError, FullDiskError, StorageError, TwinloopError, UsageError
 
-_BUFFER_BYTES = 1 << 20  # a Parquet file comes in pages of a few kilobytes
+_BUFFER_BYTES = 1 << 20  # a Parquet file is written in pages of a few kilobytes
 _COPIED_BYTES = 1 << 20
-_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE, as the kernel has them
+_HERE, _EXCHANGE = -100, 2  # values of AT_FDCWD and RENAME_EXCHANGE in the Linux kernel
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class FileDigest:
 
 
 class DurableFile:
-    """A new file that hashes what is written to it and reaches the disk when it is closed.
+    """A new file that is hashed while it is written and synced to the disk when it is closed.
 
-    It has the methods PyArrow asks of a sink, so a Parquet file need not be read again to be hashed.
+    It has the methods that PyArrow needs of a sink, so a Parquet file is hashed without reading it again.
     """
 
     def __init__(self, path: Path):
@@ -63,7 +63,7 @@ class DurableFile:
 
     def _write_through(self, view: memoryview) -> None:
         self._hash.update(view)
-        while view:  # the kernel may take a part, and takes at most 2 GiB at once
+        while view:  # the kernel may write only a part, and at most 2 GiB at once
             view = view[os.write(self._fd, view) :]
 
     def tell(self) -> int:
@@ -90,17 +90,16 @@ class DurableFile:
 
 
 class PatchedFile:
-    """A new file whose writer goes back in it, as one of MP4 must: hashed once it is whole.
+    """A new file whose writer seeks back, as an MP4 muxer must. It is hashed when it is complete.
 
-    Sealed it is read-only, since the export is a second name of the same file: whoever opened the one to
-    write would change the other.
+    `seal` makes the file read-only. The export is a hard link to the same file, so a write to one would change both.
     """
 
     def __init__(self, path: Path):
-        path.unlink(missing_ok=True)  # what a killed attempt left may be sealed
+        path.unlink(missing_ok=True)  # a killed attempt may have left a read-only file
         self._path = path
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        self.error: OSError | None = None  # a muxer in between swallows it and says nothing of its own
+        self.error: OSError | None = None  # kept here because the muxer drops the error
 
     def write(self, data) -> int:
         view = memoryview(data).cast("B")
@@ -137,7 +136,11 @@ def write_file(path: Path, data) -> FileDigest:
 
 
 def copy_file(source: Path, target: Path, committed: FileDigest) -> None:
-    """A read-only copy of a file that was committed with this digest, or CorruptError."""
+    """Make a read-only copy of a file that was committed with this digest.
+
+    Raises:
+        CorruptError: the file is missing or its content differs.
+    """
     target.unlink(missing_ok=True)
     try:
         with source.open("rb") as original, DurableFile(target) as copy:
@@ -151,7 +154,7 @@ def copy_file(source: Path, target: Path, committed: FileDigest) -> None:
 
 
 def replace_file(path: Path, data: bytes, *, scratch: Path) -> FileDigest:
-    """Put `data` at `path` so that a reader, or the next start after a kill, sees the old file or the new."""
+    """Replace `path` by a file with `data` atomically: readers see the old file or the new one, also after a kill."""
     new = scratch / f"{path.name}.new"
     digest = write_file(new, data)
     os.replace(new, path)
@@ -160,20 +163,21 @@ def replace_file(path: Path, data: bytes, *, scratch: Path) -> FileDigest:
 
 
 def exchange(one: Path, other: Path) -> None:
-    """Swap two folders on one disk in one step: whoever looks finds each of them, before or after.
+    """Swap two folders on one disk atomically. A reader finds both folders at any time.
 
-    OSError where the file system or the kernel has no such step.
+    Raises:
+        OSError: the file system or the kernel does not support the exchange.
     """
     try:
         renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
-    except AttributeError:  # a C library from before 2018, or none of Linux
+    except AttributeError:  # a C library from before 2018, or not on Linux
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS)) from None
     if renameat2(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(one))
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Add a line to a log: on the disk when this returns, and no half of it left if the disk refuses."""
+    """Append a line to a log. It is on the disk when this returns; after a disk error no part of it remains."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
     try:
         before = os.fstat(fd).st_size
@@ -183,7 +187,7 @@ def append_line(path: Path, line: bytes) -> None:
                 rest = rest[os.write(fd, rest) :]
             os.fsync(fd)
         except OSError:
-            # This process lives on (a full disk, say) and may append again: leave no half line to append to.
+            # The process continues (for example after a full disk) and may append again, so remove the partial line.
             os.ftruncate(fd, before)
             raise
     finally:
@@ -191,7 +195,7 @@ def append_line(path: Path, line: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in `folder` durable; without it a rename may be undone by a power cut."""
+    """Sync the names in `folder` to the disk. Without this, a power failure may undo a rename."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(fd)
@@ -220,16 +224,20 @@ def require_utf8(path: Path) -> None:
 
 
 def read_bounded(path: Path, most_bytes: int, *, error: type[TwinloopError] = CorruptError) -> bytes:
-    """What a file from outside holds, unless it is too large to be what it should be, or no file with an end."""
+    """Return the content of an external file of at most `most_bytes` bytes.
+
+    Raises:
+        error: the path has a zero byte, the file is larger, or it is not a regular file (a pipe may have no end).
+    """
     if "\0" in str(path):
         raise error(f"{str(path)!r}: is no path; it has a zero byte in it")
-    # A pipe that nobody writes to is waited for when it is opened, unless one says not to.
+    # Without O_NONBLOCK, opening a pipe that has no writer would block.
     with storage_errors(path), os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise error(f"{path}: is not a regular file; a device or pipe need not have an end and is not read")
         content = b"" if status.st_size > most_bytes else file.read(status.st_size + 1)
-    size = max(status.st_size, len(content))  # it may be growing
+    size = max(status.st_size, len(content))  # the file may be growing
     if size > most_bytes:
         raise error(f"{path}: has {size:,} bytes; {most_bytes:,} at most are read")
     return content
@@ -237,7 +245,7 @@ def read_bounded(path: Path, most_bytes: int, *, error: type[TwinloopError] = Co
 
 @contextmanager
 def storage_errors(path: Path, *, needed_bytes: int | None = None) -> Iterator[None]:
-    """Say in plain words what the disk refused."""
+    """Convert an OSError to FullDiskError or StorageError with a readable message."""
     try:
         yield
     except OSError as error:

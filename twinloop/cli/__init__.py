@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. `argv` is `sys.argv[1:]` by default."""
-    # MuJoCo imports GLFW, which tests its library in a Python process of its own. Ctrl-C would end that one with a
+    # MuJoCo imports GLFW, which tests its library in a separate Python process. Ctrl-C would end that process with a
     # traceback. Twinloop opens no window: images are rendered with EGL or OSMesa.
     os.environ.setdefault("PYGLFW_LIBRARY", "none")
     try:

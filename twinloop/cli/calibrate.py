@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def where_of(args: argparse.Namespace) -> Where:
-    """Where parameter sets are simulated, from the arguments."""
+    """Return where parameter sets are simulated, from the arguments."""
     if args.executor == "local" and args.workers is not None:
         raise UsageError(f"--workers {args.workers}: belongs to --executor ray; on this machine use --threads")
     if args.executor != "local" and (args.frames is not None or is_static(args.twin)):
@@ -134,7 +134,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 
 def _print_simple_models(console: Console, fit: Fit) -> None:
-    """The cross-validated errors of the twin beside those of a delay plus a first-order lag."""
+    """Print the cross-validated errors of the twin and of a simple model (a delay plus a first-order lag)."""
     if not fit.patch.delay_lag:
         return
     table = Table(title="RMSE on logs left out of the fit (cross-validation)", title_justify="left")

@@ -64,7 +64,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 
 def _phases(made: Reproduced) -> list[dict[str, Any]]:
-    """The phases in the order in which they came, and how long each took."""
+    """Return the phases in order, with the duration of each."""
     names = [phase.name for phase in made.twin.task.phases]
     return [
         {"name": names[int(index)], "seconds": round(len(list(frames)) * made.twin.control_period_s, 3)}

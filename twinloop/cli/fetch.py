@@ -42,6 +42,6 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 
 def brought(remote: Remote, console: Console, only: Sequence[str] | None) -> Path:
-    """A copy of the dataset on this machine, for a command that reads it."""
+    """Copy a dataset to this machine for a command that reads it, and return its folder."""
     with show_progress(console, f"fetching {remote.name}") as show:
         return mirror(remote, only=only, on_shard=lambda done, total: show(Progress(done, total, "shards")))

@@ -87,7 +87,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             engine=engine_of(args),
             on_progress=lambda progress: show(_standing(progress)),
         )
-    # In a store there is no report, and of what is there it takes only this much to count rejected episodes.
+    # An object store has no report. Only the episode tables are copied, which is enough to count rejected episodes.
     here = out if isinstance(out, Path) else mirror(out, only=[EPISODES])
     facts = describe(here)
     report = write_report(out) if isinstance(out, Path) else None
@@ -134,7 +134,7 @@ def _summarise(console: Console, generated: Generated, facts: dict[str, Any], re
     console.print()
     console.print(table)
     folder = shlex.quote(str(path))
-    # As it was called, where it is not on the path: an environment that nobody has activated.
+    # In an environment that is not activated, twinloop is not on the path, so show the program as it was called.
     program = "twinloop" if shutil.which("twinloop") else shlex.quote(sys.argv[0])
     console.print("\nNext:")
     for command in (

@@ -17,7 +17,7 @@ examples:
 """
 
 WIDE = 150
-"""Columns of a terminal in which every row fits on a line or two."""
+"""Width of a terminal, in columns, at which every row fits on one or two lines."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,7 @@ def _beside(rows: list[Parameter]) -> Table:
 
 
 def _below(rows: list[Parameter]) -> Group:
-    """For a narrow terminal: what a row touches on lines of its own."""
+    """Format the rows for a narrow terminal, with what each row affects on separate lines."""
     lines = []
     for row in rows:
         numbers = f"{_nominal(row)}, sensible {_sensible(row)}"

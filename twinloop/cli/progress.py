@@ -14,7 +14,7 @@ LINE_EVERY_S = 10.0
 
 @dataclass(frozen=True)
 class Progress:
-    """done of total, and what else there is to say, as rich text."""
+    """Progress of a command: `done` of `total`, and further text in rich markup."""
 
     done: int
     total: int
@@ -26,7 +26,7 @@ def show_progress(console: Console, doing: str, *, time_left: bool = True) -> It
     """Show a progress bar on a terminal, or print a line every 10 s elsewhere.
 
     Args:
-        doing: what is going on, in front of the bar: `Training`.
+        doing: the activity, shown in front of the bar, for example `Training`.
         time_left: append the estimated time left; False where the text of `Progress` has it already.
     """
     if not console.is_terminal:
@@ -42,7 +42,7 @@ def show_progress(console: Console, doing: str, *, time_left: bool = True) -> It
 
 
 def format_duration(seconds: float) -> str:
-    """`40 s`, `12 min`, `3 h 05 min`."""
+    """Format a duration, for example `40 s`, `12 min` or `3 h 05 min`."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

@@ -56,7 +56,7 @@ def write_papers(folder: Path, name: str, qualities: tuple[Quality, ...]) -> Pat
 
 
 def print_qualities(console: Console, qualities: Sequence[Quality]) -> None:
-    """Errors, then notes by kind: a note that every episode has is one line."""
+    """Print errors, then notes: one line for each check and channel, with the number of episodes."""
     errors = [(each, finding) for each in qualities for finding in each.errors]
     if errors:
         table = Table(box=None, pad_edge=False)
@@ -81,7 +81,7 @@ def print_qualities(console: Console, qualities: Sequence[Quality]) -> None:
 
 
 def _robot_limits(dataset: Dataset) -> dict[str, tuple[float, float]]:
-    """Of a robot that is known here: its model says where its joints end."""
+    """Return the joint limits in rad from the robot's model; empty if the robot is unknown or its unit is not rad."""
     from twinloop.twin.robot_limits import robot_limits
 
     state = next((each for each in dataset.header.columns if each.name == "observation.state"), None)

@@ -96,7 +96,7 @@ def policy_settings_help() -> str:
 
 @contextmanager
 def show_training(console: Console, job: "TrainingJob") -> Iterator[Callable[["TrainProgress"], None]]:
-    """Print what is trained on what, the time of the first step, and then loss, steps per second and time left."""
+    """Print policy and data of the training, the time of the first step, then loss, steps per second and time left."""
     console.print(describe_job(job), markup=False)
     rate = StepRate(time.monotonic())
     with show_progress(console, "Training", time_left=False) as show:
@@ -113,7 +113,7 @@ def show_training(console: Console, job: "TrainingJob") -> Iterator[Callable[["T
 
 
 def describe_job(job: "TrainingJob") -> str:
-    """One line: policy, inputs, data and batch size."""
+    """Describe a training job in one line: policy, inputs, data and batch size."""
     space, train = job.mixture.space, job.config.train
     inputs = ", ".join(feature.name.removeprefix("observation.") for feature in space.inputs)
     episodes = sum(len(part.lengths) for part in job.mixture.parts)
@@ -140,7 +140,7 @@ class StepRate:
         return now_s - self._began_s
 
     def text(self, steps: int) -> str:
-        """`, 2.1 steps/s, 15 min left`, or nothing before the second step."""
+        """Return text such as `, 2.1 steps/s, 15 min left`; "" before the second step."""
         (first, then_s), (step, now_s) = self._first or self._last, self._last
         if step == first or now_s <= then_s:
             return ""

@@ -74,7 +74,7 @@ def _show(console: Console, found: Trust, predict: float | None) -> None:
             row.append("unknown" if band.estimate is None else f"{percent(band.estimate)} ({where})")
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        # Not a table of the console's, which would cut off the names of tasks.
+        # Printed without a rich table, which would truncate the names of tasks.
         console.print("  ".join(map(str.ljust, row, widths)).rstrip(), markup=False)
     console.print(f"\nThe twin is {found.standing}:", markup=False)
     for reason in found.reasons:

@@ -1,4 +1,4 @@
-"""Where work runs: on this machine, or on Ray."""
+"""Fleet: runs work in processes on this machine or on Ray."""
 
 from typing import TYPE_CHECKING
 

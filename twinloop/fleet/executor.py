@@ -1,8 +1,8 @@
-"""Executors: one small interface for wherever work runs.
+"""Executors: the interface for running work on this machine, on Ray or elsewhere.
 
-Work is a generator function `work(job, items)` at the top of a module: it pulls items and yields (item, result).
-It is a pure function of the job and the item and keeps nothing between them that matters, so an executor may run it
-anywhere, in any order, twice, or again after a death.
+Work is a generator function `work(job, items)` at the top level of a module. It pulls items and yields (item, result).
+A result depends only on the job and the item, and no relevant state is kept between items. An executor may therefore
+run items anywhere, in any order, twice, or again after a worker has died.
 """
 
 import os
@@ -19,7 +19,7 @@ BUILTIN = ("local", "ray")
 
 
 class Executor(Protocol):
-    """Runs work somewhere: in processes of this machine, on Ray, or wherever a plugin runs it.
+    """Runs work in processes of this machine, on Ray, or by a plugin.
 
     Example:
         >>> from twinloop.fleet.executor import executor_of
@@ -32,21 +32,21 @@ class Executor(Protocol):
     def name(self) -> str: ...
 
     def capacity(self) -> int:
-        """Workers that can run side by side: how many to use where nobody says."""
+        """Number of workers that can run in parallel; the default number of workers."""
         ...
 
     def sent(self, job: Any) -> Any:
-        """The job as `run` may be given it again and again, while it travels once."""
+        """Transfer a job once and return a handle that can be passed to `run` repeatedly."""
         ...
 
     def run(self, work: Work, job: Any, items: Iterable[Any], *, workers: int) -> Iterator[tuple[Any, Any]]:
-        """Yield (item, result) for every item, in the order in which they are done."""
+        """Yield (item, result) for every item, in the order in which they finish."""
         ...
 
 
 @dataclass(frozen=True)
 class LocalExecutor:
-    """Processes on this machine, and with one worker this process."""
+    """Runs work in processes on this machine; with one worker, in this process."""
 
     name: str = "local"
 
@@ -66,12 +66,12 @@ LOCAL = LocalExecutor()
 
 
 def executor_names() -> tuple[str, ...]:
-    """What `--executor` can name. Imports no executor."""
+    """Return the names that `--executor` accepts, without importing an executor."""
     return (*BUILTIN, *plugin_names("twinloop.executors"))
 
 
 def executor_of(name: str, address: str | None = None) -> Executor:
-    """The executor of a name. Packages add more by entry points of `twinloop.executors`.
+    """Return the executor with this name. Packages add executors by entry points of `twinloop.executors`.
 
     Such an entry point is a class, or a function, that takes the address (or None) and returns an `Executor`.
     Ray and other packages are imported only if they are named.

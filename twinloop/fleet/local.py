@@ -23,7 +23,7 @@ from twinloop.fleet.executor import Work
 from twinloop.fleet.reports import error_of
 
 MAX_WORKER_FAILURES = 3
-"""Workers that may die one after another, without a result between them."""
+"""Number of consecutive worker failures, without a result between them, that stops the run."""
 
 
 def run_local(work: Work, job: Any, items: Iterable[Any], *, workers: int) -> Iterator[tuple[Any, Any]]:

@@ -20,9 +20,9 @@ from twinloop.errors import UsageError, WorkerError
 from twinloop.fleet.executor import Work
 from twinloop.fleet.reports import Report, error_of, reports
 
-MAX_WORKER_FAILURES = 10  # per item: machines that come and go cause a few, an item that crashes causes all
-SHARES = 2  # of what is left, a worker: shares get smaller, so that the last workers end together
-STORE_BYTES = 256 << 20  # of Ray's object store: results are small, and its default is a third of the memory
+MAX_WORKER_FAILURES = 10  # per item: lost machines cause a few, an item that crashes its worker causes all
+SHARES = 2  # a task is 1/(SHARES * workers) of the remaining items: tasks get smaller, so workers end together
+STORE_BYTES = 256 << 20  # size of Ray's object store: results are small, and the default is a third of the memory
 LOOPBACK = "127.0.0.1"
 
 
@@ -35,14 +35,18 @@ class _Sent:
 
 @dataclass(frozen=True)
 class RayExecutor:
-    """address: of a running cluster, `auto` for the one this machine belongs to; None starts Ray here, for this process
-    alone, with every port on loopback behind a fresh token and without a dashboard."""
+    """Runs work on Ray.
+
+    Attributes:
+        address: address of a running cluster; `auto` for the cluster that this machine belongs to. None starts Ray on
+            this machine for this process alone, with all ports on loopback, a new token and no dashboard.
+    """
 
     address: str | None = None
     name: str = "ray"
 
     def __post_init__(self) -> None:
-        _imported(self.address)  # before anything is begun that would then stand still
+        _imported(self.address)  # fails early if Ray is not installed
 
     def capacity(self) -> int:
         return max(1, int(_connected(self.address).cluster_resources().get("CPU", 1)))
@@ -51,15 +55,15 @@ class RayExecutor:
         return _Sent(_connected(self.address).put(job))
 
     def run(self, work: Work, job: Any, items: Iterable[Any], *, workers: int) -> Iterator[tuple[Any, Any]]:
-        waiting = deque(enumerate(items))  # numbered, since an item may be anything
+        waiting = deque(enumerate(items))  # numbered, because an item may not be hashable
         if not waiting:
             return
         ray = _connected(self.address, cores=max(workers, os.cpu_count() or 1))
-        # As many workers as were asked for side by side, also on fewer cores. A cluster may grow to what is asked.
+        # The requested number of workers runs in parallel, also on fewer cores. A cluster may scale up instead.
         share = 1.0 if self.address else min(1.0, self.capacity() / workers)
         options = {"num_cpus": int(share * 1000) / 1000, "num_returns": "streaming", "max_retries": 0}
         task = ray.remote(serve).options(name=f"twinloop.{work.__name__}", **options)
-        # Once for all tasks: the job may be large, and every machine keeps a copy.
+        # The job is stored once for all tasks, because it may be large; every machine keeps a copy.
         tasks = _Tasks(ray, task, ray.put((work.__module__, work.__name__, job)), waiting)
         try:
             yield from tasks.run(workers)
@@ -68,7 +72,7 @@ class RayExecutor:
 
 
 def serve(told: tuple[str, str, Any], version: str, items: list[Any]) -> Iterator[Report]:
-    """A task, on a worker."""
+    """Run one task on a Ray worker and yield its reports."""
     module, name, job = told
     if version != __version__:
         what = f"a worker has twinloop {__version__}, the driver {version}; install the same everywhere"
@@ -78,13 +82,13 @@ def serve(told: tuple[str, str, Any], version: str, items: list[Any]) -> Iterato
         import ray
 
         job = ray.get(job.reference)
-    # With a worker on every core Mesa's own threads only wait for one another. Pixels are the same at any number.
+    # With a worker on every core, Mesa's own threads only wait. Pixels are the same at any number of threads.
     os.environ.setdefault("LP_NUM_THREADS", "0")
     yield from reports(getattr(import_module(module), name), job, iter(items))
 
 
 class _Tasks:
-    """The running tasks, and the items of each."""
+    """The running tasks and their unfinished items."""
 
     def __init__(self, ray: Any, task: Any, told: Any, waiting: deque):
         self.ray, self.task, self.told, self.waiting = ray, task, told, waiting
@@ -107,7 +111,7 @@ class _Tasks:
                 self.end(stream, str(error).partition("\n")[0])
                 continue
             if kind == "failed":
-                self.taken[stream].clear()  # it ends by itself
+                self.taken[stream].clear()  # the task ends by itself, so `stop` must not cancel it
                 raise error_of(*content)
             if kind == "done":
                 item, result = content
@@ -135,7 +139,7 @@ class _Tasks:
                 )
 
     def stop(self) -> None:
-        """End what is still at work. Never a task that ends just now: Ray aborts a driver that cancels such a one."""
+        """Cancel the tasks with unfinished items. Ray aborts a driver that cancels a task which is just ending."""
         for stream, in_hand in self.taken.items():
             if in_hand:
                 with suppress(self.ray.exceptions.RayError):
@@ -143,16 +147,16 @@ class _Tasks:
 
 
 def _imported(address: str | None) -> Any:
-    """The module `ray`, or UsageError."""
-    if "ray" not in sys.modules:  # all of this is read once, when it is imported
+    """Import and return the module `ray`, or raise UsageError if it is not installed."""
+    if "ray" not in sys.modules:  # Ray reads these variables once, at import
         if address is None or address.startswith((LOOPBACK, "localhost")):
-            # Or every port would be on all interfaces, also of a Ray for one machine.
+            # Otherwise Ray opens its ports on all interfaces, even on a single machine.
             os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         if address is None:
             os.environ["RAY_AUTH_MODE"] = "token"
             os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell strangers that it was used
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # silences a warning of Ray's to itself
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report its usage over the network
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # silences an internal warning of Ray
     try:
         import ray
         import ray.exceptions
@@ -164,7 +168,7 @@ def _imported(address: str | None) -> Any:
 
 
 def _connected(address: str | None, *, cores: int | None = None) -> Any:
-    """The module `ray`, once it is connected."""
+    """Connect to Ray if necessary and return the module `ray`."""
     ray = _imported(address)
     if ray.is_initialized():
         return ray
@@ -192,7 +196,7 @@ def _connected(address: str | None, *, cores: int | None = None) -> Any:
 
 
 def _knock(address: str) -> None:
-    """OSError where nobody listens: Ray would end this process."""
+    """Raise OSError if no server listens at the address, because Ray itself would end this process."""
     host, colon, port = address.rpartition(":")
     if colon and port.isdigit() and "/" not in host:
         socket.create_connection((host, int(port)), timeout=10).close()

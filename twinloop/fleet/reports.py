@@ -1,4 +1,4 @@
-"""What a worker tells its driver, wherever the two are: plain tuples, so that neither needs the other's exceptions.
+"""Reports from a worker to its driver: plain tuples, so that no exception objects are transferred.
 
 ("done", item, result)      ("failed", class of the error, message)      ("ended",)
 """
@@ -15,7 +15,7 @@ Report = tuple[Any, ...]
 
 
 def reports(work: Work, job: Any, items: Iterator[Any]) -> Iterator[Report]:
-    """Do the work, and tell how it went: the last report is `ended` or `failed`."""
+    """Run the work and yield a report for each result. The last report is `ended` or `failed`."""
     try:
         for item, result in work(job, items):
             yield "done", item, result
@@ -27,7 +27,7 @@ def reports(work: Work, job: Any, items: Iterator[Any]) -> Iterator[Report]:
 
 
 def error_of(name: str, message: str) -> TwinloopError:
-    """The error a worker reported, with its exit code."""
+    """Rebuild the error that a worker reported. Its class decides the exit code."""
     kind = getattr(errors, name, WorkerError)
     error = kind.__new__(kind)
     Exception.__init__(error, message)

@@ -1,4 +1,4 @@
-"""Workers of one job compute the same bits only with the same versions of what decides them."""
+"""Version check: workers of one job compute identical results only with the same package versions."""
 
 import platform
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,13 @@ from twinloop.errors import WorkerError
 
 
 def refuse_other_versions(wanted: Iterable[tuple[str, str]], here: Mapping[str, str], *, otherwise: str) -> None:
-    """wanted: the driver's. otherwise: what would come of it, as `the fit would ...`."""
+    """Raise WorkerError if versions on this worker differ from those of the driver.
+
+    Args:
+        wanted: (name, version) on the driver.
+        here: name -> version on this worker.
+        otherwise: the consequence, for the message, as in `the fit would ...`.
+    """
     other = [f"{name} {here.get(name, 'none')} instead of {given}" for name, given in wanted if here.get(name) != given]
     if other:
         said = f"the worker on {platform.node()} has {', '.join(other)}"

@@ -1,4 +1,4 @@
-"""Case: everything one decision is made on: a checkpoint, the rules, and what was shown for it, now or ever."""
+"""Case: the input of one decision: a checkpoint, the rules, and all evidence given for it, now or earlier."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,12 +17,18 @@ from twinloop.gate.store import Pinned, pinned_evaluation
 from twinloop.gate.trust import TwinTrust, twins_of
 
 AGAINST = "against"
-"""The folder in an evaluation's where `twinloop evaluate --against` puts the other policy's."""
+"""Subfolder of an evaluation in which `twinloop evaluate --against` writes the evaluation of the other policy."""
 
 
 @dataclass(frozen=True)
 class Canary:
-    """What the trials on the robot are limited to. speed: share of the robot's own."""
+    """Limits of the trials on the robot.
+
+    Attributes:
+        robot: name of the robot.
+        speed: share of the robot's own speed.
+        episodes: largest number of episodes of the candidate.
+    """
 
     robot: str
     speed: float
@@ -31,9 +37,17 @@ class Canary:
 
 @dataclass(frozen=True)
 class Case:
-    """evaluations: of the checkpoint; rivals: of the live policy. repeats: its real trials, in the twin.
-    troubles: what was shown and cannot be believed.
-    folders: where training data is looked for. human_ready: somebody affirmed it."""
+    """The input of one decision.
+
+    Attributes:
+        evaluations: evaluations of the checkpoint.
+        rivals: evaluations of the live policy, if that is another checkpoint.
+        troubles: error messages about evidence that is missing, altered or unreadable.
+        folders: folders that are searched for training data.
+        human_ready: whether somebody confirmed that a person can stop the robot.
+        trust: twin digest -> trust in that twin.
+        repeats: real trials of the checkpoint, repeated in the twin.
+    """
 
     registry: Registry
     checkpoint: Pinned
@@ -54,7 +68,7 @@ class Case:
 
     @property
     def incumbent(self) -> str:
-        """The live policy, if it is another."""
+        """Digest of the live policy; "" if nothing is live or this checkpoint is."""
         live = self.registry.production
         return "" if live == self.digest else live
 
@@ -64,7 +78,7 @@ class Case:
 
     @cached_property
     def episodes(self) -> RealEpisodes:
-        """Since it was last rolled back from, if it was."""
+        """Real episodes; if the checkpoint was rolled back from, only those recorded after that."""
         found = all_episodes(self.runlogs)
         left = self.registry.standing.left.get(self.digest)
         return found if left is None else found.take(found.recorded_at > in_utc(left))
@@ -85,7 +99,10 @@ def case_of(
     human_ready: bool = False,
     canary: Canary | None = None,
 ) -> Case:
-    """Read what is shown now and all that was shown before; what cannot be believed is a trouble, not an absence."""
+    """Read the evidence given now and all evidence given before.
+
+    Evidence that cannot be read or was altered is listed in `troubles`; it is not treated as absent.
+    """
     troubles: list[str] = []
     shown = list(_evaluations(registry, checkpoint.digest, evaluations, troubles))
     logs = tuple(_runlogs(registry, checkpoint, runlogs, troubles))
@@ -165,7 +182,7 @@ def _runlogs(
 
 
 def evidence_of(case: Case) -> tuple[dict[str, Any], ...]:
-    """As the ledger keeps it: everything that was looked at, with its digests."""
+    """Return all evidence of a case with its digests, as it is written to the ledger."""
     return (
         *(each.to_json() for each in case.evaluations),
         *(each.to_json() for each in case.rivals),

@@ -1,4 +1,4 @@
-"""Decision: one step of one policy: every rule with what was measured, what was asked, and whether it holds."""
+"""Decision: the judgement on one step of one policy, with measured value, limit and result of every rule."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,16 @@ MOST_STEPS, MOST_VALUES, MOST_PARAMETERS = 2000, 12, 4
 
 @dataclass(frozen=True)
 class Decision:
-    """name: of the checkpoint, for people. asked: the step, `canary -> production`. figures: for the plots."""
+    """The judgement on one step of one policy.
+
+    Attributes:
+        checkpoint: digest of the checkpoint.
+        name: readable name of the checkpoint.
+        asked: the step, for example `canary -> production`.
+        findings: results of the rules.
+        rules: digest of the rules.
+        figures: data for the plots.
+    """
 
     checkpoint: str
     name: str
@@ -41,7 +50,7 @@ class Decision:
 
     @property
     def promoted(self) -> bool:
-        """Only if there are rules, and every one of them holds."""
+        """True if there is at least one rule and all rules hold."""
         return bool(self.findings) and all(finding.passed for finding in self.findings)
 
     @property
@@ -54,7 +63,7 @@ class Decision:
 
     @property
     def sentence(self) -> str:
-        """The verdict in one."""
+        """The verdict as one sentence."""
         who = f"{self.name} ({self.checkpoint[:12]})"
         if self.promoted:
             return f"{who} is promoted to {self.to}: all {len(self.findings)} rules hold."
@@ -64,7 +73,7 @@ class Decision:
 
     @classmethod
     def of_record(cls, record: LedgerRecord) -> "Decision":
-        """As the ledger has it."""
+        """Restore a decision from its ledger record."""
         details = record.details
         return cls(
             record.checkpoint, str(details["name"]), record.transition,
@@ -73,7 +82,7 @@ class Decision:
 
 
 def decide(case: Case, stage: Stage, *, name: str) -> Decision:
-    """The step from `stage` to the next, by its rules. Nothing is changed by deciding."""
+    """Judge the step from `stage` to the next one by its rules. This changes nothing in the registry."""
     reached = next_stage(stage)
     if reached is None:
         raise UsageError(f"{name}: is in production; there is no stage after it")
@@ -90,7 +99,7 @@ def decide(case: Case, stage: Stage, *, name: str) -> Decision:
 
 
 def enter(writer: Writer, case: Case, decision: Decision) -> LedgerRecord:
-    """Put a decision into the ledger and carry it out. Evaluations are copied first, so that they stay."""
+    """Write a decision to the ledger and carry it out. Evaluations are copied into the registry first."""
     for each in (*case.evaluations, *case.rivals):
         writer.pin_evaluation(each.path)
     enter_twins(writer, case.trust)
@@ -111,7 +120,7 @@ def enter(writer: Writer, case: Case, decision: Decision) -> LedgerRecord:
 
 
 def _figures(case: Case, reached: Stage) -> dict[str, Any]:
-    """What the plots of the page show, small enough for the ledger."""
+    """Return the data for the plots of the decision page, small enough for the ledger."""
     figures: dict[str, Any] = {"rates": _rates(case), "pairs": _pairs(case)}
     if reached == "validated" and case.evaluations:
         figures["parameters"] = case.evaluations[0].evaluation.results()["parameters"][:MOST_PARAMETERS]
@@ -148,7 +157,7 @@ def _pairs(case: Case) -> list[dict[str, Any]]:
 
 
 def _conditions(case: Case) -> list[dict[str, Any]]:
-    """Success of the candidate for each value of each condition."""
+    """Return the candidate's successes and trials for each value of each condition."""
     candidate, _ = arms_of(case)
     rows = []
     for name, values in sorted(candidate.conditions.items()):

@@ -1,8 +1,9 @@
-"""Ledger: every decision as a line, each with the digest of the one before it. Lines are only ever added.
+"""Ledger: an append-only list of decisions. Each line is a record with the digest of the record before it.
 
-A line counts once its newline is there; what a kill cut off is ignored by readers and removed by the next writer.
-`head.json` beside it remembers how far the ledger was, so that lines taken off its end are missed too. Whoever can
-write here can also write both anew: note the digest of the last record somewhere else, and compare.
+A line counts only with its newline. Readers ignore an incomplete last line; the next writer removes it.
+`head.json` beside the ledger stores the sequence number and digest of the last record, so that lines removed from the
+end are noticed. A person with write access can rewrite both files. To detect this, note the digest of the last record
+elsewhere and compare.
 """
 
 import hashlib
@@ -22,15 +23,25 @@ LEDGER, HEAD = "ledger.jsonl", "head.json"
 LARGEST_BYTES = 1 << 30
 LARGEST_LINE_BYTES = 1 << 22
 START = "0" * 64
-"""What the first record has for the digest of the one before it."""
+"""Value of `previous` in the first record."""
 
 
 @dataclass(frozen=True)
 class LedgerRecord:
-    """sequence: counts from 1. previous: digest of the record before. time: ISO 8601, UTC. actor: who asked.
-    kind: what this is a record of: a checkpoint that was pinned, a decision, what is live, a twin, an incident.
-    checkpoint: its digest, "" where it is of none. transition: "canary -> production". rules: digest of the rules.
-    evidence: what was shown, each with path and digests. reasons: why, in sentences. details: all else, by kind.
+    """One line of the ledger.
+
+    Attributes:
+        sequence: number of the record, from 1.
+        previous: digest of the record before.
+        time: ISO 8601, UTC.
+        actor: the user or program that made the record.
+        kind: subject of the record: a pinned checkpoint, a decision, the live policy, a twin or an incident.
+        checkpoint: digest of the checkpoint; "" if the record is about none.
+        transition: the step, for example "canary -> production".
+        rules: digest of the rules.
+        evidence: the evidence, each entry with path and digests.
+        reasons: the reasons, in sentences.
+        details: further values, depending on `kind`.
     """
 
     sequence: int
@@ -62,7 +73,11 @@ class LedgerRecord:
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> "LedgerRecord":
-        """ValueError, KeyError or TypeError for what is no record."""
+        """Build a record from parsed JSON.
+
+        Raises:
+            ValueError, KeyError, TypeError: the values are not a record.
+        """
         known = {each.name for each in fields(cls)}
         if set(values) != known | {"digest"}:
             raise ValueError(f"keys {', '.join(sorted(set(values) ^ (known | {'digest'})))}")
@@ -86,7 +101,12 @@ class LedgerRecord:
 
 @dataclass(frozen=True)
 class Ledger:
-    """problems: what is wrong, each with the record it is about. torn: did a kill cut off a last line?"""
+    """The records of a registry.
+
+    Attributes:
+        problems: messages about altered, missing or misplaced records, each with its record or line.
+        torn: whether the last line is incomplete, as after a kill.
+    """
 
     path: Path
     records: tuple[LedgerRecord, ...]
@@ -98,7 +118,7 @@ class Ledger:
         return self.records[-1].digest if self.records else START
 
     def require(self) -> "Ledger":
-        """This ledger, or RegistryError with every problem."""
+        """Return this ledger, or raise RegistryError with all problems."""
         if self.problems:
             advice = "nothing is promoted or live until it is put back from a copy"
             raise RegistryError(
@@ -109,9 +129,9 @@ class Ledger:
 
 
 def read_ledger(folder: Path) -> Ledger:
-    """All records of a registry, looked over from the first to the last."""
+    """Read and check all records of a registry."""
     path = folder / LEDGER
-    # The head first: while somebody writes, the ledger may be ahead of it, never behind.
+    # The head is read first: during a write the ledger may be ahead of the head, but never behind it.
     head = read_bounded(folder / HEAD, 1 << 16, error=RegistryError) if (folder / HEAD).exists() else None
     data = read_bounded(path, LARGEST_BYTES, error=RegistryError) if path.exists() else b""
     whole = data.rfind(b"\n") + 1
@@ -122,7 +142,7 @@ def read_ledger(folder: Path) -> Ledger:
 
 
 def _look_over(lines: list[bytes], records: list[LedgerRecord]) -> Iterator[str]:
-    """Fills `records` with those that can be read; yields what is wrong."""
+    """Append the readable records to `records` and yield a message for each problem."""
     previous, sequences = START, []
     for number, line in enumerate(lines, start=1):
         try:
@@ -160,7 +180,10 @@ def _order(sequences: list[int]) -> Iterator[str]:
 
 
 def _anchored(head: bytes | None, records: list[LedgerRecord], *, damaged: bool) -> Iterator[str]:
-    """Is what was once the end still there? The ledger may be one ahead: a kill came before the head was written."""
+    """Check that the record named in `head.json` is still in the ledger.
+
+    The ledger may be one record ahead of the head: a kill can come before the head is written.
+    """
     if head is None:
         if len(records) > 1:
             yield f"{HEAD}: is missing; what was the last record is not known"
@@ -180,7 +203,7 @@ def _anchored(head: bytes | None, records: list[LedgerRecord], *, damaged: bool)
 
 
 def append(folder: Path, record: LedgerRecord, *, scratch: Path) -> None:
-    """Add a record: on the disk when this returns; after a kill, there as a whole or not at all."""
+    """Append a record. It is on the disk when this returns; after a kill it is either complete or absent."""
     path = folder / LEDGER
     line = record.to_line()
     if len(line) > LARGEST_LINE_BYTES:
@@ -191,7 +214,7 @@ def append(folder: Path, record: LedgerRecord, *, scratch: Path) -> None:
 
 
 def recover(folder: Path, *, scratch: Path) -> Ledger:
-    """Remove what a kill cut off and bring the head up to date; only for whoever holds the lock."""
+    """Remove an incomplete last line and update the head. The caller must hold the lock."""
     ledger = read_ledger(folder).require()
     with storage_errors(ledger.path):
         if ledger.torn:

@@ -1,13 +1,14 @@
-"""Registry: a folder of pinned checkpoints, a ledger of decisions, and one pointer that says which policy is live.
+"""Registry: a folder with pinned checkpoints, a ledger of decisions, and a pointer to the live policy.
 
-ledger.jsonl, head.json   every decision, and how far the ledger was
-production.json           the pointer: a checkpoint and the record that made it live; replaced in one moment
-checkpoints/, evidence/   what was decided about, and on what, by digest
-decisions/, incidents/    pages to read, episodes to diagnose
-scratch/, lock            unfinished work; held by the writer
+ledger.jsonl, head.json   all decisions; number and digest of the last record
+production.json           the pointer: the live checkpoint and the record that made it live; replaced atomically
+checkpoints/, evidence/   copies of checkpoints and evaluations, by digest
+decisions/, incidents/    pages of decisions; episodes to diagnose
+scratch/, lock            unfinished files; the lock of the writer
 
-A promotion is decided (a record), carried out (the pointer), and confirmed (a record). Killed before the pointer is
-replaced, the old policy stays live; killed after, the new one is, and the next writer adds what is missing.
+A promotion has three steps: a record of the decision, the new pointer, and a record that confirms it. After a kill
+before the pointer is replaced, the old policy stays live. After a kill later than that, the new policy is live, and the
+next writer adds the missing record.
 """
 
 import getpass
@@ -45,12 +46,18 @@ PRODUCTION, LOCK, SCRATCH, DECISIONS = "production.json", "lock", "scratch", "de
 LARGEST_POINTER_BYTES = 1 << 16
 FORMAT_VERSION = 1
 WAIT_S = 10.0
-"""How long a writer waits for another: commits are short, a session on a robot holds no lock."""
+"""Timeout for the lock. Commits are short, and a session on a robot does not hold the lock."""
 
 
 @dataclass(frozen=True)
 class Live:
-    """checkpoint: "" where nothing is live. record: digest of the decision that made it so. since: ISO 8601, UTC."""
+    """The content of the production pointer.
+
+    Attributes:
+        checkpoint: digest of the live checkpoint; "" if nothing is live.
+        record: digest of the decision that set the pointer.
+        since: ISO 8601, UTC.
+    """
 
     checkpoint: str
     record: str
@@ -59,7 +66,7 @@ class Live:
 
 @dataclass(frozen=True)
 class Registry:
-    """A registry as it was when it was opened: reading takes no lock."""
+    """A snapshot of a registry at the time of opening. Reading takes no lock."""
 
     path: Path
     ledger: Ledger
@@ -67,8 +74,12 @@ class Registry:
 
     @classmethod
     def open(cls, path: Path) -> "Registry":
-        """Ledger and pointer looked over: what is wrong with either is an error, and so nothing is live."""
-        # The pointer first: whatever it names was in the ledger before it. Moved meanwhile, it is read again.
+        """Read and check ledger and pointer.
+
+        Raises:
+            RegistryError: the ledger or the pointer is damaged; then nothing is live.
+        """
+        # The pointer is read first, because its record is in the ledger before it. If it moved meanwhile, retry.
         while True:
             live = _pointer(path)
             ledger = read_ledger(path).require()
@@ -82,7 +93,7 @@ class Registry:
 
     @cached_property
     def standing(self) -> RegistryState:
-        """With a pointer that a kill left unconfirmed already in it."""
+        """State derived from the records, including a pointer change that a kill left unconfirmed."""
         records, missing = self.ledger.records, self._unconfirmed()
         return standing_of((*records, missing) if missing else records)
 
@@ -100,7 +111,11 @@ class Registry:
         return store.pinned(self.path, digest)
 
     def production_checkpoint(self) -> store.Pinned:
-        """What a robot is to run, verified now; an error where nothing is live."""
+        """Verify and return the checkpoint that a robot is to run.
+
+        Raises:
+            RegistryError: nothing is live.
+        """
         if not self.production:
             raise RegistryError(f"{self.path}: nothing is live; `twinloop promote` brings a policy to production")
         return self.pinned(self.production)
@@ -112,7 +127,7 @@ class Registry:
         raise RegistryError(f"{self.ledger.path}: has no record {digest[:12]}...")
 
     def _unconfirmed(self) -> LedgerRecord | None:
-        """The record of what the pointer did, where a kill came before it was written."""
+        """Return the record that confirms the pointer if a kill prevented writing it; otherwise None."""
         if self.live is None or any(
             record.kind == POINTER and record.details.get("decision") == self.live.record
             for record in self.ledger.records
@@ -125,7 +140,7 @@ class Registry:
 
 
 class Writer:
-    """The one process that changes a registry; made by `writing`. Every step is on the disk when it returns."""
+    """Changes a registry; only one exists at a time. Made by `writing`. Each change is on the disk when it returns."""
 
     def __init__(self, path: Path, actor: str):
         self.path, self._actor = path, actor
@@ -141,7 +156,7 @@ class Writer:
         return Registry.open(self.path)
 
     def pin(self, folder: Path) -> store.Pinned:
-        """Copy a checkpoint here and note it as a candidate, once."""
+        """Copy a checkpoint into the registry. The first time, record it as a candidate."""
         pinned = store.pin_checkpoint(self.path, folder, scratch=self.scratch)
         if pinned.digest not in self.registry.standing.stages:
             details = {"name": folder.resolve().name, "policy": pinned.card.policy, "robot": pinned.card.space.robot}
@@ -152,20 +167,20 @@ class Writer:
         return store.pin_evaluation(self.path, folder, scratch=self.scratch)
 
     def add(self, kind: str, verdict: str, **values: Any) -> LedgerRecord:
-        """Append a record. values: as of `LedgerRecord`."""
+        """Append a record. `values` are further fields of `LedgerRecord`."""
         record = _record(read_ledger(self.path).require(), self._actor, kind, verdict, **values)
         append(self.path, record, scratch=self.scratch)
         return record
 
     def decide(self, verdict: str, *, checkpoint: str, transition: str, **values: Any) -> LedgerRecord:
-        """Record a decision and carry it out: a promotion to production moves the pointer, after it was recorded."""
+        """Record a decision, then carry it out: a promotion to production moves the pointer."""
         record = self.add(DECISION, verdict, checkpoint=checkpoint, transition=transition, **values)
         if verdict == PROMOTED and transition.endswith(" -> production"):
             self._point(checkpoint, record)
         return record
 
     def roll_back(self, *, to: str = "", reasons: Sequence[str], **values: Any) -> LedgerRecord:
-        """Make the previous production policy live, or the one named, which must have been live before."""
+        """Make the previous production policy live, or policy `to`, which must have been live before."""
         registry = self.registry
         leaving = registry.production
         if not leaving:
@@ -179,7 +194,7 @@ class Writer:
             )
             choice = f"Policies to roll back to: {known}" if known else "There is no policy to roll back to"
             raise RegistryError(f"{self.path}: {what}. {choice}. `twinloop rollback --to nothing` leaves nothing live")
-        registry.pinned(target)  # an altered one is no way back
+        registry.pinned(target)  # raises an error if the checkpoint was altered
         record = self.add(
             DECISION, ROLLED_BACK, checkpoint=target, transition=f"{leaving[:12]} -> {target[:12]}", reasons=reasons,
             **values,
@@ -188,7 +203,7 @@ class Writer:
         return record
 
     def withdraw(self, *, reasons: Sequence[str], **values: Any) -> LedgerRecord:
-        """Make nothing live: a robot that asks gets an error."""
+        """Make nothing live. A robot that asks for the live policy then gets an error."""
         leaving = self.registry.production
         if not leaving:
             raise RegistryError(f"{self.path}: nothing is live already")
@@ -213,7 +228,7 @@ class Writer:
 
 @contextmanager
 def writing(path: Path, *, actor: str = "") -> Iterator[Writer]:
-    """Lock a registry, make it if it is not there, and bring it in order after a kill. actor: the user by default."""
+    """Lock a registry, create it if it does not exist, and repair it after a kill. `actor` defaults to the user."""
     with storage_errors(path):
         (path / SCRATCH).mkdir(parents=True, exist_ok=True)
     lock = WriterLock(path / LOCK)
@@ -260,7 +275,7 @@ def _pointer(folder: Path) -> Live | None:
 
 
 def _authorised(folder: Path, live: Live, ledger: Ledger) -> None:
-    """The pointer must be what a decision in the ledger says, and the last such one that was carried out."""
+    """Check that the pointer agrees with its decision in the ledger and that no later pointer record exists."""
     path = folder / PRODUCTION
     decision = next((record for record in ledger.records if record.digest == live.record), None)
     if decision is None or decision.kind != DECISION:

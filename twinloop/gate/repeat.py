@@ -1,6 +1,6 @@
-"""Repeat: real trials of a policy once more in the twin: the same object at the same place, the rest drawn.
+"""Repeat: repeats real trials of a policy in the twin, with the same object at the same place and all else drawn.
 
-One trial in the twin for each on the robot, in a run of its own whose seed neither training nor evaluation has seen.
+Each trial on the robot is repeated once, in a separate run whose seed was used neither in training nor in evaluation.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,15 +30,22 @@ PLACES = ("object_position_noise_cm.x", "object_position_noise_cm.y")
 GOALS = ("target_position_noise_cm.x", "target_position_noise_cm.y")
 YAW = "object_yaw_deg"
 MOST_OFF_M = 0.015
-"""In x and y: further away than this, the twin's scene is not the one that was logged."""
+"""Largest distance in x and y between the twin's scene and the logged one."""
 DRAWN = 512
-"""Scenes of the config that those on the robot are compared with."""
+"""Number of scenes drawn from the config for comparison with the scenes on the robot."""
 WIDEST = 64
 
 
 @dataclass(frozen=True)
 class Logged:
-    """A real trial. scene: (14,) poses of object and goal in its first frame; None where there are none, and why."""
+    """A real trial.
+
+    Attributes:
+        trial: its name, see `trial_names`.
+        object: the kind of object.
+        scene: (14,) poses of object and goal in the first frame; None if the log has none.
+        why: the reason why `scene` is None.
+    """
 
     trial: str
     object: str
@@ -47,7 +54,7 @@ class Logged:
 
 
 def logged_trials(runlogs: Sequence[RunlogEvidence], real: RealEpisodes) -> list[Logged]:
-    """real: episodes of these logs."""
+    """Return the trials `real`, which are episodes of `runlogs`, with their logged scenes."""
     datasets = [Dataset.open(log.path) for log in runlogs]
     kinds = real.conditions.get("object", np.full(len(real), ""))
     trials = []
@@ -67,9 +74,12 @@ def repeat(
     known: Repeats | None = None,
     on_progress: Callable[[int, int, int], None] = lambda *_: None,
 ) -> Repeats:
-    """All of these trials, in the run of the config's seed. known: from before, which is continued.
+    """Repeat the logged trials in the twin, in the run with the config's seed.
 
-    on_progress: is told how many of the new ones are done, of how many, and how many succeeded."""
+    Args:
+        known: earlier repeats, which are continued with their seed; only new trials are simulated.
+        on_progress: called with (new trials done, number of new trials, successes).
+    """
     twin, seed = twin_of(config), config.rollout.seed
     refuse_misfit(candidate, config, twin, config_name=config_name)
     refuse_task(twin)
@@ -95,7 +105,7 @@ def repeat(
 
 
 def refuse_task(twin: Twin) -> None:
-    """Of some tasks the start is told by other draws than these."""
+    """Raise UsageError if other draws than PLACES and GOALS set where object and goal start in this task."""
     usual, moved = nominal_values(1), nominal_values(1)
     for column in (*PLACES, *GOALS):
         moved[column] = moved[column] + 1.0
@@ -116,7 +126,7 @@ def _of_kind(
     runtime: PolicyRuntime,
     acting: ActingConfig,
 ) -> dict[int, Repeat]:
-    """Row -> its repeat. One twin for all trials with the same kind of object."""
+    """Return row -> repeat. All trials with the same kind of object share one twin."""
     given = [trials[row] for row in rows]
     if kind not in OBJECTS:
         why = f"the twin has no object {kind!r}" if kind else "the log does not say what the object was"
@@ -146,7 +156,7 @@ def _of_kind(
 
 
 def _laid_out(twin: Twin, trial: Logged, draws: Draws) -> Draws | str:
-    """The draws of one attempt with the trial's layout in them; or why the twin cannot begin like that."""
+    """Return the draws of one attempt with the trial's layout, or the reason why the twin cannot start with it."""
     if trial.scene is None:
         return trial.why
     wanted = layout(start_of(trial.scene))[0]
@@ -182,7 +192,7 @@ def start_of(scene: np.ndarray) -> Start:
 
 
 def layout(start: Start) -> np.ndarray:
-    """(n, 5) as LAYOUT names it."""
+    """Return the (n, 5) layout, with the columns of LAYOUT."""
     w, x, y, z = start.object_pose[:, 3:].T
     yaw = np.rad2deg(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
     return np.column_stack([start.object_pose[:, :2], yaw, start.goal_pose[:, :2]])

@@ -1,7 +1,8 @@
-"""Repeats: real trials of a policy done again in the twin, each under its own conditions, as a file in the registry.
+"""Repeats: real trials of a policy, repeated in the twin under the same conditions, as a file in the registry.
 
-With them few real trials and many in the twin say together how often the policy succeeds, whatever the twin's bias; but
-only if the scenes on the robot are drawn as those of the evaluation. So the file keeps both, and they are compared.
+Repeats allow few real trials and many twin trials to be combined into one success rate, for any bias of the twin. This
+is valid only if the scenes on the robot have the same distribution as those of the evaluation. The file therefore
+keeps both, and they are compared.
 """
 
 import hashlib
@@ -21,20 +22,27 @@ from twinloop.gate.statistics.prediction_powered import Combined, combine
 
 FORMAT_VERSION = 1
 TRIALS = "trials"
-"""The folder in a registry where evidence is that was made here."""
+"""Folder in a registry for evidence that was made there."""
 LARGEST_BYTES = 1 << 26
 LAYOUT = ("object_x_m", "object_y_m", "object_yaw_deg", "goal_x_m", "goal_y_m")
-"""What the scene of a trial is compared by."""
+"""Quantities in which the scenes of trials are compared."""
 LEVEL = 0.05
-"""Chance that scenes which are drawn alike are taken for different ones, over all of LAYOUT together."""
+"""Probability of a false alarm: scenes of the same distribution are judged different, over all of LAYOUT together."""
 FIXED = (0.015, 0.015, 5.0, 0.015, 0.015)
-"""What hardly varies in the twin is the same on the robot if it is as near as this; sensors are not exact."""
+"""Tolerance of each quantity in LAYOUT that hardly varies in the twin; sensors on the robot are not exact."""
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """trial: which real one, see `trial_names`. object: its kind. layout: LAYOUT as logged. success: the twin's. Where
-    it was not repeated both may be None, and `why` says why."""
+    """One real trial, repeated in the twin.
+
+    Attributes:
+        trial: name of the real trial, see `trial_names`.
+        object: the kind of object.
+        layout: values of LAYOUT as logged; may be None if the trial was not repeated.
+        success: outcome in the twin; None if the trial was not repeated.
+        why: the reason why the trial was not repeated.
+    """
 
     trial: str
     object: str
@@ -45,8 +53,18 @@ class Repeat:
 
 @dataclass(frozen=True)
 class Repeats:
-    """twin: digest of the config. object: the kind it has. seed: of the run, of which trial i is attempt i, but for
-    its layout. ensemble: see ActingConfig. drawn: rows of LAYOUT, as the config draws them. trials: may grow."""
+    """The repeated trials of one checkpoint in one twin.
+
+    Attributes:
+        checkpoint: digest of the checkpoint.
+        twin: digest of the config.
+        config: name of the config.
+        object: the kind of object in the config.
+        seed: seed of the run. Trial i has the draws of attempt i, except for its layout.
+        ensemble: see ActingConfig.
+        drawn: rows of LAYOUT, as drawn by the config.
+        trials: the repeats; more may be appended later.
+    """
 
     checkpoint: str
     twin: str
@@ -62,7 +80,7 @@ class Repeats:
         return f"repeats-{self.twin[:12]}.json"
 
     def digest(self, trials: int | None = None) -> str:
-        """Of so many of its first trials; of all without a number."""
+        """Return the digest with only the first `trials` trials, or with all if None."""
         content = asdict(self) | {"trials": [asdict(each) for each in self.trials[:trials]]}
         return hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
@@ -75,7 +93,7 @@ class Repeats:
 
 
 def trial_names(real: RealEpisodes) -> list[str]:
-    """One an episode. Not by its place in a log: logs grow and are merged."""
+    """Return one name per episode. The name does not use the index in a log, because logs grow and are merged."""
     told = zip(real.recorded_at, real.scene, real.robot_id, strict=True)
     return [f"{moment} scene {scene} {robot}" for moment, scene, robot in told]
 
@@ -117,7 +135,13 @@ def load_repeats(path: Path) -> Repeats:
 def repeats_of(
     registry: Path, checkpoint: str, shown: Iterable[Mapping[str, Any]], troubles: list[str]
 ) -> tuple[Repeats, ...]:
-    """All there are of a checkpoint. They may have grown since they were shown; what was there must be as it was."""
+    """Return all repeats of a checkpoint and append problems to `troubles`.
+
+    Repeats may have grown since a decision used them, but the trials of that time must be unchanged.
+
+    Args:
+        shown: evidence entries of earlier decisions.
+    """
     folder, found = folder_of(registry, checkpoint), dict[str, Repeats]()
     for path in sorted(folder.glob("repeats-*.json")):
         try:
@@ -138,7 +162,7 @@ def repeats_of(
 
 
 def combined(repeats: Repeats, real: RealEpisodes, shown: Sequence[EvaluationEvidence]) -> Combined | str:
-    """Of real trials, their repeats, and the evaluations in the same twin; or why they cannot be combined."""
+    """Combine real trials, their repeats and the evaluations in the same twin, or return why that is not possible."""
     known = {each.trial: each for each in repeats.trials}
     names = trial_names(real)
     if len(set(names)) < len(names):
@@ -160,7 +184,7 @@ def combined(repeats: Repeats, real: RealEpisodes, shown: Sequence[EvaluationEvi
 
 
 def unlike_scenes(repeats: Repeats, trials: Sequence[Repeat]) -> str:
-    """In what the scenes of trials are not those that the twin's config draws; "" where no difference is shown."""
+    """Return how the scenes of the trials differ from those the twin's config draws; "" if no difference is shown."""
     from scipy.stats import ks_2samp
 
     others = sorted({each.object for each in trials} - {repeats.object})

@@ -1,4 +1,4 @@
-"""Status: what is live, since when and on what evidence; how far the others have come; which twins are believed."""
+"""Status: the live policy with its date and evidence, the stages of the other policies, and which twins are trusted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,15 @@ from twinloop.gate.trust import TwinTrust, twins_of
 
 @dataclass(frozen=True)
 class PolicyStatus:
-    """since: when it came to its stage. decisions: records about it, the latest last. note: how it stands, in words."""
+    """The state of one policy.
+
+    Attributes:
+        digest: digest of the checkpoint.
+        policy: kind of policy, from its card.
+        since: time when it reached its stage.
+        decisions: decision records about it, the latest last.
+        note: its state in words.
+    """
 
     digest: str
     name: str
@@ -30,9 +38,18 @@ class PolicyStatus:
 
 @dataclass(frozen=True)
 class Status:
-    """live: the policy that is, if one is. made_live: the decision that made it so, a promotion or a rollback.
-    shown_by: the promotion that brought it to production, and with it the evidence.
-    history: (since, digest) of what was live, "" for nothing. head: digest of the last record."""
+    """The state of a registry.
+
+    Attributes:
+        live: the live policy, if there is one.
+        made_live: the decision that made it live: a promotion or a rollback.
+        shown_by: the promotion that brought it to production, with the evidence.
+        policies: all policies, in order of stage, production first.
+        twins: twin digest -> trust in that twin.
+        demoted: digest of a demoted twin -> reasons.
+        history: (since, digest) of each live policy; the digest is "" if nothing was live.
+        head: digest of the last record.
+    """
 
     registry: Registry
     live: PolicyStatus | None
@@ -124,7 +141,11 @@ def _note(registry: Registry, digest: str, decisions: tuple[LedgerRecord, ...]) 
 
 
 def problems_of(registry_path: Path, *, head: str = "") -> tuple[str, ...]:
-    """Everything in a registry that is not what was written, by name; head: of the last record, as noted elsewhere."""
+    """Return a message for each altered or missing file and record in a registry.
+
+    Args:
+        head: digest of the last record, as noted elsewhere; "" if none was noted.
+    """
     ledger = read_ledger(registry_path)
     found = list(ledger.problems)
     if head and head not in {record.digest for record in ledger.records}:

@@ -1,6 +1,6 @@
-"""Store: checkpoints and evaluations a registry has its own copies of, in folders named by their digest.
+"""Store: a registry's own copies of checkpoints and evaluations, in folders named by digest.
 
-What is read is compared with its name first, every time: an altered file is refused, never used.
+Each read first compares the content with the digest in the name. An altered file is refused.
 """
 
 import json
@@ -22,7 +22,7 @@ SHORTEST_PREFIX = 6
 
 @dataclass(frozen=True)
 class Pinned:
-    """A checkpoint that was just found to be what its name says."""
+    """A checkpoint whose files have just been verified against its digests."""
 
     path: Path
     card: Card
@@ -37,14 +37,14 @@ def is_digest(name: str) -> bool:
 
 
 def checked(name: str) -> str:
-    """A digest, before it becomes part of a path."""
+    """Return `name` if it is a digest, or raise RegistryError. Used before a digest becomes part of a path."""
     if not isinstance(name, str) or not is_digest(name):
         raise RegistryError(f"{name!r:.80}: is not a digest; 64 digits from 0 to 9 and a to f were expected")
     return name
 
 
 def look_at(folder: Path) -> Pinned:
-    """The checkpoint in a folder, its card and its file of weights as they were written. Torch is not needed."""
+    """Read the card of the checkpoint in a folder and verify its weights file. Torch is not needed."""
     card = read_card(folder)
     weights = folder / card.file
     if not weights.is_file():
@@ -57,7 +57,7 @@ def look_at(folder: Path) -> Pinned:
 
 
 def pin_checkpoint(registry: Path, folder: Path, *, scratch: Path) -> Pinned:
-    """A copy of a checkpoint in the registry; after a kill there is all of it or nothing."""
+    """Copy a checkpoint into the registry. After a kill the copy is either complete or absent."""
     given = look_at(folder)
     target = registry / CHECKPOINTS / given.digest
     if not target.exists():
@@ -77,7 +77,7 @@ def pinned(registry: Path, digest: str) -> Pinned:
 
 
 def pin_evaluation(registry: Path, folder: Path, *, scratch: Path) -> tuple[str, Path]:
-    """(digest, path) of the copy of an evaluation: the two files that are its record."""
+    """Copy the two files of an evaluation into the registry and return (digest, path) of the copy."""
     with storage_errors(folder):
         files = {name: digest_file(folder / name) for name in (EPISODES, EVALUATION)}
     digest = files[EVALUATION].sha256
@@ -88,7 +88,7 @@ def pin_evaluation(registry: Path, folder: Path, *, scratch: Path) -> tuple[str,
 
 
 def pinned_evaluation(registry: Path, digest: str) -> Path:
-    """Where the copy is; its JSON is what its name says, and that names the digest of the rows."""
+    """Return the folder of the copy after verifying its JSON file. The JSON file names the digest of the rows."""
     folder = registry / EVIDENCE / checked(digest)
     path = folder / EVALUATION
     if not path.is_file():
@@ -104,7 +104,7 @@ def digests_of(registry: Path) -> tuple[str, ...]:
 
 
 def named(registry: Path, name: str) -> str:
-    """The digest of a checkpoint here that begins with `name`."""
+    """Return the digest of the one checkpoint in the registry that begins with `name`."""
     known = digests_of(registry)
     fits = [digest for digest in known if digest.startswith(name)]
     if not re.fullmatch(f"[0-9a-f]{{{SHORTEST_PREFIX},64}}", name) or len(fits) != 1:
@@ -129,7 +129,7 @@ def _install(target: Path, source: Path, files: dict[str, FileDigest], *, scratc
 
 
 def read_json(path: Path, most_bytes: int) -> dict:
-    """A mapping the registry wrote itself, or RegistryError."""
+    """Read a JSON mapping that the registry wrote, or raise RegistryError."""
     with storage_errors(path):
         if path.stat().st_size > most_bytes:
             raise RegistryError(f"{path}: has more than {most_bytes:,} bytes; it is not what was written")

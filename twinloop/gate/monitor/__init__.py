@@ -1,4 +1,4 @@
-"""Runlogs of the live policy -> Incident: is it still what it was promoted as? If not, the way back is taken."""
+"""Runlogs of the live policy -> incidents: detects that it performs worse than at its promotion, and rolls back."""
 
 from .act import MonitorResult, look
 from .watch import Watched

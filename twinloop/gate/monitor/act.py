@@ -1,6 +1,6 @@
-"""Look at what the live policy has done since it went live, and act: a confirmed drop opens an incident and rolls back.
+"""Checks the episodes of the live policy since it went live. A confirmed drop opens an incident and rolls back.
 
-What is found depends on the episodes alone, so a look after a kill finds the same and finishes what was begun.
+The result depends on the episodes alone. A check after a kill therefore gives the same result and completes the work.
 """
 
 from collections.abc import Sequence
@@ -30,8 +30,15 @@ ACTOR = "monitor"
 
 @dataclass(frozen=True)
 class MonitorResult:
-    """live: what was watched. episodes: of it since it went live. incidents: files opened now.
-    rolled_back: the record, if it was."""
+    """The result of one check.
+
+    Attributes:
+        live: the pointer to the monitored policy.
+        episodes: its episodes since it went live.
+        watched: the signals.
+        incidents: incident files opened by this check.
+        rolled_back: the record of the rollback or withdrawal, if there was one.
+    """
 
     registry: Registry
     live: Live
@@ -44,7 +51,15 @@ class MonitorResult:
 def look(
     registry_path: Path, runlogs: Sequence[Path], rules: RulesConfig, *, scales: TrainingScales | None
 ) -> MonitorResult:
-    """scales: of the live checkpoint's training data; None if drift is not to be followed."""
+    """Check the live policy's episodes, open incidents for alarms, and roll back if the rules say so.
+
+    Args:
+        scales: means and deviations of the live checkpoint's training data; None if drift is not monitored.
+
+    Raises:
+        RegistryError: nothing is live, or a log that was checked before is not given.
+        CorruptError: the episodes of a log that were checked before have changed.
+    """
     registry = Registry.open(registry_path)
     live = registry.live
     if live is None or not live.checkpoint:
@@ -61,7 +76,7 @@ def look(
 
 
 def shown_for(registry: Registry) -> Rate:
-    """The live policy's real success in the trials it was promoted on."""
+    """Return the live policy's real success rate in the trials of its promotion."""
     production = registry.production
     for record in reversed(registry.ledger.records):
         if record.checkpoint == production and record.verdict == PROMOTED and record.transition.endswith("production"):
@@ -74,14 +89,14 @@ def shown_for(registry: Registry) -> Rate:
 def _since(
     live: Live, logs: Sequence[RunlogEvidence], scales: TrainingScales | None
 ) -> tuple[RealEpisodes, Shifts | None]:
-    """Episodes of the live policy that were recorded after it went live, in order, and how strange inputs were."""
+    """Return the live policy's episodes recorded after it went live, in order, and the shifts of their inputs."""
     whole = all_episodes(logs)
     mine = (whole.checkpoint == live.checkpoint) & (whole.recorded_at > in_utc(live.since)) & ~whole.interrupted
     real = whole.take(mine)
     if scales is None:
         return real, None
     found = [shifts_of(log.path, scales) for log in logs]
-    # attempt and log say where an episode is; attempts of a log are its rows.
+    # An episode is found by its log and attempt; the attempts of a log are its rows.
     places = list(zip(real.log.tolist(), real.attempt.tolist(), strict=True))
     return real, Shifts(
         np.array([found[log].largest[attempt] for log, attempt in places], float),
@@ -105,7 +120,7 @@ def _act(
     with writing(path, actor=ACTOR) as writer:
         now = writer.registry
         if now.live != live:
-            return (), None  # somebody was faster: what is live now is another story
+            return (), None  # another process has changed the live policy meanwhile
         opened = [_open(writer, live, logs, real, shifts, each, evidence) for each in alarmed]
         undoing = [each for each in alarmed if each.name in UNDOING]
         if not undoing or not rules.monitor.roll_back:
@@ -115,7 +130,7 @@ def _act(
             record = writer.roll_back(reasons=reasons, evidence=evidence, rules=rules.digest)
         else:
             record = writer.withdraw(reasons=reasons, evidence=evidence, rules=rules.digest)
-        # What it showed at work is a pair for every twin that foretold it.
+        # The real success in production is one more pair for every twin that predicted it.
         enter_twins(writer, twins_of(writer.registry, rules.canary))
     return tuple(file for file in opened if file is not None), record
 
@@ -129,7 +144,7 @@ def _open(
     each: Watched,
     evidence: Sequence[dict[str, Any]],
 ) -> Path | None:
-    """The episodes to be diagnosed, as a file and a record; None if that was done before."""
+    """Write the episodes to be diagnosed as an incident file and a record; None if the incident exists already."""
     name = f"{live.record[:12]}-{each.name}-{each.alarm}"
     for record in writer.registry.ledger.records:
         opened = str(record.details.get("incident", ""))

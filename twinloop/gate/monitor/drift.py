@@ -1,4 +1,4 @@
-"""Input drift: how unlike the training data what a policy sees on the robot is, episode by episode."""
+"""Input drift: how far a policy's inputs on the robot are from the training data, per episode."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +16,21 @@ MEAN = STATS.index("mean")
 
 @dataclass(frozen=True)
 class TrainingScales:
-    """Input -> (mean, deviation) over the frames it was trained on, and which elements are compared."""
+    """Statistics of the training data.
+
+    Attributes:
+        space: the policy's inputs and actions.
+        inputs: input -> (mean, standard deviation) over the training frames.
+    """
 
     space: Space
     inputs: dict[str, tuple[np.ndarray, np.ndarray]]
 
     def compared(self, name: str) -> np.ndarray:
-        """(d,) all but quaternions: q and -q are one rotation, and a mean of theirs is none."""
+        """(d,) which elements are compared: all except quaternions.
+
+        q and -q are the same rotation, so the mean of quaternions is not meaningful.
+        """
         feature = next(each for each in self.space.vectors if each.name == name)
         keep = np.ones(feature.shape[0], bool)
         for start in quaternion_starts(feature):
@@ -32,15 +40,19 @@ class TrainingScales:
 
 @dataclass(frozen=True)
 class Shifts:
-    """(n,) of each attempt: the largest shift of an input's mean, in training deviations, and of which element; 0 and
-    "" where nothing could be compared."""
+    """Input shifts per attempt.
+
+    Attributes:
+        largest: (n,) largest shift of an input's mean, in training deviations; 0 if nothing could be compared.
+        element: (n,) name of the element with that shift; "" if nothing could be compared.
+    """
 
     largest: np.ndarray
     element: np.ndarray
 
 
 def scales_of(checkpoint: Path) -> TrainingScales:
-    """What a checkpoint remembers of its training data: the numbers its network scales inputs with."""
+    """Read the training statistics from a checkpoint: the numbers by which its network normalizes inputs."""
     from twinloop.learn.checkpoint import load
     from twinloop.learn.policy import VectorInputs
 
@@ -55,7 +67,7 @@ def scales_of(checkpoint: Path) -> TrainingScales:
 
 
 def shifts_of(path: Path, scales: TrainingScales) -> Shifts:
-    """From the statistics that every stored episode has: no frame is read."""
+    """Compute the shifts from the stored statistics of each episode. No frame is read."""
     dataset = Dataset.open(path)
     largest: list[float] = []
     element: list[str] = []

@@ -1,4 +1,4 @@
-"""What a monitor has seen, kept so that it goes on, and so that what it has seen cannot be changed behind its back."""
+"""State of a monitor on disk: which logs it has read, so that it can continue and notice logs that were changed."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,12 @@ def state_path(registry: Path, live: Live) -> Path:
 
 
 def check_state(registry: Path, live: Live, logs: Sequence[RunlogEvidence]) -> None:
-    """Every log that was seen while this policy was live is here again, with what was in it."""
+    """Check that every log read while this policy was live is given again and is unchanged.
+
+    Raises:
+        RegistryError: a log is not given, or the state file is damaged.
+        CorruptError: the episodes of a log that were read before have changed.
+    """
     path = state_path(registry, live)
     if not path.exists():
         return

@@ -1,4 +1,4 @@
-"""MonitoredSignal: four numbers of every episode of the live policy, each followed against what was promised of it."""
+"""Watched: up to four signals of the live policy's episodes, each compared with its value expected at promotion."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from twinloop.gate.statistics.monitor import Monitor, MonitoredSignal, success_w
 
 SUCCESS, INTERVENTIONS, SAFETY, DRIFT = "success", "interventions", "safety", "drift"
 UNDOING = (SUCCESS, INTERVENTIONS, SAFETY)
-"""Signals whose alarm rolls back; strange inputs alone are looked into."""
+"""Signals whose alarm rolls back. An alarm of drift alone only opens an incident."""
 TOLD = {
     SUCCESS: "success",
     INTERVENTIONS: "episodes with an intervention",
@@ -22,13 +22,19 @@ TOLD = {
 
 DRIFT_FINE = 0.05
 CALM = 1 / 3
-"""Of the way to an alarm: what came after the last time it was less is what raised it."""
+"""Closeness to an alarm. The episodes since the closeness was last below this value raised the alarm."""
 
 
 @dataclass(frozen=True)
 class Watched:
-    """One signal. values: (n,) what each episode gave, 0 to 1. closeness: (n,) how much of the way to an alarm the
-    detector had come after each. alarm: after how many episodes, counted from 1."""
+    """One signal of the live policy.
+
+    Attributes:
+        expected: mean expected at promotion: a minimum if `lower_is_worse`, else a maximum.
+        values: (n,) value of each episode, 0 to 1.
+        closeness: (n,) closeness of the detector to an alarm after each episode, 0 to 1.
+        alarm: number of the episode that raised the alarm, from 1; None without an alarm.
+    """
 
     name: str
     expected: float
@@ -39,7 +45,7 @@ class Watched:
 
     @property
     def began(self) -> int:
-        """The row of the first episode that raised the alarm."""
+        """Row of the first episode that contributed to the alarm."""
         if self.alarm is None:
             return 0
         calm = np.flatnonzero(self.closeness[: self.alarm] < CALM)
@@ -47,7 +53,7 @@ class Watched:
 
     @property
     def bad(self) -> np.ndarray:
-        """(n,) which episodes speak against it."""
+        """(n,) whether the value of an episode is worse than expected."""
         return self.values < self.expected if self.lower_is_worse else self.values > self.expected
 
     @property
@@ -73,7 +79,7 @@ class Watched:
 
 
 def monitor_of(rules: RulesConfig, *, shown: Rate, drift: bool) -> Monitor:
-    """What was promised when the policy went live. shown: its success in the trials it was promoted on."""
+    """Return a monitor for the limits in force at promotion. `shown` is the success rate in the promotion trials."""
     asked, limits = rules.monitor, rules.production
     watches = [
         success_watch(shown.successes, shown.trials, drop=asked.drop),
@@ -91,8 +97,11 @@ def _at_most(name: str, limit: float, rise: float) -> MonitoredSignal:
 
 
 def watch(monitor: Monitor, real: RealEpisodes, strange: np.ndarray | None) -> tuple[Watched, ...]:
-    """Follow `monitor`, which has seen nothing yet, through these episodes. strange: (n,) whose inputs are unlike the
-    training data; None where that cannot be told."""
+    """Update a new `monitor` with these episodes and return its signals.
+
+    Args:
+        strange: (n,) whether the inputs of an episode are unlike the training data; None if drift is not monitored.
+    """
     values: dict[str, np.ndarray] = {
         SUCCESS: real.managed.astype(float),
         INTERVENTIONS: (real.interventions > 0).astype(float),

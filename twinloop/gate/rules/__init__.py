@@ -1,4 +1,4 @@
-"""Rules: what a policy must show before each step; a file for each step's rules, and one for their numbers."""
+"""Rules: the conditions for each step to the next stage: one module per step, and one for the limits."""
 
 from .config import CanaryRules, MonitorRules, ProductionRules, RulesConfig, ValidatedRules, load_rules
 from .finding import RuleResult

@@ -1,4 +1,4 @@
-"""Rules of validated -> canary: may the policy move a robot, slowly, for a short time and supervised?"""
+"""Rules of validated -> canary: conditions for slow, short and supervised trials on a robot."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""The numbers of the rules: from `rules.yaml` of this package, and from a user's file for what is to differ."""
+"""Limits of the rules: the defaults from the package's `rules.yaml`, overridden by a user's file."""
 
 import hashlib
 import json
@@ -86,7 +86,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "monitor.drift": OPEN_SHARES,
     "monitor.drift_deviations": (0.1, 1000.0),
 }
-"""Where a number may be, if it is not a share or a count."""
+"""Valid ranges of the numbers that do not use the defaults SHARES (for fractions) or COUNTS (for integers)."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class RulesConfig:
 
 
 def load_rules(path: Path | None = None) -> RulesConfig:
-    """The defaults, with what the file at `path` changes. Unknown keys are refused."""
+    """Load the default rules and apply the changes of the file at `path`. Unknown keys are an error."""
     text = files("twinloop.gate").joinpath("rules.yaml").read_text(encoding="utf-8")
     values, lines = parse_yaml(text, "rules.yaml (embedded)")
     rules = _rules(Section("rules.yaml (embedded)", "", values, lines), None)

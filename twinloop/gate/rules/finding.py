@@ -43,7 +43,7 @@ class RuleResult:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a rule measured. `value` is None if it is missing; `said` puts it in a sentence."""
+    """The measurement of a rule. `value` is None if it is missing; `said` is the measurement in a sentence."""
 
     value: float | str | bool | None
     said: str

@@ -113,7 +113,7 @@ def _periods(case: Case, which: Callable[[RealEpisodes], np.ndarray]) -> Measure
 def _combined(case: Case) -> Measured:
     """Prediction-powered lower end: valid for any bias of the twin, and narrower the better the twin predicts.
 
-    Of several twins the least favourable counts, so that a favourable one cannot be selected. If trials and twin cannot
+    With several twins, the lowest bound counts, so that a favourable twin cannot be selected. If trials and twin cannot
     be combined, the exact lower bound of the trials alone is used.
     """
     real = _candidate(case)

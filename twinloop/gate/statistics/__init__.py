@@ -1,1 +1,1 @@
-"""Counts -> what they show: intervals, tests and bounds that are wrong no more often than they say."""
+"""Statistics of counts: confidence intervals, tests and bounds with controlled error rates."""

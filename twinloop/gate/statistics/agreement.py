@@ -1,4 +1,4 @@
-"""Do twin and reality agree on which policy is better, and by how much?"""
+"""Agreement of twin and reality on the ranking and the success rates of policies."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -8,12 +8,12 @@ import numpy as np
 
 RESAMPLES = 4000
 LEAST_POLICIES = 4
-"""Of fewer, resampling says nothing: three drawn from three are most often two."""
+"""Minimum number of policies for resampling. A resample of three policies most often contains only two of them."""
 
 
 @dataclass(frozen=True)
 class Counted:
-    """A success rate, and how many trials it was counted in, where that is known."""
+    """A success rate and the number of its trials, if known."""
 
     rate: float
     trials: int | None = None
@@ -30,12 +30,18 @@ class Counted:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Over policies tried on both sides. None: cannot be told from so few, or because one side is always the same.
+    """Agreement over policies tried in the twin and in reality.
 
-    pearson: the correlation of the rates. mmrv: the mean, over policies, of the largest real difference to another
-        policy that the twin ranks wrongly (Li and others, SIMPLER, 2024): 0 where every ranking is right.
-    gap: the mean of the twin's rate less the real one.
-    low, high: 95 % intervals by resampling policies and, where the trials are known, the rates they leave possible.
+    A value is None if there are too few policies or if one side does not vary.
+
+    Attributes:
+        policies: number of policies.
+        pearson: Pearson correlation of the rates.
+        mmrv: mean maximum rank violation (Li and others, SIMPLER, 2024): the mean over policies of the largest real
+            difference to another policy that the twin ranks wrongly. 0 if every ranking is right.
+        gap: mean of the twin's rate minus the real rate.
+        pearson_low, pearson_high, mmrv_low, mmrv_high: 95 % intervals from resampling policies and, if the number of
+            trials is known, from resampling their rates.
     """
 
     policies: int
@@ -52,7 +58,7 @@ class Agreement:
 
 
 def pearson(sim: np.ndarray, real: np.ndarray) -> np.ndarray:
-    """Along the last axis; NaN where one side does not vary."""
+    """Pearson correlation along the last axis; NaN if one side does not vary."""
     x, y = (each - each.mean(axis=-1, keepdims=True) for each in (np.asarray(sim, float), np.asarray(real, float)))
     spread = np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1))
     known = spread > 1e-12
@@ -60,7 +66,10 @@ def pearson(sim: np.ndarray, real: np.ndarray) -> np.ndarray:
 
 
 def mean_maximum_rank_violation(sim: np.ndarray, real: np.ndarray) -> np.ndarray:
-    """Along the last axis. Policy i and j are ranked wrongly where one side has i above j and the other has not."""
+    """Mean maximum rank violation along the last axis.
+
+    Policies i and j are ranked wrongly if i is above j on one side and not on the other.
+    """
     x, y = np.asarray(sim, float), np.asarray(real, float)
     wrong = (x[..., :, None] > x[..., None, :]) != (y[..., :, None] > y[..., None, :])
     return np.where(wrong, np.abs(y[..., :, None] - y[..., None, :]), 0.0).max(axis=-1).mean(axis=-1)
@@ -69,7 +78,7 @@ def mean_maximum_rank_violation(sim: np.ndarray, real: np.ndarray) -> np.ndarray
 def agreement(
     sim: Sequence[Counted], real: Sequence[Counted], *, seed: int, resamples: int = RESAMPLES, confidence: float = 0.95
 ) -> Agreement:
-    """Both in the order of the policies."""
+    """Compare success rates in the twin (`sim`) and in reality (`real`), both in the order of the policies."""
     if len(sim) != len(real):
         raise ValueError(f"{len(sim)} policies in the twin and {len(real)} in reality were given; pairs were expected")
     if len(sim) < 2:
@@ -105,7 +114,7 @@ def _intervals(
 
 
 def _possible(side: Sequence[Counted], many: int, rng: np.random.Generator) -> np.ndarray:
-    """(many, policies) rates that the counts leave possible (Jeffreys); as given where the trials are not known."""
+    """Draw (many, policies) rates from the Jeffreys posterior; a rate with unknown number of trials is not varied."""
     out = np.empty((many, len(side)))
     for place, each in enumerate(side):
         if each.trials is None:

@@ -1,13 +1,13 @@
-"""Bets: evidence that may be looked at after every trial.
+"""Bets: sequential evidence about a mean, valid after every trial.
 
-Somebody claims that the mean of numbers in 0..1 is at most m. Bet against the claim: of the money at hand put the share
-c on each number z, at odds that are fair if the claim is true; the money becomes 1 - c + c z/m times as much. While the
-claim holds, money does not grow on average whatever the numbers depend on, so the chance that 1 unit ever becomes 1/a
-is at most a (Ville's inequality), at every look taken together. Money spread over several shares is as fair. This is
-betting as in Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting" (2024); for successes
-it is the mixture of likelihood ratios.
+The claim is that the mean of numbers in 0..1 is at most m. A bet against the claim puts a share c of the wealth on each
+number z, at odds that are fair if the claim is true. The wealth is then multiplied by 1 - c + c z/m. While the claim
+holds, the expected wealth does not grow, for any dependence between the numbers. By Ville's inequality, the probability
+that a wealth of 1 ever reaches 1/a is at most a, over all looks together. The wealth may be divided among several
+shares. The method is from Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting" (2024).
+For successes and failures it is a mixture of likelihood ratios.
 
-"At least m" is the same bet on 1 - z and 1 - m.
+The claim "at least m" is tested by the same bet on 1 - z and 1 - m.
 """
 
 from dataclasses import dataclass
@@ -20,12 +20,17 @@ from numpy.typing import ArrayLike
 SHARES = 40
 HALVINGS = 40
 AIMED = 0.9
-"""Of the money, where it is known what to hope for. The rest is for other truths; it costs a trial or two."""
+"""Share of the wealth on the best bet for the expected mean. The rest covers other means and costs a trial or two."""
 
 
 @dataclass(frozen=True)
 class Bets:
-    """Shares of the money that are put on each number, and how the money is divided among them at the start."""
+    """A mixture of bets.
+
+    Attributes:
+        shares: shares of the wealth that are put on each number.
+        weights: division of the initial wealth among the shares.
+    """
 
     shares: np.ndarray
     weights: np.ndarray
@@ -35,19 +40,19 @@ class Bets:
         return np.log(self.weights)
 
     def factors(self, values: ArrayLike, most: ArrayLike) -> np.ndarray:
-        """(..., shares) what a number turns one unit into, against "the mean is at most `most`"."""
+        """(..., shares) factor by which each value multiplies the wealth, against "the mean is at most `most`"."""
         ratio = np.asarray(values, float) / np.asarray(most, float)
         return 1 - self.shares + self.shares * ratio[..., None]
 
     def log_money(self, values: ArrayLike, counts: ArrayLike, most: ArrayLike) -> np.ndarray:
-        """The logarithm of what one unit has become after `counts` (..., k) of each of `values` (k,)."""
+        """Log of the wealth, from an initial wealth of 1, after `counts` (..., k) of each of `values` (k,)."""
         logs = np.log(self.factors(np.asarray(values, float), np.asarray(most, float)[..., None]))
         grown = (np.asarray(counts, float)[..., None] * logs).sum(axis=-2)
         return np.asarray(scipy.special.logsumexp(self.log_weights + grown, axis=-1))
 
 
 def bets(*, aimed: float | None = None, shares: int = SHARES) -> Bets:
-    """Money on shares all over 0..1, denser towards both ends; most of it on `aimed`, where that is known."""
+    """Return bets on shares over 0..1, denser towards both ends, with most of the wealth on `aimed` if it is given."""
     spread = np.sin(np.pi * (np.arange(shares) + 0.5) / (2 * shares)) ** 2
     even = np.full(shares, 1 / shares)
     if aimed is None:
@@ -58,8 +63,11 @@ def bets(*, aimed: float | None = None, shares: int = SHARES) -> Bets:
 
 
 def best_share(values: ArrayLike, chances: ArrayLike, most: float) -> float:
-    """The one that gains most a number, if `values` come with these `chances`: against "the mean is at most `most`"."""
-    # All the money on a number is lost with the first 0, so a little is kept back.
+    """Return the share with the largest expected log gain per number against "the mean is at most `most`".
+
+    The expectation is over `values` with probabilities `chances`.
+    """
+    # A share of 1 would lose all wealth at the first 0, so the largest share is 0.999.
     shares = np.linspace(0.001, 0.999, 999)
     gain = np.log(Bets(shares, shares).factors(values, most)).T @ np.asarray(chances, float)
     return float(shares[np.argmax(gain)])
@@ -69,15 +77,16 @@ ANYWHERE = bets()
 
 
 def lower_limit(values: ArrayLike, counts: ArrayLike, *, error: float, using: Bets = ANYWHERE) -> float:
-    """The largest claim "at most m" that the money refutes: the mean is above it, at all looks, but for `error`.
+    """Return the largest m for which the claim "the mean is at most m" is refuted.
 
-    The money falls as m grows, so the limit is found by halving.
+    The mean is above this limit at all looks together, with error probability at most `error`. The wealth falls as m
+    grows, so the limit is found by bisection.
     """
     return float(lower_limits(values, np.asarray(counts, float)[None], error=error, using=using)[0])
 
 
 def lower_limits(values: ArrayLike, counts: ArrayLike, *, error: float, using: Bets = ANYWHERE) -> np.ndarray:
-    """(n,) of `counts` (n, k)."""
+    """(n,) lower limits, one for each row of `counts` (n, k)."""
     tallies = np.asarray(counts, float)
     low, high = np.zeros(len(tallies)), np.ones(len(tallies))
     for _ in range(HALVINGS):
@@ -88,7 +97,7 @@ def lower_limits(values: ArrayLike, counts: ArrayLike, *, error: float, using: B
 
 
 def limits(values: ArrayLike, counts: ArrayLike, *, error: float, using: Bets = ANYWHERE) -> tuple[float, float]:
-    """A confidence sequence: over all looks together the mean leaves these limits at most `error` of the time."""
+    """Confidence sequence: the probability that the mean is ever outside, over all looks, is at most `error`."""
     numbers = np.asarray(values, float)
     return (
         lower_limit(numbers, counts, error=error / 2, using=using),
@@ -97,7 +106,7 @@ def limits(values: ArrayLike, counts: ArrayLike, *, error: float, using: Bets = 
 
 
 def limits_of(numbers: ArrayLike, *, error: float) -> tuple[float, float]:
-    """`limits` of the mean of numbers in 0..1, of which each may be another."""
+    """Return `limits` of the mean of arbitrary numbers in 0..1."""
     given = np.asarray(numbers, float)
     if given.size and not ((given >= 0) & (given <= 1)).all():
         raise ValueError("numbers from 0 to 1 were expected")

@@ -1,4 +1,4 @@
-"""Counted successes: exact intervals, one-sided bounds, the exact test of a rate, and how many trials it takes."""
+"""Binomial success rates: exact intervals, one-sided bounds, the exact test of a rate, and the trials it needs."""
 
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
@@ -16,9 +16,9 @@ MOST_TRIALS = 20_000
 
 @dataclass(frozen=True)
 class RateBound:
-    """A counted rate with one-sided bounds: each end alone is right with the given confidence.
+    """A success rate with one-sided bounds. Each bound alone holds with the given confidence.
 
-    rate is None where nothing was tried; then the bounds are 0 and 1.
+    Without trials, `rate` is None and the bounds are 0 and 1.
     """
 
     successes: int
@@ -36,17 +36,18 @@ class RateBound:
 def clopper_pearson(
     successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(low, high), element by element: covers at least as often as it says, at any rate and number of trials.
+    """Return the Clopper-Pearson interval (low, high), element by element.
 
-    The ends are where a tail of the binomial distribution holds half of 1 - confidence; in terms of the beta
-    distribution, quantiles of Beta(s, n - s + 1) and Beta(s + 1, n - s). No trials: (0, 1).
+    The coverage is at least `confidence` for any rate and number of trials. At each end, one tail of the binomial
+    distribution has probability (1 - confidence) / 2. The ends are quantiles of Beta(s, n - s + 1) and
+    Beta(s + 1, n - s). Without trials the interval is (0, 1).
     """
     hits, n = _counts(successes, trials)
     return _beta_ends(hits, n, _tail(confidence) / 2)
 
 
 def rate_bound(successes: int, trials: int, *, confidence: float = 0.95, kind: Kind = "exact") -> RateBound:
-    """One-sided bounds: the rate is at least `low`, and it is at most `high`, each with this confidence."""
+    """Return one-sided bounds: the rate is at least `low`, and at most `high`, each with this confidence."""
     hits, n = _counts(successes, trials)
     tail = _tail(confidence)
     if kind == "exact":
@@ -60,20 +61,25 @@ def rate_bound(successes: int, trials: int, *, confidence: float = 0.95, kind: K
 
 
 def chance_of_at_least(successes: int, trials: int, *, rate: float) -> float:
-    """The exact p-value of "the rate is `rate` or less": how likely so many successes, or more, then are."""
+    """Exact p-value of "the rate is `rate` or less": the probability of this many successes or more."""
     _counts(successes, trials)
     return 1.0 if successes == 0 else float(scipy.special.bdtrc(successes - 1, trials, rate))
 
 
 def chance_of_at_most(successes: int, trials: int, *, rate: float) -> float:
-    """The exact p-value of "the rate is `rate` or more"."""
+    """Exact p-value of "the rate is `rate` or more": the probability of this many successes or fewer."""
     _counts(successes, trials)
     return 1.0 if trials == 0 else float(scipy.special.bdtr(successes, trials, rate))
 
 
 @dataclass(frozen=True)
 class FixedTest:
-    """Of `trials`, `needed` successes accept. error: at `null`, power: at `target`; both exact."""
+    """A test with a fixed number of trials that accepts if at least `needed` of `trials` succeed.
+
+    Attributes:
+        error: exact probability of accepting at rate `null`.
+        power: exact probability of accepting at rate `target`.
+    """
 
     null: float
     target: float
@@ -87,14 +93,16 @@ class FixedTest:
 
 
 def fixed_test(*, null: float, target: float, error: float = 0.05, miss: float = 0.1) -> FixedTest:
-    """The smallest exact test of "the rate is `null` or less" that is wrong at most `error` of the time, and accepts
-    at `target` all but `miss` of the time."""
+    """Return the smallest exact test of "the rate is `null` or less".
+
+    It accepts with probability at most `error` at rate `null`, and at least 1 - `miss` at rate `target`.
+    """
     if not 0 < null < target <= 1:
         raise ValueError(f"null {null} and target {target} were given; 0 < null < target <= 1 was expected")
     quantile = NormalDist().inv_cdf
     z = quantile(1 - error) * np.sqrt(null * (1 - null)) + quantile(1 - miss) * np.sqrt(target * (1 - target))
     guess = int((z / (target - null)) ** 2)
-    # The power of exact tests zigzags with the number of trials, so the search begins well below the approximation.
+    # The power of exact tests is not monotone in the number of trials: the search starts well below the approximation.
     for trials in range(max(1, guess // 3), MOST_TRIALS):
         needed = np.arange(trials + 2)
         wrong = np.where(needed == 0, 1.0, scipy.special.bdtrc(needed - 1.0, trials, null))

@@ -1,4 +1,4 @@
-"""What can be expected of a plan of trials, by simulation: how often it is wrong, and how many trials it takes."""
+"""Simulated error rates and numbers of trials of a sequential test plan."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -13,8 +13,14 @@ BATCH = 4000
 
 @dataclass(frozen=True)
 class Expectation:
-    """Shares of simulated series of trials that accepted, rejected, or were still undecided after `most_trials`; and
-    the trials they took, undecided ones included."""
+    """Results of simulated series of trials.
+
+    Attributes:
+        series: number of simulated series.
+        most_trials: largest number of trials in a series.
+        accepted, rejected, undecided: shares of the series; undecided after `most_trials`.
+        mean_trials, median_trials, p90_trials: number of trials, including undecided series.
+    """
 
     series: int
     most_trials: int
@@ -32,7 +38,10 @@ class Expectation:
 def expect(
     plan: RatePlan | PairPlan, chances: Sequence[float], *, series: int, most_trials: int, seed: int
 ) -> Expectation:
-    """`chances`: of each of the plan's outcomes. Every series is looked at after every trial."""
+    """Simulate `series` series of trials. `chances` are the probabilities of the plan's outcomes.
+
+    Each series is tested after every trial.
+    """
     chance = np.asarray(chances, float)
     if len(chance) != len(plan.outcomes) or (chance < 0).any() or abs(chance.sum() - 1) > 1e-9:
         raise ValueError(
@@ -52,7 +61,7 @@ def expect(
 def _series(
     plan: RatePlan | PairPlan, chances: np.ndarray, many: int, most: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(verdict 1, -1 or 0, trials taken), each (many,)."""
+    """Return (verdict, number of trials), each (many,). The verdict is 1 (accept), -1 (reject) or 0 (undecided)."""
     verdict, took, open_ = np.zeros(many, int), np.full(many, most), np.arange(many)
     sides = ((plan.bets_for, plan.error), (plan.bets_against, plan.miss))
     gains = plan.factors()

@@ -1,5 +1,4 @@
-"""What the twin foretells of reality: a policy's real success from its success in the twin, with a band; and whether
-such bands have held."""
+"""Prediction of a policy's real success from its success in the twin, with an interval and its measured coverage."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -13,14 +12,18 @@ from twinloop.gate.statistics.bets import ANYWHERE
 
 LEAST_POLICIES = 3
 SMALLEST_SPREAD = 0.02
-"""Standard deviation. Pairs that lie on a line by chance do not make a twin that knows everything."""
+"""Smallest standard deviation of the residuals: a few pairs can lie on a line by chance."""
 
 
 @dataclass(frozen=True)
 class PredictionInterval:
-    """The real success to expect, and where it should lie with this confidence. Without enough policies: anywhere.
+    """Predicted real success rate with its interval. With too few policies the interval is 0 to 1.
 
-    beyond: the twin's rate is outside those of the policies it is foretold from.
+    Attributes:
+        sim: success rate in the twin.
+        estimate: predicted real success rate; None with too few policies.
+        policies: number of policies that the prediction is fitted to.
+        beyond: whether `sim` is outside the rates of those policies (extrapolation).
     """
 
     sim: float
@@ -41,9 +44,12 @@ class PredictionInterval:
 def foretell(
     at: float, sim: Sequence[Counted], real: Sequence[Counted], *, confidence: float = 0.9
 ) -> PredictionInterval:
-    """For a policy that succeeds in the twin at the rate `at`, from others tried on both sides: a straight line through
-    them, and Student's band for one more point beside it. Beyond the policies that were tried nobody knows that the
-    line goes on: there the band also holds all that it holds at the last of them."""
+    """Predict the real success rate of a policy with success rate `at` in the twin.
+
+    A straight line is fitted to other policies, which were tried in the twin (`sim`) and in reality (`real`). The
+    interval is Student's prediction interval for one more point. The line may not continue outside the range of these
+    policies. There the interval also includes the interval at the nearest end of the range.
+    """
     if not 0 <= at <= 1:
         raise ValueError(f"a rate of {at} in the twin was given, one from 0 to 1 was expected")
     many = len(sim)
@@ -68,16 +74,19 @@ def foretell(
 
 
 def _counting_noise(real: Sequence[Counted]) -> float:
-    """The variance that counting alone gives a rate, where the trials are known."""
+    """Mean binomial variance of the rates whose number of trials is known; 0 if none is."""
     known = [each.rate * (1 - each.rate) / each.trials for each in real if each.trials]
     return float(np.mean(known)) if known else 0.0
 
 
 @dataclass(frozen=True)
 class PredictionRecord:
-    """How often bands held that were made before the real rate was known.
+    """Coverage of prediction intervals that were made before the real rate was known.
 
-    log_evidence_against: of bets that they hold less often than they say; may be looked at after every prediction.
+    Attributes:
+        made: number of predictions.
+        missed: number of predictions whose interval did not contain the real rate.
+        log_evidence_against: log wealth of bets that the coverage is below `confidence`; valid after every prediction.
     """
 
     made: int
@@ -86,7 +95,10 @@ class PredictionRecord:
     log_evidence_against: float
 
     def failed(self, error: float) -> bool:
-        """Shown to hold less often than they say; wrongly so with a chance of at most `error`, over all looks."""
+        """Whether the coverage is shown to be below `confidence`.
+
+        The probability of a false alarm is at most `error`, over all looks.
+        """
         return self.log_evidence_against >= -np.log(error)
 
     def to_json(self) -> dict[str, Any]:

@@ -1,11 +1,11 @@
-"""Watching a policy at work: an alarm as soon as something has become worse than was promised, and hardly one before.
+"""Change detection on a live policy: an early alarm when a signal becomes worse than expected, with few false alarms.
 
-Each episode gives numbers in 0..1: it succeeded or not, somebody had to step in or not, in what share of periods the
-safety filter acted, how much of what the sensors said the training data does not know. Of each it was promised that
-its mean is at least, or at most, something. Bets (see `bets`) are made against the promise, a fresh unit of money every
-episode, since nobody knows when things change: money = (money + 1) · gain. While the promise holds the money expected
-after t episodes is at most t, so the first time it exceeds A comes after A episodes or more on average, and within t
-episodes with a chance of at most t/A. That is the Shiryaev-Roberts e-detector of Shin, Ramdas and Rinaldo (2024).
+Each episode gives numbers in 0..1: success, intervention, the share of periods in which the safety filter acted, and
+how much of the inputs is out-of-distribution. The mean of each is expected to be at least, or at most, a given value.
+Bets (see `bets`) are made against this expectation. The time of a change is unknown, so each episode adds one unit of
+wealth: money = (money + 1) · gain. While the expectation holds, the expected wealth after t episodes is at most t. The
+mean number of episodes before the wealth exceeds A is then at least A, and the probability of exceeding A within t
+episodes is at most t/A. This is the Shiryaev-Roberts e-detector of Shin, Ramdas and Rinaldo (2024).
 """
 
 import math
@@ -27,10 +27,12 @@ FALSE_ALARM_EPISODES = 2000.0
 
 @dataclass(frozen=True)
 class MonitoredSignal:
-    """One number that is followed.
+    """One monitored number.
 
-    expected: what was promised: a mean of at least this where lower is worse, of at most this where higher is.
-    notice: the mean at which an alarm should come soonest; others are noticed too. None: no particular one.
+    Attributes:
+        expected: the expected mean: a minimum if lower is worse, a maximum if higher is worse.
+        worse: the direction that is worse.
+        notice: the mean for which the detector is tuned to be fastest; other means are detected too. None: no tuning.
     """
 
     name: str
@@ -53,7 +55,7 @@ class MonitoredSignal:
         return bets(aimed=aimed, shares=SHARES)
 
     def gains(self, value: float) -> np.ndarray:
-        """(shares,) what this number turns one unit into."""
+        """(shares,) factor by which this value multiplies the wealth."""
         return self.bets.factors(self._badness(value), self._badness(self.expected))
 
     def _badness(self, value: float) -> float:
@@ -65,7 +67,14 @@ class MonitoredSignal:
 
 @dataclass(frozen=True)
 class Followed:
-    """How a watch stands: the money on each share, what was seen, and the episode of the alarm if there was one."""
+    """The state of one signal's detector.
+
+    Attributes:
+        money: the wealth on each share.
+        seen: number of values.
+        total: sum of the values.
+        alarmed_at: number of the episode that raised the alarm, from 1; None without an alarm.
+    """
 
     money: tuple[float, ...]
     seen: int = 0
@@ -79,10 +88,14 @@ class Followed:
 
 @dataclass(frozen=True)
 class Monitor:
-    """Watches and how each stands. `update` gives the next one; as JSON it can be put away and taken up again.
+    """Detectors of several signals. `update` returns the next state, and JSON stores the state between sessions.
 
-    false_alarm_episodes: while all promises hold, an alarm of any watch comes after so many episodes or more on
-        average; within t episodes with a chance of at most t over this.
+    Attributes:
+        watches: the signals.
+        false_alarm_episodes: minimum mean number of episodes before a false alarm of any signal. A false alarm within t
+            episodes has probability at most t / false_alarm_episodes.
+        episodes: number of episodes so far.
+        followed: the detector state of each signal.
     """
 
     watches: tuple[MonitoredSignal, ...]
@@ -102,25 +115,25 @@ class Monitor:
 
     @property
     def threshold(self) -> float:
-        """Of each watch's money. Several watches share the false alarms."""
+        """Wealth at which a signal raises the alarm. It grows with the number of signals, which share false alarms."""
         return self.false_alarm_episodes * len(self.watches)
 
     @property
     def alarms(self) -> dict[str, int]:
-        """Watch -> the episode, counted from 1, at which it raised the alarm."""
+        """Signal -> number of the episode that raised the alarm, from 1."""
         pairs = zip(self.watches, self.followed, strict=True)
         return {watch.name: each.alarmed_at for watch, each in pairs if each.alarmed_at is not None}
 
     @property
     def closeness(self) -> dict[str, float]:
-        """Watch -> how much of the way to an alarm its money has come, by its logarithm: 0 to 1."""
+        """Signal -> closeness to an alarm, 0 to 1: the log of its wealth relative to the log of the threshold."""
         return {
             watch.name: float(np.clip(np.log1p(self._money(watch, each)) / np.log1p(self.threshold), 0, 1))
             for watch, each in zip(self.watches, self.followed, strict=True)
         }
 
     def update(self, values: Mapping[str, float | None]) -> "Monitor":
-        """After one more episode. A watch that is not named, or None, was not seen in it."""
+        """Return the monitor after one more episode. A signal that is absent or None has no value in this episode."""
         known = {watch.name for watch in self.watches}
         if strange := sorted(set(values) - known):
             raise ValueError(f"{', '.join(strange)}: not watched; {', '.join(sorted(known))} are")
@@ -158,7 +171,11 @@ class Monitor:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Monitor":
-        """ValueError, TypeError or KeyError for something else than `to_json` gave."""
+        """Restore a monitor from `to_json`.
+
+        Raises:
+            ValueError, TypeError, KeyError: the value was not made by `to_json`.
+        """
         watches, followed = [], []
         for row in value["watches"]:
             watch = MonitoredSignal(row["name"], row["expected"], row["worse"], row["notice"])
@@ -172,20 +189,25 @@ class Monitor:
 
 
 def success_watch(successes: int, trials: int, *, confidence: float = 0.9, drop: float = 0.15) -> MonitoredSignal:
-    """What the trials before promotion promise: not the rate they counted but its lower bound, or the alarm would come
-    of having been lucky then."""
+    """Return the success signal, with the lower bound of the promotion trials as expected rate.
+
+    With the measured rate, lucky promotion trials would cause false alarms.
+    """
     low = _inside(rate_bound(successes, trials, confidence=confidence).low)
     return MonitoredSignal("success", low, "lower", max(low - drop, 0.0))
 
 
 def share_watch(name: str, hits: int, trials: int, *, confidence: float = 0.9, rise: float = 0.15) -> MonitoredSignal:
-    """A share of episodes that should not grow, such as those in which somebody stepped in."""
+    """Return a signal for a share of episodes that should not grow, such as episodes with an intervention."""
     high = _inside(rate_bound(hits, trials, confidence=confidence).high)
     return MonitoredSignal(name, high, "higher", min(high + rise, 1.0))
 
 
 def mean_watch(name: str, numbers: Sequence[float] | np.ndarray, *, confidence: float = 0.9) -> MonitoredSignal:
-    """A number in 0..1 that should not grow, from its values before promotion: safety activity, drift."""
+    """Return a signal for a number in 0..1 that should not grow, such as safety filter activity or drift.
+
+    The expected mean is an upper limit from `numbers`, the values before promotion.
+    """
     return MonitoredSignal(name, _inside(limits_of(numbers, error=2 * (1 - confidence))[1]), "higher")
 
 

@@ -1,18 +1,20 @@
-"""Few real trials and many in the twin, together: how often does the policy succeed in reality?
+"""Real success rate of a policy from few real trials and many twin trials together.
 
-Real trial i is repeated in the twin under the same conditions, and the twin also plays many conditions that nobody
-tried in reality. Where the twin tells how a trial ends, even wrongly but consistently so, less is left to chance.
-That is prediction-powered inference (Angelopoulos and others, Science 2023; with the weight tuned: PPI++, 2023). No
-interval here rests on the twin being right: a biased one makes it no less true, an unrelated one hardly wider.
+Real trial i is repeated in the twin under the same conditions. The twin also simulates many conditions that were not
+tried in reality. If outcomes in the twin correlate with real outcomes, even with a consistent bias, the variance of the
+estimate is smaller. This is prediction-powered inference (Angelopoulos and others, Science 2023; with a tuned weight:
+PPI++, 2023). No interval assumes that the twin is right. A biased twin does not reduce the coverage, and an unrelated
+twin hardly widens the interval.
 
-    strata   The real rate is the mean of two: that of conditions in which the twin succeeds, and that of those in
-             which it fails, weighted by how often the twin does. Both are counted exactly, their errors added as
-             squares (as Newcombe, and Zou and Donner 2008, do for differences). For yes and no this is PPI++ at its
-             best weight, without the normal approximation. Unless it is narrower by a tenth than the real trials
-             alone, these are taken: no twin makes it worse. The default; that it covers is measured, not proven.
-    betting  Finite-sample: wrong at most as often as it says by proof, at any number of trials, and wider for it.
-             Bets on real outcomes less what the twin explains, the weight learnt from the trials before.
-    normal   PPI++ as published. Too narrow below a hundred trials; here to compare with.
+    strata   The default. The real rate is the weighted mean of two rates: under conditions in which the twin succeeds,
+             and under conditions in which it fails. The weights are the shares of these conditions in the twin. Both
+             rates have exact intervals, which are combined by the sum of squares (as Newcombe, and Zou and Donner 2008,
+             do for differences). For binary outcomes this is PPI++ at its best weight, without the normal
+             approximation. If the interval is not narrower by a tenth than that of the real trials alone, the latter is
+             used, so that no twin makes the result worse. The coverage is measured, not proven.
+    betting  The coverage is proven for any number of trials (finite-sample), and the interval is wider. Bets are made
+             on real outcomes minus what the twin explains, with a weight learnt from the trials before.
+    normal   PPI++ as published, for comparison. Its intervals are too narrow below a hundred trials.
 """
 
 from collections.abc import Sequence
@@ -30,18 +32,26 @@ Method = Literal["strata", "betting", "normal"]
 METHODS: tuple[Method, ...] = ("strata", "betting", "normal")
 HALVINGS = 40
 LEAST_GAIN = 0.1
-"""Of the width. For less the twin is not asked: to take whichever interval is narrower is a choice by the data, and at
-ten trials it would show in the coverage."""
+"""Minimum relative reduction of the interval's width for the twin to be used.
+
+Always taking the narrower interval would be a selection by the data. With ten trials it would reduce the coverage.
+"""
 
 
 @dataclass(frozen=True)
 class Combined:
-    """The real success rate, from both.
+    """The real success rate from real and twin trials together.
 
-    weight: how far a twin's success moves the expectation of the real one: 0 unrelated, 1 the same.
-    real_low, real_high: what the real trials alone show (Clopper-Pearson, same confidence).
-    worth_trials: about as many real trials would be needed for an interval as narrow without the twin: widths shrink
-        with the square root of the trials. None for an interval that is a point, as `normal` may give.
+    Attributes:
+        trials: number of real trials.
+        twin_trials: number of twin trials under other conditions.
+        estimate, low, high: the combined rate and its interval.
+        real_rate, real_low, real_high: rate and interval from the real trials alone (Clopper-Pearson, same confidence).
+        twin_rate: success rate of the twin trials under other conditions.
+        weight: slope of real success on success in the twin: 0 unrelated, 1 the same.
+        correlation: correlation of paired outcomes; None if one side does not vary.
+        worth_trials: approximate number of real trials that would give as narrow an interval without the twin; widths
+            shrink with the square root of the number of trials. None if the interval is a point, as `normal` may give.
     """
 
     method: Method
@@ -71,8 +81,16 @@ def combine(
     confidence: float = 0.95,
     method: Method = "strata",
 ) -> Combined:
-    """real: (n,) outcomes. twin_paired: (n,) of the twin under the same conditions, or its rate over several goes.
-    twin_many: (m,) of the twin under conditions drawn in the same way, of which no real trial was one."""
+    """Combine real and twin trials into one success rate with an interval.
+
+    Args:
+        real: (n,) real outcomes.
+        twin_paired: (n,) outcomes in the twin under the same conditions, or success rates over several rollouts.
+        twin_many: (m,) outcomes in the twin under conditions of the same distribution without a real trial.
+
+    Raises:
+        ValueError: the shapes do not match, an array is empty, or an outcome is out of range.
+    """
     truth, paired, many = (np.asarray(each, float) for each in (real, twin_paired, twin_many))
     if truth.shape != paired.shape or truth.ndim != 1 or not len(truth) or many.ndim != 1 or not len(many):
         raise ValueError(
@@ -83,7 +101,7 @@ def combine(
         raise ValueError("outcomes from 0 to 1 were expected, of which none is missing")
     if not np.isin(truth, (0, 1)).all():
         raise ValueError("real outcomes are success or failure: 1 or 0 was expected")
-    # Decided beforehand, not by the data: a condition is one that the twin manages if it does so half of the time.
+    # The threshold is fixed beforehand, not chosen by the data: the twin succeeds if its rate is at least one half.
     says, said = (paired >= 0.5).astype(float), (many >= 0.5).astype(float)
     n, hits = len(truth), int(truth.sum())
     if method == "strata":
@@ -119,11 +137,18 @@ def strata(
     *,
     confidence: float = 0.95,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(estimate, low, high) from the real trials where the twin says yes, those where it says no, and how often it
-    says yes; or from the real trials alone, where the twin gains little. Element by element."""
+    """Return (estimate, low, high), element by element, by the method `strata` (see the module docstring).
+
+    Where the twin reduces the width by less than LEAST_GAIN, the real trials alone are used.
+
+    Args:
+        n_yes, hits_yes: real trials and successes under conditions in which the twin succeeds.
+        n_no, hits_no: real trials and successes under conditions in which the twin fails.
+        many_yes, many: successes and number of twin trials under other conditions.
+    """
     n1, x1, n0, x0, yes, all_ = (np.asarray(each, float) for each in (n_yes, hits_yes, n_no, hits_no, many_yes, many))
     share = (yes + n1) / (all_ + n1 + n0)
-    # A kind of condition that no real trial met is put where the others are, and may be anywhere from 0 to 1.
+    # A stratum without real trials gets the pooled rate as estimate and the interval 0 to 1.
     pooled = (x1 + x0 + 0.5) / (n1 + n0 + 1)
     rate1 = np.where(n1 > 0, x1 / np.maximum(n1, 1), pooled)
     rate0 = np.where(n0 > 0, x0 / np.maximum(n0, 1), pooled)
@@ -143,7 +168,7 @@ def strata(
 def normal(
     truth: np.ndarray, paired: np.ndarray, many: np.ndarray, *, confidence: float
 ) -> tuple[float, float, float, float]:
-    """(estimate, low, high, weight) of PPI++ for a mean."""
+    """Return (estimate, low, high, weight) of PPI++ for a mean."""
     n = len(truth)
     weight = _weight(truth, paired) / (1 + n / len(many))
     left = truth - weight * paired
@@ -155,7 +180,7 @@ def normal(
 
 
 def _weight(truth: np.ndarray, paired: np.ndarray) -> float:
-    """The slope of reality on the twin; 0 where the twin always says the same."""
+    """Slope of the regression of real outcomes on twin outcomes; 0 if the twin's outcomes do not vary."""
     centred = paired - paired.mean()
     spread = float(centred @ centred)
     return float(truth @ centred) / spread if spread > 0 else 0.0
@@ -164,7 +189,7 @@ def _weight(truth: np.ndarray, paired: np.ndarray) -> float:
 def _betting(truth: np.ndarray, paired: np.ndarray, many: np.ndarray, confidence: float) -> tuple[float, float]:
     n = len(truth)
     weights = _learnt_weights(truth, paired)
-    # Every trial has twin trials of its own to be compared with, so that what is left of each is independent.
+    # Each real trial is compared with its own part of the twin trials, so that the residuals are independent.
     usual = np.array([part.mean() if len(part) else 0.0 for part in np.array_split(many, n)])
     weights = np.where([len(part) > 0 for part in np.array_split(many, n)], weights, 0.0)
     left = truth - weights * (paired - usual)
@@ -173,7 +198,10 @@ def _betting(truth: np.ndarray, paired: np.ndarray, many: np.ndarray, confidence
 
 
 def _learnt_weights(truth: np.ndarray, paired: np.ndarray) -> np.ndarray:
-    """(n,) each from the trials before it, drawn towards 0 as by four in which the twin was of no help."""
+    """(n,) weight of each trial, learnt from the trials before it.
+
+    The weights are shrunk towards 0 as if by four more trials in which the twin did not help.
+    """
     before = np.arange(len(truth))
     sums = [np.concatenate([[0.0], np.cumsum(each)[:-1]]) for each in (truth, paired, truth * paired, paired**2)]
     many = np.maximum(before, 1)
@@ -183,7 +211,10 @@ def _learnt_weights(truth: np.ndarray, paired: np.ndarray) -> np.ndarray:
 
 
 def _refuted(left: np.ndarray, weights: np.ndarray, error: float) -> float:
-    """The largest m for which "the mean of `left` is at most m" is refuted; left lies in -weight .. 1 + weight."""
+    """Return the largest m for which "the mean of `left` is at most m" is refuted; `left` is in -weight .. 1 + weight.
+
+    The limit is found by bisection.
+    """
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2

@@ -1,8 +1,9 @@
-"""Trials that stop as soon as the answer is known: accept, reject or go on, at every look.
+"""Sequential tests: accept, reject or continue after every trial.
 
-Two claims are bet against at once. "It is no better than `null`": once refuted, accept. "It is as good as `target`":
-once refuted, reject. Whoever looks after every trial and stops when it suits accepts what is not better than `null`
-with a chance of at most `error`, and rejects what is as good as `target` with a chance of at most `miss`.
+Two claims are tested by bets at the same time. If "it is not better than `null`" is refuted, the test accepts. If "it
+is at least as good as `target`" is refuted, the test rejects. The result may be checked after every trial, and the
+trials may stop at any time. A policy that is not better than `null` is accepted with probability at most `error`. A
+policy that is as good as `target` is rejected with probability at most `miss`.
 """
 
 from abc import ABC, abstractmethod
@@ -20,12 +21,15 @@ Decision = Literal["accept", "reject", "continue"]
 
 @dataclass(frozen=True)
 class TestState:
-    """Where the trials are, at this look. The first accept or reject is the answer; evidence may fall back later.
+    """The state of a test after some trials. The first accept or reject is final; the evidence may decrease later.
 
-    counted: outcome -> how often. estimate, low, high: of what is tested, the ends a confidence sequence that holds at
-        all looks together (confidence 1 - error); estimate is None before the first trial.
-    log_evidence_for: the logarithm of the money won against "no better than null"; `accept` from -log(error) on.
-    log_evidence_against: the same against "as good as target"; `reject` from -log(miss) on.
+    Attributes:
+        counted: outcome -> count.
+        estimate: estimate of the tested quantity; None before the first trial.
+        low, high: confidence sequence of the tested quantity, valid at all looks together (confidence 1 - error).
+        log_evidence_for: log wealth of the bets against "not better than null"; `accept` from -log(error) on.
+        log_evidence_against: log wealth of the bets against "as good as target"; `reject` from -log(miss) on.
+        reason: the decision in words.
     """
 
     decision: Decision
@@ -65,17 +69,17 @@ class _Plan(ABC):
 
     @property
     def scale(self) -> tuple[float, float]:
-        """The smallest and the largest value an outcome may have."""
+        """The smallest and the largest value of an outcome."""
         return 0.0, 1.0
 
     @property
     @abstractmethod
     def outcomes(self) -> dict[str, float]:
-        """Name -> what a trial that ended so counts as."""
+        """Name of an outcome -> its value."""
 
     @property
     def values(self) -> np.ndarray:
-        """Of the outcomes, scaled to 0..1."""
+        """Values of the outcomes, scaled to 0..1."""
         return self._scaled(np.array(list(self.outcomes.values())))
 
     def _scaled(self, value):
@@ -84,7 +88,10 @@ class _Plan(ABC):
 
     @abstractmethod
     def chances(self, mean: float) -> tuple[float, ...]:
-        """Of the outcomes, supposed that what is tested is `mean`. Wrong suppositions cost trials, nothing else."""
+        """Assumed probabilities of the outcomes if the tested quantity is `mean`.
+
+        Wrong assumptions only increase the number of trials.
+        """
 
     @cached_property
     def bets_for(self) -> Bets:
@@ -95,12 +102,12 @@ class _Plan(ABC):
         return bets(aimed=best_share(1 - self.values, self.chances(self.null), 1 - self._scaled(self.target)))
 
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
-        """Each (outcomes, shares): what an outcome turns one unit into, against `null` and against `target`."""
+        """Factors by which each outcome multiplies the wealth, against `null` and `target`, each (outcomes, shares)."""
         null, target = self._scaled(self.null), self._scaled(self.target)
         return self.bets_for.factors(self.values, null), self.bets_against.factors(1 - self.values, 1 - target)
 
     def judge(self, counts: Sequence[int]) -> TestState:
-        """From how often each of the outcomes came."""
+        """Return the state of the test from the count of each outcome."""
         if len(counts) != len(self.outcomes) or min(counts) < 0:
             raise ValueError(f"{list(counts)} was given; how often each of {', '.join(self.outcomes)} was expected")
         trials, tally = int(sum(counts)), np.asarray(counts, float)
@@ -136,7 +143,7 @@ class _Plan(ABC):
 
 @dataclass(frozen=True)
 class RatePlan(_Plan):
-    """One policy: is its success rate above `null`, or below `target`?"""
+    """Test of one policy: its success rate is above `null`, or below `target`."""
 
     @property
     def outcomes(self) -> dict[str, float]:
@@ -152,15 +159,18 @@ class RatePlan(_Plan):
 
 @dataclass(frozen=True)
 class PairPlan(_Plan):
-    """Candidate and control, a trial each in turn, or on the same draw: is the difference of their success rates above
-    `null` (0: better; below 0: not worse by more than that), or below `target`?
+    """Test of the difference between the success rates of candidate and control.
 
-    A pair counts as 1 where only the candidate managed, as -1 where only the control did. That asks nothing of how
-    the two trials of a pair depend on each other, nor that the day is the same throughout: within each pair only, both
-    must meet the same chances. For two independent arms at 0.9 and 0.7 it gains 0.063 a pair (natural logarithm); the
-    best any test could gain there is 0.065.
+    The arms take turns, or both run on the same draw. The difference is above `null` (0: better; below 0: not worse by
+    more than that), or below `target`.
 
-    differ: the share of pairs that is supposed to come out differently; 0.34 for those two arms, less on one draw.
+    A pair counts as 1 if only the candidate succeeds, as -1 if only the control succeeds, else as 0. The test makes no
+    assumption on the dependence within a pair, and conditions may change between pairs. Only the two trials of one
+    pair must have the same conditions. For two independent arms at 0.9 and 0.7 the gain is 0.063 per pair (natural
+    logarithm). The largest possible gain of any test is 0.065 there.
+
+    Attributes:
+        differ: assumed share of pairs with different outcomes; 0.34 for those two arms, less on the same draw.
     """
 
     differ: float = 0.35
@@ -182,7 +192,7 @@ class PairPlan(_Plan):
         return "the candidate's success rate less the control's"
 
     def judge_trials(self, candidate: Sequence[bool] | np.ndarray, control: Sequence[bool] | np.ndarray) -> TestState:
-        """In the order of the trials; one without its partner does not count yet."""
+        """Return the state of the test. Trials are paired in order; a trial without a partner is not counted yet."""
         pairs = min(len(candidate), len(control))
         ours, theirs = np.asarray(candidate[:pairs], bool), np.asarray(control[:pairs], bool)
         won, lost = int((ours & ~theirs).sum()), int((~ours & theirs).sum())
