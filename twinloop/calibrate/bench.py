@@ -107,6 +107,7 @@ class Bench:
 
 
 def load_bench(path: Path) -> Bench:
+    """Read a bench file and compile its model."""
     value, lines = read_yaml(path)
     root = Section(str(path), "", value, lines)
     logs = _read_logs(root.section("logs"))

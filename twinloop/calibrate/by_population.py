@@ -37,6 +37,12 @@ def fit_by_population(
     on_progress: OnProgress | None = None,
     generations: int = GENERATIONS,
 ) -> Fit:
+    """Fit variables with a cross-entropy search, on up to `MOST_LOGS` logs that are spread evenly.
+
+    Args:
+        names: fit variables.
+        on_progress: called with (activity, done, total).
+    """
     if not names:
         raise UsageError(f"{bench.path}: nothing to fit: name fit variables with --fit, or under `fit` in the file")
     many = min(MOST_LOGS, len(checked.logs))

@@ -55,6 +55,7 @@ def read_parameter(section: Section, name: str, model: mujoco.MjModel) -> tuple[
 
 
 def read_places(section: Section, name: str, model: mujoco.MjModel) -> tuple[Place, ...]:
+    """Read the places of one constant: one entry or a list of entries."""
     given = section.raw(name)
     items = given if isinstance(given, list) else [given]
     places = []

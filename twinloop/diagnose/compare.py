@@ -121,6 +121,12 @@ def compare_datasets(
     hold: Hold = "held",
     on_channel: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> DatasetComparison:
+    """Compare two datasets channel by channel and camera by camera.
+
+    Args:
+        hold: how commands act between rows (`signals/response.py`).
+        on_channel: called with (channels done, channels in all).
+    """
     datasets = Dataset.open(ours), Dataset.open(theirs)
     for dataset in datasets:
         require_consent(dataset.attempts(), "analyse", where=str(dataset.path))

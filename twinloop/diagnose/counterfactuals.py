@@ -32,7 +32,7 @@ MAX_WIDTH = 96
 
 @dataclass(frozen=True)
 class CounterfactualJob:
-    """What a worker needs to simulate counterfactual cells; all values can be pickled.
+    """The data that a worker needs to simulate counterfactual cells; all values can be pickled.
 
     Attributes:
         folder: the folder that relative paths of the config refer to.
@@ -106,6 +106,7 @@ def usual_of(config: RunConfig) -> dict[str, Distribution]:
 def shown_of(
     episodes: Episodes, config: RunConfig, twin: Twin, arm: Arm, photographer: Photographer
 ) -> list[EpisodeTrace]:
+    """Traces of simulated episodes, with the twin's sensor errors."""
     recording = observe(episodes, twin, config.observe, seed=config.rollout.seed)
     values = episodes.draws.values
     shown = []

@@ -23,6 +23,12 @@ SHOWN_ROWS, SHOWN_EVIDENCE = 4, 6
 def finding_of(
     gap: Gap, weighed: GapPosterior, summary: TraitSummary, usual: TraitSummary, trained: Mapping[str, Interval]
 ) -> GapFinding:
+    """The finding about one gap.
+
+    Args:
+        summary, usual: summaries of the robot's episodes and of the unchanged twin.
+        trained: row -> range that the policy was trained on.
+    """
     cost, deviation = weighed.cost[gap]
     probability = weighed.probability[gap]
     points = 100 * max(cost, 0.0)

@@ -69,6 +69,8 @@ class GapEffect:
 
 @dataclass(frozen=True)
 class Explanation:
+    """A set of open gaps with its log-probability, up to a constant."""
+
     opened: Opened
     log_probability: float
 
@@ -126,6 +128,7 @@ class GapPosterior:
 
 
 def gap_posterior(bank: Bank, shown: TraitSummary) -> GapPosterior:
+    """The posterior over gaps, given the summary of the robot's episodes."""
     return _Scales(bank, shown).gap_posterior()
 
 

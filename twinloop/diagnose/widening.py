@@ -68,6 +68,8 @@ SuccessAt = Callable[[str, Distribution], float]
 
 
 def success_in_twin(simulate: Simulate) -> SuccessAt:
+    """A `SuccessAt` that simulates each distribution in the twin."""
+
     def success_at(name: str, distribution: Distribution) -> float:
         ((_, (cell,)),) = simulate([(0, (replace(NOTHING, ranges={name: distribution}),))])
         return cell.success
@@ -125,6 +127,7 @@ def _reaching(row: Parameter, reach: float) -> Distribution:
 
 
 def wider(before: Distribution | None, found: Distribution) -> Distribution:
+    """Union of two numeric ranges; `found` if either is not a numeric range."""
     if before is None or not isinstance(before, (Uniform, Constant)) or not isinstance(found, (Uniform, Constant)):
         return found
     (a, b), (c, d) = before.support(), found.support()
@@ -132,4 +135,5 @@ def wider(before: Distribution | None, found: Distribution) -> Distribution:
 
 
 def ordered(ranges: Mapping[str, Distribution]) -> dict[str, Distribution]:
+    """The ranges in the order of the parameter table."""
     return {row.name: ranges[row.name] for row in TABLE if row.name in ranges}

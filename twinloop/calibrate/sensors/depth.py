@@ -75,6 +75,11 @@ class Patches:
 
 
 def depth_noise(scans: Sequence[Scan], *, rng: np.random.Generator) -> DepthNoise:
+    """Estimate the errors of a depth camera from scans of a table.
+
+    Raises:
+        DatasetError: too little of a plane is visible.
+    """
     depths = [scan.points_m[..., 2] for scan in scans]
     step = depth_step(np.concatenate([depth[np.isfinite(depth)] for depth in depths]), rng=rng)
     planes = [table_plane(scan, rng=rng) for scan in scans]

@@ -26,6 +26,7 @@ class LinearDrift:
 
 
 def line_of(readings: np.ndarray, time_s: np.ndarray) -> LinearDrift:
+    """Fit a line to (frames,) readings by least squares."""
     since = np.asarray(time_s, float) - np.mean(time_s)
     slope = float(since @ readings / (since @ since))
     middle = float(np.mean(readings))

@@ -15,6 +15,8 @@ TAIL = 1.6449
 
 @dataclass(frozen=True)
 class IntervalEstimate:
+    """A value with the ends of its 90 % interval."""
+
     value: float
     low: float
     high: float

@@ -22,6 +22,11 @@ class Scan:
 
 
 def read_scan(path: Path) -> Scan:
+    """Read an organised scan from a PCD file.
+
+    Raises:
+        DatasetError: the file is damaged, too large, or not an organised scan.
+    """
     content = read_bounded(path, MOST_BYTES, error=DatasetError)
     head, body = _header(path, content)
     try:

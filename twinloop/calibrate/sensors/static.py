@@ -59,6 +59,7 @@ class _Findings:
 
 
 def calibrate_static(static: StaticFile, logs: Path, *, seed: int) -> TwinPatch:
+    """Make the patch from the logs and scans in the folder `logs`."""
     found, digests = _Findings(), {}
     if static.sensors:
         read = read_logs(

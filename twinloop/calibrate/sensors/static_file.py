@@ -60,6 +60,7 @@ def is_static(path: Path) -> bool:
 
 
 def load_static(path: Path) -> StaticFile:
+    """Read a static file."""
     value, lines = read_yaml(path)
     root = Section(str(path), "", value, lines)
     twin = root.section("twin")

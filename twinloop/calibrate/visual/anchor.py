@@ -99,6 +99,13 @@ def _repeated(clip: Clip) -> Clip:
 
 
 def anchor(config: RunConfig, frames: Path, *, camera: str, scenes: int = SCENES) -> Anchored:
+    """Fit the camera rows to real frames.
+
+    Args:
+        frames: folder of videos or images, or one file.
+        camera: name of the camera in the config.
+        scenes: number of scenes of the twin to compare with.
+    """
     stage = Set(config, camera, scenes=scenes)
     real = read_frames(frames, height=stage.camera.height, width=stage.camera.width, camera=camera)
     rng = np.random.default_rng([config.rollout.seed, 0xCA11])

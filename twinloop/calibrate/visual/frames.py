@@ -28,6 +28,8 @@ class Run:
 
 @dataclass(frozen=True)
 class Frames:
+    """Runs of frames, and file -> SHA-256 of the files they were read from."""
+
     runs: tuple[Run, ...]
     digests: dict[str, str]
 
