@@ -1,4 +1,4 @@
-"""Logs -> TwinPatch: the twin fitted to what the robot logged."""
+"""Calibration: fits the twin to logs of the robot. The result is a TwinPatch."""
 
 from typing import TYPE_CHECKING
 

@@ -1,6 +1,6 @@
-"""Bench: a twin that logs can be held against: a model, what the logs' columns mean in it, and what may be fitted.
+"""Bench: a model to compare logs with, the meaning of the log columns in it, and the variables that may be fitted.
 
-Every key of the file is read here and nowhere else; docs/calibrating.md lists them.
+All top-level keys of a bench file are read here; docs/calibrating.md lists all keys.
 """
 
 import hashlib
@@ -26,14 +26,21 @@ from twinloop.twin.robots import robots
 from twinloop.twin.robots.mjcf_file import checked_files
 
 Search = Literal["slopes", "population"]
-"""How knobs are found: downhill, or, where motion is chaotic and slopes say nothing, by a population."""
+"""Search method: `slopes` follows gradients; `population` is for chaotic motion, where gradients are useless."""
 UNDECLARED_HZ = 100.0
 """Grid rate until the logs are read, where the bench file declares no rate."""
 
 
 @dataclass(frozen=True)
 class DriveConfig:
-    """`inputs`: name -> a number, or the logs' constant it is read from and what that is multiplied with."""
+    """The servo model of a bench.
+
+    Attributes:
+        model: one of `DRIVES`.
+        joints: driven joints.
+        enabled: log column that says whether motors are powered; empty if they always are.
+        inputs: name -> (constant of the log, factor). If the constant is empty, the factor is the value.
+    """
 
     model: str
     joints: tuple[str, ...]
@@ -67,8 +74,17 @@ class LogConfig:
 
 @dataclass(frozen=True)
 class Bench:
-    """`knobs` holds all that can be fitted, by full name; `places` those that are numbers of the model.
-    `constants`: what a log says of itself that goes into the model. `fit`: what is fitted unless asked otherwise."""
+    """A loaded bench file.
+
+    Attributes:
+        substeps: physics steps between two frames.
+        measured, commanded: channels of the logs.
+        knobs: all fit variables by full name.
+        places: fit variable -> the numbers of the model that it sets.
+        constants: constant of a log -> the numbers of the model that it sets.
+        fit: names of the variables that are fitted by default.
+        digest: SHA-256 of the bench file's content and of its model files.
+    """
 
     path: Path
     name: str
@@ -91,6 +107,7 @@ class Bench:
 
 
 def load_bench(path: Path) -> Bench:
+    """Read a bench file and compile its model."""
     value, lines = read_yaml(path)
     root = Section(str(path), "", value, lines)
     logs = _read_logs(root.section("logs"))
@@ -100,7 +117,7 @@ def load_bench(path: Path) -> Bench:
     twin.finish()
     substeps = substeps_of(logs.rate_hz, timestep_ms)
     spec.option.timestep = 1 / logs.rate_hz / substeps
-    # Friction that holds and strong braking want an integrator that takes both as they come.
+    # Static friction and strong braking need an implicit integrator.
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
     try:
@@ -109,7 +126,7 @@ def load_bench(path: Path) -> Bench:
         raise ModelError(f"{path}: MuJoCo cannot compile its model: {error}") from None
     drive, knobs = _read_drive(root.section("drive"), model)
     if drive is not None:
-        # Torque comes from the drive, and how far its joints go is what the logs say, not the model's stops.
+        # The drive computes the torque, and logs may exceed the joint limits of the model.
         model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ACTUATION
         model.jnt_limited[[model.joint(name).id for name in drive.joints]] = False
     places: dict[str, tuple[Place, ...]] = {}
@@ -143,7 +160,7 @@ def load_bench(path: Path) -> Bench:
 
 
 def logs_of(bench: Bench, path: Path) -> list[Log]:
-    """What lies at `path`, read as the bench file says such logs are."""
+    """Read the logs at `path` in the format that the bench file declares."""
     config = bench.logs
     return read_logs(
         path,
@@ -245,7 +262,7 @@ def _read_drive(section: Section, model: mujoco.MjModel) -> tuple[DriveConfig | 
 
 
 def _changed(section: Section, knob: Knob) -> Knob:
-    """A knob with what a file says of it: a number (its value), or value, low and high."""
+    """The fit variable with the entries of the file: a number (its value), or `value`, `low` and `high`."""
     given = section.raw(knob.name)
     if given is None:
         return knob
@@ -277,7 +294,7 @@ def _read_fit(root: Section, knobs: dict[str, Knob]) -> tuple[str, ...]:
 
 
 def expand(names: tuple[str, ...], knobs: dict[str, Knob], error) -> tuple[str, ...]:
-    """Full names of knobs; `stiffness_nm_rad` alone stands for that of every joint, `elbow` for all of one joint."""
+    """Full names of fit variables. `stiffness_nm_rad` selects that of every joint, `elbow` all of one joint."""
     found: list[str] = []
     for name in names:
         matches = [full for full in knobs if name in (full, full.rpartition(".")[2], full.rpartition(".")[0])]

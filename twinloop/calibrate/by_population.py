@@ -37,6 +37,12 @@ def fit_by_population(
     on_progress: OnProgress | None = None,
     generations: int = GENERATIONS,
 ) -> Fit:
+    """Fit variables with a cross-entropy search, on up to `MOST_LOGS` logs that are spread evenly.
+
+    Args:
+        names: fit variables.
+        on_progress: called with (activity, done, total).
+    """
     if not names:
         raise UsageError(f"{bench.path}: nothing to fit: name fit variables with --fit, or under `fit` in the file")
     many = min(MOST_LOGS, len(checked.logs))
@@ -110,8 +116,10 @@ def _fitted(errors: Errors, names: Sequence[str], best: np.ndarray, places: np.n
 
 
 def _spread(bench: Bench, errors: Errors, tried: Tried, drawn: np.ndarray) -> dict[str, tuple[float, float]]:
-    """Channel -> band that, together with the spread of the posterior's draws, holds 90 % of the measurements
-    of held-out recordings: each fourth of them with the best set of the others."""
+    """Channel -> band that, with the spread of the posterior's draws, contains 90 % of held-out measurements.
+
+    The recordings are divided into `FOLDS` folds. Each fold is simulated with the best set of the other folds.
+    """
     each, logs = loss(tried), tried.errors.shape[1]
     folds = [np.arange(logs) % min(FOLDS, logs) == fold for fold in range(min(FOLDS, logs))]
     if logs < 2:
@@ -133,7 +141,7 @@ def _spread(bench: Bench, errors: Errors, tried: Tried, drawn: np.ndarray) -> di
 
 
 def _holding(off: np.ndarray, reach: np.ndarray) -> tuple[float, float]:
-    """(low, high) that hold the share INSIDE of `off` when widened by `reach`."""
+    """(low, high) of a band that contains the share INSIDE of `off` when it is widened by `reach`."""
     known = np.isfinite(off)
     off, reach = off[known], reach[known]
     low, high = (float(end) for end in np.quantile(off, [(1 - INSIDE) / 2, (1 + INSIDE) / 2]))

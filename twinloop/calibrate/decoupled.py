@@ -21,7 +21,7 @@ from twinloop.calibrate.slots import goal_channel, joined
 from twinloop.calibrate.track import Track
 
 MAX_SIMULATIONS = 1024
-"""More at once are slower: their arrays leave the cache."""
+"""Larger batches are slower, because their arrays do not fit the cache."""
 
 
 class DecoupledSimulator:
@@ -93,7 +93,7 @@ class DecoupledSimulator:
         for channel in self.bench.compared:
             both = positions if channel.of == "position" else speeds
             own = np.moveaxis(both[..., [self.joints.index(channel.joint)]], 0, 2)
-            # A simulation that diverged is infinitely wrong, not unknown.
+            # A diverged simulation gets a very large error; NaN would mean that it is unknown.
             own = np.nan_to_num(own, nan=1e6, posinf=1e6, neginf=-1e6)
             own[:, np.arange(self.frames) >= self._ends[:, None]] = np.nan
             rows[channel.name] = own

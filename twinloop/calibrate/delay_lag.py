@@ -70,7 +70,7 @@ def _fit(bench: Bench, channel: ChannelMap, tracks: Sequence[Track]) -> DelayLag
 
 
 def delay_lag_rmse(bench: Bench, channel: ChannelMap, tracks: Sequence[Track], model: DelayLag) -> float:
-    """In the unit of the log."""
+    """RMSE of a simple model on these logs, in the unit of the log."""
     off = [predict(bench, channel, track, model) - track.measured[channel.name] for track in tracks]
     return float(np.sqrt(np.nanmean(np.concatenate(off) ** 2)) / abs(channel.scale))
 

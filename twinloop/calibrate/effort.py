@@ -1,11 +1,11 @@
-"""Torque and current channels: what a motor or a torque sensor reports, as numbers of the simulation.
+"""Torque and current channels: readings of a motor or a torque sensor, computed from the simulation.
 
 A log may hold torque (N·m) or motor current (A). With the torque constant k and the gear ratio n,
 
     current = torque / (k · n) + bias.
 
-A motor's torque or current includes what friction and the rotor's inertia take (`at: motor`). A torque sensor behind
-the gears does not see these two (`at: link`).
+The torque or current of a motor includes friction and the torque that accelerates the rotor (`at: motor`). The reading
+of a torque sensor behind the gears does not include these two (`at: link`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,11 +24,11 @@ UNITS: dict[str, dict[str, float]] = {
     "torque": {"Nm": 1.0, "N·m": 1.0, "N.m": 1.0, "mNm": 1e-3, "Ncm": 1e-2},
     "current": {"A": 1.0, "mA": 1e-3},
 }
-"""Unit in a log -> what one of it is in N·m or A."""
+"""Unit in a log -> factor to N·m or A."""
 MODEL_UNIT = {"torque": "N·m", "current": "A"}
 CONSTANT, GEARS = "torque_constant_nm_a", "gear_ratio"
 AROUND = 5.0
-"""A torque constant that is given as one number may be fitted from a fifth of it to five times it."""
+"""Bounds of a torque constant that is given as one number: a fifth of the number to five times the number."""
 LOADS = "a known load that is held or moved, such as the arm's own weight in several poses"
 AT_REST = "the same poses approached from both sides"
 
@@ -55,7 +55,7 @@ class EffortConfig:
 
 
 def unit_factor(section: Section, quantity: str, unit: str) -> float:
-    """What one `unit` is in N·m or A. Another unit needs a `scale` of its own."""
+    """Factor from `unit` to N·m or A. An unknown unit needs a `scale` in the file."""
     units = UNITS[quantity]
     if unit in units:
         return units[unit]
@@ -176,7 +176,7 @@ class EffortReader:
             out[channel.name][:, frame, 0] = value + (value_of(effort.bias) if effort.bias else 0.0)
 
     def repeat_last(self, out: dict[str, np.ndarray]) -> None:
-        """No step follows the last frame: it repeats the one before."""
+        """Copy the values of the last frame from the frame before, because no step follows it."""
         for channel in self._channels:
             rows = out[channel.name]
             if rows.shape[1] > 1:

@@ -103,7 +103,7 @@ def calibrate(
         _refuse_if_nothing(known, unknown)
         objective = Objective(bench, used, known, where=where, decoupled=alone)
         optimum = _descend(objective, optimum.place[stay], ROUNDS // 2, on_progress)
-        # Profiles are expensive and determine nothing that the slopes do not: first ask the slopes.
+        # The slopes are checked first, because profiles are expensive and do not determine more variables.
         lost = unidentified(objective, posterior_of(objective, optimum).information)
         if not lost:
             optimum, posterior = _settle(objective, optimum, on_progress, walks=1)
@@ -126,7 +126,7 @@ def _refuse_if_nothing(known: list[str], unknown: dict[str, Unknown]) -> None:
 
 
 def _simple_start(objective: Objective, models: dict[str, DelayLag]) -> list[np.ndarray]:
-    """A start with the delay and the lag of the simple model, if the servo has a braking term to make the lag of."""
+    """A starting point with the delay and lag of the simple model, if the servo has a braking term for the lag."""
     start, names = objective.start, objective.names
     for channel in driven_channels(objective.bench):
         delay, braking = (f"{channel.joint}.{name}" for name in ("delay_ms", "braking_nms_rad"))
@@ -143,7 +143,7 @@ def _simple_start(objective: Objective, models: dict[str, DelayLag]) -> list[np.
 
 
 def _lowest(scout: Objective, starts: list[np.ndarray], on_progress: OnProgress | None) -> np.ndarray:
-    """Downhill a little from every start, on few logs; the best of them for each block."""
+    """A short search from every start, on few logs. Returns the best result of each block."""
     scout.rescale(scout.raw(starts[0])[0])
     reached = [
         downhill(scout, start, rounds=SCOUT_ROUNDS, on_progress=_of(on_progress, "trying starts")) for start in starts
@@ -274,7 +274,7 @@ def proposed_ranges(bench: Bench, fitted: dict[str, Fitted]) -> dict[str, tuple[
         row = BY_NAME[knob.row]
         ends = sorted((found.low * knob.row_scale, found.high * knob.row_scale))
         if row.plausible[0] >= 0 and ends[0] < 0:
-            # The row is a magnitude: a bias to either side counts alike.
+            # The row is a magnitude, so both signs of a bias count alike.
             ends = [0.0 if ends[1] > 0 else -ends[1], max(-ends[0], ends[1])]
         low, high = (float(np.clip(end, *row.plausible)) for end in ends)
         before = ranges.get(knob.row, (low, high))

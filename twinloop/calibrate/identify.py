@@ -17,7 +17,7 @@ FAINT = 1e-6
 def unidentified(objective: Objective, information: np.ndarray) -> dict[str, Unknown]:
     """The variables that are not determined, with reasons, from the information matrix of their places.
 
-    They are removed one at a time, the least determined first: of two that replace each other, one stays.
+    They are removed one at a time, the least determined first. So one of two interchangeable variables is kept.
     """
     names = objective.names
     left = list(range(len(names)))

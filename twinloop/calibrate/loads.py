@@ -18,7 +18,7 @@ CHUNK = 256
 
 @dataclass(frozen=True)
 class JointLoads:
-    """What the other joints and gravity do to each driven joint of one log. All arrays are (frames, joints).
+    """Inertia, gravity and coupling at each driven joint of one log. All arrays are (frames, joints).
 
     Attributes:
         inertia_kgm2: moment of inertia about the joint, without the armature.

@@ -32,7 +32,7 @@ FACTORS = {"degrees for radians": 180 / np.pi, "radians for degrees": np.pi / 18
 
 @dataclass(frozen=True)
 class LogFinding:
-    """What a check found.
+    """The result of a check.
 
     Attributes:
         severity: `refused` stops a fit, `dropped` leaves the log out; the others are only printed.

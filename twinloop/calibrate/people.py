@@ -1,4 +1,4 @@
-"""Before logs or frames are looked at: did the people in them agree to that?"""
+"""Checks the consent of the people in logs or frames before these are analysed."""
 
 from pathlib import Path
 
@@ -12,12 +12,17 @@ from twinloop.errors import DatasetError
 
 INFO = Path("meta") / "info.json"
 EXPORTED = "sim/"
-"""What an export puts before the columns of an attempt."""
+"""Prefix of the columns of an attempt in an export."""
 
 
 def ask_people(path: Path) -> None:
-    """Of the dataset that `path` is or lies in, if it is one that says who took part: one of this project, or an export
-    of one. Raises ConsentError where somebody did not agree to "analyse"."""
+    """Check the consent of the people in the dataset that `path` is or lies in.
+
+    Only datasets of this project and exports of them record participants; other paths are not checked.
+
+    Raises:
+        ConsentError: somebody did not consent to "analyse".
+    """
     path = path.absolute()
     for folder in (path, *path.parents):
         if (folder / HEADER).is_file():

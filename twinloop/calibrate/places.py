@@ -1,4 +1,4 @@
-"""Numbers of a compiled model that a log's constant or a fit variable is written to."""
+"""Places: numbers of a compiled model that are set from a constant of a log or from a fit variable."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,10 @@ class Place:
 
 
 def read_parameter(section: Section, name: str, model: mujoco.MjModel) -> tuple[Knob, tuple[Place, ...]]:
-    """A number of the model itself: `{field: geom_friction, of: cube, element: 0, value: 0.5, low: 0.05, high: 2}`."""
+    """Read a fit variable that is a number of the model, and its places.
+
+    Example: `{field: geom_friction, of: cube, element: 0, value: 0.5, low: 0.05, high: 2}`.
+    """
     low, high = section.number("low", 0.0, low=-1e9, high=1e9), section.number("high", 0.0, low=-1e9, high=1e9)
     if not low < high:
         raise section.error("low", f"and high are {low:g} and {high:g}; bounds are needed, the smaller one first")
@@ -52,6 +55,7 @@ def read_parameter(section: Section, name: str, model: mujoco.MjModel) -> tuple[
 
 
 def read_places(section: Section, name: str, model: mujoco.MjModel) -> tuple[Place, ...]:
+    """Read the places of one constant: one entry or a list of entries."""
     given = section.raw(name)
     items = given if isinstance(given, list) else [given]
     places = []
@@ -63,7 +67,7 @@ def read_places(section: Section, name: str, model: mujoco.MjModel) -> tuple[Pla
 
 
 def _read_place(section: Section, model: mujoco.MjModel) -> tuple[Place, ...]:
-    """`element` is a number, or a list of those that all get the value."""
+    """Read the places of one entry. `element` is a number, or a list of numbers that all get the value."""
     field = section.text("field", "")
     kind = field.partition("_")[0]
     if not hasattr(model, field) or kind not in ("body", "geom", "pair", "dof", "jnt", "actuator"):
@@ -85,7 +89,7 @@ def _read_place(section: Section, model: mujoco.MjModel) -> tuple[Place, ...]:
 
 
 def named(section: Section, key: str, model: mujoco.MjModel, kind: str, name: str) -> int:
-    """The id of a thing of the model, or an error that lists those there are."""
+    """The id of a named element of the model. The error for an unknown name suggests existing ones."""
     counts = {"body": model.nbody, "geom": model.ngeom, "pair": model.npair, "joint": model.njnt, "actuator": model.nu}
     names = [getattr(model, kind)(index).name for index in range(counts[kind])]
     if name not in names:

@@ -23,8 +23,12 @@ REPEATS, AVERAGED = 200, 5
 
 @dataclass(frozen=True)
 class Tried:
-    """Evaluated parameter sets. `places`: (sets, variables) from 0 to 1 between the bounds. `errors`: (sets, logs,
-    channels) mean distance, in the log's unit."""
+    """Evaluated parameter sets.
+
+    Attributes:
+        places: (sets, variables) from 0 to 1 between the bounds.
+        errors: (sets, logs, channels) mean distance, in the log's unit.
+    """
 
     places: np.ndarray
     errors: np.ndarray
@@ -79,8 +83,11 @@ def evolve(
 
 
 def loss(tried: Tried) -> np.ndarray:
-    """(sets, logs). Channels weigh the same: each is in units of its least mean error. Roots are used, so that one
-    recording that happens to land on another face does not outweigh many that are a little better."""
+    """(sets, logs) loss of each set on each recording.
+
+    All channels have equal weight: errors are divided by the least mean error of the channel. Square roots are used, so
+    that one recording in which the object lands on another face does not outweigh many small improvements.
+    """
     least = np.maximum(tried.errors.mean(axis=1).min(axis=0), 1e-12)
     return np.sqrt(tried.errors / least).mean(axis=2)
 

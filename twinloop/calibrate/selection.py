@@ -100,8 +100,8 @@ def _speeds(bench: Bench, values: np.ndarray) -> np.ndarray:
 
 
 def _greedy(seconds: np.ndarray, cost: np.ndarray, budget: float, fastest: Sequence[int]) -> set[int]:
-    """The pieces with the fastest motion, whatever they cost; then others by gain per cost while the budget lasts. A
-    second in a cell that has none yet gains more than one in a cell that has many."""
+    """The pieces with the fastest motion, at any cost; then others by gain per cost while the budget lasts. A second in
+    an empty cell gains more than one in a cell that has many."""
     chosen = set(fastest)
     have, left = seconds[list(chosen)].sum(axis=0), budget - cost[list(chosen)].sum()
     while True:
@@ -116,7 +116,7 @@ def _greedy(seconds: np.ndarray, cost: np.ndarray, budget: float, fastest: Seque
 
 
 def _fastest_pieces(bench: Bench, tracks: Sequence[Track]) -> list[int]:
-    """Of each channel, the piece with its highest speed."""
+    """For each channel, the piece with its highest speed."""
     pieces = []
     for channel in bench.compared:
         top = [np.nanmax(_speeds(bench, track.measured[channel.name]), initial=0.0) for track in tracks]

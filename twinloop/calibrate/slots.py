@@ -73,7 +73,7 @@ class Slots:
         longest = int(self._frames.max())
 
         def padded(rows: np.ndarray) -> np.ndarray:
-            """The last row held until the longest log ends."""
+            """Repeat the last row until the longest log ends."""
             return rows[np.minimum(np.arange(longest), len(rows) - 1)]
 
         self._commands = {
@@ -104,7 +104,7 @@ class Slots:
         step_s = bench.model.opt.timestep
         period_s = 1 / bench.logs.rate_hz
         for frame in range(1, frames):
-            # Without commands the engine may run from frame to frame.
+            # Without commands and torque channels, one call makes all physics steps of a frame.
             at_once = bench.substeps if drive is None and not bench.commanded and not self._efforts.is_needed else 1
             for substep in range(0, bench.substeps, at_once):
                 self._push(drive, (frame - 1) * period_s + substep * step_s - delay_s, step_s)
@@ -123,7 +123,7 @@ class Slots:
         shape = (self.sets, len(self.tracks))
         past = np.arange(frames)[None, :] >= self._frames[self._log][:, None]
         for rows in out.values():
-            # A simulation that diverged is infinitely wrong, not unknown.
+            # A diverged simulation gets a very large error; NaN would mean that it is unknown.
             rows[gone] = 1e6
             rows[past] = np.nan
         return {name: rows.reshape(*shape, *rows.shape[1:]) for name, rows in out.items()}

@@ -25,8 +25,12 @@ MOST_RIGS = 4  # a fit alternates between a few simulators
 
 @dataclass(frozen=True)
 class Where:
-    """Where parameter sets are simulated. `threads`: threads of this process, with the local executor. `workers`:
-    workers of another executor, one core each; None uses all."""
+    """Where parameter sets are simulated.
+
+    Attributes:
+        threads: threads of this process, with the local executor.
+        workers: workers of another executor, one core each; None uses all.
+    """
 
     threads: int = 2
     executor: Executor = LOCAL
@@ -38,7 +42,7 @@ HERE = Where()
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a worker needs to simulate. `key`: unique, so that a worker reuses what it has built."""
+    """The data that a worker needs to simulate. `key`: unique; a worker caches its simulator under it."""
 
     key: str
     bench: Bench
@@ -49,7 +53,7 @@ class Sweep:
 
     @classmethod
     def of(cls, bench: Bench, tracks: Sequence[Track], names: tuple[str, ...]) -> "Sweep":
-        """Without the measurements, which the simulation does not use and which are most of a log."""
+        """Make a sweep without measurements: the simulation does not use them, and they are most of a log."""
         bare = (replace(each, measured={}, log=replace(each.log, columns={}, time_s=np.empty(0))) for each in tracks)
         return cls(secrets.token_hex(8), bench, tuple(bare), names)
 
@@ -91,7 +95,7 @@ def _rig_of(sweep: Sweep) -> Rig:
 
 
 class Swept:
-    """Sweeps on an executor. All but the values is sent once."""
+    """Simulates sweeps on an executor. Everything except the values is sent once."""
 
     def __init__(self, where: Where, sweep: Sweep):
         self._executor, self._workers = where.executor, where.workers or where.executor.capacity()

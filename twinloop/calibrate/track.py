@@ -13,8 +13,14 @@ from twinloop.signals.clock import spread_stamps
 
 @dataclass(frozen=True)
 class Track:
-    """A log on an even grid of frames: (frames, elements) per channel, in the units of the model. `begin`: initial
-    state. `inputs`: of the servo model."""
+    """A log on an even grid of frames, in the units of the model.
+
+    Attributes:
+        commands, measured: channel -> (frames, elements).
+        enabled: (frames,) 1 where the motors are powered.
+        inputs: inputs of the servo model.
+        begin: channel -> initial state.
+    """
 
     log: Log
     commands: dict[str, np.ndarray]

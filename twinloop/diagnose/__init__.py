@@ -1,4 +1,4 @@
-"""Runlogs -> GapReport: which gap costs how much, and what to collect next."""
+"""Diagnosis: a GapReport from runlogs says which gap costs how much success, and a Plan what to collect next."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Two datasets side by side: what they hold, how it is distributed, how joints follow, how noisy and how it looks."""
+"""Compares two datasets: contents, distributions, tracking and response of joints, noise, and appearance of images."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -42,7 +42,15 @@ NOT_COMPARED = ("observation.environment_state",)
 
 @dataclass(frozen=True)
 class DatasetSide:
-    """One of the two. read: episodes that were looked at, of `episodes` that are accepted, or stored if none is."""
+    """One of the two datasets.
+
+    Attributes:
+        rate_hz, measured_hz: declared rate, and rate of the recorded clock.
+        episodes: number of accepted episodes; of stored ones if none is accepted.
+        read: number of episodes that were read.
+        seconds: duration of the episodes that were read.
+        features: name -> type, shape and unit.
+    """
 
     path: str
     name: str
@@ -58,8 +66,13 @@ class DatasetSide:
 
 @dataclass(frozen=True)
 class ChannelComparison:
-    """unit: that of the first side, to which the second was converted. caution: what to know before believing it.
-    tracking, response: of a channel that has commands; first ours, then theirs. None where there are none."""
+    """Comparison of one channel. Pairs are (ours, theirs).
+
+    Attributes:
+        unit: unit of the first dataset, to which the second was converted.
+        caution: a limitation of the comparison, such as a missing unit; empty if there is none.
+        tracking, response: of a channel that has commands in both datasets; otherwise None.
+    """
 
     channel: str
     unit: str
@@ -76,7 +89,12 @@ class ChannelComparison:
 
 @dataclass(frozen=True)
 class DatasetComparison:
-    """unmatched: channel or camera -> why it is not compared. samples: channel -> a few hundred values of each side."""
+    """Comparison of two datasets.
+
+    Attributes:
+        unmatched: channel or camera -> why it is not compared.
+        samples: channel -> up to 4000 values of each dataset.
+    """
 
     ours: DatasetSide
     theirs: DatasetSide
@@ -103,6 +121,12 @@ def compare_datasets(
     hold: Hold = "held",
     on_channel: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> DatasetComparison:
+    """Compare two datasets channel by channel and camera by camera.
+
+    Args:
+        hold: how commands act between rows (`signals/response.py`).
+        on_channel: called with (channels done, channels in all).
+    """
     datasets = Dataset.open(ours), Dataset.open(theirs)
     for dataset in datasets:
         require_consent(dataset.attempts(), "analyse", where=str(dataset.path))
@@ -141,7 +165,7 @@ def compare_datasets(
 
 
 def _takes(dataset: Dataset) -> list[RecordedEpisode]:
-    """Accepted episodes, or all where none is, spread over the dataset, as many as memory should hold."""
+    """Up to `MAX_EPISODES` accepted episodes (or stored ones, if none is accepted), spread evenly over the dataset."""
     attempts = dataset.attempts()
     if not dataset.stored:
         raise DatasetError(f"{dataset.path}: has no episode with rows to compare")
@@ -174,7 +198,12 @@ def _side(dataset: Dataset, found: list[RecordedEpisode]) -> DatasetSide:
 
 
 def _match(ours: RecordedEpisode, theirs: RecordedEpisode) -> tuple[dict[str, tuple[float, str]], dict[str, str]]:
-    """Channels with one name and one quantity: name -> (their unit in ours, a caution); and why others are not."""
+    """(matched, unmatched) channels.
+
+    Returns:
+        Channel -> (factor from their unit to ours, caution) for channels with the same name and quantity, and
+        channel -> why it is not compared.
+    """
     mine = {each.name: each for each in ours.channels if each.feature not in NOT_COMPARED}
     other = {each.name: each for each in theirs.channels if each.feature not in NOT_COMPARED}
     matched, unmatched = {}, {}
@@ -218,7 +247,7 @@ def _pairs(found: list[RecordedEpisode], name: str, scale: float) -> list[tuple[
 
 
 def _some(pairs: list[tuple[np.ndarray, np.ndarray]]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Those that move most, up to a number of rows: more say the same and take longer."""
+    """The pairs with most motion, up to about `MAX_RESPONSE_ROWS` rows, to limit the computing time."""
     ordered = sorted(pairs, key=lambda pair: -float(np.abs(np.diff(pair[0])).mean()) if len(pair[0]) > 1 else 0.0)
     rows = np.cumsum([len(command) for command, _ in ordered])
     return ordered[: max(1, int(np.searchsorted(rows, MAX_RESPONSE_ROWS)) + 1)]

@@ -8,13 +8,20 @@ import numpy as np
 
 from twinloop.curate.rates import Rate
 
-MIN_EPISODES = 3  # episodes of a kind, and of all others
+MIN_EPISODES = 3  # least number of episodes of a kind, and of all others
 
 
 @dataclass(frozen=True)
 class ConditionTest:
-    """Episodes of one kind (`object: can`) against all the others. p: two-sided, exact; corrected: after Holm, for all
-    condition_tests of a diagnosis together."""
+    """Test of the success of one kind of episodes (`object: can`) against all others.
+
+    Attributes:
+        about: the condition, such as `object`.
+        kind: its value, such as `can`.
+        these, others: success rates.
+        p: two-sided p-value of Fisher's exact test.
+        corrected: p-value after Holm's correction for all condition tests of a diagnosis.
+    """
 
     about: str
     kind: str
@@ -36,7 +43,12 @@ class ConditionTest:
 
 
 def condition_tests(kinds: Mapping[str, np.ndarray], success: np.ndarray) -> tuple[ConditionTest, ...]:
-    """kinds: what it is about -> (n,) the kind of each episode, "" where unknown. The most telling first."""
+    """Test all conditions; the smallest p-value first.
+
+    Args:
+        kinds: condition -> (n,) its value in each episode, "" if unknown.
+        success: (n,) whether each episode succeeded.
+    """
     from scipy.stats import fisher_exact
 
     found = []

@@ -25,14 +25,14 @@ from twinloop.twin.shapes import OWN, SHAPES
 from twinloop.twin.twin import Twin
 
 LAID_OUT = ("object_position_noise_cm", "object_yaw_deg", "target_position_noise_cm")
-"""Rows that lay a scene: the config's own ranges hold in every world, or no two episodes would differ."""
+"""Rows that lay out a scene. They keep the config's ranges in every cell, so that episodes differ."""
 DIM, BRIGHT = 0.7, 1.4
 MAX_WIDTH = 96
 
 
 @dataclass(frozen=True)
 class CounterfactualJob:
-    """What a worker needs to simulate counterfactual cells; all values can be pickled.
+    """The data that a worker needs to simulate counterfactual cells; all values can be pickled.
 
     Attributes:
         folder: the folder that relative paths of the config refer to.
@@ -65,7 +65,7 @@ def _simulate(
 ) -> list[CounterfactualCell]:
     first, hypotheses = chunk
     usual, count = usual_of(config), job.episodes
-    # The twin is built for the largest value any of them draws: delay lines must hold it.
+    # The twin is built for the largest value of each row, because delay lines must be long enough for it.
     widest = {name: Constant(_reach(name, hypotheses)) for name in hypotheses[0].ranges}
     config = replace(config, randomization=usual | widest, rollout=replace(config.rollout, seed=job.seed))
     twin = twin_of(config)
@@ -86,7 +86,11 @@ def _reach(name: str, hypotheses: Sequence[Hypothesis]) -> float:
 
 
 def usual_of(config: RunConfig) -> dict[str, Distribution]:
-    """The twin as it believes the cell to be: scenes laid out as in the config, all else at its middle."""
+    """Distributions of the unchanged twin.
+
+    Scenes are laid out as in the config. A row whose range excludes its nominal value is fixed at the middle of the
+    range; all other rows are nominal.
+    """
     usual: dict[str, Distribution] = {}
     for name, distribution in config.randomization.items():
         row = BY_NAME[name]
@@ -102,6 +106,7 @@ def usual_of(config: RunConfig) -> dict[str, Distribution]:
 def shown_of(
     episodes: Episodes, config: RunConfig, twin: Twin, arm: Arm, photographer: Photographer
 ) -> list[EpisodeTrace]:
+    """Traces of simulated episodes, with the twin's sensor errors."""
     recording = observe(episodes, twin, config.observe, seed=config.rollout.seed)
     values = episodes.draws.values
     shown = []
@@ -114,7 +119,7 @@ def shown_of(
 
 
 def _conditions(drawn: Mapping[str, float], twin: Twin) -> dict[str, str]:
-    """What somebody who writes conditions down would have written."""
+    """Conditions of a simulated episode, as a lab would have recorded them."""
     shape = int(drawn["object_shape"])
     somebody = max(drawn["object_shift_probability"], drawn["bystander_probability"]) > 0.5
     light = drawn["lighting_intensity"]

@@ -1,4 +1,4 @@
-"""Findings: what was weighed, gap by gap, in words and units that a lab can act on."""
+"""Findings: converts the posterior of each gap to costs, row estimates and evidence in physical units."""
 
 from collections.abc import Mapping
 
@@ -14,20 +14,26 @@ from twinloop.randomize.parameter import Gap, Parameter
 from twinloop.randomize.table import BY_NAME
 
 NOTICED = 0.05
-"""Of success: a gap that takes less does not drive failures."""
-WIDE = 1.645  # deviations of a 90 % interval
-LIKELY = 1.2816  # of an 80 % one
+"""Loss of success rate (a share) from which a gap drives failures."""
+WIDE = 1.645  # half-width of a 90 % interval, in standard deviations
+LIKELY = 1.2816  # half-width of an 80 % interval, in standard deviations
 SHOWN_ROWS, SHOWN_EVIDENCE = 4, 6
 
 
 def finding_of(
     gap: Gap, weighed: GapPosterior, summary: TraitSummary, usual: TraitSummary, trained: Mapping[str, Interval]
 ) -> GapFinding:
+    """The finding about one gap.
+
+    Args:
+        summary, usual: summaries of the robot's episodes and of the unchanged twin.
+        trained: row -> range that the policy was trained on.
+    """
     cost, deviation = weighed.cost[gap]
     probability = weighed.probability[gap]
     points = 100 * max(cost, 0.0)
     low, high = (100 * min(max(cost + side * WIDE * deviation, 0.0), 1.0) for side in (-1, 1))
-    # By a normal law of the cost, where it is open at all.
+    # The cost of an open gap is taken as normally distributed.
     from scipy.special import ndtr
 
     drives = probability * float(ndtr((cost / max(probability, 1e-6) - NOTICED) / max(deviation, 0.01)))
@@ -54,7 +60,7 @@ def _about(evidence: Evidence) -> Gap | None:
 
 
 def evidence_of(deviations: np.ndarray, summary: TraitSummary, usual: TraitSummary) -> list[Evidence]:
-    """The farthest apart first."""
+    """Evidence from all entries with a known difference, the largest first."""
     order = np.argsort(-np.abs(np.nan_to_num(deviations)))
     return [
         Evidence(
@@ -75,13 +81,15 @@ def _in_unit(entry: Entry, value: float) -> float:
 
 
 def _is_share(row: Parameter) -> bool:
-    """Of episodes, rather than a value."""
+    """Whether the row's error is a share of episodes, not a value."""
     return row.chance is not None or bool(row.words or row.pool)
 
 
 def _reach(estimate: RowPosterior) -> float:
-    """From nominal to where hypotheses of this sign end; 0 where there are none. Of a row that can err one way only,
-    sizes are positive whichever way that is."""
+    """Signed distance from nominal to the end of the hypotheses with this sign; 0 if there are none.
+
+    For a row that can err in one direction only, sizes are positive in either direction.
+    """
     row = BY_NAME[estimate.row]
     first, last = ends_of(row)
     if _is_share(row):
@@ -95,7 +103,7 @@ def _wrong(estimate: RowPosterior, trained: Mapping[str, Interval]) -> RowEstima
     row = BY_NAME[estimate.row]
     first, last = ends_of(row)
     spread = first < row.nominal < last and VARYING.get(row.gap, 0.0) > 0.5 and not _is_share(row)
-    reach = abs(_reach(estimate)) if spread else _reach(estimate)  # to either side
+    reach = abs(_reach(estimate)) if spread else _reach(estimate)  # a spread extends to both sides
     base = 0.0 if spread or _is_share(row) else row.nominal
     likely = LIKELY * abs(reach) * estimate.deviation
     least, most = sorted((base, base + 1.3 * reach))
@@ -115,7 +123,7 @@ def _wrong(estimate: RowPosterior, trained: Mapping[str, Interval]) -> RowEstima
 
 
 def as_distribution(wrong: RowEstimate) -> Distribution:
-    """A cell in which just this is wrong."""
+    """Distribution of the row in a cell that has this error."""
     row = BY_NAME[wrong.row]
     if row.chance is not None:
         share = min(max(wrong.value, 0.0), 1.0)

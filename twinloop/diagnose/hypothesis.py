@@ -1,8 +1,8 @@
-"""Hypotheses: cells in which one gap is open, by so much. What diagnosis perturbs is the table of parameters.
+"""Hypotheses: cells in which one gap is open with a given magnitude. They change rows of the parameter table.
 
-A row of a gap is wrong all the time (a gear's play) or another in every episode (where things are laid), and cells
-differ in which rows are wrong and by how much. Hypotheses are drawn accordingly, further than the sensible ranges:
-those are what training may have covered already.
+The error of a row is constant (backlash of a gear) or differs in each episode (positions of objects). Cells differ in
+which rows have errors and how large these are. Hypotheses are drawn in the same way. They reach beyond the sensible
+ranges, because training may already cover those.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,21 +14,28 @@ from twinloop.randomize.parameter import Gap, Parameter
 from twinloop.randomize.table import TABLE
 
 BEYOND = 1.6
-"""How far past its sensible range a row may be wrong, in widths of that range from nominal."""
+"""Largest error of a row, as a multiple of the distance from nominal to the end of its sensible range."""
 MIN_MAGNITUDE = 0.15
-USED = (0.3, 1.0)  # share of a gap's rows that are wrong in one cell
+USED = (0.3, 1.0)  # share of a gap's rows that have an error in one cell
 VARYING: dict[Gap, float] = {"environment": 0.8, "human": 0.9, "object": 0.6}
-"""How often a row that may err both ways is another in every episode; elsewhere seldom."""
+"""Probability that the error of a two-sided row differs in each episode; `SELDOM` for the other gaps."""
 SELDOM = 0.15
 PICTURES_ALONE = ("object_gloss", "floor_reflectance", "time_of_day_h", "daylight_intensity", "room_heading_deg")
-"""Of the groups that are not `visual`: rows that cameras see and nothing else."""
+"""Rows outside the group `visual` that affect only camera images."""
 FELT = {"wrist": ("force_", "torque_noise", "accelerometer_", "gyro_", "imu_"), "touch": ("touch_",)}
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """ranges: of every row of its gap; those that are right hold the nominal value. sizes: row -> how wrong it is, as
-    a share of the way to where hypotheses end, signed where it may err both ways and errs one."""
+    """A cell in which one gap is open.
+
+    Attributes:
+        gap: the open gap; None if none is.
+        magnitude: how far it is open.
+        ranges: distribution of every row of the gap; rows without an error have their nominal value.
+        sizes: row -> error as a share of the distance to the end of the hypotheses' range. Negative for a constant
+            error below nominal of a row that can err in both directions.
+    """
 
     gap: Gap | None
     magnitude: float
@@ -40,7 +47,10 @@ NOTHING = Hypothesis(None, 0.0, {}, {})
 
 
 def rows_of(gap: Gap, *, pictures: bool, wrist: bool, touch: bool, person: bool, soft: bool) -> tuple[Parameter, ...]:
-    """Those that a cell without this and that can show. The light is written down even where nobody takes pictures."""
+    """Rows of a gap that can have an effect in a cell with these features.
+
+    The intensity of the light is always included, because labs record it as a condition even without cameras.
+    """
     unfelt = [*(() if wrist else FELT["wrist"]), *(() if touch else FELT["touch"])]
     found = []
     for row in TABLE:
@@ -49,14 +59,18 @@ def rows_of(gap: Gap, *, pictures: bool, wrist: bool, touch: bool, person: bool,
         )  # fmt: skip
         absent = (row.name.startswith("hand_") and not person) or (row.name == "object_stiffness_kpa" and not soft)
         if row.name.startswith("solver_"):
-            continue  # of the engine, not of the world
+            continue  # a setting of the physics engine, not a property of the cell
         if row.gap == gap and not unseen and not absent and not row.name.startswith(tuple(unfelt) or "\0"):
             found.append(row)
     return tuple(found)
 
 
 def drawn(gap: Gap, rows: Sequence[Parameter], number: int, *, magnitude: float | None = None, seed: int) -> Hypothesis:
-    """Number `number` of the hypotheses of a gap: the same for the same seed."""
+    """Draw hypothesis `number` of a gap. The result is the same for the same seed.
+
+    Args:
+        magnitude: magnitude to use instead of a random one.
+    """
     rng = episode_rng(seed, number, stream=f"hypothesis/{gap}")
     size = rng.uniform(MIN_MAGNITUDE, 1.0)
     size = size if magnitude is None else magnitude
@@ -75,7 +89,7 @@ def drawn(gap: Gap, rows: Sequence[Parameter], number: int, *, magnitude: float 
 
 
 def ends_of(row: Parameter) -> tuple[float, float]:
-    """Where hypotheses of it end, below and above."""
+    """Lowest and highest value of the row in hypotheses."""
     low, high = (row.nominal + BEYOND * (end - row.nominal) for end in row.sensible)
     return max(low, row.plausible[0]), min(high, row.plausible[1])
 
@@ -84,7 +98,7 @@ def _wrong(row: Parameter, share: float, varies: bool, *, low: bool) -> tuple[Di
     if row.chance is not None:
         return Choice((0.0, 1.0), (1 - min(share, 0.95), min(share, 0.95))), share
     if row.pool or row.words:
-        # Of the own shape or any other: the share of episodes that have another.
+        # `share` is the share of episodes with a value drawn from all others; the rest have the nominal value.
         others = tuple(float(index) for index in range(len(row.words) or int(row.sensible[1])))
         weights = tuple(share / len(others) for _ in others)
         return Choice((row.nominal, *others), (1 - share, *weights)), share
@@ -95,7 +109,7 @@ def _wrong(row: Parameter, share: float, varies: bool, *, low: bool) -> tuple[Di
     if both and varies:
         return Uniform(row.nominal + share * (first - row.nominal), row.nominal + share * (last - row.nominal)), share
     if row.needs:
-        # What only matters where something is there: anywhere in its sensible range.
+        # A row that depends on another row is drawn from its whole sensible range.
         return Uniform(*row.sensible), share
     end = first if (low and both) or last <= row.nominal else last
     sign = -1.0 if both and end == first else 1.0

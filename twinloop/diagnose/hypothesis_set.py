@@ -12,7 +12,7 @@ MAX_CHUNK = 8
 
 
 def scene_features(config: RunConfig) -> dict[str, bool]:
-    """What a cell has, as keyword arguments of `rows_of`."""
+    """Features of a cell, as keyword arguments of `rows_of`."""
     return {
         "pictures": bool(config.cameras),
         "wrist": config.observe.wrist,

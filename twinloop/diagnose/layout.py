@@ -1,4 +1,4 @@
-"""Where things lie is seen, not estimated: ranges of the rows that lay a scene, from the first moments of episodes."""
+"""Sets the ranges of the rows that lay out a scene from the object and goal poses at the start of logged episodes."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,14 +16,18 @@ from twinloop.run.config import RunConfig
 from twinloop.run.twin import twin_of
 
 USUAL = 0.02, 0.98
-"""Quantiles: a tracker that was wrong once does not move the ends,"""
+"""Quantiles at the ends of a range, so that a single wrong pose of the tracker does not change them."""
 MARGIN = 0.1
-"""which some scenes that have not been seen yet are beyond, by this share of the width."""
+"""Margin for scenes that have not been logged yet, as a share of the width of a range."""
 MIN_SCENES = 8
 
 
 def as_laid_out(config: RunConfig, runlog: Path) -> RunConfig:
-    """With ranges in which the scenes of a log fit too. Of a task whose scenes other rows lay, as it was."""
+    """Return `config` with ranges widened to include the scenes of a runlog.
+
+    The config is returned unchanged if the task lays out its scenes with other rows, or if there are fewer than
+    `MIN_SCENES` scenes.
+    """
     twin = twin_of(config)
     try:
         refuse_task(twin)
@@ -52,7 +56,7 @@ def as_laid_out(config: RunConfig, runlog: Path) -> RunConfig:
 
 
 def _ends(values: np.ndarray) -> tuple[float, float]:
-    """Of all elements of a row, which have one range; around its nominal value, which is 0 for each of these rows."""
+    """Ends of the common range of all elements of a row. It includes 0, the nominal value of each of these rows."""
     columns = values.reshape(len(values), -1)
     low, high = (float(pick(np.quantile(columns, q, axis=0))) for pick, q in zip((np.min, np.max), USUAL, strict=True))
     room = MARGIN * (high - low) + 1e-3

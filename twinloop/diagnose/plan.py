@@ -1,7 +1,7 @@
-"""Plan: from a GapReport to a collection programme: what to do about each gap, in order of gain per cost.
+"""Plan: what to do about each gap of a GapReport, in order of gain per hour.
 
-What a gap costs is measured; how much of it a measure wins back is an assumption, and each line says which. They are
-in one table, to be replaced by a lab's own experience.
+The cost of a gap is measured. The share that a measure wins back is an assumption, which each line of the plan states.
+The assumptions are in one table (`PRACTICE`), so that a lab can replace them with its own experience.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,21 +15,26 @@ from twinloop.randomize.table import BY_NAME
 Measure = Literal["randomize", "calibrate", "collect", "look"]
 
 WORTH_POINTS = 2.0
-"""A gap that costs less, and is as likely as not closed, is not worth a line."""
-MARGIN = 0.25  # of an estimated range, on both sides
-MINUTES = 2.0  # to set up, demonstrate and check one episode
-TOGETHER = 10  # demonstrations, shared out among gaps so many at a time
+"""A gap that costs fewer points and is probably closed gets no line in the plan."""
+MARGIN = 0.25  # added to an estimated range on both sides, as a share of its width
+MINUTES = 2.0  # minutes to set up, demonstrate and check one episode
+TOGETHER = 10  # demonstrations are allocated to gaps in batches of this size
 MIN_POINTS = 0.25
-"""Ten demonstrations that win less are not asked for."""
+"""A batch of `TOGETHER` demonstrations that wins fewer points is not requested."""
 
 
 @dataclass(frozen=True)
 class Practice:
-    """What is usually done about a gap.
+    """Assumptions about the measures against a gap.
 
-    half: demonstrations after which half of what they can win is won. wins: share of its cost that demonstrations win
-    at most; covering: that randomization of the rows wins. setup_h: before the first demonstration. sensors: to record
-    with. conditions: to vary, as `name -> words`; logs: what to record for `twinloop calibrate`.
+    Attributes:
+        half: number of demonstrations that win half of what demonstrations can win.
+        wins: largest share of the cost that demonstrations win back.
+        covering: share of the cost that randomizing the rows wins back.
+        setup_h: hours before the first demonstration.
+        sensors: sensors to record with.
+        vary: conditions to vary.
+        logs: what to record for `twinloop calibrate`.
     """
 
     half: int
@@ -58,7 +63,7 @@ PRACTICE: dict[Gap, Practice] = {
 
 @dataclass(frozen=True)
 class RangeChange:
-    """What a row should be drawn from instead. change: against what it was trained on."""
+    """Proposed range of a row. `change`: compared with the range that the policy was trained on."""
 
     row: str
     low: float
@@ -68,7 +73,16 @@ class RangeChange:
 
 @dataclass(frozen=True)
 class PlanItem:
-    """gain: points of success it should win, with an interval. hours: of a robot and somebody beside it."""
+    """One line of a plan.
+
+    Attributes:
+        what: the measure in words.
+        gain, interval: expected gain in points of success, with an interval.
+        hours: working time of robot and operator.
+        conditions: conditions of the demonstrations.
+        ranges: proposed ranges of rows.
+        assumed: the assumption behind the gain.
+    """
 
     gap: Gap | Literal["unmodelled"]
     measure: Measure
@@ -88,7 +102,14 @@ class PlanItem:
 
 @dataclass(frozen=True)
 class Plan:
-    """lines: in the order in which to do them. real_share: of a batch that is to be of real data."""
+    """A plan.
+
+    Attributes:
+        lines: measures in the order in which to carry them out.
+        real_share: share of real data in a training batch.
+        demonstrations: number of demonstrations in all lines.
+        verdict: the verdict of the report.
+    """
 
     lines: tuple[PlanItem, ...]
     real_share: float
@@ -97,7 +118,7 @@ class Plan:
     verdict: str
 
     def errands(self) -> list[dict[str, Any]]:
-        """What `twinloop collect --plan` carries out."""
+        """Collection requests that `twinloop collect --plan` carries out."""
         return [
             {"robot": self.robot, "episodes": line.demonstrations, "conditions": dict(line.conditions)}
             for line in self.lines
@@ -111,7 +132,7 @@ class Plan:
 
 
 def make_plan(report: GapReport, *, robot: str, budget: int = 200) -> Plan:
-    """budget: demonstrations there are means for."""
+    """Make the plan for a report. `budget`: largest number of demonstrations."""
     worth = [each for each in report.findings if each.found or each.points >= WORTH_POINTS]
     lines = [line for finding in worth if finding.found for line in _simulated(finding)]
     lines += _collected(report, worth, budget)
@@ -123,7 +144,7 @@ def make_plan(report: GapReport, *, robot: str, budget: int = 200) -> Plan:
 
 
 def _simulated(finding: GapFinding) -> list[PlanItem]:
-    """Cheap, and first: what the simulator has a row for needs no robot."""
+    """Measures in the simulator: randomize the estimated rows, and calibrate rows with wide intervals."""
     practice = PRACTICE[finding.gap]
     ranges = tuple(range_of(row) for row in finding.rows)
     changed = tuple(each for each in ranges if each.change != "as it is")
@@ -145,7 +166,7 @@ def _simulated(finding: GapFinding) -> list[PlanItem]:
 
 
 def _collected(report: GapReport, worth: Sequence[GapFinding], budget: int) -> list[PlanItem]:
-    """Demonstrations go where their next one wins most, ten at a time."""
+    """Allocate demonstrations in batches of `TOGETHER` to the gap where the next batch wins most."""
     counts: dict[Gap, int] = dict.fromkeys((finding.gap for finding in worth), 0)
     by_gap: dict[Gap, GapFinding] = {finding.gap: finding for finding in worth if finding.points > 0}
     left = budget if by_gap else 0
@@ -179,12 +200,12 @@ def _won(finding: GapFinding, demonstrations: int) -> float:
 
 
 def _more(finding: GapFinding, demonstrations: int) -> float:
-    """What the next ten win."""
+    """Points that the next `TOGETHER` demonstrations win."""
     return _won(finding, demonstrations + TOGETHER) - _won(finding, demonstrations)
 
 
 def _conditions(report: GapReport, names: Sequence[str]) -> dict[str, str]:
-    """The kind of episodes in which it fails, where that is beyond chance."""
+    """The condition under which success is significantly lower (first match in `names`); empty if there is none."""
     for look in report.looks:
         worse = (
             look["these"]["successes"] * look["others"]["trials"]
@@ -201,8 +222,11 @@ def _gain(finding: GapFinding, share: float) -> tuple[float, Interval]:
 
 
 def range_of(wrong: RowEstimate) -> RangeChange:
-    """Around the estimate, as wide as it is uncertain and a quarter more; nominal stays inside for rows that only
-    sometimes are wrong."""
+    """Proposed range of a row: its interval with a margin of `MARGIN` on both sides, within the plausible range.
+
+    If the error differs from episode to episode, the range is symmetric about nominal. The trained range is kept if it
+    covers the proposal and is not much wider, and extended if it does not cover it.
+    """
     row = BY_NAME[wrong.row]
     low, high = wrong.interval
     if row.chance is not None:
@@ -235,5 +259,5 @@ def _looked_at(report: GapReport) -> PlanItem:
 
 
 def real_share(demonstrations: int) -> float:
-    """A quarter of every batch where there are forty demonstrations, never more than half."""
+    """Share of real data in a training batch: a quarter with 40 demonstrations, at most half."""
     return round(0.5 * demonstrations / (demonstrations + 40), 2)

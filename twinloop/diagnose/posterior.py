@@ -1,15 +1,17 @@
-"""Weighing: how probable it is, of each gap, that it is open, by what a robot's episodes show against the bank.
+"""Posterior probability that each gap is open, from the robot's episodes and the bank of counterfactuals.
 
-What a set of episodes shows is one vector s (`summary.py`). With the gaps g of a set G open by magnitudes t,
+A set of episodes is summarised as one vector s (`summary.py`). If the gaps g of a set G are open with magnitudes t_g,
 
     s - s0 ~ T( Σ t_g μ_g,  Σ t_g² C_g + D )
 
-s0 is what the twin shows as it is; μ_g and C_g are mean and covariance of what the hypotheses of a gap change, for a
-unit of magnitude, with room for what the gap may do to its own traits and no hypothesis does; D is what may differ for
-no reason of these: the size of the samples, as much as two honest simulators of one cell differ (a trait's floor), and
-a share of the effect itself, for effects are not straight lines. The tails are Student's: one trait that nobody thought
-of must not decide alone. Sets of gaps and magnitudes are gone through from the empty one upwards, the best at each size
-further.
+- s0 is the summary of the unchanged twin.
+- μ_g and C_g are mean and covariance of the changes that the hypotheses of a gap cause, per unit of magnitude. C_g also
+  allows for effects on the gap's own traits that no hypothesis has.
+- D is the variance from other causes: the sample sizes, the difference between two correct simulators of one cell (a
+  trait's floor), and a share of the effect itself, because effects are not linear.
+
+T is Student's t distribution, so that a single outlying trait does not decide alone. A beam search goes through sets of
+gaps with magnitudes, from the empty set to larger ones.
 """
 
 from collections.abc import Mapping
@@ -22,21 +24,24 @@ from twinloop.diagnose.summary import ENTRIES, FLOORS, TraitSummary, summarise
 from twinloop.randomize.parameter import GAPS, Gap
 
 OPEN = 0.15
-"""Probability that a gap is open, before anything is seen."""
+"""Prior probability that a gap is open."""
 MAGNITUDES = (0.3, 0.5, 0.7, 1.0, 1.4)
-BEND = 0.35  # share of an effect by which it may differ from a straight line
-TAIL = 6.0  # degrees of freedom
+BEND = 0.35  # standard deviation of an effect from linearity, as a share of the effect
+TAIL = 6.0  # degrees of freedom of the t distribution
 OWN = 2.0
-"""A gap may show in the traits that are its own evidence in ways that no row of the table has: this many floors."""
+"""Standard deviation, in floors, of effects on a gap's own traits that no row of the parameter table causes."""
 OUTCOMES = {"success": -0.5, "grasped": -0.25, "duration": 1.0}
-"""Beyond what hypotheses show, a gap may change these as much, for a unit of magnitude, and together: whoever fails
-takes long, and all that can be wrong at once costs far more than each by itself."""
-APART = 0.3  # share of that which each may change by itself
-FURTHER = 24  # sets that are tried with one gap more
-COUNTED = 200  # explanations among which costs are averaged
+"""Standard deviation of further effects of a gap on these traits, per unit of magnitude, fully correlated.
+
+They are correlated because failed episodes take longer. They are large because several errors together cost far more
+success than the sum of each alone.
+"""
+APART = 0.3  # standard deviation of the uncorrelated part, as a share of `OUTCOMES`
+FURTHER = 24  # beam width: sets that are extended by one more gap
+COUNTED = 200  # number of most probable explanations over which costs are averaged
 SUCCESS = next(at for at, entry in enumerate(ENTRIES) if entry.name == "success")
 STRANGE = 4.0
-"""Deviations beyond which an entry that the best explanation leaves is worth a look."""
+"""A residual of the best explanation above this many standard deviations is strange."""
 
 Opened = tuple[tuple[Gap, float], ...]
 """Gaps and their magnitudes."""
@@ -44,8 +49,15 @@ Opened = tuple[tuple[Gap, float], ...]
 
 @dataclass(frozen=True)
 class GapEffect:
-    """What a gap changes, for a unit of magnitude. rows, sizes: (rows,) mean size of each row's error for a unit.
-    crossed: (rows, entries) covariance of sizes with what changes; of_rows: (rows, rows) of the sizes."""
+    """The effect of a gap per unit of magnitude.
+
+    Attributes:
+        mean, covariance: (entries,) and (entries, entries) of the change of the summary.
+        rows: names of the gap's rows.
+        sizes: (rows,) mean error of each row.
+        crossed: (rows, entries) covariance of row errors and changes.
+        of_rows: (rows, rows) covariance of row errors.
+    """
 
     mean: np.ndarray
     covariance: np.ndarray
@@ -57,13 +69,20 @@ class GapEffect:
 
 @dataclass(frozen=True)
 class Explanation:
+    """A set of open gaps with its log-probability, up to a constant."""
+
     opened: Opened
     log_probability: float
 
 
 @dataclass(frozen=True)
 class RowPosterior:
-    """A row of a gap: how wrong it is, as a share of the way to where hypotheses end, and its deviation."""
+    """Estimated error of one row.
+
+    Attributes:
+        size: the error as a share of the distance from nominal to the end of the hypotheses' range.
+        deviation: standard deviation of `size`.
+    """
 
     row: str
     size: float
@@ -72,10 +91,19 @@ class RowPosterior:
 
 @dataclass(frozen=True)
 class GapPosterior:
-    """probability, magnitude: of each gap; the magnitude where it is open, with its deviation. nothing: of no gap.
-    cost: what each takes off the success rate (a share), with its deviation.
-    shown: (entries,) difference from the twin in deviations; left: what the best explanation leaves of it. rows: of
-    each gap that is more probable than not, or the most probable one."""
+    """The posterior over gaps.
+
+    Attributes:
+        probability: of each gap, that it is open.
+        magnitude: of each gap if it is open, with its standard deviation.
+        cost: loss of success rate (a share) due to each gap, with its standard deviation.
+        nothing: probability that no gap is open.
+        best: the most probable explanation.
+        shown: (entries,) difference from the twin in standard deviations.
+        left: (entries,) residual of the best explanation in standard deviations.
+        rows: rows of each gap with a probability above 0.5, or of the most probable gap if there is none.
+        surprise: squared Mahalanobis distance of the residual, per entry.
+    """
 
     probability: Mapping[Gap, float]
     magnitude: Mapping[Gap, tuple[float, float]]
@@ -89,17 +117,18 @@ class GapPosterior:
 
     @property
     def ranked(self) -> tuple[Gap, ...]:
-        """The most probable first; among those that are equally so, the dearest."""
+        """Gaps by probability (rounded to 0.01), the highest first; ties by cost, the highest first."""
         return tuple(sorted(GAPS, key=lambda gap: (-round(self.probability[gap], 2), -self.cost[gap][0])))
 
     @property
     def strange(self) -> tuple[str, ...]:
-        """What no gap explains, the strangest first."""
+        """Names of the entries that no gap explains, the largest residual first."""
         order = np.argsort(-np.abs(np.nan_to_num(self.left)))
         return tuple(ENTRIES[at].name for at in order if abs(np.nan_to_num(self.left[at])) > STRANGE)
 
 
 def gap_posterior(bank: Bank, shown: TraitSummary) -> GapPosterior:
+    """The posterior over gaps, given the summary of the robot's episodes."""
     return _Scales(bank, shown).gap_posterior()
 
 
@@ -145,7 +174,7 @@ class _Scales:
         )
 
     def _costs(self, found: list[Explanation], weights: np.ndarray) -> dict[Gap, tuple[float, float]]:
-        """The success that was seen, shared out among the gaps of every explanation that counts."""
+        """Loss of success per gap: the observed loss divided among the gaps, averaged over explanations."""
         at = int(np.flatnonzero(np.flatnonzero(self.known) == SUCCESS)[0]) if self.known[SUCCESS] else None
         first: dict[Gap, float] = dict.fromkeys(GAPS, 0.0)
         second = dict(first)
@@ -157,7 +186,7 @@ class _Scales:
                 shared = size**2 * effect.covariance[at]
                 gain = np.linalg.solve(covariance, shared)
                 lost = -(size * effect.mean[at] + gain @ rest)
-                # What a straight line gets wrong is this gap's own uncertainty too.
+                # The error of the linear model is part of the gap's uncertainty.
                 bent = np.square(BEND * size * effect.mean[at])
                 variance = max(shared[at] - gain @ shared, 0.0) + bent
                 first[gap] += weights[row] * lost
@@ -165,7 +194,7 @@ class _Scales:
         return {gap: (first[gap], float(np.sqrt(max(second[gap] - first[gap] ** 2, 0.0)))) for gap in GAPS}
 
     def _search(self) -> list[Explanation]:
-        """Every set of one gap, and of each size the sets that continue the best of the size before."""
+        """Beam search: all sets of one gap, then sets that extend the best of the previous size by one gap."""
         level = [self._explained(())]
         found = list(level)
         for _ in range(len(self.effects)):
@@ -184,7 +213,7 @@ class _Scales:
                 break
             found += level
             if max(each.log_probability for each in level) < max(each.log_probability for each in found) - 8:
-                break  # no larger set will count
+                break  # larger sets have negligible probability
         return found
 
     def _explained(self, opened: Opened) -> Explanation:
@@ -206,7 +235,7 @@ class _Scales:
         return mean, covariance + np.diag(np.square(BEND * mean))
 
     def _rows(self, gap: Gap, size: float, rest: np.ndarray, covariance: np.ndarray) -> tuple[RowPosterior, ...]:
-        """By conditioning the sizes of its rows on what is shown."""
+        """Posterior of the row errors of a gap, conditioned on the observed summary; the clearest row first."""
         effect = self.effects.get(gap)
         if effect is None:
             return ()
@@ -228,10 +257,10 @@ def _effect(bank: Bank, gap: Gap, usual: TraitSummary, known: np.ndarray) -> Gap
     worlds = bank.by_gap[gap]
     summaries = [summarise(world.traits) for world in worlds]
     units = np.array([world.hypothesis.magnitude for world in worlds])[:, None]
-    # What too few episodes of a world tell is taken to be as usual there.
+    # Entries with too few episodes in a cell are taken as unchanged.
     changes = np.nan_to_num(np.array([each.values for each in summaries]) - usual.values)[:, known]
     rows, sizes = bank.sizes(gap)
-    # Through the origin: the smaller a world's magnitude, the less it says of what a unit does.
+    # Regression through the origin: cells with a small magnitude have little weight.
     weight = float(np.square(units).sum())
     mean, middle = (units * changes).sum(axis=0) / weight, (units * sizes).sum(axis=0) / weight
     own = np.array([entry.floor * (entry.about.gap == gap) for entry in ENTRIES])[known]

@@ -63,7 +63,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class GapFinding:
-    """What a diagnosis says about one gap.
+    """The result of a diagnosis for one gap.
 
     Attributes:
         probability: that the gap is open.
@@ -110,7 +110,7 @@ class GapFinding:
 
 @dataclass(frozen=True)
 class Unmodelled:
-    """What no gap explains.
+    """Differences and loss of success that no gap explains.
 
     Attributes:
         points: points of success that no gap accounts for.

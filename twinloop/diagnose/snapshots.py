@@ -1,6 +1,7 @@
-"""Snapshots: a few small pictures of an episode, the same of a robot's and of the twin's, for a diagnosis to compare.
+"""Snapshots: a few small images of an episode, taken alike on the robot and in the twin, for a diagnosis to compare.
 
-Small, because cameras differ in resolution, and what is sharp in one must not look blurred in another."""
+The images are small because cameras differ in resolution, which must not look like a difference in sharpness.
+"""
 
 from collections.abc import Iterable, Mapping
 
@@ -16,7 +17,7 @@ from twinloop.simulate.episodes import Episodes
 from twinloop.twin.twin import Twin
 
 MOMENTS = (0.0, 0.5)
-"""Of an episode: before anything moves, and in the midst of it."""
+"""Moments of an episode, as shares of its length: before anything moves, and in the middle."""
 SIDE_PX = 64
 
 
@@ -29,13 +30,13 @@ def camera_names(cameras: Mapping[str, CameraConfig], datasets: Iterable[Dataset
 
 
 def logged(dataset: Dataset, attempt: int, length: int, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """Camera -> (moments, side, side, 3) of an episode of a log."""
+    """Camera -> (moments, side, side, 3) images of a logged episode."""
     rows = _rows(length)
     return {name: shrink(dataset.pictures(None, name, attempt=attempt, rows=rows), SIDE_PX) for name in names}
 
 
 class Photographer:
-    """Of the episodes of a twin, with these cameras of its config."""
+    """Takes snapshots of simulated episodes with the named cameras of the config."""
 
     def __init__(self, twin: Twin, cameras: Mapping[str, CameraConfig], names: Iterable[str], *, seed: int):
         wanted = {name.removeprefix(PREFIX) for name in names}

@@ -1,4 +1,4 @@
-"""TraitSummary: what a set of episodes shows, as one vector: the level of every trait, and the spread of some."""
+"""TraitSummary: a set of episodes as one vector: the level of every trait, and the spread of some."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,13 +7,18 @@ import numpy as np
 
 from twinloop.diagnose.traits.table import TRAITS, Trait
 
-SHARE = "1"  # the unit of traits that are yes or no, or a share
-MIN_EPISODES = 4  # episodes that must tell a trait
+SHARE = "1"  # unit of traits that are a share, or 0 or 1
+MIN_EPISODES = 4  # least number of episodes with a known trait
 
 
 @dataclass(frozen=True)
 class Entry:
-    """spread: how much the trait varies between episodes, not how large it is."""
+    """One element of a summary.
+
+    Attributes:
+        trait: index of the trait.
+        spread: whether it is the variation of the trait between episodes, not its level.
+    """
 
     trait: int
     spread: bool
@@ -42,7 +47,13 @@ FLOORS = np.array([entry.floor for entry in ENTRIES])
 
 @dataclass(frozen=True)
 class TraitSummary:
-    """values, variances: (entries,); NaN where too few episodes tell. The variance is that of a sample of this size."""
+    """Summary of a set of episodes.
+
+    Attributes:
+        episodes: number of episodes.
+        values: (entries,) NaN if too few episodes have the trait.
+        variances: (entries,) sampling variance of `values`.
+    """
 
     episodes: int
     values: np.ndarray
@@ -50,7 +61,7 @@ class TraitSummary:
 
 
 def summarise(traits: np.ndarray) -> TraitSummary:
-    """Of (episodes, traits)."""
+    """Summarise (episodes, traits) values."""
     found = np.array([_entry(traits[:, entry.trait], entry) for entry in ENTRIES])
     return TraitSummary(len(traits), found[:, 0], found[:, 1])
 
@@ -63,7 +74,7 @@ def _entry(values: np.ndarray, entry: Entry) -> tuple[float, float]:
         return float("nan"), float("nan")
     told = trait.told(known)
     if entry.spread:
-        # A little is added, so that nothing at all and next to nothing are alike.
+        # The offset keeps the logarithms of zero and of a very small spread close together.
         middle = np.median(told)
         width = 1.2533 * float(np.mean(np.abs(told - middle)))
         return float(np.log(width + trait.floor / 4)), 0.6 / (n - 1)

@@ -49,11 +49,14 @@ def widen_by_diagnosis(config: RunConfig, report: GapReport) -> RunConfig:
 
 
 def _found(wrong: RowEstimate, before: Distribution | None, *, sure: bool) -> Distribution:
-    """As the plan says: narrower where the estimate is well inside what was trained on, else so wide that it and what
-    was there before fit in."""
+    """New range of an estimated row.
+
+    The range is narrowed if the plan says so and the gap is open. Otherwise it includes the estimate and the nominal
+    value, and also the previous range if the row was varied in training.
+    """
     found, row = range_of(wrong), BY_NAME[wrong.row]
     if found.high - found.low <= MIN_SHARE * abs(row.sensible[1] - row.sensible[0]):
-        return before or Constant(row.nominal)  # an estimate that leaves no room is none
+        return before or Constant(row.nominal)  # a range without width is not an estimate
     if found.change == "narrower" and sure:
         return Uniform(found.low, found.high)
     around = Uniform(min(found.low, row.nominal), max(found.high, row.nominal))
@@ -65,6 +68,8 @@ SuccessAt = Callable[[str, Distribution], float]
 
 
 def success_in_twin(simulate: Simulate) -> SuccessAt:
+    """A `SuccessAt` that simulates each distribution in the twin."""
+
     def success_at(name: str, distribution: Distribution) -> float:
         ((_, (cell,)),) = simulate([(0, (replace(NOTHING, ranges={name: distribution}),))])
         return cell.success
@@ -122,6 +127,7 @@ def _reaching(row: Parameter, reach: float) -> Distribution:
 
 
 def wider(before: Distribution | None, found: Distribution) -> Distribution:
+    """Union of two numeric ranges; `found` if either is not a numeric range."""
     if before is None or not isinstance(before, (Uniform, Constant)) or not isinstance(found, (Uniform, Constant)):
         return found
     (a, b), (c, d) = before.support(), found.support()
@@ -129,4 +135,5 @@ def wider(before: Distribution | None, found: Distribution) -> Distribution:
 
 
 def ordered(ranges: Mapping[str, Distribution]) -> dict[str, Distribution]:
+    """The ranges in the order of the parameter table."""
     return {row.name: ranges[row.name] for row in TABLE if row.name in ranges}

@@ -44,7 +44,7 @@ class Clock:
 
 
 def estimate_clock(time_s: np.ndarray) -> Clock:
-    """The clock of the stamps `time_s`, one a row."""
+    """Estimate the clock from the stamps `time_s`, one per row."""
     stamps = np.asarray(time_s, float)
     steps = np.diff(stamps)
     backward, repeated = int((~(steps >= 0)).sum()), int((steps == 0).sum())
@@ -82,7 +82,7 @@ def spread_stamps(time_s: np.ndarray) -> np.ndarray:
     lengths = np.diff(np.r_[starts, len(stamps)])
     rooms = np.r_[np.diff(stamps[starts]), 0.0]
     forward = rooms[rooms > 0]
-    # The last run has no next stamp: its rows get the usual distance.
+    # The last run has no next stamp, so its rows get the usual distance.
     usual = float(np.median(forward / lengths[:-1][rooms[:-1] > 0])) if len(forward) else 0.0
     rooms[-1] = usual * lengths[-1]
     within = np.arange(len(stamps)) - np.repeat(starts, lengths)

@@ -21,8 +21,8 @@ class DelayEstimate:
     Attributes:
         rows: the delay, with a fraction; negative if the follower leads.
         gain: how far the follower moves per unit of the reference.
-        correlation: of the two at this delay.
-        rms: what is left between them at the nearest tried delay, in the follower's unit.
+        correlation: correlation of the two at this delay; NaN if no gain was fitted.
+        rms: RMS of the remaining difference at the nearest tried delay, in the follower's unit.
     """
 
     rows: float

@@ -33,6 +33,7 @@ class MotionStatistics:
 
 
 def motion(episodes: Sequence[np.ndarray], *, rate_hz: float) -> MotionStatistics:
+    """Motion of one channel, given as one array (rows,) per episode; NaN if all episodes are too short."""
     long = [values for values in episodes if len(values) >= MIN_ROWS]
     if not long:
         nan = float("nan")

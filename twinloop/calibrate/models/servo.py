@@ -60,7 +60,7 @@ class ServoModel(ABC):
 
     knobs: ClassVar[tuple[Knob, ...]]
     command: ClassVar[tuple[str, ...]] = ("position",)
-    """What its commands may be: `of` of the commanded channel."""
+    """Accepted values of `of` of the commanded channel."""
     inputs: ClassVar[dict[str, float]]
     """Quantities that the log or the bench file gives for each recording, with their defaults."""
 
@@ -76,7 +76,13 @@ class ServoModel(ABC):
     def push(
         self, goal: np.ndarray, on: np.ndarray, position: np.ndarray, speed: np.ndarray, bias: np.ndarray, step_s: float
     ) -> Push:
-        """`goal`: as it has arrived by now. `on`: 1 where the motor is powered. `bias`: the engine's qfrc_bias."""
+        """Advance the servos by one physics step.
+
+        Args:
+            goal: the delayed goal.
+            on: 1 where the motor is powered.
+            bias: qfrc_bias of the engine.
+        """
         values = self.values
         goal = self._lagged(goal, step_s)
         if self._plays:
@@ -215,8 +221,8 @@ class PositionServo(ServoModel):
 class TorqueDrive(ServoModel):
     """torque = clip(gain · command): an arm that is commanded torques or motor currents.
 
-    `torque_gain` is what arrives at the joint of a commanded torque. Delay, lag, friction and rotor inertia are those
-    of the other drives.
+    `torque_gain` is the share of the commanded torque that acts on the joint. Delay, lag, friction and rotor inertia
+    are as in the other drives.
     """
 
     knobs: ClassVar[tuple[Knob, ...]] = (

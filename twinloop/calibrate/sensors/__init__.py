@@ -1,1 +1,1 @@
-"""Static logs and scans -> what sensors get wrong, as rows of the parameter table with intervals."""
+"""Estimates sensor errors from static logs and scans, as rows of the parameter table with intervals."""

@@ -1,12 +1,14 @@
-"""Random walk, bias instability and walk of the bias, of a gyroscope or accelerometer that stands still.
+"""Random walk, bias instability and rate random walk of a gyroscope or accelerometer at rest.
 
-Readings are white noise (deviation σ a sample: angle random walk N = σ√dt), a bias that flickers (instability B), and
-a bias that walks (K a root second). Differences of successive readings then have the spectrum
+Readings are modelled as the sum of white noise (standard deviation σ per sample; angle random walk N = σ√dt), flicker
+noise of the bias (instability B) and a random walk of the bias (K per root second). Differences of successive readings
+then have the spectrum
 
     λ(θ) = K² dt + 4 sin²(θ/2) (σ² + B²/θ),    0 < θ < π,
 
-and a sine transform of n differences makes them independent, at θ = π k / (n + 1): exactly so for σ and K. All three
-are found by that likelihood. The Allan deviation is what people draw and compare with data sheets.
+and a sine transform of n differences makes them independent, at θ = π k / (n + 1). This is exact for σ and K. All three
+are estimated by maximum likelihood of this spectrum. The Allan deviation is for plots and for comparison with data
+sheets.
 """
 
 from dataclasses import dataclass
@@ -16,14 +18,21 @@ import numpy as np
 from twinloop.calibrate.sensors.estimate import IntervalEstimate, profiled
 
 FEWEST = 64
-FLICKER_SHOWS = 3.3  # of log-likelihood: one log in a hundred without any shows as much by chance
-LONE, BINS = 64, 240  # the slowest frequencies each for itself, the others in bins: the spectrum is smooth
+FLICKER_SHOWS = 3.3  # gain of log-likelihood that 1 % of the logs without flicker reach by chance
+LONE, BINS = 64, 240  # the lowest frequencies are kept one by one; the others are binned, as the spectrum is smooth
 
 
 @dataclass(frozen=True)
 class ImuNoise:
-    """`white`: σ a sample, in the reading's unit; `random_walk` the same as a density, a root hertz.
-    `walk`: of the bias, a root second. `instability`: None where the log shows no flicker; then `flicker_below`."""
+    """Noise of one axis, in the unit of the reading.
+
+    Attributes:
+        white: standard deviation σ per sample.
+        random_walk: the white noise as a density, per root hertz.
+        walk: random walk of the bias, per root second.
+        instability: bias instability; None if the log shows no flicker.
+        flicker_below: upper end of the interval of the bias instability.
+    """
 
     white: IntervalEstimate
     random_walk: IntervalEstimate
@@ -33,7 +42,7 @@ class ImuNoise:
 
 
 def allan_deviation(readings: np.ndarray, rate_hz: float) -> tuple[np.ndarray, np.ndarray]:
-    """(averaging times in seconds, deviation): overlapping, of the integrated reading."""
+    """Overlapping Allan deviation: (averaging times in seconds, deviations), from the integrated reading."""
     total = np.concatenate([[0.0], np.cumsum(np.asarray(readings, float))]) / rate_hz
     longest = (len(total) - 1) // 3
     sizes = np.unique(np.geomspace(1, max(longest, 1), 40).astype(int))
@@ -45,7 +54,7 @@ def allan_deviation(readings: np.ndarray, rate_hz: float) -> tuple[np.ndarray, n
 
 
 def imu_noise(readings: np.ndarray, rate_hz: float) -> ImuNoise:
-    """Of one axis: (frames,) readings."""
+    """Estimate the noise of one axis from (frames,) readings."""
     spectrum = _Spectrum(np.asarray(readings, float))
     flat, flickering = spectrum.best(flicker=False), spectrum.best(flicker=True)
     seen = flickering[0] - flat[0] > FLICKER_SHOWS
@@ -74,7 +83,7 @@ def _from_zero(value: float, most: float) -> np.ndarray:
 
 
 class _Spectrum:
-    """The log-likelihood of (σ a sample, K √dt a sample, B)."""
+    """Log-likelihood of (σ per sample, K √dt per sample, B)."""
 
     def __init__(self, readings: np.ndarray):
         from scipy.fft import dst
@@ -107,8 +116,11 @@ class _Spectrum:
         return self._search(place, free=tuple(k for k in ((0, 1, 2) if flicker else (0, 1)) if k != fixed))[0]
 
     def _search(self, start: np.ndarray, *, free: tuple[int, ...]) -> tuple[float, np.ndarray]:
-        """By scoring on the squares, of which the density is a plain sum: the Fisher information is exact, and a step
-        that does not help is halved."""
+        """Maximise the likelihood by Fisher scoring.
+
+        The search is over the squares of the parameters: the density is linear in them, so the Fisher information is
+        exact. A step that does not improve the likelihood is halved.
+        """
         parts = np.stack([self.bend, np.ones_like(self.bend), self.bend / self.theta])
         square, scale = start**2, self.scale**2
         value = self.log_likelihood(*np.sqrt(square))

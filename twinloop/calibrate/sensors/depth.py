@@ -1,8 +1,8 @@
-"""What a depth camera makes of a table: the step of its depth, the noise against distance, and holes.
+"""Errors of a depth camera from scans of a table: quantisation step, noise over distance, and share of holes.
 
-A plane in space is linear in the pixel for 1/z, so small patches of the table are held against a line in 1/z. What is
-left over is compared with what the twin's own depth camera (`observe/depth.py`) leaves over in the same patches of the
-same plane: then neither slant, nor patch, nor steps have to be modelled twice.
+For a plane in space, 1/z is linear in the pixel. So a linear function is fitted to 1/z in small patches of the table.
+The residuals are compared with those of the twin's depth camera (`observe/depth.py`) in the same patches of the same
+plane. Slant, patch size and quantisation then affect both alike and need no model of their own.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ BIN_M = 0.1
 
 @dataclass(frozen=True)
 class DepthBin:
-    """Deviation from the table between two distances: what was measured, and what the fitted twin shows there."""
+    """Deviation from the table plane in one range of distances, measured and in the fitted twin."""
 
     near_m: float
     far_m: float
@@ -38,9 +38,17 @@ class DepthBin:
 
 @dataclass(frozen=True)
 class DepthNoise:
-    """`step_mm`: at 1 m, growing with the square; None where no step is seen. `axial_mm`: c0 + c2 z² of the measured
-    deviation, z in metres. `spread_px`: the twin's jitter that leaves as much over, over all distances; `near_far_px`
-    the least and the most that any distance alone asks for, which differ where the camera has another law."""
+    """Errors of a depth camera.
+
+    Attributes:
+        step_mm: quantisation step at 1 m, which grows with the square of the distance; None if no step is visible.
+        spread_px: jitter of the twin's camera that gives the measured residuals, over all distances.
+        near_far_px: lowest and highest jitter over the interval of `spread_px` and the fits to single distance bins.
+            The bins differ if the noise of the camera depends on distance in another way than the twin's.
+        hole_share: share of the table's pixels without depth.
+        axial_mm: (c0, c2) of the measured deviation c0 + c2 z², with z in metres.
+        bins: deviation by distance.
+    """
 
     step_mm: IntervalEstimate | None
     spread_px: IntervalEstimate
@@ -52,7 +60,13 @@ class DepthNoise:
 
 @dataclass(frozen=True)
 class Patches:
-    """Of one scan: the middle's pixel, mean distance and the variance that is left, in metres squared."""
+    """Patches of one scan on the plane.
+
+    Attributes:
+        rows, columns: index of the patch in the grid of patches.
+        z_m: mean distance.
+        variance: residual variance in metres squared.
+    """
 
     rows: np.ndarray
     columns: np.ndarray
@@ -61,6 +75,11 @@ class Patches:
 
 
 def depth_noise(scans: Sequence[Scan], *, rng: np.random.Generator) -> DepthNoise:
+    """Estimate the errors of a depth camera from scans of a table.
+
+    Raises:
+        DatasetError: too little of a plane is visible.
+    """
     depths = [scan.points_m[..., 2] for scan in scans]
     step = depth_step(np.concatenate([depth[np.isfinite(depth)] for depth in depths]), rng=rng)
     planes = [table_plane(scan, rng=rng) for scan in scans]
@@ -70,7 +89,7 @@ def depth_noise(scans: Sequence[Scan], *, rng: np.random.Generator) -> DepthNois
     twin = _Twin(measured, planes, 0.0 if step is None else step.value)
     coarse = _Law(measured, SPREADS_PX, twin.variances(SPREADS_PX, rng=rng))
     asked = [*coarse.by_distance(), coarse.spread()]
-    # Once more, closely, where it matters.
+    # A second, finer grid covers only the range that the first one found.
     fine = np.unique(np.concatenate([np.linspace(0.8 * min(asked), 1.2 * max(asked), 12), [0.0]]))
     law = _Law(measured, fine, twin.variances(fine, rng=rng))
     spread = law.spread()
@@ -90,13 +109,14 @@ def depth_noise(scans: Sequence[Scan], *, rng: np.random.Generator) -> DepthNois
 
 
 def depth_step(depth_m: np.ndarray, *, rng: np.random.Generator) -> IntervalEstimate | None:
-    """In millimetres at 1 m, of depths that are whole numbers of a disparity, perhaps rounded once more on the way.
+    """Quantisation step in millimetres at 1 m; None if no step is visible.
 
-    The spectrum of the distinct values of 1/z has its first high peak at one line a step.
+    The depths are multiples of a disparity step in 1/z, and may have been rounded again. The spectrum of the distinct
+    values of 1/z has its first high peak at the inverse of the step.
     """
     values = np.unique(np.asarray(depth_m, float))
     gap = float(np.median(np.diff(values))) if len(values) > 1 else 0.0
-    # Close by the steps may be finer than what they were rounded to: there nothing is seen of them.
+    # At short distance the steps may be finer than the second rounding, which hides them.
     far = values[values > np.quantile(values, 0.5)]
     if len(far) < 16 or len(far) > 20_000 or gap <= 0:
         return None
@@ -109,7 +129,7 @@ def depth_step(depth_m: np.ndarray, *, rng: np.random.Generator) -> IntervalEsti
         return np.concatenate(parts)
 
     height = coherence(disparity, lines)
-    # Chance gives 1/√n; a grid of millimetres bends in 1/z and gives little more.
+    # Random values give 1/√n. Values on a grid of millimetres are not even in 1/z and give little more.
     if height.max() < max(0.5, 5 / np.sqrt(len(far))):
         return None
     first = lines[np.flatnonzero(height >= 0.8 * height.max())[0]]
@@ -120,7 +140,7 @@ def depth_step(depth_m: np.ndarray, *, rng: np.random.Generator) -> IntervalEsti
 
     again = [peak(rng.choice(disparity, len(disparity))) for _ in range(60)]
     best = peak(disparity)
-    # The peak is looked for on a grid: half a cell of it is never known.
+    # The peak is searched on a grid, so half a grid cell is added to the uncertainty.
     cell = best**2 / 1000 * float(fine[1] - fine[0]) / 2
     low, high = np.quantile(again, [0.05, 0.95])
     return IntervalEstimate(best, float(min(low, best) - cell), float(max(high, best) + cell))
@@ -131,7 +151,11 @@ def _chunks(values: np.ndarray, size: int) -> list[np.ndarray]:
 
 
 def patches_of(depth_m: np.ndarray, on_plane: np.ndarray | None) -> Patches:
-    """The squares that lie wholly on the plane (all, if it is everywhere), and what a line in 1/z leaves over there."""
+    """Patches that lie entirely on the plane, with the residual variance of a linear fit to 1/z.
+
+    Args:
+        on_plane: (h, w) pixels on the plane; None if all are.
+    """
     rows, columns = depth_m.shape[0] // PATCH_PX, depth_m.shape[1] // PATCH_PX
 
     def squares(image: np.ndarray) -> np.ndarray:
@@ -151,17 +175,17 @@ def patches_of(depth_m: np.ndarray, on_plane: np.ndarray | None) -> Patches:
 
 
 class _Twin:
-    """The twin's depth camera before the same planes."""
+    """Simulates the twin's depth camera in front of the same planes."""
 
     def __init__(self, measured: Sequence[Patches], planes: Sequence[Plane], step_mm: float):
         self._measured, self._step_mm = measured, step_mm
         self._truths = [plane.depth_m.astype(np.float32) for plane in planes]
 
     def variances(self, spreads_px: np.ndarray, *, rng: np.random.Generator) -> np.ndarray:
-        """(spreads, patches) what is left over in the same patches, for every jitter."""
+        """(spreads, patches) residual variance in the same patches, for each jitter."""
         found = []
         for patches, truth in zip(self._measured, self._truths, strict=True):
-            # The same noise at every spread: the curve is smooth in it.
+            # All spreads use the same noise, so that the curve is smooth.
             noise = NormalStream(rng).normals(2, *truth.shape)
             number = patches.rows * (truth.shape[1] // PATCH_PX) + patches.columns
             shown = [quantised(jittered(truth, spread, noise), self._step_mm) for spread in spreads_px]
@@ -170,7 +194,7 @@ class _Twin:
 
 
 class _Law:
-    """What the twin leaves over against its jitter, patch by patch, beside what was measured."""
+    """Residual variance of the twin as a function of its jitter, with the measured variance, for each patch."""
 
     def __init__(self, measured: Sequence[Patches], spreads_px: np.ndarray, modelled: np.ndarray):
         self.spreads, self.modelled = spreads_px, modelled
@@ -179,10 +203,10 @@ class _Law:
         self.bin = np.floor(self.z / BIN_M).astype(int)
 
     def spread(self, chosen: np.ndarray | None = None) -> float:
-        """At which the twin leaves as much over as was measured."""
+        """The jitter at which the twin has the measured residual variance, over all patches or the chosen ones."""
         chosen = np.arange(len(self.z)) if chosen is None else chosen
         weight = 1 / self.z[chosen] ** 4
-        # Half the patches have less: a few that hold the foot of a cup do not decide.
+        # The median is not affected by a few patches that contain an object.
         measured = np.log(np.median(self.variance[chosen] * weight))
         modelled = np.log(np.median(self.modelled[:, chosen] * weight, axis=1) + 1e-30)
         return float(np.interp(measured, np.maximum.accumulate(modelled), self.spreads))
@@ -208,7 +232,7 @@ class _Law:
 
 
 def _blocks(measured: Sequence[Patches]) -> list[np.ndarray]:
-    """Patches that lie near each other err together: resampled as one."""
+    """Groups of neighbouring patches, whose errors are correlated. The bootstrap resamples whole groups."""
     keys = np.concatenate([
         number * 10_000 + (each.rows // 4) * 100 + each.columns // 4 for number, each in enumerate(measured)
     ])  # fmt: skip
@@ -228,9 +252,10 @@ def _axial(bins: Sequence[DepthBin]) -> tuple[float, float]:
 
 
 def _holes(depths: Sequence[np.ndarray], planes: Sequence[Plane]) -> IntervalEstimate:
-    """Of the table, from its left end to its right in every row of pixels: beyond, there may be nothing in reach.
+    """Share of pixels without depth between the left and right end of the table in each row of pixels.
 
-    Scan by scan: how one scene differs from the next is most of what is not known.
+    Pixels beyond the ends are not counted, because they may be out of the camera's range. The interval spans the shares
+    of single scans, because differences between scenes are most of the uncertainty.
     """
     shares = []
     for depth, plane in zip(depths, planes, strict=True):

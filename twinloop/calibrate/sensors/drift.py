@@ -1,4 +1,4 @@
-"""What a force-torque sensor at rest says: noise about a line, and how steep that line is."""
+"""Noise and linear drift of a force-torque sensor at rest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,14 @@ from twinloop.calibrate.sensors.estimate import IntervalEstimate, deviation, pro
 
 @dataclass(frozen=True)
 class LinearDrift:
-    """One axis of one log: noise about the line, the line's slope a second and how sure that slope is."""
+    """A line fitted to one axis of one log.
+
+    Attributes:
+        noise: standard deviation about the line.
+        start: value of the line at the first reading.
+        slope: slope per second.
+        slope_error: standard error of the slope.
+    """
 
     noise: IntervalEstimate
     start: float
@@ -19,6 +26,7 @@ class LinearDrift:
 
 
 def line_of(readings: np.ndarray, time_s: np.ndarray) -> LinearDrift:
+    """Fit a line to (frames,) readings by least squares."""
     since = np.asarray(time_s, float) - np.mean(time_s)
     slope = float(since @ readings / (since @ since))
     middle = float(np.mean(readings))
@@ -28,9 +36,10 @@ def line_of(readings: np.ndarray, time_s: np.ndarray) -> LinearDrift:
 
 
 def drift_scale(lines: Sequence[LinearDrift], *, over_s: float, zeroed: bool) -> IntervalEstimate:
-    """How far readings drift in `over_s`: the deviation of the slopes of several axes and logs about none.
+    """Drift of the readings in `over_s` seconds: standard deviation of the slopes of several axes and logs about 0.
 
-    `zeroed`: the sensor was told to read 0 just before each log, so that where it starts is drift as well.
+    Args:
+        zeroed: the sensor was zeroed just before each log, so that its first value counts as drift as well.
     """
     moved = [(line.slope * over_s, line.slope_error * over_s) for line in lines]
     if zeroed:

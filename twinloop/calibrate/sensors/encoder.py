@@ -1,4 +1,4 @@
-"""The floor of an encoder: the step it counts in, and the noise below that, of a joint that stands still."""
+"""Quantisation step and noise of an encoder, from a joint at rest."""
 
 from dataclasses import dataclass
 
@@ -6,13 +6,19 @@ import numpy as np
 
 from twinloop.calibrate.sensors.estimate import IntervalEstimate, deviation, profiled
 
-FINEST = 1e-9  # rad: readings closer than this are the same one, stored twice
+FINEST = 1e-9  # rad; readings closer than this count as equal
 NOISE_PLACES = 24
 
 
 @dataclass(frozen=True)
 class EncoderFloor:
-    """In radians. `step` is 0 where readings show none; `why_unknown` says what the log cannot tell."""
+    """Step and noise of an encoder in radians.
+
+    Attributes:
+        step: quantisation step; 0 if the readings show none, None if it is unknown.
+        noise: standard deviation of the noise; None if it is unknown.
+        why_unknown: why step and noise are unknown; "" if they are known.
+    """
 
     step: IntervalEstimate | None
     noise: IntervalEstimate | None
@@ -20,7 +26,7 @@ class EncoderFloor:
 
 
 def encoder_floor(readings_rad: np.ndarray) -> EncoderFloor:
-    """Of one joint that stands still: (frames,) readings."""
+    """Estimate step and noise from (frames,) readings of one joint at rest."""
     readings = np.asarray(readings_rad, float)
     tolerance = max(FINEST, 4 * float(np.spacing(np.float32(np.abs(readings).max()))))
     values = _apart(np.unique(readings), tolerance)
@@ -40,13 +46,13 @@ def _apart(values: np.ndarray, tolerance: float) -> np.ndarray:
 
 
 def _step(values: np.ndarray, tolerance: float) -> float | None:
-    """What all gaps between readings are whole multiples of, if anything."""
+    """The step of which all gaps between readings are whole multiples; None if there is none."""
     gaps = np.diff(values)
     smallest = float(gaps.min())
     if smallest < 8 * tolerance:
         return None
-    # A gap may miss some steps; halves and thirds of the smallest gap fit whatever it fits, and are not tried: noise
-    # that reaches two steps reaches one.
+    # A gap may span several steps. Fractions of the smallest gap are not tried, because noise that reaches two steps
+    # also reaches one.
     counts = np.round(gaps / smallest)
     if np.any(np.abs(gaps - counts * smallest) > 0.02 * smallest + tolerance * counts):
         return None
@@ -54,7 +60,7 @@ def _step(values: np.ndarray, tolerance: float) -> float | None:
 
 
 def _noise(readings: np.ndarray, step: float) -> IntervalEstimate:
-    """By the likelihood of how often each step was read: of normal noise about a place that nobody knows."""
+    """Maximum-likelihood noise from the counts of each step, for normal noise about an unknown true position."""
     from scipy.special import log_ndtr, ndtr
 
     base = np.median(readings)
@@ -64,7 +70,7 @@ def _noise(readings: np.ndarray, step: float) -> IntervalEstimate:
     def at_place(noise: float, place: np.ndarray) -> np.ndarray:
         upper = (numbers[:, None] + 0.5 - place) / noise
         lower = (numbers[:, None] - 0.5 - place) / noise
-        # From the side on which the tail is small, or nothing would be left of it.
+        # The difference is computed in the smaller tail, to avoid cancellation.
         flip = lower > 0
         a, b = np.where(flip, -lower, upper), np.where(flip, -upper, lower)
         share = ndtr(a) - ndtr(b)

@@ -1,4 +1,4 @@
-"""IntervalEstimate: a number a log tells, with the interval in which it lies nine times of ten."""
+"""IntervalEstimate: a number estimated from a log, with its 90 % interval."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -6,15 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 
 HALF_CHI2_90 = 1.3528
-"""Half the 90 % quantile of chi² with one degree of freedom: how much log-likelihood an end of the interval costs."""
+"""Half the 90 % quantile of chi² with one degree of freedom: loss of log-likelihood at an end of the interval."""
 
 
 TAIL = 1.6449
-"""Deviations of a normal distribution between which nine of ten lie."""
+"""Half-width of the 90 % interval of a normal distribution, in standard deviations."""
 
 
 @dataclass(frozen=True)
 class IntervalEstimate:
+    """A value with the ends of its 90 % interval."""
+
     value: float
     low: float
     high: float
@@ -24,11 +26,11 @@ class IntervalEstimate:
 
 
 def together(estimates: Iterable[IntervalEstimate]) -> tuple[IntervalEstimate, IntervalEstimate]:
-    """Several sensors of a kind: (what they have in the mean, between which values one of them lies).
+    """Combine estimates of several sensors of one kind: (their mean, the interval in which a single one lies).
 
-    As for studies of one quantity that may differ from place to place (DerSimonian and Laird): what estimates differ
-    by beyond their own errors is a difference between sensors, and widens the second interval, not the first. By
-    logarithms, unless one of them may be nothing.
+    This is a random-effects meta-analysis (DerSimonian and Laird). Differences beyond the errors of the estimates are
+    taken as differences between sensors, and are added to the second interval. The computation uses logarithms
+    unless an interval includes 0.
     """
     found = list(estimates)
     ends = np.array([(each.value, each.low, each.high) for each in found])
@@ -38,7 +40,7 @@ def together(estimates: Iterable[IntervalEstimate]) -> tuple[IntervalEstimate, I
     logs = bool((ends[:, 1] > 0).all())
     middle, low, high = (np.log(ends) if logs else ends).T
     error = np.maximum((high - low) / (2 * TAIL), 1e-9 * np.abs(middle).max() + 1e-30)
-    # Near nothing an error shrinks with the value it is of: weighed by it, the smallest would win.
+    # Near 0 an error shrinks with its value, so weights by error would favour the smallest value.
     weight = 1 / error**2 if logs else np.ones(len(found))
     mean = float(weight @ middle / weight.sum())
     scatter = float((1 / error**2) @ (middle - mean) ** 2) - (len(found) - 1)
@@ -59,11 +61,12 @@ def together(estimates: Iterable[IntervalEstimate]) -> tuple[IntervalEstimate, I
 
 
 def profiled(log_likelihood: Callable[[float], float], places: Iterable[float]) -> IntervalEstimate:
-    """The most likely number, and where the likelihood has fallen by what 90 % allow.
+    """Maximum-likelihood estimate with its 90 % profile-likelihood interval.
 
-    `log_likelihood` is of one number, with all others at their best for it. It is asked at ascending `places`, which
-    need only be fine enough not to miss its one peak, and then between them. A likelihood that has not fallen at the
-    first or last place leaves the interval open there: that place is its end.
+    Args:
+        log_likelihood: profile log-likelihood of one number, with all others at their optimum. It has one peak.
+        places: ascending grid that is fine enough not to miss the peak; the result is refined between its points. If
+            the likelihood has not fallen enough at the first or last point, the interval ends there.
     """
     grid = [float(place) for place in places]
     values = [_finite(log_likelihood(place)) for place in grid]
@@ -89,7 +92,7 @@ def _finite(value: float) -> float:
 
 
 def _peak(log_likelihood: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
-    """By golden section: where between two places it is largest, and how large."""
+    """Golden-section search: (position, value) of the maximum between two places."""
     golden = 0.618034
     a, b = high - golden * (high - low), low + golden * (high - low)
     at_a, at_b = _finite(log_likelihood(a)), _finite(log_likelihood(b))
@@ -116,7 +119,7 @@ def _crossing(log_likelihood: Callable[[float], float], inside: float, outside: 
 
 
 def deviation(residuals: np.ndarray, *, degrees: int | None = None) -> IntervalEstimate:
-    """Of white noise: the root of its mean square, with the interval that chi² gives."""
+    """Standard deviation of white noise (root mean square), with the chi² interval."""
     from scipy.special import chdtri
 
     free = len(residuals) if degrees is None else degrees

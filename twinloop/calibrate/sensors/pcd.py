@@ -1,4 +1,4 @@
-"""Organised point clouds of the Point Cloud Library: PCD files, plain binary, compressed (LZF) or text."""
+"""Reads organised point clouds from PCD files of the Point Cloud Library: binary, compressed (LZF) or text."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +15,18 @@ _KINDS = {"F": "f", "U": "u", "I": "i"}
 
 @dataclass(frozen=True)
 class Scan:
-    """`points_m`: (height, width, 3) x right, y down, z forward, in the camera's frame; NaN where nothing was seen."""
+    """A scan. `points_m`: (height, width, 3) in the camera's frame, x right, y down, z forward; NaN without depth."""
 
     name: str
     points_m: np.ndarray
 
 
 def read_scan(path: Path) -> Scan:
+    """Read an organised scan from a PCD file.
+
+    Raises:
+        DatasetError: the file is damaged, too large, or not an organised scan.
+    """
     content = read_bounded(path, MOST_BYTES, error=DatasetError)
     head, body = _header(path, content)
     try:
@@ -71,7 +76,7 @@ def _header(path: Path, content: bytes) -> tuple[dict[str, list[str]], bytes]:
 
 
 def _columns(data: bytes, types: list[np.dtype], counts: list[int], points: int) -> list[np.ndarray]:
-    """Compressed files hold one field after the other."""
+    """Split decompressed data into fields, which are stored one after the other."""
     columns, place = [], 0
     for kind, count in zip(types, counts, strict=True):
         columns.append(np.frombuffer(data, kind, points * count, place).reshape(points, count))
@@ -90,8 +95,12 @@ def _unpacked(path: Path, body: bytes, expected: int) -> bytes:
 
 
 def _lzf(packed: bytes, most: int) -> bytes:
-    """LZF: a byte below 32 says how many plain bytes follow, less one; above, its upper three bits say how long a
-    piece is repeated (less two; 7: one byte more follows) and the rest, with the next byte, from how far back."""
+    """Decompress LZF data, up to `most` bytes.
+
+    A control byte below 32 is the number of literal bytes that follow, minus one. In any other control byte the upper
+    three bits are the length of a back-reference, minus two; 7 means that the next byte is added to the length. The
+    lower five bits and the byte after that are its distance, minus one.
+    """
     out, place, end = bytearray(), 0, len(packed)
     while place < end and len(out) < most:
         control = packed[place]
@@ -114,7 +123,7 @@ def _lzf(packed: bytes, most: int) -> bytes:
         if start + length <= len(out):
             out += out[start : start + length]
         else:
-            # The piece runs into what it writes: a pattern that goes on.
+            # The back-reference overlaps its own output, so the pattern repeats.
             pattern = bytes(out[start:])
             out += (pattern * (length // len(pattern) + 1))[:length]
     return bytes(out[:most])

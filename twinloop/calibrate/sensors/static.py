@@ -1,4 +1,4 @@
-"""From logs of sensors at rest, and scans of a table, to a patch: rows of the table with ranges and intervals."""
+"""Makes a patch from logs of sensors at rest and scans of a table: sensor rows with ranges and intervals."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,13 @@ WINDOWS = 20
 
 @dataclass
 class _Findings:
-    """What is known so far: full name -> estimate in the unit of the row; row -> estimates whose union is its range."""
+    """Results so far.
+
+    Attributes:
+        fitted: full name -> estimate in the unit of the row.
+        unknown: full name -> why it is not determined.
+        rows: row -> estimates whose union is the range of the row.
+    """
 
     fitted: dict[str, Fitted] = field(default_factory=dict)
     unknown: dict[str, Unknown] = field(default_factory=dict)
@@ -37,18 +43,23 @@ class _Findings:
     def tell(
         self, sensor: str, row: str, estimates: Iterable[IntervalEstimate], *, ranged: IntervalEstimate | None = None
     ) -> None:
-        """Of one sensor's axes and logs. `ranged`: what to propose, where that is more than their scatter."""
+        """Add the estimates of one row, from all axes and logs of one sensor.
+
+        Args:
+            ranged: range to propose for the row instead of the scatter of the estimates.
+        """
         mean, one = together(estimates)
         self.fitted[f"{sensor}.{row}"] = Fitted(mean.value, mean.low, mean.high, BY_NAME[row].unit)
         self.rows.setdefault(row, []).append(ranged or one)
 
     def beside(self, name: str, estimates: Iterable[IntervalEstimate], unit: str) -> None:
-        """Something worth knowing that is no row."""
+        """Add a quantity that is not a row of the parameter table."""
         mean, _ = together(estimates)
         self.fitted[name] = Fitted(mean.value, mean.low, mean.high, unit)
 
 
 def calibrate_static(static: StaticFile, logs: Path, *, seed: int) -> TwinPatch:
+    """Make the patch from the logs and scans in the folder `logs`."""
     found, digests = _Findings(), {}
     if static.sensors:
         read = read_logs(
@@ -71,14 +82,14 @@ def calibrate_static(static: StaticFile, logs: Path, *, seed: int) -> TwinPatch:
 
 
 def _range(row: str, estimates: Sequence[IntervalEstimate]) -> tuple[float, float]:
-    """Of several sensors that one row stands for: all that any of them may be."""
+    """Union of the intervals of all sensors that one row stands for, within the row's plausible range."""
     low, high = min(each.low for each in estimates), max(each.high for each in estimates)
     ends = BY_NAME[row].plausible
     return float(np.clip(low, *ends)), float(np.clip(high, *ends))
 
 
 def readings_of(log: Log, sensor: SensorConfig) -> np.ndarray:
-    """(frames, elements) in SI units, without rows that are not numbers."""
+    """(frames, elements) readings in SI units, without rows that contain NaN or infinity."""
     for column in sensor.columns:
         if column not in log.columns:
             raise DatasetError(f"{log.name}: has no column {column!r}; it has {', '.join(sorted(log.columns))}")
@@ -93,7 +104,7 @@ def readings_of(log: Log, sensor: SensorConfig) -> np.ndarray:
 
 
 def refuse_motion(log: Log, sensor: SensorConfig, readings: np.ndarray, rate_hz: float) -> None:
-    """Noise is the same all the time: a stretch that is far livelier than most was not at rest."""
+    """Raise DatasetError if the sensor moved: noise is constant, so a window with far more of it was not at rest."""
     size = len(readings) // WINDOWS
     windows = readings[: size * WINDOWS].reshape(WINDOWS, size, -1).std(axis=1)
     usual = np.median(windows, axis=0)
@@ -138,7 +149,7 @@ def _imu(row: str, scale: float):
         for log, rows in zip(logs, runs, strict=True):
             refuse_motion(log, sensor, np.diff(rows, axis=0), static.rate_hz)
             noises += [imu_noise(readings, static.rate_hz) for readings in rows.T]
-        # A row's noise is that of the twin's own rate: what a density leaves in its band.
+        # The noise of the row is per reading at the control rate, so the density is scaled to that bandwidth.
         whites = [each.random_walk.scaled(scale * static.control_hz**0.5) for each in noises]
         found.tell(sensor.name, row, whites)
         walks = [

@@ -1,4 +1,4 @@
-"""The file that says what static logs and scans are of: `sensors` and `scans`, instead of a bench's model."""
+"""Static file: describes logs of sensors at rest and scans. It has `sensors` and `scans` where a bench has a model."""
 
 import hashlib
 import json
@@ -15,7 +15,13 @@ Kind = Literal["encoder", "gyroscope", "accelerometer", "force", "torque", "effo
 
 @dataclass(frozen=True)
 class SensorConfig:
-    """`scale` brings a reading to SI: rad, rad/s, m/s², N, N·m, m. `zeroed`: told to read 0 just before each log."""
+    """One sensor of the logs.
+
+    Attributes:
+        columns, elements: columns of the log, and the elements to use; all if `elements` is empty.
+        scale: factor from readings to SI units: rad, rad/s, m/s², N, N·m, m.
+        zeroed: whether the sensor was zeroed just before each log.
+    """
 
     name: str
     kind: Kind
@@ -27,7 +33,13 @@ class SensorConfig:
 
 @dataclass(frozen=True)
 class StaticFile:
-    """`control_hz`: of the twin, at whose rate the rows of the table are noisy. `scans`: a pattern, or nothing."""
+    """A static file.
+
+    Attributes:
+        files, rows, time, rate_hz: how logs are read, as in a bench file.
+        control_hz: control rate of the twin, to which the noise rows of the parameter table refer.
+        scans: pattern of file names of scans; empty if there are none.
+    """
 
     path: Path
     format: str
@@ -42,12 +54,13 @@ class StaticFile:
 
 
 def is_static(path: Path) -> bool:
-    """Whether a file is of sensors at rest, not of a bench."""
+    """Whether a file describes sensors at rest (not a bench)."""
     value, _ = read_yaml(path)
     return "sensors" in value or "scans" in value
 
 
 def load_static(path: Path) -> StaticFile:
+    """Read a static file."""
     value, lines = read_yaml(path)
     root = Section(str(path), "", value, lines)
     twin = root.section("twin")

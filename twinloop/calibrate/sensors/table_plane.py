@@ -1,4 +1,4 @@
-"""The plane that most of a scan lies on: a table, a wall, a floor."""
+"""Finds the dominant plane of a scan: a table, a wall or a floor."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,19 @@ from twinloop.errors import DatasetError
 
 TRIES = 300
 SCATTER = 7.0
-NEAR_SHARE = 0.008  # of the square of the distance in metres, in metres: three steps of a first Kinect
+NEAR_SHARE = 0.008  # tolerance in metres per squared metre of distance; three depth steps of the first Kinect
 
 
 @dataclass(frozen=True)
 class Plane:
-    """`on_it`: (h, w) the pixels that see it, and whose neighbours do. `depth_m`: (h, w) how deep it is everywhere."""
+    """A plane in the camera's frame.
+
+    Attributes:
+        normal: unit normal.
+        offset_m: distance from the camera.
+        on_it: (h, w) pixels that lie on the plane.
+        depth_m: (h, w) depth of the plane at every pixel.
+    """
 
     normal: np.ndarray
     offset_m: float
@@ -23,7 +30,7 @@ class Plane:
 
 
 def table_plane(scan: Scan, *, rng: np.random.Generator) -> Plane:
-    """By random triples, then least squares of 1/z over the pixels near the best one."""
+    """Find the plane with RANSAC on three points, then least squares of 1/z over the inliers."""
     points = scan.points_m
     seen = np.isfinite(points).all(axis=-1) & (points[..., 2] > 0)
     cloud = points[seen]
@@ -32,7 +39,7 @@ def table_plane(scan: Scan, *, rng: np.random.Generator) -> Plane:
     some = cloud[rng.integers(len(cloud), size=min(len(cloud), 4000))]
     best, most = np.zeros(3), -1
     for _ in range(TRIES):
-        # 1/z = a x/z + b y/z + c of a plane that does not pass through the camera.
+        # A plane that does not pass through the camera satisfies 1/z = a x/z + b y/z + c.
         triple = some[rng.integers(len(some), size=3)]
         try:
             found = np.linalg.solve(_rays(triple), 1 / triple[:, 2])
@@ -45,12 +52,12 @@ def table_plane(scan: Scan, *, rng: np.random.Generator) -> Plane:
     for _ in range(6):
         near = cloud[_near(cloud, best, share)]
         best = np.linalg.lstsq(_rays(near), 1 / near[:, 2], rcond=None)[0]
-        # A noisy camera's own scatter must not be cut: only what is far beyond it is something else.
+        # The tolerance grows with the scatter of the inliers, so that a noisy camera's own noise is not cut off.
         share = max(NEAR_SHARE, SCATTER * 1.4826 * float(np.median(np.abs(_off(near, best)))))
     on_it = np.zeros(seen.shape, bool)
     on_it[seen] = _near(cloud, best, share)
     height, width = seen.shape
-    # Every pixel's ray, also of those without depth: x/z and y/z are linear in column and row.
+    # x/z and y/z are linear in column and row, which gives the ray of every pixel, including those without depth.
     across = _line(np.broadcast_to(np.arange(width), seen.shape)[seen], cloud[:, 0] / cloud[:, 2])
     down = _line(np.broadcast_to(np.arange(height)[:, None], seen.shape)[seen], cloud[:, 1] / cloud[:, 2])
     x = across[0] + across[1] * np.arange(width)
@@ -69,7 +76,7 @@ def _near(points: np.ndarray, plane: np.ndarray, share: float) -> np.ndarray:
 
 
 def _off(points: np.ndarray, plane: np.ndarray) -> np.ndarray:
-    """How far off the plane along the axis, as a share of the square of the distance."""
+    """Distance from the plane along the optical axis, divided by the squared depth."""
     return (points[:, 2] - 1 / np.maximum(_rays(points) @ plane, 1e-6)) / points[:, 2] ** 2
 
 

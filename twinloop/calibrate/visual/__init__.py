@@ -1,1 +1,1 @@
-"""Real frames -> ranges of the rows between light and file: exposure, white balance, colour, noise and sharpness."""
+"""Estimates ranges of the camera rows from real frames: exposure, white balance, colour, noise and sharpness."""

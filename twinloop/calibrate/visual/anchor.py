@@ -1,4 +1,4 @@
-"""Anchor: from real frames of a camera to the rows that make the twin's pictures look as they do."""
+"""Anchor: fits the camera rows of the twin so that its images match real frames of a camera."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,8 +33,13 @@ REVEALS = {
 
 @dataclass(frozen=True)
 class Anchored:
-    """`pictures`: (real, twin before, twin after) by the handful. Distances are of frames the fit has not seen, in
-    levels of 255."""
+    """Result of a visual calibration.
+
+    Attributes:
+        distance_before, distance_after: distance between real and twin images, in levels of 255. Measured on held-out
+            frames if there are at least 8 runs.
+        pictures: a few examples of images: (real, twin before, twin after).
+    """
 
     patch: TwinPatch
     match: Match
@@ -44,14 +49,14 @@ class Anchored:
 
 
 class Set:
-    """Scenes of the twin, drawn once and developed as often as somebody asks."""
+    """Scenes of the twin that are simulated and rendered once. `develop` applies camera effects to them."""
 
     def __init__(self, config: RunConfig, camera: str, *, scenes: int = SCENES):
         cameras = config.cameras_or_default
         if camera not in cameras:
             raise UsageError(f"--camera {camera}: is not in this config; {nearest(camera, cameras)}")
         seed = config.rollout.seed
-        # What the fit looks for must not vary of itself.
+        # Rows that are fitted must not be randomized as well.
         fitted = {column.partition(".")[0] for column in COLUMNS}
         varied = {name: each for name, each in config.randomization.items() if name not in fitted}
         draws = Sampler(varied, seed=seed).draw(0, scenes)
@@ -64,7 +69,7 @@ class Set:
         self.camera, self.name, self._seed = own, camera, seed
         self._clips: list[tuple[int, Clip, dict[str, float]]] = []
         for row in map(int, np.flatnonzero(episodes.lengths > 0)):
-            # Another moment of each episode: the arm is not in the same place in all of them.
+            # Episodes are rendered at different moments, so that the arm is in different poses.
             tick = np.array([(row % 8 + 0.5) / 8 * (episodes.lengths[row] - 1)]).round()
             values = {column: float(array[row]) for column, array in draws.values.items()}
             clip = renderer.film(episodes, row, ticks=tick)[camera]
@@ -73,7 +78,7 @@ class Set:
             raise UsageError("every episode diverged before its first frame; there is nothing to look at")
 
     def develop(self, values: dict[str, float], *, seed: int | None = None) -> list[np.ndarray]:
-        """A run of frames of every scene, with these values of the fitted rows; the same noise every time."""
+        """A run of frames of every scene with these values of the fitted rows. The noise is the same for one seed."""
         return [
             sensed(clip, drawn | values, seed=self._seed if seed is None else seed, attempt=attempt, name=self.name).rgb
             for attempt, clip, drawn in self._clips
@@ -81,7 +86,7 @@ class Set:
 
 
 def _repeated(clip: Clip) -> Clip:
-    """A run in which nothing moves: noise is all that differs."""
+    """Repeat a clip's frames into a run in which nothing moves, so that frames differ only by noise."""
 
     def again(array: np.ndarray | None) -> np.ndarray | None:
         return None if array is None else np.repeat(array, RUN, axis=0)
@@ -94,11 +99,18 @@ def _repeated(clip: Clip) -> Clip:
 
 
 def anchor(config: RunConfig, frames: Path, *, camera: str, scenes: int = SCENES) -> Anchored:
+    """Fit the camera rows to real frames.
+
+    Args:
+        frames: folder of videos or images, or one file.
+        camera: name of the camera in the config.
+        scenes: number of scenes of the twin to compare with.
+    """
     stage = Set(config, camera, scenes=scenes)
     real = read_frames(frames, height=stage.camera.height, width=stage.camera.width, camera=camera)
     rng = np.random.default_rng([config.rollout.seed, 0xCA11])
     runs = [run.rgb for run in real.runs]
-    # The distance is taken where the fit has not looked, if there is enough to look at.
+    # The distance is measured on held-out frames if there are enough runs.
     fit, held = (runs[::2], runs[1::2]) if len(runs) >= 8 else (runs, runs)
     found = match(fit, stage.develop, rng=rng)
     before = [run[0] for run in stage.develop({}, seed=config.rollout.seed + 1)]
@@ -142,7 +154,7 @@ def _patch(config: RunConfig, real: Frames, found: Match, camera: str, apart: li
 
 
 def row_ranges(columns: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
-    """Row -> range: a row of several elements takes what holds all of them, and none leaves what is plausible."""
+    """Row -> range. A row with several elements gets the union of their ranges, within its plausible range."""
     ranges: dict[str, tuple[float, float]] = {}
     for column, (low, high) in columns.items():
         name = column.partition(".")[0]

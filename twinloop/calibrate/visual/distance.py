@@ -1,4 +1,4 @@
-"""How far two heaps of frames are apart: the sliced Wasserstein distance of their small patches, in levels."""
+"""Sliced Wasserstein distance between small patches of two sets of frames, in levels of 255."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,14 @@ PATCHES, DIRECTIONS = 20_000, 96
 
 
 def distance(some: Sequence[np.ndarray], others: Sequence[np.ndarray], *, rng: np.random.Generator) -> float:
-    """Mean over random directions of the distance that patches of one heap must be moved to become the other's.
+    """Mean Wasserstein-1 distance of the patches of both sets, over random directions.
 
-    Patches hold brightness, colour, noise and sharpness at once; directions are weighed so that it is about the root
-    mean square of the change of a pixel.
+    Patches contain brightness, colour, noise and sharpness together. Directions have unit length, so the distance is
+    about the RMS change of a pixel.
     """
     first, second = _patches(some, rng), _patches(others, rng)
     directions = rng.standard_normal((first.shape[1], DIRECTIONS))
-    # Half the directions look at means of the patch only: brightness and colour would drown among details.
+    # Half of the directions use only the means of a patch; otherwise details would hide brightness and colour.
     flat = np.repeat(rng.standard_normal((3, DIRECTIONS // 2)), PATCH_PX * PATCH_PX, axis=0)
     directions[:, : DIRECTIONS // 2] = flat
     directions /= np.linalg.norm(directions, axis=0)
@@ -25,7 +25,7 @@ def distance(some: Sequence[np.ndarray], others: Sequence[np.ndarray], *, rng: n
 
 
 def _patches(frames: Sequence[np.ndarray], rng: np.random.Generator) -> np.ndarray:
-    """(PATCHES, 3 · 25): red, green, blue, drawn evenly from all frames."""
+    """(PATCHES, 3 · 25) red, green and blue values of patches, the same number from each frame."""
     each = -(-PATCHES // len(frames))
     found = []
     for frame in frames:

@@ -1,10 +1,11 @@
-"""What a run of frames says of the camera: seven numbers, one for each row that is fitted, whatever is in the picture.
+"""Seven features of a run of frames, one for each fitted quantity. They depend little on the content of the image.
 
-light       log2 of the light that the mean stored brightness stands for: exposure
-red, blue   log of the same for a channel, over green's: white balance
-colour      log of how far colours spread, against brightness: saturation
-dark, bright  of the noise between frames: what does not and what does depend on the light: read and shot noise
-edge        log of the steepest part of strong edges: sharpness
+light         exposure: log2 of the light that corresponds to the mean stored brightness
+red, blue     white balance: log of the light in this channel, relative to green
+colour        saturation: log of the spread of chroma, relative to brightness
+dark, bright  read and shot noise: the parts of the variance between frames that are independent of light and that grow
+              with it
+edge          sharpness: log of the steepest part of strong edges
 """
 
 import numpy as np
@@ -16,16 +17,16 @@ NAMES = ("light", "red", "blue", "colour", "dark", "bright", "edge")
 NOISE = (4, 5)
 FEWEST_STILL = 0.25
 BLOCK_PX = 8
-ALIKE = 0.7  # correlation of neighbours; a codec makes noise coarse, but not that coarse
+ALIKE = 0.7  # correlation of neighbouring pixels; noise stays below it even after a codec
 LEVEL_BINS = 12
 STEP_PX, STEP_LEVELS = 4, 20.0
 
 
 def features(rgb: np.ndarray) -> np.ndarray:
-    """(7,) of (f, h, w, 3) frames; NaN for noise where no part of the picture stands still."""
+    """(7,) features of (f, h, w, 3) frames. Noise is NaN if too little of the image is still, edge without edges."""
     frames = rgb.astype(np.float32)
     mean = frames.mean(axis=0)
-    # Of stored values: what is matched is what a policy is shown, and a lamp in view does not count a thousandfold.
+    # Stored values are averaged, not light: a policy sees stored values, and a lamp in view does not dominate the mean.
     brightness = (mean @ TO_YCC[0]).mean() / 255
     clear = ((mean > 6) & (mean < 249)).all(axis=-1)
     clear = clear if clear.mean() > 0.02 else np.ones_like(clear)
@@ -40,14 +41,16 @@ def features(rgb: np.ndarray) -> np.ndarray:
 
 
 def shot_variance(level: np.ndarray) -> np.ndarray:
-    """Of the stored level, for a photon noise of 1 at white: the slope of the stored value times the root of light."""
+    """Variance of the stored level for a shot noise of 1 at white: (slope of the stored value)² times light."""
     light = np.maximum(level / 255, 0.02) ** GAMMA
     return (255 / GAMMA * light ** (1 / GAMMA - 1)) ** 2 * light
 
 
 def _noise(frames: np.ndarray) -> tuple[float, float]:
-    """Variances (read² in levels², shot²) by least squares over bins of brightness, of green, which no white balance
-    touches. They may come out negative: a mean of several is right."""
+    """Variances (read² in levels², shot²) of the green channel, by least squares over bins of brightness.
+
+    White balance does not change green. A variance may come out negative; clipping it would bias means over runs.
+    """
     green = frames[..., 1]
     if len(green) < 2:
         return np.nan, np.nan
@@ -61,7 +64,7 @@ def _noise(frames: np.ndarray) -> tuple[float, float]:
     bins = [part for part in np.array_split(order, LEVEL_BINS) if len(part) >= 50]
     if len(bins) < 3:
         return np.nan, np.nan
-    # A picture of 8 bits rounds: a twelfth of a level squared, which is not the sensor's.
+    # Rounding to 8 bits adds 1/12 level², which is not noise of the sensor.
     variance = np.array([square[part].mean() for part in bins]) - 1 / 12
     slope = shot_variance(np.array([values[part].mean() for part in bins]))
     design = np.stack([np.ones_like(slope), slope], axis=1)
@@ -70,7 +73,10 @@ def _noise(frames: np.ndarray) -> tuple[float, float]:
 
 
 def _still(change: np.ndarray) -> np.ndarray:
-    """Blocks that change no more than most do, and not together: an edge that moves changes neighbours alike."""
+    """Pixels of still blocks: blocks that change little, and without correlation between neighbouring pixels.
+
+    A moving edge changes neighbouring pixels alike.
+    """
     pairs, height, width = change.shape
     rows, columns = height // BLOCK_PX, width // BLOCK_PX
     blocks = change[:, : rows * BLOCK_PX, : columns * BLOCK_PX].reshape(pairs, rows, BLOCK_PX, columns, BLOCK_PX)
@@ -78,7 +84,7 @@ def _still(change: np.ndarray) -> np.ndarray:
     down = (blocks[:, :, 1:] * blocks[:, :, :-1]).mean(axis=(2, 4))
     across = (blocks[..., 1:] * blocks[..., :-1]).mean(axis=(2, 4))
     alike = np.maximum(down, across) > ALIKE * power + 0.1
-    # The quieter half tells what noise is; something that moves is far beyond it.
+    # The median block shows the noise level; moving blocks are far above it.
     limit = 3 * np.median(power, axis=(1, 2), keepdims=True) + 0.3
     still = np.zeros(change.shape, bool)
     still[:, : rows * BLOCK_PX, : columns * BLOCK_PX] = np.repeat(
@@ -88,7 +94,7 @@ def _still(change: np.ndarray) -> np.ndarray:
 
 
 def _edges(luma: np.ndarray) -> float:
-    """Of the strong steps over eight pixels, which share lies between two neighbours."""
+    """Log of the share of a strong step over eight pixels that lies between two neighbouring pixels (median)."""
     found = []
     for picture in (luma, luma.T):
         step = np.abs(picture[:, 2 * STEP_PX :] - picture[:, : -2 * STEP_PX])

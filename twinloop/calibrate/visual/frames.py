@@ -1,4 +1,4 @@
-"""Frames of a real camera: films or pictures in a folder, in short runs, at the size the twin's camera has."""
+"""Reads frames of a real camera from videos or images in a folder, as short runs in the size of the twin's camera."""
 
 import hashlib
 import re
@@ -13,14 +13,14 @@ from twinloop.errors import DatasetError, UsageError
 
 FILMS = (".mp4", ".mkv", ".avi", ".mov", ".webm")
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp")
-RUN = 4  # frames that follow each other: enough to tell noise from motion
+RUN = 4  # consecutive frames in a run, enough to separate noise from motion
 MOST_RUNS = 48
 MOST_FILES = 4096
 
 
 @dataclass(frozen=True)
 class Run:
-    """`rgb`: (f, h, w, 3) uint8, frames that followed each other. `film`: the file, or folder of pictures, it is of."""
+    """Consecutive frames. `rgb`: (f, h, w, 3) uint8. `film`: the name of the video, or of the folder of images."""
 
     film: str
     rgb: np.ndarray
@@ -28,12 +28,14 @@ class Run:
 
 @dataclass(frozen=True)
 class Frames:
+    """Runs of frames, and file -> SHA-256 of the files they were read from."""
+
     runs: tuple[Run, ...]
     digests: dict[str, str]
 
 
 def read_frames(folder: Path, *, height: int, width: int, camera: str = "") -> Frames:
-    """Runs of all films and pictures below a folder (of those with `camera` in their path, if any has it)."""
+    """Read runs from all videos and images below a folder; only those with `camera` in their path, if any has it."""
     if not folder.exists():
         raise DatasetError(f"{folder}: no such folder of frames")
     ask_people(folder)
@@ -55,7 +57,7 @@ def read_frames(folder: Path, *, height: int, width: int, camera: str = "") -> F
 
 
 def _of_camera(paths: list[Path], camera: str) -> list[Path]:
-    """A dataset of several cameras keeps each in a folder of its name."""
+    """Paths that contain the camera's name, as in datasets with one folder per camera; all paths if none does."""
     word = re.compile(rf"(^|[._/]){re.escape(camera)}([._/]|$)")
     named = [path for path in paths if camera and word.search(path.as_posix())]
     return named or paths
@@ -104,7 +106,7 @@ def _picture(path: Path, height: int, width: int) -> np.ndarray:
 
 
 def fitted(rgb: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Cut to the twin's shape about the middle, and shrunk by means of areas, as for a policy's input."""
+    """Crop an image around its centre to the twin's aspect ratio and resize it by area, as for a policy's input."""
     import av
     import av.error
 

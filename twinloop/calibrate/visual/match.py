@@ -1,4 +1,4 @@
-"""The rows at which the twin's frames look to the same estimators as the real ones do, and how sure that is."""
+"""Fits the camera rows so that the features of the twin's frames equal those of real frames, with intervals."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,24 +13,31 @@ COLUMNS = (
     "exposure_ev", "white_balance_shift.red", "white_balance_shift.blue", "colour_saturation", "read_noise",
     "shot_noise", "defocus_px",
 )  # fmt: skip
-"""One for each feature, in their order."""
+"""Fitted columns: one for each feature, in the order of the features."""
 
 Develop = Callable[[dict[str, float]], Sequence[np.ndarray]]
-"""Values of the columns -> runs of the twin's frames, one a drawn scene, always of the same scenes."""
+"""Maps values of the columns to runs of the twin's frames: one run per scene, always of the same scenes."""
 
 ROUNDS = 12
 REPEATS = 400
 _STEPS = np.array([0.1, 0.03, 0.03, 0.05, 0.2, 0.002, 0.1])
 _FINEST = np.array([0.01, 0.004, 0.004, 0.01, 0.02, 2e-6, 0.01])
-"""Of the features: no estimator, and no image pipeline, is truer than this."""
+"""Smallest standard error of each feature: estimators and image pipelines are not more accurate than this."""
 _LOW = np.array([-4.0, -1.2, -1.2, -1.5, 0.0, 0.0, 0.0])
 _HIGH = np.array([4.0, 1.0, 1.0, 1.3, 30.0, 0.3, 4.0])
 
 
 @dataclass(frozen=True)
 class Match:
-    """`found`: column -> value with the interval of that value. `ranges`: column -> what frames differ by besides.
-    `unknown`: column -> why it is not told. Features are means, in the order of `features.NAMES`."""
+    """Result of a fit.
+
+    Attributes:
+        found: column -> value with its interval.
+        ranges: column -> range that also covers how real frames differ from each other.
+        unknown: column -> why it is not determined.
+        real, before, after: features of real frames and of the twin before and after the fit, averaged over runs, in
+            the order of `features.NAMES`.
+    """
 
     found: dict[str, IntervalEstimate]
     ranges: dict[str, tuple[float, float]]
@@ -45,7 +52,7 @@ class Match:
 
 
 def match(real: Sequence[np.ndarray], develop: Develop, *, rng: np.random.Generator) -> Match:
-    """`real`: runs of frames, (f, h, w, 3) each."""
+    """Fit the columns to `real`, runs of (f, h, w, 3) frames."""
     seen = np.stack([features(run) for run in real])
     nominal = _features(develop(_values(_nominal())))
     told, unknown = _told(seen, nominal)
@@ -76,8 +83,10 @@ def match(real: Sequence[np.ndarray], develop: Develop, *, rng: np.random.Genera
 
 
 def _weight(seen: np.ndarray, shown: np.ndarray, told: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """(features, features) how much each difference means: the inverse of what chance makes of them, by drawing other
-    frames and other scenes from those there are. Read and photon noise, which err together, weigh together."""
+    """(features, features) weights: the inverse covariance of the differences between real and twin features.
+
+    The covariance is a bootstrap over real runs and twin scenes. It includes the correlation of read and shot noise.
+    """
     again = []
     for _ in range(REPEATS):
         of_real = _middle(seen[rng.integers(len(seen), size=len(seen))])
@@ -97,7 +106,7 @@ def _cost(target: np.ndarray, shown: np.ndarray, weight: np.ndarray) -> float:
 def _step(
     target: np.ndarray, shown: np.ndarray, slope: np.ndarray, weight: np.ndarray, told: np.ndarray, damping: float
 ) -> np.ndarray:
-    """Levenberg and Marquardt's."""
+    """A Levenberg-Marquardt step."""
     off = np.nan_to_num(target - _middle(shown))
     curve = (slope.T @ weight @ slope)[np.ix_(told, told)]
     pull = (slope.T @ weight @ off)[told]
@@ -111,7 +120,7 @@ def _nominal() -> np.ndarray:
 
 
 def _values(place: np.ndarray) -> dict[str, float]:
-    """Gains are searched by their logarithm, so that no step makes one negative."""
+    """Column values of a place. Gains are searched by their logarithm, so that they stay positive."""
     ev, red, blue, colour, read, shot, spread = map(float, place)
     return dict(zip(COLUMNS, (ev, np.expm1(red), np.expm1(blue), np.exp(colour), read, shot, spread), strict=True))
 
@@ -121,7 +130,7 @@ def _features(runs: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _middle(rows: np.ndarray) -> np.ndarray:
-    """Over runs. Of noise the median: a run in which all moves may pass for one that is very noisy."""
+    """Mean of each feature over runs; the median for noise, because motion in a run may look like strong noise."""
     middle = np.full(rows.shape[1], np.nan)
     for column in np.flatnonzero(np.isfinite(rows).any(axis=0)):
         of = np.nanmedian if column in NOISE else np.nanmean
@@ -130,7 +139,7 @@ def _middle(rows: np.ndarray) -> np.ndarray:
 
 
 def _told(seen: np.ndarray, nominal: np.ndarray) -> tuple[np.ndarray, dict[str, str]]:
-    """Which columns the frames tell, and why not the others."""
+    """Which columns the frames determine, and why they do not determine the others."""
     told, unknown = np.ones(len(COLUMNS), bool), {}
     for place, column in enumerate(COLUMNS):
         if np.isfinite(seen[:, place]).sum() >= 2 and np.isfinite(nominal[:, place]).any():
@@ -156,7 +165,7 @@ def _start(target: np.ndarray, nominal: np.ndarray, told: np.ndarray) -> np.ndar
 
 
 def _slope(place: np.ndarray, shown: np.ndarray, develop: Develop, told: np.ndarray) -> np.ndarray:
-    """(features, columns) by differences, of the same scenes with the same noise."""
+    """(features, columns) Jacobian by finite differences, on the same scenes with the same noise."""
     slope = np.eye(len(place))
     for column in np.flatnonzero(told):
         moved = place.copy()
@@ -169,8 +178,11 @@ def _slope(place: np.ndarray, shown: np.ndarray, develop: Develop, told: np.ndar
 def _intervals(
     place: np.ndarray, seen: np.ndarray, shown: np.ndarray, slope: np.ndarray, weight: np.ndarray, told: np.ndarray
 ) -> tuple[dict[str, IntervalEstimate], dict[str, tuple[float, float]]]:
-    """Of the value: what chance leaves open, and no more than the bounds. Of the range: by how much more the camera's
-    frames differ among themselves than scenes do, on top."""
+    """(intervals of the values, ranges of the columns).
+
+    An interval covers the statistical error and is clipped to the bounds. A range also covers the variance among real
+    runs that exceeds the variance among the twin's scenes.
+    """
     curve = slope.T @ weight @ slope + np.diag(12 / (_HIGH - _LOW) ** 2)
     covariance = np.zeros_like(curve)
     covariance[np.ix_(told, told)] = np.linalg.inv(curve[np.ix_(told, told)])
@@ -189,7 +201,7 @@ def _intervals(
 
 
 def _spread(rows: np.ndarray, back: np.ndarray) -> np.ndarray:
-    """Variance among runs, as columns; of noise, without those that are far from all others."""
+    """Variance among runs, converted from features to columns. Outliers of the noise features are clipped."""
     centred = np.nan_to_num(rows - _middle(rows))
     for column in NOISE:
         limit = 3 * 1.4826 * np.median(np.abs(centred[:, column]))

@@ -1,4 +1,4 @@
-"""Traits: what one episode shows, in numbers that mean the same on a robot and in its twin."""
+"""Traits: numbers that describe one episode and have the same meaning on a robot and in its twin."""
 
 from twinloop.diagnose.traits.episode import Arm, EpisodeTrace
 from twinloop.diagnose.traits.table import TRAITS, Trait, measure_traits

@@ -1,4 +1,4 @@
-"""EpisodeTrace: one episode as a robot logs it and as its twin records it, and what several traits ask of it."""
+"""EpisodeTrace: one episode of a robot or its twin, with quantities that several traits use."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,14 +10,14 @@ import numpy as np
 from twinloop.signals.pictures import Appearance, appearance
 from twinloop.twin.twin import Twin
 
-CLOSING = 0.5  # share of its stroke below which a gripper is told to close
+CLOSING = 0.5  # a gripper command below this share of the stroke is a command to close
 RISEN_M = 0.02
 STILL_FRAMES = 3
 SETTLED_FRAMES = 4  # after the fingers begin to close
 
 
 class Arm:
-    """The kinematics of a twin's arm, for whoever has positions of its joints and no simulation."""
+    """Kinematics of a twin's arm for given joint positions, without a simulation."""
 
     def __init__(self, twin: Twin):
         self._model, self._data = twin.model, mujoco.MjData(twin.model)
@@ -29,9 +29,9 @@ class Arm:
         self.kind = twin.object.name
 
     def tool(self, position_rad: np.ndarray) -> np.ndarray:
-        """(n, 3) where the tool is for (n, joints) positions."""
+        """(n, 3) tool positions for (n, joints) joint positions."""
         out = np.empty((len(position_rad), 3))
-        # One at a time: the engine's kinematics is of one state.
+        # The engine computes the kinematics of one state at a time.
         for row, joints in enumerate(position_rad):
             self._data.qpos[self._qpos] = joints
             mujoco.mj_kinematics(self._model, self._data)
@@ -39,7 +39,7 @@ class Arm:
         return out
 
     def lift_n(self, position_rad: np.ndarray, effort_nm: np.ndarray) -> float:
-        """The force at the tool, upwards, that these (joints,) torques hold."""
+        """Upward force at the tool that these (joints,) torques balance, in N."""
         jacobian = np.zeros((3, self._model.nv))
         self._data.qpos[self._qpos] = position_rad
         mujoco.mj_kinematics(self._model, self._data)
@@ -51,8 +51,13 @@ class Arm:
 
 @dataclass(frozen=True)
 class EpisodeTrace:
-    """frames: feature -> (n, ...), under the names of a dataset. conditions: what the lab wrote down, and what it would
-    have written of the twin. pictures: camera -> (n, height, width, 3) bytes, a few of the episode."""
+    """One episode of a robot or its twin.
+
+    Attributes:
+        frames: feature -> (n, ...), with the feature names of a dataset.
+        conditions: conditions that the lab recorded; for the twin, those that a lab would have recorded.
+        pictures: camera -> (n, height, width, 3) uint8, a few images of the episode.
+    """
 
     frames: Mapping[str, np.ndarray]
     success: bool
@@ -78,12 +83,12 @@ class EpisodeTrace:
 
     @cached_property
     def position(self) -> np.ndarray:
-        """(n, joints) of the arm."""
+        """(n, joints) measured positions of the arm."""
         return self.state[:, :-1]
 
     @cached_property
     def told(self) -> np.ndarray:
-        """(n, joints + 1) what was sent."""
+        """(n, joints + 1) commands that were sent; the actions if commands are not recorded."""
         sent = self.part("command")
         return np.asarray(self.frames["action"], float) if sent is None else sent
 
@@ -93,7 +98,7 @@ class EpisodeTrace:
 
     @cached_property
     def object(self) -> np.ndarray | None:
-        """(n, 7) pose of the object, as it is tracked."""
+        """(n, 7) tracked pose of the object."""
         poses = self.part("observation.environment_state")
         return None if poses is None else poses[:, :7]
 
@@ -104,7 +109,7 @@ class EpisodeTrace:
 
     @cached_property
     def closing(self) -> np.ndarray:
-        """(n,) the gripper is told to close."""
+        """(n,) whether the gripper is commanded to close."""
         return (self.told[:, -1] - self.arm.closed) / self.arm.stroke < CLOSING
 
     @cached_property
@@ -123,10 +128,10 @@ class EpisodeTrace:
 
     @cached_property
     def before(self) -> np.ndarray:
-        """Frames before the fingers close: nothing of the robot touches the object yet."""
+        """Frames before the fingers close, in which the robot does not touch the object."""
         return np.arange(max(self.first_closing - 2, 0))
 
     @cached_property
     def held_tool(self) -> np.ndarray:
-        """(held, 3) where the tool is while it carries."""
+        """(held, 3) tool positions while the object is carried."""
         return self.arm.tool(self.position[self.held])

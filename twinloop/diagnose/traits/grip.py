@@ -1,4 +1,4 @@
-"""Traits of the grasp: how hard, how wide, how firm, how heavy."""
+"""Traits of the grasp: force, width, slip, weight and push."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def force_n(shown: EpisodeTrace) -> float:
 
 
 def width_mm(shown: EpisodeTrace) -> float:
-    """Against the object's own, so that another kind of object is no other contact."""
+    """Finger opening minus the width of the object, so that the trait does not depend on the kind of object."""
     kind = shown.conditions.get("object", shown.arm.kind)
     if len(shown.held) < ENOUGH or kind not in OBJECTS:
         return NAN
@@ -25,7 +25,7 @@ def width_mm(shown: EpisodeTrace) -> float:
 
 
 def slip_mm(shown: EpisodeTrace) -> float:
-    """From the first to the last moments of carrying, in the hand."""
+    """Vertical motion of the object relative to the tool, between the beginning and the end of carrying."""
     poses, rows = shown.object, shown.held
     if poses is None or len(rows) < 3 * ENOUGH:
         return NAN
@@ -34,8 +34,10 @@ def slip_mm(shown: EpisodeTrace) -> float:
 
 
 def weight_n(shown: EpisodeTrace) -> float:
-    """What the arm holds up while it carries, against before: each where it moves least, so that little of it is
-    needed to speed up the arm itself."""
+    """Upward force of the arm while it carries, minus that before the grasp.
+
+    Both use the slowest frames, in which little torque accelerates the arm itself.
+    """
     if shown.effort is None or len(shown.held) < 2 * ENOUGH or len(shown.before) < 2 * ENOUGH:
         return NAN
     carried, empty = (_lift_n(shown, rows) for rows in (shown.held, shown.before))
@@ -50,7 +52,7 @@ def _lift_n(shown: EpisodeTrace, rows: np.ndarray) -> float:
 
 
 def pushed_mm(shown: EpisodeTrace) -> float:
-    """Sideways, from before the fingers close until they have."""
+    """Horizontal motion of the object while the fingers close."""
     poses = shown.object
     first = shown.first_closing
     if poses is None or first >= shown.rows - 2 * ENOUGH or first < ENOUGH:

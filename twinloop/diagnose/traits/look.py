@@ -1,4 +1,4 @@
-"""How a scene looks to its cameras: the light, colours and sharpness of a few pictures of an episode."""
+"""Traits of camera images: brightness, colours and sharpness of a few images of an episode."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ def saturation_percent(shown: EpisodeTrace) -> float:
 
 
 def warmth_percent(shown: EpisodeTrace) -> float:
-    """Red above blue."""
+    """Mean of red minus mean of blue."""
     return _percent(shown, lambda look: look.red - look.blue)
 
 

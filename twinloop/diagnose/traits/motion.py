@@ -5,10 +5,10 @@ import numpy as np
 from twinloop.diagnose.traits.episode import EpisodeTrace
 from twinloop.signals.delay import estimate_delay
 
-FARTHEST = 9  # control periods an arm may be behind its commands
+FARTHEST = 9  # largest delay of an arm, in control periods
 BEGUN_RAD = 0.006
 MOVING_RAD_S = 0.15
-REST_RAD = 0.003  # in a control period
+REST_RAD = 0.003  # smallest commanded motion per control period
 NAN = float("nan")
 
 
@@ -31,11 +31,11 @@ def uneven_mrad(shown: EpisodeTrace) -> float:
 
 
 def onset_ms(shown: EpisodeTrace) -> float:
-    """By the joint that is told to move farthest in the first second."""
+    """Time from the first command to the first motion of the joint with the largest command in the first second."""
     told, seen = shown.told[:, :-1], shown.position
     early = min(len(told), max(round(1.0 / shown.arm.period_s), 2))
     joint = int(np.argmax(np.abs(told[:early] - told[0]).max(axis=0)))
-    # What is told in the first frame may lead away from where the arm rests already.
+    # Commands are compared with the initial position, because the first command may already differ from it.
     start, goes = seen[0, joint], told[:early, joint] - seen[0, joint]
     goes = np.abs(goes) > BEGUN_RAD
     moved = np.abs(seen[:, joint] - start) > BEGUN_RAD
@@ -51,7 +51,10 @@ def repeated_share(shown: EpisodeTrace) -> float:
 
 
 def offset_mrad(shown: EpisodeTrace) -> float:
-    """From what it was told when it was told that: an episode may end without ever resting."""
+    """Median distance of each joint from its delayed command (absolute value), averaged over joints.
+
+    All frames are used, because an episode may end without the arm ever being at rest.
+    """
     behind, _ = _behind(shown)
     if np.isnan(behind):
         return NAN
@@ -64,7 +67,10 @@ def offset_mrad(shown: EpisodeTrace) -> float:
 
 
 def shaking_mrad(shown: EpisodeTrace) -> float:
-    """Third differences, of which white noise has √20 times its deviation and a smooth motion next to nothing."""
+    """Standard deviation of position noise, from third differences.
+
+    These are √20 times the noise for white noise, and almost 0 for smooth motion.
+    """
     if shown.rows < 8:
         return NAN
     return 1000 * float(np.median(np.abs(np.diff(shown.position, n=3, axis=0)))) / (0.6745 * np.sqrt(20))
@@ -78,7 +84,7 @@ def effort_noise_nm(shown: EpisodeTrace) -> float:
 
 
 def drag_nm(shown: EpisodeTrace) -> float:
-    """Half the difference between torques of motion up and down each joint, the same for all where friction is."""
+    """Friction torque: half the difference between the torques in positive and negative motion, median over joints."""
     effort = shown.effort
     if effort is None:
         return NAN

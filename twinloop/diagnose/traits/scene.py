@@ -1,4 +1,4 @@
-"""Traits of the scene and of how it went."""
+"""Traits of the scene and of the outcome."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ USUAL_LIGHT = ("", "normal", "usual")
 
 
 def _moved_m(shown: EpisodeTrace) -> float:
-    """The farthest that the object, averaged over a few frames, gets from where it was first seen."""
+    """Largest distance of the object from its first position before the grasp, as a moving mean over a few frames."""
     poses, rows = shown.object, shown.before
     if poses is None or len(rows) < 2 * WINDOW:
         return NAN
@@ -46,7 +46,7 @@ def place_y_cm(shown: EpisodeTrace) -> float:
 
 def height_mm(shown: EpisodeTrace) -> float:
     if other_object(shown) > 0:
-        return NAN  # it is of another height
+        return NAN  # another kind of object may have another height
     return _first(shown, "object", 2, 1000.0)
 
 

@@ -1,4 +1,4 @@
-"""The table of traits: a line a quantity. Adding evidence is adding a line."""
+"""The table of traits, one line per trait. A new trait is a new line."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,11 +12,15 @@ from twinloop.randomize.parameter import Gap
 
 @dataclass(frozen=True)
 class Trait:
-    """of: one episode -> its value, NaN where it cannot be told. gap: whose evidence it is first of all; None of
-    what any gap changes.
-    floor: as far as this, two honest simulators of the same cell differ; less is no evidence.
-    spread: how much it varies between episodes is evidence too, and this its floor, in logarithms.
-    log: it is compared by ratios, values below `least` counting as that.
+    """One trait.
+
+    Attributes:
+        says: what the trait is, in words.
+        gap: the gap that it is mainly evidence of; None if any gap changes it.
+        of: value of the trait in one episode; NaN if it is unknown.
+        floor: standard deviation between two correct simulators of the same cell. Smaller differences are no evidence.
+        spread: floor of the variation between episodes, as a logarithm, if that is evidence too; None if it is not.
+        log: compare logarithms; values below `least` count as `least`.
     """
 
     name: str
@@ -30,7 +34,7 @@ class Trait:
     least: float = 0.0
 
     def told(self, values: np.ndarray) -> np.ndarray:
-        """On the scale on which differences are differences."""
+        """Values on the scale of comparison: logarithms if `log` is set."""
         return np.log(np.maximum(values, self.least)) if self.log else values
 
 
@@ -91,7 +95,7 @@ TRAITS: tuple[Trait, ...] = (
 
 
 def measure_traits(episodes: Sequence[EpisodeTrace]) -> np.ndarray:
-    """(n, traits) of all of them; NaN where a trait cannot be told."""
+    """(n, traits) values of all episodes; NaN where a trait is unknown."""
     out = np.full((len(episodes), len(TRAITS)), np.nan)
     for row, shown in enumerate(episodes):
         if shown.rows < 3:

@@ -1,4 +1,4 @@
-"""Traits of what tells where the object is: its noise, its delay, and its frame against the robot's."""
+"""Traits of the object tracker: noise, delay, and offset between its frame and the robot's."""
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def turn_noise_deg(shown: EpisodeTrace) -> float:
 
 
 def _behind(shown: EpisodeTrace) -> tuple[float, float]:
-    """Periods that the carried object is behind the hand, and what is left between them then (m, rms)."""
+    """(delay of the carried object behind the tool in control periods, remaining distance in m (RMS))."""
     poses, rows = shown.object, shown.held
     if poses is None or len(rows) < MIN_CARRIED_FRAMES:
         return NAN, NAN
@@ -55,7 +55,7 @@ def lost_mm(shown: EpisodeTrace) -> float:
 
 
 def _beside_mm(shown: EpisodeTrace, axis: int) -> float:
-    """Where the hand moves slowly: there no delay puts the object beside it."""
+    """Offset of the object from the tool along an axis, in slow frames, in which a delay causes no offset."""
     poses, rows = shown.object, shown.held
     if poses is None or len(rows) < 3:
         return NAN
@@ -74,6 +74,6 @@ def beside_y_mm(shown: EpisodeTrace) -> float:
 
 
 def yaw_rad(poses: np.ndarray) -> np.ndarray:
-    """(n,) of (n, 7), without jumps."""
+    """(n,) unwrapped yaw of (n, 7) poses."""
     w, x, y, z = poses[:, 3:7].T
     return np.unwrap(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
