@@ -210,5 +210,5 @@ def log_of(result: EpisodeResult, about: Description, *, scene: int, conditions:
 
 
 def _with_conditions(briefing: Briefing, conditions: Mapping[str, str]) -> Briefing:
-    """What somebody notes down beside what the robot knows; theirs counts."""
+    """Add the given conditions to the robot's; a given one overrides the robot's."""
     return replace(briefing, conditions={**briefing.conditions, **conditions})
