@@ -28,7 +28,7 @@ class DeviceConfig:
 
     Attributes:
         type: lerobot's name of the device, or `module:Class` with the same interface.
-        config: the arguments of that class.
+        config: the settings of the device.
         where: position in the YAML file, for error messages.
     """
 
