@@ -106,7 +106,7 @@ def table_of(differences: Iterable[tuple[str, str, str]], *, here: str, there: s
 
 
 def _as_read(feature: Feature) -> Feature:
-    """Return the feature in single precision, which policies read whatever the recording's precision."""
+    """Return the feature in single precision. Policies read single precision even if the recording has double."""
     return replace(feature, dtype="float32") if feature.dtype == "float64" else feature
 
 
