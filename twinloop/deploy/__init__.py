@@ -1,4 +1,4 @@
-"""Checkpoint -> Runlog: a policy on a robot: hardware, a rehearsal cell, or the twin."""
+"""Checkpoint -> Runlog: runs a policy on a robot (hardware, a rehearsal cell or the twin)."""
 
 from typing import TYPE_CHECKING
 

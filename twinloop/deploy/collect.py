@@ -61,7 +61,7 @@ class CollectConfig:
 
 @dataclass(frozen=True)
 class CollectJob:
-    """What a worker needs. runner: the robot and its limits."""
+    """The job of a worker. runner: the robot and its limits."""
 
     runner: RunnerJob
     config: CollectConfig

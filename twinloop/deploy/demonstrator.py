@@ -1,4 +1,4 @@
-"""Demonstrator: the scripted expert on a robot, which knows of the scene only what the robot tells.
+"""Demonstrator: the scripted expert on a robot. Its only information about the scene is the robot's readings.
 
 It runs the expert of `simulate/expert.py` on a `RobotView` instead of on a simulation.
 """
@@ -27,7 +27,7 @@ ALONE = np.zeros(1, int)
 
 @dataclass(frozen=True)
 class Move:
-    """action: what is meant, as it is recorded. command: what is sent, the demonstrator's own noise included."""
+    """One control period. action: the action to record. command: the one to send, with the demonstrator's noise."""
 
     action: np.ndarray
     command: np.ndarray
@@ -37,10 +37,11 @@ class Move:
 
 
 class Demonstrator:
-    """Of one robot. Between `begin` and a move that is over it follows one episode.
+    """Demonstrates on one robot. An episode lasts from `begin` until a move with `over`.
 
-    imperfection: it does it as a human would. Then what is recorded as the action is what the hand did, as in
-    teleoperation, and no noise is added to it that the action does not know of.
+    Args:
+        imperfection: imitate a human demonstrator. The recorded action is then the motion of the hand, as in
+            teleoperation, and no further noise is added to the command.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class Demonstrator:
         self._hands: dict[str, tuple[Twin, RobotView, Expert]] = {}
 
     def begin(self, briefing: Briefing, episode: int) -> None:
-        """The briefing names the kind of object; of what kinds there are, the size and the grip are known."""
+        """Begin an episode. The briefing names the kind of object, which determines its size and grip."""
         kind = briefing.conditions.get("object", "cube")
         if kind not in OBJECTS:
             raise RobotError(f"the object is called {kind!r}; {nearest(kind, OBJECTS)}")
@@ -92,11 +93,11 @@ class Demonstrator:
         )
 
     def sent(self, command: np.ndarray) -> None:
-        """What was sent in place of the last move's command: somebody stands between it and the motors."""
+        """Receive the command that was sent. The safety filter may have changed the last move's command."""
         self._command = command
 
     def _expert_of(self, twin: Twin) -> Expert:
-        # Its sight has foreseen already where the arm comes to stand.
+        # RobotView already predicts where the arm will come to rest.
         return Expert(twin, self._config, width=1, seed=self._seed, foresees=False)
 
     def _human_of(self, imperfection: ImperfectionConfig, episode: int) -> ImperfectDemonstrator:
@@ -108,7 +109,7 @@ class Demonstrator:
 
 @dataclass(frozen=True)
 class Demonstration:
-    """One demonstration. periods: how many control periods it took."""
+    """One demonstration. periods: its length in control periods."""
 
     briefing: Briefing
     outcome: Outcome
@@ -117,7 +118,7 @@ class Demonstration:
 
 
 def demonstrate(robot: LiveRobot, demonstrator: Demonstrator, episode: int) -> Demonstration:
-    """One episode, from the layout of the scene to its judgement. A robot that fails raises."""
+    """Demonstrate one episode, from scene layout to outcome. Raise RobotError if the robot fails."""
     briefing, check = robot.begin(episode), ReadingCheck(robot.describe())
     demonstrator.begin(briefing, episode)
     periods = 0

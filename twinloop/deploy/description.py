@@ -1,4 +1,4 @@
-"""The Description of the robot in a twin: the maker's limits, under the names of the datasets."""
+"""The Description of the robot in a twin: the manufacturer's limits, with the feature names of datasets."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from twinloop.observe.sensors import ObserveConfig
 from twinloop.twin.twin import Twin
 
 WORKSPACE_M = ((0.1, 0.75), (-0.5, 0.5), (0.005, 0.75))
-"""Above the table, in front of the base: the finger tips are 8 mm below the tool."""
+"""Box above the table and in front of the base. The finger tips are 8 mm below the tool."""
 FULL_SPEED_AFTER_S = 0.2
-"""For robots whose maker names no accelerations."""
+"""Time to full speed, for robots without acceleration limits from the manufacturer."""
 
 
 def description_of(twin: Twin, *, id: str, lockstep: bool) -> Description:

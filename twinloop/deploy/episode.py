@@ -1,6 +1,6 @@
 """Runs one episode on a robot, from scene layout to outcome.
 
-Each control period: read the sensors, check that the reading is new and that nobody wants to stop, get the leader's
+Each control period: read the sensors, check that the reading is new, poll the operator's input, get the leader's
 action, pass it through the safety filter, send the command, wait for the next period. Any fault stops the robot; the
 episode is then logged as aborted, with the name of the fault.
 """
@@ -210,5 +210,5 @@ def log_of(result: EpisodeResult, about: Description, *, scene: int, conditions:
 
 
 def _with_conditions(briefing: Briefing, conditions: Mapping[str, str]) -> Briefing:
-    """What somebody notes down beside what the robot knows; theirs counts."""
+    """Add the given conditions to the robot's; a given one overrides the robot's."""
     return replace(briefing, conditions={**briefing.conditions, **conditions})

@@ -1,4 +1,4 @@
-"""EpisodeLog: one episode on a robot, whoever moved it: what was seen and sent, and all that is known of it."""
+"""EpisodeLog: one episode on a robot, by a policy or a demonstrator: its frames, outcome and metadata."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,25 +14,30 @@ from twinloop.observe.recording import Feature
 OutcomeBy = Literal["detector", "human", ""]
 
 SAFETY = ("position", "velocity", "acceleration", "effort", "workspace", "non_finite", "force")
-"""Why the safety filter changes a command."""
+"""Reasons for which the safety filter changes a command."""
 
 TIMING = Feature("timing", "float32", (4,), ("robot_s", "waited_s", "thought_s", "late"), "s; s; s; 1")
-"""robot_s: the robot's clock since the episode began. waited_s: how old the reading was. thought_s: how long whoever
-acts took. late: 1 where the deadline was missed."""
+"""robot_s: time on the robot's clock since the start of the episode. waited_s: age of the reading. thought_s: time that
+the leader took for the action. late: 1 if the deadline was missed."""
 
 ABORTED = "aborted"
 
 
 @dataclass(frozen=True)
 class EpisodeLog:
-    """frames: feature -> (n, *shape), pictures as bytes (n, height, width, 3). `next.*` may be left out.
-    action is what was meant, command what left the safety filter.
-    scene: the number the robot was given to lay it out.
-    verdict: the name of a failed quality check, where there is one; else it follows from the outcome.
-    checkpoint: digest of the policy's card, "" for demonstrations. arm: "", "candidate" or "control".
-    safety: reason -> control periods in which the filter changed the command for it.
-    participant: a pseudonym, or "". recorded_at: when it ended, ISO 8601 in UTC.
-    columns: whatever else is to be kept of it, as `kind/name` -> value.
+    """One episode on a robot.
+
+    Attributes:
+        frames: feature -> (n, *shape); images are bytes (n, height, width, 3). `next.*` may be left out. `action` is
+            the intended action, `command` the output of the safety filter.
+        scene: the scene number that the robot was given.
+        verdict: the name of a failed quality check, or "": then it follows from the outcome.
+        checkpoint: digest of the policy's card, "" for demonstrations.
+        arm: "", "candidate" or "control".
+        safety: reason -> control periods in which the filter changed the command for this reason.
+        participant: a pseudonym, or "".
+        recorded_at: end of the episode, ISO 8601 in UTC.
+        columns: further columns, as `kind/name` -> value.
     """
 
     robot_id: str
@@ -61,13 +66,13 @@ class EpisodeLog:
 
     @property
     def judged(self) -> str:
-        """The verdict: accepted where it is good as a demonstration."""
+        """The verdict: `accepted` if the episode can be used as a demonstration."""
         if self.outcome == "aborted":
             return ABORTED
         return self.verdict or (ACCEPTED if self.outcome == "success" else TASK_FAILED)
 
     def attempt_columns(self, attempt: int, *, fps: float) -> dict[str, str | int | float | bool]:
-        """What is stored of it, frames aside, as a row of `attempts`."""
+        """Return the episode's row of `attempts`: everything that is stored except the frames."""
         return {
             "attempt": attempt,
             "task": self.briefing.instruction,
@@ -96,7 +101,7 @@ class EpisodeLog:
 
 
 def logged_features(about: Description) -> tuple[Feature, ...]:
-    """Of every frame of an episode on this robot."""
+    """Return the features of every logged frame of this robot."""
     columns = tuple(feature for feature in about.observed if not feature.is_picture)
     pictures = tuple(feature for feature in about.observed if feature.is_picture)
     command = Feature("command", about.action.dtype, about.action.shape, about.action.names, about.action.unit)

@@ -60,7 +60,7 @@ class DeployConfig:
 
 @dataclass(frozen=True)
 class RunnerJob:
-    """What an EpisodeRunner is made from.
+    """The arguments of an EpisodeRunner.
 
     Attributes:
         robot: a robot's name, or a robot object.

@@ -27,14 +27,17 @@ ALONE = np.zeros(1, int)
 
 @lru_cache
 def twin_of_robot(robot: str, task: Task, kind: str, rate_hz: int) -> Twin | None:
-    """The twin of a robot that is known here, with an object of this kind; None of others."""
+    """Return the twin of a robot with an object of this kind, or None if there is no model of the robot."""
     known = robots()
     return assemble(known[robot], task, OBJECTS[kind], control_hz=rate_hz) if robot in known else None
 
 
 class EpisodeTracker:
-    """Of a robot. One that has no model here, or does not tell where things are, is looked at in vain: no phase is
-    known of it then, and an episode ends when its time is up or a human says so."""
+    """Tracks the episodes of one robot.
+
+    If there is no model of the robot, or it does not report NEEDED, `sees` is False: the phase is then unknown and an
+    episode ends by timeout or by a human.
+    """
 
     def __init__(self, about: Description, task: Task, *, longest_s: float | None = None):
         self._about, self._task = about, task
@@ -65,11 +68,11 @@ class EpisodeTracker:
 
     @property
     def last_phase(self) -> str:
-        """Its name; "" of a robot that does not tell."""
+        """Name of the current phase, or "" if `sees` is False."""
         return self._task.phases[self._phase].name if self.sees else ""
 
     def look(self, reading: Reading, command: np.ndarray | None) -> bool:
-        """Once in a control period; command: the last that was sent. Is it over?"""
+        """Update once per control period. command: the last that was sent. Return True if the episode is over."""
         over = self._tick >= self._longest
         if self.sees:
             sight = self._sight
@@ -83,7 +86,7 @@ class EpisodeTracker:
         return over
 
     def failure(self) -> str:
-        """What went wrong in an episode that has ended without success, by name; "" of a robot that does not tell."""
+        """Return the failure name of an episode that ended without success, or "" if `sees` is False."""
         if not self.sees:
             return ""
         row = {"touched": self._touched, "gripped": self._gripped, "lifted": self._lifted, "fell": self._fell,
@@ -94,7 +97,7 @@ class EpisodeTracker:
         return next(found, TIMEOUT)
 
     def _note(self, sight: RobotView, command: np.ndarray | None) -> None:
-        """As `curate/failure.py` does for a whole simulated episode, period by period."""
+        """Update the quantities that `curate/failure.py` computes for a whole simulated episode."""
         both_n, either_n = float(sight.finger_force_n.min()), float(sight.finger_force_n.max())
         height_m = float(sight.object_position[0, 2])
         self._start_m = height_m if self._start_m is None else self._start_m

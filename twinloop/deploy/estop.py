@@ -1,7 +1,7 @@
-"""EStop: once tripped, nothing moves until a human resets it. It is a file, so that it outlives any process.
+"""EStop: an emergency stop that stays latched until a human resets it. It is a file, so it outlives every process.
 
-Whoever can write a file can trip it: `touch FILE`, a script, a button's driver. A key in the terminal and SIGUSR1 do
-the same. While the file is there, no episode begins.
+Any program that can write the file can trip the e-stop: `touch FILE`, a script, the driver of a button. A key in the
+terminal and SIGUSR1 trip it as well. No episode starts while the file exists.
 """
 
 import os
@@ -19,7 +19,7 @@ MAX_REASON_BYTES = 4096
 
 
 def stop_file_of(robot: str) -> Path:
-    """Of the robot with this name: one for all who run it from here, in whichever folder."""
+    """Return the e-stop file of a robot. It is the same for all processes of this user, in any working directory."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "twinloop" / f"stop-{re.sub('[^A-Za-z0-9.]+', '-', robot).strip('-')}"
 
@@ -30,7 +30,7 @@ class EStop:
 
     @property
     def latched(self) -> bool:
-        # What cannot be looked at might be there.
+        # If the file cannot be examined, the e-stop counts as latched.
         try:
             self.path.lstat()
         except FileNotFoundError:
@@ -40,7 +40,7 @@ class EStop:
         return True
 
     def trip(self, by: str) -> None:
-        """Latch. The first reason stays."""
+        """Latch the e-stop. If it is latched already, the first reason is kept."""
         with storage_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             try:
@@ -51,12 +51,12 @@ class EStop:
                 file.write(f"{by}, {datetime.now(UTC).isoformat(timespec='seconds')}\n")
 
     def reset(self) -> None:
-        """By a human, who has looked."""
+        """Reset the e-stop. Only a human who has looked at the robot should do that."""
         with storage_errors(self.path):
             self.path.unlink(missing_ok=True)
 
     def refuse(self) -> None:
-        """Nothing, or an EStopError that says why it is latched and how it is reset."""
+        """Raise EStopError, with the reason and how to reset it, if the e-stop is latched."""
         if self.latched:
             raise EStopError(
                 f"the e-stop is latched ({self.reason()}); look at the robot, then reset it: run this again with "
@@ -66,13 +66,13 @@ class EStop:
     def reason(self) -> str:
         try:
             text = read_bounded(self.path, MAX_REASON_BYTES, error=EStopError).decode(errors="replace").strip()
-        except Exception:  # whatever lies there, it is a latch
+        except Exception:  # the file latches the e-stop even if it cannot be read
             text = ""
         return text.splitlines()[0][:200] if text else f"by {self.path}"
 
     @contextmanager
     def on_signal(self) -> Iterator[None]:
-        """SIGUSR1 trips it meanwhile."""
+        """Within this context, SIGUSR1 trips the e-stop."""
         before = signal.signal(signal.SIGUSR1, lambda *_: self.trip("signal SIGUSR1"))
         try:
             yield

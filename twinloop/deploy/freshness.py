@@ -1,15 +1,15 @@
-"""Freshness: is this reading a new one? A robot that goes on telling the same thing is not seen any more."""
+"""Freshness: detects stale readings. The episode stops if the robot repeats the same reading."""
 
 from twinloop.deploy.operator_input import EpisodeStopped
 from twinloop.deploy.robot import Reading
 
 MAX_REPEATS = 1
-"""A loop that is a little faster than the robot's sensors sees a reading twice. The next repetition is two periods old,
-and the robot is stopped."""
+"""A control loop slightly faster than the sensors sees a reading twice. At the second repetition the reading is two
+periods old, and the robot is stopped."""
 
 
 class Freshness:
-    """Of one episode. repeats: how many periods the newest reading has been the newest already."""
+    """Checks the readings of one episode. repeats: number of periods for which the last reading has been repeated."""
 
     def __init__(self) -> None:
         self._last: Reading | None = None

@@ -12,11 +12,11 @@ from twinloop.twin.task import Phase
 from twinloop.twin.twin import Twin
 
 PATIENCE = 2.5
-"""People take longer: times the longest that the task gives a script."""
+"""Factor on the timeouts of the task's phases, because people take longer than a script."""
 
 
 def paced(twin: Twin, speed: float) -> Twin:
-    """The same twin with a task that is done at another speed."""
+    """Return the twin with the speeds and timeouts of its task's phases scaled for a demonstrator of this speed."""
     phases = tuple(
         replace(phase, speed_m_s=speed * phase.speed_m_s, longest_s=phase.longest_s * max(1.0, 1 / speed) * PATIENCE)
         for phase in twin.task.phases
@@ -25,7 +25,7 @@ def paced(twin: Twin, speed: float) -> Twin:
 
 
 class ImperfectDemonstrator:
-    """Of one demonstration."""
+    """The demonstrator of one demonstration."""
 
     def __init__(self, twin: Twin, config: ExpertConfig, hand: ImperfectHand, *, seed: int):
         self.expert = Expert(paced(twin, hand.speed), config, width=1, seed=seed, foresees=False)
@@ -41,7 +41,7 @@ class ImperfectDemonstrator:
         self._last: SlotActions | None = None
 
     def act(self, sight: RobotView) -> SlotActions:
-        """What the expert would do, later, elsewhere, and with a tremor. `arm_rad` and `command_rad` are the same."""
+        """Return the expert's action with delay, aiming error and tremor, the same in `arm_rad` and `command_rad`."""
         if self._last is not None and self._pause > 0:
             self._pause -= 1
             opening = np.array([self._openings.pop(0)]) if self._openings else self._last.opening
@@ -65,7 +65,7 @@ class ImperfectDemonstrator:
         return act
 
     def _look(self, sight: RobotView) -> None:
-        """See things where they were aimed at, until a correction comes."""
+        """Shift the seen position of the phase's anchor by the aiming error, which a correction reduces."""
         if self._correction > 0:
             self._correction -= 1
             if self._correction == 0:

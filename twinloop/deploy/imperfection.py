@@ -1,17 +1,17 @@
-"""Imperfection: what tells a human's demonstration from a script's.
+"""Imperfections of a human demonstrator, which a scripted demonstrator can imitate.
 
-    reaction     nothing is answered at once: 231 ms on average to a visual stimulus (Woods et al. 2015, 1469 people)
-    tremor       a hand held out shakes at 8 to 12 Hz (Lakie et al. 2015: a peak between 6 and 12), by some 0.15 mm with
-                 the arm stretched out (Growdon et al. 2000: 30 µm at rest, four to five times that)
-    submovements a first movement that covers most of the way and mostly falls short, then corrections (Woodworth 1899;
-                 Meyer et al. 1988; Elliott et al. 2004)
-    drift        slow error of a hand that follows no line exactly
-    speed        nobody is as quick twice
-    hesitation   a stop on the way, for no reason that shows
-    re-grasp     fingers that open once more before they trust their grip
+    reaction     delay of a response: 231 ms on average to a visual stimulus (Woods et al. 2015, 1469 people)
+    tremor       a hand held out shakes at 8 to 12 Hz (Lakie et al. 2015: a peak between 6 and 12), by about 0.15 mm
+                 with the arm stretched out (Growdon et al. 2000: 30 µm at rest, four to five times that)
+    submovements a first movement that covers most of the distance and usually falls short, then corrections
+                 (Woodworth 1899; Meyer et al. 1988; Elliott et al. 2004)
+    drift        slow error of the hand's path
+    speed        varies between demonstrations
+    hesitation   a stop on the way without visible reason
+    re-grasp     the fingers open and close once more after a grasp
 
-The first three have numbers of physiology behind them. How far short a first movement falls, drift, speed, hesitations
-and re-grasps are set by judgement; recordings of your own people are the better source.
+The values of the first three come from physiology. The undershoot of a first movement, drift, speed, hesitations and
+re-grasps are estimates; recordings of your own demonstrators are a better source.
 """
 
 from dataclasses import dataclass
@@ -19,21 +19,27 @@ from dataclasses import dataclass
 import numpy as np
 
 WAVES = 6
-"""Sinusoids that make up the tremor of a joint."""
+"""Number of sinusoids in the tremor of a joint."""
 NYQUIST = 0.48
-"""Of the rate: faster shaking than that a recording cannot show."""
+"""Highest tremor frequency as a share of the control rate; a recording cannot represent faster tremor."""
 
 
 @dataclass(frozen=True)
 class ImperfectionConfig:
-    """reaction_s: the median; reactions spread by `reaction_spread` (standard deviation of the logarithm).
-    tremor_rad: of each joint, root mean square, in the band `tremor_hz`.
-    drift_rad, drift_s: standard deviation and memory of the slow error of each joint.
-    undershoot: share of the way that a first movement falls short, drawn between these; sideways: share it misses by.
-    left_over: what a correction leaves of an error.
-    smooth_s: time in which a hand stops or starts.
-    speed_spread: standard deviation of the logarithm of a demonstration's speed, within `speeds`.
-    hesitations_per_s, hesitation_s: how often, and how long in the median. regrasp: the chance of one.
+    """Sizes of the imperfections.
+
+    Attributes:
+        reaction_s, reaction_spread: median of the reaction time, and standard deviation of its logarithm.
+        tremor_rad: RMS of the tremor of each joint, in the band `tremor_hz`.
+        drift_rad, drift_s: standard deviation and time constant of the slow error of each joint.
+        undershoot: range of the share of the distance by which a first movement falls short.
+        sideways: standard deviation of the sideways error, as a share of the distance.
+        left_over: share of an error that remains after a correction.
+        smooth_s: time constant with which the hand starts and stops.
+        speed_spread: standard deviation of the logarithm of a demonstration's speed, which is clipped to `speeds`.
+        hesitations_per_s: rate of hesitations.
+        hesitation_s, hesitation_spread: median of their duration, and standard deviation of its logarithm.
+        regrasp: probability of a re-grasp.
     """
 
     reaction_s: float = 0.23
@@ -56,7 +62,7 @@ class ImperfectionConfig:
 
 
 class ImperfectHand:
-    """That of one demonstration: a function of its generator and nothing else."""
+    """The imperfections of one demonstration, drawn from `rng` alone."""
 
     def __init__(self, config: ImperfectionConfig, *, joints: int, period_s: float, rng: np.random.Generator):
         self.config, self._rng, self._period_s = config, rng, period_s
@@ -72,17 +78,17 @@ class ImperfectHand:
         self._at: np.ndarray | None = None
 
     def reaction(self) -> int:
-        """Control periods until something seen is answered."""
+        """Draw a reaction time, in control periods."""
         return self._periods(self.config.reaction_s, self.config.reaction_spread)
 
     def hesitation(self) -> int:
-        """Control periods of standing still from now on; mostly none."""
+        """Draw whether a hesitation starts now. Return its length in control periods, or 0."""
         if self._rng.random() >= self.config.hesitations_per_s * self._period_s:
             return 0
         return self._periods(self.config.hesitation_s, self.config.hesitation_spread)
 
     def aim(self, way_m: np.ndarray) -> np.ndarray:
-        """(3,) by which a movement of this way misses: short of it, and to a side; never in height."""
+        """Draw (3,) the error of a first movement over `way_m`: short and sideways, but not in height."""
         level = np.array([way_m[0], way_m[1], 0.0])
         side = np.array([-way_m[1], way_m[0], 0.0])
         return (
@@ -91,7 +97,7 @@ class ImperfectHand:
         )
 
     def shaken(self, arm_rad: np.ndarray) -> np.ndarray:
-        """Where the hand is in this control period, when it is to be there."""
+        """Return the hand's position in this control period: `arm_rad` smoothed, with tremor and drift."""
         config = self.config
         self._at = arm_rad if self._at is None else self._at + self._share(config.smooth_s) * (arm_rad - self._at)
         time_s = self._ticks * self._period_s

@@ -1,4 +1,4 @@
-"""Keys: what a human presses in the terminal while a robot works. Without a terminal nobody presses anything."""
+"""Keys: keys that the operator presses in the terminal during an episode."""
 
 import os
 import select
@@ -12,7 +12,7 @@ HELP_LEADING = "keys: space or e = e-stop · a = abort this episode · Enter = i
 
 
 class Keys:
-    """A context manager: between entering and leaving, keys are read one by one and not shown."""
+    """A context manager. Inside it, the terminal passes on each key at once and does not echo it."""
 
     def __init__(self, descriptor: int | None = None):
         self._descriptor = sys.stdin.fileno() if descriptor is None else descriptor
@@ -28,7 +28,7 @@ class Keys:
             termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
 
     def pressed(self, wait_s: float = 0.0) -> str:
-        """All that were pressed since the last call."""
+        """Return all keys that were pressed since the last call."""
         if not select.select([self._descriptor], [], [], wait_s)[0]:
             return ""
         return os.read(self._descriptor, 64).decode(errors="replace").lower()
@@ -37,5 +37,5 @@ class Keys:
 def terminal() -> bool:
     try:
         return os.isatty(sys.stdin.fileno())
-    except (ValueError, OSError):  # there may be no input at all
+    except (ValueError, OSError):  # stdin may be closed or missing
         return False

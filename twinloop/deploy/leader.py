@@ -36,7 +36,7 @@ class Leader(Protocol):
 
     @property
     def said(self) -> bool | None:
-        """Success or failure as judged by the human who leads; None if nobody judged."""
+        """Success or failure as judged by the human who leads; None without a judgement."""
         ...
 
     def begin(self, briefing: Briefing, *, scene: int, rng: np.random.Generator) -> None: ...

@@ -11,7 +11,7 @@ from twinloop.deploy.keys import ABORT, ENOUGH, RESET, STOP, TAKEOVER, Keys
 
 
 class EpisodeStopped(Exception):
-    """This episode is to end now, the robot stopped. why: as a name that can be counted. detail: in words."""
+    """The episode must end now and the robot must stop. why: name of the reason. detail: the reason in words."""
 
     def __init__(self, why: str, detail: str):
         super().__init__(detail)
@@ -19,7 +19,13 @@ class EpisodeStopped(Exception):
 
 
 class OperatorInput:
-    """interventions: how often a human stepped in, in this episode. enough: one who leads says that it is done."""
+    """Input of the operator during an episode.
+
+    Attributes:
+        interventions: number of human interventions in this episode.
+        enough: the human who leads has ended the episode.
+        ending: name of the signal that ends the session, or "".
+    """
 
     def __init__(self, estop: EStop, keys: Keys | None = None):
         self.estop, self.keys = estop, keys
@@ -31,7 +37,7 @@ class OperatorInput:
         self.interventions, self.enough = 0, False
 
     def look(self) -> None:
-        """Nothing, or EpisodeStopped."""
+        """Poll keys, e-stop and signals. Raise EpisodeStopped if the episode must end."""
         keys = self.keys.pressed() if self.keys is not None else ""
         if set(STOP) & set(keys):
             self.interventions += 1
@@ -47,7 +53,7 @@ class OperatorInput:
             raise EpisodeStopped("aborted_by_human", "a human ended it")
 
     def ask_outcome(self) -> bool | None:
-        """What a human says of the episode that has just ended: s(uccess), f(ailure), u(nknown)."""
+        """Return a human's judgement of the episode that has just ended: s(uccess), f(ailure), u(nknown)."""
         answers = {"s": True, "f": False, "u": None}
         while self.keys is not None and not self.ending and not self.estop.latched:
             for key in self.keys.pressed(wait_s=0.1):
@@ -56,7 +62,7 @@ class OperatorInput:
         return None
 
     def reset_by_hand(self) -> bool:
-        """Wait for somebody at the terminal who resets the e-stop; False where nobody is, or they want to end."""
+        """Wait until the operator resets the e-stop. Return False without a terminal or if the operator quits."""
         if self.keys is None:
             return False
         print(f"\ne-stop: {self.estop.reason()}. Look at the robot; then r resets it, q ends.", file=sys.stderr)
@@ -72,9 +78,9 @@ class OperatorInput:
 
     @contextmanager
     def on_signals(self) -> Iterator[None]:
-        """SIGINT and SIGTERM end the episode meanwhile, with the robot stopped; SIGUSR1 trips the e-stop.
+        """Within this context, SIGINT and SIGTERM end the episode and stop the robot; SIGUSR1 trips the e-stop.
 
-        Signals come to the main thread of a process; elsewhere there are none to look after.
+        It does nothing outside the main thread, because signals are delivered to the main thread only.
         """
         if threading.current_thread() is not threading.main_thread():
             yield

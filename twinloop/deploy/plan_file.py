@@ -1,5 +1,4 @@
-"""A plan: which demonstrations are to be collected, where, under which conditions. A JSON file, made to be written by
-programs:
+"""A plan: the demonstrations to collect, with robot and conditions. It is a JSON file, usually written by a program:
 
 [{"robot": "rehearsal:harsh", "episodes": 20, "conditions": {"object": "can"}}, ...]
 """
@@ -20,7 +19,7 @@ KEYS = ("robot", "episodes", "conditions")
 
 @dataclass(frozen=True)
 class CollectionRequest:
-    """first: the number of its first episode on that robot, after those of the errands before."""
+    """One line of a plan. first: number of its first episode; requests of one robot are numbered consecutively."""
 
     robot: str
     episodes: int

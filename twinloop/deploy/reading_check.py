@@ -1,4 +1,4 @@
-"""ReadingCheck: is what a robot tells possible? A robot that counts its joints wrong must not be steered by them."""
+"""ReadingCheck: checks that a robot's readings are valid, so that no action is computed from an invalid one."""
 
 import numpy as np
 
@@ -6,18 +6,18 @@ from twinloop.deploy.robot import Description, Reading
 from twinloop.errors import RobotError
 
 MAX_PERIODS = 25
-"""Between two readings. More is not a late reading but a clock that jumped."""
+"""Largest time between two readings, in control periods. A longer time means that the robot's clock jumped."""
 
 
 class ReadingCheck:
-    """Of one episode: every reading in turn."""
+    """Checks the readings of one episode in order."""
 
     def __init__(self, description: Description):
         self._description = description
         self._last: Reading | None = None
 
     def see(self, reading: Reading) -> Reading:
-        """The reading, or a RobotError that says what is impossible about it."""
+        """Return the reading. Raise RobotError if its features, timestamp or order are invalid."""
         self._shapes(reading)
         if self._last is not None:
             self._order(self._last, reading)

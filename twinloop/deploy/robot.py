@@ -1,16 +1,15 @@
-"""LiveRobot: what a policy needs of a robot, and all it can know of it.
+"""LiveRobot: the interface between a policy and a robot.
 
-A twin, a rehearsal cell and hardware answer the same few calls with the same records, so that whoever acts through
-them cannot tell them apart:
+A twin, a rehearsal cell and hardware have the same methods and records:
 
-    connect -> Description            once; again after the robot was lost
-    begin(episode) -> Briefing        the scene is laid out; what is to be done, and what a lab would note down
+    connect -> Description            once; again after the connection was lost
+    begin(episode) -> Briefing        lays out the scene; returns task and conditions
     observe -> Reading, act(action)   every control period
-    stop                              hold still, whatever was commanded before
-    end -> Outcome                    the scene is judged
+    stop                              holds the position
+    end -> Outcome                    judges the scene
     close
 
-Whatever goes wrong on the way is a RobotError; after it the robot can be connected to again.
+All errors are RobotErrors; `connect` can be called again after one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,10 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Limits:
-    """What may be commanded, one row or value for each element of the action, in its units (and those per s, per s²).
+    """Limits of commands, with one row or value per element of the action.
 
-    Infinite where the robot sees to it itself, as a hand does that moves at its own pace to a commanded opening.
-    effort: N·m, N. workspace_m: (3, 2) the box around the base in which the tool may be.
+    Units are those of the action, per s (velocity) and per s² (acceleration). A limit is infinite where the robot
+    enforces it itself, e.g. a gripper that moves to a commanded opening at its own speed.
+
+    Attributes:
+        effort: N·m, or N for the gripper.
+        workspace_m: (3, 2) the box in which the tool may be, in the frame of the base.
     """
 
     position: np.ndarray
@@ -42,10 +45,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class Description:
-    """robot: the model, as datasets and checkpoints name it. id: which one of them this is.
-    observed, action: the features of a reading and of a command: names, order, shapes and units are those of datasets.
-    lockstep: time passes only while it is told to act, so nothing depends on how fast anybody computes.
-    home: the command that holds the robot where episodes begin.
+    """A robot's sensors, actions and limits.
+
+    Attributes:
+        robot: the model, as datasets and checkpoints name it.
+        id: which robot of this model it is.
+        observed, action: features of a reading and of a command, with the names, order, shapes and units of datasets.
+        home: the command that holds the robot at the start position of episodes.
+        lockstep: time advances only with `act` and `stop`, so results do not depend on computing speed.
     """
 
     robot: str
@@ -67,8 +74,8 @@ class Description:
         return 1 / self.rate_hz
 
     def space(self, inputs: Iterable[str] | None = None) -> "Space":
-        """What a policy that reads these inputs (the usual ones by default) must have been trained for."""
-        # Here: it comes with all that reads datasets, which a robot need not wait for.
+        """Return the space of a policy for this robot that reads these inputs (by default DEFAULT_INPUTS)."""
+        # Imported here because it imports the dataset modules, which a robot does not need.
         from twinloop.learn.space import DEFAULT_INPUTS, Space
         from twinloop.observe.estimate import ESTIMATE, derived
 
@@ -82,7 +89,7 @@ class Description:
 
 @dataclass(frozen=True)
 class Reading:
-    """What the sensors tell. sequence: counts readings of an episode. timestamp_s: by the robot's own clock."""
+    """The sensor readings at one time. sequence: index in the episode. timestamp_s: time on the robot's own clock."""
 
     sequence: int
     timestamp_s: float
@@ -91,7 +98,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Briefing:
-    """instruction: the task in words. conditions: what a lab would write down, e.g. object, light, human."""
+    """Task and conditions of an episode. instruction: the task in words. conditions: e.g. object, light, human."""
 
     instruction: str
     conditions: Mapping[str, str]
@@ -99,7 +106,7 @@ class Briefing:
 
 @dataclass(frozen=True)
 class Outcome:
-    """success: None where nobody and nothing can tell. detail: what was seen, in words."""
+    """Outcome of an episode. success: None if it is not known. detail: the observation in words."""
 
     success: bool | None
     detail: str = ""
@@ -124,21 +131,21 @@ class LiveRobot(Protocol):
     def connect(self) -> Description: ...
 
     def describe(self) -> Description:
-        """Of a robot that is connected."""
+        """Return the description of a connected robot."""
         ...
 
     def begin(self, episode: int) -> Briefing:
-        """Lay out the scene of an episode, the robot at home. The same number is the same scene where that can be."""
+        """Lay out the scene of an episode, robot at home. The same number gives the same scene where possible."""
         ...
 
     def observe(self) -> Reading: ...
 
     def act(self, action: np.ndarray) -> None:
-        """Command an action; in lockstep, one control period passes."""
+        """Command an action. In lockstep, time advances by one control period."""
         ...
 
     def stop(self) -> None:
-        """Hold still where it is, the gripper as it is; in lockstep, one control period passes."""
+        """Hold the arm and the gripper where they are. In lockstep, time advances by one control period."""
         ...
 
     def end(self) -> Outcome: ...

@@ -1,8 +1,8 @@
-"""RobotView: a robot's reading as the scripted expert wants to see it.
+"""RobotView: a robot's readings in the form that the scripted expert needs.
 
-Where the tool is follows from the joints and the twin's kinematics; where the object is, the tracker says; how hard
-the fingers press, the gripper's effort does, once they have stopped moving. Readings are late and wrong on a real
-robot: what is seen is what `observe/estimate.py` makes of them.
+The tool pose follows from the joints and the twin's kinematics, the object pose from the tracker, and the finger force
+from the gripper's effort once the fingers have stopped. Readings of a real robot are late and noisy, so these are
+estimates by `observe/estimate.py`.
 """
 
 import numpy as np
@@ -14,11 +14,11 @@ from twinloop.twin.twin import Twin
 
 ALONE = np.zeros(1, int)
 LAG_S = 0.12
-"""How far the tool is behind is averaged over so long."""
+"""Time constant of the average of the tool's lag."""
 
 
 class RobotView:
-    """A View of one scene, refreshed by `take`. Rows of one."""
+    """A View of one scene, updated by `take`. All arrays have one row."""
 
     def __init__(self, twin: Twin):
         self._twin, self._estimate = twin, StateEstimator(twin, width=1)
@@ -29,17 +29,17 @@ class RobotView:
         self.object_yaw_symmetry_rad = np.array([twin.object.yaw_symmetry_rad])
         self.support_force_n = np.zeros(1)
         self.object_speed_m_s = np.zeros(1)
-        # Nothing here tells where people are.
+        # The readings contain no positions of people.
         self.bystander_distance_m = np.full(1, np.inf)
         self.begin()
 
     def begin(self) -> None:
-        """Forget the episode before."""
+        """Reset for a new episode."""
         self._estimate.begin(ALONE)
         self._behind_m = np.zeros((1, 3))
 
     def take(self, reading: Reading, command: np.ndarray | None) -> None:
-        """command: the last that was sent, if any was."""
+        """Update with a reading and the last command that was sent, if any."""
         estimate, following = self._estimate, self._estimate.following
         seen = {name: reading.features[name][None] for name in NEEDED}
         estimate.take(seen, self._nothing if command is None else np.asarray(command, float)[None])

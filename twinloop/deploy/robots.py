@@ -20,18 +20,18 @@ KINDS: dict[str, Callable[[str], LiveRobot]] = {
 }
 
 SEVERAL = ("rehearsal", "twin")
-"""Kinds that can be had more than once, each in a process of its own."""
+"""Kinds of which several instances can run, each in its own process."""
 
 
 def kinds() -> dict[str, Callable[[str], LiveRobot]]:
-    """Kind of live robot -> what makes one from the text after the colon."""
+    """Return kind of live robot -> the function that creates one from the text after the colon."""
     return KINDS | load_plugins(
         "twinloop.live_robots", callable, "a class or function that returns a twinloop.LiveRobot", builtin=KINDS
     )
 
 
 def robot_named(name: str) -> LiveRobot:
-    """The robot of a name like KIND or KIND:WHICH, not connected yet."""
+    """Return the robot of a name like KIND or KIND:WHICH, not connected yet."""
     kind, _, which = name.partition(":")
     known = kinds()
     if kind not in known:

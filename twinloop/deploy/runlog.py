@@ -1,4 +1,4 @@
-"""Runlog: real episodes as a dataset, each committed when it has ended. A kill loses at most the one that runs."""
+"""Runlog: a dataset of real episodes, each committed when it ends. A kill loses at most the running episode."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,23 +20,24 @@ from twinloop.observe.recording import Feature, Recording
 
 
 class Runlog:
-    """Made by `Runlog.open`; holds the dataset's lock until it is closed."""
+    """A runlog opened by `Runlog.open`. It holds the dataset's lock until it is closed."""
 
     def __init__(self, writer: DatasetWriter):
         self._writer = writer
 
     @classmethod
     def open(cls, path: Path | str, about: Description, *, task: str, phases: Iterable[str]) -> "Runlog":
-        """Create the runlog of a robot at `path`, or go on with it after its last committed episode.
+        """Create the runlog of a robot at `path`, or continue it after its last committed episode.
 
-        task, phases: as the twin's task has them; `phase` of a frame is a number among them.
+        Args:
+            task, phases: names of the twin's task and of its phases; `phase` of a frame is an index into them.
         """
         path, text = Path(path), _recorded(about, task)
         header = _header(path, about, text, tuple(phases))
         if (path / HEADER).exists():
             stored = Header.read(path / HEADER)
             _refuse_another(path, text)
-            # What wrote each episode is in its own columns: a log goes on after an update of the software.
+            # Software versions are columns of each episode, so a runlog can be continued after an update.
             header = replace(header, name=stored.name, versions=stored.versions, episodes=stored.episodes)
         return cls(DatasetWriter.open(path, header, text, irreplaceable=True))
 
@@ -49,17 +50,17 @@ class Runlog:
         return self._writer.header
 
     def __len__(self) -> int:
-        """Episodes committed."""
+        """Number of committed episodes."""
         return len(self._writer.entries)
 
     def attempts(self) -> pa.Table:
-        """Every episode so far, a row each."""
+        """Return a table with one row per committed episode."""
         return Dataset(self.path, self.header, self._writer.entries).attempts()
 
     def add(self, log: EpisodeLog) -> int:
-        """Commit an episode; it is on the disk when this returns. Its number."""
+        """Commit an episode and return its number. It is on disk when this returns."""
         writer = self._writer
-        missing = writer.missing()  # what a kill has left open
+        missing = writer.missing()  # an episode that a kill left uncommitted
         attempt = missing[0][0] if missing else self.header.episodes
         if not missing:
             writer.grow(attempt + 1)
@@ -73,7 +74,7 @@ class Runlog:
         return attempt
 
     def finish(self) -> str:
-        """Bring the LeRobot export up to the committed episodes; returns the dataset's digest."""
+        """Update the LeRobot export to the committed episodes. Return the dataset's digest."""
         return self._writer.finish()
 
     def close(self) -> None:
@@ -87,7 +88,7 @@ class Runlog:
 
 
 def _recorded(about: Description, task: str) -> str:
-    """How it is recorded, as the `config.yaml` of a dataset that no config has made."""
+    """Return the text of `config.yaml`: how the dataset was recorded, since no config generated it."""
     facts = {"robot": about.robot, "id": about.id, "rate_hz": about.rate_hz, "task": task, "lockstep": about.lockstep}
     return yaml.safe_dump({"recorded": facts}, sort_keys=False, allow_unicode=True)
 

@@ -1,9 +1,9 @@
-"""Schedule: when control periods begin, and whether they are kept.
+"""Schedule: start times and deadlines of control periods.
 
-A robot in lockstep has its own time: it passes when it is told to act, so no period is ever missed, and how fast this
-computer is changes nothing. Any other is commanded at fixed moments of the clock on the wall, counted from the
-beginning of the episode: a late period does not move those after it. A period whose command is not out when the next
-one begins is missed; one is made up for, after MAX_MISSED in a row the robot is stopped.
+The time of a robot in lockstep advances only with commands, so no period is missed and computing speed does not matter.
+Other robots are commanded at fixed times of the wall clock, counted from the start of the episode; a late period does
+not shift the following ones. A period is missed if its command is not sent before the next period begins. After more
+than MAX_MISSED missed periods in a row the robot is stopped.
 """
 
 import time
@@ -16,17 +16,17 @@ MAX_MISSED = 1
 
 class Schedule(Protocol):
     deadline_s: float
-    """On the clock of time.monotonic: when the command of this period must be out."""
+    """Time (time.monotonic) by which the command of this period must be sent."""
 
     def begin(self) -> None: ...
 
     def turn(self) -> int:
-        """Wait for the next period; how many were missed."""
+        """Wait for the next period. Return the number of missed periods."""
         ...
 
 
 class Lockstep:
-    """patience_s: how long somebody may think who has all the time there is."""
+    """The schedule of a robot in lockstep. patience_s: timeout of the leader's action in one period."""
 
     def __init__(self, *, patience_s: float):
         self._patience_s = patience_s
@@ -61,7 +61,7 @@ class Realtime:
 
 
 class Deadlines:
-    """Of one episode: how many were missed, and how many in a row."""
+    """Counts the missed deadlines of one episode, in total and in a row."""
 
     def __init__(self) -> None:
         self.missed = 0

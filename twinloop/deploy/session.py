@@ -1,4 +1,4 @@
-"""A session: policies take turns on a robot, scene by scene, and every episode is committed to a runlog as it ends."""
+"""A session: policies take turns on a robot in each scene. Every episode is committed to a runlog when it ends."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -20,13 +20,19 @@ from twinloop.twin.tasks import tasks
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 
 AGAIN = ("interrupted",)
-"""An episode that whoever runs it broke off says nothing of the policy: its turn comes again."""
+"""Failure names of episodes that are repeated: an interruption by the user says nothing about the policy."""
 
 
 @dataclass(frozen=True)
 class DeployResult:
-    """path, digest: of the runlog. tallies: one a policy, over all turns of this session, earlier ones included.
-    fresh: episodes that ran now. stopped: why it ended early, or ""."""
+    """The result of a session.
+
+    Attributes:
+        path, digest: of the runlog.
+        tallies: one per policy, over all turns of this session, including those of earlier calls.
+        fresh: number of episodes that this call ran.
+        stopped: why the session ended early, or "".
+    """
 
     path: Path
     digest: str
@@ -39,7 +45,7 @@ class DeployResult:
 
 @dataclass(frozen=True)
 class SessionProgress:
-    """How far a session is. done, planned: turns. last: the episode that has just ended."""
+    """Progress of a session. done, planned: numbers of turns. last: the episode that has just ended."""
 
     done: int
     planned: int
@@ -63,10 +69,10 @@ def deploy(
     on_progress: Callable[[SessionProgress], None] = lambda _: None,
     program: tuple[str, ...] = OWN,
 ) -> DeployResult:
-    """Let each policy (arm -> checkpoint) act in the scenes from `first` to `first + episodes`, and log it in `out`.
+    """Run each policy (arm -> checkpoint) in the scenes `first` to `first + episodes - 1` and log them in `out`.
 
-    Several take turns in an order that is drawn anew for each scene, so that what drifts during a session hits all
-    alike. Called again it goes on: turns that are in the log already are not taken again.
+    Several policies take turns in an order that is drawn for each scene, so that drift during a session affects all of
+    them equally. A second call continues the session: turns that are in the log are not repeated.
     """
     name = robot if isinstance(robot, str) else ""
     if workers > 1 and name.partition(":")[0] not in SEVERAL:
@@ -82,14 +88,14 @@ def deploy(
         latch = stop_file or stop_file_of(about.id)
         job = RunnerJob(live, processes, config, latch, about, attended, task, program)
         EStop(job.stop_file).refuse()
-        # What is refused is refused before anything is written.
+        # Invalid limits and unfit policies raise before anything is written.
         bounds_for(about, config)
         for each in facts.values():
             each.refuse_misfit(about)
         phases = (phase.name for phase in tasks()[task].phases)
         with Runlog.open(out, about, task=task, phases=phases) as runlog:
             if workers > 1:
-                live.close()  # each worker has one of its own
+                live.close()  # each worker connects its own robot
                 job = replace(job, robot=name, policies=policies, about=None)
             return _session(job, runlog, facts, episodes, first, workers, about.id, on_progress)
     finally:
@@ -148,6 +154,6 @@ def _turns(job: RunnerJob, episodes: int, first: int) -> list[Turn]:
 
 
 def _turn(row: Mapping, facts: Mapping[str, PolicyFacts]) -> Turn | None:
-    """The turn that a row of the log is, if it is one of these policies'."""
+    """Return the turn of a row of the log, or None if it belongs to another policy."""
     arm = str(row["arm"])
     return (int(row["scene"]), arm) if arm in facts and row["checkpoint"] == facts[arm].digest else None

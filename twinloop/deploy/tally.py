@@ -1,4 +1,4 @@
-"""Tally: what came of the episodes of one policy on a robot, counted from a runlog's attempts."""
+"""Tally: statistics of one policy's episodes on a robot, counted from a runlog's attempts."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,14 +14,14 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Share:
-    """successes among `trials`, those that were judged."""
+    """Success rate: `successes` among `trials`. Only episodes with a known outcome are trials."""
 
     successes: int
     trials: int
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 %, Wilson's."""
+        """Wilson 95 % confidence interval."""
         low, high = wilson(self.successes, self.trials)
         return float(low), float(high)
 
@@ -32,9 +32,18 @@ class Share:
 
 @dataclass(frozen=True)
 class Tally:
-    """episodes: all of them. success: of those that ended in success or failure. aborted, failures: name -> how many.
-    conditions: name -> value -> success there. safety: reason -> (episodes, control periods) with a changed command.
-    late: control periods whose deadline was missed, among `periods`. robot_s: how long the robot worked."""
+    """Statistics of one policy's episodes.
+
+    Attributes:
+        episodes: number of all episodes.
+        success: success rate of the episodes that ended in success or failure.
+        unknown: number of episodes with unknown outcome.
+        aborted, failures: name -> number of episodes.
+        conditions: name -> value -> success rate under this condition.
+        safety: reason -> (episodes, control periods) in which the safety filter changed a command.
+        late: missed deadlines, among `periods` control periods.
+        robot_s: total duration of the episodes.
+    """
 
     arm: str
     policy: str
@@ -64,7 +73,7 @@ class Tally:
 
 
 def tally(rows: Iterable[Row]) -> Tally:
-    """Of episodes of one policy, at least one."""
+    """Return the tally of one policy's episodes; there must be at least one."""
     rows = list(rows)
     aborted = Counter(str(row["failure"]) for row in rows if row["outcome"] == "aborted")
     failures = Counter(str(row["failure"]) for row in rows if row["outcome"] == "failure")

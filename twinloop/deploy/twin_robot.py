@@ -1,7 +1,7 @@
-"""TwinRobot: the MuJoCo twin behind the interface of a robot, one episode at a time.
+"""TwinRobot: the MuJoCo twin as a LiveRobot, one episode at a time.
 
-Episode i has draw i of the config. Commands go through `simulate/drive.py`, readings through `observe/live_sensors.py`
-and pictures through `observe/live_cameras.py`, as in a dataset and in an evaluation.
+Episode i uses draw i of the config. Commands pass `simulate/drive.py`, readings `observe/live_sensors.py` and images
+`observe/live_cameras.py`, as in a dataset and in an evaluation.
 """
 
 from dataclasses import replace
@@ -27,7 +27,7 @@ SETTLE_S = 0.4
 
 
 class TwinRobot:
-    """`config`: a file; the embedded pick-and-place cell without one."""
+    """`config` is the path of a config; "" is the embedded pick-and-place cell."""
 
     def __init__(self, config: str = ""):
         self.id = f"twin:{config}" if config else "twin"

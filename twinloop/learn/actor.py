@@ -1,7 +1,7 @@
 """PolicyActor: moves the robot of every simulation slot with the action chunks of one policy.
 
 Inference runs for the slots whose chunk is used up, in batches of a fixed size padded with zeros. Linear algebra may
-sum in another order for another number of rows; with a fixed size an episode is the same whatever runs beside it.
+sum in another order for another number of rows; with a fixed size an episode does not depend on the other slots.
 """
 
 import numpy as np

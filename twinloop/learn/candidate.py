@@ -1,4 +1,4 @@
-"""Candidate: a policy that is to be tried out in a twin."""
+"""Candidate: a policy to evaluate in a twin."""
 
 import sys
 from collections.abc import Callable
@@ -19,9 +19,17 @@ from twinloop.twin.twin import Twin
 
 @dataclass(frozen=True)
 class Candidate:
-    """name: for people. digest: what it is. policy: its kind. space: what it reads and commands.
-    load: makes the runtime, in whichever process it is called. seeds: of the simulated runs it was trained on.
-    runs: the folders those may be in, and the digests of their configs."""
+    """A policy to evaluate in a twin.
+
+    Attributes:
+        name: name for output.
+        digest: digest of its card.
+        policy: its kind.
+        space: its inputs and actions.
+        load: loads the policy runtime; can be called in any process.
+        seeds: seeds of the simulated runs that it was trained on.
+        runs: (possible folder, config digest) of those runs.
+    """
 
     name: str
     digest: str
@@ -33,7 +41,7 @@ class Candidate:
 
 
 def candidate_of(checkpoint: Path) -> Candidate:
-    """Of its card alone: whoever only asks for workers need not load the network."""
+    """Return the candidate of a checkpoint. Only the card is read; workers load the network."""
     card = read_card(checkpoint)
     simulated = [source for source in card.data if source["kind"] != "real"]
     return Candidate(
@@ -52,7 +60,7 @@ def candidate_of(checkpoint: Path) -> Candidate:
 
 
 def home_config(candidate: Candidate) -> tuple[RunConfig, str] | None:
-    """The config of a simulated dataset it was trained on, where that is found and is what it was, and its name."""
+    """Return (config, name) of a simulated dataset it was trained on, or None if no unchanged one is found."""
     for folder, digest in candidate.runs:
         path = folder / "config.yaml"
         if path.is_file():
@@ -66,14 +74,14 @@ def _load(path: str) -> PolicyRuntime:
     from twinloop.learn.checkpoint import load_runtime
 
     runtime = load_runtime(Path(path))
-    # Workers share the cores out among themselves; threads of each would only be in each other's way.
+    # One thread per worker, because the workers already use all cores.
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
     return runtime
 
 
 def space_of(config: RunConfig, twin: Twin, like: Space) -> Space:
-    """What the twin offers of what a policy reads, and what it can be commanded."""
+    """Return the space of the twin, with those inputs of `like` that the twin provides."""
     offered = {
         feature.name: feature for feature in features_of(twin, config.observe) + picture_features(config.cameras, twin)
     }
@@ -85,7 +93,7 @@ def space_of(config: RunConfig, twin: Twin, like: Space) -> Space:
 
 
 def refuse_misfit(candidate: Candidate, config: RunConfig, twin: Twin, *, config_name: str) -> None:
-    """A policy for another robot, rate or set of sensors cannot be tried out here."""
+    """Raise CheckpointError if the policy was trained for another robot, rate or set of sensors."""
     differences = candidate.space.differences(space_of(config, twin, candidate.space))
     if differences:
         table = table_of(differences, here=candidate.name, there=config_name)

@@ -1,4 +1,4 @@
-"""Card: what a checkpoint is, in JSON: trained on what, how, by which code, for which robot, and how well."""
+"""Card: the JSON description of a checkpoint: robot, data, settings, code versions and metrics."""
 
 import hashlib
 import json
@@ -20,13 +20,22 @@ FILE = re.compile(r"policy-[0-9a-f]{12}\.safetensors")
 
 @dataclass(frozen=True)
 class Card:
-    """policy, settings: which network. space: what it reads and commands, of which robot.
-    file, weights: the file of numbers beside the card, and what it must be.
-    data: every dataset, its digest, seed, weight and size.
-    training: how. seed: of weights and batches. versions: of the code. metrics: on held-out episodes.
-    limits: what was ever commanded in the data, an element each: a policy knows nothing beyond.
-    instructions: the tasks it was shown. parent: digest of the checkpoint it was fine-tuned from.
-    steps: done so far; `finished` only after all that were asked for.
+    """The description of a checkpoint.
+
+    Attributes:
+        policy, settings: kind of the network and its settings.
+        space: robot, inputs and actions.
+        file, weights: name of the weights file beside the card, and its digest.
+        data: every dataset with digest, seed, weight and size.
+        training: settings of the optimisation.
+        seed: seed of initial weights and batches.
+        versions: versions of the code.
+        metrics: training loss, and loss and errors on held-out episodes.
+        limits: lowest and highest action in the data, per element; the policy has no experience outside them.
+        instructions: instructions of the training data.
+        parent: digest of the checkpoint that it was fine-tuned from.
+        steps: completed training steps.
+        finished: all requested steps are completed.
     """
 
     policy: str
@@ -48,12 +57,12 @@ class Card:
 
     @property
     def digest(self) -> str:
-        """Of everything: the name of this checkpoint, whatever its folder is called."""
+        """Digest of the whole card. It identifies the checkpoint independently of its folder's name."""
         return hashlib.sha256(json.dumps(self._content(), sort_keys=True).encode()).hexdigest()
 
     @property
     def knows_real(self) -> bool:
-        """Was it shown anything that a robot recorded?"""
+        """True if the policy was trained on real data."""
         return any(source.get("kind") == "real" for source in self.data)
 
     def _content(self) -> dict[str, Any]:

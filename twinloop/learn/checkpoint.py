@@ -1,7 +1,7 @@
-"""Checkpoint: a trained policy on disk, a folder of two files: the numbers, and the card that says what they are.
+"""Checkpoint: a trained policy on disk: a folder with the weights and the card that describes them.
 
-The card names the numbers by their digest. So a new checkpoint takes the place of an old one in one moment, when its
-card does: killed before, the old one is whole; killed after, the new one.
+The card refers to the weights by digest. A new checkpoint therefore replaces an old one atomically, when its card is
+replaced: after a kill, the folder holds either the old checkpoint or the new one.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ MAX_SETTING = 4096
 MAX_LAYERS = 64
 LAYERS = ("depth", "encoder_layers", "decoder_layers")
 MAX_ELEMENTS = 1 << 16
-"""Of an observation, and of a chunk of actions: what a card claims is laid out before it is compared with the file."""
+"""Limit on the elements of an observation or action chunk, since the network is built before the file is compared."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ class Checkpoint:
 
 
 def load(path: Path) -> Checkpoint:
-    """Read and check a checkpoint. Nothing in it is run: the network is ours, the file holds numbers."""
+    """Read and check a checkpoint. No code from it is executed: the file holds only numbers."""
     card = read_card(path)
     file = path / card.file
-    # First without memory for its numbers: what a card claims is believed once the file has it.
+    # Built without memory first, so that memory is allocated only after the file matches the card.
     with torch.device("meta"):
         claimed = build(path / CARD, card).state_dict()
     tensors, _ = read_tensors(file, claimed)
@@ -72,7 +72,7 @@ def load(path: Path) -> Checkpoint:
 
 
 def save(folder: Path, policy: Policy, card: Callable[[str, FileDigest], Card]) -> Card:
-    """Put a policy in the place of whatever checkpoint is in `folder`. card: from the file's name and digest."""
+    """Save a policy in `folder` and replace any checkpoint there. card: makes the card from file name and digest."""
     content = to_bytes(policy.state_dict())
     digest = FileDigest(hashlib.sha256(content).hexdigest(), len(content))
     file = f"policy-{digest.sha256[:12]}.safetensors"
@@ -87,7 +87,7 @@ def save(folder: Path, policy: Policy, card: Callable[[str, FileDigest], Card]) 
 
 
 def build(where: Path, card: Card) -> Policy:
-    """The network a card describes, with numbers yet to come."""
+    """Return the network that a card describes, before its weights are loaded."""
     kind = POLICIES.get(card.policy)
     if kind is None:
         raise CheckpointError(f"{where}: policy: {card.policy!r} is unknown; {nearest(str(card.policy), POLICIES)}")

@@ -1,5 +1,7 @@
-"""Chunks: what a policy has said of this control period and those to come, for every slot. One in each simulation slot
-of an evaluation, one alone on a robot: both act by the same sums."""
+"""Chunks: the action chunks of every slot, for this control period and the following ones.
+
+An evaluation has many simulation slots, a robot has one. Both use this code.
+"""
 
 from dataclasses import dataclass
 
@@ -8,26 +10,35 @@ import numpy as np
 
 @dataclass(frozen=True)
 class ActingConfig:
-    """ensemble: None carries out each chunk's first `executed` actions. A number m asks for a chunk in every period and
-    averages what all chunks say of this one, weighted by exp(-m · age in periods): 0 is the plain mean."""
+    """How action chunks are executed.
+
+    Attributes:
+        ensemble: None executes the first `executed` actions of each chunk. A number m runs inference in every period
+            and averages the actions of all chunks for it, weighted by exp(-m · age in periods); 0 is the plain mean.
+    """
 
     ensemble: float | None = None
 
 
 class Chunks:
-    """horizon: actions in a chunk, of `actions` elements each. executed: carried out before the next is asked for."""
+    """The chunks of `width` slots.
+
+    Args:
+        horizon: actions in a chunk, of `actions` elements each.
+        executed: actions that are executed before the next inference.
+    """
 
     def __init__(self, config: ActingConfig, *, width: int, horizon: int, executed: int, actions: int):
         self._keep = 0.0 if config.ensemble is None else float(np.exp(-config.ensemble))
         self._executed = executed if config.ensemble is None else 1
         self._left = np.zeros(width, int)
-        # What chunks say of this period and those to come, summed, and the weights that went into the sum.
+        # Weighted sums of the actions for this period and the following ones, and the sums of the weights.
         self._sum = np.zeros((width, horizon, actions))
         self._weight = np.zeros((width, horizon, 1))
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of a chunk."""
+        """(horizon, actions) of a chunk."""
         _, horizon, actions = self._sum.shape
         return horizon, actions
 
@@ -36,19 +47,19 @@ class Chunks:
         self._sum[ids] = self._weight[ids] = 0
 
     def due(self, running: np.ndarray) -> np.ndarray:
-        """The slots that need a new chunk in this period."""
+        """Return the slots that need a new chunk in this period."""
         return np.flatnonzero(running & (self._left == 0))
 
     def add(self, ids: np.ndarray, chunks: np.ndarray) -> None:
-        """A new (horizon, actions) chunk for each of these slots, from this period on."""
-        # What is not a number is no command.
+        """Add a new (horizon, actions) chunk for each of these slots, starting at this period."""
+        # Actions with NaN or infinity are ignored.
         said = np.isfinite(chunks).all(axis=2, keepdims=True)
         self._sum[ids] = self._sum[ids] * self._keep + np.where(said, chunks, 0)
         self._weight[ids] = self._weight[ids] * self._keep + said
         self._left[ids] = self._executed
 
     def advance(self, running: np.ndarray, held: np.ndarray) -> np.ndarray:
-        """(width, actions) what is to be done in this period, which is then past; `held` where nothing is said."""
+        """Return (width, actions) the actions of this period and move to the next. `held` replaces missing ones."""
         weight = self._weight[:, 0]
         wanted = np.where(weight > 0, self._sum[:, 0] / np.where(weight > 0, weight, 1), held)
         self._left -= running

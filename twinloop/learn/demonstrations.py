@@ -1,4 +1,4 @@
-"""Demonstrations: the accepted episodes of one dataset, in memory, as a policy is to see them."""
+"""Demonstrations: the accepted episodes of one dataset in memory, as inputs and actions of a policy."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +21,7 @@ from twinloop.observe.estimate import ESTIMATE, estimated, model_of
 
 @dataclass(frozen=True)
 class DataSource:
-    """Where demonstrations came from: enough to find out, years later, what a policy was trained on."""
+    """Provenance of demonstrations, for the card: identifies what a policy was trained on."""
 
     path: str
     name: str
@@ -35,11 +35,15 @@ class DataSource:
 
 @dataclass(frozen=True)
 class Demonstrations:
-    """Episodes back to back.
+    """Episodes, concatenated.
 
-    vectors: input name -> (frames, d) float32. action: (frames, a) float32. lengths: (n,) frames of each episode.
-    attempts, episode_index: (n,) which episodes of the dataset these are. tasks: their instructions.
-    real: recorded on a robot, not in a twin.
+    Attributes:
+        vectors: input name -> (frames, d) float32.
+        action: (frames, a) float32.
+        lengths: (n,) frames of each episode.
+        attempts, episode_index: (n,) attempt number and index among the stored episodes of the dataset.
+        tasks: instructions of the episodes.
+        real: recorded on a robot, not in a twin.
     """
 
     space: Space
@@ -59,7 +63,7 @@ class Demonstrations:
 
     @cached_property
     def last_frame(self) -> np.ndarray:
-        """(frames,) the last frame of the episode each frame belongs to."""
+        """(frames,) index of the last frame of each frame's episode."""
         return np.repeat(self.starts + self.lengths - 1, self.lengths)
 
     @cached_property
@@ -71,12 +75,12 @@ class Demonstrations:
         return len(self.action)
 
     def chunks(self, frames: np.ndarray, horizon: int) -> np.ndarray:
-        """(n, horizon, a) the actions from each frame on; past an episode's end its last one is held."""
+        """Return (n, horizon, a) the actions from each frame on. After an episode's end its last action is repeated."""
         rows = np.minimum(frames[:, None] + np.arange(horizon), self.last_frame[frames][:, None])
         return self.action.take(rows, axis=0)
 
     def take(self, episodes: np.ndarray) -> "Demonstrations":
-        """Those of the (k,) episodes, in that order."""
+        """Return the demonstrations of the (k,) episodes, in that order."""
         lengths = self.lengths[episodes]
         rows = np.arange(lengths.sum()) + np.repeat(self.starts[episodes] - (np.cumsum(lengths) - lengths), lengths)
         return Demonstrations(
@@ -96,9 +100,10 @@ class Demonstrations:
 def load_demonstrations(
     path: Path, inputs: tuple[str, ...], *, rate_hz: float | None = None, most: int | None = None
 ) -> Demonstrations:
-    """Verify a dataset and read what was accepted of it, the first `most` episodes, at another rate if asked.
+    """Verify a dataset and read its accepted episodes, at most the first `most`, resampled to `rate_hz` if given.
 
-    Damaged data is refused: a policy would learn it without a word. So is data of people who did not agree to this.
+    Damaged data is an error, because a policy would silently learn from it. Data of people who have not consented to
+    training is an error too.
     """
     report = verify(path).require()
     dataset = Dataset.open(path)

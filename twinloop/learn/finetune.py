@@ -1,4 +1,4 @@
-"""Fine-tuning: a lesson that starts from a checkpoint, at a low rate, with some of what it knew kept in the batches."""
+"""Fine-tuning: a training job that starts from a checkpoint, at a low learning rate, with old data in the batches."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,7 @@ from twinloop.learn.training_job import TrainingJob, TrainingJobConfig, prepare
 
 @dataclass(frozen=True)
 class FinetuneConfig:
-    """data: to adapt to. keep: not to forget, `share` of every batch."""
+    """Settings of a fine-tuning. data: new datasets. keep: old datasets, which make up `share` of every batch."""
 
     checkpoint: Path
     data: tuple[Path, ...]
@@ -25,7 +25,10 @@ class FinetuneConfig:
 
 
 def finetuning(config: FinetuneConfig) -> TrainingJob:
-    """The data must be of the space the policy was made for; its scales stay, so it begins as good as it was."""
+    """Return the training job. The data must have the policy's space.
+
+    The policy's scales are kept, so the training starts at its current performance.
+    """
     parent = load(config.checkpoint)
     card = parent.card
     _refuse_unknown_parts(config, [name for name, _ in parent.policy.named_children()])
@@ -54,7 +57,7 @@ def finetuning(config: FinetuneConfig) -> TrainingJob:
 
 
 def _mix(config: FinetuneConfig) -> str | None:
-    """Each side's share, its datasets alike within it."""
+    """Return the mix: new and old data get their shares, divided equally among their datasets."""
     if not config.keep:
         return None
     weights = {path.name: (1 - config.share) / len(config.data) for path in config.data}

@@ -1,6 +1,6 @@
-"""Mixture: demonstrations of several datasets, drawn from with weights.
+"""Mixture: demonstrations of several datasets, sampled with weights.
 
-A batch is a function of (seed, step): training that was killed goes on with the batches it would have had.
+A batch is a function of (seed, step), so a resumed training continues with the same batches.
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,14 @@ from twinloop.learn.space import Space, table_of
 
 @dataclass(frozen=True)
 class Batch:
-    """inputs: name -> (n, d) float32, or (n, height, width, 3) uint8. actions: (n, horizon, a) float32.
-    real: (n,) float32, 1 for what a robot recorded. tasks: (n,) instructions."""
+    """A training batch.
+
+    Attributes:
+        inputs: name -> (n, d) float32, or (n, height, width, 3) uint8.
+        actions: (n, horizon, a) float32.
+        real: (n,) float32, 1 for data recorded on a robot.
+        tasks: (n,) instructions.
+    """
 
     inputs: dict[str, np.ndarray]
     actions: np.ndarray
@@ -26,7 +32,7 @@ class Batch:
 
 
 class Mixture:
-    """weights: the share of each dataset in a batch; they add up to 1."""
+    """Samples batches from several datasets. weights: share of each dataset in a batch; they sum to 1."""
 
     def __init__(self, parts: Sequence[Demonstrations], weights: Sequence[float], pictures: PictureStore | None = None):
         self.parts, self.pictures = tuple(parts), pictures
@@ -43,7 +49,7 @@ class Mixture:
         return self._gather([rng.integers(0, p.frames, n) for p, n in zip(self.parts, counts, strict=True)], horizon)
 
     def sweep(self, size: int, horizon: int, *, most: int, seed: int) -> list[Batch]:
-        """The same `most` frames every time, in batches: what validation measures on."""
+        """Return batches of the same `most` frames every time, for validation."""
         rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, 1 << 40])))
         counts = rng.multinomial(min(most, self.frames), self.weights)
         rows = [rng.integers(0, part.frames, count) for part, count in zip(self.parts, counts, strict=True)]
@@ -70,7 +76,7 @@ class Mixture:
 
 
 def agreed_space(parts: Sequence[Demonstrations]) -> Space:
-    """The space all parts have, or an error with a table of what differs."""
+    """Return the common space of all parts. Raise DatasetError with a table of differences if there is none."""
     first = parts[0]
     for other in parts[1:]:
         differences = first.space.differences(other.space)
@@ -85,9 +91,9 @@ def agreed_space(parts: Sequence[Demonstrations]) -> Space:
 
 
 def weights_of(sources: Sequence[DataSource], mix: str | None) -> list[float]:
-    """The share of each dataset: by its frames, or as a text like `sim=0.8,real=0.2` says.
+    """Return the weight of each dataset: by its number of frames, or from a text like `sim=0.8,real=0.2`.
 
-    A name is a dataset's folder or a kind of source; datasets of one kind share its weight by their frames.
+    A name is a dataset's folder or a kind of source. The weight of a kind is divided among its datasets by frames.
     """
     frames = np.array([source.frames for source in sources], float)
     if mix is None:
@@ -123,7 +129,7 @@ def _weight(piece: str, text: str) -> float:
 
 
 def split(demonstrations: Demonstrations, share: float, *, seed: int) -> tuple[Demonstrations, Demonstrations]:
-    """(to learn from, held out): whole episodes, chosen by their attempt, so adding episodes moves none across."""
+    """Return (training, held-out) episodes. The choice depends on the attempt, so new episodes do not change it."""
     count = len(demonstrations.lengths)
     draw = np.array([
         np.random.default_rng(np.random.SeedSequence([seed, int(attempt)])).random()
@@ -131,7 +137,7 @@ def split(demonstrations: Demonstrations, share: float, *, seed: int) -> tuple[D
     ])  # fmt: skip
     held = draw < share
     if count > 1:
-        # At least one on each side, or there is nothing to learn from or to measure on.
+        # At least one episode on each side, so that training and validation are both possible.
         held[int(draw.argmin())] = share > 0
         held[int(draw.argmax())] = False
     elif share > 0:

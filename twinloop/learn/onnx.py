@@ -1,8 +1,8 @@
-"""ONNX: a policy as one file that runs without torch, and only if it computes what torch computes.
+"""ONNX export: writes a policy as one file that runs without torch, after a check that both compute the same actions.
 
-The graph is all of it: normalisation, rotations, bytes of pictures to numbers, the network, and back to the units of
-the action. Inputs are named like the features, plus `real` and `noise`; any number of situations at once. Pictures go
-in as bytes at the policy's own size. What a reader must know beside the graph is in the file's metadata.
+The graph contains everything: normalisation, rotations, conversion of image bytes, the network, and the conversion to
+the units of the action. Inputs are named like the features, plus `real` and `noise`; the batch size is dynamic. Images
+are bytes at the policy's own size. Further facts about the policy are in the file's metadata.
 """
 
 import json
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 TOLERANCE = 1e-4
-"""In units of the action: a ten-thousandth of a radian, a tenth of a millimetre. Sums in another order differ by a
+"""Largest accepted difference, in units of the action: 0.0001 rad or 0.1 mm. Another order of summation causes about a
 hundredth of that."""
 
 SAMPLES = 256
@@ -36,7 +36,7 @@ SAMPLES = 256
 
 @dataclass(frozen=True)
 class OnnxParity:
-    """How far ONNX Runtime and torch were apart on made-up situations like those of the data."""
+    """Difference between ONNX Runtime and torch on synthetic observations with the statistics of the data."""
 
     path: Path
     card_digest: str
@@ -59,14 +59,18 @@ def export_onnx(
     knows_real: bool = False,
     tolerance: float = TOLERANCE,
 ) -> OnnxParity:
-    """Write the policy to `path`; refused, with nothing written, where the two differ by more than `tolerance`.
+    """Write the policy to `path`.
 
-    knows_real: whether it was shown anything that a robot recorded.
+    Args:
+        knows_real: the policy was trained on real data.
+
+    Raises:
+        CheckpointError: ONNX Runtime and torch differ by more than `tolerance`; nothing is written then.
     """
     policy.eval()
     content = _graph(policy, space, card_digest, knows_real).SerializeToString(deterministic=True)
     difference = _difference(policy, space, content, seed=seed)
-    # Also where it is NaN.
+    # This form also rejects NaN.
     if not difference <= tolerance:
         raise CheckpointError(
             f"{path}: was not written: ONNX Runtime and torch differ by {difference:.3g} in an action of {SAMPLES} "
@@ -79,7 +83,7 @@ def export_onnx(
 
 
 class _Whole(nn.Module):
-    """A policy whose inputs have an order, as those of a graph do."""
+    """A policy with positional inputs, as the export needs them."""
 
     def __init__(self, policy: Policy, space: Space):
         super().__init__()
@@ -99,7 +103,7 @@ def _graph(policy: Policy, space: Space, card_digest: str, knows_real: bool) -> 
     made = examples(policy, space, 2, seed=0)
     count = torch.export.Dim("n", min=1, max=1 << 16)
     with _quiet():
-        # In two steps: in one, a number of situations that cannot be left open would be fixed without a word.
+        # Two steps, because a single step would silently fix a batch size that cannot be dynamic.
         traced = torch.export.export(
             _Whole(policy, space), tuple(made.values()), dynamic_shapes=(tuple({0: count} for _ in made),), strict=False
         )
@@ -109,7 +113,7 @@ def _graph(policy: Policy, space: Space, card_digest: str, knows_real: bool) -> 
     if program is None:
         raise CheckpointError(f"{policy.name}: torch exported nothing")
     model = cast("ModelProto", program.model_proto)
-    # Where each node came from: lines of source and folders of this machine, of no use to a reader.
+    # Remove the origin of each node: source lines and folders of this machine.
     for node in (*model.graph.node, *(node for function in model.functions for node in function.node)):
         del node.metadata_props[:]
         node.ClearField("doc_string")
@@ -130,7 +134,7 @@ def _graph(policy: Policy, space: Space, card_digest: str, knows_real: bool) -> 
 
 
 def examples(policy: Policy, space: Space, count: int, *, seed: int) -> dict[str, Tensor]:
-    """Every input of the graph, in its order, made up: vectors like those of the data, pictures of any pixels."""
+    """Return synthetic inputs of the graph, in order: vectors with the statistics of the data, images of noise."""
     generator = torch.Generator().manual_seed(seed)
     vectors: dict[str, Tensor] = {}
     for module in policy.modules():
@@ -149,7 +153,7 @@ def examples(policy: Policy, space: Space, count: int, *, seed: int) -> dict[str
 
 
 def _difference(policy: Policy, space: Space, content: bytes, *, seed: int) -> float:
-    """The largest, over a batch and over situations one at a time: both are how it is asked."""
+    """Return the largest absolute difference over one batch and over single observations; both occur in use."""
     session, whole = session_of(content, threads=1), _Whole(policy, space)
     situations = examples(policy, space, SAMPLES, seed=seed)
     worst = 0.0
@@ -160,7 +164,7 @@ def _difference(policy: Policy, space: Space, content: bytes, *, seed: int) -> f
         found = np.asarray(session.run(None, {name: values.numpy() for name, values in given.items()})[0])
         if found.shape != wanted.shape:
             raise CheckpointError(f"ONNX Runtime answers with shape {found.shape}, torch with {wanted.shape}")
-        # maximum, not max: NaN stays NaN.
+        # np.maximum propagates NaN; max does not.
         worst = float(np.maximum(worst, np.abs(found - wanted).max()))
     return worst
 
@@ -175,7 +179,7 @@ def _need(*packages: str) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """The exporter warns of its own old habits and of packages that policies do not use."""
+    """Silence the exporter's warnings about its own deprecated calls and about packages that policies do not use."""
     log = logging.getLogger("torch.onnx")
     level = log.level
     log.setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""OnnxRuntime: a policy computed by ONNX Runtime, on the processor. Torch is not needed: this is what robots run."""
+"""OnnxRuntime: runs a policy with ONNX Runtime on the CPU. Robots use it because it does not need torch."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,11 +19,16 @@ METADATA = "twinloop"
 FORMAT_VERSION = 1
 MAX_FILE_BYTES = 2 << 30
 ELSEWHERE = b"\n\x08location"
-"""How a file begins to say that its numbers are in another file, which might be any."""
+"""Bytes that mark weights in an external file. Such files are refused because the path could be any file."""
 
 
 class OnnxRuntime:
-    """card_digest: of the checkpoint it was exported from. knows_real: was that shown anything a robot recorded?"""
+    """An exported policy.
+
+    Attributes:
+        card_digest: digest of the checkpoint that it was exported from.
+        knows_real: the policy was trained on real data.
+    """
 
     def __init__(self, path: Path, *, threads: int = 1):
         self._session = session_of(_content(path), threads=threads, where=path)
@@ -33,7 +38,7 @@ class OnnxRuntime:
             self.horizon, self.executed = int(facts["horizon"]), int(facts["executed"])
             self.policy, self.card_digest = str(facts["policy"]), str(facts["card_digest"])
             self._image_size = int(facts["image_size"])
-            # Files of before this was told are of policies that nobody says have seen a robot.
+            # Older files lack this key; their policies count as not trained on real data.
             self.knows_real = bool(facts.get("knows_real", False))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise CheckpointError(f"{path}: its metadata is malformed: {error!r:.200}") from None
@@ -67,7 +72,7 @@ def session_of(content: bytes, *, threads: int, where: Path | str = "ONNX") -> "
     options.log_severity_level = 3
     try:
         return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # its exceptions share no base but this
+    except Exception as error:  # ONNX Runtime's exceptions have no narrower common base
         raise CheckpointError(f"{where}: ONNX Runtime refuses it: {error!s:.300}") from None
 
 

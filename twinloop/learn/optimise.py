@@ -1,7 +1,7 @@
-"""The loop: batches in, a better policy out. Killed at any step, it goes on as if it had not been.
+"""The training loop. A training that was killed at any step can be resumed.
 
-Batches and whatever a policy draws are functions of (seed, step); what else there is (weights, their running average,
-the optimiser's moments) is saved now and then. So a resumed training ends with the same numbers, to the bit.
+Batches and the policy's random numbers are functions of (seed, step). The remaining state (weights, their running
+average, the optimiser's moments) is saved regularly. A resumed training therefore gives bitwise the same result.
 """
 
 import math
@@ -56,7 +56,7 @@ class TrainConfig:
 
 @dataclass(frozen=True)
 class LossRecord:
-    """A moment of training: losses of the batches since the last look (their mean), and on held-out episodes."""
+    """Losses at one step: mean over the batches since the last validation, and on held-out episodes."""
 
     step: int
     loss: float
@@ -81,7 +81,11 @@ class Optimisation:
     def run(
         self, mixture: Mixture, held_out: Mixture | None, *, trouble: Path, on_step: Callable[[int, float], None]
     ) -> Iterator[LossRecord]:
-        """Train to the end; yield now and then, when it is worth saving. `trouble`: where a bad batch is kept."""
+        """Train to the end and yield a LossRecord at each validation, when the state should be saved.
+
+        Args:
+            trouble: file to which a batch with a non-finite loss is written.
+        """
         config, losses = self.config, []
         size = config.batch or self.policy.batch_for(mixture.space)
         most = VALIDATION_FRAMES_WITH_IMAGES if mixture.space.pictures else VALIDATION_FRAMES
@@ -111,7 +115,7 @@ class Optimisation:
         for group in self._optimiser.param_groups:
             group["lr"] = config.rate(self.step)
         self._optimiser.step()
-        # Short at first: an average over steps that nobody wants to remember would be a poor policy.
+        # The average is short at first, so that it does not include the poor weights of the first steps.
         kept = min(config.average, (1 + self.step) / (10 + self.step))
         with torch.no_grad():
             for average, parameter in zip(self._average, self._trained, strict=True):
@@ -120,24 +124,24 @@ class Optimisation:
 
     @torch.no_grad()
     def examine(self, exam: list[Batch]) -> float:
-        """The averaged policy's loss on held-out frames, the same ones every time; NaN if there are none."""
+        """Return the averaged policy's loss on a fixed set of held-out frames, or NaN if there are none."""
         if not exam:
             return math.nan
-        self.policy.eval()  # pictures are moved about in training alone
+        self.policy.eval()  # no image augmentation during validation
         with self.averaged():
             losses = [self.policy.loss(tensors_of(batch), generator=_generator(self.seed, -1)).item() for batch in exam]
         self.policy.train()
         return float(np.average(losses, weights=[len(batch.real) for batch in exam]))
 
     def averaged(self) -> "_Swapped":
-        """Within `with`, the policy has the averaged weights."""
+        """Return a context manager inside which the policy has the averaged weights."""
         return _Swapped(self._trained, self._average)
 
     def save(self, path: Path, facts: Mapping[str, str]) -> None:
         write_tensors(path, self._tensors(), {**facts, "step": str(self.step)})
 
     def restore(self, path: Path) -> dict[str, str]:
-        # A step with zero gradients makes the optimiser's moments, to be filled from the file.
+        # A step with zero gradients creates the optimiser's moments, which are then filled from the file.
         for parameter in self._trained:
             parameter.grad = torch.zeros_like(parameter)
         kept = [parameter.detach().clone() for parameter in self._trained]

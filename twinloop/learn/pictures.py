@@ -1,8 +1,8 @@
-"""Pictures for learning: camera frames decoded once, shrunk, and kept on disk where any of them is at hand.
+"""Images for training: camera frames are decoded once, shrunk, and cached on disk for random access.
 
-A policy sees small pictures. `shrink` makes them, here and on a robot: the same pixels are the same input in both.
-The cache has a file for each video of a dataset, named by the video's own digest: another run, or another dataset that
-holds the same shard, finds it there. A file is whole or not there; what a killed run decoded is not decoded again.
+A policy reads small images. `shrink` makes them in training and on a robot, so that equal pixels give equal inputs.
+The cache has one file per video of a dataset, named by the video's digest, so that another run or another dataset with
+the same shard reuses it. Files are written atomically, so videos that a killed run decoded are not decoded again.
 """
 
 import os
@@ -27,21 +27,21 @@ from twinloop.learn.space import Space
 from twinloop.observe.recording import Feature
 
 RECIPE = "area1"
-"""How pictures were made small; part of a file's name, so that another recipe does not find them."""
+"""Version of the shrinking method. It is part of a file's name, so that another method does not use old files."""
 
 FRAMES_AT_ONCE = 32
 
 
 class PictureStore(Protocol):
     def gather(self, frames: Sequence[tuple[Demonstrations, np.ndarray]]) -> dict[str, np.ndarray]:
-        """Input name -> (n, height, width, 3) uint8 of these frames of these demonstrations, back to back."""
+        """Return input name -> (n, height, width, 3) uint8, the given frames of all demonstrations concatenated."""
         ...
 
 
 def shrink(pictures: np.ndarray, side_px: int) -> np.ndarray:
-    """(n, height, width, 3) bytes -> (n, side_px, side_px, 3): each new pixel is the mean of the area it covers.
+    """Shrink (n, height, width, 3) bytes to (n, side_px, side_px, 3). Each new pixel is the mean of its area.
 
-    In whole numbers, so that a picture comes out the same alone, in a batch and on every processor.
+    The computation uses integers, so the result does not depend on the batch or the processor.
     """
     height, width = pictures.shape[1:3]
     if (height, width) == (side_px, side_px):
@@ -53,7 +53,11 @@ def shrink(pictures: np.ndarray, side_px: int) -> np.ndarray:
 
 
 def _covered(values: np.ndarray, *, axis: int, count: int, most: int) -> np.ndarray:
-    """What `count` equal spans of an axis hold, in units of a `count`-th of an element. most: the largest value."""
+    """Sum the values over `count` equal spans of an axis. The sums are multiplied by `count` to stay integers.
+
+    Args:
+        most: the largest value, which determines the integer type.
+    """
     length = values.shape[axis]
     kind = np.int32 if most * length * count < 1 << 31 else np.int64
     edges = np.arange(count + 1) * length
@@ -68,8 +72,13 @@ def _covered(values: np.ndarray, *, axis: int, count: int, most: int) -> np.ndar
 
 @dataclass(frozen=True)
 class _Place:
-    """Where the stored episodes of a dataset are. files: input name -> a mapped array for each shard, or None of those
-    that nobody asked for. shard: (stored,) in which. start: (stored,) from which row of it."""
+    """Location of a dataset's stored episodes in the cache.
+
+    Attributes:
+        files: input name -> a memory-mapped array per shard, or None for shards that are not needed.
+        shard: (stored,) index of the episode's shard.
+        start: (stored,) the episode's first row in the shard.
+    """
 
     files: dict[str, list[np.ndarray | None]]
     shard: np.ndarray
@@ -77,7 +86,7 @@ class _Place:
 
 
 class CachedPictures:
-    """A `PictureStore` of mapped files; `open_pictures` makes one."""
+    """A `PictureStore` of memory-mapped files, created by `open_pictures`."""
 
     def __init__(self, side_px: int, places: dict[str, _Place]):
         self.side_px, self._places = side_px, places
@@ -110,9 +119,10 @@ def open_pictures(
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> CachedPictures:
-    """The pictures all episodes of `parts` need, decoded where the cache has them not yet.
+    """Return the images of all episodes of `parts`. Videos that are not in the cache are decoded.
 
-    progress: called with (frames at hand, frames in all).
+    Args:
+        progress: called with (frames available, frames in total).
     """
     with storage_errors(cache):
         cache.mkdir(parents=True, exist_ok=True)
@@ -144,7 +154,7 @@ def open_pictures(
 
 
 def read_pictures(space: Space) -> tuple[Feature, ...]:
-    """The pictures a policy of this space reads; depth is refused, since none reads it yet."""
+    """Return the image features of this space. Raise DatasetError for depth, which no policy reads yet."""
     for feature in space.pictures:
         if feature.dtype == "depth":
             valid = ", ".join(each.name for each in space.pictures if each.dtype == "video") or "none here"
@@ -153,7 +163,7 @@ def read_pictures(space: Space) -> tuple[Feature, ...]:
 
 
 def as_read(space: Space, observation: Mapping[str, np.ndarray], side_px: int) -> dict[str, np.ndarray]:
-    """What sensors say, as a policy of `space` was shown it: vectors as float32, pictures small."""
+    """Return an observation as a policy of `space` saw it in training: vectors as float32, images shrunk."""
     return {
         feature.name: shrink(observation[feature.name], side_px)
         if feature.is_picture
@@ -163,12 +173,12 @@ def as_read(space: Space, observation: Mapping[str, np.ndarray], side_px: int) -
 
 
 def default_cache() -> Path:
-    """Where pictures are kept unless a folder is named."""
+    """Return the default folder of the image cache."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "twinloop" / "pictures"
 
 
 def forget_pictures(videos: Iterable[str], *, cache: Path) -> int:
-    """Remove what is kept of the videos with these digests; how many files that were."""
+    """Remove the cached images of the videos with these digests. Return the number of removed files."""
     if not cache.is_dir():
         return 0
     with storage_errors(cache):
@@ -198,7 +208,7 @@ def _file(dataset: Dataset, entry: ShardEntry, feature: Feature, side_px: int, c
 
 
 def _is_whole(path: Path, shape: tuple[int, ...]) -> bool:
-    """Whether a file is there that can be what was written: something else of that name is written anew."""
+    """Return whether the file exists with the expected shape and type. Otherwise it is written again."""
     try:
         found = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
@@ -210,7 +220,7 @@ def _is_whole(path: Path, shape: tuple[int, ...]) -> bool:
 
 def _decode(dataset: Dataset, entry: ShardEntry, feature: Feature, path: Path, shape: tuple[int, ...]) -> None:
     video = dataset.path / SHARDS / entry.name / video_file(feature)
-    # A name of its own: two runs may decode the same video at once, and the last to finish wins with the same bytes.
+    # A unique name, because two runs may decode the same video at once; both write the same bytes.
     new = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
     try:
         small = np.lib.format.open_memmap(new, mode="w+", dtype=np.uint8, shape=shape)

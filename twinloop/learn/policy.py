@@ -1,7 +1,7 @@
-"""Policy: a network that turns an observation into a chunk of actions. Three kinds implement it, a file each.
+"""Policy: a network that maps an observation to an action chunk. The three kinds are in one file each.
 
-What all have in common is here: inputs are brought to unit size, quaternions become rotations without a sign to get
-wrong, and actions are learnt relative to the joint they move wherever that makes them smaller.
+This module has the common parts: inputs are normalised, quaternions become two axes of the rotation (without sign
+ambiguity), and actions are learned relative to the joint's position where that makes them smaller.
 """
 
 import inspect
@@ -22,7 +22,7 @@ from twinloop.learn.space import Space
 
 @dataclass(frozen=True)
 class TensorBatch:
-    """A `mixture.Batch` on its way through a network; pictures are (n, 3, height, width) float in 0 to 1."""
+    """A `mixture.Batch` as tensors. Images are (n, 3, height, width) float from 0 to 1."""
 
     inputs: Mapping[str, Tensor]
     actions: Tensor
@@ -31,14 +31,14 @@ class TensorBatch:
 
 
 def to_tensor(values: np.ndarray) -> Tensor:
-    """(n, d) numbers as they are; (n, height, width, 3) bytes of a picture as (n, 3, height, width) in 0 to 1."""
+    """Convert (n, d) numbers to float32, or (n, height, width, 3) image bytes to (n, 3, height, width) in 0 to 1."""
     if values.dtype == np.uint8:
         return picture_tensor(torch.from_numpy(values))
     return torch.from_numpy(np.asarray(values, np.float32))
 
 
 def picture_tensor(pixels: Tensor) -> Tensor:
-    """The one place where bytes become what a network sees: in training, in acting, and in an exported graph."""
+    """Convert image bytes to the network's input. Training, inference and export all use this function."""
     return pixels.permute(0, 3, 1, 2).float() / 255
 
 
@@ -48,7 +48,7 @@ def tensors_of(batch: Batch) -> TensorBatch:
 
 
 class VectorInputs(nn.Module):
-    """(n, width) all vectors of an observation, and whether it is real, as one row of numbers of about unit size."""
+    """Returns (n, width): all vectors of an observation, normalised, and the `real` flag."""
 
     def __init__(self, space: Space, scales: Scales):
         super().__init__()
@@ -74,7 +74,7 @@ class VectorInputs(nn.Module):
         return torch.cat(columns, dim=1)
 
     def examples(self, count: int, *, generator: torch.Generator) -> dict[str, Tensor]:
-        """Made-up vectors like those of the data: as large and as far spread."""
+        """Return random vectors with the mean and standard deviation of the data."""
         made = {}
         for index, name in enumerate(self.names):
             mean, std = self.get_buffer(f"mean{index}"), self.get_buffer(f"std{index}")
@@ -85,7 +85,7 @@ class VectorInputs(nn.Module):
 
 
 def _two_axes(quaternions: Tensor) -> Tensor:
-    """(n, 6) the x and the y axis of the rotations w, x, y, z: the same for q and -q."""
+    """Return (n, 6) the x and y axes of the rotations w, x, y, z. They are the same for q and -q."""
     w, x, y, z = quaternions.unbind(dim=1)
     return torch.stack([
         1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y),
@@ -94,12 +94,12 @@ def _two_axes(quaternions: Tensor) -> Tensor:
 
 
 class ActionCode(nn.Module):
-    """Between actions in their units and what a network is asked for: about unit size, relative where that is small."""
+    """Converts between actions in their units and the network's output: normalised, relative where that is smaller."""
 
     def __init__(self, space: Space, scales: Scales):
         super().__init__()
         self._vector, state = space.joints
-        # A matrix and not an index: elements of the action that have no joint to be relative to get nothing.
+        # A matrix instead of an index, so that elements without a joint get an origin of 0.
         pick = torch.zeros(len(state), space.action.shape[0])
         for column, name in enumerate(space.action.names):
             if scales.relative[column]:
@@ -146,11 +146,11 @@ class Policy(nn.Module, ABC):
 
     @abstractmethod
     def loss(self, batch: TensorBatch, *, generator: torch.Generator) -> Tensor:
-        """What training makes small: a mean over the batch."""
+        """Return the training loss: a mean over the batch."""
 
     @abstractmethod
     def forward(self, inputs: Mapping[str, Tensor], real: Tensor, noise: Tensor) -> Tensor:
-        """(n, horizon, a) actions in their units. noise: of that shape, for policies that draw."""
+        """Return (n, horizon, a) actions in their units. noise: of that shape, for policies that sample."""
 
     @classmethod
     def batch_for(cls, space: Space) -> int:
@@ -165,4 +165,4 @@ class Policy(nn.Module, ABC):
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """What its constructor was given, for the card: `type(self)(space, scales, **settings)` is alike."""
+        """Return the constructor's settings, for the card: `type(self)(space, scales, **settings)` builds it again."""

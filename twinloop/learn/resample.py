@@ -1,7 +1,7 @@
-"""Resampling: demonstrations at another rate, for data of robots that do not tick alike.
+"""Resampling of demonstrations to another rate, for data of robots with different control rates.
 
-Values between two frames are on the line between them; a quaternion's are on that line too, made unit length again,
-which at these steps is the arc to a thousandth of a degree.
+Values between two frames are interpolated linearly. Quaternions are interpolated linearly and normalised; at these step
+sizes, the result differs from the arc by less than about a thousandth of a degree.
 """
 
 from dataclasses import replace
@@ -36,7 +36,7 @@ def resampled(demonstrations: "Demonstrations", rate_hz: float) -> "Demonstratio
         near, far = values[first], values[last].copy()
         for start in quaternion_starts(feature):
             quad = slice(start, start + 4)
-            # q and -q are one orientation: go the short way.
+            # q and -q are the same orientation; the nearer one is used.
             far[:, quad] *= np.where((near[:, quad] * far[:, quad]).sum(axis=1, keepdims=True) < 0, -1, 1)
         out = near + share * (far - near)
         for start in quaternion_starts(feature):
@@ -54,7 +54,7 @@ def resampled(demonstrations: "Demonstrations", rate_hz: float) -> "Demonstratio
 
 
 def quaternion_starts(feature: Feature) -> list[int]:
-    """Where in a vector w, x, y, z of a quaternion stand, by the names of its elements."""
+    """Return the indices at which quaternions (w, x, y, z) begin, by the names of the vector's elements."""
     tails = [name.rpartition(".")[2] for name in feature.names]
     wanted = ["qw", "qx", "qy", "qz"]
     return [start for start in range(len(tails) - 3) if tails[start : start + 4] == wanted]

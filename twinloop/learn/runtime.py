@@ -19,17 +19,19 @@ class PolicyRuntime(Protocol):
 
     @property
     def executed(self) -> int:
-        """How many of them are meant to be carried out before the next chunk is asked for."""
+        """Actions of a chunk that are executed before the next inference."""
         ...
 
     def chunks(
         self, observation: Mapping[str, np.ndarray], *, instructions: Sequence[str], real: bool, noise: np.ndarray
     ) -> np.ndarray:
-        """(n, horizon, actions) what to do next in n situations, in the units of `space.action`.
+        """Return (n, horizon, actions) action chunks for n observations, in the units of `space.action`.
 
-        observation: input name -> (n, elements), or (n, height, width, 3) uint8 of a picture.
-        instructions: the task of each, in words. real: on a robot, not in a twin.
-        noise: (n, horizon, actions) standard normals, for policies that draw: from each episode's own generator, so
-        that what one does depends on no neighbour.
+        Args:
+            observation: input name -> (n, elements), or (n, height, width, 3) uint8 for an image.
+            instructions: the task of each observation, in words.
+            real: on a robot, not in a twin.
+            noise: (n, horizon, actions) standard normal numbers, for policies that sample. They come from each
+                episode's own generator, so that an episode does not depend on others in the batch.
         """
         ...

@@ -1,4 +1,4 @@
-"""Scales: how large inputs and actions of some demonstrations are, so that networks see numbers of unit size."""
+"""Scales: means and standard deviations of the inputs and actions of demonstrations, for normalisation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,17 +9,22 @@ from twinloop.learn.demonstrations import Demonstrations
 from twinloop.learn.space import Space
 
 MIN_STD = 1e-3
-"""In any unit: what varies less is told as it is, not blown up into noise."""
+"""In any unit: a value with a smaller standard deviation is not scaled, because that would amplify noise."""
 
 RELATIVE_BELOW = 0.8
-"""An action is learnt as a step from where the joint is if those steps vary less than this share of the action."""
+"""An action is learned relative to the joint's position if that varies less than this share of the absolute action."""
 
 
 @dataclass(frozen=True)
 class Scales:
-    """inputs: name -> (mean, std), each (d,). relative: (a,) learnt as a step from where the joint of that name is.
-    action: (mean, std) of what is learnt, each (horizon, a): a step to the next control period is small, one to half a
-    second on is large, and both are to be learnt as well as they can be."""
+    """Normalisation of inputs and actions.
+
+    Attributes:
+        inputs: name -> (mean, std), each (d,).
+        relative: (a,) True for actions that are learned relative to the position of the joint of that name.
+        action: (mean, std) of the learned actions, each (horizon, a). They depend on the place in the chunk, because
+            a step to the next control period is small and one to half a second later is large.
+    """
 
     inputs: dict[str, tuple[list, list]]
     relative: list[bool]
@@ -27,7 +32,7 @@ class Scales:
 
 
 def scales_of(parts: Sequence[Demonstrations], weights: Sequence[float], horizon: int) -> Scales:
-    """Means and deviations over the mixture, each dataset with its weight."""
+    """Return means and standard deviations over the mixture, each dataset with its weight."""
     space = parts[0].space
     inputs = {
         feature.name: _scale(*_moments([part.vectors[feature.name] for part in parts], weights))
@@ -35,21 +40,21 @@ def scales_of(parts: Sequence[Demonstrations], weights: Sequence[float], horizon
     }
     chunks, steps = [], []
     for part in parts:
-        # A sample is enough for a mean, and a whole dataset's chunks would be `horizon` times its size.
+        # A sample suffices for the mean; all chunks of a dataset would need `horizon` times its memory.
         frames = np.linspace(0, part.frames - 1, min(part.frames, 20_000)).astype(int)
         actions = part.chunks(frames, horizon)
         chunks.append(actions)
         steps.append(actions - _origin(part, frames, space)[:, None, :])
     absolute, stepwise = _moments(chunks, weights), _moments(steps, weights)
     paired = np.array([name in space.joints[1] for name in space.action.names])
-    # Judged over the chunk as a whole: one rule for an element of the action.
+    # Decided over the whole chunk, so that an element of the action is relative everywhere or nowhere.
     relative = paired & (_overall(stepwise) < RELATIVE_BELOW * _overall(absolute))
     mean, std = (np.where(relative, step, whole) for step, whole in zip(stepwise, absolute, strict=True))
     return Scales(inputs, relative.tolist(), _scale(mean, std))
 
 
 def blank_scales(space: Space, horizon: int) -> Scales:
-    """Of the right sizes, for a network whose numbers are read from a file."""
+    """Return placeholder scales of the right sizes, for a network whose weights are read from a file."""
     size = space.action.shape[0]
     return Scales(
         inputs={feature.name: ([0.0] * feature.shape[0], [1.0] * feature.shape[0]) for feature in space.vectors},
@@ -67,7 +72,7 @@ def _origin(part: Demonstrations, frames: np.ndarray, space: Space) -> np.ndarra
 
 
 def _moments(arrays: Sequence[np.ndarray], weights: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and deviation over the first axis."""
+    """Return weighted mean and standard deviation over the first axis."""
     paired = list(zip(weights, (array.astype(np.float64) for array in arrays), strict=True))
     mean = np.asarray(sum(weight * array.mean(axis=0) for weight, array in paired))
     square = np.asarray(sum(weight * np.square(array - mean).mean(axis=0) for weight, array in paired))

@@ -1,4 +1,4 @@
-"""Space: what a policy reads and what it commands. Two datasets fit together when theirs agree."""
+"""Space: the inputs and actions of a policy. Datasets with equal spaces can be mixed."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -15,8 +15,13 @@ DEFAULT_INPUTS = STATE_FEATURES
 
 @dataclass(frozen=True)
 class Space:
-    """robot: whose joints these are. rate_hz: how often a policy acts. inputs, action: order, names and units of
-    every element are part of it."""
+    """Inputs and actions of a policy.
+
+    Attributes:
+        robot: the robot model.
+        rate_hz: control rate.
+        inputs, action: features, with order, names and units of all elements.
+    """
 
     robot: str
     rate_hz: float
@@ -25,8 +30,8 @@ class Space:
 
     @classmethod
     def of(cls, header: Header, inputs: Iterable[str] = DEFAULT_INPUTS) -> "Space":
-        """Of a dataset, reading these features of it."""
-        from twinloop.observe.estimate import derived  # the physics engine, which reading a card does not need
+        """Return the space of a dataset with these features as inputs."""
+        from twinloop.observe.estimate import derived  # imports the physics engine, which reading a card does not need
 
         named = tuple(inputs)
         known = {each.name: each for each in header.features if each.name.startswith("observation.")}
@@ -45,7 +50,7 @@ class Space:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The vectors that sensors have to tell: those of an estimate in place of it."""
+        """Names of the vectors that sensors must provide. An estimate is replaced by the vectors that it needs."""
         names = (NEEDED if feature.name == ESTIMATE else (feature.name,) for feature in self.vectors)
         return tuple(dict.fromkeys(name for several in names for name in several))
 
@@ -55,7 +60,7 @@ class Space:
 
     @property
     def joints(self) -> tuple[str, tuple[str, ...]]:
-        """(vector, names of its elements) that says where joints are; an estimate is better than a measurement."""
+        """(vector, names of its elements) with the joint positions: the estimate if there is one, else the state."""
         for wanted in (ESTIMATE, STATE):
             for feature in self.vectors:
                 if feature.name == wanted:
@@ -67,7 +72,7 @@ class Space:
         return tuple(feature for feature in self.inputs if feature.is_picture)
 
     def differences(self, other: "Space") -> list[tuple[str, str, str]]:
-        """(what, here, there) for all that keeps data or policies of one from being used with the other."""
+        """Return (what, here, there) for every difference that makes the two spaces incompatible."""
         rows = [("robot", self.robot, other.robot), ("rate", f"{self.rate_hz:g} Hz", f"{other.rate_hz:g} Hz")]
         theirs = {feature.name: feature for feature in (*other.inputs, other.action)}
         for ours in (*self.inputs, self.action):
@@ -94,14 +99,14 @@ class Space:
 
 
 def table_of(differences: Iterable[tuple[str, str, str]], *, here: str, there: str) -> str:
-    """The differences as lines of text, a column a side."""
+    """Return the differences as a text table with one column per side."""
     rows = [("", here, there), *differences]
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     return "\n".join(f"  {what:{widths[0]}}  {ours:{widths[1]}}  {theirs}" for what, ours, theirs in rows)
 
 
 def _as_read(feature: Feature) -> Feature:
-    """Policies read single precision, whatever a recording was made in."""
+    """Return the feature in single precision. Policies read single precision even if the recording has double."""
     return replace(feature, dtype="float32") if feature.dtype == "float64" else feature
 
 

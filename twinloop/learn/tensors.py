@@ -1,6 +1,6 @@
-"""Tensors in files: safetensors, and nothing that could run code. A file is looked over before it is read.
+"""Reads and writes tensors as safetensors files, which cannot run code. The header is checked before the file is read.
 
-Layout: 8 bytes with the length of a JSON header, the header (name -> dtype, shape, place), the numbers.
+Layout: 8 bytes with the length of a JSON header, the header (name -> dtype, shape, offsets), the numbers.
 """
 
 import json
@@ -19,13 +19,13 @@ from twinloop.durable import FileDigest, read_bounded, replace_file, storage_err
 from twinloop.errors import CheckpointError
 
 MAX_HEADER_BYTES = 1 << 20
-MAX_FILE_BYTES = 1 << 30  # a quarter of a milliard of numbers
+MAX_FILE_BYTES = 1 << 30  # 268 million float32 numbers
 ITEM_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "U8": 1, "BOOL": 1}
 DISGUISES = {b"PK\x03\x04": "a zip archive, as torch.save writes", b"\x80": "a Python pickle", b"\x7fELF": "a program"}
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, str] | None = None) -> FileDigest:
-    """Put the tensors at `path`; a reader, or the next start after a kill, finds the old file or the new."""
+    """Write the tensors to `path` atomically: readers find the old file or the new one, also after a kill."""
     with storage_errors(path):
         return replace_file(path, to_bytes(tensors, facts), scratch=path.parent)
 
@@ -36,14 +36,21 @@ def to_bytes(tensors: Mapping[str, Tensor], facts: Mapping[str, str] | None = No
 
 
 def read_tensors(path: Path, expected: Mapping[str, Tensor] | None = None) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors of a file and the facts beside them; with `expected`, of exactly these names, shapes and types."""
+    """Return the tensors and the metadata of a file.
+
+    Args:
+        expected: tensors with the names and shapes that the file must have; None accepts any.
+
+    Raises:
+        CheckpointError: the file is malformed, differs from `expected`, or holds NaN or infinity.
+    """
     size, start = _start(path)
     header = _header(path, start, size)
     facts = header.pop("__metadata__", {})
     _look_over(path, header, size - 8 - int.from_bytes(start[:8], "little"))
     if expected is not None:
         _refuse_other(path, header, expected)
-    # Only now is there memory for it: before, a few kilobytes have said that this is what was expected.
+    # The whole file is read only after its header has passed all checks.
     content = read_bounded(path, MAX_FILE_BYTES, error=CheckpointError)
     if content[: len(start)] != start:
         raise CheckpointError(f"{path}: was changed while it was read")
@@ -55,7 +62,7 @@ def read_tensors(path: Path, expected: Mapping[str, Tensor] | None = None) -> tu
 
 
 def _start(path: Path) -> tuple[int, bytes]:
-    """How many bytes a file has, and those that may be its header."""
+    """Return the size of a file and its first bytes, which contain the header."""
     if not path.is_file():
         raise CheckpointError(f"{path}: is missing; a safetensors file was expected")
     with storage_errors(path), path.open("rb") as file:
@@ -64,7 +71,7 @@ def _start(path: Path) -> tuple[int, bytes]:
     if size > MAX_FILE_BYTES:
         raise CheckpointError(f"{path}: has {size:,} bytes; {MAX_FILE_BYTES:,} at most are read")
     for start, what in DISGUISES.items():
-        # The first bytes of a real file count its header, so only those of a disguise read like this.
+        # A valid file may begin with a one-byte signature by chance, because its first bytes are the header's length.
         if content.startswith(start) and (len(start) > 1 or not _plausible(content, size)):
             raise CheckpointError(f"{path}: is {what}; only safetensors are read, since that could run code")
     return size, content
@@ -93,7 +100,7 @@ def _header(path: Path, content: bytes, file_bytes: int) -> dict:
 
 
 def _look_over(path: Path, header: Mapping[str, object], room: int) -> None:
-    """Every tensor inside the file, of the size its shape says, none on top of another."""
+    """Check that every tensor lies inside the file, has the size of its shape, and overlaps no other."""
     places = []
     for name, entry in header.items():
         try:

@@ -1,4 +1,4 @@
-"""TorchRuntime: a policy computed by torch, on the processor."""
+"""TorchRuntime: runs a policy with torch on the CPU."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,8 +1,9 @@
-"""Train: a lesson in, a checkpoint out. Run again after a kill, it continues; run again when done, it does nothing.
+"""Training: TrainingJob -> Checkpoint. A second call resumes an interrupted training and does nothing if it is done.
 
-OUT/policy.safetensors, card.json   the checkpoint: averaged weights of the last look
-OUT/training/state.safetensors      what it takes to continue
-OUT/training/curve.jsonl            losses over the steps
+OUT/policy-DIGEST.safetensors, card.json   the checkpoint: averaged weights at the last validation
+OUT/training/state.safetensors             the state to resume from
+OUT/training/curve.jsonl                   losses over the steps
+OUT/training/job.json                      the settings
 """
 
 import json
@@ -33,7 +34,7 @@ STATE, CURVE, TROUBLE = "state.safetensors", "curve.jsonl", "bad_batch.safetenso
 
 @dataclass(frozen=True)
 class TrainProgress:
-    """How far a training is. held_out_loss: of the last look; NaN before the first."""
+    """Progress of a training. held_out_loss: at the last validation; NaN before the first."""
 
     step: int
     steps: int
@@ -78,7 +79,7 @@ def _policy(lesson: TrainingJob) -> Policy:
     kind = POLICIES[config.policy]
     horizon = int(config.settings.get("horizon", kind.default_settings()["horizon"]))
     scales = scales_of(lesson.mixture.parts, lesson.weights, horizon)
-    # Torch initialises layers from its global generator: seeded for this block, and left as it was found.
+    # Torch initialises layers from its global generator, which is seeded here and restored afterwards.
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         return kind(space, scales, **config.settings)
@@ -107,7 +108,7 @@ def _resume(optimisation: Optimisation, lesson: TrainingJob, out: Path) -> list[
 
 
 def _save(optimisation: Optimisation, lesson: TrainingJob, out: Path, curve: list[LossRecord]) -> None:
-    """The curve, then the checkpoint, then the state: a kill in between repeats a few steps and loses nothing."""
+    """Save the curve, then the checkpoint, then the state. After a kill in between, only a few steps are repeated."""
     folder = out / TRAINING
     lines = "".join(json.dumps(asdict(look)) + "\n" for look in curve)
     with storage_errors(out):
@@ -152,7 +153,7 @@ def _finite(value: float) -> float | None:
 
 @torch.no_grad()
 def _errors(policy: Policy, lesson: TrainingJob) -> dict[str, float]:
-    """Element of the action -> mean absolute error over a chunk on held-out episodes, in its unit."""
+    """Return element of the action -> mean absolute error over a chunk on held-out episodes, in its unit."""
     if lesson.held_out is None:
         return {}
     most = 256 if lesson.mixture.space.pictures else 1024

@@ -1,4 +1,4 @@
-"""TrainingJob: everything that decides what a training ends with. Two that are equal give the same checkpoint."""
+"""TrainingJob: everything that determines the result of a training. Equal jobs give the same checkpoint."""
 
 import hashlib
 import json
@@ -18,9 +18,17 @@ from twinloop.learn.space import DEFAULT_INPUTS
 
 @dataclass(frozen=True)
 class TrainingJobConfig:
-    """datasets: folders. mix: `sim=0.8,real=0.2`, or by size. inputs: what the policy reads. rate_hz: resample to it.
-    most: episodes of each dataset at most. settings: of the policy, e.g. {"horizon": 16}. cache: where pictures
-    are kept small; what is in it changes no result."""
+    """Settings of a training.
+
+    Attributes:
+        datasets: their folders.
+        mix: weights such as `sim=0.8,real=0.2`; None weights datasets by size.
+        inputs: features that the policy reads.
+        rate_hz: resample the data to this rate.
+        most: largest number of episodes of each dataset.
+        settings: settings of the policy, e.g. {"horizon": 16}.
+        cache: folder of the image cache. It does not affect the result.
+    """
 
     datasets: tuple[Path, ...]
     policy: str = "mlp"
@@ -36,7 +44,7 @@ class TrainingJobConfig:
 
 @dataclass(frozen=True)
 class TrainingJob:
-    """mixture: to learn from. held_out: whole episodes of it that are not; None if too few were there."""
+    """A training with its data loaded. mixture: training episodes. held_out: held-out episodes, None if too few."""
 
     config: TrainingJobConfig
     parts: tuple[Demonstrations, ...]
@@ -47,7 +55,7 @@ class TrainingJob:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Everything that decides the result, as JSON: datasets and the parent checkpoint are given by digest."""
+        """Everything that determines the result, as JSON. Datasets and the parent checkpoint are given by digest."""
         config = asdict(self.config) | {"datasets": [part.source.digest for part in self.parts]}
         del config["cache"]
         return config | {"parent": self.parent.card.digest if self.parent else ""}
@@ -60,7 +68,7 @@ class TrainingJob:
 
     @property
     def data(self) -> tuple[dict[str, Any], ...]:
-        """For the card."""
+        """The datasets with weights and numbers of held-out episodes, for the card."""
         return tuple(
             asdict(part.source) | {"weight": round(weight, 6), "held_out": len(part.lengths) - len(learnt.lengths)}
             for part, weight, learnt in zip(self.parts, self.weights, self.mixture.parts, strict=True)
@@ -100,7 +108,7 @@ def _pictures(config: TrainingJobConfig, parts: tuple[Demonstrations, ...]) -> P
 
 
 def parse_settings(words: list[str], valid: dict[str, Any]) -> dict[str, Any]:
-    """`width=256` for what a policy can be set to; `valid` has the defaults, and with them the types."""
+    """Parse words like `width=256`. valid: the policy's settings with their defaults, which give the types."""
     settings = {}
     for word in words:
         name, _, text = word.partition("=")

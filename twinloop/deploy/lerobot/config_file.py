@@ -1,7 +1,7 @@
-"""LerobotConfig: a robot of lerobot's, what its numbers mean, and what may be commanded. From a YAML file.
+"""LerobotConfig: a lerobot robot with the units and limits of its joints, read from a YAML file.
 
-A limit has no default. Where the hardware itself sees to it, the file says so with the word `hardware`: then the filter
-between policy and motors leaves it alone.
+Limits have no defaults. The word `hardware` states that the hardware enforces a limit itself; the safety filter then
+does not apply it.
 """
 
 import math
@@ -24,8 +24,13 @@ MAX_JOINTS = 64
 
 @dataclass(frozen=True)
 class DeviceConfig:
-    """type: lerobot's name of it, or `module:Class` of the same interface. config: as that takes it.
-    where: in the file it stands."""
+    """A lerobot device.
+
+    Attributes:
+        type: lerobot's name of the device, or `module:Class` with the same interface.
+        config: the settings of the device.
+        where: position in the YAML file, for error messages.
+    """
 
     type: str
     config: Mapping[str, Any]
@@ -34,7 +39,7 @@ class DeviceConfig:
 
 @dataclass(frozen=True)
 class DeviceFeature:
-    """A number that a device tells under a key, and what it means."""
+    """A number that a device reports under a key, and its conversion to our unit."""
 
     key: str
     line: LinearUnit
@@ -42,8 +47,14 @@ class DeviceFeature:
 
 @dataclass(frozen=True)
 class Joint:
-    """position, velocity, acceleration, effort: limits in our unit; infinite where the hardware sees to it.
-    also: `velocity`, `effort` -> what else is told of it."""
+    """One joint.
+
+    Attributes:
+        told: the feature with the joint's position.
+        position, velocity, acceleration, effort: limits in our unit; infinite where the hardware enforces them.
+        home: position at the start of an episode, in our unit.
+        also: `velocity`, `effort` -> the feature that reports it.
+    """
 
     name: str
     told: DeviceFeature
@@ -57,11 +68,16 @@ class Joint:
 
 @dataclass(frozen=True)
 class LerobotConfig:
-    """model: what datasets and checkpoints call this kind of robot. conditions: what a lab would note down.
-    outcome: who tells it: `human`, whoever is at the terminal, or `module:function`, which is given an observation as
-        the robot tells it and says True, False or None.
-    episode_s: a demonstration that is longer is over. homing_s: the shortest way home takes so long.
-    ignored: what else the robot tells, and is not recorded.
+    """A lerobot robot, its teleoperator and its task.
+
+    Attributes:
+        model: name of this robot model in datasets and checkpoints.
+        conditions: conditions to record with every episode.
+        outcome: who judges an episode: `human` (at the terminal), or `module:function`, which is called with the
+            robot's observation and returns True, False or None.
+        episode_s: timeout of a demonstration.
+        homing_s: minimum duration of the motion to the home position.
+        ignored: keys that the robot reports and that are not recorded.
     """
 
     file: Path
@@ -208,14 +224,14 @@ def _needed_number(section: Section, key: str, low: float, high: float) -> float
 
 
 def told_keys(config: LerobotConfig) -> set[str]:
-    """All that the file says of what the robot tells, pictures aside."""
+    """Return all keys of the robot's observation that the file names, without images."""
     joints = {joint.told.key for joint in config.joints}
     also = {told.key for joint in config.joints for told in joint.also.values()}
     return joints | also | set(config.ignored)
 
 
 def unmapped(config: LerobotConfig, told: Mapping[str, Any]) -> str | None:
-    """What is wrong between the file and what a robot says it tells; None where they agree."""
+    """Return the first mismatch between the file and the robot's observation features, or None if they agree."""
     plain = {key for key, kind in told.items() if not isinstance(kind, tuple)}
     for key in sorted(told_keys(config) - set(told)):
         return f"no {key} is told by the robot; {nearest(key, told)}"

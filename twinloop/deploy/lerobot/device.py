@@ -1,4 +1,4 @@
-"""Devices: lerobot's robots and teleoperators, made from their name and config. Here alone lerobot is imported."""
+"""Creates lerobot robots and teleoperators from name and config. No other module imports lerobot."""
 
 import importlib
 import pkgutil
@@ -15,7 +15,7 @@ TELEOPERATOR = ("connect", "is_connected", "action_features", "get_action", "dis
 
 
 class Device(Protocol):
-    """What lerobot's robots and teleoperators have in common."""
+    """The common interface of lerobot's robots and teleoperators."""
 
     @property
     def is_connected(self) -> bool: ...
@@ -29,7 +29,7 @@ class Device(Protocol):
 
 
 class RobotDevice(Device, Protocol):
-    """lerobot 0.4's `Robot`, as far as it is used here."""
+    """The part of lerobot 0.4's `Robot` that is used here."""
 
     @property
     def is_calibrated(self) -> bool: ...
@@ -43,13 +43,13 @@ class RobotDevice(Device, Protocol):
 
 
 class TeleoperatorDevice(Device, Protocol):
-    """lerobot 0.4's `Teleoperator`, as far as it is used here."""
+    """The part of lerobot 0.4's `Teleoperator` that is used here."""
 
     def get_action(self) -> Mapping[str, Any]: ...
 
 
 def make_robot(config: DeviceConfig) -> RobotDevice:
-    """Not connected yet."""
+    """Create a robot without connecting to it."""
     return _made(config, "robots", "RobotConfig", "make_robot_from_config", ROBOT)
 
 
@@ -67,18 +67,18 @@ def _made(config: DeviceConfig, room: str, base: str, maker: str, interface: tup
         known = nearest(config.type, kinds.get_known_choices())
         raise ConfigError(config.where, f"type {config.type!r}: lerobot has no such one; {known}")
     _register(_lerobot("cameras"))
-    decode = importlib.import_module("draccus").decode  # lerobot's own reader of configs
+    decode = importlib.import_module("draccus").decode  # lerobot's own config parser
     try:
         made = decode(kinds.get_choice_class(config.type), dict(config.config))
         return getattr(importlib.import_module(f"{package.__name__}.utils"), maker)(made)
     except ImportError as error:
         raise UsageError(f"{config.where}: {config.type} needs what is not installed: {error}") from None
-    except Exception as error:  # whatever a driver finds wrong with its config
+    except Exception as error:  # drivers raise arbitrary exceptions for a wrong config
         raise ConfigError(config.where, f"lerobot refuses it: {error}") from None
 
 
 def _of_class(config: DeviceConfig, interface: tuple[str, ...]) -> Any:
-    """`module:Class`, called with the config's keys. Only what has the interface is called."""
+    """Create an object of `module:Class` with the config as keyword arguments, after a check of its interface."""
     kind = imported(config.type, config.where)
     missing = [method for method in interface if not hasattr(kind, method)]
     if not isinstance(kind, type) or missing:
@@ -91,7 +91,7 @@ def _of_class(config: DeviceConfig, interface: tuple[str, ...]) -> Any:
 
 
 def imported(name: str, where: str) -> Any:
-    """`module:name`, from what is installed."""
+    """Import the callable `module:name`."""
     module, _, inside = name.partition(":")
     try:
         found = getattr(importlib.import_module(module), inside, None)
@@ -105,13 +105,13 @@ def imported(name: str, where: str) -> Any:
 def _lerobot(room: str) -> Any:
     try:
         return importlib.import_module(f"lerobot.{room}")
-    except Exception as error:  # also what its own imports raise
+    except Exception as error:  # lerobot's own imports raise other errors than ImportError
         advice = "install it beside twinloop, e.g. pip install 'lerobot[feetech]' (docs/hardware.md)"
         raise UsageError(f"lerobot cannot be imported ({error}); {advice}") from None
 
 
 def _register(package: Any, kinds: Any = None, wanted: str = "") -> None:
-    """A kind is known once its module was imported; one whose driver is not installed stays unknown."""
+    """Import lerobot's device modules until `wanted` is registered. Skip modules whose driver is not installed."""
     for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         if kinds is not None and wanted in kinds.get_known_choices():
             return

@@ -1,6 +1,6 @@
-"""LerobotRobot: a robot that lerobot drives, behind our interface. Time passes by the clock on the wall.
+"""LerobotRobot: a LiveRobot driven by lerobot. It runs in real time.
 
-What goes wrong in a driver is a RobotError, and the connection is given up: the next `connect` makes a new one.
+Errors of a driver are raised as RobotError and close the connection; the next `connect` opens a new one.
 """
 
 import math
@@ -19,14 +19,14 @@ from twinloop.errors import ConfigError, RobotError, UsageError
 from twinloop.observe.recording import PREFIX, Feature
 
 PEAK_SPEED, PEAK_ACCELERATION = 1.875, 5.774
-"""Of a movement of least jerk: times its length over its time, and over its time squared."""
+"""Peaks of a minimum-jerk motion, in units of distance / duration and of distance / duration²."""
 ARRIVED = 0.05
-"""Of a joint's range: that close to home, an episode may begin."""
+"""Share of a joint's range. An episode may begin when every joint is closer to home than that."""
 SETTLE_S = 2.0
 
 
 class LerobotRobot:
-    """`config`: a YAML file."""
+    """`config` is the path of a YAML file."""
 
     def __init__(self, config: str):
         if not config:
@@ -44,7 +44,7 @@ class LerobotRobot:
                 self._detector = imported(self.config.outcome, f"{self.config.file}: outcome")
             self._about = _description(self.config, self.id, device)
             self._device = device
-            # Calibrating asks a human to move the arm: that is done beforehand, with lerobot's own command.
+            # Calibration needs a human to move the arm; it is done beforehand with lerobot's own command.
             self._drive(lambda: device.connect(calibrate=False), "cannot be connected to")
             if not self._drive(lambda: device.is_calibrated, "does not say whether it is calibrated"):
                 self.close()
@@ -73,7 +73,7 @@ class LerobotRobot:
         self._send(np.clip(action, *self._about.limits.position.T))
 
     def stop(self) -> None:
-        """Hold the arm where it is measured, and the gripper where it was commanded: it may hold something."""
+        """Hold the arm at its measured position and the gripper at its last command, as it may hold an object."""
         here = self._position(self._observation())
         if self._command is not None:
             here[-1] = self._command[-1]
@@ -89,10 +89,10 @@ class LerobotRobot:
         return Outcome(None if seen is None else bool(seen), f"as {self.config.outcome} saw it")
 
     def close(self) -> None:
-        """What becomes of the torque is the driver's affair: lerobot's arms go limp unless their config says no."""
+        """Disconnect. lerobot's drivers then disable the torque unless the arm's config prevents that."""
         device, self._device, self._command = self._device, None, None
         if device is not None:
-            with suppress(Exception):  # of a device that is gone
+            with suppress(Exception):  # the device may be gone
                 device.disconnect()
 
     def __enter__(self) -> "LerobotRobot":
@@ -103,7 +103,7 @@ class LerobotRobot:
         self.close()
 
     def _home(self) -> None:
-        """To where episodes begin, smoothly, within the limits, however far it is."""
+        """Move to the home position with a minimum-jerk motion within the velocity and acceleration limits."""
         limits, period_s = self._about.limits, self._about.period_s
         start, home = self._position(self._observation()), np.array(self._about.home)
         way = np.abs(home - start)
@@ -138,7 +138,7 @@ class LerobotRobot:
             return call()
         except KeyboardInterrupt:
             raise
-        except Exception as error:  # drivers raise whatever their bus does
+        except Exception as error:  # drivers raise arbitrary exceptions
             self.close()
             raise RobotError(f"{self.id}: {problem}: {error or type(error).__name__}. Connect again to go on") from None
 
@@ -216,5 +216,5 @@ def _description(config: LerobotConfig, id: str, device: RobotDevice) -> Descrip
 
 
 def _unit(units: list[str]) -> str:
-    """As datasets say it: that of the arm, then the gripper's where it is another."""
+    """Return the unit as datasets write it: the arm's, then the gripper's if it differs."""
     return "; ".join(dict.fromkeys(units) if len(set(units[:-1])) <= 1 else units)

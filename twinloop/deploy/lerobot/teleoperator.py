@@ -1,4 +1,4 @@
-"""Teleoperation: a human moves a leader, and the robot is to follow. The leader's numbers mean what the robot's do."""
+"""Teleoperation: a human moves a leader arm and the robot follows. Leader and robot use the same keys and units."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -16,8 +16,14 @@ OVER, WON, LOST, AGAIN = "terminate_episode", "success", "failure", "rerecord_ep
 
 @dataclass(frozen=True)
 class TeleoperationSample:
-    """action: where the leader is, in our units. over: the human is done. success: if the human said so on the way.
-    discarded: the human wants this one not to count."""
+    """The state of the teleoperator in one control period.
+
+    Attributes:
+        action: position of the leader, in our units.
+        over: the human ended the episode.
+        success: the human's judgement, or None if there is none yet.
+        discarded: the human discarded this episode.
+    """
 
     action: np.ndarray
     over: bool
@@ -26,7 +32,7 @@ class TeleoperationSample:
 
 
 class Teleoperation:
-    """Of one robot's config, under `teleoperator`."""
+    """The teleoperator of a robot's config (key `teleoperator`)."""
 
     def __init__(self, config: LerobotConfig):
         if config.teleoperator is None:
@@ -62,14 +68,14 @@ class Teleoperation:
     def close(self) -> None:
         device, self._device = self._device, None
         if device is not None:
-            with suppress(Exception):  # of a device that is gone
+            with suppress(Exception):  # the device may be gone
                 device.disconnect()
 
     def _events(self, device: Any) -> Mapping[str, Any]:
-        """What some of lerobot's teleoperators tell beside the action. A leader arm has no buttons."""
+        """Return the events that some of lerobot's teleoperators report; a leader arm has no buttons and no events."""
         if not hasattr(device, "get_teleop_events"):
             return {}
-        # lerobot's keys are members of an enumeration whose values are these words.
+        # lerobot's keys are enum members whose values are these words.
         return {str(getattr(key, "value", key)): value for key, value in self._drive(device.get_teleop_events).items()}
 
     def _drive(self, call: Callable[[], Any]) -> Any:
@@ -77,6 +83,6 @@ class Teleoperation:
             return call()
         except KeyboardInterrupt:
             raise
-        except Exception as error:  # drivers raise whatever their bus does
+        except Exception as error:  # drivers raise arbitrary exceptions
             self.close()
             raise RobotError(f"{self._where}: was lost: {error or type(error).__name__}") from None

@@ -1,7 +1,7 @@
-"""Units: a number as lerobot has it, and as our datasets do. Straight lines, so there is a way back from everywhere.
+"""Linear, invertible conversion between lerobot's units and those of our datasets.
 
-lerobot tells a joint's position in degrees about the middle of its calibrated range, or as a share of that range from
--100 to 100, of a gripper from 0 to 100; which one depends on the robot's class and its config.
+lerobot reports a joint's position in degrees about the middle of its calibrated range or as a share of that range from
+-100 to 100, and a gripper's as a share from 0 to 100. The choice depends on the robot's class and config.
 """
 
 import math
@@ -31,8 +31,13 @@ class LinearUnit:
 
 
 def read_line(section: Section) -> LinearUnit:
-    """From the keys `given`, and with it: of an angle `direction` (1 or -1) and `zero` (ours where theirs is 0); of a
-    share `ends` (ours at both ends of it) and `unit`; of what stays as it is, `unit`."""
+    """Read the conversion from a section of the config.
+
+    The key `given` names lerobot's unit. The other keys depend on it:
+        degrees, radians: `direction` (1 or -1) and `zero` (our value where lerobot's is 0).
+        -100..100, 0..100: `ends` (our values at both ends) and `unit`.
+        as_is: `unit`.
+    """
     given = section.text("given", "")
     if given in SHARES:
         low, high = SHARES[given]

@@ -1,1 +1,1 @@
-"""A policy in a process of its own: one that hangs, crashes or is killed must not take the control loop with it."""
+"""A policy in its own process, so that a policy that hangs, crashes or is killed does not stop the control loop."""

@@ -1,4 +1,4 @@
-"""PolicyProcess: a policy at the other end of a socket. It is asked, and looked after: one that hangs is ended."""
+"""PolicyProcess: the client of a policy in its own process, reached through a socket. It ends a policy that hangs."""
 
 import os
 import select
@@ -18,13 +18,13 @@ from twinloop.errors import CheckpointError, PolicyError, TwinloopError
 from twinloop.learn.space import Space
 
 OWN = ("-m", "twinloop.deploy.policy.server")
-"""What runs a policy: loads a checkpoint or an ONNX file."""
+"""Arguments of the default policy server, which loads a checkpoint or an ONNX file."""
 MAX_START_S = 180.0
-"""Importing torch on a busy machine takes its time."""
+"""Start timeout. Importing torch on a busy machine is slow."""
 
 
 class PolicyProcess:
-    """program: what is run with the number of a socket and `checkpoint` as its arguments."""
+    """A policy process. program: Python arguments of the server; a socket's descriptor and `checkpoint` follow them."""
 
     def __init__(self, checkpoint: Path, *, program: Sequence[str] = OWN):
         self.name = checkpoint.resolve().name
@@ -42,21 +42,26 @@ class PolicyProcess:
         return 0 if self._process is None else self._process.pid
 
     def known(self) -> PolicyFacts:
-        """What it is. Our own program need not run for that; any other has to say it."""
+        """Return the facts of the policy. The default program need not be started for that; others are started."""
         if self._program == OWN and self._link is None:
             return read_facts(self._checkpoint)
         self.start()
         return self.facts
 
     def start(self) -> None:
-        """Nothing if it runs. What it refuses, it refuses here."""
+        """Start the process if it is not running.
+
+        Raises:
+            PolicyError: the process does not start.
+            TwinloopError: the checkpoint cannot be loaded; the class is that of the server's error.
+        """
         if self._link is not None:
             return
         self._link, theirs = socket.socketpair()
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         environment.setdefault("OMP_NUM_THREADS", "1")
         command = [sys.executable, *self._program, str(theirs.fileno()), str(self._checkpoint)]
-        # What it prints is for people: our own output may be for a machine.
+        # The policy's output goes to stderr, because our stdout may be machine-readable.
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment, stdout=2)
         theirs.close()
         self._link.settimeout(MAX_START_S)
@@ -72,7 +77,7 @@ class PolicyProcess:
         self.horizon, self.executed = int(facts["horizon"]), int(facts["executed"])
 
     def ask(self, features: Mapping[str, np.ndarray], *, instruction: str, noise: np.ndarray, timeout_s: float) -> None:
-        """Put a question; the answer is for `answer` to fetch. timeout_s: for this and for the answer's bytes."""
+        """Send an inference request; `answer` returns the result. timeout_s: for sending and for receiving."""
         link, arrays = self._connected(), {}
         for feature in self.facts.space.inputs:
             arrays[feature.name] = np.asarray(features[feature.name])
@@ -84,7 +89,7 @@ class PolicyProcess:
             raise self.lost(str(error)) from None
 
     def answer(self, wait_s: float) -> np.ndarray | None:
-        """(horizon, actions) what it says to the last question, or None if it still thinks after `wait_s`."""
+        """Return (horizon, actions) the chunk of the last request, or None if there is no answer after `wait_s`."""
         link = self._connected()
         if not select.select([link], [], [], max(wait_s, 0))[0]:
             return None
@@ -98,7 +103,7 @@ class PolicyProcess:
         return chunk
 
     def lost(self, problem: str) -> PolicyError:
-        """Whatever is left of the process is ended; the next `start` makes a new one."""
+        """End the process and return the error to raise. The next `start` starts a new process."""
         process, code = self._process, None
         if process is not None:
             with suppress(subprocess.TimeoutExpired):
@@ -108,7 +113,7 @@ class PolicyProcess:
         return PolicyError(f"policy {self.name}: {problem}; its process: {how}")
 
     def end(self) -> None:
-        """At once: it has nothing to put away."""
+        """Kill the process, which has no state to save."""
         if self._link is not None:
             self._link.close()
         if self._process is not None:

@@ -1,4 +1,4 @@
-"""PolicyFacts: what is known of a policy before it runs: its card's digest, and what it reads and commands."""
+"""PolicyFacts: the card's digest and the inputs and actions of a policy, known before it runs."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ class PolicyFacts:
     knows_real: bool
 
     def refuse_misfit(self, about: Description) -> None:
-        """A policy for another robot, rate or set of sensors is not let near this one."""
+        """Raise CheckpointError if the policy was trained for another robot, rate or set of sensors."""
         differences = self.space.differences(about.space([feature.name for feature in self.space.inputs]))
         if differences:
             table = table_of(differences, here=self.name, there=about.id)
@@ -24,7 +24,7 @@ class PolicyFacts:
 
 
 def read_facts(path: Path) -> PolicyFacts:
-    """Of a checkpoint's folder, by its card alone, or of an ONNX file."""
+    """Return the facts of a checkpoint folder (from its card alone) or of an ONNX file."""
     if path.suffix == ".onnx":
         from twinloop.learn.onnx_runtime import OnnxRuntime
 

@@ -1,4 +1,4 @@
-"""The process of a policy: loads it, says what it is, then answers observations until the other side is gone.
+"""The process of a policy: loads it, sends its facts, then answers requests until the client closes the connection.
 
 python -m twinloop.deploy.policy.server SOCKET_FD CHECKPOINT
 """
@@ -16,7 +16,7 @@ from twinloop.learn.runtime import PolicyRuntime
 
 
 def main(descriptor: int, checkpoint: str) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever drives the robot
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the process that controls the robot
     link = socket.socket(fileno=descriptor)
     try:
         runtime, digest, knows_real = load_policy(Path(checkpoint))
@@ -27,7 +27,7 @@ def main(descriptor: int, checkpoint: str) -> None:
 
 
 def load_policy(path: Path) -> tuple[PolicyRuntime, str, bool]:
-    """(runtime, digest of its card, was it shown real data) of a checkpoint's folder or an ONNX file."""
+    """Load a checkpoint folder or an ONNX file. Return (runtime, digest of its card, was trained on real data)."""
     if path.suffix == ".onnx":
         from twinloop.learn.onnx_runtime import OnnxRuntime
 
@@ -49,8 +49,10 @@ def load_policy(path: Path) -> tuple[PolicyRuntime, str, bool]:
 
 
 def serve(link: socket.socket, runtime: PolicyRuntime, *, digest: str, knows_real: bool) -> None:
-    """Answer until nobody asks any more. What has never been shown real data is told that it is in a twin: the
-    element that says otherwise would be one it has not learnt to read."""
+    """Answer requests until the connection is closed.
+
+    A policy that was not trained on real data gets `real=False`, because it has not learned the other value.
+    """
     _warm_up(runtime)
     facts = {
         "space": runtime.space.to_json(), "horizon": runtime.horizon, "executed": runtime.executed,
@@ -71,7 +73,7 @@ def serve(link: socket.socket, runtime: PolicyRuntime, *, digest: str, knows_rea
 
 
 def _warm_up(runtime: PolicyRuntime) -> None:
-    """The first answer takes longest; nobody should wait for it with a robot in the air."""
+    """Run one inference. The first one is the slowest and must not delay a running episode."""
     observation = {
         feature.name: np.zeros((1, *feature.shape), np.uint8 if feature.is_picture else feature.dtype)
         for feature in runtime.space.inputs

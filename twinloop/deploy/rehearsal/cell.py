@@ -21,7 +21,7 @@ from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 from twinloop.twin.twin import Twin
 
 BETWEEN_EPISODES_S = 20.0
-"""By the cell's clock: somebody lays out the next scene."""
+"""Time on the cell's clock between two episodes, in which a person would lay out the next scene."""
 CLOCK_JUMP_S = 3600.0
 
 
@@ -34,7 +34,7 @@ class RehearsalCell:
     def __init__(self, cell: CellConfig, *, id: str):
         self.cell = cell
         self._about = description_of(nominal_twin(), id=id, lockstep=not cell.realtime)
-        # Clocks of robots begin somewhere.
+        # A robot's clock does not start at 0.
         self._clock_s = float(np.round(episode_rng(cell.seed, 0, stream="clock").uniform(100, 1000), 3))
         self._world: DrakeWorld | None = None
         self._episode = self._sequence = -1
@@ -88,9 +88,9 @@ class RehearsalCell:
             self._tick()
 
     def _catch_up(self) -> None:
-        """In real time the world has gone on while nobody asked."""
+        """In real time, simulate up to the present."""
         if self.cell.realtime and self._world is not None:
-            # Worked out once: a computer that is too slow falls behind, and does not stay here for ever.
+            # Computed once: a computer that is too slow falls behind instead of looping for ever.
             due = int((time.monotonic() - self._began) / self._about.period_s)
             while self._sequence < due:
                 self._tick()

@@ -1,6 +1,6 @@
-"""CellConfig: the truth of one rehearsal cell, from a file, a name, a seed, or one gap opened by a magnitude.
+"""CellConfig: the true parameters of one rehearsal cell, from a file, a name, a seed, or one gap and its magnitude.
 
-Only the cell's own process reads this.
+Only the cell's own process reads them.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ FaultKind = Literal["vanishes", "loses_joint", "clock_jumps"]
 
 @dataclass(frozen=True)
 class Fault:
-    """What breaks, in which episode, after how many control periods."""
+    """A fault of the cell: its kind, its episode, and the control period from which it occurs."""
 
     kind: FaultKind
     episode: int
@@ -36,8 +36,14 @@ class Fault:
 
 @dataclass(frozen=True)
 class CellConfig:
-    """truth: row of the table -> its range. seed: of all that is random in the cell, calibration errors included.
-    realtime: time passes by the clock on the wall, not when it is told to act."""
+    """The true parameters of one rehearsal cell.
+
+    Attributes:
+        truth: name of a row of the table of truths -> its range.
+        pool: the objects of which each episode uses one.
+        seed: seed of everything random in the cell, including calibration errors.
+        realtime: True: time passes by the wall clock; False: it advances one control period per command or stop.
+    """
 
     name: str
     truth: Mapping[str, Range] = field(default_factory=lambda: {row.name: row.nominal for row in TRUTHS})
@@ -48,7 +54,7 @@ class CellConfig:
 
 
 def cell_of(spec: str) -> CellConfig:
-    """`harsh`, `path/to/cell.yaml`, `seed=17` or `gap=latency:0.6`, the last also with a seed: `gap=...,seed=3`."""
+    """Return the cell of a spec: `harsh`, `path/to/cell.yaml`, `seed=17`, `gap=latency:0.6` or `gap=...,seed=3`."""
     if "=" in spec and not spec.endswith((".yaml", ".yml")):
         return _drawn(spec)
     if spec in SHIPPED:
@@ -91,7 +97,7 @@ def _seed(spec: str, text: str) -> int:
 
 
 def opened(cell: CellConfig, magnitudes: Mapping[str, float]) -> CellConfig:
-    """The cell with these gaps opened, every row of each by the same magnitude, the others as they were."""
+    """Return the cell with these gaps opened. All rows of a gap get its magnitude; other rows stay unchanged."""
     truth = dict(cell.truth)
     for row in TRUTHS:
         if row.gap in magnitudes:
@@ -101,8 +107,11 @@ def opened(cell: CellConfig, magnitudes: Mapping[str, float]) -> CellConfig:
 
 
 def from_seed(seed: int) -> CellConfig:
-    """Each gap is open with chance ½, by a magnitude drawn uniformly from 0 to 1, and each row of it by that times
-    a number drawn from ½ to 1."""
+    """Return a random cell.
+
+    Each gap is open with probability ½, with a magnitude drawn uniformly from 0 to 1. Each of its rows gets this
+    magnitude times a number drawn uniformly from ½ to 1.
+    """
     rng = episode_rng(seed, 0, stream="cell")
     cell = CellConfig(name=f"seed={seed}", seed=seed)
     truth, pool = dict(cell.truth), cell.pool
@@ -130,7 +139,7 @@ def _read(value: dict, lines: dict[str, int], *, file: str, name: str) -> CellCo
         truth |= {row.name: _read_range(section, row) for row in rows if row.name in section}
         if gap == "object" and "pool" in section:
             pool = read_pool(section)
-        for row in rows:  # so that an unknown key is told what there is
+        for row in rows:  # marks the key as known, so that the error for an unknown key lists it
             section.raw(row.name)
         section.finish()
     root.finish()
@@ -170,7 +179,7 @@ def _read_fault(section: Section) -> Fault:
 
 
 def chosen(cell: CellConfig, rng: np.random.Generator) -> dict[str, float]:
-    """Every column's value in an episode."""
+    """Draw the value of every column for one episode."""
     values = {}
     for row in TRUTHS:
         low, high = cell.truth[row.name]

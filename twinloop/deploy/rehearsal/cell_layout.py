@@ -1,4 +1,4 @@
-"""CellLayout: how the cell stands when an episode begins. The same cell and number give the same situation."""
+"""CellLayout: the scene of a rehearsal cell at the start of an episode, determined by the cell and episode number."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from twinloop.twin.objects import GEOM_TYPES, SceneObject
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 
 LIGHTS = ((0.35, "dark"), (0.7, "dim"), (1.4, "normal"), (np.inf, "bright"))
-"""What somebody who writes conditions down would call it, up to which share of the usual light."""
+"""(upper end of the lighting intensity, its name in the recorded conditions)."""
 
 
 @dataclass(frozen=True)
 class Visit:
-    """Somebody who moves the object: when (s), and by how much (m)."""
+    """A person moves the object during the episode: when (s), and by how much (m)."""
 
     at_s: float
     shift_m: np.ndarray
@@ -28,7 +28,13 @@ class Visit:
 
 @dataclass(frozen=True)
 class CellLayout:
-    """values: column of the table of truths -> what holds in this episode. Poses: x, y, z, quaternion w, x, y, z."""
+    """The scene of one episode. Poses are x, y, z, quaternion w, x, y, z.
+
+    Attributes:
+        values: column of the table of truths -> its value in this episode.
+        stiffness_pa: contact stiffness of the object, as the pressure at its centre.
+        human: a person is present.
+    """
 
     values: Mapping[str, float]
     kind: str
@@ -58,7 +64,7 @@ def situation_of(cell: CellConfig, episode: int) -> CellLayout:
     item = cell.pool[int(rng.integers(len(cell.pool)))]
     thing = item.solid(mass_scale=values["object_mass_scale"], size_scale=values["object_size_scale"])
     fixed = {name: np.array([value]) for name, value in values.items()}
-    # The solid has its size already.
+    # The object is already scaled.
     columns = nominal_values(1) | fixed | {"object_size_scale": np.ones(1)}
     start = PICK_AND_PLACE.start(columns, 1, thing)
     human = bool(rng.random() < values["human_present_share"])
@@ -80,7 +86,7 @@ def situation_of(cell: CellConfig, episode: int) -> CellLayout:
 def _fixtures(columns: Mapping[str, np.ndarray], object_pose: np.ndarray, goal_pose: np.ndarray):
     places = clutter_poses(columns, object_pose, goal_pose)[0]
     for (name, (shape, half, _, _)), place in zip(THINGS.items(), places, strict=True):
-        if place[2] > -0.2:  # the others are put away
+        if place[2] > -0.2:  # unused clutter is placed below this height
             size = (half[0], half[2], 0.0) if shape == "cylinder" else half
             x, y, z = map(float, place)
             yield Fixture(f"clutter/{name}", mujoco.mjtGeom(GEOM_TYPES[shape]).value, size, (x, y, z))

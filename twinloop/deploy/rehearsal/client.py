@@ -1,4 +1,4 @@
-"""RehearsalRobot: a rehearsal cell as the pipeline has it: a process at the other end of a socket, and nothing else."""
+"""RehearsalRobot: the client of a rehearsal cell, which runs in its own process and is reached through a socket."""
 
 import os
 import socket
@@ -20,7 +20,7 @@ SERVER = "twinloop.deploy.rehearsal.server"
 
 
 class RehearsalRobot:
-    """`cell` is what stands after `rehearsal:`. Only the process that is started reads what it names."""
+    """`cell` is the text after `rehearsal:`. Only the cell's process reads the file that it names."""
 
     def __init__(self, cell: str):
         self.id = f"rehearsal:{cell}"
@@ -60,7 +60,7 @@ class RehearsalRobot:
         return read_outcome(self._call("end")[0])
 
     def close(self) -> None:
-        """The process ends when nobody is at this end of the socket."""
+        """Close the socket, which ends the cell's process."""
         if self._link is not None:
             self._link.close()
         if self._process is not None:
@@ -81,9 +81,9 @@ class RehearsalRobot:
     def _start(self) -> None:
         self._link, theirs = socket.socketpair()
         self._link.settimeout(MAX_WAIT_S)
-        # Whatever this process can import, the cell can.
+        # The cell can import the same modules as this process.
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        # One small system of equations a step: threads would only wait for each other.
+        # Each step solves one small system of equations, for which several threads are slower than one.
         environment.setdefault("OMP_NUM_THREADS", "1")
         command = [sys.executable, "-m", SERVER, str(theirs.fileno()), self._cell]
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment)
@@ -110,7 +110,7 @@ class RehearsalRobot:
         return answer.get("ok") or {}, results
 
     def _lost(self, problem: str) -> RobotError:
-        """Whatever is left of the process is ended: the next connect starts a new one."""
+        """End the process and return the error to raise. The next `connect` starts a new process."""
         process, code = self._process, None
         if process is not None:
             with suppress(subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""The detector above the table: it sees where the object came to lie, and judges as the task does."""
+"""The success detector of a rehearsal cell: it applies the task's success test to the final pose of the object."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ SETTLE_S = 0.4
 
 @dataclass(frozen=True)
 class _Seen:
-    """A Scene of one, as the overhead camera has it."""
+    """A batch of one Scene, as seen by the overhead camera."""
 
     object_position: np.ndarray
     object_yaw_rad: np.ndarray
@@ -27,7 +27,7 @@ class _Seen:
 
 
 def outcome_of(world: DrakeWorld) -> Outcome:
-    """Of an episode that has ended: the robot holds still meanwhile."""
+    """Return the outcome of an episode. The robot is halted and the scene settles for SETTLE_S first."""
     world.halt()
     world.pass_time(SETTLE_S)
     situation, pose = world.situation, world.object_pose

@@ -12,12 +12,12 @@ from twinloop.randomize.draw import episode_rng
 from twinloop.twin.twin import Twin
 
 STEP_S = 0.004
-CREEP_RAD_S = 0.05  # Coulomb friction of a joint has its full size from this speed on
-CLEAR_M = 0.09  # nobody reaches in while the hand is that close
+CREEP_RAD_S = 0.05  # speed scale of the tanh that smooths a joint's Coulomb friction
+CLEAR_M = 0.09  # a person does not move the object while the tool is closer to it than this
 
 
 class DrakeWorld:
-    """position, velocity, effort: of the joints as actions count them, the gripper as one opening."""
+    """Simulates one episode. Positions, velocities and efforts have the action's elements: arm joints, gripper."""
 
     def __init__(self, cell: CellConfig, twin: Twin, situation: CellLayout, episode: int):
         self.twin, self.situation = twin, situation
@@ -88,7 +88,7 @@ class DrakeWorld:
         self._plant.plant.SetFreeBodyPose(self._state, self._plant.object, transform(pose[:3], pose[3:]))
 
     def _spread(self, command: np.ndarray) -> np.ndarray:
-        """The opening, shared by the fingers."""
+        """Return the joint positions of a command: the gripper's opening is divided equally among the fingers."""
         return np.concatenate([command[:-1], np.full(self._fingers, command[-1] / self._fingers)])
 
     def _gathered(self, joints: np.ndarray) -> np.ndarray:
@@ -145,7 +145,7 @@ class DrakeWorld:
             self._place(pose)
 
     def finger_force_n(self) -> np.ndarray:
-        """(fingers,) how hard each touches the object."""
+        """Return (fingers,) the contact force of each finger on the object."""
         plant, fingers, thing = self._plant.plant, self._plant.fingers, self._plant.object
         results = plant.get_contact_results_output_port().Eval(self._state)
         force = np.zeros(len(fingers))

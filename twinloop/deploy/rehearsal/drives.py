@@ -1,9 +1,9 @@
-"""CellDrives: what becomes of commands on their way to the motors of a rehearsal cell.
+"""CellDrives: the path of commands to the motors of a rehearsal cell.
 
-A command may be lost, arrives late by a delay that jitters (never before the one sent earlier), is smoothed as the
-robot smooths it, carries noise, and meets gears with play: while the error of a joint is inside the play, the motor
-turns and the link does not follow. The twin's `simulate/drive.py` bends the command instead: the two agree on what
-backlash is, not on how it is computed.
+A command may be lost. It arrives after a delay with jitter, never before an earlier command. It is smoothed by the
+robot's own filter, gets noise, and passes gears with backlash: while a joint's error is within the backlash, the motor
+turns and the link does not follow. The twin's `simulate/drive.py` changes the command instead: both model the same
+backlash, but compute it differently.
 """
 
 from collections import deque
@@ -13,7 +13,7 @@ import numpy as np
 
 
 class CellDrives:
-    """Of one episode. The last element of a command is the gripper's opening."""
+    """The drives during one episode. The last element of a command is the gripper's opening."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class CellDrives:
         chance, white = self._rng.random(), self._rng.standard_normal(1 + len(command))
         self._noise = 1e-3 * values["control_noise_mrad"] * white[1:]
         self._noise[-1] = 0
-        # The first command always arrives: there is nothing to hold yet.
+        # The first command is never lost, because there is no earlier command to hold.
         if self._first or chance >= values["command_loss_share"]:
             delay_ms = max(0.0, values["action_delay_ms"] + values["action_jitter_ms"] * float(white[0]))
             arrival_s = now_s + delay_ms / 1000
@@ -46,12 +46,12 @@ class CellDrives:
         self._first = False
 
     def halt(self, position: np.ndarray) -> None:
-        """A stop is the robot's own reflex: it waits for no network."""
+        """Stop at `position` at once. A stop has no delay because the robot's own controller executes it."""
         self._due.clear()
         self._received[:-1] = self._smoothed[:-1] = position[:-1]
 
     def setpoint(self, now_s: float, position: np.ndarray) -> np.ndarray:
-        """What the servos are after in this physics step, joints where they are."""
+        """Return the target of the servos in this physics step, with the joints at `position`."""
         while self._due and self._due[0][0] <= now_s + 1e-9:
             self._received = self._due.popleft()[1]
         self._smoothed = self._received + self._keep * (self._smoothed - self._received)

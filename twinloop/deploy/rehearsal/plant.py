@@ -1,8 +1,8 @@
-"""From the numbers of a MuJoCo model to a Drake plant: the same bodies, joints, motors and shapes, another physics.
+"""Converts a MuJoCo model to a Drake plant with the same bodies, joints, motors and shapes.
 
-Kinematics, masses, inertias, motor inertias, joint limits and servo gains are the model's. Contact is Drake's own:
-the object is a compliant solid whose pressure field meets rigid shapes (hydroelastic contact), everything else meets
-at points; friction is a cone, solved for with the SAP solver at fixed steps.
+Kinematics, masses, inertias, motor inertias, joint limits and servo gains are the model's. Contact is Drake's: the
+object is a compliant solid with a pressure field against rigid shapes (hydroelastic contact); all other contacts are
+point contacts. The friction cone is solved with the SAP solver at a fixed time step.
 """
 
 from collections.abc import Iterator
@@ -47,13 +47,18 @@ from pydrake.systems.framework import Diagram, DiagramBuilder
 
 OBJECT = "object"
 ROBOT = "robot"
-MESH_M = 0.008  # of round shapes
+MESH_M = 0.008  # mesh resolution of round shapes
 
 
 @dataclass(frozen=True)
 class ContactMaterial:
-    """friction: of every contact. stiffness_pa: of the object, as a pressure at its centre.
-    dissipation_s_m: Hunt and Crossley's."""
+    """Material of all contacts.
+
+    Attributes:
+        friction: friction coefficient of every contact.
+        stiffness_pa: stiffness of the object, as the pressure at its centre.
+        dissipation_s_m: Hunt-Crossley dissipation.
+    """
 
     friction: float = 0.8
     stiffness_pa: float = 6e5
@@ -62,7 +67,7 @@ class ContactMaterial:
 
 @dataclass(frozen=True)
 class Servos:
-    """How the robot's motors differ from the model's."""
+    """Scales of the motors' parameters relative to the model."""
 
     stiffness_scale: float = 1.0
     damping_scale: float = 1.0
@@ -72,7 +77,7 @@ class Servos:
 
 @dataclass(frozen=True)
 class Fixture:
-    """A solid thing that stands in the world and does not move. size as MuJoCo has it for that type."""
+    """A solid object that does not move. `size` has MuJoCo's meaning for that geom type."""
 
     name: str
     type: int
@@ -82,7 +87,7 @@ class Fixture:
 
 @dataclass(frozen=True)
 class DrakePlant:
-    """actuators: in the order of the desired positions, arm first, then fingers."""
+    """A Drake plant and its parts. joints: driven joints in the order of the desired positions: arm, then fingers."""
 
     diagram: Diagram
     plant: MultibodyPlant
@@ -129,7 +134,7 @@ class _Builder:
     ) -> DrakePlant:
         model, plant = self.model, self.plant
         for index in range(1, model.nbody):
-            # Bodies moved by hand, the target and clutter: the first touches nothing, the second are fixtures here.
+            # Mocap bodies are left out: the target has no contacts, and clutter is added as fixtures.
             if model.body_mocapid[index] < 0:
                 raised = table_height_m if model.body(index).name == "table" else 0.0
                 self._add_body(index, raised)
@@ -187,7 +192,7 @@ class _Builder:
         self.plant.RegisterCollisionGeometry(body, pose, _shape(kind, size), name, properties)
 
     def _add_motors(self) -> Iterator[str]:
-        """One for each driven joint. A motor that pulls on several joints becomes one on each, its force shared."""
+        """Add one motor per driven joint. A tendon's motor becomes one motor per joint, with its force divided."""
         model, servos = self.model, self.servos
         for actuator in range(model.nu):
             kp, kd = model.actuator_gainprm[actuator, 0], -model.actuator_biasprm[actuator, 2]
@@ -245,7 +250,7 @@ def _empty(builder: DiagramBuilder, timestep_s: float) -> tuple[MultibodyPlant, 
 
 
 def spatial_inertia(model: mujoco.MjModel, body: int) -> SpatialInertia:
-    """About the body's origin, in its frame."""
+    """Return the spatial inertia about the body's origin, in the body's frame."""
     turn = _rotation(model.body_iquat[body])
     inertia = turn @ np.diag(model.body_inertia[body]) @ turn.T
     rotational = RotationalInertia(*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2])

@@ -1,4 +1,4 @@
-"""The pool: the objects that lie about in a cell, each an individual with its own mass and size."""
+"""The pool: the objects of a rehearsal cell, each with its own mass and size."""
 
 from dataclasses import dataclass, replace
 
@@ -8,19 +8,19 @@ from twinloop.twin.objects import OBJECTS, SceneObject
 
 MAX_OBJECTS = 50
 RIGID_PA = 6e5
-"""Of things one would call hard. Harder ones chatter at the cell's time step."""
+"""Stiffness of rigid objects. Stiffer contacts chatter at the cell's time step."""
 
 
 @dataclass(frozen=True)
 class CellObject:
-    """kind: what a lab would call it. mass_kg, size_scale: what it is."""
+    """One object of the pool: its kind (as named in the conditions), true mass, and size relative to the kind."""
 
     kind: str
     mass_kg: float
     size_scale: float = 1.0
 
     def solid(self, *, mass_scale: float, size_scale: float) -> SceneObject:
-        """Also a sponge is one body here: what it yields is the affair of the pressure in it, `stiffness_pa`."""
+        """Return the scaled object as one rigid body. A soft object is compliant through `stiffness_pa` only."""
         thing, size = OBJECTS[self.kind], self.size_scale * size_scale
         x, y, z = thing.half_extents_m
         mass_kg = self.mass_kg * mass_scale
@@ -28,7 +28,7 @@ class CellObject:
 
     @property
     def stiffness_pa(self) -> float:
-        """The pressure at its centre when it is squeezed flat."""
+        """The pressure at the object's centre when it is squeezed flat."""
         thing = OBJECTS[self.kind]
         return 1000 * thing.young_kpa if thing.soft else RIGID_PA
 
@@ -41,7 +41,7 @@ NOMINAL = (plain("cube"),)
 
 
 def pool_at(magnitude: float) -> tuple[CellObject, ...]:
-    """A cube alone at 0, then more and more other kinds beside it."""
+    """Return the pool at a magnitude: only a cube at 0, and more of the other kinds with increasing magnitude."""
     others = [kind for kind in OBJECTS if kind != "cube"]
     return NOMINAL + tuple(map(plain, others[: round(magnitude * len(others))]))
 

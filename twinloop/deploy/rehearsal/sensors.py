@@ -1,8 +1,8 @@
-"""CellSensors: what the encoders, torque sensors and pose tracker of a rehearsal cell say, moment by moment.
+"""CellSensors: readings of the encoders, torque sensors and pose tracker of a rehearsal cell.
 
-Every signal is first late, then wrong. This is not the twin's model of sensors, and is not meant to be: a cell that
-were wrong in just the way the twin supposes would rehearse nothing. The tracker is a camera: in dim light its noise
-grows, and in the dark it loses the object.
+Every signal is delayed first and then gets its errors. This is deliberately another sensor model than the twin's: a
+cell with exactly the errors that the twin assumes would test nothing. The tracker is a camera: its noise grows in dim
+light, and it loses the object in the dark.
 """
 
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ import numpy as np
 
 from twinloop.observe.sensor_errors import OUTAGE_S
 
-FULL_LIGHT = 0.5  # below this share of the usual light a tracker begins to lose the object
-DARK_LOSS = 0.8  # of the time, in the dark
+FULL_LIGHT = 0.5  # below this share of the usual light the tracker begins to lose the object
+DARK_LOSS = 0.8  # share of time in which the object is lost in the dark
 
 
 class Past:
-    """What was there, at fixed steps since the episode began. Rows of all channels side by side."""
+    """History of all channels at fixed steps since the start of the episode. One row per step."""
 
     def __init__(self, channels: Mapping[str, int], *, step_s: float):
         edges = np.cumsum([0, *channels.values()])
@@ -36,7 +36,11 @@ class Past:
         return (self._count - 1) * self._step_s
 
     def at(self, channel: str, time_s: float, *, between: bool = True) -> np.ndarray:
-        """What was there then; before the beginning, what was there first. `between`: mix the two nearest rows."""
+        """Return the channel's value at `time_s`, or its first value for earlier times.
+
+        Args:
+            between: interpolate linearly between the two nearest rows; otherwise use the earlier row.
+        """
         when = float(np.clip(time_s / self._step_s, 0, self._count - 1))
         part = self._parts[channel]
         before = int(when + 1e-9)
@@ -47,8 +51,13 @@ class Past:
 
 
 class CellSensors:
-    """Of one episode. values: rows of the sensing and latency gaps. calibration: draws what is wrong all the time,
-    rng: what is wrong at random. Called once a control period."""
+    """The sensors during one episode. `look` is called once per control period.
+
+    Args:
+        values: values of the rows of the sensing and latency gaps.
+        calibration: generator of the constant errors.
+        rng: generator of the random errors.
+    """
 
     def __init__(
         self,
@@ -68,7 +77,7 @@ class CellSensors:
         self._shown_s = self._tracked_s = 0.0
 
     def look(self, past: Past) -> dict[str, np.ndarray]:
-        """Channel -> what is told of it now: position, velocity, effort, object pose (x, y, z, quaternion)."""
+        """Return the current readings: position, velocity, effort, object (pose: x, y, z, quaternion)."""
         values, rng, now_s = self._values, self._rng, past.now_s
         if not rng.random() < values["observation_loss_share"]:
             self._shown_s = now_s - values["observation_delay_ms"] / 1000
@@ -95,7 +104,7 @@ class CellSensors:
         return seen
 
     def _lost(self, chance: float) -> bool:
-        """A tracker loses the object for a while, not for single frames: two states, left at random."""
+        """Advance a two-state Markov chain: the tracker loses the object for a while, not for single frames."""
         values = self._values
         dark = DARK_LOSS * max(0.0, 1 - self._light / FULL_LIGHT)
         found = (1 - values["tracker_loss_share"]) * (1 - values.get("human_hiding_share", 0.0)) * (1 - dark)
@@ -107,6 +116,6 @@ class CellSensors:
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Of quaternions w, x, y, z."""
+    """Return the product of two quaternions w, x, y, z."""
     w = a[0] * b[0] - a[1:] @ b[1:]
     return np.array([w, *(a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:]))])

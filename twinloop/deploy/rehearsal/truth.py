@@ -1,7 +1,7 @@
-"""The table of truths: everything a cell file may fix about a rehearsal cell, and which gap it opens.
+"""The table of truths: every quantity that a cell file may set for a rehearsal cell, and the gap that it belongs to.
 
-Where the parameter table has a row of the same meaning, the name, unit and plausible range are its own: what a
-diagnosis finds in a cell is what a config can vary.
+A row with a counterpart in the parameter table has the same name, unit and (unless given) plausible range, so that a
+config can vary the quantities that a diagnosis finds in a cell.
 """
 
 from dataclasses import dataclass
@@ -11,13 +11,20 @@ from twinloop.randomize.table import BY_NAME
 from twinloop.twin.clutter import THINGS
 
 Range = tuple[float, float]
-"""Drawn anew for each episode, uniformly; a single number is a range without width."""
+"""(low, high) of a uniform distribution that is drawn from in each episode; low equals high for a fixed value."""
 
 
 @dataclass(frozen=True)
 class Truth:
-    """touches: what it changes. nominal: as the twin believes it. worst: at magnitude 1 of its gap.
-    elements: drawn independently for each."""
+    """One row of the table.
+
+    Attributes:
+        touches: what the quantity changes.
+        nominal: range at magnitude 0 of its gap, as the twin assumes.
+        worst: range at magnitude 1 of its gap.
+        plausible: range that a cell file may use.
+        elements: each element is drawn independently.
+    """
 
     name: str
     gap: Gap
@@ -29,7 +36,7 @@ class Truth:
     elements: tuple[str, ...] = ()
 
     def at(self, magnitude: float) -> Range:
-        """Between nominal (0) and worst (1)."""
+        """Interpolate linearly between nominal (magnitude 0) and worst (1)."""
         (low, high), (worst_low, worst_high) = self.nominal, self.worst
         return low + magnitude * (worst_low - low), high + magnitude * (worst_high - high)
 
@@ -41,7 +48,7 @@ class Truth:
 def _row(
     name: str, worst: float | Range, *, nominal: float | Range | None = None, plausible: Range | None = None
 ) -> Truth:
-    """Of a row of the parameter table."""
+    """Return the truth that corresponds to a row of the parameter table."""
     row = BY_NAME[name]
     ends = _range(row.nominal if nominal is None else nominal), _range(worst)
     return Truth(name, row.gap, row.unit, row.touches, *ends, plausible or row.plausible, row.elements)
@@ -53,7 +60,7 @@ def _range(value: float | Range) -> Range:
 
 TRUTHS: tuple[Truth, ...] = (
     _row("friction_coefficient", 0.3),
-    # Stiffer, or less damped, and contacts chatter at the cell's time step: then things stick that should slide.
+    # Stiffer or less damped contacts chatter at the cell's time step; objects then stick that should slide.
     _row("contact_stiffness_scale", 0.2, plausible=(0.05, 1.2)),
     Truth("contact_dissipation_s_m", "contact", "s/m", "what every contact of the object swallows of a bounce",
           (50.0, 50.0), (30.0, 30.0), (30.0, 500.0)),

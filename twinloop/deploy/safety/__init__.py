@@ -1,1 +1,1 @@
-"""Between policy and motors: an action comes in, a command within the limits goes out. One concern a file."""
+"""The safety filter between policy and motors: it turns an action into a command within the limits."""

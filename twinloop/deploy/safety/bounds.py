@@ -1,7 +1,7 @@
-"""Bounds: a robot's limits as the safety filter holds them: checked, and narrowed where somebody asked for it.
+"""Bounds: a robot's limits for the safety filter, checked and optionally narrowed.
 
-What a description does not say is no permission: a limit that is missing or not a number is refused. Options may only
-narrow; whoever wants more has to change the description of the robot.
+A limit that is missing or NaN is an error. Options may only narrow the limits; wider limits need a change in the
+description of the robot.
 """
 
 from collections.abc import Mapping
@@ -16,17 +16,22 @@ from twinloop.deploy.robot import Description
 from twinloop.errors import RobotError, UsageError, nearest
 
 FORCE_N = 140.0
-"""That a wrist sensor may measure before the robot backs off. What ISO/TS 15066 lets a hand be pressed with."""
+"""Force at the wrist sensor above which the robot backs off: the limit of ISO/TS 15066 for pressing a hand."""
 
 AXES = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Rows are the elements of the action, `names` theirs; units are the action's, per second and per second squared.
+    """Limits with one row per element of the action.
 
-    Position is finite; the others are infinite where the robot sees to it itself. force_n: at the wrist, if that has a
-    sensor.
+    Units are those of the action, per second (velocity) and per second squared (acceleration). Position limits are
+    finite. The other limits are infinite where the robot enforces them itself.
+
+    Attributes:
+        names: names of the action's elements.
+        workspace_m: (3, 2) low and high of x, y, z of the tool.
+        force_n: limit of the force at the wrist, for robots with a wrist sensor.
     """
 
     names: tuple[str, ...]
@@ -39,7 +44,7 @@ class Bounds:
 
 
 def bounds_of(about: Description) -> Bounds:
-    """Those of the description, or a RobotError that says what is wrong with them."""
+    """Return the bounds of a robot's description. Raise RobotError if a limit is missing or invalid."""
     limits, names = about.limits, about.joints
     count = about.action.shape[0]
     shapes = {"position": (count, 2), "velocity": (count,), "acceleration": (count,), "effort": (count,)}
@@ -71,14 +76,14 @@ def _refuse(robot: str, kind: str, labels: tuple[str, ...], wrong: np.ndarray, w
 
 
 def slowed(bounds: Bounds, speed: float) -> Bounds:
-    """Velocity and acceleration times `speed`, from more than 0 to 1."""
+    """Return the bounds with velocity and acceleration multiplied by `speed`, which must be in (0, 1]."""
     if not 0 < speed <= 1:
         raise UsageError(f"--speed: {speed:g} was given; more than 0 and at most 1: options may only narrow the limits")
     return replace(bounds, velocity=bounds.velocity * speed, acceleration=bounds.acceleration * speed)
 
 
 def narrowed(bounds: Bounds, path: Path) -> Bounds:
-    """With the limits of a file in place of wider ones:
+    """Return the bounds narrowed by a limits file. An example file:
 
     position: {joint4: [-2.5, -0.5]}
     velocity: {joint1: 1.0}             # acceleration, effort: alike

@@ -1,6 +1,6 @@
-"""SafetyFilter: an action comes in, a command within the limits goes out, and why it is another one.
+"""SafetyFilter: turns an action into a command within the limits and reports why the two differ.
 
-It is the only way to the motors: whoever commands a robot commands what comes out of here.
+Every command to a robot passes through this filter.
 """
 
 from collections.abc import Mapping
@@ -19,16 +19,21 @@ from twinloop.errors import RobotError
 from twinloop.twin.twin import Twin
 
 AT_HOME = 0.02
-"""Of a joint's range: measured that close to home, it is there, and the command that holds it is home."""
+"""Share of a joint's range. If all joints are measured that close to home, the filter starts at home."""
 SAME = 1e-9
 NOTICED = 0.005
-"""Of a joint's range. A network that says 80.02 mm to a hand that opens 80 mm means an open hand."""
+"""Share of a joint's range. Clipping less than this is not reported, e.g. 80.02 mm for a hand that opens 80 mm."""
 
 
 @dataclass(frozen=True)
 class FilterResult:
-    """command: what may be sent. action: what was meant, or the command where nothing that could be was said.
-    reasons: why they differ: `position`, `velocity`, `acceleration`, `effort`, `workspace`, `non_finite`, `force`."""
+    """Result of filtering one action.
+
+    Attributes:
+        command: the command to send.
+        action: the intended action, or the command if there was no valid action.
+        reasons: why they differ: `position`, `velocity`, `acceleration`, `effort`, `workspace`, `non_finite`, `force`.
+    """
 
     command: np.ndarray
     action: np.ndarray
@@ -36,7 +41,11 @@ class FilterResult:
 
 
 class SafetyFilter:
-    """twin: of the robot, for the kinematics of its tool; not needed where the workspace is infinite."""
+    """Limits the commands of one robot.
+
+    Args:
+        twin: model of the robot, for the kinematics of its tool; may be None if the workspace is infinite.
+    """
 
     def __init__(self, about: Description, bounds: Bounds, twin: Twin | None):
         self._bounds, self._home = bounds, np.array(about.home)
@@ -57,7 +66,7 @@ class SafetyFilter:
         self._back_off = BackOff(arm_effort=arm, force_n=bounds.force_n, period_s=about.period_s)
 
     def begin(self, measured: np.ndarray) -> None:
-        """At rest where the robot is: at the beginning of an episode, and after every stop."""
+        """Start at rest at the measured position. Call this at the start of an episode and after every stop."""
         span = self._bounds.position[:, 1] - self._bounds.position[:, 0]
         near = np.abs(measured - self._home) < AT_HOME * span
         self._motion.begin(self._home if near.all() else measured)
@@ -67,11 +76,16 @@ class SafetyFilter:
 
     @property
     def hopeless(self) -> bool:
-        """It has backed off from a force that did not go away."""
+        """True if the robot has backed off and the load did not decrease in time."""
         return self._back_off.hopeless
 
     def pass_on(self, action: object, readings: Mapping[str, np.ndarray] | None = None) -> FilterResult:
-        """action: whatever a policy says; None holds. readings: the features of this period."""
+        """Return the command to send for one control period.
+
+        Args:
+            action: output of the policy, in any form; None holds the position.
+            readings: the features of this period.
+        """
         motion, reasons = self._motion, []
         effort, force_n = _measured(readings or {})
         meant = None if action is None else intended(action, len(self._home))
@@ -95,7 +109,7 @@ class SafetyFilter:
         if (light != wish).any():
             reasons.append("effort")
         velocity = motion.possible(light)
-        # Whatever else keeps a joint from being there at the end of the period is its inertia.
+        # If neither velocity nor effort limits the motion, the acceleration limit does.
         if target is not None and np.abs(velocity - at_once).max() > SAME and not {"velocity", "effort"} & {*reasons}:
             reasons.append("acceleration")
         if self._workspace is not None:
@@ -110,7 +124,7 @@ class SafetyFilter:
 
 
 def _measured(readings: Mapping[str, np.ndarray]) -> tuple[np.ndarray | None, float | None]:
-    """(effort of the joints, force at the wrist), of a robot that measures them."""
+    """Return (effort of the joints, force at the wrist in N). Each is None if the robot does not measure it."""
     effort, wrench = readings.get("observation.effort"), readings.get("observation.force_torque")
     return (
         None if effort is None else np.asarray(effort, float),

@@ -1,8 +1,8 @@
-"""Force: a robot that presses harder than it may backs off the way it came.
+"""Force limit: a robot that presses too hard backs off along its last commands.
 
-It is too much when the wrist measures more than the limit, or a joint of the arm carries all it may. Then the robot
-goes back along its last commands for RETREAT_S, and stands there until the load is RELEASED again. If that takes longer
-than PATIENCE_S, whoever runs the episode should end it.
+The load is too high when the wrist force or the effort of an arm joint reaches the share FULL of its limit. The robot
+then moves back along its last commands of RETREAT_S seconds and waits there until the load is below the share RELEASED
+of the limit. If that takes longer than PATIENCE_S, the episode should be ended.
 """
 
 from collections import deque
@@ -11,14 +11,18 @@ import numpy as np
 
 RETREAT_S = 0.4
 RELEASED = 0.7
-"""Of the limit: below it, work may go on."""
+"""Share of the limit below which the episode continues."""
 FULL = 0.98
-"""Of what a joint may carry, counts as all."""
+"""Share of the limit from which the load is too high."""
 PATIENCE_S = 1.5
 
 
 class BackOff:
-    """arm_effort: limits of the joints whose effort tells of contact; a gripper's does not: it is meant to press."""
+    """Detects a load that is too high and gives the commands of the way back.
+
+    Args:
+        arm_effort: effort limits of the arm joints. The gripper is left out because it presses on purpose.
+    """
 
     def __init__(self, *, arm_effort: np.ndarray, force_n: float, period_s: float):
         self._arm_effort, self._force_n = arm_effort, force_n
@@ -33,11 +37,11 @@ class BackOff:
 
     @property
     def hopeless(self) -> bool:
-        """It has backed off, and the load is still there."""
+        """True if the load has not decreased within PATIENCE_S of backing off."""
         return self._periods > self._patience
 
     def look(self, effort: np.ndarray | None, force_n: float | None) -> bool:
-        """Is it backing off in this period?"""
+        """Update with the measured load. Return True if the robot backs off in this period."""
         load = self._load(effort, force_n)
         if self._way_back is None and not load < FULL:
             self._way_back, self._periods = list(self._trail)[:-1], 0
@@ -49,7 +53,7 @@ class BackOff:
         return self._way_back is not None
 
     def back(self) -> np.ndarray | None:
-        """The next command on the way back, or None at its end."""
+        """Return the next command on the way back, or None at its end."""
         return self._way_back.pop() if self._way_back else None
 
     def sent(self, command: np.ndarray) -> None:
@@ -57,7 +61,7 @@ class BackOff:
             self._trail.append(command)
 
     def _load(self, effort: np.ndarray | None, force_n: float | None) -> float:
-        """The largest share of a limit that is measured; not a number where a measurement is none."""
+        """Return the largest measured share of a limit, or NaN if a measurement is NaN."""
         shares = [0.0]
         if effort is not None:
             shares.append(float(np.max(np.abs(effort[: len(self._arm_effort)]) / self._arm_effort)))

@@ -1,13 +1,13 @@
-"""Intention: whatever a policy says, as an action that could be meant, or None."""
+"""Validation of a policy's output: an array of finite numbers, or None."""
 
 import numpy as np
 
 MAX_VALUE = 1e6
-"""No joint is told to go a million radians; a number beyond is no better than an infinite one."""
+"""Largest valid absolute value. Larger values are treated as infinite: no joint moves a million radians."""
 
 
 def intended(action: object, count: int) -> np.ndarray | None:
-    """(count,) numbers. None for another shape, for what is no number, not finite, or absurdly large."""
+    """Return (count,) numbers, or None if the shape or type is wrong or a value is not finite or above MAX_VALUE."""
     try:
         values = np.asarray(action)
         if values.shape != (count,) or values.dtype.kind not in "fiuO":

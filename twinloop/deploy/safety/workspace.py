@@ -1,9 +1,9 @@
-"""Workspace: the box in which the tool may be, by the kinematics of the twin.
+"""Workspace: keeps the tool inside a box, using the kinematics of the twin.
 
-A command is let through if the tool is inside at its end and at every period of the way to a stand after it. The way to
-a stand from the command before was let through by the same rule, so there is always one that is: to brake. Where the
-box ends, the part of a motion that leads out is taken off, and the tool slides along; where that does not help, it
-slows down and stands. A robot that begins outside may move anywhere but further out.
+A command is allowed if the tool is inside the box at its end and in every period of the braking motion after it. The
+braking motion of the previous command passed the same test, so braking is always allowed. At a wall of the box, the
+component of the motion through the wall is removed and the tool slides along the wall. If that is not enough, the tool
+slows down and stops. A robot that starts outside the box may move anywhere except further out.
 """
 
 from collections.abc import Iterator
@@ -17,30 +17,30 @@ from twinloop.twin.twin import Twin
 
 SLACK_M = 1e-9
 SHARES = (0.5, 0.25)
-"""Of a motion that is too much, before none of it is tried."""
+"""Shares of the motion along the wall that are tried before braking."""
 DAMPING = 1e-3
 
 
 class Tool:
-    """Where the tool of a robot is, from the positions of its joints; elements after the arm's do not move it."""
+    """Forward kinematics of a robot's tool. Elements of a position after the arm's joints do not move the tool."""
 
     def __init__(self, twin: Twin):
         self._twin, self._data = twin, mujoco.MjData(twin.model)
         self._arm = len(twin.arm_joints)
 
     def place(self, position: np.ndarray) -> list[float]:
-        """x, y, z in the frame of the base. As plain numbers, which are compared faster than arrays of three."""
+        """Return x, y, z (m) in the frame of the base. Floats are compared faster than arrays of three."""
         data, twin = self._data, self._twin
         data.qpos[twin.arm_qpos] = position[: self._arm]
         mujoco.mj_kinematics(twin.model, data)
         return data.site_xpos[twin.tool_site].tolist()
 
     def at(self, positions: np.ndarray) -> np.ndarray:
-        """(k, 3) in the frame of the base. One by one: the engine has no batch of kinematics alone."""
+        """Return (k, 3) in the frame of the base. It loops because MuJoCo has no batched kinematics."""
         return np.array([self.place(position) for position in positions])
 
     def jacobian(self, position: np.ndarray) -> np.ndarray:
-        """(3, elements) how the tool moves with each of them."""
+        """Return (3, elements) the derivative of the tool position with respect to each element."""
         here = np.array(self.place(position))
         joints = self._twin.arm_joints
         out = np.zeros((3, len(position)))
@@ -58,7 +58,10 @@ class Workspace:
         self._already_m = self._outside_m(position)
 
     def allowed(self, motion: MotionLimiter, velocity: np.ndarray) -> tuple[np.ndarray, bool]:
-        """A velocity that keeps the tool inside, as much like the one asked for as was found; is it that one?"""
+        """Return a velocity that keeps the tool inside, and whether it is the requested one.
+
+        The candidates are the requested velocity, milder ones along the wall, and braking.
+        """
         walls = self._crossed(motion, velocity)
         if walls is None:
             return velocity, True
@@ -69,7 +72,7 @@ class Workspace:
         return stand, False
 
     def filtered(self, position: np.ndarray) -> None:
-        """A command was sent. Who began outside has come closer, and must not go back."""
+        """Record that a command was sent. A robot that started outside may not move further out again."""
         if self._already_m > 0:
             self._already_m = min(self._already_m, self._outside_m(position))
 
@@ -78,8 +81,10 @@ class Workspace:
         return max(0.0, *(max(low - at, at - high) for at, (low, high) in zip(here, self._box_m, strict=True)))
 
     def _crossed(self, motion: MotionLimiter, velocity: np.ndarray) -> np.ndarray | None:
-        """(3,) which walls a way to a stand crosses, None for one that stays inside. The end of it is looked at first:
-        where a way leads out, it does so there."""
+        """Return (3,) the axes on which the braking motion leaves the box, or None if it stays inside.
+
+        The end of the motion is tested first because it is the most likely to be outside.
+        """
         most_m = self._already_m + SLACK_M
         for position in motion.stop_path(velocity)[::-1]:
             (x, y, z), ((x0, x1), (y0, y1), (z0, z1)) = self._tool.place(position), self._box_m
@@ -100,7 +105,7 @@ class Workspace:
             yield stand + share * (along - stand)
 
     def _along(self, motion: MotionLimiter, velocity: np.ndarray, walls: np.ndarray) -> np.ndarray:
-        """Without what leads out through these walls."""
+        """Return the velocity without its component through these walls (damped least squares)."""
         rows = self._tool.jacobian(motion.position)[walls]
         square = rows @ rows.T + DAMPING**2 * np.eye(len(rows))
         return velocity - rows.T @ np.linalg.solve(square, rows @ velocity)

@@ -1,4 +1,4 @@
-"""The kinds of policy, by name: one file each. Packages add more by entry points of `twinloop.policies`."""
+"""The kinds of policy by name, one file per kind. Packages add more by entry points of `twinloop.policies`."""
 
 from twinloop.learn.policies.act import ActPolicy
 from twinloop.learn.policies.flow import FlowPolicy

@@ -1,11 +1,11 @@
-"""Layers of a transformer, without dropout: what they compute depends on nothing but their input."""
+"""Transformer layers without dropout, so that their output depends on their input only."""
 
 from torch import Tensor, nn
 from torch.nn.functional import gelu, scaled_dot_product_attention
 
 
 class Attention(nn.Module):
-    """(n, q, width) asked of (n, k, width)."""
+    """Multi-head attention of (n, q, width) queries to (n, k, width) tokens."""
 
     def __init__(self, width: int, heads: int):
         super().__init__()
@@ -31,7 +31,7 @@ class FeedForward(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """Tokens look at one another."""
+    """Self-attention and a feed-forward layer, both with a residual connection."""
 
     def __init__(self, width: int, heads: int):
         super().__init__()
@@ -45,7 +45,7 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Queries look at one another, then at what is remembered."""
+    """Cross-attention of the queries to the memory, then an EncoderLayer on the queries."""
 
     def __init__(self, width: int, heads: int):
         super().__init__()

@@ -1,4 +1,4 @@
-"""ImageEncoder: a small convolutional network that turns camera pictures into tokens."""
+"""ImageEncoder: a small convolutional network that turns camera images into tokens."""
 
 from collections.abc import Mapping
 
@@ -9,13 +9,14 @@ from twinloop.learn.pictures import read_pictures
 from twinloop.learn.space import Space
 
 CELL_PX = 16
-"""Pixels a side of what becomes one token."""
+"""Pixels per side of the image patch of one token."""
 
 
 class ImageEncoder(nn.Module):
-    """(n, cameras * cells, width): every camera's picture as a grid of tokens that know where they are.
+    """Returns (n, cameras * cells, width): each camera's image as a grid of tokens with position embeddings.
 
-    All cameras share the convolutions; each has places of its own. Without cameras there are no tokens.
+    All cameras share the convolutions; each camera has its own position embeddings. Without cameras there are no
+    tokens and the output is None.
     """
 
     def __init__(self, space: Space, *, width: int, image_size: int, shift_px: int):
@@ -34,7 +35,7 @@ class ImageEncoder(nn.Module):
             self.place = nn.Parameter(0.02 * torch.randn(self.tokens, width))
 
     def forward(self, inputs: Mapping[str, Tensor], generator: torch.Generator | None = None) -> Tensor | None:
-        """With a generator, pictures are moved about by some pixels: where exactly they are is not to matter."""
+        """Return the tokens. With a generator, images are shifted randomly by a few pixels (augmentation)."""
         if not self._names:
             return None
         seen = []
@@ -47,7 +48,7 @@ class ImageEncoder(nn.Module):
 
 
 def shifted(pictures: Tensor, most_px: int, *, generator: torch.Generator) -> Tensor:
-    """(n, 3, height, width) each moved by its own whole number of pixels; what comes in repeats the border."""
+    """Shift each of (n, 3, height, width) images by its own random number of pixels. The border is repeated."""
     count, _, height, width = pictures.shape
     by = torch.randint(-most_px, most_px + 1, (2, count, 1), generator=generator)
     rows = (torch.arange(height) + by[0]).clamp(0, height - 1)

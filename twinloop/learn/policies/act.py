@@ -1,9 +1,9 @@
-"""act: a transformer that reads an observation as tokens and answers with a chunk, a query an action.
+"""act: a transformer that maps the tokens of an observation to an action chunk, with one query per action.
 
-The tokens are one for each vector of the observation and a grid for each camera. There is no style variable as in the
-first policies of this name: a latent that is zero when it acts gives one answer to one observation, which regression
-gives without it; where demonstrations go several ways, `flow` draws one. The instruction is not read: all its data is
-of one task, and a policy of several would add a token here.
+There is one token per vector of the observation and a grid of tokens per camera. Unlike the original ACT, there is no
+style variable: with a latent of zero at inference, one observation gives one chunk, as plain regression does. For
+multimodal demonstrations, `flow` draws one of the modes. The instruction is not used, because the data has one task; a
+multi-task policy would add a token for it.
 """
 
 from collections.abc import Mapping
@@ -21,8 +21,13 @@ from twinloop.learn.space import Space
 
 
 class ActPolicy(Policy):
-    """width: of a token. image_size: pixels a side of what it sees. shift_px: how far pictures are moved about in
-    training."""
+    """The transformer policy.
+
+    Args:
+        width: size of a token.
+        image_size: pixels per side of the images it reads.
+        shift_px: largest random shift of images in training.
+    """
 
     name = "act"
 
@@ -46,7 +51,7 @@ class ActPolicy(Policy):
             "width": width, "heads": heads, "encoder_layers": encoder_layers, "decoder_layers": decoder_layers,
             "image_size": image_size, "shift_px": shift_px,
         }  # fmt: skip
-        # One for each vector; a policy that reads pictures alone has one that says only whether they are real.
+        # One token per vector; a policy that reads only images has one token with the `real` flag.
         alone = [replace(space, inputs=(feature,)) for feature in space.vectors] or [replace(space, inputs=())]
         vectors = [VectorInputs(each, scales) for each in alone]
         self.vectors, self.code = nn.ModuleList(vectors), ActionCode(space, scales)
@@ -60,7 +65,7 @@ class ActPolicy(Policy):
 
     def loss(self, batch: TensorBatch, *, generator: torch.Generator) -> Tensor:
         code = self._code(batch.inputs, batch.real, generator if self.training else None)
-        # Absolute, as in mlp: between two ways of doing it lies none.
+        # Absolute error, as in mlp: the mean of two valid actions need not be valid.
         return (code - self.code.encode(batch.actions, batch.inputs)).abs().mean()
 
     def forward(self, inputs: Mapping[str, Tensor], real: Tensor, noise: Tensor) -> Tensor:  # noqa: ARG002
@@ -75,7 +80,7 @@ class ActPolicy(Policy):
         for layer in self.encoder:
             memory = layer(memory)
         memory = self.remembered(memory)
-        # The first token has looked at all others: queries that know it from the start learn faster.
+        # The first token has attended to all others; adding it to the queries speeds up learning.
         hidden = self.queries + memory[:, :1]
         for layer in self.decoder:
             hidden = layer(hidden, memory)
@@ -86,5 +91,5 @@ class ActPolicy(Policy):
 
 
 def _enter(count: int, width: int) -> nn.Module:
-    """From the numbers of a vector to its token; not linear, since attention alone is slow to learn products."""
+    """Return the network from a vector to its token. It is nonlinear, since attention alone learns products slowly."""
     return nn.Sequential(nn.Linear(count, width), nn.GELU(), nn.Linear(width, width))

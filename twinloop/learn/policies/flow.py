@@ -1,10 +1,10 @@
-"""flow: a chunk is drawn, not averaged. Where demonstrations go left and right, it goes left or right.
+"""flow: samples an action chunk instead of averaging. If demonstrations go left and right, it goes left or right.
 
-Rectified flow: on the way from noise to a demonstrated chunk, x(t) = (1 - t) noise + t chunk for t from 0 to 1, a
-network says from x(t) and the observation where the way ends. It acts by following the velocity, (end - x) / (1 - t),
-in a few equal steps from the noise it is given; the last lands on the network's own answer. That answer, not the
-velocity, is what it learns: a velocity is noise for the most part, and to say it a network must copy all of it.
-The noise decides which way is gone: the same noise, the same chunk. The instruction is not read, as in act.
+Rectified flow: on the line from noise to a demonstrated chunk, x(t) = (1 - t) noise + t chunk for t from 0 to 1, a
+network predicts the end of the line from x(t) and the observation. Inference starts at the given noise and follows the
+velocity (end - x) / (1 - t) in a few equal steps; the last step reaches the network's prediction. The network learns
+the end and not the velocity, because the velocity is mostly noise, which the network would have to copy. The noise
+determines the chunk: the same noise gives the same chunk. The instruction is not used, as in act.
 """
 
 import math
@@ -21,13 +21,13 @@ from twinloop.learn.scales import Scales
 from twinloop.learn.space import Space
 
 SEEN_WIDTH = 32
-"""Numbers a token of a picture is told in; all of them are read, so that where something is is not lost."""
+"""Size of an image token. All tokens are concatenated, not pooled, so that positions are preserved."""
 
 WAVES = 16
 
 
 class FlowPolicy(Policy):
-    """steps: of the way from noise to a chunk. image_size, shift_px: as in act."""
+    """The flow policy. steps: integration steps from noise to chunk. image_size, shift_px: as in act."""
 
     name = "flow"
     default_image_batch = 128
@@ -66,7 +66,7 @@ class FlowPolicy(Policy):
     def loss(self, batch: TensorBatch, *, generator: torch.Generator) -> Tensor:
         wanted = self.code.encode(batch.actions, batch.inputs).flatten(1)
         count = len(wanted)
-        # One time from each of n equal spans: as random, and no batch is without early or late ones.
+        # Stratified sampling: one time from each of n equal intervals, so every batch has early and late times.
         time = ((torch.arange(count) + torch.rand(count, generator=generator)) / count)[:, None]
         noise = torch.randn(wanted.shape, generator=generator)
         seen = self._observed(batch.inputs, batch.real, generator if self.training else None)
@@ -98,7 +98,7 @@ class FlowPolicy(Policy):
 
 
 class _Block(nn.Module):
-    """A residual step that is told the observation and the time anew."""
+    """A residual block conditioned on the observation and the time."""
 
     def __init__(self, width: int):
         super().__init__()

@@ -1,4 +1,4 @@
-"""mlp: the whole chunk by regression from the vectors of one observation. Small, fast, hard to beat on state."""
+"""mlp: regression of the whole chunk from the vectors of one observation. Small, fast, and strong on state inputs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,7 +29,7 @@ class MlpPolicy(Policy):
 
     def loss(self, batch: TensorBatch, *, generator: torch.Generator) -> Tensor:  # noqa: ARG002 - draws nothing
         wanted = self.code.encode(batch.actions, batch.inputs)
-        # Absolute, not squared: where two demonstrations disagree, one of them is right and their mean is not.
+        # Absolute error instead of squared: if two demonstrations differ, their mean need not be a valid action.
         return (self._code(batch.inputs, batch.real) - wanted).abs().mean()
 
     def forward(self, inputs: Mapping[str, Tensor], real: Tensor, noise: Tensor) -> Tensor:  # noqa: ARG002
@@ -46,7 +46,7 @@ class MlpPolicy(Policy):
 
 
 class _Block(nn.Module):
-    """A residual step; the norm keeps deep stacks trainable at high rates."""
+    """A residual block. The norm keeps deep stacks trainable at high learning rates."""
 
     def __init__(self, width: int):
         super().__init__()
