@@ -29,7 +29,7 @@ OPEN_SHARE, EMPTY_SHARE = 0.95, 0.05
 """Shares of the stroke: fingers are open above `OPEN_SHARE`, and hold nothing below `EMPTY_SHARE`."""
 HELD_N = 1.0
 AT_REST_RAD = 0.015
-"""An arm is at rest if the measured joints are within this distance of the commanded ones, all joints together."""
+"""An arm is at rest if the norm of `behind_rad` over its joints is less than this."""
 
 
 class StateEstimator:
@@ -39,7 +39,7 @@ class StateEstimator:
         following: the JointPredictor.
         object_pose, lay_m: see ObjectTracker.
         opening: as measured.
-        pressing_n: closing force of the fingers after they have stopped or while they hold something; else 0.
+        pressing_n: closing force of each finger after they have stopped or while they hold something; else 0.
         holds: whether there is something between the fingers.
         goal_pose: as measured.
     """

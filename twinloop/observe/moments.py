@@ -8,7 +8,7 @@ rows per second the error of a joint that accelerates by 5 rad/s² is at most a 
 import numpy as np
 
 QUATERNIONS = (slice(3, 7), slice(10, 14))
-"""Columns of object and goal in the tape's channel `environment`."""
+"""Columns of the quaternions of object and goal in the tape's channel `environment`."""
 
 
 def picture_ticks(length: int, *, control_hz: float, rate_hz: float) -> np.ndarray:

@@ -79,7 +79,7 @@ class ObjectTracker:
             where: (width,) True for held objects.
             tool_m: predicted position of the tool.
             measured_m: measured position of the tool.
-            still: True where these two positions are the same.
+            still: True where the arm is at rest, so that these two positions are the same.
         """
         new = where & ~self._held
         known = new & (self._seen > 0)
