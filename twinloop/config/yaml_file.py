@@ -1,7 +1,7 @@
-"""Config files are data from outside: read strictly, and remember the line of every key.
+"""Strict reader of YAML config files, which are untrusted input. It records the line of every key.
 
-PyYAML's safe loader still expands aliases (a few hundred bytes can become 10^7 nodes) and accepts tags and
-duplicate keys. Here the file is only parsed; aliases, tags, duplicates, depth and sizes are refused first.
+PyYAML's safe loader still expands aliases (a few hundred bytes can become 10^7 nodes) and accepts tags and duplicate
+keys. This reader only parses the file, and refuses aliases, tags, duplicate keys, deep nesting and large values.
 """
 
 import math
@@ -16,9 +16,9 @@ from twinloop.errors import ConfigError, StorageError, UsageError
 MOST_BYTES = 256 * 1024
 DEEPEST = 12
 MOST_NODES = 50_000
-LONGEST_TEXT = 4096  # a number of more digits takes time that grows with their square
+LONGEST_TEXT = 4096  # the time to convert a number grows with the square of its digits
 
-# The same grammar twenty times as fast, where PyYAML was built with it.
+# The C loader has the same grammar and is twenty times as fast, if PyYAML was built with it.
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 Value = dict | list | str | int | float | bool | None
@@ -27,7 +27,7 @@ Lines = dict[str, int]
 
 
 def read_yaml(path: Path) -> tuple[dict, Lines]:
-    """The mapping that a YAML file holds, and where each key stands."""
+    """The mapping in a YAML file, and the line of each key."""
     if "\0" not in str(path):
         if path.is_dir():
             raise UsageError(f"{path}: is a folder; a YAML file was expected")
@@ -48,7 +48,7 @@ def parse_yaml(text: str, name: str) -> tuple[dict, Lines]:
         node = yaml.compose(text, Loader=_Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        # What is missing at the end is found on the line after it.
+        # The parser reports a missing end on the line after the last one.
         where = f"{name}:{min(mark.line + 1, len(text.splitlines()) or 1)}" if mark else name
         raise UsageError(f"{where}: not YAML: {getattr(error, 'problem', None) or error}") from None
     if node is None:
@@ -107,7 +107,7 @@ def _scalar(node: yaml.Node, path: str, name: str) -> Value:
     except (ValueError, OverflowError) as error:
         raise ConfigError(f"{name}:{node.start_mark.line + 1}: {path}", f"{node.value!r}: {error}") from None
     if isinstance(value, str) and _is_exponent(value):
-        # YAML 1.1 reads 1e-3 as a word.
+        # YAML 1.1 reads 1e-3 as text.
         return float(value)
     if isinstance(value, float) and not math.isfinite(value):
         raise ConfigError(f"{name}:{node.start_mark.line + 1}: {path}", f"{node.value} is not a finite number")

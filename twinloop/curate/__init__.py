@@ -1,4 +1,4 @@
-"""Episodes -> Verdicts: plausible? successful? well covered?"""
+"""Episodes -> Verdicts: whether episodes are plausible and successful. Also coverage of draws and success rates."""
 
 from typing import TYPE_CHECKING
 

@@ -1,8 +1,8 @@
 """The plausibility checks of simulated episodes: one table, in the order in which they are applied.
 
-An episode is rejected for the first check that fails. Checks that make the others meaningless come first, and
-`task_failed` comes last: as a verdict it means a plausible simulation of a failed attempt. A push against a person is
-named before the other signs of a hard hit (overlap, force, jump).
+The verdict on a rejected episode is the first check that fails. Checks without which the others are meaningless come
+first. `task_failed` comes last, so as a verdict it means a plausible simulation of a failed attempt. A push against a
+person comes before the other signs of a hard contact (overlap, force, jump).
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from twinloop.simulate.episodes import Episodes
 from twinloop.twin.twin import Twin
 
 BELOW_TABLE_M = 0.03
-ROUNDING = 1e-6  # effort is recorded in single precision, also that of a servo at its limit
+ROUNDING = 1e-6  # effort is recorded in single precision, so that of a servo at its limit may exceed it slightly
 
 
 def _non_finite_values(episodes: Episodes, _twin: Twin, _config: CurateConfig) -> np.ndarray:
@@ -39,7 +39,7 @@ def _velocity_jump_m_s(episodes: Episodes, _twin: Twin, _config: CurateConfig) -
     velocity = episodes["object_velocity"]
     change = np.zeros(len(velocity))
     change[1:] = np.linalg.norm(np.diff(velocity, axis=0), axis=1)
-    # The first frame of an episode follows the last one of another.
+    # The first frame of an episode follows the last frame of another one.
     change[episodes.starts[episodes.lengths > 0]] = 0
     return episodes.worst(change)
 

@@ -1,8 +1,7 @@
-"""Coverage: how evenly a run's draws fill the space that its parameters span.
+"""Coverage: how evenly a run's draws fill the parameter space.
 
-Two questions, since no single number answers both. Discrepancy asks about the whole space at once: do all
-boxes hold their share of the draws? The pair grid asks for holes: of every two parameters, which combinations
-were never drawn?
+There are two measures. Discrepancy is about the whole space: whether all boxes contain their share of the draws. The
+pair grid shows holes: combinations of two parameters that were never drawn.
 """
 
 from collections.abc import Mapping
@@ -13,21 +12,23 @@ import numpy as np
 
 BLOCK_ROWS = 512
 BLOCKS = 4
-"""Discrepancy is quadratic in the rows, so it is the mean over a few blocks of consecutive ones. Consecutive,
-because every 4th point of a Sobol sequence lies in one half of the space: a strided sample of a perfectly
-even run measures 24 times worse than chance."""
+"""Discrepancy is quadratic in the number of rows, so it is the mean over a few blocks of consecutive rows. They are
+consecutive because every 4th point of a Sobol sequence lies in one half of the space: a strided sample of a perfectly
+even run is 24 times worse than random draws."""
 
-CELL_ROWS = 4  # expected in a cell of the pair grid: chance leaves 2 % of such cells empty
-MOST_CELLS = 20  # a side; finer holes than a twentieth of a range are not of interest
-FEW_VALUES = 16  # with fewer distinct values a column is a choice, and lies on planes rather than in the space
-WIDE_RATIO = 30.0  # from here on a positive range may have been meant by orders of magnitude
+CELL_ROWS = 4  # expected in a cell of the pair grid; independent draws leave 2 % of such cells empty
+MOST_CELLS = 20  # per side; holes smaller than a twentieth of a range do not matter
+FEW_VALUES = 16  # a column with fewer distinct values is a choice and does not fill the space
+WIDE_RATIO = 30.0  # a positive range with this ratio of its ends or more may be logarithmic
 
 
 @dataclass(frozen=True)
 class PairGrid:
     """How often each combination of two parameters was drawn.
 
-    counts: (cells of first, cells of second). edges: the ends of those cells, in the parameters' own units.
+    Attributes:
+        counts: (cells of first, cells of second).
+        edges: ends of these cells, in the parameters' own units.
     """
 
     first: str
@@ -38,18 +39,22 @@ class PairGrid:
 
     @property
     def filled(self) -> float:
-        """The share of cells with a draw."""
+        """Share of cells with at least one draw."""
         return float((self.counts > 0).mean())
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """columns: those that vary. rows: draws looked at.
+    """Coverage of the drawn values of a run.
 
-    discrepancy: centred L2, squared, as SciPy gives it; expected_discrepancy: its mean for as many
-        independent uniform draws. None where fewer than two draws or no continuous column leave nothing to say.
-    worst_pair: the pair with the smallest filled share; None with fewer than two columns or 16 rows.
-    expected_filled: that share for independent uniform draws.
+    Attributes:
+        columns: the columns that vary.
+        rows: number of draws used.
+        discrepancy: squared centred L2 discrepancy, as in SciPy; None with fewer than two draws or without a
+            continuous column.
+        expected_discrepancy: its mean for as many independent uniform draws; None like `discrepancy`.
+        worst_pair: the pair with the smallest filled share; None with fewer than two columns or 16 rows.
+        expected_filled: that share for independent uniform draws.
     """
 
     columns: tuple[str, ...]
@@ -61,7 +66,7 @@ class Coverage:
 
     @property
     def unevenness(self) -> float | None:
-        """Discrepancy against chance: 1 is as uneven as independent draws, less is more even."""
+        """Discrepancy relative to independent draws: 1 is equally uneven, less is more even."""
         if self.discrepancy is None or not self.expected_discrepancy:
             return None
         return float(np.sqrt(self.discrepancy / self.expected_discrepancy))
@@ -70,10 +75,10 @@ class Coverage:
 def coverage(columns: Mapping[str, np.ndarray]) -> Coverage:
     """The coverage of drawn values, column -> (n,). Rows with a missing value and constant columns are left out.
 
-    Columns are rescaled by their smallest and largest value, not by rank: ranks are spread evenly whatever
-    was drawn, so they would hide exactly what is asked for, a stretch of the range without draws. The price
-    is that a bell-shaped column counts as uneven, and its thin tails are thin coverage indeed. A wide positive
-    range goes by its logarithm where that is the more even, and a column of few values by the value's number.
+    Columns are rescaled by their smallest and largest value, not by rank. Ranks are always spread evenly, so they would
+    hide parts of the range without draws. As a consequence a normally distributed column counts as uneven, because its
+    tails have few draws. A wide positive range is rescaled by its logarithm if that is more even. A column of few
+    values is rescaled by the index of the value.
     """
     given = {name: np.asarray(values, float) for name, values in columns.items()}
     if given:
@@ -89,7 +94,7 @@ def coverage(columns: Mapping[str, np.ndarray]) -> Coverage:
 
 
 class _Scale:
-    """A column on the unit interval, and the way back."""
+    """A column rescaled to the unit interval, and the inverse for cell edges."""
 
     def __init__(self, values: np.ndarray):
         self.levels = np.unique(values)
@@ -101,7 +106,7 @@ class _Scale:
         self.unit = _between(values)
         if self.levels[0] > 0 and self.levels[-1] > WIDE_RATIO * self.levels[0]:
             by_magnitude = _between(np.log(values))
-            # A range that begins near zero is as wide as one of decades; which was meant, the draws tell.
+            # A range that begins near zero has a large ratio too, so the more even of the two scales is used.
             self.wide = _from_uniform(by_magnitude) < _from_uniform(self.unit)
             self.unit = by_magnitude if self.wide else self.unit
 
@@ -123,7 +128,7 @@ def _between(values: np.ndarray) -> np.ndarray:
 
 
 def _from_uniform(unit: np.ndarray) -> float:
-    """The largest distance of the values' distribution from the uniform one (Kolmogorov-Smirnov)."""
+    """Largest distance of the values' distribution from the uniform one (Kolmogorov-Smirnov)."""
     return float(np.abs(np.sort(unit) - (np.arange(len(unit)) + 0.5) / len(unit)).max())
 
 
@@ -135,11 +140,11 @@ def _discrepancy(units: list[np.ndarray]) -> tuple[float | None, float | None]:
     if rows <= BLOCK_ROWS * BLOCKS:
         blocks = [points]
     else:
-        # At multiples of a power of two, where a block of a Sobol sequence is as even as its beginning.
+        # Blocks start at multiples of a power of two, where a Sobol sequence is as even as at its beginning.
         starts = [rows * each // BLOCKS // BLOCK_ROWS * BLOCK_ROWS for each in range(BLOCKS)]
         blocks = [points[start : start + BLOCK_ROWS] for start in starts]
     found = float(np.mean([centred_discrepancy(block) for block in blocks]))
-    # The mean of the kernel on its diagonal less its mean over the square, both products over dimensions.
+    # Mean of the kernel on its diagonal minus its mean over the square, both products over dimensions.
     expected = ((5 / 4) ** dimensions - (13 / 12) ** dimensions) / len(blocks[0])
     return found, expected
 
@@ -147,7 +152,7 @@ def _discrepancy(units: list[np.ndarray]) -> tuple[float | None, float | None]:
 def centred_discrepancy(points: np.ndarray) -> float:
     """The squared centred L2 discrepancy of (n, d) points of the unit cube (Hickernell, Math. Comp. 67, 1998).
 
-    SciPy has it too (the tests compare with it), but takes a second to import: a tenth of a small run.
+    SciPy has it too (the tests compare with it), but takes a second to import, which is a tenth of a small run.
     """
     count, dimensions = points.shape
     off = np.abs(points - 0.5)

@@ -1,4 +1,4 @@
-"""From Episodes to the names of their failures."""
+"""Names of the failures of Episodes."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ failures holds (`timeout`)."""
 
 
 def failures_of(episodes: Episodes, twin: Twin, config: CurateConfig) -> tuple[str, ...]:
-    """One name per episode; "" for an episode that succeeded and pushed nobody."""
+    """One name per episode; "" for an episode that succeeded without pushing a person."""
     ending = ending_of(episodes, twin)
     names = np.full(len(episodes.lengths), "", dtype=object)
     with np.errstate(invalid="ignore"):
@@ -36,10 +36,10 @@ def ending_of(episodes: Episodes, twin: Twin) -> EpisodeSummary:
     both_n, either_n = forces.min(axis=1), forces.max(axis=1)
     place = _places(episodes)
     closing = _told_to_close(episodes, twin)
-    # Told to open, and still told to close in the frame before: not somebody who presses with open fingers.
+    # A release is a command to open right after one to close, so pressing with open fingers is not a release.
     lets_go = ~closing & np.append(False, closing[:-1]) & (place > 1) & (both_n > TOUCHED_N)
     released = episodes.worst(np.where(lets_go, place, 0))
-    # The state in which an episode ends is not on the tape: where the object is headed is.
+    # The final state of an episode is not on the tape, so it is extrapolated from the object's velocity.
     next_m = height_m + episodes["object_velocity"][:, 2] * period_s
     table_m = np.repeat(episodes.draws.values["table_height_cm"] / 100, episodes.lengths)
     some = episodes.lengths > 0
@@ -52,7 +52,7 @@ def ending_of(episodes: Episodes, twin: Twin) -> EpisodeSummary:
         gripped=episodes.worst(np.where(closing, both_n, 0)) > GRIPPED_N,
         lifted=episodes.worst(rise_m) > LIFTED_M,
         fell=episodes.worst(table_m - next_m) > BELOW_TABLE_M,
-        # Who gives up before the time is out has lost the object, whatever the fingers still touch.
+        # An actor that gives up before the timeout has lost the object, even if the fingers still touch something.
         holding=pressed & ~(episodes.lost & ~_out_of_time(episodes, twin)),
         released_s=np.where(released > 0, (released - 1) * period_s, np.inf),
         ended_s=episodes.lengths * period_s,
@@ -61,24 +61,24 @@ def ending_of(episodes: Episodes, twin: Twin) -> EpisodeSummary:
 
 
 def _told_to_close(episodes: Episodes, twin: Twin) -> np.ndarray:
-    """(frames,) the action asks for less than half of the gripper's stroke."""
+    """(frames,) whether the action commands less than half of the gripper's stroke."""
     gripper = twin.robot.gripper
     return (episodes["action"][:, -1] - gripper.closed) / (gripper.open - gripper.closed) < 0.5
 
 
 def _out_of_time(episodes: Episodes, twin: Twin) -> np.ndarray:
-    """(n,) the last phase, or the whole, took as long as it may."""
+    """(n,) whether the last phase, or the whole episode, reached its time limit."""
     phase = episodes["phase"][:, 0]
     place = _places(episodes)
     entered = episodes.worst(np.where((place == 1) | (phase != np.append(-1, phase[:-1])), place, 0))
     longest = np.array([round(each.longest_s * twin.control_hz) for each in twin.task.phases])
     last = np.zeros(len(episodes.lengths), int)
     some = episodes.lengths > 0
-    # A diverged tape may end in anything.
+    # The last frame of a diverged episode may hold NaN.
     last[some] = np.nan_to_num(phase[(episodes.starts + episodes.lengths - 1)[some]])
     return (episodes.lengths >= twin.longest_ticks) | (episodes.lengths - entered + 1 >= longest[last])
 
 
 def _places(episodes: Episodes) -> np.ndarray:
-    """(frames,) where in its episode each frame is: 1 for the first, so that 0 is never."""
+    """(frames,) number of each frame in its episode, starting at 1, so that 0 can mean never."""
     return np.arange(len(episodes.tape)) - np.repeat(episodes.starts, episodes.lengths) + 1

@@ -37,7 +37,7 @@ def most_frequent(counts: dict[str, int]) -> dict[str, int]:
 
 
 def hint_for(robot: Robot, rejected: dict[str, int], failures: dict[str, int]) -> str:
-    """What to do about the most frequent reason of rejection; "" where nothing can be said."""
+    """The hint for the most frequent reason of rejection; "" if there is none."""
     verdict = next(iter(rejected), "")
     failure = next(iter(failures), "")
     hint = FAILURE_HINTS.get(failure, "") if verdict == TASK_FAILED else VERDICT_HINTS.get(verdict, "")

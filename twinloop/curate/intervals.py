@@ -1,4 +1,4 @@
-"""Wilson's interval: how far a rate that was counted may be from the rate itself."""
+"""Wilson's confidence interval of a rate."""
 
 from statistics import NormalDist
 
@@ -7,11 +7,11 @@ from numpy.typing import ArrayLike
 
 
 def wilson(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-    """(low, high) of the rate behind `successes` of `trials`, element by element.
+    """(low, high) confidence interval of the rate for `successes` of `trials`, element by element.
 
     With z the normal quantile, n trials and p = successes / n, the ends are
-    (p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n). Unlike p ± z √(p(1-p)/n) it stays within 0..1 and does
-    not collapse to a point when all trials, or none, succeed. No trials: anything is possible, (0, 1).
+    (p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n). Unlike p ± z √(p(1-p)/n) the interval stays within 0..1 and does
+    not collapse to a point when all trials, or none, succeed. Without trials it is (0, 1).
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence: {confidence} was given, a number between 0 and 1 was expected")
@@ -23,7 +23,7 @@ def wilson(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95)
     centre = rate + square / (2 * tried)
     reach = np.sqrt(square * (rate * (1 - rate) / tried + square / (4 * tried**2)))
     scale = 1 + square / tried
-    # The ends at no and at all successes are exactly 0 and 1; rounding would leave them a hair off.
+    # The ends for no and for all successes are exactly 0 and 1; rounding would make them slightly different.
     low = np.where(hits == 0, 0.0, (centre - reach) / scale)
     high = np.where(hits == n, 1.0, (centre + reach) / scale)
     return low, high

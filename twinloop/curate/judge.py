@@ -1,4 +1,4 @@
-"""From Episodes to Verdicts: ask every check of every episode."""
+"""Episodes -> Verdicts: apply every check to every episode."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def judge(episodes: Episodes, twin: Twin, config: CurateConfig) -> Verdicts:
     for check in CHECKS:
         with np.errstate(invalid="ignore"):
             measured = check.measure(episodes, twin, config)
-            # Not "greater than": a NaN compares false with everything and must not pass.
+            # The comparison is negated because a comparison with NaN is false, and NaN must not pass.
             failed = ~(measured <= check.limit(config))
         measures[check.name] = measured
         reasons[failed & (reasons == ACCEPTED)] = check.name

@@ -11,7 +11,7 @@ def _limit(default: float, unit: str, help: str) -> float:
 
 @dataclass(frozen=True)
 class CurateConfig:
-    """The largest values that a plausible episode may have. The fields' help says of what."""
+    """The largest values that a plausible episode may have. The help text of each field describes its quantity."""
 
     penetration_mm: float = _limit(6.0, "mm", "deepest overlap of two bodies")
     object_jump_m_s: float = _limit(2.5, "m/s", "largest change of the object's velocity within a control period")

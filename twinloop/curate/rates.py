@@ -1,4 +1,4 @@
-"""How often episodes succeed, against each value that was drawn for them."""
+"""Success rates of episodes by drawn parameter value."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ import scipy
 from twinloop.curate.intervals import wilson
 
 BINS = 10
-BIN_LEAST = 8  # attempts; fewer say nothing about a rate
+BIN_LEAST = 8  # attempts; a rate of fewer is meaningless
 FALSE_ALARM = 0.01
-"""The chance of calling a parameter out though it has no influence: for all parameters of a run together."""
+"""Probability of a false alarm (a parameter without influence is reported), for all parameters of a run together."""
 
 
 @dataclass(frozen=True)
 class Rate:
-    """successes of trials, with the 95 % Wilson interval of the rate behind them."""
+    """A success rate: successes and trials, with the 95 % Wilson interval."""
 
     successes: int
     trials: int
@@ -33,7 +33,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Fall:
-    """Neighbouring bins in which success is clearly below the rest: from the value `low` to the value `high`."""
+    """Neighbouring bins with clearly lower success than the rest, from the value `low` to the value `high`."""
 
     low: float
     high: float
@@ -45,9 +45,11 @@ class Fall:
 class ParameterRates:
     """Success in bins of one drawn parameter.
 
-    edges: (bins, 2) the smallest and largest value in each bin. bins: as many rates.
-    strength: of the association, 0 none to 1 complete (Cramér's V, corrected for the bins' own noise).
-    p_value: the chance of bins this different from each other if the parameter had no influence.
+    Attributes:
+        edges: (bins, 2) smallest and largest value in each bin.
+        bins: the rate of each bin.
+        strength: of the association, from 0 (none) to 1 (complete): Cramér's V, corrected for the noise of the bins.
+        p_value: probability of bins that differ this much if the parameter has no influence.
     """
 
     column: str
@@ -62,11 +64,14 @@ class ParameterRates:
 def success_by_parameter(
     draws: Mapping[str, np.ndarray], success: np.ndarray, *, bins: int = BINS
 ) -> tuple[ParameterRates, ...]:
-    """Success against every column that varies, the strongest association first.
+    """Success by every column that varies, the strongest association first.
 
-    draws: column -> (n,) values, NaN where an attempt did not draw it. success: (n,) bool.
-    Bins hold equally many attempts each, so that their intervals are equally wide and can be compared; a column
-    of few values has one bin a value.
+    All bins have the same number of attempts, so that their intervals are equally wide and can be compared. A column of
+    few values has one bin per value.
+
+    Args:
+        draws: column -> (n,) values, NaN if an attempt did not draw it.
+        success: (n,) bool.
     """
     varied = {name: values for name, values in draws.items() if _varies(values)}
     found = [_rates(name, values, success, bins, len(varied)) for name, values in varied.items()]
@@ -88,19 +93,19 @@ def _rates(column: str, values: np.ndarray, success: np.ndarray, most: int, colu
     overall = Rate(int(success.sum()), len(success))
     strength, p_value = _association(hits, trials)
     rates = tuple(Rate(int(hit), int(trial)) for hit, trial in zip(hits, trials, strict=True))
-    # One test a parameter, shared out over the parameters: else one in a few runs would raise an alarm.
+    # The false-alarm probability is divided by the number of parameters, because each has its own test.
     fall = _fall(edges, rates, overall) if p_value < FALSE_ALARM / columns else None
     return ParameterRates(column, edges, rates, overall, strength, p_value, fall)
 
 
 def _bin(values: np.ndarray, most: int) -> np.ndarray:
-    """(n,) the bin of each value, counted from 0 without gaps."""
+    """(n,) bin of each value, counted from 0 without gaps."""
     count = max(1, min(most, len(values) // BIN_LEAST))
     levels, level = np.unique(values, return_inverse=True)
     if len(levels) <= count:
         return level
     inner = np.quantile(values, np.arange(1, count) / count)
-    # Equal values stay together, so a bin may come out empty; np.unique closes the gap.
+    # Equal values stay together, so a bin may be empty; np.unique removes the gap.
     return np.unique(np.searchsorted(inner, values, side="right"), return_inverse=True)[1]
 
 
@@ -111,7 +116,7 @@ def _association(hits: np.ndarray, trials: np.ndarray) -> tuple[float, float]:
     if freedom < 1 or rate in (0, 1) or total < 2:
         return 0.0, 1.0
     statistic = float(((hits - trials * rate) ** 2 / (trials * rate * (1 - rate))).sum())
-    # A table without any association has statistic / total around freedom / total; that is not strength.
+    # Without any association statistic / total is about freedom / total, so that is subtracted.
     strength = np.sqrt(max(0.0, statistic / total - freedom / (total - 1)))
     return float(min(1.0, strength)), float(scipy.special.chdtrc(freedom, statistic))
 

@@ -38,7 +38,7 @@ class Verdicts:
     Attributes:
         reasons: "accepted", or the name of the first check that failed.
         failures: name of the task failure, "" for a success.
-        storable: (n,) bool; false where not even `--keep-rejected` may store the rows (a diverged simulation).
+        storable: (n,) bool; false if the rows may not be stored even with `--keep-rejected` (a diverged simulation).
         measures: check name -> (n,) float64, the quantity that the check compared with its limit.
     """
 

@@ -1,4 +1,4 @@
-"""(Episodes, Draws) -> Recording: sensor readings, camera pictures and labels."""
+"""(Episodes, Draws) -> Recording: sensor readings, camera images and labels."""
 
 from typing import TYPE_CHECKING
 

@@ -99,8 +99,8 @@ def _set_lights(stage: Stage, values: Values) -> None:
     model, count = stage.model, int(np.clip(round(values["light_count"]), 1, LIGHTS))
     softness = SOFTEST * values["light_softness"]
     intensity, colour = values["lighting_intensity"], _colour(values["light_warmth"])
-    # What a soft light takes from its beam it gives to everything, a little less for what is lost on the way. Light
-    # from everywhere is the head light's: a lamp's own would be missing in its shadow, and that would be black.
+    # The light that a soft lamp takes from its beam becomes ambient light, with some loss. Ambient light belongs to the
+    # head light, because a lamp's own ambient light is missing in its shadow, which would then be black.
     model.vis.headlight.ambient[:] = (AMBIENT + 0.6 * DIFFUSE * softness) * intensity * colour
     for number, light in enumerate(stage.lights):
         towards = towards_light(number, values)
@@ -135,7 +135,7 @@ def _daylight(values: Values) -> Daylight:
 def towards_light(number: int, values: Values) -> np.ndarray:
     """World unit vector from the cell towards a light; number 0 is the brightest."""
     azimuth = np.deg2rad(KEY_AZIMUTH_DEG + values["light_direction_deg.azimuth"] + number * NEXT_LIGHT_DEG)
-    # Neither below the table's edge nor straight above, where the arm hides the shadow.
+    # Not below the table's edge, and not straight above, where the arm hides the shadow.
     elevation = np.deg2rad(np.clip(KEY_ELEVATION_DEG + values["light_direction_deg.elevation"], 12, 88))
     flat = np.cos(elevation)
     return np.array([flat * np.cos(azimuth), flat * np.sin(azimuth), np.sin(elevation)])
@@ -148,7 +148,7 @@ def _colour(warmth: float) -> np.ndarray:
 
 
 def camera_in_mount(camera: CameraConfig, values: Values) -> np.ndarray:
-    """(4, 4) from the camera's frame (x right, y down, z forward) to its mount's, turned and moved as drawn."""
+    """(4, 4) drawn pose of the camera: from its frame (x right, y down, z forward) to the frame of its mount."""
     noise = np.array([values[f"camera_position_noise_cm.{axis}"] for axis in "xyz"]) / 100
     pitch, yaw, roll = (np.deg2rad(values[f"camera_jitter_deg.{part}"]) for part in ("pitch", "yaw", "roll"))
     pose = np.eye(4)

@@ -18,7 +18,7 @@ MOUNTS: tuple[Mount, ...] = get_args(Mount)
 Label = Literal["instances", "classes", "boxes", "boxes_3d", "poses", "keypoints"]
 LABELS: tuple[Label, ...] = get_args(Label)
 MASKED: frozenset[Label] = frozenset(("instances", "classes", "boxes", "keypoints"))
-"""The labels that take masks to know."""
+"""The labels that are computed from masks."""
 
 MOST_CAMERAS = 16
 MOST_PIXELS = 2048
@@ -71,7 +71,8 @@ class CameraConfig:
     def axes(self) -> np.ndarray:
         """(3, 3) columns: right, down and forward in the mount's frame.
 
-        Up in the image is the world's z for a fixed camera, the tool's x for one on the wrist, where z points out.
+        Up in the image is the world's z for a fixed camera, and the tool's x for one on the wrist. The tool's z points
+        out of the hand.
         """
         forward = np.subtract(self.look_at_m, self.position_m)
         forward = forward / np.linalg.norm(forward)

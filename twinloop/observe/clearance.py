@@ -48,7 +48,7 @@ def _start(stage: Stage) -> mujoco.MjData:
 
 
 def _inside(model: mujoco.MjModel, data: mujoco.MjData, geom: int, point: np.ndarray) -> bool:
-    """A line through a point outside a convex body meets it on one side of the point at most."""
+    """True if a point is inside a convex geom: a line through it then meets the geom on both sides of the point."""
     kind, size = model.geom_type[geom], model.geom_size[geom]
     position, axes = data.geom_xpos[geom], data.geom_xmat[geom]
     if kind == mujoco.mjtGeom.mjGEOM_PLANE:

@@ -12,16 +12,18 @@ __all__ = ["CLASSES", "Clip"]
 
 @dataclass(frozen=True)
 class Clip:
-    """f pictures of h × w pixels. Poses are 4 × 4, camera frames x right, y down, z forward.
+    """f images of h × w pixels. Poses are 4 × 4; camera frames have x right, y down, z forward.
 
-    ticks: (f,) times of the images in control periods of the episode; fractional if the rates do not divide.
-    rgb: (f, h, w, 3) uint8. depth_m: (f, h, w) float32, along the camera's z axis.
-    geom_ids: (f, h, w) int16 geoms of the stage, -1 for none; None if masks were not asked for.
-    camera_to_world, object_to_world, tool_to_world: (f, 4, 4).
-    pixel_velocity: (f, h, w, 2) float32 pixels a second, u and v; None unless the draw has a shutter.
-    light_px: (f, 3) where the brightest lamp is seen, u and v, and 1 if before the camera, else 0.
-    object_half_extents_m: (3,) as drawn.
-    things: what geoms belong to.
+    Attributes:
+        ticks: (f,) times of the images in control periods of the episode; fractional if the rates do not divide.
+        rgb: (f, h, w, 3) uint8.
+        depth_m: (f, h, w) float32, along the camera's z axis.
+        geom_ids: (f, h, w) int16 geoms of the stage, -1 for none; None if masks were not requested.
+        camera_to_world, object_to_world, tool_to_world: (f, 4, 4).
+        pixel_velocity: (f, h, w, 2) float32 pixels per second, u and v; None unless the draw has a shutter.
+        light_px: (f, 3) pixel u, v of the brightest lamp, and 1 if it is in front of the camera, else 0.
+        object_half_extents_m: (3,) as drawn.
+        things: ids and names of the bodies that geoms belong to.
     """
 
     camera: CameraConfig
@@ -54,7 +56,7 @@ class Clip:
 
     @property
     def geoms(self) -> np.ndarray:
-        """`geom_ids`, where there are any."""
+        """`geom_ids` of a clip with masks."""
         if self.geom_ids is None:
             raise ValueError("this clip was filmed without masks; film it with masks=True")
         return self.geom_ids

@@ -64,7 +64,7 @@ def _halved(planes: np.ndarray) -> np.ndarray:
 def _back(plane: np.ndarray, step: np.ndarray) -> np.ndarray:
     """Transform the 8 × 8 blocks of an (h, w) plane, round to the quantisation steps, and transform back."""
     height, width = plane.shape
-    # Along rows all blocks are one product; along columns a product for each row of blocks.
+    # Along rows one matrix product transforms all blocks; along columns there is one product per row of blocks.
     kept = DCT @ (plane.reshape(-1, 8) @ DCT.T).reshape(-1, 8, width)
     blocks = kept.reshape(-1, 8, width // 8, 8)
     steps = step[:, None, :]

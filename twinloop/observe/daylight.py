@@ -1,10 +1,10 @@
 """Daylight by the hour: direction, strength and colour of the sun.
 
-The sun of an equinox at 48° north in a clear sky. With hour angle H and latitude φ its elevation is
-asin(cos φ cos H), its azimuth from south towards west atan2(sin H, sin φ cos H). On its way it crosses an air mass m
-(Kasten and Young, Appl. Opt. 28, 1989), and exp(-τ m) of each colour is left, with τ of air (0.0975 at 550 nm, falling
-with the wavelength to the power 4.08) and of a little haze. An episode lasts seconds, in which the sun moves by a
-twentieth of a degree: the light stands still within it.
+The model is the sun at an equinox at 48° north in a clear sky. With hour angle H and latitude φ its elevation is
+asin(cos φ cos H), and its azimuth from south towards west is atan2(sin H, sin φ cos H). The light crosses an air mass m
+(Kasten and Young, Appl. Opt. 28, 1989), which transmits exp(-τ m) of each colour. τ is that of air (0.0975 at 550 nm,
+falling with the wavelength to the power 4.08) and of a little haze. The light is constant during an episode, because
+the sun moves only by a twentieth of a degree in these seconds.
 """
 
 from dataclasses import dataclass
@@ -20,8 +20,13 @@ SKY_RGB = np.array([0.8, 0.95, 1.25])
 
 @dataclass(frozen=True)
 class Daylight:
-    """towards: unit vector in the world from the cell to the sun. beam_rgb: its direct light, sky_rgb: the light of
-    the sky from everywhere; both zero at night."""
+    """Daylight at one time.
+
+    Attributes:
+        towards: unit vector in the world from the cell to the sun.
+        beam_rgb: direct light of the sun; 0 at night.
+        sky_rgb: ambient light of the sky; 0 at night.
+    """
 
     towards: np.ndarray
     beam_rgb: np.ndarray

@@ -1,9 +1,9 @@
 """Errors of a depth camera: jitter at edges, quantisation and holes. 0 means no depth.
 
-Depth is read a little beside its pixel, as triangulation does. A flat wall in front of the camera does not change, a
-slanted surface becomes noisy, and at an edge the neighbouring surface may be read. Steps grow with the square of the
-distance, as steps of disparity do. Holes appear where the sensor gets no light back: on grazing surfaces, at edges, and
-on a reflecting table.
+Depth is read slightly beside its pixel, as in triangulation. A flat wall in front of the camera does not change, a
+slanted surface becomes noisy, and at an edge the neighbouring surface may be read. Quantisation steps grow with the
+square of the distance, as steps of disparity do. Holes appear where the sensor gets no light back: on grazing surfaces,
+at edges, and on a reflecting table.
 """
 
 import numpy as np
@@ -77,22 +77,22 @@ def quantised(depth_m: np.ndarray, step_mm: float) -> np.ndarray:
 class Slant:
     """Slant of the surface in each pixel: 0 if seen straight on, 1 if seen along it or at an edge.
 
-    A point is z r, with r the pixel's ray, and the surface's normal is the cross product of its steps to the right and
-    down. Divided by z that is zᵤ (r × rᵥ) + zᵥ (rᵤ × r) + z (rᵤ × rᵥ), of which only zᵤ, zᵥ and z differ from picture
-    to picture; along r it is z det(rᵤ, rᵥ, r).
+    A point is z r, with r the pixel's ray. The surface's normal is the cross product of the point's steps to the right
+    and down. Divided by z the normal is zᵤ (r × rᵥ) + zᵥ (rᵤ × r) + z (rᵤ × rᵥ); only zᵤ, zᵥ and z differ between
+    images. Its component along r is z det(rᵤ, rᵥ, r).
     """
 
     def __init__(self, clip: Clip):
         looked_at = rays(clip.intrinsics, *clip.depth_m.shape[1:])
         right, below = np.gradient(looked_at, axis=1), np.gradient(looked_at, axis=0)
         crosses = np.cross(looked_at, below), np.cross(right, looked_at), np.cross(right, below)
-        # By components: sums over a short last axis take ten times as long.
+        # Components are separate arrays, because sums over a short last axis take ten times as long.
         self._u, self._v, self._z = (np.moveaxis(cross, -1, 0).astype(np.float32).copy() for cross in crosses)
         lengths = np.linalg.norm(looked_at, axis=-1)
         self._along = (np.abs((crosses[2] * looked_at).sum(axis=-1)) / lengths).astype(np.float32)
 
     def of(self, depth_m: np.ndarray) -> np.ndarray:
-        """(h, w) of one picture."""
+        """(h, w) slant of one depth image."""
         square = np.zeros_like(depth_m)
         across, down = _steps(depth_m), _steps(depth_m.T).T
         for u, v, z in zip(self._u, self._v, self._z, strict=True):

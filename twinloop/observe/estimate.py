@@ -1,8 +1,8 @@
 """StateEstimator: robot and object state from late, noisy readings and past commands. Causal, one row per episode.
 
-`following.py` predicts joints, `tracking.py` the object. A gripper holds something when
-its fingers have stopped short, and press. The scripted expert looks at robots this way, and policies may: what they
-read then depends less on delays, noise and slack than readings do.
+`simulate/joint_predictor.py` predicts the joints, `tracking.py` the object. A gripper holds something if its fingers
+have stopped before they are closed, and press. The scripted expert reads robots through this estimate, and policies may
+use it as an input. The estimate depends less on delay, noise and backlash than the readings do.
 """
 
 from collections.abc import Mapping
@@ -22,28 +22,33 @@ from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 from twinloop.twin.twin import Twin
 
 STILL_SHARE_S = 0.15
-"""Fingers are still that move by less than this share of their stroke in a second,"""
+"""Fingers that move by less than this share of their stroke per second are still."""
 STILL_S = 0.1
-"""for so long: a motor pulls before anything moves."""
+"""Fingers must be still for this long, because a motor builds up force before anything moves."""
 OPEN_SHARE, EMPTY_SHARE = 0.95, 0.05
-"""Of the stroke: fingers further apart than the first are open; closer than the second they hold nothing."""
+"""Shares of the stroke: fingers are open above `OPEN_SHARE`, and hold nothing below `EMPTY_SHARE`."""
 HELD_N = 1.0
 AT_REST_RAD = 0.015
-"""An arm is at rest whose joints are measured this close to where they were sent, all together."""
+"""An arm is at rest if the norm of `behind_rad` over its joints is less than this."""
 
 
 class StateEstimator:
-    """Of `width` robots in scenes of their own.
+    """Estimates the state of `width` robots, each in its own scene. All attributes have one row per scene.
 
-    following, object_pose, lay_m: see there. opening: as measured. pressing_n: of each finger, once they have stopped
-    or hold. holds: there is something between them. goal_pose: as told. All have a row for each scene.
+    Attributes:
+        following: the JointPredictor.
+        object_pose, lay_m: see ObjectTracker.
+        opening: as measured.
+        pressing_n: closing force of each finger after they have stopped or while they hold something; else 0.
+        holds: whether there is something between the fingers.
+        goal_pose: as measured.
     """
 
     def __init__(self, twin: Twin, *, width: int):
         self._twin, self._data = twin, mujoco.MjData(twin.model)
         gripper = twin.robot.gripper
         self._closed, self._stroke = gripper.closed, abs(gripper.open - gripper.closed)
-        # The sign of an effort that closes: that of the way from open to closed, in control.
+        # The sign of a closing effort is that of the change in control from open to closed.
         self._closing = np.sign(gripper.closed_control - gripper.open_control)
         period_s = twin.control_period_s
         self.following = JointPredictor(np.array(twin.robot.home_rad), width=width, period_s=period_s)
@@ -53,15 +58,19 @@ class StateEstimator:
         self.holds = np.zeros(width, bool)
 
     def begin(self, ids: np.ndarray) -> None:
-        """Other episodes begin in these rows."""
+        """Reset these rows for new episodes."""
         self.following.begin(ids)
         self._tracking.begin(ids)
         self._still[ids] = 0
         self.holds[ids] = False
 
     def take(self, seen: Mapping[str, np.ndarray], sent: np.ndarray) -> None:
-        """Once in a control period. seen: NEEDED -> (width, elements). sent: (width, actions) the last commands; in the
-        first period of an episode they are not looked at."""
+        """Update the estimate. Call once per control period.
+
+        Args:
+            seen: features in NEEDED -> (width, elements).
+            sent: (width, actions) the last commands; not used in the first period of an episode.
+        """
         state, velocity, effort, scene = (np.asarray(seen[name], float) for name in NEEDED)
         following = self.following
         following.take(state[:, :-1], sent[:, :-1])
@@ -73,14 +82,14 @@ class StateEstimator:
         closing_n = np.maximum(0.0, self._closing * effort[:, -1]) / 2
         opens = np.abs(sent[:, -1] - self._closed) / self._stroke > apart
         self.holds = (self.holds | (stopped & (closing_n > HELD_N))) & (apart > EMPTY_SHARE) & ~opens
-        # What is held is pressed on, also while fingers give a little.
+        # A held object is pressed on even while the fingers move slightly.
         self.pressing_n = np.where(stopped | self.holds, closing_n, 0.0)
 
         tracking, told = self._tracking, scene[:, :7]
         tracking.lie(told, ~self.holds)
         if self.holds.any():
             tool_m, measured_m = np.zeros((2, len(state), 3))
-            # One at a time: the engine works out where the tool is for one arm, and few hold something.
+            # One at a time, because the engine's kinematics take one arm, and few arms hold something.
             for row in np.flatnonzero(self.holds):
                 tool_m[row] = self.tool_at(following.believed_rad[row])
                 measured_m[row] = self.tool_at(following.measured_rad[row])
@@ -89,7 +98,7 @@ class StateEstimator:
         self.object_pose, self.lay_m, self.goal_pose = tracking.pose, tracking.lay_m, scene[:, 7:14]
 
     def tool_at(self, arm_rad: np.ndarray) -> np.ndarray:
-        """(3,) where the tool is with joints like this; `data` is then of that."""
+        """(3,) position of the tool at these joint positions. `data` then holds this state."""
         self._data.qpos[self._twin.arm_qpos] = arm_rad
         mujoco.mj_kinematics(self._twin.model, self._data)
         return self._data.site_xpos[self._twin.tool_site].copy()
@@ -99,7 +108,7 @@ class StateEstimator:
         return self._data
 
     def vector(self) -> np.ndarray:
-        """(width, elements) all of it, for a policy, as `feature_of` names it."""
+        """(width, elements) the whole estimate for a policy. `feature_of` names the elements."""
         turn = self.object_pose[:, 3:]
         size = np.sqrt(np.square(turn).sum(axis=1, keepdims=True))
         return np.concatenate([
@@ -110,7 +119,12 @@ class StateEstimator:
 
 
 def feature_of(joints: tuple[str, ...], unit: str) -> Feature:
-    """joints: names of the elements of `observation.state`, the gripper last; unit: theirs."""
+    """The feature of the estimate.
+
+    Args:
+        joints: names of the elements of `observation.state`, the gripper last.
+        unit: unit of these elements.
+    """
     poses = tuple(f"{thing}.{part}" for thing in ("object", "goal") for part in POSE)
     names = (*joints, *poses, *(f"behind.{joint}" for joint in joints[:-1]), "lay", "holds", "pressing")
     return Feature(ESTIMATE, "float32", (len(names),), names, f"{unit}; m; quaternion; rad; m; 1; N")
@@ -132,13 +146,17 @@ def model_of(robot: str, rate_hz: int) -> Twin:
 
 
 def estimated(seen: Mapping[str, np.ndarray], sent: np.ndarray, lengths: np.ndarray, twin: Twin) -> np.ndarray:
-    """(frames, elements) of whole episodes back to back. sent: (frames, actions) what left for the motors in each."""
+    """(frames, elements) estimates of whole episodes, back to back.
+
+    Args:
+        sent: (frames, actions) the commands to the motors in each frame.
+    """
     count, longest = len(lengths), int(lengths.max())
     starts = np.cumsum(lengths) - lengths
     estimate = StateEstimator(twin, width=count)
     out: np.ndarray | None = None
     for tick in range(longest):
-        # Episodes that are over are shown their last frame again.
+        # Episodes that are over repeat their last frame.
         frames = starts + np.minimum(tick, lengths - 1)
         before = starts + np.clip(tick - 1, 0, lengths - 1)
         estimate.take({name: seen[name][frames] for name in NEEDED}, np.asarray(sent[before], float))

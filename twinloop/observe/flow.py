@@ -33,7 +33,7 @@ def pixel_velocity(
     # Static bodies move in the image as the world does. Motion 0 means none.
     motion = np.where(_rests(moved), 0, np.arange(len(first)))
     motion = np.where(np.take_along_axis(_rests(carried), motion, axis=1), 0, motion + 1)[:, body].astype(np.uint16)
-    # (f, 12, motions): a motion's numbers are read by pixel, all pixels at once.
+    # (f, 12, motions), so that the numbers of a motion are gathered for all pixels at once.
     matrices = np.pad(carried[:, :, :3].reshape(*carried.shape[:2], 12), ((0, 0), (1, 0), (0, 0)))
     matrices = matrices.swapaxes(1, 2).astype(np.float32)
     height, width = depth_m.shape[1:]
@@ -54,11 +54,11 @@ def _rests(moved: np.ndarray) -> np.ndarray:
 
 
 def _step(x: np.ndarray, y: np.ndarray, z: np.ndarray, matrices: np.ndarray, which: np.ndarray) -> np.ndarray:
-    """(n,) complex64: by how much the rays to points at depths z, through x and y at depth 1, go right and down.
+    """(n,) complex64: shift, right and down, of the rays to points at depths z, which pass through x and y at depth 1.
 
-    0 for a point that ends behind the camera. As drawn: there is no lens in it yet.
+    It is 0 for a point that ends behind the camera. Lens distortion is not included.
     """
-    # (R (x, y, 1) z + t) / z has the same direction, and saves two products.
+    # (R (x, y, 1) z + t) / z has the same direction and saves two products.
     nearer = 1 / z
     ends = []
     for row in matrices.reshape(3, 4, -1):

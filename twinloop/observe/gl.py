@@ -24,7 +24,8 @@ def context() -> Any:
         # Freed before the interpreter ends, while the library it needs is still loaded.
         atexit.register(made.free)
     except Exception as error:
-        # A missing or broken driver shows as ImportError, AttributeError, GLError or RuntimeError, whatever the layer.
+        # A missing or broken driver raises ImportError, AttributeError, GLError or RuntimeError, depending on the layer
+        # that fails.
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise RenderError(f"no OpenGL context could be made with {backend} ({reason}); run: {FIX}") from error
     return made

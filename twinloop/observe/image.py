@@ -23,8 +23,8 @@ from twinloop.randomize.draw import episode_rng
 GAMMA = 2.2
 _LINEAR = ((np.arange(256) / 255) ** GAMMA).astype(np.float32)
 
-# The way back is looked up by the root of the light, of which the stored value is almost a straight line: the table is
-# as fine in the dark as in the bright, off by less than a fiftieth of a level.
+# The table from light to stored levels is indexed by the root of the light, of which levels are almost a linear
+# function. So it is as fine in dark as in bright areas; its error is less than a fiftieth of a level.
 _ROOTS = 1 << 14
 _LEVELS = (255 * (np.arange(_ROOTS) / (_ROOTS - 1)) ** (2 / GAMMA)).astype(np.float32)
 
@@ -62,7 +62,7 @@ def _developed(clip: Clip, values: Values, noise: NormalStream) -> np.ndarray:
     veil = Flare(clip.light_px, values["lens_flare"], clip.intrinsics, height, width)
     gain = np.float32(2.0 ** values["exposure_ev"]) * vignette(height, width, values["vignette"])
     gain = gain[..., None].repeat(3, axis=2)
-    # A shift of white balance multiplies light, and so, by its root, what is stored.
+    # A shift of white balance multiplies the light, and so multiplies the stored value by its root.
     white = [1 + values["white_balance_shift.red"], 1.0, 1 + values["white_balance_shift.blue"]]
     balance = np.tile(np.array(white) ** (1 / GAMMA), (height, width, 1)).astype(np.float32)
     out = np.empty_like(clip.rgb)
@@ -88,10 +88,10 @@ def _developed(clip: Clip, values: Values, noise: NormalStream) -> np.ndarray:
 
 
 def read_out(light: np.ndarray, shot: float, read_levels: float, noise: NormalStream) -> np.ndarray:
-    """Levels, 0 to 255, of light, 0 to 1. Photon noise grows with the root of the light; read noise is the same
-    everywhere in the stored picture.
+    """Levels, 0 to 255, of light, 0 to 1, with noise.
 
-    Both are always drawn if one is on, so that switching one kind on leaves the other's noise as it was.
+    Photon noise grows with the root of the light. Read noise is the same everywhere in the stored image. Both are
+    always drawn if one is on, so that switching one on does not change the noise of the other.
     """
     if shot == 0 and read_levels == 0:
         return _levels(np.sqrt(light))
@@ -113,7 +113,7 @@ def saturated(levels: np.ndarray, scale: float) -> np.ndarray:
 
 
 def _levels(root: np.ndarray) -> np.ndarray:
-    """Of the root of light, which it overwrites."""
+    """Levels for the root of the light. The input array is overwritten."""
     root *= np.float32(_ROOTS - 1)
     np.rint(root, out=root)
     return _LEVELS.take(root.astype(np.uint16), mode="clip")

@@ -1,7 +1,7 @@
 """LabelIds: meaning of mask ids, and which things get boxes.
 
-An instance is a body of the stage, so that every link of the robot is one. A thing is the robot as a
-whole, or any other body.
+An instance is a body of the stage, so every link of the robot is an instance. A thing is the whole robot, or any other
+body.
 """
 
 from collections.abc import Mapping
@@ -17,16 +17,22 @@ from twinloop.twin.twin import Twin
 # New classes are appended, so that an id means the same in every dataset.
 CLASSES = ("background", "robot", "object", "table", "target", "clutter", "person")
 CLUTTER = ("distractor", "item", "occluder")
-"""First words of the names of other bodies that are nobody's task."""
+"""First words of the names of other bodies that are not part of a task."""
 
 
 @dataclass(frozen=True)
 class LabelIds:
-    """`-1`, for pixels of no geom, reads the last entry of the first two: the world, background.
+    """Ids and names of bodies and things.
 
-    instances: (geoms + 1,) body of each geom. classes: (geoms + 1,) uint8 index into CLASSES.
-    names: the bodies', by instance. boxed: names of the things.
-    thing_of: (bodies,) index into `boxed`, -1 for the world. class_of: (things,) index into CLASSES.
+    Pixels of no geom have the id -1, which selects the last entry of `instances` and `classes`: the world, background.
+
+    Attributes:
+        instances: (geoms + 1,) body of each geom.
+        classes: (geoms + 1,) uint8 index into CLASSES.
+        names: names of the bodies, by instance.
+        boxed: names of the things.
+        thing_of: (bodies,) index into `boxed`, -1 for the world.
+        class_of: (things,) index into CLASSES.
     """
 
     instances: np.ndarray
@@ -45,7 +51,7 @@ def things_of(model: mujoco.MjModel) -> LabelIds:
     pointed_at = ["robot" if kind == robot else name for name, kind in zip(names, kinds, strict=True)]
     boxed = tuple(dict.fromkeys(thing for thing, seen in zip(pointed_at[1:], shown[1:], strict=True) if seen))
     thing_of = np.array([-1, *(boxed.index(thing) if thing in boxed else -1 for thing in pointed_at[1:])], np.int16)
-    # Of 8 bits unless there are more: a dataset's masks have no more, and its header refuses a feature of more names.
+    # 8 bits unless there are more bodies. Masks of a dataset have 8 bits, and its header refuses more names.
     bodies = np.append(model.geom_bodyid, 0).astype(np.min_scalar_type(model.nbody - 1))
     return LabelIds(
         instances=bodies,
@@ -58,12 +64,12 @@ def things_of(model: mujoco.MjModel) -> LabelIds:
 
 
 def things_in(twin: Twin, cameras: Mapping[str, CameraConfig]) -> LabelIds:
-    """Needs no rendering, so a machine without OpenGL can list the features of a dataset."""
+    """LabelIds of a twin's stage. Needs no rendering, so a machine without OpenGL can list a dataset's features."""
     return things_of(build_stage(twin, cameras).model)
 
 
 def _class(model: mujoco.MjModel, body: int) -> int:
-    """By the first word of its name, as in clutter/mug, or of that of the body it is attached to."""
+    """Class of a body by the first word of its name (as in clutter/mug), or of the body that it is attached to."""
     for name in (model.body(body).name, model.body(model.body_rootid[body]).name):
         # Only bodies of a user's robot model may have no name.
         word = name.split("/")[0] or "robot"

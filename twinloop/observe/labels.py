@@ -15,12 +15,17 @@ from twinloop.observe.sampling import nearest
 CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
 KEYPOINTS = ("tool", "object", *(f"object.corner{number}" for number in range(8)))
 SURFACE_M = 0.004
-"""How far behind what is seen in its pixel a point may lie and still be called seen."""
+"""A point counts as visible if it is at most this far behind the surface in its pixel."""
 
 
 @dataclass(frozen=True)
 class PoseLabels:
-    """object_to_camera, tool_to_camera: (f, 4, 4). half_extents_m: (3,) of the box around the object."""
+    """Poses in the camera's frame.
+
+    Attributes:
+        object_to_camera, tool_to_camera: (f, 4, 4).
+        half_extents_m: (3,) of the box around the object.
+    """
 
     object_to_camera: np.ndarray
     tool_to_camera: np.ndarray
@@ -41,7 +46,12 @@ class PoseLabels:
 
 @dataclass(frozen=True)
 class Keypoints:
-    """px: (f, keypoints, 2) u, v; NaN behind the camera. visible: (f, keypoints) inside the image and not hidden."""
+    """Keypoints in the image.
+
+    Attributes:
+        px: (f, keypoints, 2) u, v; NaN behind the camera.
+        visible: (f, keypoints) inside the image and not hidden.
+    """
 
     px: np.ndarray
     visible: np.ndarray
@@ -49,7 +59,7 @@ class Keypoints:
 
 @dataclass(frozen=True)
 class Labels:
-    """All of them. boxes_px: (f, things, 4), as `boxes_px` has them."""
+    """All labels of a clip. `boxes_px` is the (f, things, 4) result of the function `boxes_px`."""
 
     boxes_px: np.ndarray
     poses: PoseLabels
@@ -69,13 +79,13 @@ def poses(clip: Clip) -> PoseLabels:
 
 
 def keypoints(clip: Clip, drawn: Clip | None = None) -> Keypoints:
-    """Of a clip with masks. Its depth must be the true one, or `drawn` be the clip before lens and sensor."""
+    """Keypoints of a clip with masks. Its depth must be the true one, or `drawn` the clip before lens and sensor."""
     points = poses(clip).keypoints_in_camera
     pixels = project(points, clip.intrinsics)
     true = drawn or clip
-    # What lies beyond the edge of what was drawn is in no picture, even where a barrel would pull it in.
+    # A point beyond the rendered edge is not in the image, even if barrel distortion moves it inside.
     visible = _unhidden(true, points, project(points, true.intrinsics)) & _inside(clip, pixels)
-    # The centre of a body lies behind its own surface: it is seen where the body is.
+    # The centre of a body is behind its own surface, so it is visible if its pixel shows the body.
     centre = KEYPOINTS.index("object")
     u, v = np.nan_to_num(pixels[:, centre].T)[..., None, None]
     body = clip.things.classes[nearest(clip.geoms, u, v)[:, 0, 0]]
@@ -86,7 +96,7 @@ def keypoints(clip: Clip, drawn: Clip | None = None) -> Keypoints:
 def boxes_px(clip: Clip) -> np.ndarray:
     """(f, things, 4) left, top, right, bottom around the visible part of `clip.things.boxed`; NaN if hidden.
 
-    They are edges: a single pixel is one wide.
+    The values are edges: the box of a single pixel has a width of 1.
     """
     things = clip.things.thing_of[clip.things.instances][clip.geoms]
     found = [boxes(np.equal(things, number)) for number in range(len(clip.things.boxed))]

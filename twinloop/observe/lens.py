@@ -60,17 +60,17 @@ class Flare:
 
     def of(self, frame: int) -> np.ndarray:
         """(h, w, 3) light to add."""
-        # A fixed camera sees the lamp where it is in every picture: worked out once.
+        # A fixed camera sees the lamp at the same pixel in every image, so this is computed once.
         if not np.array_equal(self._light_px[frame], self._of):
             self._of = self._light_px[frame]
             self._draw(self._of[:2], bool(self._of[2]))
         return self._glare
 
     def _draw(self, lamp_px: np.ndarray, before: bool) -> None:
-        """In half diagonals from the centre."""
+        """Compute veil and ghosts for one position of the lamp. Lengths are in half diagonals from the centre."""
         intrinsics = self._intrinsics
         offset = (lamp_px - (intrinsics.cx, intrinsics.cy)) / intrinsics.half_diagonal_px
-        # A lamp far outside the view still veils it, from the edge.
+        # A lamp far outside the image causes a veil from its edge.
         offset = offset * min(1.0, 1.15 / max(float(np.linalg.norm(offset)), 1e-9))
         veil = (1.0 if before else 0.35) * self._strength / (1 + self._square(offset, 0.5))
         for channel, tint in enumerate((1.0, 0.96, 0.88)):
@@ -81,7 +81,7 @@ class Flare:
                 self._glare[..., channel] += np.float32(share * tint * self._strength) * ghost
 
     def _square(self, place: np.ndarray, radius: float) -> np.ndarray:
-        """(h, w) squared distance from a place, in radii."""
+        """(h, w) squared distance of each pixel from a place, in units of `radius`."""
         x, y = (
             (self._x - np.float32(place[0])) / np.float32(radius),
             (self._y - np.float32(place[1])) / np.float32(radius),
@@ -90,11 +90,10 @@ class Flare:
 
 
 def vignette(height: int, width: int, strength: float) -> np.ndarray:
-    """(h, w) transmitted share of the light: `strength` is lost in the corners, with the fourth power of the cosine
-    that leads there."""
+    """(h, w) transmitted share of the light by the cos⁴ law. The corners lose `strength`."""
     centre = np.array([width, height]) / 2
     square = np.square((pixel_centres(height, width) - centre) / np.linalg.norm(centre)).sum(axis=-1)
-    # cos⁴ = 1 / (1 + tan²)²; the corner's tangent is the one that leaves 1 - strength.
+    # cos⁴ = 1 / (1 + tan²)²; the tangent at the corner is chosen so that 1 - strength is left there.
     corner = 1 / np.sqrt(max(1 - strength, 1e-4)) - 1
     return (1 / (1 + corner * square) ** 2).astype(np.float32)
 
@@ -103,7 +102,7 @@ def defocused(light: np.ndarray, spread_px: float) -> np.ndarray:
     """(h, w, c) light after a Gaussian blur of this deviation; the edge of the image is repeated."""
     reach = max(1, int(np.ceil(3 * spread_px)))
     places = np.arange(-reach, reach + 1)
-    # The share of a bell that falls on each pixel, of a pixel's own width: right for bells narrower than a pixel, too.
+    # Each weight is the integral of the Gaussian over one pixel, which is right even for one narrower than a pixel.
     ends = np.concatenate([places - 0.5, [reach + 0.5]]) / (np.sqrt(2) * spread_px)
     shares = np.diff([erf(end) for end in ends])
     for axis in (0, 1):

@@ -1,10 +1,10 @@
 """LiveCameras: current images of every slot, for a policy that acts on them.
 
-A picture is drawn when it is asked for, from what was there up to now, by the renderer and through the lens and the
-sensor of a recording. It is the recorded one, pixel for pixel, but for three things. Noise of a camera's sensor is as
-strong, not the same: a recording draws that of a whole film at once. Blur follows motion that a recording knows and
-the present does not, so the picture of this very moment has none. And a dataset's pictures have gone through a video
-codec.
+An image is rendered on request from the states so far, with the renderer, lens and sensor of a recording. It is equal
+to the recorded image, pixel for pixel, with three exceptions:
+- Sensor noise has the same strength but other values, because a recording draws the noise of a whole video at once.
+- The image of the current moment has no motion blur, because blur needs the motion that follows.
+- Images of a dataset have passed through a video codec.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from twinloop.simulate.cell import Cell
 from twinloop.simulate.episodes import Episodes, channels_of
 from twinloop.twin.twin import Twin
 
-DRAWN = ("position", "environment", "nodes")  # the channels that a renderer reads, of those there are
+DRAWN = ("position", "environment", "nodes")  # channels that a renderer reads, if they exist
 
 
 class LiveCameras:
@@ -62,7 +62,7 @@ class LiveCameras:
     def look(self, ids: np.ndarray) -> dict[str, np.ndarray]:
         """Feature -> images of these slots: (n, height, width, 3) uint8, or (n, height, width) metres."""
         seen: dict[str, list[np.ndarray]] = {name: [] for name in self.features}
-        # One after the other: that is how a graphics context draws.
+        # One after the other, because a graphics context renders one image at a time.
         for slot in map(int, ids):
             for name, picture in self._look(slot).items():
                 seen[name].append(picture)
@@ -78,13 +78,13 @@ class LiveCameras:
         for tick, cameras in self._pictured(length).items():
             for name, clip in self.renderer.film(so_far, 0, ticks=np.array([tick])).items():
                 if name in cameras:
-                    # Noise of its own for every moment, or it would stand still.
+                    # Every tick has its own noise; otherwise the noise would be the same in every image.
                     picture = sensed(clip, values, seed=self.seed, attempt=attempt, name=f"{name}/{tick}")
                     found |= {PREFIX + name: picture.rgb[0], PREFIX + name + DEPTH: picture.depth_m[0]}
         return {name: found[name] for name in self.features}
 
     def _pictured(self, length: int) -> dict[float, list[str]]:
-        """The moment, in control periods, of the picture that is shown now -> the cameras it is of."""
+        """Time of the current image, in control periods -> cameras with an image of that time."""
         moments: dict[float, list[str]] = {}
         for name, camera in self.renderer.cameras.items():
             last = picture_ticks(length, control_hz=self.twin.control_hz, rate_hz=camera.rate_hz)[-1]

@@ -16,7 +16,7 @@ from twinloop.simulate.cell import Cell
 from twinloop.simulate.episodes import channels_of
 from twinloop.twin.twin import Twin
 
-# As the tape has them.
+# Channels in the form in which the tape has them.
 TRUE: dict[str, Callable[[Cell], np.ndarray]] = {
     "position": lambda cell: np.column_stack([cell.arm_position_rad, cell.opening]),
     "velocity": lambda cell: np.column_stack([cell.arm_velocity_rad_s, cell.opening_velocity]),
@@ -32,7 +32,7 @@ TRUE: dict[str, Callable[[Cell], np.ndarray]] = {
 
 
 class LiveSensors:
-    """Of a cell's slots, for these features (all that sensors tell of the twin by default)."""
+    """Live sensor values of a cell's slots for these features; by default all features that sensors measure."""
 
     def __init__(
         self, twin: Twin, config: ObserveConfig, *, width: int, seed: int, features: tuple[str, ...] | None = None
@@ -42,7 +42,7 @@ class LiveSensors:
         there = channels_of(twin)
         known = {name: channel for name, channel in known.items() if channel in there}
         self.features = {name: known[name] for name in (known if features is None else features)}
-        # A velocity that is differentiated is that of positions, whoever reads them.
+        # A differentiated velocity needs positions, even if no feature reads them.
         self._channels = list(dict.fromkeys([*self.features.values(), "position"]))
         self._slots = np.arange(width)
         self._tick = np.zeros(width, int)
@@ -52,7 +52,7 @@ class LiveSensors:
         self._tick[ids] = 0
         if is_plain(draws, self.config):
             return
-        # One episode at a time: each has its own generator, whatever slot it lands in.
+        # One episode at a time: each has its own generator, independent of its slot.
         for slot, row in zip(ids, rows, strict=True):
             errors = errors_of(self.twin, draws, int(row), seed=self.seed)
             if self._plain:
@@ -74,7 +74,7 @@ class LiveSensors:
         return {name: seen[channel].astype(np.float32) for name, channel in self.features.items()}
 
     def _through(self, true: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        # A slot whose episode has ended is looked at once more; nobody uses that.
+        # A slot whose episode has ended is read once more, and that result is not used.
         tick = np.minimum(self._tick, self.twin.longest_ticks - 1)
         for channel, values in true.items():
             if channel not in self._past:

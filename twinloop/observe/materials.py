@@ -10,7 +10,7 @@ from zlib import crc32
 import numpy as np
 
 Pattern = Callable[[np.ndarray, np.ndarray, np.random.Generator], np.ndarray]
-"""(x, y in 0..1, rng) -> how much of the second colour, 0..1, at each pixel."""
+"""(x, y in 0..1, rng) -> share of the second colour, 0..1, at each pixel."""
 
 
 def material(index: int, surface: str, size: int, plain_rgb: tuple[float, float, float]) -> np.ndarray:
@@ -19,7 +19,7 @@ def material(index: int, surface: str, size: int, plain_rgb: tuple[float, float,
         return np.broadcast_to(_bytes(np.array(plain_rgb)), (size, size, 3)).copy()
     rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([index, crc32(surface.encode())])))
     y, x = np.mgrid[0:size, 0:size] / size
-    # The family is the index's own, so that a pool of any size holds all of them; surfaces of one index differ.
+    # The index determines the family, so that consecutive indices cover all families; surfaces of one index differ.
     family = FAMILIES[(index + crc32(surface.encode())) % len(FAMILIES)]
     share = family(x, y, rng)[..., None]
     first, second = _palette(rng)
@@ -52,7 +52,7 @@ def _plain(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarray
 
 
 def _checker(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    # Whole numbers of cells: the pattern goes on where the texture repeats.
+    # A whole number of cells, so that the pattern continues where the texture repeats.
     count = 2 * rng.integers(1, 5)
     return (np.floor(x * count) + np.floor(y * count)) % 2
 
@@ -73,7 +73,7 @@ def _noise(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarray
 
 
 def _wood(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Rings about an axis that is far away and almost in the plane, wavering."""
+    """Wavy rings about a distant axis that is almost in the plane."""
     across = _turned(x, y, rng)
     rings = across * rng.uniform(5, 14) + 0.7 * _noise(x, y, rng) + 0.5 * np.sin(2 * np.pi * (x - y))
     grain = (rings % 1.0) ** 2

@@ -16,10 +16,10 @@ from twinloop.twin.twin import Twin
 
 PREFIX = "occluder/"
 THICKNESS_M = 0.01
-LENGTH = 3.0  # of its width
-WIDEST = 0.5  # at a distance of one: 28° of the view
+LENGTH = 3.0  # in widths
+WIDEST = 0.5  # at a distance of 1, which is 28° of the view
 NEAREST_M = 0.12  # to its camera
-ROOM_CENTRE_M, ROOM_M = np.array([0.0, 0.0, 0.33]), 0.8  # what an arm on a table reaches from its shoulder
+ROOM_CENTRE_M, ROOM_M = np.array([0.0, 0.0, 0.33]), 0.8  # reach of an arm on a table, from its shoulder
 RGBA = (0.3, 0.32, 0.36, 1.0)
 
 
@@ -46,7 +46,7 @@ def place_occluder(
     axes = np.array([[np.cos(side), np.sin(side)], [-np.sin(side), np.cos(side)]])
     (low, across_low), (high, across_high) = (seen @ axes.T).min(axis=0), (seen @ axes.T).max(axis=0)
     hidden = values["occluder_share"] * (high - low)
-    # Sizes and places in the picture: metres at a distance of one.
+    # Sizes and places in the image are in metres at a distance of 1.
     drawn_at_m = values["occluder_distance_share"] * distance_m
     width = max(min(values["occluder_width_cm"] / 100 / drawn_at_m, WIDEST), 1.05 * hidden)
     length = max(LENGTH * width, 1.5 * (across_high - across_low))
@@ -62,7 +62,7 @@ def place_occluder(
 
 
 def _outline(camera_to_world: np.ndarray, twin: Twin, values: Mapping[str, float]) -> tuple[np.ndarray, float]:
-    """(8, 2) the corners of the object where it starts, in the picture at a distance of one; and its distance."""
+    """(8, 2) corners of the object at its start, in the image at a distance of 1, and the object's distance."""
     begin = twin.task.start({column: np.array([value]) for column, value in values.items()}, 1, twin.object)
     pose = begin.object_pose[0]
     turn = np.zeros(9)
@@ -70,7 +70,7 @@ def _outline(camera_to_world: np.ndarray, twin: Twin, values: Mapping[str, float
     half = np.array(twin.object.half_extents_m) * values["object_size_scale"]
     corners = pose[:3] + np.array(list(_corners())) * half @ turn.reshape(3, 3).T
     in_camera = (corners - camera_to_world[:3, 3]) @ camera_to_world[:3, :3]
-    # An object behind the camera is hidden already; the numbers only have to stay finite.
+    # An object behind the camera is not visible; the numbers only have to stay finite.
     depth = np.maximum(in_camera[:, 2], 0.05)
     return in_camera[:, :2] / depth[:, None], float(depth.mean())
 
@@ -80,11 +80,11 @@ def _corners() -> Iterable[tuple[int, ...]]:
 
 
 def _clear_of_arm(camera_to_world: np.ndarray, ray: np.ndarray, radius: float, drawn_at_m: float) -> float:
-    """The distance from the camera at which the arm cannot reach it, at most the drawn one."""
+    """Distance of the occluder from the camera at which the arm cannot reach it, at most the drawn one."""
     for share in np.linspace(1, 0.1, 19):
         at_m = max(share * drawn_at_m, NEAREST_M)
         centre = camera_to_world[:3, :3] @ (at_m * ray) + camera_to_world[:3, 3]
         if np.linalg.norm(centre - ROOM_CENTRE_M) - at_m * radius > ROOM_M:
             return at_m
-    # The camera itself hangs over the arm: as near to it as a thing may be.
+    # The camera itself is within reach of the arm, so the occluder is as close to it as allowed.
     return min(NEAREST_M, drawn_at_m)

@@ -44,7 +44,7 @@ def pictures_of(episodes: Episodes, renderer: Renderer, *, seed: int) -> Picture
             told = {}
             for name, clip in renderer.film(episodes, row).items():
                 seen = sensed(clip, values, seed=seed, attempt=attempt, name=name)
-                # A camera slower than the control rate shows its last picture until it has the next; so do its labels.
+                # A camera slower than the control rate repeats its last image and labels until the next one.
                 shown = shown_in(seen.ticks, length)
                 if clip.camera.rgb:
                     told[PREFIX + name] = seen.rgb[shown]
@@ -58,7 +58,7 @@ def pictures_of(episodes: Episodes, renderer: Renderer, *, seed: int) -> Picture
 
 
 def calibration_columns(cameras: Mapping[str, CameraConfig], draws: Draws) -> dict[str, list[list[float]]]:
-    """Per episode and camera: fx, fy, cx, cy and distortion, and the camera's pose in its mount (4 × 4, by rows)."""
+    """Columns with fx, fy, cx, cy and distortion of each camera, and its pose in its mount (4 × 4, by rows)."""
     columns: dict[str, list[list[float]]] = {}
     for name, camera in cameras.items():
         lens, pose = columns.setdefault(f"camera/{name}/lens", []), columns.setdefault(f"camera/{name}/to_mount", [])

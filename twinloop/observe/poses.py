@@ -15,11 +15,13 @@ from twinloop.twin.twin import Twin
 
 @dataclass(frozen=True)
 class BodyPoses:
-    """f frames of b bodies, in the world.
+    """Poses of b bodies in f frames, in the world.
 
-    model: the cell with the drawn sizes, heights and places of the episode.
-    position_m: (f, b, 3), quaternion: (f, b, 4) as w, x, y, z.
-    tool_to_world: (f, 4, 4).
+    Attributes:
+        model: the cell with the drawn sizes, heights and places of the episode.
+        position_m: (f, b, 3).
+        quaternion: (f, b, 4) as w, x, y, z.
+        tool_to_world: (f, 4, 4).
     """
 
     model: mujoco.MjModel
@@ -37,9 +39,14 @@ def draws_of(attempt: int, stored: Mapping[str, float]) -> Draws:
 
 
 def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.ndarray) -> BodyPoses:
-    """`position` (f, joints + 1) and `environment` (f, 14) are an episode's channels of these names, with the corners
-    of a soft object behind the second; of several draws the first is that of the episode."""
-    # A cell that begins the episode has everything where the draw wants it, and as large.
+    """Poses of all bodies in one episode.
+
+    Args:
+        draws: the first row is the draw of the episode.
+        position: (f, joints + 1) the episode's channel `position`.
+        environment: (f, 14) the episode's channel `environment`, followed by the corners of a soft object.
+    """
+    # A cell at the start of the episode has all drawn sizes and places.
     cell, first = Cell(twin, width=1), np.array([0])
     cell.admit(first, draws, first)
     model = cell.model_of(0)
@@ -48,7 +55,7 @@ def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.nda
     frames = len(position)
     places, turns = np.zeros((frames, model.nbody, 3)), np.zeros((frames, model.nbody, 4))
     tool = np.tile(np.eye(4), (frames, 1, 1))
-    # One frame after the other: the engine's kinematics are of one state.
+    # One frame after the other, because the engine's kinematics take one state.
     for frame in range(frames):
         data.qpos[twin.arm_qpos] = position[frame, :-1]
         data.qpos[twin.gripper_qpos] = position[frame, -1] / len(twin.gripper_qpos)
@@ -66,7 +73,7 @@ def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.nda
 def place_bystander(data: mujoco.MjData, twin: Twin, drawn: Mapping[str, np.ndarray], tick: float) -> None:
     """Place the bystander's arm as in the first of these draws at this control period."""
     if "bystander" in twin.surroundings:
-        # What a frame shows is where the hand was in the last step of the physics.
+        # A frame shows the hand where it was in the last physics step.
         seconds = max(tick * twin.control_period_s - twin.model.opt.timestep, 0.0)
         pose = bystander.poses({name: drawn[name][:1] for name in bystander.READ}, np.array([seconds]))[0]
         number = twin.mocap(bystander.NAME)

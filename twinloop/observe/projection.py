@@ -14,7 +14,7 @@ def project(points_in_camera: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
 
 
 def distorted(centred_px: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
-    """Where the lens puts pixels of a pinhole; both are relative to the centre of the image."""
+    """Pixels after lens distortion of pixels of a pinhole camera; both are relative to the centre of the image."""
     square = np.square(centred_px).sum(axis=-1, keepdims=True) / intrinsics.half_diagonal_px**2
     return centred_px * (1 + intrinsics.distortion * square)
 
@@ -23,7 +23,7 @@ def undistorted(centred_px: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
     """The inverse of `distorted`, by Newton's method on the radius r (1 + k r²) = s."""
     k = intrinsics.distortion
     seen = np.sqrt(np.square(centred_px).sum(axis=-1, keepdims=True)) / intrinsics.half_diagonal_px
-    # A barrel's curve turns back at 1 / √(-3k): what it shows beyond is not in any image, and is held there.
+    # The curve of barrel distortion turns back at 1 / √(-3k). Points beyond are in no image and are clamped there.
     furthest = 0.98 / np.sqrt(-3 * k) if k < 0 else np.inf
     radius = np.minimum(seen, furthest)
     for _ in range(8):
@@ -47,7 +47,7 @@ def rays(intrinsics: Intrinsics, height: int, width: int) -> np.ndarray:
 
 
 def inverse(poses: np.ndarray) -> np.ndarray:
-    """(..., 4, 4) of rigid poses: b_to_a of a_to_b."""
+    """(..., 4, 4) inverse of rigid poses: b_to_a of a_to_b."""
     turned = np.swapaxes(poses[..., :3, :3], -1, -2)
     out = np.zeros_like(poses)
     out[..., :3, :3], out[..., 3, 3] = turned, 1

@@ -13,14 +13,14 @@ NEEDED = ("observation.state", "observation.velocity", "observation.effort", "ob
 """Features that the estimate is computed from."""
 
 PREFIX = "observation.images."
-"""Of the names of pictures."""
+"""Prefix of the names of image features."""
 
 Pictures = Callable[[np.ndarray], Iterator[Mapping[str, np.ndarray]]]
-"""(k,) indices of episodes that have frames -> for each, in that order, feature name -> its frames:
-(length, height, width, 3) uint8 of a video, (length, height, width) float32 metres of a depth, (length, height, width)
-uint8 ids of a mask, and (length, *shape) of a column that only filming can tell.
+"""(k,) indices of episodes with frames -> for each episode, in this order, feature name -> its frames.
 
-Pictures are too large to be kept. They are made when asked for, and only those that are asked for.
+Frames are (length, height, width, 3) uint8 of a video, (length, height, width) float32 metres of depth, (length,
+height, width) uint8 ids of a mask, and (length, *shape) of a column that is known only after rendering. Images are too
+large to be kept, so they are rendered on request.
 """
 
 
@@ -28,9 +28,9 @@ Pictures are too large to be kept. They are made when asked for, and only those 
 class Feature:
     """One recorded quantity: a column of every frame.
 
-    `shape` is that of one frame; (1,) is stored as a scalar. `names` labels the elements, `unit` is theirs.
-    A picture is `video`, (height, width, 3) in RGB, `depth`, (height, width, 1) in metres, or `mask`, (height, width,
-    1) of ids; `names` of a mask are what its ids mean, in order.
+    `shape` is the shape of one frame; (1,) is stored as a scalar. `names` are the names of the elements and `unit` is
+    their unit. An image is `video`, (height, width, 3) in RGB, `depth`, (height, width, 1) in metres, or `mask`,
+    (height, width, 1) of ids. The `names` of a mask give the meaning of its ids, in order.
     """
 
     name: str
@@ -48,13 +48,14 @@ class Feature:
 class Recording:
     """Frames of consecutive episodes.
 
-    attempts: (n,) int64, each episode's index in its run: with the config digest and the run seed it is
-        all that is needed to make the episode again.
-    lengths: (n,) int64, frames in each episode; an episode that diverged at once may have none.
-    tasks: the instruction of each episode, in words.
-    frames: feature name -> (lengths.sum(), *shape), or (lengths.sum(),) for a scalar feature; no pictures.
-    pictures: makes those of the episodes it is asked for, and the columns that `frames` has not; None where there is
-        nothing to film.
+    Attributes:
+        attempts: (n,) int64, index of each episode in its run. With the config digest and the run seed it is
+            sufficient to reproduce the episode.
+        lengths: (n,) int64, number of frames of each episode; 0 is possible for an episode that diverged at once.
+        tasks: the instruction of each episode, in words.
+        frames: feature name -> (lengths.sum(), *shape), or (lengths.sum(),) for a scalar feature; without images.
+        pictures: renders images of the requested episodes, and the columns that are not in `frames`; None without
+            cameras.
     """
 
     attempts: np.ndarray
@@ -66,7 +67,7 @@ class Recording:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """(n,) the row of `frames` at which each episode begins."""
+        """(n,) first row of each episode in `frames`."""
         return np.cumsum(self.lengths, dtype=np.int64) - self.lengths
 
     @property
@@ -75,7 +76,7 @@ class Recording:
 
     @property
     def filmed(self) -> tuple[Feature, ...]:
-        """The features that come with the pictures: those, and the labels of each."""
+        """The features that `pictures` provides: images and their labels."""
         return tuple(feature for feature in self.features if feature.is_picture or feature.name not in self.frames)
 
     def take(self, keep: np.ndarray) -> "Recording":
@@ -92,5 +93,5 @@ class Recording:
 
 
 def _pictures_of(pictures: Pictures | None, kept: np.ndarray) -> Pictures | None:
-    """The pictures of a selection, of which episode i is episode `kept[i]` of the whole."""
+    """Images of a selection; episode i of the selection is episode `kept[i]` of the original recording."""
     return None if pictures is None else lambda episodes: pictures(kept[episodes])

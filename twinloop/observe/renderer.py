@@ -66,10 +66,14 @@ class Renderer:
     def film(
         self, episodes: Episodes, row: int, *, masks: bool = False, ticks: np.ndarray | None = None
     ) -> dict[str, Clip]:
-        """What every camera sees of one episode: at its own rate, or at these control periods. Masks are there if its
-        labels need them, or if they are asked for."""
+        """Render one episode with every camera.
+
+        Args:
+            masks: render masks even if the labels of a camera do not need them.
+            ticks: times of the images, in control periods; by default each camera has its own rate.
+        """
         values = {column: float(array[row]) for column, array in episodes.draws.values.items()}
-        # Another renderer of this process may have drawn into its own buffer since, from another thread even.
+        # Another renderer of this process may have made its own buffer current, even in another thread.
         context().make_current()
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._gl)
         self._dress(values)
@@ -87,14 +91,14 @@ class Renderer:
             else np.asarray(ticks, float)
             for name, camera in self.cameras.items()
         }
-        # Blur follows bodies and a mirror has holes in its depth: both need masks even if nobody asked for them.
+        # Motion blur and depth holes of a reflecting table need masks even if they were not requested.
         masks = masks or moves or (values["depth_hole_share"] > 0 and values["reflectance"] > 0)
         buffers = {
             name: Buffers(self.cameras[name], len(when), masks or self.cameras[name].needs_masks)
             for name, when in pictured.items()
         }
         everything = np.unique(np.concatenate(list(pictured.values())))
-        # One picture after the other: that is how a graphics context draws.
+        # One image after the other, because a graphics context renders one at a time.
         filmed = self._pass(states_at(*states, everything), everything, pictured, buffers)
         soon = np.minimum(everything + 1, length - 1)
         later = self._pass(states_at(*states, soon), soon, {}, {}) if moves else filmed
@@ -112,7 +116,7 @@ class Renderer:
             self._material = values["texture_pool"]
 
     def _furnish(self, values: Values) -> None:
-        """Put what stands about where the draw has it: the tape need not say. So for a bystander's path."""
+        """Place clutter and surroundings as drawn, and set the bystander's path. The tape does not contain them."""
         twin = self.twin
         if twin.surroundings:
             draw = {column: np.array([value]) for column, value in values.items()}
@@ -132,9 +136,10 @@ class Renderer:
         pictured: dict[str, np.ndarray],
         buffers: dict[str, Buffers],
     ) -> Filmed:
-        """Go through the ticks once, note where everything is, and draw for the cameras that picture them.
+        """Go through the ticks once, store all poses, and render the images of the cameras.
 
-        states: at the ticks.
+        Args:
+            states: positions and environment at the ticks.
         """
         model, data, twin = self.stage.model, self._data, self.twin
         poses = {name: np.zeros((len(ticks), 4, 4)) for name in self.cameras}
@@ -174,7 +179,7 @@ class Renderer:
     def _draw(self, view: mujoco.MjvCamera, buffers: Buffers, place: int, *, fresh: bool) -> None:
         model, scene = self.stage.model, self._scene
         if fresh:
-            # The bodies of this tick are in the scene already: only the point of view is another.
+            # The scene already holds the bodies of this tick; only the camera changes.
             mujoco.mjv_updateCamera(model, self._data, view, scene)
         else:
             everything = mujoco.mjtCatBit.mjCAT_ALL.value
@@ -195,8 +200,11 @@ class Renderer:
         self._geoms_drawn().take(coded, out=buffers.ids[place], mode="clip")
 
     def _geoms_drawn(self) -> np.ndarray:
-        """The geom of each number that is drawn as a colour; number 0 is none. Which are drawn changes only with the
-        draw, so it is asked once an episode: asking takes as long as drawing some of them."""
+        """Geom of each segmentation number; number 0 is no geom.
+
+        The rendered geoms change only with the draw, so this is computed once per episode. It takes as long as
+        rendering some of them.
+        """
         scene, drawn = self._scene, self._drawn
         if drawn is None or len(drawn) != scene.ngeom + 1:
             self._drawn = drawn = np.full(scene.ngeom + 1, -1, np.int16)

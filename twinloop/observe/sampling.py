@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 ONE = 256
-"""A whole pixel, in the fixed point in which bytes are mixed: products of two bytes still fit 16 bits."""
+"""One pixel in fixed point, for interpolation of bytes. Products of two bytes still fit into 16 bits."""
 
 
 @dataclass(frozen=True)
 class Between:
-    """n places between pixels: the upper left of the four around each, and how far across and down of it it lies."""
+    """n places between pixels: the upper left of the four pixels around each, and the offsets across and down."""
 
     width: int
     first: np.ndarray
@@ -18,8 +18,8 @@ class Between:
     down: np.ndarray
 
     def read(self, image: np.ndarray) -> np.ndarray:
-        """(n, 4) uint8 bilinear values of an (h, w, 3) image of bytes; the fourth is none."""
-        # Four bytes are fetched as one number: three would take three times as long.
+        """(n, 4) uint8 bilinear values of an (h, w, 3) image of bytes; the fourth channel is not used."""
+        # Four bytes are read as one number; three would take three times as long.
         padded = np.empty((*image.shape[:2], 4), np.uint8)
         copy_channels(image, padded)
         pixels, below = padded.view(np.uint32).reshape(-1), self.first + self.width
@@ -41,14 +41,14 @@ class Between:
 
 
 def _rounded(mixed: np.ndarray) -> np.ndarray:
-    # The largest mix is 255 · 256: half a unit more still fits.
+    # The largest value is 255 · 256, so adding half a unit does not overflow.
     mixed += np.uint16(ONE // 2)
     mixed >>= np.uint16(8)
     return mixed.astype(np.uint8)
 
 
 def copy_channels(image: np.ndarray, to: np.ndarray) -> None:
-    """Those channels that both have, one after the other: pixel by pixel NumPy takes five times as long."""
+    """Copy the channels that both arrays have, one by one. Pixel by pixel NumPy takes five times as long."""
     for channel in range(min(image.shape[-1], to.shape[-1])):
         to[..., channel] = image[..., channel]
 
@@ -64,12 +64,14 @@ def between(u: np.ndarray, v: np.ndarray, height: int, width: int) -> Between:
 
 
 def nearest(images: np.ndarray, u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Values of (f, h, w) or (f, h, w, c) images at pixel coordinates (f or 1, ...), for what must not be mixed:
-    depth, identities, velocities. Beyond the edge, the edge."""
+    """Nearest values of (f, h, w) or (f, h, w, c) images at pixel coordinates (f or 1, ...).
+
+    For values that must not be interpolated: depth, ids, velocities. Coordinates beyond the edge are clamped.
+    """
     height, width = images.shape[1:3]
     columns = np.clip(np.floor(u).astype(np.intp), 0, width - 1)
     rows = np.clip(np.floor(v).astype(np.intp), 0, height - 1)
     if len(columns) == 1 and len(images) != 1:
-        # The same places in every picture.
+        # The places are the same in every image.
         return images.reshape(len(images), height * width, *images.shape[3:]).take((rows * width + columns)[0], axis=1)
     return images[np.arange(len(images))[:, None, None], rows, columns]

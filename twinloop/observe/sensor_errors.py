@@ -24,15 +24,17 @@ READ = (*(row.name for row in SENSING + TOUCH), *BIAS, "observation_delay_ms", "
 def errors_of(twin: Twin, draws: Draws, row: int, *, seed: int) -> dict[str, np.ndarray]:
     """Name -> (longest_ticks, ...) of one episode.
 
-    observed, tracked: the moment that each frame shows, in frames. encoder_step: radians. position (of the arm),
-    effort (of the arm), tracker (metres), tracker_turn (radians), wrench, inertial, touch: what is added. touch_gain,
-    touch_alive: of every taxel; touch_threshold, touch_step: newtons.
+    - observed, tracked: the time that each frame shows, in frames.
+    - encoder_step: radians.
+    - position (of the arm), effort (of the arm), tracker (metres), tracker_turn (radians), wrench, inertial, touch:
+      errors that are added.
+    - touch_gain, touch_alive: of every taxel. touch_threshold, touch_step: newtons.
     """
     drawn = {name: float(draws.values[name][row]) for name in READ}
     attempt = int(draws.attempts[row])
     errors = _Draw(twin, drawn, episode_rng(seed, attempt, stream="sensors")).errors()
     if twin.touch is not None:
-        # Touch has a stream of its own: the other sensors say the same with and without it.
+        # Touch has its own random stream, so that the other sensors' values do not depend on it.
         errors |= _Draw(twin, drawn, episode_rng(seed, attempt, stream="touch")).touch_errors(len(TOUCHED))
     return errors
 
@@ -66,7 +68,7 @@ class _Draw:
         """(frames,) time that each frame shows, in frames: delayed, and constant while the signal is lost."""
         frames = np.arange(self.frames)
         when = np.maximum(frames - delay_ms / 1000 / self.twin.control_period_s, 0)
-        # The first frame is always seen, or there would be nothing to show.
+        # The first frame is always seen, because there is no earlier one to repeat.
         last_seen = np.maximum.accumulate(np.where(lost & (frames > 0), 0, frames))
         return when[last_seen]
 

@@ -1,12 +1,12 @@
 """Sensors: readings of encoders, torque sensors and a pose tracker in an episode.
 
-The physics is not touched: the same episode can be seen through any sensors. Each signal is first late (it shows
-what was there `delay` ago, and while it is lost, what it showed last), then wrong (bias, noise), then rounded to the
-sensor's step. A velocity may be the difference of two such positions, as on most servos.
+Sensors do not change the physics, so one episode can be recorded with any sensors. Each signal is first delayed (while
+it is lost, its last value is repeated), then gets bias and noise, and then is rounded to the sensor's step. A velocity
+may be the difference of two such positions, as on most servos.
 
-All that is random is drawn before an episode begins (`sensor_errors.py`). What is left is a function of that and of
-what was there up to now, so `sense`, which looks back on whole episodes, and a policy's `Watch`, which lives through
-them, see the same bits.
+All random errors are drawn before an episode begins (`sensor_errors.py`). The readings are a function of these errors
+and of the states so far. So `sense`, which processes whole episodes, and `LiveSensors`, which processes one control
+period at a time, give the same bits.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ SEEN = ("position", "velocity", "effort", "environment", "wrench", "inertial", "
 Velocity = Literal["measured", "differentiated"]
 
 Recall = Callable[[str, np.ndarray], np.ndarray]
-"""(channel, (n,) frames) -> (n, elements) float64: what was there in those frames of n episodes."""
+"""(channel, (n,) frames) -> (n, elements) float64: the true values in these frames of n episodes."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def sense(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int) -
 def tell(
     errors: Mapping[str, np.ndarray], frames: np.ndarray, recall: Recall, channels: list[str]
 ) -> dict[str, np.ndarray]:
-    """Channel -> (n, elements) what sensors say in these frames of n episodes, whose errors there are given."""
+    """Channel -> (n, elements) readings in these frames of n episodes, with the given errors of these frames."""
     return {channel: _TELL.get(channel, _tell_plain)(channel, errors, frames, recall) for channel in channels}
 
 
@@ -87,7 +87,7 @@ def _tell_plain(channel: str, errors: Errors, _frames: np.ndarray, recall: Recal
 
 
 def _tell_position(channel: str, errors: Errors, _frames: np.ndarray, recall: Recall) -> np.ndarray:
-    """Of the arm; the gripper's opening is measured without error."""
+    """Readings of the arm's joints. The gripper's opening is measured without error."""
     position = _at(channel, errors["observed"], recall)
     arm, step = position[:, :-1] + errors["position"], errors["encoder_step"][:, None]
     rounded = step * np.round(arm / np.where(step > 0, step, 1))
@@ -102,11 +102,11 @@ def _tell_effort(channel: str, errors: Errors, _frames: np.ndarray, recall: Reca
 
 
 def _tell_environment(channel: str, errors: Errors, frames: np.ndarray, recall: Recall) -> np.ndarray:
-    """Of the object; the goal is known, not tracked."""
+    """Readings of the object's pose. The goal is known and not tracked."""
     when = errors["tracked"]
     seen = recall(channel, frames)
     seen[:, :3] = _at(channel, when, recall)[:, :3] + errors["tracker"]
-    # Orientations do not average; the one of the frame before is shown.
+    # Orientations are not interpolated; the one of the earlier frame is used.
     seen[:, 3:7] = _turned(recall(channel, np.floor(when).astype(int))[:, 3:7], errors["tracker_turn"])
     return seen
 
@@ -125,7 +125,7 @@ _TELL = {
     "environment": _tell_environment,
     "touch": _tell_touch,
 }
-"""Channels whose sensors do more than be late and wrong."""
+"""Channels whose sensors need more than delay and additive errors."""
 
 
 def _at(channel: str, when: np.ndarray, recall: Recall) -> np.ndarray:
@@ -145,6 +145,6 @@ def _turned(quaternions: np.ndarray, turn_rad: np.ndarray) -> np.ndarray:
         y + b * w + c * x - a * z,
         z + c * w + a * y - b * x,
     ])  # fmt: skip
-    # Spelt out: a sum over an axis may add in another order for another number of rows.
+    # Written out, because a sum over an axis may add in another order for another number of rows.
     squares = np.square(turned)
     return turned / np.sqrt(squares[:, 0] + squares[:, 1] + squares[:, 2] + squares[:, 3])[:, None]

@@ -2,11 +2,12 @@
 
 Each pixel is averaged along its own known path over the opening time. Averaging neighbouring images instead would
 show two or three separate ghosts, since an exposure of a few milliseconds is shorter than a control period; rendering
-many images per frame would multiply the cost. The path is straight and taken where the pixel is at
-the middle of the exposure, which holds for the few pixels that things move in one.
+many images per frame would multiply the cost. The path is a straight line with the velocity at the middle of the
+exposure. This is accurate, because things move by a few pixels only in one exposure.
 
-Velocities are those of blocks of pixels, each as fast as the fastest thing in it or in reach: what moves smears over
-what stands beside it. Paths are read to half a pixel, from a picture of twice the size that is mixed once.
+Velocities are those of blocks of pixels. A block has the velocity of the fastest thing in it or within reach, so that
+a moving thing is smeared over its surroundings. Paths are sampled at half pixels, from an image that is interpolated
+once to twice its size.
 """
 
 import numpy as np
@@ -31,7 +32,7 @@ class Shutter:
         self._row_s = ((np.arange(tall) + 0.5) / height - 0.5).astype(np.float32) * np.float32(readout_s)
 
     def exposed(self, light: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-        """(h, w, c) light, of four channels at most, gathered from the (h, w, 2) pixels a second at which all moves."""
+        """(h, w, c) light after exposure, with at most four channels, for (h, w, 2) velocities in pixels per second."""
         fastest = max(float(velocity.max(initial=0)), -float(velocity.min(initial=0)))
         if fastest * self._reach_s < STILL_PX:
             return light
@@ -39,8 +40,8 @@ class Shutter:
         blocks = _spread(velocity, fastest * self._reach_s)
         rows, columns = np.nonzero(np.abs(blocks).max(axis=-1) * self._reach_s > STILL_PX)
         self._double(light)
-        # Four numbers are read and written as one of 16 bytes. Arrays are (row in its block, column in it, block): the
-        # longest axis comes last. Places are counted in half pixels.
+        # Four numbers are read and written as one of 16 bytes. Arrays are (row in the block, column in the block,
+        # block), with the longest axis last. Places are counted in half pixels.
         places = self._doubled.reshape(-1).view(np.complex128)
         lines, pixels = (BLOCK_PX * each + np.arange(BLOCK_PX)[:, None] for each in (rows, columns))
         across, down = 2 * blocks[rows, columns].T
@@ -77,11 +78,11 @@ class Shutter:
 
 
 def _spread(velocity: np.ndarray, reach_px: float) -> np.ndarray:
-    """(rows, columns, 2) of blocks: the fastest velocity within reach of each."""
+    """(rows, columns, 2) the fastest velocity within reach of each block."""
     height, width = velocity.shape[:2]
     square = velocity[..., 0] * velocity[..., 0] + velocity[..., 1] * velocity[..., 1]
-    # A square is not negative, so its bits sort as it does. With the pixel's number behind them, the largest of
-    # several such numbers says which pixel is fastest.
+    # A square is not negative, so its bits sort like its value. With the pixel's index in the lower bits, the largest
+    # of several such numbers gives the index of the fastest pixel.
     packed = (square.view(np.uint32).astype(np.uint64) << np.uint64(32)).reshape(-1)
     packed |= np.arange(height * width, dtype=np.uint64)
     packed = packed.reshape(height, width)

@@ -18,14 +18,14 @@ from twinloop.twin.twin import Twin
 
 FLOOR_M = -0.75
 WALL_M = 4.0
-CENTRE_M = (0.4, 0.0, 0.0)  # of what lights are aimed at
+CENTRE_M = (0.4, 0.0, 0.0)  # the point that lights are aimed at
 NEAR_M, FAR_M = 0.01, 30.0
 LIGHTS = 4
 SPECULAR, SHININESS = 0.2, 0.3
 SHADOW_PIXELS = 512
 """The engine's default of 4096 costs a software renderer a factor of seven."""
 
-# surface -> (texture pixels, its plain colour, repeats, whether it is a cube that wraps all sides)
+# surface -> (texture pixels, plain colour, repeats, whether it is a cube texture that wraps all sides)
 SURFACES: dict[str, tuple[int, tuple[float, float, float], float, bool]] = {
     "floor": (128, (0.5, 0.5, 0.52), 6, False),
     "wall": (128, (0.78, 0.78, 0.76), 3, False),
@@ -36,7 +36,7 @@ SURFACES: dict[str, tuple[int, tuple[float, float, float], float, bool]] = {
 
 @dataclass(frozen=True)
 class Stage:
-    """The compiled stage, and where in its arrays the things are that a draw changes."""
+    """The compiled stage, with indices of the things that a draw changes."""
 
     model: mujoco.MjModel
     twin: Twin
@@ -63,11 +63,11 @@ def build_stage(twin: Twin, cameras: Mapping[str, CameraConfig]) -> Stage:
         add_occluders(spec, cameras)
     tool = spec.site(f"robot/{twin.robot.tool_site}")
     for name, camera in cameras.items():
-        # Where it stands in its mount is set with every draw.
+        # The camera's pose in its mount is set for every draw.
         (spec.worldbody if camera.mount == "fixed" else tool.parent).add_camera(name=name)
     _set_quality(spec, cameras)
     model = compiled(spec, twin.robot, twin.task)
-    # Not the twin's numbers: the room's geoms come before some of its.
+    # Geom ids differ from the twin's, because some geoms of the room come first.
     parts = np.array([model.geom(twin.model.geom(geom).name).id for geom in twin.object_geoms])
     if forms is not None:
         free_parts(model, parts, forms.solid[0])
@@ -77,7 +77,7 @@ def build_stage(twin: Twin, cameras: Mapping[str, CameraConfig]) -> Stage:
         cameras=dict(cameras),
         textures={name: model.texture(name).id for name in SURFACES},
         materials={name: model.material(name).id for name in SURFACES},
-        # A robot's own model may bring lamps: ours are not always the first.
+        # A robot's model may have its own lights, so these are looked up by name.
         lights=tuple(model.light(f"light{number}").id for number in range(LIGHTS)),
         object_geom=model.geom("object").id,
         table_body=model.body("table").id,
@@ -96,7 +96,7 @@ def _add_materials(spec: mujoco.MjSpec, twin: Twin) -> None:
         material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB.value] = name
     for geom in (spec.geom("table"), *spec.body("object").geoms):
         geom.material = "table" if geom.name == "table" else "object"
-        # The engine takes the material's colour only of a geom that has this one, which says nothing.
+        # The engine uses the material's colour only for geoms with this default colour.
         geom.rgba = [0.5, 0.5, 0.5, 1]
     for flex in spec.flexes:
         flex.material, flex.rgba = "object", [0.5, 0.5, 0.5, 1]
@@ -109,7 +109,7 @@ def _add_room(spec: mujoco.MjSpec) -> None:
         name="floor", type=plane, size=[WALL_M, WALL_M, 0.1], pos=[0, 0, FLOOR_M], material="floor", **shown
     )
     for name, x, y in (("front", 1, 0), ("back", -1, 0), ("left", 0, 1), ("right", 0, -1)):
-        # The plane's normal (its z) looks into the room, its y is up.
+        # The plane's normal (its z) points into the room, and its y is up.
         spec.worldbody.add_geom(
             name=f"{name}_wall", type=plane, size=[WALL_M, 2, 0.1], pos=[x * WALL_M, y * WALL_M, FLOOR_M + 2],
             xyaxes=[y, -x, 0, 0, 0, 1],
@@ -124,7 +124,7 @@ def _add_room(spec: mujoco.MjSpec) -> None:
 
 def _add_lights(spec: mujoco.MjSpec) -> None:
     for number in range(LIGHTS):
-        # A shadow is a whole pass of its own: the brightest light casts one, the others fill.
+        # A shadow costs a rendering pass, so only the brightest light casts one.
         spec.worldbody.add_light(
             name=f"light{number}",
             type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
@@ -138,13 +138,13 @@ def _add_lights(spec: mujoco.MjSpec) -> None:
 def _set_quality(spec: mujoco.MjSpec, cameras: Mapping[str, CameraConfig]) -> None:
     visual = spec.visual
     visual.quality.shadowsize, visual.quality.offsamples = SHADOW_PIXELS, 0
-    # A light with a shadow takes every vertex through three passes. Round things of 16 sides instead of 28, and flat
-    # ones of one piece (the lights are far away: nothing is lost), draw half as fast again.
+    # A light with a shadow processes every vertex in three passes. Rendering is 1.5 times as fast with 16 sides instead
+    # of 28 for round geoms, and one piece for flat ones. Nothing is lost, because the lights are far away.
     visual.quality.numslices, visual.quality.numstacks, visual.quality.numquads = 16, 10, 1
     visual.global_.offwidth = max((camera.width for camera in cameras.values()), default=128)
     visual.global_.offheight = max((camera.height for camera in cameras.values()), default=128)
     visual.headlight.diffuse, visual.headlight.specular = [0, 0, 0], [0, 0, 0]
     spec.stat.extent, spec.stat.center = 1.0, CENTRE_M
     visual.map.znear, visual.map.zfar = NEAR_M, FAR_M
-    # Half the width of what the shadow map covers: the table, and no more, so that its pixels are small.
+    # Half the width of the area of the shadow map. It covers only the table, so that its pixels are small.
     visual.map.shadowclip = 0.68

@@ -1,24 +1,29 @@
 """ObjectTracker: pose of an object from tracker readings with noise, delay and occlusion.
 
-An object that nobody holds lies still until it is moved: readings are averaged for as long as they agree, and begun
-anew where the last few say something else. One in the grip moves with the tool: off it by what was seen while both
-stood still, since a tracker and encoders that are late by different times agree on nothing else.
+An object that is not held lies still until it is moved. Its readings are averaged while they agree; the average starts
+again if the last few readings differ from it. A held object moves with the tool. Its offset from the tool is measured
+while both stand still, because tracker and encoders have different delays and do not agree during motion.
 """
 
 import numpy as np
 
 STEADY_S = 0.2
-"""Readings of so long tell whether an object has been moved."""
+"""Time constant of the short average that shows whether an object has been moved."""
 LONGEST_S = 1.2
-"""Readings of so long are averaged, while they agree."""
+"""Time over which readings are averaged while they agree."""
 MOVED_M = 0.012
 MOVED_SHARE = 4.0
-"""An object was moved that is seen elsewhere by more than MOVED_M, and by so many deviations of what is seen of it."""
+"""An object was moved if it is seen more than MOVED_M, and more than MOVED_SHARE standard deviations, away."""
 
 
 class ObjectTracker:
-    """Of one object in each of `width` scenes. pose: (width, 7) x, y, z, then a quaternion. lay_m: (width,) how high it
-    was when it last lay somewhere, and will be when it is put down: how tall it is, nobody says."""
+    """Tracks one object in each of `width` scenes.
+
+    Attributes:
+        pose: (width, 7) x, y, z, then a quaternion.
+        lay_m: (width,) height of the object when it last lay on a surface. It is the expected height after it is put
+            down, because the object's size is not known.
+    """
 
     def __init__(self, *, width: int, period_s: float):
         self._quick, self._least = (1 - np.exp(-period_s / seconds) for seconds in (STEADY_S, LONGEST_S))
@@ -36,10 +41,15 @@ class ObjectTracker:
         self._held[ids] = False
 
     def lie(self, told: np.ndarray, where: np.ndarray) -> None:
-        """(width,) where: objects that nobody holds. told: (width, 7) what the tracker says."""
+        """Update objects that are not held.
+
+        Args:
+            told: (width, 7) tracker readings.
+            where: (width,) True for objects that are not held.
+        """
         new = where & (self._seen == 0)
         self._held &= ~where
-        # A quaternion and its negative are the same turn.
+        # A quaternion and its negative are the same rotation.
         turned = (told[:, 3:] * self.pose[:, 3:]).sum(axis=1) < 0
         same = np.concatenate([told[:, :3], np.where(turned[:, None], -1, 1) * told[:, 3:]], axis=1)
         self._seen += where
@@ -48,7 +58,7 @@ class ObjectTracker:
         late = self._late + self._quick * (same[:, :3] - self._late)
         pose = self.pose + share[:, None] * (same - self.pose)
         elsewhere_m = np.sqrt(np.square(late - pose[:, :3]).sum(axis=1))
-        # The mean of the last few has about a third of the deviation of one.
+        # The mean of the last few readings has about a third of the standard deviation of one.
         moved = where & ~new & (elsewhere_m > np.maximum(MOVED_M, MOVED_SHARE * np.sqrt(scatter) / 3))
         pose[moved, :3] = late[moved]
         again = new | moved
@@ -62,8 +72,15 @@ class ObjectTracker:
     def carry(
         self, told: np.ndarray, where: np.ndarray, *, tool_m: np.ndarray, measured_m: np.ndarray, still: np.ndarray
     ) -> None:
-        """(width,) where: objects in the grip of a tool that will be at tool_m and was measured at measured_m;
-        still: those two are the same."""
+        """Update held objects.
+
+        Args:
+            told: (width, 7) tracker readings.
+            where: (width,) True for held objects.
+            tool_m: predicted position of the tool.
+            measured_m: measured position of the tool.
+            still: True where the arm is at rest, so that these two positions are the same.
+        """
         new = where & ~self._held
         known = new & (self._seen > 0)
         off_m = told[:, :3] - measured_m

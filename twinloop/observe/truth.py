@@ -1,7 +1,7 @@
 """Truth: labels that are stored with a camera's images, one value per image.
 
-Labels belong to the image after lens distortion. Motion blur and rolling shutter do not affect them: a label is of the
-middle of the exposure. No label is NaN, because training code normalises columns by their statistics.
+Labels belong to the image after lens distortion. Motion blur and rolling shutter do not affect them: a label describes
+the middle of the exposure. No label is NaN, because training code normalises columns by their statistics.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from twinloop.observe.recording import PREFIX, Feature
 
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 SEEN, HIDDEN, BEHIND = 2, 1, 0
-"""Of a keypoint: in the picture; hidden or beside the picture; behind the camera, and so without a pixel."""
+"""State of a keypoint: visible in the image; hidden or outside the image; behind the camera, without a pixel."""
 
 
 def label_name(camera: str, label: Label) -> str:
@@ -43,9 +43,14 @@ def label_features(name: str, camera: CameraConfig, things: LabelIds) -> tuple[F
 
 
 def labels_of(clip: Clip, seen: Clip) -> dict[Label, np.ndarray]:
-    """The labels its camera's config asks for, of a clip as drawn that was delivered as `seen`.
+    """The labels that the camera's config requests.
 
-    Masks (f, h, w) uint8; the others (f, n) float32.
+    Args:
+        clip: as rendered.
+        seen: the clip after lens and sensor.
+
+    Returns:
+        Masks (f, h, w) uint8; the others (f, n) float32.
     """
     makers: Mapping[Label, Callable[[], np.ndarray]] = {
         "instances": lambda: seen.instance_ids,
@@ -81,14 +86,14 @@ def _keypoints(seen: Clip, drawn: Clip) -> np.ndarray:
 
 
 def _position_and_turn(poses: np.ndarray) -> np.ndarray:
-    """(f, 7) of (f, 4, 4)."""
+    """(f, 7) position and quaternion of (f, 4, 4) poses."""
     return np.concatenate([poses[:, :3, 3], quaternions(poses[:, :3, :3])], axis=1)
 
 
 def quaternions(turns: np.ndarray) -> np.ndarray:
     """(f, 4) w, x, y, z with w ≥ 0 of (f, 3, 3) rotations.
 
-    4 q qᵀ is linear in the rotation; its longest row is q up to scale, and no small number is divided by.
+    4 q qᵀ is linear in the rotation. Its longest row is q up to scale, so there is no division by a small number.
     """
     m = np.moveaxis(turns, 0, -1)
     (a, b, c), (d, e, f), (g, h, i) = m

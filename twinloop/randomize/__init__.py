@@ -1,4 +1,4 @@
-"""(Twin, run seed, i) -> Draws: every value that episode i varies, and nothing else."""
+"""(Twin, run seed, i) -> Draws: the values of all parameters that episode i varies."""
 
 from typing import TYPE_CHECKING
 

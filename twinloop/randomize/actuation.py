@@ -1,6 +1,6 @@
-"""Rows of the actuation gap: what motors and gears make of a command.
+"""Rows of the actuation gap: how motors and gears change a command.
 
-Those without a function here are read by `simulate/drive.py`, which stands between the actor and the motors.
+Rows without a function here are read by `simulate/drive.py`, which processes commands between actor and motors.
 """
 
 import numpy as np

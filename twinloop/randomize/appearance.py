@@ -1,7 +1,7 @@
-"""The rows of light, camera, image and depth. They touch the pixels and never the physics: cameras read the draw.
+"""The rows of light, camera, image and depth. Cameras read them. They change pixels and never the physics.
 
-Nominal means off: with every row nominal a picture is what the renderer drew, to the bit. Rows of the sensor itself
-belong to the gap "sensing", those of what stands before it to "visual".
+Nominal means off: if every row is nominal, an image is the rendered one, bit for bit. Rows of the camera's sensor
+belong to the gap "sensing", rows of the scene in front of it to "visual".
 """
 
 from twinloop.randomize.parameter import Parameter

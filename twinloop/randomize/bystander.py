@@ -1,6 +1,6 @@
-"""Rows of the human gap for somebody who reaches in while the robot works, and how a receiver withdraws.
+"""Rows of the human gap: a bystander who reaches into the workspace, and how a receiver withdraws.
 
-`twin/bystander.py` reads the first, in any task; tasks with a person read the last.
+`twin/bystander.py` reads the rows of the bystander, in any task. Tasks with a person read those of the receiver.
 """
 
 from twinloop.randomize.parameter import Parameter

@@ -1,8 +1,8 @@
 """Distributions: how a value varies from episode to episode.
 
-An argument of a distribution may itself be a distribution (a friction whose mean differs from batch to
-batch), so they form a small algebra. Sampling is by inverse transform: a point u of the unit interval in, a
-value out. One u per distribution makes episode i's value a function of i alone.
+An argument of a distribution may itself be a distribution, e.g. a friction whose mean differs from batch to batch.
+Sampling is by inverse transform, from a point u of the unit interval to a value. Each distribution uses one u, so the
+value of episode i is a function of i alone.
 """
 
 from abc import ABC, abstractmethod
@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 Unit = Callable[[], np.ndarray]
-"""Gives the next (n,) points of the unit interval: one call for each distribution of a nested one."""
+"""Returns the next (n,) points of the unit interval. A nested distribution calls it once per distribution."""
 
 
 class Distribution(ABC):
@@ -23,7 +23,7 @@ class Distribution(ABC):
 
     @abstractmethod
     def support(self) -> tuple[float, float]:
-        """The lowest and highest value that may be drawn (for unbounded ones: four deviations out)."""
+        """Lowest and highest value that may be drawn; for unbounded distributions four standard deviations out."""
 
 
 Argument = float | Distribution

@@ -1,6 +1,6 @@
-"""Rows for what disturbs an episode from outside: somebody who moves the object, a tracker whose frame is off.
+"""Rows of external disturbances: a person who moves the object, and a tracker with a biased frame.
 
-`simulate/cell.py` reads the first, `observe/sensor_errors.py` the last.
+`simulate/cell.py` reads the rows of the moved object, `observe/sensor_errors.py` those of the tracker.
 """
 
 from twinloop.randomize.parameter import Parameter

@@ -1,9 +1,8 @@
-"""Draws: every value that some episodes vary, and nothing else.
+"""Draws: the values of all parameters in several episodes.
 
-Episode i of a run draws point i of scrambled Sobol sequences: even coverage at any length, and any episode can
-be drawn alone. Each row of the table owns its dimensions whether or not a config uses them, so switching
-one parameter on leaves every other value of every episode as it was: two configs that differ in one row are
-a paired experiment.
+Episode i of a run draws point i of scrambled Sobol sequences. Coverage is even at any length, and any episode can be
+drawn alone. Each row of the table has its own dimensions, even if a config does not use them. So switching on one
+parameter does not change any other value, and two configs that differ in one row are a paired experiment.
 """
 
 from collections.abc import Mapping
@@ -24,21 +23,26 @@ EpisodeRange = tuple[int, int]
 
 @dataclass(frozen=True)
 class Draws:
-    """attempts: (n,) episode indices. values: column -> (n,), for every column of the table; those a config
-    does not vary hold the nominal value. `varied` names the columns that it does."""
+    """Drawn values of n episodes.
+
+    Attributes:
+        attempts: (n,) episode indices.
+        values: column -> (n,), for every column of the table; nominal for columns that the config does not vary.
+        varied: names of the columns that the config varies.
+    """
 
     attempts: np.ndarray
     values: Mapping[str, np.ndarray]
     varied: tuple[str, ...]
 
     def elements(self, parameter: Parameter) -> np.ndarray:
-        """(n,) values of a parameter, or (n, elements); those of the rows it asks for beside its own come last."""
+        """(n,) or (n, elements) values of a parameter, followed by those of the columns in its `beside`."""
         arrays = [self.values[column] for column in (*parameter.columns, *parameter.beside)]
         return np.column_stack(arrays) if parameter.elements or parameter.beside else arrays[0]
 
 
 def nominal_values(count: int) -> dict[str, np.ndarray]:
-    """Column -> (count,), where nothing varies."""
+    """Column -> (count,) nominal values."""
     return {column: np.full(count, BY_NAME[column.partition(".")[0]].nominal) for column in COLUMNS}
 
 
@@ -49,7 +53,7 @@ def _sequence(seed: int) -> Sequence:
 
 
 def _plugin_sequence(parameter: Parameter, seed: int) -> Sequence:
-    """The sequence of one plugin row: a function of the row's name, not of its position in the table."""
+    """The sequence of one plugin row. It depends on the row's name and not on its position in the table."""
     key = np.random.SeedSequence([seed, crc32(parameter.name.encode())]).generate_state(1, np.uint64)
     return Sequence(len(parameter.columns), seed=int(key[0]))
 
@@ -104,12 +108,12 @@ class _UnitStream:
         if depth == 0:
             return self._points
         key = np.random.SeedSequence([self._seed, crc32(self._column.encode()), depth]).generate_state(2, np.uint64)
-        # A counter-based generator reaches episode i without drawing those before it: 4 numbers a count.
+        # A counter-based generator can start at episode i. One count gives 4 numbers.
         whole, part = divmod(self._first, 4)
         generator = np.random.Generator(np.random.Philox(key=key).advance(whole))
         return np.clip(generator.random(part + len(self._points))[part:], 2**-33, 1 - 2**-33)
 
 
 def episode_rng(seed: int, attempt: int, *, stream: str) -> np.random.Generator:
-    """The generator of one episode's noise, e.g. on its commands: a function of these three and no others."""
+    """The generator of one episode's noise, e.g. on its commands. It depends on these three arguments only."""
     return np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, attempt, crc32(stream.encode())])))

@@ -1,4 +1,4 @@
-"""Rows of the environment gap that need furniture of their own: clutter. `twin/clutter.py` reads them."""
+"""Rows of the environment gap for clutter. `twin/clutter.py` reads them."""
 
 from twinloop.randomize.parameter import Parameter
 from twinloop.twin.clutter import THINGS

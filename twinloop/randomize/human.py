@@ -1,7 +1,7 @@
-"""Rows of the human gap: how a person's hand comes, waits and goes. Tasks with a person read them.
+"""Rows of the human gap: how a person's hand comes, waits and leaves. Tasks with a person read them.
 
-What people vary when they are handed things is reviewed in V. Ortenzi et al., "Object Handovers: A Review for
-Robotics", IEEE T-RO 37(6), 2021; the ranges are engineering estimates, wide enough for different people.
+The variation of people's behaviour in handovers is reviewed in V. Ortenzi et al., "Object Handovers: A Review for
+Robotics", IEEE T-RO 37(6), 2021. The ranges are engineering estimates, wide enough for different people.
 """
 
 from twinloop.randomize.parameter import Parameter

@@ -1,4 +1,4 @@
-"""Rows of the latency gap: how late, how unevenly and how completely commands and observations arrive."""
+"""Rows of the latency gap: delay, jitter and loss of commands and observations."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from twinloop.randomize.parameter import Parameter, Rows
 
 
 def _action_delay(rows: Rows, ids: np.ndarray, delay_ms: np.ndarray) -> None:
-    # The engine's own delay line; `assemble` has given it the length that the longest draw needs.
+    # This sets the engine's delay line; `assemble` has made it long enough for the longest draw.
     rows["actuator_delay"][ids] = (delay_ms / 1000)[:, None]
 
 

@@ -1,6 +1,6 @@
-"""Rows of what the object is made of and how pads and solver meet it: contact and object gaps.
+"""Rows of the contact and object gaps: shape and material of the object, finger pads and contact solver.
 
-Sources are named where a figure is published; the rest are engineering estimates and say so.
+Published figures name their source. The others are marked as engineering estimates.
 """
 
 import numpy as np
@@ -41,7 +41,7 @@ def _second_material(rows: Rows, ids: np.ndarray, ratio: np.ndarray) -> None:
 
 
 def _insert(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
-    """Part of the mass is a small ball at a place: centre of mass and inertia follow, total mass stays."""
+    """Concentrate part of the mass in a small ball. Centre of mass and inertia change, the total mass does not."""
     share, place, scale, shape = values[:, 0], values[:, 1:4], values[:, 4], values[:, 5]
     body = rows.twin.object_body
     extents = half_extents_m(rows.twin.object, {"object_size_scale": scale, "object_shape": shape})
@@ -54,7 +54,7 @@ def _insert(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
     ball = 0.4 * share * mass * INSERT_RADIUS_M**2
     tensor += share[:, None, None] * _about(ball_at - centre, mass) + ball[:, None, None] * np.eye(3)
     inertia, turn = np.linalg.eigh(tensor)
-    # Axes of a right-handed frame, or they are no rotation.
+    # The axes must form a right-handed frame to be a rotation.
     turn[:, :, 2] *= np.linalg.det(turn)[:, None]
     rows["body_ipos"][ids, body] = centre
     rows["body_iquat"][ids, body] = quaternions_of(turn)
@@ -62,14 +62,18 @@ def _insert(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
 
 
 def _about(offset: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """(n, 3, 3) what a mass at an offset adds to an inertia."""
+    """(n, 3, 3) inertia of a point mass at an offset."""
     square = np.square(offset).sum(axis=1)[:, None, None] * np.eye(3)
     return mass[:, None, None] * (square - offset[:, :, None] * offset[:, None, :])
 
 
 def _pad_stiffness(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
-    """The engine's contact is a spring of stiffness k d / ((1 - d) A): d its impedance, A the two bodies' inverse
-    masses, k = 1 / (d t)² for a time constant t. Solved for t; a flat pad has four such springs side by side."""
+    """Set the pads' time constant for a given stiffness.
+
+    The engine's contact is a spring of stiffness k d / ((1 - d) A), with d its impedance, A the sum of the two bodies'
+    inverse masses, and k = 1 / (d t)² for a time constant t. This is solved for t. A flat pad has four such springs in
+    parallel.
+    """
     twin = rows.twin
     stiffness_n_m = 1000 * values / FACE_CONTACTS
     d, model = PAD_IMPEDANCE, twin.model
@@ -99,7 +103,7 @@ def _margin(rows: Rows, ids: np.ndarray, margin_mm: np.ndarray) -> None:
 
 
 def _young(rows: Rows, ids: np.ndarray, young_kpa: np.ndarray) -> None:
-    # The forces of a linear material are in proportion to its modulus.
+    # The forces of a linear material are proportional to its modulus.
     rows["flex_stiffness"][ids] *= (young_kpa / rows.twin.object.young_kpa)[:, None]
 
 
@@ -140,7 +144,8 @@ MATTER = (
               "Ashby 1997", (1.0, 20_000.0), apply=_young),
 )  # fmt: skip
 
-# The solver also integrates a soft object's elasticity and diverges with few steps; and it is softer than any pad.
+# These rows are for rigid objects only. The solver also integrates the elasticity of a soft object and diverges with
+# few iterations, and a soft object is softer than any pad.
 OF_RIGID = frozenset((
     "object_size_scale", "object_com_offset_mm", "object_inertia_scale", "object_shape", "surface_friction_ratio",
     "heavy_insert_share", "heavy_insert_place", "pad_stiffness_n_mm", "solver_iterations",

@@ -1,4 +1,4 @@
-"""Rows that came with the fitting of cameras to real frames: how sharp and how colourful what they deliver is."""
+"""Rows that are fitted when cameras are calibrated to real frames: sharpness and colour saturation of images."""
 
 from twinloop.randomize.parameter import Parameter
 

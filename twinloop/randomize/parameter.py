@@ -1,4 +1,4 @@
-"""Parameter: one row of the one table. Everything that can vary is declared once, here as a record."""
+"""Parameter: one row of the parameter table. Every quantity that can vary is declared once, as such a record."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -78,5 +78,5 @@ class Parameter:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of its drawn values, as stored with each episode."""
+        """Names of the parameter's drawn values, as stored with each episode."""
         return tuple(f"{self.name}.{element}" for element in self.elements) or (self.name,)

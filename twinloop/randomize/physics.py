@@ -1,7 +1,7 @@
 """The physical rows of the parameter table, in the order in which they are applied.
 
-Every row writes absolute values computed from what the fields hold, and the fields hold the twin's own
-values before the first row is applied, so a slot that is used again does not drift.
+Rows are computed from the current values of the model fields, which are reset to the twin's own values before the first
+row is applied. So a slot that is used again does not drift.
 """
 
 import mujoco
@@ -15,7 +15,7 @@ def _object_size(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
     rows["geom_size"][cells] *= scale[:, None, None]
     rows["geom_rbound"][cells] *= scale[:, None]
     rows["geom_aabb"][cells] *= scale[:, None, None]
-    # Mass stays; inertia grows with the square of the size.
+    # The mass stays the same, and inertia grows with the square of the size.
     rows["body_inertia"][ids, body] *= scale[:, None] ** 2
     if rows.twin.forms is not None:
         rows["geom_pos"][cells] *= scale[:, None, None]
@@ -26,8 +26,7 @@ def _object_mass(rows: Rows, ids: np.ndarray, mass_kg: np.ndarray) -> None:
     soft = rows.twin.soft
     bodies = np.array([rows.twin.object_body]) if soft is None else soft.bodies
     cells, mass = np.ix_(ids, bodies), rows["body_mass"]
-    # Mass alone would leave a heavy object with a light one's inertia: both scale. After the size, which
-    # has set the inertia of the shape.
+    # Mass and inertia are scaled together. This row is applied after the size, which sets the inertia of the shape.
     share = (mass_kg / len(bodies))[:, None]
     rows["body_inertia"][cells] *= (share / mass[cells])[:, :, None]
     mass[cells] = share
@@ -38,12 +37,12 @@ def _object_com(rows: Rows, ids: np.ndarray, offset_mm: np.ndarray) -> None:
 
 
 def _object_inertia(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
-    # Mass further out or further in than in a solid of one material; after the mass, which sets what is scaled.
+    # The mass is further out or in than in a homogeneous solid. Applied after the mass, which sets the inertia.
     rows["body_inertia"][ids, rows.twin.object_body] *= scale[:, None]
 
 
 def surface(rows: Rows, field: str) -> tuple[np.ndarray, np.ndarray]:
-    """A field of the object's surface, and where in it: geoms, or the flex of a soft one. E.g. "friction"."""
+    """A field of the object's surface, e.g. "friction", and the indices of its geoms or of a soft object's flex."""
     soft = rows.twin.soft
     if soft is not None:
         return rows[f"flex_{field}"], np.array([soft.flex])
@@ -59,8 +58,8 @@ def _friction(column: int, scale: float):
 
 
 def _contact_stiffness(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
-    # solref is (time constant, damping ratio); stiffness goes with 1 / time constant squared. The engine
-    # needs a time constant of two steps at least.
+    # solref is (time constant, damping ratio), and stiffness is proportional to 1 / time constant squared. The engine
+    # needs a time constant of at least two steps.
     solref, where = surface(rows, "solref")
     cells, shortest = (*np.ix_(ids, where), 0), 2 * rows.twin.model.opt.timestep
     solref[cells] = np.maximum(solref[cells] / np.sqrt(scale)[:, None], shortest)

@@ -1,4 +1,4 @@
-"""Rows of the sensing gap: what a sensor says of what is there. They change the recording, never the physics.
+"""Rows of the sensing gap: errors and delays of sensors. They change the recording, never the physics.
 
 `observe/sensors.py` reads them.
 """

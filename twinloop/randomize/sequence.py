@@ -1,18 +1,18 @@
 """A low-discrepancy sequence with random access, in any number of dimensions.
 
-Sobol's sequence is even in every pair of its first few dimensions. Further out some pairs are far from it: with a
-few hundred points half of their cells stay empty, however they are scrambled, because the structure that makes the
-sequence even is also what two dimensions share. So dimensions come in groups of six. Each group is the beginning of
-Sobol's sequence, walked in an order and scrambled in a way of its own: within a group every pair is even, between
-groups pairs are as even as independent stratified draws. Of thousands of such pairs some would still be unlucky, so a
-group that leaves holes in a pair with a dimension before it is scrambled anew. Those before it never change: a table
-that grows at its end leaves all other columns as they were.
+Sobol's sequence is even in every pair of its first few dimensions. Some pairs of higher dimensions are uneven: with a
+few hundred points half of their cells stay empty, with any scrambling, because the two dimensions share the structure
+that makes the sequence even. So dimensions are divided into groups of six. Each group is the beginning of Sobol's
+sequence with its own order and its own scrambling. Within a group every pair is even; between groups pairs are as even
+as independent stratified draws. There are thousands of such pairs and some would still have holes. So a group that
+leaves holes in a pair with an earlier dimension is scrambled again. Earlier groups never change, so adding rows at the
+end of the table does not change other columns.
 
-Order and scrambling are both Owen's nested uniform permutation: a bit is flipped by a hash of the bits above it. On
+Order and scrambling both use Owen's nested uniform permutation: a bit is flipped by a hash of the bits above it. On
 the values it keeps every stratum filled. On the indices it is applied below the highest bit only, so that the first
 2^m points are the first 2^m of Sobol's sequence in another order, for every m.
 
-SciPy has the sequence (the tests compare with it), but walks it from the start, and takes a second to import.
+SciPy has the sequence (the tests compare with it), but it has no random access and takes a second to import.
 """
 
 from collections.abc import Iterable
@@ -28,14 +28,14 @@ POLYNOMIALS = ((1, 0, (1,)), (2, 1, (1, 3)), (3, 1, (1, 3, 1)), (3, 2, (1, 1, 1)
 GROUP = 1 + len(POLYNOMIALS)
 
 EARLY, SIDE, FILLED, TRIES = 256, 8, 0.86, 100
-"""Holes are looked for among the first 256 points, in pairs of 8 × 8 cells: 86 % of them filled at least. Later points
-fill finer cells as well as that, since there are more of them."""
+"""The search for holes uses the first 256 points: at least 86 % of the 8 × 8 cells of a pair must be filled, in at most
+100 tries. Later points fill finer cells equally well, because there are more of them."""
 
 _ONE = np.uint64(1)
 
 
 class Sequence:
-    """Groups are scrambled on first use: a run that varies few parameters does not pay for the whole table."""
+    """A sequence of points. Groups are scrambled on first use, so a run that varies few parameters costs little."""
 
     def __init__(self, dimensions: int, *, seed: int):
         self.dimensions = dimensions
@@ -47,7 +47,7 @@ class Sequence:
         self._strata = np.zeros((0, EARLY), np.float32)
 
     def points(self, first: int, stop: int, dimensions: Iterable[int] | None = None) -> np.ndarray:
-        """(stop - first, len(dimensions)) points of the open unit cube; of all dimensions by default."""
+        """(stop - first, len(dimensions)) points of the open unit cube; by default in all dimensions."""
         wanted = np.arange(self.dimensions) if dimensions is None else np.array(list(dimensions), int)
         groups, member = np.divmod(wanted, GROUP)
         index = np.arange(first, stop, dtype=np.uint64)[:, None]
@@ -63,7 +63,7 @@ class Sequence:
         return self._keys[group]
 
     def _scramble(self, group: int) -> None:
-        """Choose the keys of the next group so that it leaves no holes in a pair with a dimension before it."""
+        """Choose the keys of the next group so that it leaves no holes in a pair with an earlier dimension."""
         strata = _strata(self._keys[group])
         attempt = 0
         while len(self._strata) and _least_filled(strata, self._strata) < FILLED and attempt < TRIES:
@@ -82,14 +82,14 @@ def _group_points(index: np.ndarray, keys: np.ndarray) -> np.ndarray:
 
 
 def _strata(keys: np.ndarray) -> np.ndarray:
-    """(GROUP * SIDE, EARLY) of a group's early points: 1 where a point is in that stratum of that dimension."""
+    """(GROUP * SIDE, EARLY) 1 if an early point of a group is in a stratum of a dimension, else 0."""
     points = _group_points(np.arange(EARLY, dtype=np.uint64)[:, None], keys)
     stratum = points.T[:, None, :] >> np.uint64(BITS - SIDE.bit_length() + 1)
     return (stratum == np.arange(SIDE, dtype=np.uint64)[:, None]).reshape(-1, len(points)).astype(np.float32)
 
 
 def _least_filled(strata: np.ndarray, before: np.ndarray) -> float:
-    """Of all pairs of a dimension here and one before: the least share of cells that have a point."""
+    """Smallest share of cells with a point over all pairs of a dimension of this group and an earlier one."""
     counts = (strata @ before.T).reshape(-1, SIDE, len(before) // SIDE, SIDE)
     return float((counts > 0).mean(axis=(1, 3)).min())
 
@@ -103,7 +103,7 @@ def sobol(index: np.ndarray) -> np.ndarray:
 
 
 def _direction_numbers() -> np.ndarray:
-    """(GROUP, BITS): what bit k of the index contributes to each dimension."""
+    """(GROUP, BITS) contribution of bit k of the index to each dimension."""
     rows = [[1 << (BITS - 1 - k) for k in range(BITS)]]
     for degree, inner, initial in POLYNOMIALS:
         row = [number << (BITS - 1 - k) for k, number in enumerate(initial)]
@@ -121,7 +121,10 @@ DIRECTIONS = _direction_numbers()
 
 
 def _permuted(values: np.ndarray, keys: np.ndarray, *, keep_highest: bool = False) -> np.ndarray:
-    """(n, keys) Flip each bit by a hash of the bits above it; with `keep_highest`, only those below the highest set."""
+    """(n, keys) values with each bit flipped by a hash of the bits above it.
+
+    With `keep_highest` only the bits below the highest set bit are flipped.
+    """
     values = np.broadcast_to(values, (len(values), len(keys)))
     out = values.copy()
     for bit in range(BITS):
@@ -134,7 +137,7 @@ def _permuted(values: np.ndarray, keys: np.ndarray, *, keep_highest: bool = Fals
 
 
 def _hash(value: np.ndarray) -> np.ndarray:
-    """The finalizer of SplitMix64: every bit of the input decides every bit of the output."""
+    """The finalizer of SplitMix64: every bit of the input affects every bit of the output."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return value ^ (value >> np.uint64(31))

@@ -1,6 +1,6 @@
-"""Rows of the environment gap beyond clutter: look-alikes, occluders, the unexpected, daylight, tilt, mirrors.
+"""Rows of the environment gap except clutter: distractors, occluders, unexpected item, daylight, tilt, reflections.
 
-`twin/surroundings.py` reads what stands on the table, `observe/occluders.py` what stands before a camera,
+`twin/surroundings.py` reads the rows of things on the table, `observe/occluders.py` those of occluders, and
 `observe/daylight.py` the hour.
 """
 
@@ -12,7 +12,7 @@ from twinloop.twin.table import origin_shift_m, tilt_quats
 
 
 def _table_tilt(rows: Rows, ids: np.ndarray, tilt_deg: np.ndarray) -> None:
-    # After the height, which has set where the level table stands.
+    # Applied after the height, which sets the position of the level table.
     quats = tilt_quats(tilt_deg)
     rows["body_quat"][ids, rows.twin.table_body] = quats
     rows["body_pos"][ids, rows.twin.table_body] += origin_shift_m(quats)

@@ -1,11 +1,11 @@
-"""The one table of parameters.
+"""The parameter table.
 
-Validation, sampling, application, the columns stored with each episode, coverage and the reference page of
-the docs all come from it. A built-in row's position is its dimension of the Sobol sequence, so new modules and new rows
-go at the end: then the draws of every config that does not name them stay the same.
+Validation, sampling, application, the columns stored with each episode, coverage and the reference page of the docs are
+all derived from it. The position of a built-in row is its dimension of the Sobol sequence. So new modules and new rows
+go at the end, and the draws of every config that does not name them stay the same.
 
-Packages add rows by entry points of `twinloop.parameters`. These come last, and each is drawn from a sequence of its
-own (`randomize/draw.py`), so that installing one package never changes the draws of another.
+Packages add rows by entry points of `twinloop.parameters`. These rows come last. Each has its own sequence
+(`randomize/draw.py`), so that installing one package never changes the draws of another.
 """
 
 from twinloop.plugins import instance_of, load_plugins

@@ -1,4 +1,4 @@
-"""Rows of the sense of touch. They change the recording, never the physics; `observe/sensors.py` reads them."""
+"""Rows of the touch sensors. They change the recording, never the physics. `observe/sensors.py` reads them."""
 
 from twinloop.randomize.parameter import Parameter
 

@@ -1,4 +1,4 @@
-"""RunConfig: everything that a config file says about one run, and the twin it describes."""
+"""RunConfig: the contents of a config file for one run, and the twin that it describes."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The cameras section: a mapping from a camera's name to where it is and what it records."""
+"""The cameras section: a mapping from a camera's name to its pose, rate and recorded features."""
 
 from dataclasses import replace
 
@@ -30,6 +30,6 @@ def _read_camera(section: Section, control_hz: int) -> CameraConfig:
     rate_hz = control_hz if camera.rate_hz is None else camera.rate_hz
     if rate_hz > control_hz:
         raise section.error("rate_hz", f"is {rate_hz:g}; it must be at most rollout.control_hz, {control_hz}")
-    # 5.0 and 5 are one rate, and labels in any order are the same labels: they must give one digest.
+    # 5.0 and 5 are the same rate, and the order of labels does not matter, so they must give the same digest.
     rate_hz = int(rate_hz) if rate_hz == int(rate_hz) else rate_hz
     return replace(camera, rate_hz=rate_hz, labels=tuple(label for label in LABELS if label in camera.labels))

@@ -42,7 +42,7 @@ UNDECISIVE = {
     "rollout.seed": "the seed identifies an episode together with the digest and the index",
     "dataset.shard_episodes": "how many episodes share a file; the dataset's header compares it",
 }
-"""Keys that decide no episode and are left out of the digest -> what they decide instead."""
+"""Keys that do not affect episodes and are left out of the digest -> what they affect instead."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def load_config(path: str | PathLike[str]) -> RunConfig:
 
 
 def config_from_text(text: str, *, name: str, folder: Path) -> RunConfig:
-    """A config that is not (or no longer) a file; `folder` is what its relative paths are relative to."""
+    """A config from text that is not (or no longer) in a file. Its relative paths are relative to `folder`."""
     value, lines = parse_yaml(text, name)
     return _read(Section(name, "", value, lines, folder=folder))
 
@@ -189,7 +189,7 @@ def _read(root: Section) -> RunConfig:
 
 
 def inapplicable_rows(thing: SceneObject) -> dict[str, str]:
-    """Parameters that mean nothing for an object, and why."""
+    """Parameters that do not apply to an object -> why."""
     if thing.soft:
         return dict.fromkeys(OF_RIGID, f"applies to rigid objects; the {thing.name} is soft")
     soft = ", ".join(other.name for other in OBJECTS.values() if other.soft)

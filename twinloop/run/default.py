@@ -1,4 +1,4 @@
-"""The config that runs when none is named: the pick-and-place cell of `examples/pick_and_place.yaml`."""
+"""The default config: the pick-and-place cell of `examples/pick_and_place.yaml`."""
 
 from importlib.resources import files
 from pathlib import Path

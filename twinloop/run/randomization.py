@@ -215,7 +215,7 @@ def _checked(section: Section, key: str, distribution: Distribution) -> Distribu
 
 
 def written_row(parameter: Parameter, distribution: Distribution) -> Any:
-    """A row as a config file has it."""
+    """A row in the form of a config file."""
     match distribution:
         case Choice(values, _) if parameter.pool:
             return len(values)
@@ -228,7 +228,7 @@ def written_row(parameter: Parameter, distribution: Distribution) -> Any:
 
 
 def written(distribution: Distribution) -> Any:
-    """A distribution as a config file has it."""
+    """A distribution in the form of a config file."""
 
     def argument(value: Argument) -> Any:
         return written(value) if isinstance(value, Distribution) else value
@@ -284,7 +284,7 @@ class RandomizationKind(Kind):
 
 
 def row_schema(row: Parameter) -> dict[str, Any]:
-    """JSON Schema of what a config file may say of a row."""
+    """JSON Schema of the values that a config file may give for a row."""
     low, high = row.plausible
     number = {"type": "number", "minimum": low, "maximum": high}
     unit = "" if row.unit == "1" else f" ({row.unit})"
@@ -307,7 +307,7 @@ def row_schema(row: Parameter) -> dict[str, Any]:
 
 
 def _definitions() -> dict[str, Any]:
-    """What all rows share. An argument may itself be a distribution; the reader checks its values."""
+    """JSON Schema definitions that all rows share. An argument may be a distribution; the reader checks its values."""
     weights = {"type": "array", "items": {"type": "number", "minimum": 0}}
     values = {"type": "array", "items": {"type": "number"}, "minItems": 1}
     forms = {"choice": {"anyOf": [values, _mapping({"values": values, "weights": weights}, ["values"])]}}

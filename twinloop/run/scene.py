@@ -1,4 +1,4 @@
-"""The scene section: a robot, a task and an object, by name; or a robot of the user's by path."""
+"""The scene section: a robot, a task and an object by name, or a user's robot by path."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 
 @dataclass(frozen=True, kw_only=True)
 class RobotKind(Named):
-    """The name of a robot, or a mapping that plugs in an MJCF file."""
+    """The name of a robot, or a mapping for an MJCF file."""
 
     def read(self, section: Section, key: str) -> Robot:
         if isinstance(section.raw(key), dict):
@@ -36,7 +36,7 @@ class RobotKind(Named):
 
 @dataclass(frozen=True)
 class SceneConfig:
-    """What is simulated."""
+    """Robot, task and object that are simulated."""
 
     robot: Robot = of_kind(
         RobotKind(registry=robots, help="a robot by name, or a mapping for your own MJCF file"), FRANKA_PANDA

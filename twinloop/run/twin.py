@@ -10,7 +10,7 @@ from twinloop.twin.twin import Twin
 
 _COMPILED: OrderedDict[str, Twin] = OrderedDict()
 MAX_COMPILED = 4
-"""Twins that a process keeps: driver and worker of a run may be one process, and evaluations share their twin."""
+"""Number of twins that a process keeps. Driver and worker may be one process, and evaluations share their twin."""
 
 
 def twin_of(config: RunConfig) -> Twin:
@@ -47,7 +47,7 @@ def _compile(config: RunConfig) -> Twin:
 
 
 def _longest_delay_s(config: RunConfig) -> float:
-    """What the delay lines must hold: the longest drawn delay, and four deviations of its jitter."""
+    """Length of the delay lines: the longest drawn delay plus four standard deviations of its jitter."""
     rows = config.randomization
     longest_ms = rows["action_delay_ms"].support()[1] if "action_delay_ms" in rows else 0.0
     jitter_ms = rows["action_jitter_ms"].support()[1] if "action_jitter_ms" in rows else 0.0

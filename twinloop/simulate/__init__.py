@@ -1,4 +1,4 @@
-"""(Twin, Draws, actor) -> Episodes: physics at full batch width; the actor is an expert or a policy."""
+"""(Twin, Draws, actor) -> Episodes. Many episodes are simulated in one batch; the actor is an expert or a policy."""
 
 from typing import TYPE_CHECKING
 

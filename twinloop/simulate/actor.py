@@ -1,4 +1,4 @@
-"""Actor: whoever moves the robot. The scripted expert is one, a trained policy another."""
+"""Actor: computes the robot's actions. The scripted expert and a trained policy are actors."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,14 +11,15 @@ from twinloop.simulate.cell import Cell
 
 @dataclass(frozen=True)
 class SlotActions:
-    """What the actor does in every slot during the next control period.
+    """Actions of all slots for the next control period.
 
-    arm_rad, opening: what it intends: the action that is recorded for a policy to imitate.
-    command_rad, command_opening: what the motors are given, injected noise and slips included.
-    phase: (width,) index into the task's phases.
-    over: (width,) the episode has ended; nothing is commanded any more. `lost` of these: the object was
-        dropped for good, or a phase took too long.
-    retries: (width,) grasps begun again so far.
+    Attributes:
+        arm_rad, opening: the intended action. It is recorded, and a policy imitates it.
+        command_rad, command_opening: the command to the motors, with injected noise and slips.
+        phase: (width,) index into the task's phases.
+        over: (width,) True if the episode has ended. Its command is not carried out.
+        lost: (width,) True if the episode ended because the object was dropped for good or a phase took too long.
+        retries: (width,) number of grasps that were started again so far.
     """
 
     arm_rad: np.ndarray
@@ -33,7 +34,7 @@ class SlotActions:
 
 class Actor(Protocol):
     def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
-        """Episodes `rows` of `draws` have been admitted to slots `ids`."""
+        """Reset the slots `ids`, which now hold the episodes `rows` of `draws`."""
         ...
 
     def act(self, cell: Cell) -> SlotActions: ...

@@ -1,4 +1,4 @@
-"""Cell: many copies of a twin in flight, each slot one episode, as arrays a demonstrator or policy reads."""
+"""Cell: a batch of simulations of one twin. Each slot runs one episode; actors read its state as arrays."""
 
 from copy import copy
 
@@ -19,15 +19,18 @@ from twinloop.twin.surroundings import standing
 from twinloop.twin.twin import Twin
 
 UNTOUCHED_M = 0.1
-"""Nobody moves an object that the hand is this near to."""
+"""An object is not moved by `object_shift_cm` if the tool is closer to it than this."""
 
 
 class Cell:
     """`width` simulations of one twin.
 
-    Every attribute is an array with one row a slot; they are refreshed by `admit` and `step`. Positions are
-    in the world frame. Rows of slots without an episode hold whatever was there last. `engine` is what steps
-    the physics: MuJoCo on the CPU, with that many threads, unless another of this width is given.
+    Every attribute is an array with one row per slot. `admit` and `step` update them. Positions are in the world
+    frame. Rows of slots without an episode keep their last values.
+
+    Args:
+        threads: threads of the default engine.
+        engine: steps the physics and has the same width; by default MuJoCo on the CPU.
     """
 
     def __init__(self, twin: Twin, *, width: int, threads: int = 1, engine: Engine | None = None):
@@ -62,14 +65,14 @@ class Cell:
         self._look()
 
     def __getitem__(self, field: str) -> np.ndarray:
-        """The (width, ...) values of a model field, which differ between slots from now on."""
+        """The (width, ...) values of a model field. After the first access each slot has its own values."""
         if field not in self._fields:
             self._fields[field] = self.engine.expand(field)
         return self._fields[field]
 
     @property
     def batch(self) -> Batch:
-        """What the CPU engine computes with, for those who look deeper than an actor can."""
+        """The batch of the CPU engine, for code that needs more than the attributes of a cell."""
         assert isinstance(self.engine, CpuEngine)
         return self.engine.batch
 
@@ -91,7 +94,7 @@ class Cell:
         self._to_be_moved[ids] = moved and values["object_shift_probability"] > 0.5
         if twin.task.goal_poses is not None or self._bystander is not None or moved:
             for column, array in values.items():
-                # Slots that never had an episode hold somebody's values, not zeros that nobody would draw.
+                # Slots that never had an episode get valid values too, because zeros may be invalid.
                 self._drawn.setdefault(column, np.full(self.width, array[0]))[ids] = array
         start = twin.task.start(values, len(ids), twin.object)
         self._qpos[np.ix_(ids, twin.arm_qpos)] = twin.robot.home_rad
@@ -123,7 +126,7 @@ class Cell:
             self.object_yaw_symmetry_rad[ids] = twin.forms.yaw_symmetry_rad[form_of(values["object_shape"])]
         self._massless[ids] = False
         if "body_mass" in self._fields:
-            # The engine takes any mass while it runs, and divides by it.
+            # The engine does not check masses at run time, and it divides by them.
             massless = ~(self["body_mass"][ids] > mujoco.mjMINVAL) & (twin.model.body_mass > mujoco.mjMINVAL)
             self._massless[ids] = massless.any(axis=1)
         if not RECOMPUTED.isdisjoint(self._fields):
@@ -137,17 +140,17 @@ class Cell:
             values[ids] = getattr(source, field.removeprefix("opt."))
 
     def model_of(self, slot: int) -> mujoco.MjModel:
-        """The twin's model as the episode in this slot has drawn it."""
+        """A copy of the twin's model with the values that the episode in this slot has drawn."""
         model = copy(self.twin.model)
         for field, values in self._fields.items():
             owner = model.opt if field.startswith("opt.") else model
             name = field.removeprefix("opt.")
-            # A field may be one number or an array; the model takes either by assignment.
+            # Assignment works for numbers and for arrays.
             setattr(owner, name, values[slot])
         return model
 
     def step(self, ids: np.ndarray | None, arm_rad: np.ndarray, opening: np.ndarray) -> None:
-        """Hold these commands for one control period in slots `ids` (None: all)."""
+        """Simulate one control period with these commands in slots `ids` (None: all)."""
         twin = self.twin
         self._ctrl[:, twin.arm_controls] = arm_rad
         self._ctrl[:, twin.gripper_control] = twin.robot.gripper.control(opening)
@@ -163,7 +166,7 @@ class Cell:
         self._look()
 
     def _move_objects(self) -> None:
-        """Somebody takes the object elsewhere, once, unless the robot was faster."""
+        """Move the object once at the drawn time, unless the tool is already close to it."""
         due = np.flatnonzero(self._to_be_moved & (self.time_s >= self._drawn["object_shift_at_s"]))
         self._to_be_moved[due] = False
         ids = due[length(self.object_position[due] - self.tool_position[due]) > UNTOUCHED_M]
@@ -173,8 +176,10 @@ class Cell:
             self.engine.forward(ids)
 
     def _step_beside_people(self, ids: np.ndarray) -> None:
-        """Where somebody is, the hand moves with every step of the physics: one that jumped a control period's way
-        would land inside the robot and hit it like a hammer."""
+        """Step the physics; where there is a bystander, move the hand before every physics step.
+
+        A hand that moved once per control period could jump into the robot and cause very large contact forces.
+        """
         visited = self._drawn["bystander_probability"][ids] > 0.5
         alone, beside = ids[~visited], ids[visited]
         if len(alone):
@@ -184,24 +189,24 @@ class Cell:
             self.engine.step(beside, 1)
 
     def _place_bystander(self, ids: np.ndarray) -> None:
-        # Of these slots alone: to the others their hand stands where it was in their last step.
+        # Only these slots: in the others the hand stays where it was in their last step.
         poses = bystander.poses({name: self._drawn[name][ids] for name in bystander.READ}, self.time_s[ids])
         self._mocap_pos[ids, self._bystander], self._mocap_quat[ids, self._bystander] = poses[:, :3], poses[:, 3:]
 
     def diverged(self, expected_time_s: np.ndarray) -> np.ndarray:
-        """Slots whose physics cannot be trusted: the engine warned, raised, or time did not advance."""
+        """(width,) slots whose physics is invalid: the engine warned or raised, or time did not advance."""
         stalled = np.abs(self.time_s - expected_time_s) > self.twin.model.opt.timestep / 2
         return stalled | self.failed
 
     def jacobian(self) -> np.ndarray:
-        """(width, 6, joints) of the tool: linear rows, then angular, in the world frame."""
+        """(width, 6, joints) Jacobian of the tool in the world frame: linear rows, then angular rows."""
         joints = self.twin.arm_joints
         axes = self._axes[:, joints]
         linear = cross(axes, self.tool_position[:, None, :] - self._anchors[:, joints])
         return np.concatenate([linear, axes], axis=2).transpose(0, 2, 1)
 
     def _look(self) -> None:
-        """Work out what an actor, a judge and a recorder all ask for, once a control period."""
+        """Compute the quantities that actors, checks and recordings read, once per control period."""
         twin, sensors = self.twin, self._sensors
         self.arm_position_rad = self._qpos[:, twin.arm_qpos]
         self.arm_velocity_rad_s = self._qvel[:, twin.arm_dofs]
@@ -237,7 +242,7 @@ class Cell:
         self.object_yaw_rad = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
 
     def _fit(self, soft: SoftIndex) -> None:
-        """The pose of a soft object: the one that fits its corners best."""
+        """Set the pose of a soft object to the best fit to its corners."""
         self.object_nodes = soft.nodes(self._qpos)
         self.object_position, self.object_quat = fitted(self.object_nodes, soft.rest_m)
         self.object_velocity = self._qvel[:, soft.dofs].mean(axis=1)
@@ -248,7 +253,7 @@ def _columns(sensors: np.ndarray, twin: Twin, names: tuple[str, ...]) -> np.ndar
 
 
 def _history_at_home(twin: Twin) -> np.ndarray:
-    """Delay lines filled with the commands that hold the arm at home; the engine fills them with zeros."""
+    """Delay lines filled with the commands that hold the arm at home. By default the engine fills them with zeros."""
     data = mujoco.MjData(twin.model)
     gripper = twin.robot.gripper
     home = {
@@ -263,12 +268,12 @@ def _history_at_home(twin: Twin) -> np.ndarray:
 
 
 def length(vectors: np.ndarray) -> np.ndarray:
-    """(n,) of (n, 3). np.linalg.norm spends most of its time on checking arguments at this size."""
+    """(n,) lengths of (n, 3) vectors. For arrays this small np.linalg.norm mostly checks its arguments."""
     return np.sqrt(np.square(vectors).sum(axis=1))
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    # np.cross is slow for the same reason.
+    # np.cross is slow for the same reason as np.linalg.norm.
     ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
     bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
     return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)

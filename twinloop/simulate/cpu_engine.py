@@ -1,4 +1,4 @@
-"""MuJoCo on the CPU: threads in C, double precision, bit-identical at any width and any number of threads."""
+"""MuJoCo on the CPU: C threads and double precision. Results are bit-identical at any width and number of threads."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ _SEEN = mujoco.mjtStage.mjSTAGE_VEL.value
 class CpuEngine:
     def __init__(self, model: mujoco.MjModel, *, width: int, threads: int = 1):
         _quieten()
-        # Persistent: the stages computed to observe a state are those the next step begins with.
+        # Persistent: the next step reuses the stages that were computed to observe the state.
         self.batch = Batch(model, width, threads, persistent=True)
         self._raised = np.zeros(width, bool)
         self.bind, self.expand = self.batch.bind, self.batch.expand
@@ -37,12 +37,12 @@ class CpuEngine:
         try:
             function(ids)
         except SimulationError as error:
-            # Those simulations keep the state they had; the others ran on. Their episodes end as diverged.
+            # These simulations keep their state and end as diverged; the others have been stepped.
             self._raised[error.ids] = True
 
 
 def _quieten() -> None:
-    """A diverging simulation warns every step, to the console and into a file. The counters say it all."""
+    """Turn off MuJoCo's log, which gets a warning per step of a diverging simulation. Warning counters are kept."""
     config = mujoco.MjLogConfig.get()
     config.logto_console = config.logto_file = False
     config.set()

@@ -1,9 +1,13 @@
-"""Drive: what becomes of a command between the actor and the motors.
+"""Drive: errors between the actor's command and the motors.
 
-In the order of the signal: it may be lost on the way (the last one holds), it arrives late (the engine's own delay
-line, whose length jitters), carries noise and drift, is bent by the gear's ripple and by the joint's give under
-torque, and passes the gear's play: inside the play nothing moves. Hot motors are weaker. What a robot does changes
-here; what it is recorded to have been told does not.
+They are applied in the order of the signal:
+1. A command may be lost; the last one received stays in effect.
+2. It arrives late. The engine has a delay line, whose length jitters.
+3. Noise and drift are added.
+4. Gear ripple, and compliance of the joint under torque, shift the target.
+5. Gear backlash: nothing moves inside it.
+
+Motor torque fades with heat. These errors change the robot's motion. They do not change the recorded command.
 """
 
 import numpy as np
@@ -13,7 +17,7 @@ from twinloop.simulate.cell import Cell
 
 DRIFT_MEMORY_S = 0.5
 RIPPLES_PER_TURN = 16
-HEATING_S = 20.0  # at full torque until a motor is hot
+HEATING_S = 20.0  # time at full torque until a motor is hot
 
 READ = (
     "control_noise_mrad",
@@ -29,7 +33,7 @@ READ = (
 
 
 class Drive:
-    """The drives of every slot of a cell. Costs nothing while no episode varies what it reads."""
+    """The drives of all slots of a cell. It costs nothing while no episode varies one of the columns in `READ`."""
 
     def __init__(self, cell: Cell, *, seed: int):
         self._cell, self._seed = cell, seed
@@ -48,13 +52,13 @@ class Drive:
         home = self._cell.twin.robot.home_rad
         self._received[ids] = self._played[ids] = home
         self._tick[ids] = 0
-        # One episode at a time: each has its own generator, whatever slot or batch it lands in.
+        # One episode at a time: each has its own generator, independent of its slot and batch.
         for slot, attempt in zip(ids, draws.attempts[rows], strict=True):
             rng = episode_rng(self._seed, int(attempt), stream="drive")
             self._angle[slot] = rng.uniform(0, 2 * np.pi, self._shape[1])
             rng.standard_normal(out=self._white[slot])
             rng.random(out=self._chance[slot])
-            # An episode is a moment of a long day: the motors are as warm as what went before has made them.
+            # Earlier work has warmed the motors, so the initial heat is random.
             self._heat[slot] = rng.random(self._shape[1])
         self._drift[ids] = self._white[ids, 0, :, 1]
         self._strength[ids] = self._cell["actuator_forcerange"][ids]
@@ -72,12 +76,12 @@ class Drive:
         self._strength = self._cell["actuator_forcerange"].copy()
 
     def carry(self, command_rad: np.ndarray) -> np.ndarray:
-        """(width, joints) the targets that reach the servos in this control period."""
+        """Return the (width, joints) targets that reach the servos in this control period."""
         if not self._active:
             return command_rad
         cell, value = self._cell, self._value
         white, tick = self._white[self._all, self._tick], self._tick
-        # The first command always arrives: there is nothing to hold yet.
+        # The first command always arrives, because there is no earlier one to hold.
         lost = (self._chance[self._all, tick] < value["command_loss_share"]) & (tick > 0)
         self._received = np.where(lost[:, None], self._received, command_rad)
         self._jitter(white[:, 0, 0])
@@ -103,7 +107,7 @@ class Drive:
             self._cell["actuator_delay"][:] = np.minimum(delay_s, self._cell.twin.longest_delay_s)[:, None]
 
     def _fade(self) -> None:
-        """A motor warms up with the square of its torque and loses torque as it does."""
+        """Reduce the motors' torque limits with their heat, which grows with the square of the torque."""
         fade = self._value["heat_fade_share"]
         if fade.any():
             twin = self._cell.twin

@@ -1,8 +1,8 @@
-"""Engine: what steps many simulations of one model at once. A cell needs these few operations and no others.
+"""Engine: steps many simulations of one model at once. The protocol has only the operations that a cell needs.
 
-Two engines have them: MuJoCo on the CPU, which every dataset is made with unless it says otherwise, and MuJoCo Warp,
-for GPUs. They solve the same equations, one in double precision and one in single: what they make agrees for a short
-while and then goes its own way, so a dataset is made by one of them (`docs/gpu.md`).
+There are two engines: MuJoCo on the CPU, which is the default, and MuJoCo Warp for GPUs. They solve the same equations,
+in double and in single precision. Their trajectories agree for a short time and then diverge from each other, so each
+dataset is made with one engine (`docs/gpu.md`).
 """
 
 from collections.abc import Mapping
@@ -18,53 +18,55 @@ from twinloop.twin.twin import Twin
 Backend = Literal["cpu", "warp"]
 
 MOST_CONTACTS, MOST_ROWS = 256, 256
-"""Contacts and rows of constraints that a simulation may have on a device, where room is given once. What needs more
-has failed."""
+"""Maximum contacts and constraint rows of one simulation on a device, where memory is allocated once. A simulation that
+needs more has failed."""
 
 
 @dataclass(frozen=True)
 class EngineConfig:
-    """Which engine, and of Warp, on which device: `cpu`, `cuda:0`; empty for the CPU engine, which has none."""
+    """The engine, and the device of Warp: `cpu` or `cuda:0`. The device is empty for the CPU engine."""
 
     backend: Backend = "cpu"
     device: str = ""
 
 
 class Engine(Protocol):
-    """`width` simulations of one model. `ids` are some of them; None: all."""
+    """`width` simulations of one model. `ids` selects simulations; None means all."""
 
     def bind(self, field: str) -> np.ndarray:
-        """A live (width, ...) array over a field of the state, to read and write, or over a computed one, to read."""
+        """A live (width, ...) array of a field. State fields can be read and written, computed fields only read."""
         ...
 
     def expand(self, field: str) -> np.ndarray:
-        """The (width, ...) values of a model field, which differ between simulations from now on, to write."""
+        """The (width, ...) values of a model field, to write. From now on each simulation has its own values."""
         ...
 
     def reset(self, ids: np.ndarray) -> None:
-        """Back to the model's defaults, for writes and a `forward` to follow."""
+        """Reset to the model's defaults. The caller then writes the state and calls `forward`."""
         ...
 
     def set_const(self, ids: np.ndarray) -> None:
-        """Recompute the constants that follow from model fields."""
+        """Recompute the constants that depend on model fields."""
         ...
 
     def forward(self, ids: np.ndarray) -> None:
-        """Compute everything at the state as it is."""
+        """Compute all derived quantities of the current state."""
         ...
 
     def step(self, ids: np.ndarray | None, substeps: int) -> None:
-        """Advance by that many steps, then compute what follows from positions and velocities at the new state.
-        Forces, and sensors that read them, are those of the last step."""
+        """Advance by `substeps` steps, then compute all quantities that depend on the new positions and velocities.
+
+        Forces, and sensors that read them, are those of the last step.
+        """
         ...
 
     def failed(self) -> np.ndarray:
-        """(width,) simulations that have raised or warned since their last reset."""
+        """(width,) True for simulations that have raised or warned since their last reset."""
         ...
 
 
 def refuse_unsupported(config: EngineConfig, twin: Twin, randomization: Mapping[str, Distribution]) -> None:
-    """Raise if the engine cannot simulate this twin, or not under these draws. The CPU engine can do everything."""
+    """Raise if the engine cannot simulate this twin with this randomization. The CPU engine supports everything."""
     if config.backend == "warp":
         from twinloop.simulate import warp_support
 
@@ -73,7 +75,7 @@ def refuse_unsupported(config: EngineConfig, twin: Twin, randomization: Mapping[
 
 def make_engine(config: EngineConfig, model: mujoco.MjModel, *, width: int, threads: int = 1) -> Engine:
     if config.backend == "warp":
-        # A second of imports, and a package that not everybody has.
+        # Imported here because it takes a second and is an optional package.
         from twinloop.simulate.warp_support import load_warp
 
         load_warp()

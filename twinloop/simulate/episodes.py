@@ -1,4 +1,4 @@
-"""Episodes: what happened in some simulations, every control period, before anybody looks at it."""
+"""Episodes: the true states of simulated episodes in every control period, before sensors and cameras."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,12 +13,16 @@ from twinloop.twin.twin import Twin
 
 @dataclass(frozen=True)
 class Episodes:
-    """The episodes of a block of draws, in its order, back to back.
+    """The episodes of a block of draws, in the order of the block, back to back.
 
-    lengths: (n,) control periods in each.
-    tape: (lengths.sum(), channels) float32; `channels` says which columns are what.
-    success: (n,) the task's judgement of the final state. `lost`: the actor gave up. `diverged`: the physics
-        cannot be trusted; the tape up to then is kept for whoever looks into it, never as data.
+    Attributes:
+        lengths: (n,) number of control periods of each episode.
+        tape: (lengths.sum(), channels) float32, one row per control period.
+        channels: channel name -> its columns in `tape`.
+        success: (n,) whether the final state fulfils the task.
+        lost: (n,) whether the actor gave up.
+        diverged: (n,) whether the physics is invalid. The tape up to then is kept for debugging, never as data.
+        retries: (n,) number of grasps that were started again.
     """
 
     draws: Draws
@@ -38,7 +42,7 @@ class Episodes:
         return np.cumsum(self.lengths, dtype=np.int64) - self.lengths
 
     def worst(self, values: np.ndarray) -> np.ndarray:
-        """(n,) the largest of (frames,) values in each episode; 0 for one without frames."""
+        """(n,) maximum of (frames,) values in each episode; 0 for an episode without frames."""
         out = np.zeros(len(self.lengths))
         some = self.lengths > 0
         if some.any():

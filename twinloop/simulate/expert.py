@@ -1,12 +1,12 @@
-"""The scripted expert: follows a task's phases closed-loop, every slot at once.
+"""The scripted expert: follows a task's phases in closed loop, in all slots at once.
 
-Each control period it reads the state, takes the point its phase is after, and moves the tool (or
-the object in its grip) there with bounded speed and acceleration. Inverse kinematics is damped least squares
-over the batched Jacobian J of the tool,
+In each control period it reads the state and the target point of the current phase, and moves the tool (or the object
+in its grip) towards this point with bounded speed and acceleration. Inverse kinematics is damped least squares with
+the batched Jacobian J of the tool,
 
     dq = J^T (J J^T + λ² I)^-1 (twist - J dq0) + dq0,
 
-where dq0 pulls the arm gently towards home in the directions that leave the tool alone.
+where dq0 moves the arm slowly towards home in the directions that do not move the tool.
 """
 
 from dataclasses import dataclass
@@ -33,9 +33,9 @@ LEAD_RAD = 0.2
 GRIPPED_N = 3.0
 LOST_M = 0.045
 FUNNEL = 1.5
-STOPS_M, SLOWS_M = 0.25, 0.4  # from the tool to a bystander's arm, for an expert that yields
+STOPS_M, SLOWS_M = 0.25, 0.4  # distances from the tool to a bystander's arm, for an expert that yields
 EVADES_M_S = 1.0
-SLIPS_S, SLIP_S = (0.8, 5.0), 0.4  # when fingers slip, in the episodes in which they do, and for how long
+SLIPS_S, SLIP_S = (0.8, 5.0), 0.4  # range of the time at which fingers slip, and duration of a slip
 UNTIL = {"arrived": 0, "gripped": 1, "opened": 2}
 
 
@@ -58,7 +58,12 @@ class ExpertConfig:
 
 
 class Expert:
-    """foresees: it works out itself where late arms come to stand; not where a View says so already."""
+    """The scripted expert.
+
+    Args:
+        foresees: predict where the joints will be after the last commands (`PredictedView`). False if the View that
+            is given to `act` is already predicted.
+    """
 
     def __init__(self, twin: Twin, config: ExpertConfig, *, width: int, seed: int, foresees: bool = True):
         self.twin, self.config, self.seed = twin, config, seed
@@ -75,7 +80,7 @@ class Expert:
         self._noisy = np.array([phase.noise for phase in phases])
         self._anchor_names = ("here", *dict.fromkeys(p.anchor for p in phases if p.anchor != "here"))
         self._anchor = np.array([self._anchor_names.index(phase.anchor) for phase in phases])
-        # Only where the tool is to line up with the object does its turn matter.
+        # The tool's yaw matters only in phases in which it aligns with the object.
         self._aligns = np.array([phase.anchor == "object" for phase in phases])
         self._retry_from = [phase.name for phase in phases].index(twin.task.retry_from)
 
@@ -111,7 +116,7 @@ class Expert:
         if self._foresight is not None:
             self._foresight.begin(ids)
         if self.config.action_noise_rad > 0:
-            # One episode at a time: each has its own generator, whatever slot or batch it lands in.
+            # One episode at a time: each has its own generator, independent of its slot and batch.
             for slot, attempt in zip(ids, draws.attempts[rows], strict=True):
                 rng = episode_rng(self.seed, int(attempt), stream="action noise")
                 rng.standard_normal(out=self._white[slot])
@@ -124,7 +129,7 @@ class Expert:
                 self._slips_at[slot] = self.twin.longest_ticks if never else round(at_s * self.twin.control_hz)
 
     def halt(self) -> None:
-        """Somebody stopped it: from the next period on it starts from rest."""
+        """Set the velocity to zero after an external stop, so that the next period starts from rest."""
         self._velocity[:] = 0
 
     def act(self, cell: View) -> SlotActions:
@@ -136,7 +141,7 @@ class Expert:
         distance = length(error)
         over, lost = self._advance(cell, distance, yaw_error)
         if self._fresh.any():
-            # Phases that have just begun are after another point already in this period.
+            # Phases that have just begun already have another target in this period.
             self._enter(cell, points, yaw)
             error, yaw_error = self._errors(cell, points, yaw)
             distance = length(error)
@@ -148,7 +153,7 @@ class Expert:
         noise = self._noise * self._noisy[self._phase, None]
         command = np.clip(self._target + noise, self._lowest, self._highest)
         self._sent = command
-        # Waiting for somebody is no part of a phase's time.
+        # Time spent waiting for a bystander does not count towards a phase's time.
         self._ticks += 1 if pace is None else pace > 0
         self._tick = np.minimum(self._tick + 1, self._white.shape[1] - 1)
         self._drift_on()
@@ -164,30 +169,30 @@ class Expert:
         )
 
     def _drift_on(self) -> None:
-        """Noise with a memory: a first-order process that keeps the configured deviation."""
+        """Advance the correlated noise: a first-order process with the configured standard deviation."""
         keep = np.exp(-self.twin.control_period_s / self.config.noise_memory_s)
         fresh = self.config.action_noise_rad * np.sqrt(1 - keep**2)
         self._noise = keep * self._noise + fresh * self._white[self._all, self._tick]
 
     def _points(self, cell: View) -> np.ndarray:
-        """(width, anchors, 3) the points that phases refer to; "here" is the first."""
+        """(width, anchors, 3) points that phases refer to; "here" is the first."""
         anchors = self.twin.task.anchors(cell)
         return np.stack([self._here, *(anchors[name] for name in self._anchor_names[1:])], axis=1)
 
     def _enter(self, cell: View, points: np.ndarray, yaw: np.ndarray) -> None:
-        """Remember where the tool is, in slots whose phase has just begun."""
+        """Store the pose of the tool in slots whose phase has just begun."""
         fresh = self._fresh
         self._here[fresh] = points[fresh, 0] = cell.tool_position[fresh]
         self._yaw[fresh] = yaw[fresh]
         fresh[:] = False
 
     def _errors(self, cell: View, points: np.ndarray, yaw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The way to the point each phase is after, and the turn still missing."""
+        """(width, 3) vector to the target point of each slot's phase, and (width,) remaining yaw."""
         phase = self._phase
         goal = points[self._all, self._anchor[phase]]
         goal[:, 2] += self._height[phase]
         error = goal - np.where(self._object_moves[phase, None], cell.object_position, cell.tool_position)
-        # Come down a funnel: no lower than the way that is still missing sideways allows.
+        # Descend inside a funnel: the larger the horizontal error, the higher the tool stays.
         down = error[:, 2]
         sideways = np.sqrt(np.square(error[:, :2]).sum(axis=1))
         error[:, 2] = np.where(down < 0, np.minimum(down + FUNNEL * sideways, 0), down)
@@ -195,14 +200,18 @@ class Expert:
         return error, _wrapped(wanted - yaw)
 
     def _advance(self, cell: View, distance: np.ndarray, yaw_error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Go on to the next phase, or back to the first after a lost grasp; which slots are over, which lost."""
+        """Go to the next phase, or back to the task's `retry_from` after a lost grasp.
+
+        Returns:
+            (width,) which slots are over, and (width,) which are lost.
+        """
         phase, ticks = self._phase, self._ticks
-        # What a phase leaves of its way the next one makes up for; after the last there is none.
+        # The next phase corrects a remaining error; the last phase has no next one, so its limit is stricter.
         last = phase == len(self._height) - 1
         missing = np.where(last, distance + cell.tool_lag_m, np.maximum(distance, cell.tool_lag_m))
         arrived = (missing < self._tolerance[phase]) & ((np.abs(yaw_error) < YAW_TOLERANCE_RAD) | ~self._aligns[phase])
         pressed = cell.finger_force_n
-        # Fingers that close on nothing never press: after a while the phase ends, and the lift finds out.
+        # Fingers that close on nothing never press. The phase ends after a second, and the lift detects the loss.
         gripped = (pressed.min(axis=1) > GRIPPED_N) | (ticks > self.twin.control_hz)
         opened = pressed.max(axis=1) < 0.1
         done = np.stack([arrived, gripped, opened], axis=1)[self._all, self._until[phase]]
@@ -224,7 +233,7 @@ class Expert:
         return finished | lost, lost
 
     def _pace(self, cell: View) -> np.ndarray | None:
-        """(width,) share of the usual speed: less the nearer somebody's arm is. None where nobody looks."""
+        """(width,) factor on speed: lower the nearer a bystander's arm is. None if the expert does not yield."""
         if not self.config.yields_to_people or "bystander" not in self.twin.surroundings:
             return None
         return np.clip((cell.bystander_distance_m - STOPS_M) / (SLOWS_M - STOPS_M), 0, 1)
@@ -240,7 +249,7 @@ class Expert:
             speed = speed * pace
         wanted = error * (speed / np.maximum(distance, 1e-9))[:, None]
         if pace is not None:
-            # Up and out of the way, unless the fingers are just closing or opening.
+            # Move up and away, unless the fingers are closing or opening.
             near = np.clip(1 - cell.bystander_distance_m / STOPS_M, 0, 1)
             wanted[:, 2] += EVADES_M_S * near * (self._noisy[self._phase] > 0)
         change = wanted - self._velocity
@@ -250,7 +259,7 @@ class Expert:
         twist = np.empty((len(error), 6))
         twist[:, :3] = self._velocity
         down = cell.tool_axes[:, :, 2]
-        # Level the hand (its z axis onto straight down) and turn it about the vertical.
+        # Level the hand (its z axis points straight down) and turn it about the vertical.
         twist[:, 3] = -TURN_PER_S * down[:, 1]
         twist[:, 4] = TURN_PER_S * down[:, 0]
         twist[:, 5] = np.clip(TURN_PER_S * yaw_error, -FASTEST_TURN_RAD_S, FASTEST_TURN_RAD_S)
@@ -263,8 +272,8 @@ class Expert:
 
 
 def _least_squares(jacobian: np.ndarray, twist: np.ndarray, homing: np.ndarray) -> np.ndarray:
-    """(n, joints) rates that give the tool its twist and, as far as that leaves room, the homing rates."""
-    # Products are spelt out: `@` takes another BLAS routine for a batch of one, and the last bit differs.
+    """(n, joints) rates that give the tool its twist, and the homing rates in the remaining directions."""
+    # Products are written out: `@` uses another BLAS routine for a batch of one, and the last bit differs.
     gram = (jacobian[:, :, None, :] * jacobian[:, None, :, :]).sum(axis=3)
     diagonal = np.arange(6)
     gram[:, diagonal, diagonal] += DAMPING**2
@@ -274,15 +283,15 @@ def _least_squares(jacobian: np.ndarray, twist: np.ndarray, homing: np.ndarray) 
 
 
 def _nearest_grip(cell: View, tool_yaw: np.ndarray) -> np.ndarray:
-    """Of all turns that grip the object alike, the one closest to the tool's."""
+    """(n,) the yaw closest to the tool's among all equivalent grasp yaws of the object."""
     symmetry, object_yaw = cell.object_yaw_symmetry_rad, cell.object_yaw_rad
     turns = np.where(symmetry > 0, symmetry, 1.0)
     return np.where(symmetry > 0, object_yaw + turns * np.round((tool_yaw - object_yaw) / turns), 0.0)
 
 
 def _yaw_of(axes: np.ndarray) -> np.ndarray:
-    """The heading of the tool's x axis."""
-    # NumPy has another arctan2 for contiguous arrays, and a batch of one always is: copies make it one.
+    """(n,) heading of the tool's x axis."""
+    # NumPy uses another arctan2 for contiguous arrays, and a batch of one is always contiguous. Copies always are.
     return np.arctan2(axes[:, 1, 0].copy(), axes[:, 0, 0].copy())
 
 

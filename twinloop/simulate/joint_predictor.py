@@ -1,29 +1,34 @@
-"""JointPredictor: where joints will come to stand that follow their commands late.
+"""JointPredictor: predicts where joints will be after they have followed their commands.
 
-A reading is old, and a servo is behind its command: whoever corrects what has long been commanded away begins to
-swing. So joints are taken to be where they were sent, off by what measurements say once the command has had its time.
-How long that takes nobody says. It is found out: of all lags, the one by which commands have to be shifted to look
-like the measurements.
+Readings are delayed and servos lag behind their commands. A controller that corrects an error which earlier commands
+already correct starts to oscillate. So the predicted position is the last command plus an offset. The offset is the
+averaged difference between measurements and the commands one lag earlier. The lag is not known; it is the one for
+which shifted commands fit the measurements best.
 
-An episode begins at home, a pose that is known: what encoders say of it is their error.
+An episode begins at home, a known pose, so the encoder readings there give the encoder error.
 """
 
 import numpy as np
 
 LONGEST_S = 0.6
 TRUST_S = 0.25
-"""How long measurements take to overrule what was commanded."""
+"""Time constant with which measurements change the offset."""
 MEMORY_S = 2.0
-"""How long a lag that fitted badly is held against it."""
+"""Time constant with which the misfit of a lag is forgotten."""
 LAG_S = 0.12
-"""How far joints are behind is averaged over so long."""
+"""Time constant of the average of `behind_rad`."""
 AT_HOME_RAD = 0.05
-"""Measured that close to home, a joint is there."""
+"""An arm whose joints are all measured this close to home is at home."""
 
 
 class JointPredictor:
-    """Of `width` arms, an episode at a time each. believed_rad: where they will stand. measured_rad: where they were,
-    without the encoders' error. behind_rad: the way between. All (width, joints)."""
+    """Predicts the joints of `width` arms, each in its own episode.
+
+    Attributes:
+        believed_rad: (width, joints) predicted positions.
+        measured_rad: (width, joints) measured positions without encoder error.
+        behind_rad: (width, joints) average of `believed_rad` minus `measured_rad`.
+    """
 
     def __init__(self, home_rad: np.ndarray, *, width: int, period_s: float):
         self._home_rad = home_rad
@@ -37,19 +42,24 @@ class JointPredictor:
         self._fresh = np.ones(width, bool)
 
     def begin(self, ids: np.ndarray) -> None:
-        """Forget the episode before."""
+        """Forget the previous episodes of these arms."""
         self._fresh[ids] = True
         self._off[ids] = self._misfit[ids] = self.behind_rad[ids] = 0
 
     def take(self, told_rad: np.ndarray, sent_rad: np.ndarray) -> None:
-        """told_rad: by the encoders. sent_rad: the last command; of arms that had none yet it is not looked at."""
+        """Update the prediction. Call once per control period.
+
+        Args:
+            told_rad: encoder readings.
+            sent_rad: the last commands; not used for arms that had none yet.
+        """
         fresh = self._fresh
         if fresh.any():
             off_rad = told_rad[fresh] - self._home_rad
             self._wrong_rad[fresh] = np.where((np.abs(off_rad) < AT_HOME_RAD).all(axis=1, keepdims=True), off_rad, 0)
         self.measured_rad = told_rad - self._wrong_rad
         if fresh.any():
-            # Before the first command nothing moved.
+            # Nothing moved before the first command.
             self._sent[fresh] = self.measured_rad[fresh, None]
             sent_rad = np.where(fresh[:, None], self.measured_rad, sent_rad)
             fresh[:] = False

@@ -1,11 +1,12 @@
-"""PhaseTracker: which phases of its task an episode has completed, told from the state alone.
+"""PhaseTracker: determines from the state alone which phases of its task an episode has completed.
 
-A demonstrator knows its phase. Whoever else moves the robot does not say, so it is read off from what has come about:
-the tool or the object is where a phase brings it, fingers press, fingers have let go. A policy cuts corners, so
-tolerances are wider than a demonstrator's, and a phase that is completed implies all before it. Nothing is taken back.
+The scripted expert knows its phase; a policy does not report one. So the phase is inferred from the state: the tool or
+the object is at the phase's target, the fingers press, or the fingers have let go. A policy may skip parts of a phase,
+so tolerances are wider than the expert's, and a completed phase implies all phases before it. A completed phase stays
+completed.
 
-Some evidence stands for itself, as when the object is at the goal. Other evidence only counts in its turn: fingers
-that press on nothing have let go at the end, and at the beginning as well.
+Some evidence is sufficient at any time, such as the object at the goal. Other evidence counts only while its phase is
+the current one: open fingers press on nothing at the end of an episode, but also at its beginning.
 """
 
 import numpy as np
@@ -34,16 +35,16 @@ class PhaseTracker:
 
     @property
     def phase(self) -> np.ndarray:
-        """(width,) the phase each slot is in: the first that it has not completed, or the last."""
+        """(width,) current phase of each slot: the first that is not completed, or the last."""
         return np.minimum(self._completed, len(self._phases) - 1)
 
     @property
     def completed(self) -> np.ndarray:
-        """(width,) how many phases each slot has completed."""
+        """(width,) number of completed phases of each slot."""
         return self._completed.copy()
 
     def look(self, cell: Scene) -> None:
-        """Note what has been completed by this control period. To be called once in each."""
+        """Update the completed phases from the current state. Call once per control period."""
         self._here[self._fresh] = cell.tool_position[self._fresh]
         evidence, alone = self._evidence(cell)
         before = self._completed
@@ -55,7 +56,12 @@ class PhaseTracker:
         self._here[self._fresh] = cell.tool_position[self._fresh]
 
     def _evidence(self, cell: Scene) -> tuple[np.ndarray, np.ndarray]:
-        """(width, phases) what each phase is after has come about; (phases,) which of it stands for itself."""
+        """Return the evidence for each phase.
+
+        Returns:
+            (width, phases) whether the result of each phase is visible in the state, and (phases,) whether this
+            evidence is sufficient at any time.
+        """
         anchors = self.twin.task.anchors(cell)
         held = length(cell.object_position - cell.tool_position) < HELD_M
         evidence, alone = [], []
@@ -65,7 +71,7 @@ class PhaseTracker:
             elif phase.until == "opened":
                 done = cell.finger_force_n.max(axis=1) < LET_GO_N
             elif phase.anchor == "here":
-                # Which way it went meanwhile is its own affair; that it has risen is what was asked for.
+                # Only the rise counts; the horizontal path is free.
                 risen = (cell.tool_position - self._here)[:, 2]
                 done = risen > phase.height_m - phase.tolerance_m - SLACK_M
             else:

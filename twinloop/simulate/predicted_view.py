@@ -1,8 +1,9 @@
-"""PredictedView: a cell as it will stand once its arms have done what they were told. A View for the scripted expert.
+"""PredictedView: a View of a cell after its arms have followed their last commands. The scripted expert uses it.
 
-Motors are behind their commands, the more so the softer and the later they are. Whoever steers by where the tool is
-now commands too much, and swings; whoever steers by where it was sent does not. Where that is follows from the joints
-to first order, through the Jacobian: the way that is missing is short, and shorter the nearer it gets.
+Motors lag behind their commands; the lag grows with delay and with softer servos. A controller that uses the current
+tool position commands too much and oscillates. One that uses the commanded position does not. The commanded tool
+position follows from the joints to first order, through the Jacobian. This is accurate because the remaining distance
+is short and shrinks towards the target.
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ from twinloop.twin.twin import Twin
 
 
 class PredictedView:
-    """A View of what comes of the last commands, refreshed by `look`."""
+    """A View of the predicted state after the last commands. `look` updates it."""
 
     def __init__(self, twin: Twin, *, width: int):
         self._following = JointPredictor(np.array(twin.robot.home_rad), width=width, period_s=twin.control_period_s)
@@ -23,11 +24,16 @@ class PredictedView:
         self._following.begin(ids)
 
     def look(self, cell: View, sent_rad: np.ndarray, carrying: np.ndarray) -> "PredictedView":
-        """sent_rad: (width, joints) the last commands. carrying: (width,) where the object moves with the tool."""
+        """Update the view and return it.
+
+        Args:
+            sent_rad: (width, joints) the last commands.
+            carrying: (width,) whether the object moves with the tool.
+        """
         following, jacobian = self._following, cell.jacobian()
         following.take(cell.arm_position_rad, sent_rad)
         missing = following.believed_rad - cell.arm_position_rad
-        # Products are spelt out, as the expert's are: the last bit must not depend on the width.
+        # Products are written out, as in the expert: the last bit must not depend on the width.
         way = (jacobian * missing[:, None, :]).sum(axis=2)
         self._jacobian = jacobian
         self.arm_position_rad = following.believed_rad

@@ -1,8 +1,7 @@
-"""Rollout: keep every slot busy until the draws run out.
+"""Rollout: simulate episodes in all slots of a cell until the draws run out.
 
-A slot whose episode has ended takes the next one in the same control period, so no episode waits for the
-slowest. What happens in a slot depends on its episode alone, never on its neighbours or their number: that is
-what makes the data the same at any width.
+A slot whose episode has ended takes the next one in the same control period, so no episode waits for the slowest. The
+result of an episode does not depend on other slots or on their number, so the data are the same at any width.
 """
 
 from collections.abc import Iterator
@@ -17,12 +16,12 @@ from twinloop.simulate.episodes import Episodes, channels_of
 
 
 def rollout(cell: Cell, blocks: Iterator[Draws], actor: Actor, *, seed: int) -> Iterator[Episodes]:
-    """Simulate every episode of every block; yield each block when the last of its episodes has ended."""
+    """Simulate every episode of every block. Yield each block when its last episode has ended."""
     return _Rollout(cell, blocks, actor, Drive(cell, seed=seed)).run()
 
 
 class _Block:
-    """A block of draws of which some episodes are still running."""
+    """A block of draws with episodes that have not ended yet."""
 
     def __init__(self, draws: Draws):
         self.draws = draws
@@ -50,7 +49,7 @@ class _Rollout:
     def run(self) -> Iterator[Episodes]:
         self._refill()
         while self.active.any():
-            # Slots without an episode may hold a diverged state; what is computed for them is not used.
+            # Slots without an episode may hold a diverged state; their results are not used.
             with np.errstate(all="ignore"):
                 act = self.actor.act(self.cell)
                 success = self.cell.twin.task.success(self.cell)
@@ -63,7 +62,7 @@ class _Rollout:
                 ids = None if self.active.all() else np.flatnonzero(self.active)
                 self.cell.step(ids, self.drive.carry(act.command_rad), act.command_opening)
                 self.tick[self.active] += 1
-            # Newcomers first act in the next period; an idle slot is not stepped and costs nothing.
+            # New episodes first act in the next period; an idle slot is not stepped and costs nothing.
             self._refill()
 
     def _judge(self, act: SlotActions) -> tuple[np.ndarray, np.ndarray]:
@@ -73,7 +72,7 @@ class _Rollout:
         return self.active & (act.over | late | diverged), diverged
 
     def _record_outcome(self, success: np.ndarray) -> None:
-        """What the last command led to belongs to the frame in which it was given."""
+        """Record success and reward in the frame of the command that led to them, which is the previous one."""
         ids = np.flatnonzero(self.active & (self.tick > 0))
         self.tape[ids, self.tick[ids] - 1, self.channels["success"].start] = success[ids]
         self.tape[ids, self.tick[ids] - 1, self.channels["reward"].start] = success[ids]
@@ -101,7 +100,7 @@ class _Rollout:
     def _retire(
         self, ids: np.ndarray, act: SlotActions, success: np.ndarray, diverged: np.ndarray
     ) -> Iterator[Episodes]:
-        """Take the finished episodes out of their slots."""
+        """Remove finished episodes from their slots, and yield each block that is complete."""
         for slot in ids:
             block = self.block[slot]
             assert block is not None

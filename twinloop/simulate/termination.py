@@ -1,4 +1,4 @@
-"""TerminationRule: when a policy's episode is over: lasting success, object fallen, or timeout."""
+"""TerminationRule: ends a policy's episode after lasting success, a fallen object or a timeout."""
 
 import numpy as np
 
@@ -6,16 +6,16 @@ from twinloop.twin.task import Scene
 from twinloop.twin.twin import Twin
 
 FALLEN_M = 0.05  # below the table's surface
-SETTLED_S = 0.4  # what was achieved must last this long
+SETTLED_S = 0.4  # success must last this long
 
 
 def fallen(cell: Scene) -> np.ndarray:
-    """(width,) the object is off the table, for good."""
+    """(width,) whether the object has fallen off the table."""
     return cell.object_position[:, 2] < cell.table_height_m - FALLEN_M
 
 
 class TerminationRule:
-    """An episode is over when its success has lasted, when the object has fallen, or when its time is up."""
+    """An episode is over when success has lasted for `SETTLED_S`, when the object has fallen, or at the timeout."""
 
     def __init__(self, twin: Twin, *, width: int):
         self.twin = twin
@@ -28,13 +28,13 @@ class TerminationRule:
         self._achieved[ids] = 0
 
     def look(self, cell: Scene) -> tuple[np.ndarray, np.ndarray]:
-        """(over, lost) of every slot in this control period. To be called once in each."""
+        """Return (over, lost), each (width,). Call once per control period."""
         success = self.twin.task.success(cell)
         self._achieved = np.where(success, self._achieved + 1, 0)
         down, late = fallen(cell), self._tick >= self.twin.longest_ticks
-        # Success in the last moment counts: that is how a rollout judges.
+        # Success in the last period counts, as it does in a rollout.
         lost = down | (late & ~success)
-        # One period more than it must last: the first is the beginning of it.
+        # One period more, because the first one is where the success begins.
         over = (self._achieved > self._periods) | down | late
         self._tick += 1
         return over, lost

@@ -1,8 +1,8 @@
-"""MuJoCo Warp: the same model in single precision, all simulations in one launch, on a GPU or, to test it, a CPU.
+"""MuJoCo Warp: the same model in single precision. All simulations run in one launch, on a GPU or (for tests) a CPU.
 
-The host keeps what the cell reads and writes: state, model fields and constants, in a batch of the CPU engine that
-never steps. A call takes all of it to the device, runs, and brings back the rows it was asked for; a simulation that
-was not is as it was. So an episode depends on nothing that a neighbour, or the slot's last episode, left behind.
+The host keeps state, model fields and constants, which the cell reads and writes, in a batch of the CPU engine that
+never steps. A call copies all of them to the device, runs, and copies the requested rows back. The other simulations
+do not change. So an episode does not depend on its neighbours or on the slot's previous episode.
 """
 
 import mujoco
@@ -14,16 +14,16 @@ from mujoco.batch import MODEL_FIELDS, Batch, SimulationError
 from twinloop.simulate.engine import MOST_CONTACTS, MOST_ROWS
 from twinloop.simulate.warp_support import device_model, is_per_world, put_model
 
-LARGEST = 1e10  # beyond it the CPU engine calls a state bad
-MOST_CONVEX = 16  # pairs of a simulation that take the general way of finding contacts
+LARGEST = 1e10  # the CPU engine calls a larger state bad
+MOST_CONVEX = 16  # maximum pairs of a simulation that use general convex collision
 
 STATE = ("time", "qpos", "qvel", "act", "history", "ctrl", "mocap_pos", "mocap_quat")
-ADVANCED = ("qpos", "qvel", "act", "history")  # of these, what a step changes; time apart
+ADVANCED = ("qpos", "qvel", "act", "history")  # state fields that a step changes, except time
 PLACED = frozenset(("body_pos", "body_quat", "geom_pos", "geom_quat"))
 
 
 class WarpEngine:
-    """Made by `make_engine`, for models that `twinloop.simulate.warp_support` has not refused."""
+    """The Warp engine. `make_engine` creates it for models that `twinloop.simulate.warp_support` does not refuse."""
 
     def __init__(self, model: mujoco.MjModel, *, width: int, device: str):
         self._width, self._timestep_s = width, float(model.opt.timestep)
@@ -33,9 +33,9 @@ class WarpEngine:
         pairs = _pairs(model)
         with wp.ScopedDevice(self._device):
             self._model = put_model(ours)
-            # In order, whatever the device: contacts, rows and sums.
+            # Contacts, constraint rows and sums get a fixed order on every device.
             self._model.opt.deterministic = True
-            # Printing from a kernel is slow, and the bits are read below.
+            # Printing from a kernel is slow, and `_bring` reads the overflow bits.
             self._model.opt.warn_overflow = False
             self._data = mjw.make_data(
                 ours,
@@ -44,12 +44,12 @@ class WarpEngine:
                 nccdmax=min(pairs, MOST_CONVEX),
                 njmax=MOST_ROWS,
             )
-            # Forces as they were in the last step; looking at the state after it zeroes them.
+            # Forces of the last step, because `step1` on the new state zeroes them.
             self._felt = wp.zeros_like(self._data.sensordata)
         self._state = {name: self._host.bind(name) for name in STATE if getattr(self._data, name).size}
         self._late = np.repeat(model.sensor_needstage == mujoco.mjtStage.mjSTAGE_ACC.value, model.sensor_dim)
         self._fixed = _fixed_geoms(model)
-        # Bound before anything is computed: an array bound later would hold zeros at first.
+        # Bound before anything is computed, because an array that is bound later holds zeros at first.
         self._places = {name: self._host.bind(name) for name in ("geom_xpos", "geom_xmat")}
         self._outputs: dict[str, np.ndarray] = {}
         self._varying: list[str] = []
@@ -98,7 +98,7 @@ class WarpEngine:
             if substeps in self._graphs:
                 wp.capture_launch(self._graphs[substeps])
             else:
-                # The first time as it comes, which compiles and loads what it takes; a graph can only repeat that.
+                # The first run is without a graph, because it compiles and loads the kernels that a graph repeats.
                 self._advance(substeps)
                 with wp.ScopedCapture(self._device) as capture:
                     self._advance(substeps)
@@ -120,14 +120,17 @@ class WarpEngine:
         mjw.step1(self._model, self._data)
 
     def _keep_time(self, rows: slice | np.ndarray, substeps: int) -> None:
-        """The device adds up small steps in single precision; over a minute it would lose several of them."""
+        """Compute time on the host in double precision.
+
+        The device adds small steps in single precision and would lose several of them per minute.
+        """
         passed = substeps * self._timestep_s
         time_s, now_s = self._state["time"], self._read("time").astype(float)
         exact = time_s + passed
         self._state["time"][rows] = np.where(np.abs(now_s - exact) < self._timestep_s / 2, exact, now_s)[rows]
 
     def _take(self) -> None:
-        """Bring the device up to the host: the state always, of the model what has changed."""
+        """Copy the state and all changed model fields to the device."""
         for name, values in self._state.items():
             getattr(self._data, name).assign(values.astype(np.float32))
         self._data.overflow.zero_()
@@ -139,7 +142,10 @@ class WarpEngine:
                 self._put(field, values)
 
     def _place_fixed(self, ids: np.ndarray) -> None:
-        """Warp works out once where geoms are that never move. Here a table is where the episode has it."""
+        """Copy the poses of fixed geoms to the device.
+
+        Warp computes them once, but an episode may move them, e.g. the table.
+        """
         try:
             self._host.forward(ids, stage=mujoco.mjtStage.mjSTAGE_POS.value)
         except SimulationError as error:
@@ -152,7 +158,7 @@ class WarpEngine:
             there.assign(places)
 
     def _note_varying(self) -> None:
-        """Fields that are written, and constants that follow from them: those of which the host keeps many."""
+        """Update the list of fields that differ between simulations: written fields and constants derived from them."""
         known = (field for field in MODEL_FIELDS if is_per_world(field))
         self._varying = [field for field in known if self._host.expanded(field) is not None]
 
@@ -166,7 +172,7 @@ class WarpEngine:
             there.assign(shaped)
             return
         setattr(owner, name, wp.array(shaped, dtype=there.dtype))
-        # They know the array that was there before.
+        # Captured graphs refer to the old array.
         self._graphs.clear()
 
     def _read(self, name: str) -> np.ndarray:
@@ -179,24 +185,24 @@ class WarpEngine:
                 now = np.where(self._late, self._felt.numpy(), now)
             values[rows] = now.reshape(values.shape)[rows]
         state = np.concatenate([self._state["qpos"], self._state["qvel"]], axis=1)
-        # Not (a > b): a comparison with NaN is false.
+        # The comparison is negated because a comparison with NaN is false.
         bad = ~(np.abs(state) < LARGEST).all(axis=1) | (self._read("overflow") != 0)
         self._failed[rows] |= bad[rows]
 
 
 def _inner(array: wp.array) -> tuple[int, ...]:
-    """The shape of one world's part, in numbers."""
+    """Shape of one simulation's part of an array, with the shape of its element type."""
     return (*array.shape[1:], *getattr(array.dtype, "_shape_", ()))
 
 
 def _fixed_geoms(model: mujoco.MjModel) -> np.ndarray:
-    """Those that hang on the world, and on nothing that is moved from outside."""
+    """Indices of geoms that are fixed to the world and not to a mocap body."""
     body = model.geom_bodyid
     return np.flatnonzero((model.body_weldid[body] == 0) & (model.body_mocapid[model.body_rootid[body]] < 0))
 
 
 def _pairs(model: mujoco.MjModel) -> int:
-    """Pairs of geoms that may touch."""
+    """Number of pairs of geoms that may touch, at least 1."""
     kind, accepts = model.geom_contype, model.geom_conaffinity
     meets = (kind[:, None] & accepts[None, :]) | (accepts[:, None] & kind[None, :])
     other = model.geom_bodyid[:, None] != model.geom_bodyid[None, :]

@@ -1,6 +1,6 @@
-"""What MuJoCo Warp can be asked for: whether it is there, on which devices, and which twins and draws it takes.
+"""Support of MuJoCo Warp: whether it is installed, its devices, and the twins and draws that it can simulate.
 
-Everything that it does not do is refused here, by name, before any work starts.
+Everything unsupported is refused here, by name, before any work starts.
 """
 
 import warnings
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     import mujoco_warp
 
 CPU_FLAGS = ""
-"""Code for any processor of the kind, not for this one: the same numbers on the next machine. It compiles in half the
-time, too."""
+"""Kernels are compiled for a generic processor and not for this one, so that every machine computes the same numbers.
+This also halves the compile time."""
 
 _OFF = mujoco.mjtDisableBit
 
 
 def resolve_device(given: str | None) -> str:
-    """The device's name in full; without one given, the first GPU, else the CPU."""
+    """Full name of the given device. Without one: the first GPU, or the CPU if there is none."""
     wp = load_warp()
     known = [str(device) for device in wp.get_devices()]
     if given is None:
@@ -45,7 +45,7 @@ def resolve_device(given: str | None) -> str:
 
 
 def warp_versions(device: str) -> dict[str, str]:
-    """For headers: of the packages, and the kind of device, since another kind of GPU rounds otherwise."""
+    """Package versions and kind of device, for headers. Different kinds of GPU round differently."""
     from importlib.metadata import version
 
     found = load_warp().get_device(device)
@@ -54,7 +54,7 @@ def warp_versions(device: str) -> dict[str, str]:
 
 
 def refuse_unsupported(twin: Twin, randomization: Mapping[str, Distribution]) -> None:
-    """Raise if Warp cannot simulate this twin, or not under these draws."""
+    """Raise if Warp cannot simulate this twin with this randomization."""
     load_warp()
     if twin.soft is not None:
         raise UsageError(f"--backend warp: object {twin.object.name!r} is soft, and a soft object needs --backend cpu")
@@ -82,10 +82,10 @@ def refuse_unsupported(twin: Twin, randomization: Mapping[str, Distribution]) ->
 
 
 def device_model(model: mujoco.MjModel) -> mujoco.MjModel:
-    """The model as Warp takes it."""
+    """A copy of the model with the options that Warp needs."""
     ours = copy(model)
-    # It has no automatic reset to switch off. Its usual way with two boxes finds half the contacts of the CPU
-    # engine's; without "native" collisions it takes a way like that one's.
+    # Warp has no automatic reset to switch off. Its native collision of two boxes finds half the contacts that the
+    # CPU engine finds; with native collision disabled it uses a method like the CPU engine's.
     ours.opt.disableflags = (model.opt.disableflags & ~_OFF.mjDSBL_AUTORESET.value) | _OFF.mjDSBL_NATIVECCD.value
     return ours
 
@@ -94,7 +94,7 @@ def put_model(model: mujoco.MjModel) -> "mujoco_warp.Model":
     import mujoco_warp
 
     with warnings.catch_warnings():
-        # It warns of geoms without friction. Here they are those whose friction the thing they touch decides.
+        # Warp warns of geoms without friction. In a twin the friction of such contacts comes from the other geom.
         warnings.filterwarnings("ignore", message=".*friction.*may cause NaN")
         return mujoco_warp.put_model(model)
 
@@ -111,18 +111,18 @@ def _per_world() -> frozenset[str]:
         return {each.name for each in dataclasses.fields(kind) if getattr(each.type, "shape", ("",))[:1] == ("*",)}
 
     options = {f"opt.{name}" for name in batched(mjw.Option)}
-    # Kept as its inverse root.
+    # Warp stores impratio as its inverse square root.
     options |= {"opt.impratio"} if "opt.impratio_invsqrt" in options else set()
     return frozenset(batched(mjw.Model) | options)
 
 
 def is_per_world(field: str) -> bool:
-    """May a model field, as the CPU engine names it, differ between simulations?"""
+    """True if a model field, named as in the CPU engine, may differ between simulations."""
     return field in _per_world()
 
 
 class _Notebook:
-    """Rows of one simulation that notes which fields are asked for."""
+    """Rows of one simulation that record which fields are accessed."""
 
     def __init__(self, twin: Twin):
         self.twin = twin
@@ -136,7 +136,7 @@ class _Notebook:
 
 
 def _written(twin: Twin, parameter: Parameter, values: np.ndarray) -> list[str]:
-    """The model fields that a parameter sets."""
+    """Names of the model fields that a parameter writes."""
     assert parameter.apply is not None
     notebook = _Notebook(twin)
     parameter.apply(notebook, np.array([0]), values)
@@ -145,7 +145,7 @@ def _written(twin: Twin, parameter: Parameter, values: np.ndarray) -> list[str]:
 
 @cache
 def load_warp() -> "ModuleType":
-    """Import Warp, quiet and set up; to be called before anything else is made of it."""
+    """Import and configure Warp, without its messages. Call this before any other use of Warp."""
     try:
         import mujoco_warp  # noqa: F401
         import warp
@@ -153,7 +153,7 @@ def load_warp() -> "ModuleType":
         raise UsageError(
             "--backend warp: MuJoCo Warp is not installed; pip install 'twinloop[warp]' (150 MB), or use --backend cpu"
         ) from None
-    # It greets on standard output, which belongs to results.
+    # Warp prints a greeting on standard output, which is for results only.
     warp.config.log_level = warp.LOG_ERROR
     warp.config.cpu_compiler_flags = CPU_FLAGS
     warp.init()

@@ -1,4 +1,4 @@
-"""From robot, task and object to a compiled Twin."""
+"""Compile a robot, a task and an object to a Twin."""
 
 from dataclasses import replace
 
@@ -46,7 +46,7 @@ def assemble(
     touch: bool = False,
     surroundings: frozenset[Kind] = frozenset(),
 ) -> Twin:
-    """Compile a cell, with what is said to `compose`."""
+    """Compile a cell. See `compose` for the options."""
     spec = compose(
         robot,
         task,
@@ -89,12 +89,11 @@ def compose(
     touch: bool = False,
     surroundings: frozenset[Kind] = frozenset(),
 ) -> mujoco.MjSpec:
-    """The cell before it is compiled: what the physics needs. Lights and cameras are for those who look.
+    """Return the spec of a cell with everything that the physics needs. Lights and cameras are part of the stage.
 
-    What makes the physics dearer is left out unless it is asked for: rolling friction where nothing rolls, an object
-    whose centre of mass may be moved, sensors at the wrist, things that stand about, people who reach in, a history of
-    commands as long as the longest delay, an object whose shape is drawn or whose surface is of two materials, pads
-    that give, and touch.
+    Features that make the physics slower are left out unless an argument asks for them: rolling friction for an object
+    that does not roll, a movable centre of mass, wrist sensors, clutter, surroundings, delay lines as long as
+    `longest_delay_s`, drawn shapes, a surface of two materials, soft finger pads, and touch.
     """
     spec = mujoco.MjSpec()
     spec.modelname = f"{robot.name}/{task.name}"
@@ -145,15 +144,15 @@ def _set_options(spec: mujoco.MjSpec, timestep_s: float) -> None:
     option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
     off = mujoco.mjtDisableBit
-    # A diverged state must stay visible: by default the engine resets it, and a teleport looks like data.
-    # With one small tree, sorting constraints into islands and guessing the solution from the last step's
-    # cost more than they save: a quarter of a step, measured, with the same grasps.
+    # A diverged state must stay visible; the engine's automatic reset would look like valid data. For one small
+    # tree, constraint islands and warm starts cost more than they save: a quarter of a step was measured, with the
+    # same grasps.
     option.disableflags = off.mjDSBL_AUTORESET.value | off.mjDSBL_ISLAND.value | off.mjDSBL_WARMSTART.value
     spec.memory = 1 << 20
 
 
 def _add_plinth(spec: mujoco.MjSpec, top_m: tuple[float, float, float]) -> None:
-    """What a robot stands on that does not stand on the table itself; nothing touches it."""
+    """Add the plinth of a robot that is mounted above the table. It has no contacts."""
     x, y, height = top_m
     spec.worldbody.add_geom(
         name="plinth", type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.06, 0.05, height / 2], pos=[x, y, height / 2],
@@ -170,8 +169,12 @@ def _add_table(spec: mujoco.MjSpec) -> None:
 
 
 def _add_sensors(spec: mujoco.MjSpec, robot: Robot, task: Task, thing: str, bystander: str) -> None:
-    """`thing`: the object's body; none for a soft one, whose contacts belong to no body. Then a finger's, or the
-    table's, contacts with anything are counted."""
+    """Add the contact sensors.
+
+    Args:
+        thing: the object's body; "" for a soft object, whose contacts belong to no body. Then all contacts of a finger
+            or of the table are counted.
+    """
     body, none = mujoco.mjtObj.mjOBJ_XBODY, mujoco.mjtObj.mjOBJ_UNKNOWN
     root = next(each.name for each in spec.worldbody.bodies if each.name.startswith(PREFIX))
     left, right = (PREFIX + name for name in robot.gripper.finger_bodies)
@@ -191,7 +194,10 @@ def _add_sensors(spec: mujoco.MjSpec, robot: Robot, task: Task, thing: str, byst
 
 
 def _add_wrist_sensors(spec: mujoco.MjSpec, robot: Robot) -> None:
-    """Force and torque between hand and arm, acceleration and turn rate of the hand, all in the tool's frame."""
+    """Add sensors of force and torque between hand and arm, and of the hand's acceleration and angular rate.
+
+    All of them are in the tool's frame.
+    """
     kinds = mujoco.mjtSensor
     for name, kind in (
         ("force", kinds.mjSENS_FORCE),

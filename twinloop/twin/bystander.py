@@ -1,8 +1,8 @@
-"""The bystander: somebody reaches into the workspace while the robot works, whatever its task, and goes again.
+"""The bystander: a person who reaches into the workspace during an episode and withdraws again, in any task.
 
-A hand and a forearm on a path that the draw fixes. They do not give way: how hard the robot touches them is watched.
-Reaches are minimum-jerk movements, s(x) = 10 x³ - 15 x⁴ + 6 x⁵ (Flash and Hogan, J. Neurosci. 5, 1985), whose fastest
-moment is 15/8 of their mean.
+A hand and a forearm follow a path that the draw determines. They do not yield; the robot's contact force on them is
+measured. Reaches are minimum-jerk movements, s(x) = 10 x³ - 15 x⁴ + 6 x⁵ (Flash and Hogan, J. Neurosci. 5, 1985), whose
+peak speed is 15/8 of their mean speed.
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ from twinloop.twin.table import PARKED_M
 
 NAME = "person"
 CENTRE_XY_M = np.array([0.49, 0.02])  # of the workspace
-EDGE_M = 0.25  # from there to its edge
-AWAY_M = 0.4  # beyond the edge is where the hand waits
+EDGE_M = 0.25  # from the centre to the edge
+AWAY_M = 0.4  # from the edge to where the hand waits
 ARM_M = 0.46  # from the fingertips to the elbow
 PEAK = 15 / 8
 SKIN = (0.85, 0.66, 0.55, 1.0)
@@ -24,11 +24,11 @@ READ = (
     "bystander_arrival_s", "bystander_speed_m_s", "bystander_hesitation_s", "bystander_stay_s",
     "bystander_withdrawal_s", "table_height_cm",
 )  # fmt: skip
-"""The columns of a draw that fix where the hand is."""
+"""The columns of a draw that determine the path of the hand."""
 
 
 def furnish(spec: mujoco.MjSpec) -> None:
-    """The fingertips are the body's origin, and the arm stretches along its x axis."""
+    """Add the arm. The body's origin is at the fingertips, and the arm extends along its x axis."""
     hand = spec.worldbody.add_body(name=NAME, mocap=True, pos=[0, 0, PARKED_M])
     touches = {"contype": 0, "conaffinity": 3, "rgba": SKIN}
     hand.add_geom(
@@ -41,7 +41,7 @@ def furnish(spec: mujoco.MjSpec) -> None:
 
 
 def poses(draw: Mapping[str, np.ndarray], time_s: np.ndarray) -> np.ndarray:
-    """(n, 7) where the hand is: waiting outside, on its way in with a stop half-way, there, or on its way out."""
+    """(n, 7) pose of the hand: waiting outside, moving in with a stop half-way, inside, or moving out."""
     way_m = AWAY_M + draw["bystander_reach_cm"] / 100
     in_s = PEAK * way_m / draw["bystander_speed_m_s"]
     since = time_s - draw["bystander_arrival_s"]
@@ -64,15 +64,15 @@ def poses(draw: Mapping[str, np.ndarray], time_s: np.ndarray) -> np.ndarray:
 
 
 def smooth(share: np.ndarray) -> np.ndarray:
-    """The minimum-jerk movement from 0 to 1, at a share of its time."""
+    """Position of a minimum-jerk movement from 0 to 1 after a share of its duration."""
     x = np.clip(share, 0, 1)
     return x * x * x * (10 + x * (6 * x - 15))
 
 
 def distance_m(poses_in_world: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """(n,) from (n, 3) points to the line from the fingertips to the elbow; infinite where nobody is there."""
+    """(n,) distance of (n, 3) points from the line between fingertips and elbow; infinite without a bystander."""
     tip = poses_in_world[:, :3]
-    # Twice the half angle, spelt out: the arm stretches along the body's x axis, level with the table.
+    # Cosine and sine of the yaw from the quaternion; the arm extends along the body's x axis, level with the table.
     cos, sin = 1 - 2 * poses_in_world[:, 6] ** 2, 2 * poses_in_world[:, 3] * poses_in_world[:, 6]
     offset = points - tip
     along = np.clip(offset[:, 0] * cos + offset[:, 1] * sin, 0, ARM_M)

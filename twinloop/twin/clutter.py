@@ -1,4 +1,4 @@
-"""Clutter: things that stand about on the table and are nobody's task. Fixed, solid, in the way of the careless."""
+"""Clutter: fixed solid objects on the table that are not part of the task. The robot can collide with them."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from twinloop.twin.objects import GEOM_TYPES
 from twinloop.twin.placing import pushed_away
 from twinloop.twin.table import surface_m
 
-# name -> shape, half extents (m), where it usually stands (m), colour. Lower than the hand passes over them.
+# name -> shape, half extents (m), usual place (m), colour. All are low enough for the hand to pass over them.
 THINGS = {
     "mug": ("cylinder", (0.035, 0.035, 0.028), (0.34, 0.03), (0.25, 0.45, 0.5, 1)),
     "book": ("box", (0.06, 0.045, 0.012), (0.64, -0.2), (0.55, 0.2, 0.3, 1)),
@@ -30,7 +30,10 @@ def furnish(spec: mujoco.MjSpec) -> None:
 
 
 def poses(draw: Mapping[str, np.ndarray], object_pose: np.ndarray, goal_pose: np.ndarray) -> np.ndarray:
-    """(n, things, 3) where each stands: off its usual place as drawn, clear of object and goal, or below the table."""
+    """(n, things, 3) position of each: its usual place plus the drawn offset, clear of object and goal.
+
+    A thing that an episode does not have is below the table.
+    """
     count = len(object_pose)
     out = np.empty((count, len(THINGS), 3))
     for number, (name, (_, half, usual, _)) in enumerate(THINGS.items()):

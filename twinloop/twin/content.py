@@ -1,7 +1,7 @@
-"""Content of robots, tasks and objects: all that decides an episode, as JSON for the config's digest.
+"""Content of robots, tasks and objects that determines an episode, as JSON for the config's digest.
 
-A name alone does not decide an episode: the model behind it does. Paths are left out, because they differ between
-machines; the bytes of the files are in.
+The digest covers the model and not only its name. Paths are left out, because they differ between machines. The
+contents of the files are included.
 """
 
 import hashlib
@@ -41,17 +41,17 @@ def robot_content(robot: Robot) -> dict[str, Any]:
 
 
 def _mapping_content(robot: Robot) -> dict[str, Any]:
-    """What the mapping of a user's robot adds to its model: tool frame, gripper gains and so on."""
+    """The mapping of a user's robot without the model: tool frame, gripper gains and so on."""
     if robot.mapping is None:
         return {}
     content = write_record(robot.mapping)
-    # The model is in by content, and no episode depends on the reach: `explain` uses it for its hints.
+    # The model is included by content, and no episode depends on the reach, which only `explain` uses for hints.
     return {key: value for key, value in content.items() if key not in ("mjcf", "reach_m")}
 
 
 @cache
 def task_content(task: Task) -> dict[str, Any]:
-    """The task's data, what it puts into the scene and, for a task of another package, its source code."""
+    """The task's data, the bodies that it adds to the scene and, for a task of another package, its source code."""
     spec = mujoco.MjSpec()
     task.furnish(spec)
     functions = [task.furnish, task.start, task.anchors, task.success, *(failure.holds for failure in task.failures)]
@@ -73,7 +73,7 @@ def object_content(thing: SceneObject) -> dict[str, Any]:
 
 
 def spec_digest(spec: mujoco.MjSpec) -> str:
-    """SHA-256 of a model: of its XML, which names no folder of this machine, and of the asset files it names."""
+    """SHA-256 of a model's XML, which names no folder of this machine, and of the asset files that it names."""
     folder = Path(spec.modelfiledir or "")
     named = [(mesh.file, spec.meshdir) for mesh in spec.meshes]
     named += [(field.file, "") for field in spec.hfields]
@@ -87,7 +87,7 @@ def spec_digest(spec: mujoco.MjSpec) -> str:
 
 
 def _asset(spec: mujoco.MjSpec, folder: Path, place: str, file: str) -> bytes:
-    """The content of an asset: from memory, if the spec carries it, or else from its file."""
+    """Content of an asset: from memory if the spec holds it, else from its file."""
     for name in (file, f"{place}/{file}"):
         if name in spec.assets:
             content = spec.assets[name]

@@ -1,4 +1,4 @@
-"""Distractors: things of the object's shape in other colours, which stand on the table and are not to be picked."""
+"""Distractors: objects of the same shape and another colour that stand on the table and must not be picked."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ from twinloop.twin.task import Start
 
 USUAL_XY_M = {"a": (0.33, -0.22), "b": (0.6, -0.33), "c": (0.3, 0.19), "d": (0.66, 0.28)}
 COLOURS = ((0.85, 0.2, 0.2), (0.2, 0.65, 0.3), (0.2, 0.35, 0.85), (0.9, 0.8, 0.2), (0.55, 0.25, 0.7))
-FROM_WORK_M = 0.13  # from object and goal, centre to centre: the open hand passes
+FROM_WORK_M = 0.13  # from object and goal, centre to centre; the open hand fits between
 FROM_OTHERS_M = 0.09
 
 
@@ -26,14 +26,16 @@ def furnish(spec: mujoco.MjSpec, thing: SceneObject) -> None:
 
 
 def colours_for(thing: SceneObject) -> list[tuple[float, float, float]]:
-    """Of the colours, those that differ most from the object's."""
+    """The colours that differ most from the object's, one per distractor."""
     own = np.array(thing.rgba[:3])
     return sorted(COLOURS, key=lambda rgb: -float(np.square(rgb - own).sum()))[: len(USUAL_XY_M)]
 
 
 def poses(draw: Mapping[str, np.ndarray], begin: Start, thing: SceneObject, others: Sequence[np.ndarray]) -> np.ndarray:
-    """(n, distractors, 3) where each stands, clear of the work and of (n, 3) others; below the floor where it is not
-    one of those drawn, or finds no room."""
+    """(n, distractors, 3) position of each, clear of object, goal and the (n, 3) `others`.
+
+    A distractor that is not drawn, or that has no free place, is below the floor.
+    """
     out = np.empty((len(begin.object_pose), len(USUAL_XY_M), 3))
     taken = list(others)
     work = (begin.object_pose[:, :2], begin.goal_pose[:, :2])

@@ -1,7 +1,7 @@
-"""Failure: why an attempt did not succeed, in a word that can be counted.
+"""Failure: the named reason why an attempt did not succeed.
 
-A task lists its failures in order; the first that holds is the name. They are told from what happened to the object and
-the hand, not from the script of who moved the robot, so a policy's failures are named like an expert's.
+A task lists its failures in order, and the first that holds is given. They are determined from the object and the
+hand, not from the actor's script, so failures of a policy and of an expert have the same names.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,13 +12,17 @@ import numpy as np
 
 @dataclass(frozen=True)
 class EpisodeSummary:
-    """How n episodes went, one row each.
+    """Summary of n episodes, one row each.
 
-    touched: a finger has pressed on the object; gripped: both at once, closing. lifted: it has left the table.
-    fell: it went over the table's edge.
-    holding: both fingers press at the end, and whoever moved them has not given the object up.
-    released_s: when the gripper was last told to let go of what it held; infinite for never.
-    ended_s: how long the episode took. drawn: the draw, column -> (n,).
+    Attributes:
+        touched: a finger has pressed on the object.
+        gripped: both fingers have pressed at once while closing.
+        lifted: the object has left the table.
+        fell: the object fell over the table's edge.
+        holding: both fingers press at the end, and the actor has not given up the object.
+        released_s: time of the last command to release a held object; infinite if there was none.
+        ended_s: duration of the episode.
+        drawn: the draw, column -> (n,).
     """
 
     touched: np.ndarray
@@ -37,7 +41,12 @@ class EpisodeSummary:
 
 @dataclass(frozen=True)
 class Failure:
-    """means: what happened, in words. holds: Ending -> (n,) bool."""
+    """A named failure.
+
+    Attributes:
+        means: what happened, in words.
+        holds: EpisodeSummary -> (n,) bool.
+    """
 
     name: str
     means: str
@@ -54,4 +63,4 @@ DROPPED_IN_TRANSFER = Failure("dropped_in_transfer", "it was lost on the way", l
 MISSED_GOAL = Failure("missed_goal", "it was put down elsewhere", lambda end: end.released)
 
 COMMON = (FELL_OFF_TABLE, NEVER_REACHED, NEVER_GRASPED, DROPPED_IN_LIFT, DROPPED_IN_TRANSFER, MISSED_GOAL)
-"""Of tasks that take an object somewhere."""
+"""Failures of tasks that move an object to a goal."""

@@ -1,6 +1,6 @@
-"""The unexpected item: now and then something stands where nothing should, perhaps in the arm's way.
+"""The unexpected item: an obstacle that is present in some episodes and may be in the arm's path.
 
-It is heavy: who runs into it has run into something. Its height is drawn by sinking it into the table.
+It does not move when it is hit. Part of it is inside the table, so that its visible height is the drawn one.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from twinloop.twin.task import Start
 NAME = "item"
 RADIUS_M, HALF_HEIGHT_M = 0.03, 0.125
 USUAL_XY_M = np.array([0.49, 0.02])  # between where objects start and where they go
-FROM_WORK_M = 0.085  # from object and goal, centre to centre: it stands beside them, never in them
+FROM_WORK_M = 0.085  # from object and goal, centre to centre; they do not overlap
 
 
 def furnish(spec: mujoco.MjSpec) -> None:
@@ -27,7 +27,7 @@ def furnish(spec: mujoco.MjSpec) -> None:
 
 
 def poses(draw: Mapping[str, np.ndarray], begin: Start) -> np.ndarray:
-    """(n, 3) where it stands, or below the floor in an episode without it."""
+    """(n, 3) position of the item; below the floor in an episode without it."""
     place = USUAL_XY_M + np.column_stack([draw[f"unexpected_item_place_cm.{axis}"] for axis in "xy"]) / 100
     work = (begin.object_pose[:, :2], begin.goal_pose[:, :2])
     for point in work:

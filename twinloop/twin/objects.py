@@ -1,4 +1,4 @@
-"""The small family of objects that a cell may handle, each a primitive a parallel gripper can pick."""
+"""The objects that a scene can name. Each is a primitive that a parallel gripper can pick."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -16,10 +16,12 @@ GEOM_TYPES = {
 
 @dataclass(frozen=True)
 class SceneObject:
-    """An object at rest: `half_extents_m` along x, y, z; the gripper closes along its y axis.
+    """An object. The gripper closes along its y axis.
 
-    `yaw_symmetry_rad` is the turn about the vertical after which it can be gripped alike (0: any turn).
-    `young_kpa`: its stiffness if it is soft (a box then); 0 for a rigid one.
+    Attributes:
+        half_extents_m: along x, y, z, at rest.
+        yaw_symmetry_rad: rotation about the vertical after which the grasp is equivalent; 0 if any rotation is.
+        young_kpa: Young's modulus of a soft object, which is a box; 0 for a rigid object.
     """
 
     name: str
@@ -32,7 +34,7 @@ class SceneObject:
 
     @property
     def geom_size(self) -> tuple[float, float, float]:
-        """The size as MuJoCo wants it for this shape."""
+        """Size of the MuJoCo geom of this shape."""
         x, _, z = self.half_extents_m
         if self.shape == "cylinder":
             return (x, z, 0)
@@ -50,7 +52,7 @@ class SceneObject:
 
     @property
     def rolls(self) -> bool:
-        """Round things need rolling friction, or they never come to rest."""
+        """True for round objects, which need rolling friction to come to rest."""
         return self.shape != "box"
 
 

@@ -1,4 +1,4 @@
-"""Where the joints of a known robot end, by the names its recordings use."""
+"""Joint limits of a known robot, by the names that its recordings use."""
 
 from twinloop.twin.assemble import assemble
 from twinloop.twin.objects import OBJECTS
@@ -7,7 +7,7 @@ from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 
 
 def robot_limits(robot: str, names: tuple[str, ...], units: tuple[str, ...]) -> dict[str, tuple[float, float]]:
-    """Element name -> (low, high) in rad; nothing of a robot nobody knows, or joints in another unit."""
+    """Element name -> (low, high) in rad. Empty for an unknown robot, or if a joint has another unit."""
     known = robots()
     if robot not in known:
         return {}

@@ -1,8 +1,8 @@
-"""Shapes: what a scene's object may look like instead, drawn from a pool for each episode.
+"""Shapes: alternative shapes of a scene's object. Each episode draws one from a pool.
 
-A shape is two parts at most, each a primitive, inside a box about the body's origin; the origin is where it is
-gripped. A shape of one part is cut in two where its surface is of two materials. The engine takes the type, size and
-place of a geom for each simulation apart, so one compiled twin holds every shape.
+A shape has at most two parts, each a primitive, inside a box about the body's origin. The origin is the grasp point. A
+shape of one part is cut in two if its surface has two materials. In the engine each simulation has its own type, size
+and place of a geom, so one compiled twin holds every shape.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from twinloop.twin.objects import GEOM_TYPES, SceneObject
 
 SHAPES = ("box", "cylinder", "capsule", "ellipsoid", "hammer", "tee", "ell")
 OWN = -1  # the draw's number for the shape that the scene names
-PROUD_M = 0.0002  # a band around a round thing stands out by this much, and is what is touched there
+PROUD_M = 0.0002  # a band around a round object protrudes by this much, so that contacts are with the band
 ALONG_X = (np.cos(np.pi / 4), 0.0, np.sin(np.pi / 4), 0.0)
 HALF, QUARTER = np.pi, np.pi / 2
 MOST_PARTS = 2
@@ -26,7 +26,7 @@ Triple = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class ShapePart:
-    """A primitive: sizes as MuJoCo has them for its kind, metres."""
+    """A primitive. Sizes are in metres, in MuJoCo's convention for its kind."""
 
     kind: str
     size: Triple
@@ -36,8 +36,14 @@ class ShapePart:
 
 @dataclass(frozen=True)
 class Shape:
-    """parts: of one material each where the surface has two (`cut`), else as few as it takes (`whole`).
-    half_extents_m: of the box around it. yaw_symmetry_rad: as of a SceneObject."""
+    """A shape of the object.
+
+    Attributes:
+        whole: as few parts as possible, for a surface of one material.
+        cut: parts of one material each, for a surface of two materials.
+        half_extents_m: of the box around the shape.
+        yaw_symmetry_rad: as in SceneObject.
+    """
 
     whole: tuple[ShapePart, ...]
     cut: tuple[ShapePart, ...]
@@ -46,7 +52,7 @@ class Shape:
 
 
 def shape_of(name: str, thing: SceneObject) -> Shape:
-    """A shape about as large as the thing it stands in for, narrow enough along y to be gripped like it."""
+    """A shape about as large as `thing`, and narrow enough along y for the same grasp."""
     x, y, z = thing.half_extents_m
     if name == "box":
         halves = tuple(ShapePart("box", (x, y, z / 2), (0, 0, side * z / 2)) for side in (-1, 1))
@@ -56,21 +62,21 @@ def shape_of(name: str, thing: SceneObject) -> Shape:
         halves = tuple(ShapePart("cylinder", (r, z / 2, 0), (0, 0, side * z / 2)) for side in (-1, 1))
         return Shape((ShapePart("cylinder", (r, z, 0)),), halves, (r, r, z), 0.0)
     if name == "capsule":
-        # Lying: upright it would fall over. Never so short that it is a ball.
+        # It lies, because upright it would fall over. It is never so short that it is a ball.
         r = min(y, z)
         straight = max(x - r, 0.6 * r)
         body = ShapePart("capsule", (r, straight, 0), quat=ALONG_X)
         band = ShapePart("cylinder", (r + PROUD_M, straight / 2, 0), quat=ALONG_X)
         return Shape((body,), (body, band), (r + straight, r, r), HALF)
     if name == "ellipsoid":
-        # Flatter than wide, or it rolls away from the fingers.
+        # Flatter than wide, so that it does not roll away from the fingers.
         b = min(y, 1.25 * z)
         a, c = 1.3 * b, 0.8 * b
         body = ShapePart("ellipsoid", (a, b, c))
         band = ShapePart("ellipsoid", (a / 2, b + PROUD_M, c + PROUD_M))
         return Shape((body,), (body, band), (a, b, c), HALF)
     if name == "hammer":
-        # A handle that is gripped, and a head across its end.
+        # A handle, which is gripped, and a head across its end.
         a, head = 1.6 * x, 0.35 * x
         parts = (
             ShapePart("box", (a - head, 0.6 * y, z), (-head, 0, 0)),
@@ -98,10 +104,10 @@ def shape_of(name: str, thing: SceneObject) -> Shape:
 
 @dataclass(frozen=True)
 class Forms:
-    """Every shape of one thing as the engine's arrays, (1 + shapes, ...): the thing's own first.
+    """All shapes of one object as arrays of the engine, (1 + shapes, ...). The object's own shape is the first.
 
-    kind, size, place, quat, radius and box are of geoms, (forms, parts, ...); `solid` says which parts there are.
-    centre, turn and inertia are those of a body of one material and of 1 kg.
+    kind, size, place, quat, radius and box describe geoms, (forms, parts, ...). `solid` is True for parts that exist.
+    centre, turn and inertia are those of a body of one material with a mass of 1 kg.
     """
 
     cut: bool
@@ -149,7 +155,7 @@ def forms_of(thing: SceneObject, *, cut: bool = False) -> Forms:
 
 
 def _compiled(parts: tuple[ShapePart, ...]) -> mujoco.MjModel:
-    """The engine's own figures of mass and bounds, rather than formulas of ours."""
+    """A compiled model of the parts. Masses and bounds come from the engine and not from separate formulas."""
     spec = mujoco.MjSpec()
     body = spec.worldbody.add_body()
     for part in parts:
@@ -158,19 +164,19 @@ def _compiled(parts: tuple[ShapePart, ...]) -> mujoco.MjModel:
 
 
 def _stacked(arrays: list[np.ndarray]) -> np.ndarray:
-    """(forms, parts, ...); a part that is missing repeats the first, and is switched off."""
+    """(forms, parts, ...). A missing part repeats the first one and is switched off."""
     return np.stack(
         [values if len(values) == MOST_PARTS else np.repeat(values[:1], MOST_PARTS, 0) for values in arrays]
     )
 
 
 def form_of(draw_shape: np.ndarray) -> np.ndarray:
-    """Index into Forms of the draw's `object_shape`."""
+    """(n,) index into Forms for the draw's `object_shape`."""
     return np.round(draw_shape).astype(int) + 1
 
 
 def half_extents_m(thing: SceneObject, draw: Mapping[str, np.ndarray]) -> np.ndarray:
-    """(n, 3) of the box around the object, as drawn."""
+    """(n, 3) half extents of the box around the drawn object."""
     shape = draw["object_shape"]
     own = thing.soft or not (shape != OWN).any()
     extents = np.array(thing.half_extents_m) if own else forms_of(thing).half_extents_m[form_of(shape)]
@@ -178,5 +184,5 @@ def half_extents_m(thing: SceneObject, draw: Mapping[str, np.ndarray]) -> np.nda
 
 
 def name_of(thing: SceneObject, draw_shape: float) -> str:
-    """What it is called in an instruction."""
+    """Name of the drawn shape in an instruction."""
     return thing.name if round(draw_shape) == OWN else SHAPES[round(draw_shape)]

@@ -1,8 +1,7 @@
-"""A soft object: a block that gives under the grip.
+"""A soft object: a block that deforms in the grasp.
 
-It is a flex of the engine, a solid whose eight corners move and carry the rest of it along: it stretches, shears and
-is squeezed, with 24 degrees of freedom. Where a rigid object has a pose, this one has the pose that fits its corners
-best; what is left over is its deformation.
+It is a flex of the engine: a solid whose eight corners move and determine the rest. It stretches, shears and compresses
+with 24 degrees of freedom. Its pose is the rigid pose that fits its corners best; the residual is its deformation.
 """
 
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import numpy as np
 from twinloop.twin.objects import SceneObject
 
 PREFIX, NAME = "soft/", "object"
-VERTICES = 3  # along each edge: what touches, and what is drawn
+VERTICES = 3  # along each edge, for contacts and rendering
 SKIN_M = 0.0005
 POISSON = 0.1  # foams hardly bulge
 DAMPING_S = 0.01
@@ -22,9 +21,11 @@ HIDDEN = 5  # a group of geoms that is not drawn
 
 @dataclass(frozen=True)
 class SoftIndex:
-    """Where a soft object is in a model's arrays. Corners are (8, 3) by x, y, z.
+    """Indices of a soft object in a model's arrays. Corners are (8, 3) by x, y, z.
 
-    rest_m: the corners about the middle of the undeformed block. home_m: where they are while `qpos` is 0.
+    Attributes:
+        rest_m: corners of the undeformed block, relative to its centre.
+        home_m: positions of the corners while `qpos` is 0.
     """
 
     flex: int
@@ -35,11 +36,11 @@ class SoftIndex:
     home_m: np.ndarray
 
     def nodes(self, qpos: np.ndarray) -> np.ndarray:
-        """(n, 8, 3) corners in the world, of (n, nq) states."""
+        """(n, 8, 3) corners in the world for (n, nq) states."""
         return qpos[:, self.qpos] + self.home_m
 
     def put(self, pose: np.ndarray) -> np.ndarray:
-        """(n, 8, 3) what `qpos` is of an undeformed block at (n, 7) poses."""
+        """(n, 8, 3) `qpos` of an undeformed block at (n, 7) poses."""
         return pose[:, None, :3] + turned(self.rest_m, axes_of(pose[:, 3:])) - self.home_m
 
 
@@ -50,7 +51,7 @@ def add_soft(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool) -> None:
     def text(values) -> str:
         return " ".join(repr(float(value)) for value in values)
 
-    # The macro that makes corners, joints and elements is one of the file format.
+    # The macro that makes corners, joints and elements exists only in the file format.
     block = mujoco.MjSpec.from_string(
         f"""<mujoco><worldbody>
           <flexcomp name="{NAME}" type="grid" dim="3" dof="trilinear" count="{VERTICES} {VERTICES} {VERTICES}"
@@ -62,10 +63,10 @@ def add_soft(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool) -> None:
           </flexcomp></worldbody></mujoco>"""
     )
     spec.attach(block, frame=spec.worldbody.add_frame(), prefix=PREFIX)
-    # Its elasticity is integrated together with the contacts, or it would need steps ten times shorter.
+    # This integrates elasticity together with the contacts; otherwise steps would have to be ten times shorter.
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_DISCRETE
-    # The frame that fits the corners best, for those who look. Its geom is never drawn and touches nothing: pixels of
-    # the flex count as its.
+    # The frame that fits the corners best, for images and labels. Its geom is never drawn and has no contacts; pixels
+    # of the flex count as pixels of this geom.
     frame = spec.worldbody.add_body(name="object", mocap=True, pos=[0, 0, thing.half_extents_m[2]])
     frame.add_geom(
         name="object", type=mujoco.mjtGeom.mjGEOM_BOX, size=thing.half_extents_m, group=HIDDEN, contype=0, conaffinity=0
@@ -89,12 +90,12 @@ def soft_index(model: mujoco.MjModel) -> SoftIndex:
 
 
 def fitted(nodes: np.ndarray, rest_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(n, 3) places and (n, 4) quaternions that bring the undeformed corners closest to these, in least squares."""
+    """(n, 3) positions and (n, 4) quaternions of the least-squares fit of the undeformed corners to `nodes`."""
     middle = nodes.mean(axis=1)
     spread = ((nodes - middle[:, None])[:, :, :, None] * rest_m[None, :, None, :]).sum(axis=1)
     spread = np.where(np.isfinite(spread), spread, 0)
     left, _, right = np.linalg.svd(spread)
-    # A reflection fits a crushed block better than any rotation; a block is not turned inside out.
+    # A reflection may fit a crushed block better than any rotation, but it is physically impossible.
     sign = np.ones((len(nodes), 3))
     sign[:, 2] = np.linalg.det(left) * np.linalg.det(right)
     axes = ((left * sign[:, None, :])[:, :, :, None] * right[:, None, :, :]).sum(axis=2)
@@ -102,10 +103,10 @@ def fitted(nodes: np.ndarray, rest_m: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def quaternions_of(axes: np.ndarray) -> np.ndarray:
-    """(n, 4) w, x, y, z with w ≥ 0, of (n, 3, 3) rotations."""
+    """(n, 4) quaternions w, x, y, z with w ≥ 0 of (n, 3, 3) rotations."""
     xx, yy, zz = (axes[:, axis, axis] for axis in range(3))
     squares = np.stack([1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz], axis=1)
-    # Each row of four times q qᵀ is the quaternion times one of its parts: the largest part's is the safest.
+    # Each row of 4 q qᵀ is the quaternion times one of its components; the row of the largest component is most exact.
     (wx, yz), (wy, xz), (wz, xy) = (
         (axes[:, k, j] - axes[:, j, k], axes[:, j, k] + axes[:, k, j]) for j, k in ((1, 2), (2, 0), (0, 1))
     )
@@ -132,5 +133,5 @@ def axes_of(quaternions: np.ndarray) -> np.ndarray:
 
 
 def turned(points: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """(n, k, 3) points (k, 3) turned by each of (n, 3, 3)."""
+    """(n, k, 3) points: (k, 3) points rotated by each of (n, 3, 3) rotations."""
     return (axes[:, None, :, :] * points[None, :, None, :]).sum(axis=3)

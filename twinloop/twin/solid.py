@@ -1,4 +1,4 @@
-"""The rigid object of a cell and the pads that grip it, as the engine has them."""
+"""Geoms and contacts of a cell's rigid object and of the finger pads."""
 
 from typing import Any
 
@@ -23,19 +23,19 @@ def add_object(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool, simple: 
 
 
 def _touching(rolls: bool) -> dict[str, Any]:
-    """How the object meets what it touches."""
+    """Contact options of the object's geoms."""
     return {
         "contype": 2, "conaffinity": 1, "condim": 6 if rolls else 4, "friction": [0.8, 0.005, 0.0002],
-        # Priority: the object's friction and softness decide every contact it is in, so one row of the
-        # parameter table sets the contact and not the larger of two values.
+        # Priority: the object's friction and softness apply to all of its contacts, so one row of the parameter
+        # table sets the contact and not the larger of two values.
         "priority": 1,
-        # Stiff enough that 40 N a finger sink in by a third of a millimetre, and by 2 when they first close.
+        # Stiff enough that 40 N per finger penetrate by a third of a millimetre, and by 2 mm when they first close.
         "solref": [0.01, 1], "solimp": [0.95, 0.99, 0.001, 0.5, 2],
     }  # fmt: skip
 
 
 def add_parts(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool, cut: bool) -> None:
-    """The object as two parts, of which a shape may need one only: the rest is off until it is drawn."""
+    """Add the object as two parts. A part that the drawn shape does not need is switched off."""
     forms = forms_of(thing, cut=cut)
     body = spec.worldbody.add_body(name="object", pos=[0.46, -0.13, thing.half_extents_m[2]])
     body.simple = False
@@ -51,16 +51,24 @@ def add_parts(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool, cut: bool
 
 
 def free_parts(model: mujoco.MjModel, geoms: np.ndarray, solid: np.ndarray) -> None:
-    """The compiler notes which geoms sit in their body's own frame and skips their place; these are moved later. And
-    what it did not compile to collide never can: a part that the object's own shape lacks is switched off only now."""
+    """Let the parts of the object be moved and switched off after compilation.
+
+    The compiler marks geoms in their body's own frame, whose place the engine then ignores; the mark is removed here. A
+    geom that is compiled without contacts can never collide, so parts that the object's own shape lacks are switched
+    off only now.
+    """
     model.geom_contype[geoms[~solid]] = model.geom_conaffinity[geoms[~solid]] = 0
     model.geom_sameframe[geoms] = 0
     model.body_sameframe[model.geom_bodyid[geoms]] = 0
 
 
 def soften(finger: mujoco.MjsBody) -> None:
-    """Pads of their own softness. Priority as the object's, so that the two are mixed: friction is the larger one,
-    which stays the object's, softness goes by weight, and is the pad's. Linear: one stiffness at any depth."""
+    """Give the finger pads their own softness.
+
+    Their priority is the object's, so the engine mixes the two. Friction is the larger of the two values, which is the
+    object's. Softness is mixed by weight and is practically the pad's. The pad is linear: its stiffness is the same at
+    any depth.
+    """
     for geom in finger.geoms:
         if geom.contype or geom.conaffinity:
             geom.priority, geom.solmix, geom.friction = 1, 1e9, [0.0, 0.0, 0.0]

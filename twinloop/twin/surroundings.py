@@ -1,4 +1,4 @@
-"""Surroundings: what is in a cell beside its task. Each kind is there only where a row of the table asks for it."""
+"""Surroundings: bodies in a cell that are not part of its task. A twin has a kind only if a config varies its row."""
 
 from collections.abc import Collection, Mapping
 from typing import Literal
@@ -18,7 +18,7 @@ ASKED_BY: dict[Kind, str] = {
     "bystander": "bystander_probability",
     "occluders": "occluder_share",
 }
-"""The row of the table that puts each there."""
+"""Kind -> the row of the table that adds it."""
 
 
 def asked_for(rows: Collection[str]) -> frozenset[Kind]:
@@ -26,7 +26,7 @@ def asked_for(rows: Collection[str]) -> frozenset[Kind]:
 
 
 def furnish(spec: mujoco.MjSpec, thing: SceneObject, kinds: frozenset[Kind]) -> None:
-    """Add the bodies that can be run into. Occluders cannot: they are for those who look."""
+    """Add the bodies that have contacts. Occluders have none; they are part of the stage."""
     if "distractors" in kinds:
         distractors.furnish(spec, thing)
     if "item" in kinds:
@@ -38,7 +38,7 @@ def furnish(spec: mujoco.MjSpec, thing: SceneObject, kinds: frozenset[Kind]) -> 
 def standing(
     draw: Mapping[str, np.ndarray], begin: Start, thing: SceneObject, kinds: frozenset[Kind]
 ) -> dict[str, np.ndarray]:
-    """Body -> (n, 3) where each thing that does not move stands in an episode."""
+    """Body -> (n, 3) its position in each episode, for bodies that do not move."""
     clutter_m = clutter.poses(draw, begin.object_pose, begin.goal_pose)
     item_m = item.poses(draw, begin)
     out = {item.NAME: item_m} if "item" in kinds else {}

@@ -1,4 +1,4 @@
-"""The table's surface: at the drawn height, tilted as drawn about a point in the middle of the work."""
+"""The table's surface. Height and tilt are drawn; the pivot of the tilt is in the middle of the workspace."""
 
 from collections.abc import Mapping
 
@@ -6,23 +6,23 @@ import numpy as np
 
 PIVOT_M = np.array([0.45, 0.0, 0.0])
 LOWEST_XY_M, HIGHEST_XY_M = np.array([0.25, -0.5]), np.array([0.75, 0.5])  # where things may stand
-PARKED_M = -2.0  # below the floor: where things are that an episode does not show
+PARKED_M = -2.0  # below the floor, for things that an episode does not have
 
 
 def tilt_quats(tilt_deg: np.ndarray) -> np.ndarray:
-    """(n, 4) of (n, 2) tilts: about the world's x axis after the y axis."""
+    """(n, 4) quaternions of (n, 2) tilts: about the world's x axis after the y axis."""
     x, y = np.deg2rad(tilt_deg / 2).T
     return np.column_stack([np.cos(x) * np.cos(y), np.sin(x) * np.cos(y), np.cos(x) * np.sin(y), np.sin(x) * np.sin(y)])
 
 
 def normals(quats: np.ndarray) -> np.ndarray:
-    """(n, 3) where a turned z axis points."""
+    """(n, 3) direction of the rotated z axis."""
     w, x, y, z = quats.T
     return np.column_stack([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)])
 
 
 def origin_shift_m(quats: np.ndarray) -> np.ndarray:
-    """(n, 3) how far the table's origin moves when it is turned about the pivot."""
+    """(n, 3) displacement of the table's origin when it is tilted about the pivot."""
     w, x, y, z = quats.T
     forward = np.column_stack([1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)])
     return PIVOT_M - PIVOT_M[0] * forward
@@ -34,7 +34,7 @@ def surface_m(draw: Mapping[str, np.ndarray], xy: np.ndarray) -> np.ndarray:
 
 
 def laid(draw: Mapping[str, np.ndarray], poses: np.ndarray) -> np.ndarray:
-    """(n, 7) poses meant for a level table, laid onto the tilted one. Those of level tables stay to the bit."""
+    """(n, 7) poses on the tilted table from poses on a level one. For a level table they are unchanged, bit for bit."""
     quats = _quats(draw)
     tilted = (quats[:, 1] != 0) | (quats[:, 2] != 0)
     if not tilted.any():

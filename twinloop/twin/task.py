@@ -1,4 +1,4 @@
-"""Task: what is to be done in a cell, as data that a demonstrator can follow and a judge can check."""
+"""Task: data that an expert can follow and a check can test: start, phases, success and failures."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,13 +13,14 @@ from twinloop.twin.objects import SceneObject
 
 @dataclass(frozen=True)
 class Phase:
-    """One step of a task: bring something somewhere, then go on.
+    """One step of a task: move the tool or the object to a point.
 
-    `moves` (the tool, or the object in its grip) is brought to `height_m` above the anchor's point.
-    `until` says what ends the phase: having arrived, both fingers pressing, or the gripper standing open.
-    A phase that takes longer than `longest_s` ends the episode; one that is `carrying` and loses the object
-    goes back to the task's `retry_from`. `noise` scales the demonstrator's injected action noise: none while
-    fingers close on something.
+    Attributes:
+        moves: the tool, or the object in its grip. It is moved to `height_m` above the anchor's point.
+        until: the condition that ends the phase: arrived, both fingers press, or the gripper is open.
+        longest_s: a phase that takes longer ends the episode.
+        carrying: a phase that loses the object goes back to the task's `retry_from`.
+        noise: factor on the expert's injected action noise; 0 while the fingers close.
     """
 
     name: str
@@ -38,14 +39,14 @@ class Phase:
 
 @dataclass(frozen=True)
 class Start:
-    """Where things stand when an episode begins: poses are x, y, z, then a quaternion w, x, y, z."""
+    """Poses at the start of an episode: x, y, z, then a quaternion w, x, y, z."""
 
     object_pose: np.ndarray
     goal_pose: np.ndarray
 
 
 class Scene(Protocol):
-    """What a task may read of n running simulations. Positions in the world, metres; one row a simulation."""
+    """The state of n simulations that a task may read, one row each. Positions are in the world, in metres."""
 
     @property
     def tool_position(self) -> np.ndarray: ...

@@ -1,8 +1,7 @@
-"""Touch: a grid of taxels on each finger's pad, and the shear it bears.
+"""Touch: a grid of taxels on each finger's pad, and the shear force on the pad.
 
-The engine lists the hardest contacts of each finger with the object. Each presses on the taxels around it, as through
-a rubber skin: its normal force is shared out by distance, so that the taxels of a finger always add up to what the
-finger presses with.
+The engine lists the hardest contacts of each finger with the object. The normal force of a contact is distributed to
+the taxels around it by distance, as through a rubber skin. The taxels of a finger always add up to its normal force.
 """
 
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from twinloop.errors import ModelError
 ALONG, ACROSS = 4, 3  # taxels along and across a finger: 6 mm each on the Franka Hand's pads
 TAXELS = ALONG * ACROSS
 FINGERS = ("left", "right")
-SKIN = 0.5  # how far a contact is felt, in taxels (deviation)
+SKIN = 0.5  # spread of a contact, in taxels (standard deviation)
 MOST_CONTACTS, MOST_SOFT_CONTACTS = 8, 48
 NUMBERS = 12  # force, position, normal, tangent
 
@@ -28,10 +27,13 @@ PARTS = tuple(
 
 @dataclass(frozen=True)
 class TouchIndex:
-    """Where each finger's contacts are in `sensordata`, and (2, taxels, 2) where its taxels are in the tool's x and z.
+    """Indices of the touch sensors, and the geometry of the taxels.
 
-    spread_m: (2,) how far a contact is felt, along x and z. outwards: (2,) the sign of the tool's y away from the
-    other finger.
+    Attributes:
+        contacts: where each finger's contacts are in `sensordata`.
+        taxels_m: (2, taxels, 2) positions of each finger's taxels along the tool's x and z.
+        spread_m: (2,) standard deviation of a contact's spread along x and z.
+        outwards: (2,) sign of the tool's y direction away from the other finger.
     """
 
     contacts: tuple[slice, slice]
@@ -50,24 +52,24 @@ class TouchIndex:
             in_tool = (in_world[..., :, None] * tool_axes[:, None]).sum(axis=2)
             at = ((place - tool_position[:, None])[..., :, None] * tool_axes[:, None]).sum(axis=2)[..., ::2]
             away = np.square((at[:, :, None] - taxels) / self.spread_m).sum(axis=3)
-            # Nearest first: far from every taxel all weights would be zero.
+            # Relative to the nearest taxel, because far from every taxel all weights would be zero.
             weight = np.exp(-0.5 * (away - away.min(axis=2, keepdims=True)))
             share = weight / weight.sum(axis=2, keepdims=True)
-            # What the list holds acts on the object; a finger is pressed the other way, outwards.
+            # The listed forces act on the object; the force on the finger is opposite, outwards.
             normal_n = -side * in_tool[..., 1]
             told += [_pressed((normal_n[..., None] * share).sum(axis=1)), -in_tool[..., ::2].sum(axis=1)]
         return np.concatenate(told, axis=1)
 
 
 def _pressed(taxels: np.ndarray) -> np.ndarray:
-    """Skin is pressed, never pulled: where edges of a soft thing pull, the others feel that much less."""
+    """Set negative values, which occur at edges of soft objects, to 0 and scale the others to the same total."""
     felt = np.maximum(taxels, 0)
     total = np.maximum(taxels.sum(axis=1, keepdims=True), 0)
     return felt * (total / np.maximum(felt.sum(axis=1, keepdims=True), 1e-12))
 
 
 def add_touch(spec: mujoco.MjSpec, finger_bodies: tuple[str, str], object_body: str) -> None:
-    """One sensor a finger that lists its contacts, hardest first. No object body: contacts with anything."""
+    """Add one sensor per finger that lists its contacts, hardest first. An empty `object_body` means all contacts."""
     fields = mujoco.mjtConDataField
     data = sum(
         1 << field.value
@@ -84,7 +86,7 @@ def add_touch(spec: mujoco.MjSpec, finger_bodies: tuple[str, str], object_body: 
 def touch_index(
     model: mujoco.MjModel, finger_bodies: tuple[str, str], tool_site: int, sensors: dict[str, slice]
 ) -> TouchIndex:
-    """The grid covers, of each finger, the geom that touches things nearest the tool's frame."""
+    """Indices and taxels. The grid of a finger covers its geom with contacts that is nearest to the tool frame."""
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     origin, axes = data.site_xpos[tool_site], data.site_xmat[tool_site].reshape(3, 3)
@@ -109,12 +111,12 @@ def touch_index(
 
 
 def _cells(count: int) -> np.ndarray:
-    """Middles of that many equal cells of (-1, 1)."""
+    """Centres of `count` equal cells of (-1, 1)."""
     return (2 * np.arange(count) + 1) / count - 1
 
 
 def pads_of(model: mujoco.MjModel, body: int) -> np.ndarray:
-    """The geoms of a body that touch things."""
+    """Geoms of a body that have contacts."""
     touches = (model.geom_contype > 0) | (model.geom_conaffinity > 0)
     return np.flatnonzero((model.geom_bodyid == body) & touches)
 

@@ -1,4 +1,4 @@
-"""Twin: a compiled cell, and where in its arrays everything is."""
+"""Twin: a compiled cell, with indices into its arrays."""
 
 from dataclasses import dataclass, field
 
@@ -18,11 +18,14 @@ from twinloop.twin.touch import TouchIndex
 class Twin:
     """A robot, a task and an object on a table, compiled once and simulated many times.
 
-    The index arrays are into the model's joints, state and controls; sensor ranges are into `sensordata`.
-    `arm_filters` are the activations of actuators that filter their commands, -1 for those that do not.
-    `object_geoms` are all that the object is made of, `object_geom` the first. A soft object's body is the
-    frame that fits it, its geom is for those who look, and `soft` says where its corners are. `forms` are the shapes
-    that an episode may draw.
+    Index arrays refer to the model's joints, state and controls; sensor ranges refer to `sensordata`. The body of a
+    soft object is the frame that fits its corners, and its geom is used for images and labels only.
+
+    Attributes:
+        arm_filters: activations of actuators that filter their commands; -1 for actuators that do not.
+        object_geoms: all geoms of the object; `object_geom` is the first.
+        soft: indices of the corners of a soft object.
+        forms: the shapes that an episode may draw.
     """
 
     model: mujoco.MjModel
@@ -62,12 +65,12 @@ class Twin:
 
     @property
     def substeps(self) -> int:
-        """Physics steps in a control period."""
+        """Physics steps per control period."""
         return round(self.control_period_s / self.model.opt.timestep)
 
     @property
     def arm_limits_rad(self) -> np.ndarray:
-        """(joints, 2) lowest and highest position."""
+        """(joints, 2) lower and upper position limits."""
         return self.model.jnt_range[self.arm_joints]
 
     @property
@@ -76,11 +79,11 @@ class Twin:
 
     @property
     def has_person(self) -> bool:
-        """Is there somebody whom the robot may touch: the task's person, or a bystander?"""
+        """True if there is a person that the robot may touch: the task's person or a bystander."""
         return bool(self.task.person) or "bystander" in self.surroundings
 
     def mocap(self, body: str) -> int:
-        """Where a body that moves by itself is in the engine's array of such bodies."""
+        """Index of a body in the engine's array of mocap bodies."""
         return int(self.model.body_mocapid[self.model.body(body).id])
 
     @property
@@ -88,7 +91,11 @@ class Twin:
         return self.task.instruction.format(object=self.object.name)
 
     def pose_object(self, data: mujoco.MjData, environment: np.ndarray) -> None:
-        """Put the object where a row of the tape has it: its pose first and, of a soft one, its corners last."""
+        """Set the object's pose from one row of recorded states.
+
+        Args:
+            environment: the pose first; for a soft object its corners last.
+        """
         pose = environment[:7]
         if self.soft is None:
             data.qpos[self.object_qpos : self.object_qpos + 7] = pose
@@ -98,7 +105,7 @@ class Twin:
         data.qpos[self.soft.qpos] = environment[-self.soft.qpos.size :].reshape(-1, 3) - self.soft.home_m
 
     def instruction_for(self, draw_shape: float) -> str:
-        """The instruction of an episode that has drawn this shape."""
+        """Instruction of an episode that has drawn this shape."""
         return self.task.instruction.format(object=name_of(self.object, draw_shape))
 
     @property

@@ -20,12 +20,12 @@ from twinloop.twin.robot import Gripper, Robot
 
 WHITE, GREY, DARK = (0.93, 0.93, 0.92, 1.0), (0.55, 0.57, 0.6, 1.0), (0.16, 0.17, 0.19, 1.0)
 
-# Arm geoms meet the table and objects, never each other: the arm's own limits keep it apart.
+# Arm geoms collide with the table and objects but not with each other; joint limits keep the links apart.
 COLLIDES = {"contype": 1, "conaffinity": 0}
 SHOWN = {"contype": 0, "conaffinity": 0}
 
-# Commands arrive 25 times a second; a robot smooths them before its servos see them. Given steps, the wrist saturates
-# at every one of them and the hand shakes with 3.4 m/s²; so with 1.4.
+# Commands arrive 25 times a second, and the robot smooths them before its servos. With unfiltered steps the wrist
+# saturates at every step and the hand shakes with 3.4 m/s²; with this filter it is 1.4 m/s².
 COMMAND_FILTER_S = 0.03
 
 GRIP_FORCE_N = 40.0  # of the hand's 70 N continuous
@@ -34,9 +34,9 @@ FINGER_STIFFNESS_N_M = 4000.0
 
 @dataclass(frozen=True)
 class _Link:
-    """One link: where its joint sits on the parent, how it is driven, what it weighs.
+    """One link: its joint frame, drive and mass.
 
-    `offset_m` and `roll_deg` (about x) place the joint frame in the parent's; the joint turns about z.
+    `offset_m` and `roll_deg` (about x) place the joint frame in the parent's frame. The joint rotates about z.
     `inertia` is xx, yy, zz, xy, xz, yz about the centre of mass, in the joint frame.
     """
 
@@ -70,7 +70,7 @@ LINKS = (
          (0.010517, -0.004252, 0.061597), (0.012516, 0.010027, 0.004815, -0.000428, -0.001196, -0.000741)),
 )  # fmt: skip
 
-# What is seen of each link: (radius, from, to, colour, does it touch things), in the joint frame.
+# Visible geometry of each link: (radius, from, to, colour, whether it has contacts), in the joint frame.
 CAPSULES = (
     ((0.062, (0, 0, -0.19), (0, 0, -0.01), WHITE, False),),
     ((0.062, (0, -0.01, 0), (0, -0.17, 0), WHITE, False), (0.056, (0, 0, -0.06), (0, 0, 0.06), GREY, False)),
@@ -125,7 +125,7 @@ def _add_hand(spec: mujoco.MjSpec, flange_link: mujoco.MjsBody) -> None:
         finger = hand.add_body(name=f"{side}_finger", pos=[0, 0, 0.0584], gravcomp=1)
         finger.explicitinertial = True
         finger.mass, finger.ipos, finger.inertia = 0.015, (0, sign * 0.012, 0.025), (3e-6, 3e-6, 1e-6)
-        # Reflected motor inertia: the spindle drive is what moves, more than the 15 g finger.
+        # Reflected motor inertia: the spindle drive has more inertia than the 15 g finger.
         finger.add_joint(
             name=f"{side}_finger", type=mujoco.mjtJoint.mjJNT_SLIDE, axis=[0, sign, 0],
             range=[0, 0.04], armature=0.5, damping=20,
@@ -135,7 +135,7 @@ def _add_hand(spec: mujoco.MjSpec, flange_link: mujoco.MjsBody) -> None:
             name=f"{side}_pad", type=box, size=[0.009, 0.004, 0.012], pos=[0, sign * 0.004, 0.0415],
             rgba=DARK, mass=0, **COLLIDES,
         )  # fmt: skip
-    # One spindle drives both fingers: they are coupled, and one actuator pulls on their mean.
+    # One spindle drives both fingers, so they are coupled, and one actuator acts on their mean.
     coupling = spec.add_equality(
         type=mujoco.mjtEq.mjEQ_JOINT, objtype=mujoco.mjtObj.mjOBJ_JOINT,
         name1="left_finger", name2="right_finger", solref=[0.01, 1], solimp=[0.95, 0.99, 0.001, 0.5, 2],

@@ -1,7 +1,7 @@
-"""Quantities of a user's robot that its model knows and its mapping need not say.
+"""Quantities of a user's robot that are measured on its model, so that the mapping need not give them.
 
-Everything is measured on the compiled model of the robot alone: where the gripper settles at both ends of its control
-range, how far apart its finger pads are there, how far the tool reaches, and how fast the drives can turn the joints.
+They are measured on the compiled model of the robot alone: where the gripper settles at both ends of its control range,
+the distance between its finger pads there, the reach of the tool, and the maximum speed of the joints.
 """
 
 import copy
@@ -17,7 +17,7 @@ FROZEN_KGM2 = 1e6
 REACH_SAMPLES = 4096
 FARTHEST_M = 2.0
 USUAL_VELOCITY_RAD_S, MAX_VELOCITY_RAD_S = float(np.pi), float(2 * np.pi)
-"""Velocity limit of a joint whose model implies none, or one above the second number."""
+"""`USUAL_VELOCITY_RAD_S` is the limit of a joint whose model implies none, or one above `MAX_VELOCITY_RAD_S`."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _settle(model: mujoco.MjModel, data: mujoco.MjData, qpos: np.ndarray) -> np.
 
 
 def pads(model: mujoco.MjModel, fingers: tuple[int, int], point: np.ndarray, data: mujoco.MjData) -> tuple[int, ...]:
-    """One geom of each finger body (or of a body that hangs on it): the one that touches things nearest to `point`."""
+    """One geom of each finger body or its descendants: the geom with contacts that is nearest to `point`."""
     touches = (model.geom_contype > 0) | (model.geom_conaffinity > 0)
     found = []
     for finger in fingers:
@@ -95,7 +95,7 @@ def pads(model: mujoco.MjModel, fingers: tuple[int, int], point: np.ndarray, dat
 
 
 def _subtree(model: mujoco.MjModel, body: int, *, without: tuple[int, int]) -> list[int]:
-    """The body and its descendants, but nothing of the other finger."""
+    """The body and its descendants, without those of the other finger."""
     bodies = [body]
     for child in range(body + 1, model.nbody):
         if model.body_parentid[child] in bodies and child not in without:
@@ -120,8 +120,8 @@ def reach_m(model: mujoco.MjModel, arm_joints: list[int], site: int) -> float:
 def velocity_limits_rad_s(model: mujoco.MjModel, arm_joints: list[int], actuators: list[int]) -> tuple[float, ...]:
     """The no-load speed of each drive: the speed at which the joint's damping takes all of its torque.
 
-    MJCF has no velocity limit. A model whose damping stands for the back-EMF of a motor implies this one. A speed above
-    `MAX_VELOCITY_RAD_S` means that it does not; then the limit is `USUAL_VELOCITY_RAD_S`.
+    MJCF has no velocity limit. A model whose damping represents the back-EMF of a motor implies this one. A speed above
+    `MAX_VELOCITY_RAD_S` means that the damping does not; then the limit is `USUAL_VELOCITY_RAD_S`.
     """
     limited = model.actuator_forcelimited[actuators].astype(bool)
     torque = np.where(limited, model.actuator_forcerange[actuators, 1], np.inf)

@@ -1,4 +1,4 @@
-"""A user's own robot: an MJCF file, and a mapping from its names to what Twinloop needs."""
+"""A user's robot: an MJCF file, and a mapping that names the parts of it that Twinloop needs."""
 
 import hashlib
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from twinloop.twin.robots.trial import try_out
 
 DEFAULT_SITE = "tool"
 ADDED_SITE = "twinloop_tool"
-MIN_STROKE = 1e-4  # metres or radians; less than this is no movement
+MIN_STROKE = 1e-4  # metres or radians; a smaller change is no movement
 MIN_GAP_CHANGE_M = 1e-3
 
 
@@ -57,7 +57,7 @@ class GripperMapping:
 
 @dataclass(frozen=True)
 class ToolFrame:
-    """A tool frame that the model has no site for."""
+    """A tool frame for a model without a site at the tool."""
 
     body: str = text(filled=True, help="the body that carries the frame, usually the hand")
     offset: tuple[float, ...] = numbers(
@@ -95,7 +95,7 @@ class ToolFrameKind(Kind):
 
 @dataclass(frozen=True)
 class MjcfRobot:
-    """What a config file says of a robot that is given by path."""
+    """The mapping in a config file for a robot that is given by path."""
 
     mjcf: str = text(filled=True, help="the model file, relative to the config file")
     arm_joints: tuple[str, ...] = texts(help="the arm's joints, from the base to the hand")
@@ -126,11 +126,11 @@ class MjcfRobot:
         return self.folder / self.mjcf
 
     def to_json(self) -> dict[str, Any]:
-        """As a config file in any folder says it."""
+        """The mapping as it is written in a config file, independent of the file's folder."""
         return write_record(self) | {"mjcf": str(self.path.resolve())}
 
     def load(self) -> Robot:
-        """Check the file, compile it once alone, and describe it as a Robot."""
+        """Check the file, compile it alone, and return it as a Robot."""
         files = checked_files(self.path)
         try_out(self.path)
         try:
@@ -186,7 +186,7 @@ class MjcfRobot:
         body.add_site(name=ADDED_SITE, pos=frame.offset, quat=quat)
 
     def _tool_quat(self, spec: mujoco.MjSpec, frame: ToolFrame) -> np.ndarray:
-        """y along the line between the fingers, z from the body's origin towards the offset."""
+        """Orientation of the tool frame: y along the line between the fingers, z from the body's origin to the tool."""
         model = spec.compile()
         data = mujoco.MjData(model)
         mujoco.mj_kinematics(model, data)
@@ -210,7 +210,7 @@ class MjcfRobot:
         return quat
 
     def _gripper(self, model: mujoco.MjModel, arm_joints: list[int], site: int) -> Gripper:
-        """Which end of the control range opens it, and how far, measured on the model where the mapping is silent."""
+        """The gripper, with openings and controls measured on the model if the mapping does not give them."""
         given = self.gripper
         joints = [self._named(model, "joint", name) for name in given.joints]
         unit = self._gripper_unit(model, joints)
@@ -255,7 +255,7 @@ class MjcfRobot:
     def _given_gripper(
         self, low: measure.GripperEnd, high: measure.GripperEnd, open_: float, closed: float, unit: str
     ) -> Gripper:
-        """Openings that the mapping gives; their controls lie on the line through the two measured ends."""
+        """The gripper with the mapping's openings; their controls are interpolated between the two measured ends."""
         slope = (high.control - low.control) / (high.opening - low.opening)
         controls = [
             float(np.clip(low.control + slope * (opening - low.opening), low.control, high.control))
@@ -316,7 +316,7 @@ class MjcfRobot:
 
 
 def digest_of(files: list[Path], folder: Path) -> str:
-    """SHA-256 of the contents of a model's files, whatever folder the model lies in."""
+    """SHA-256 of the contents of a model's files, independent of the model's folder."""
     root = folder.resolve()
     digest = hashlib.sha256()
     for path in sorted({path.resolve().relative_to(root).as_posix() for path in files}):

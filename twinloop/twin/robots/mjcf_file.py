@@ -1,7 +1,7 @@
-"""An MJCF file from outside, looked over before MuJoCo sees it.
+"""Safety checks of a user's MJCF file before MuJoCo reads it.
 
-No document type (entities can expand without end), no plugins, no file outside its own folder, and nothing that a
-few letters make large: repeats, grids, pictures and buffers are counted before they are made.
+Document types (entities can expand without end), plugins and files outside the model's folder are refused. So are
+small inputs that allocate much memory: the sizes of repeats, grids, textures and buffers are computed first.
 """
 
 import math
@@ -15,11 +15,11 @@ from twinloop.errors import ModelError, StorageError
 MOST_BYTES = 16 * 1024 * 1024
 MOST_ASSET_BYTES = 512 * 1024 * 1024
 MOST_ELEMENTS = 50_000
-MOST_CELLS = 1 << 24  # of a height field, a texture, an array
+MOST_CELLS = 1 << 24  # of a height field, a texture or an array
 DEEPEST = 8
 FOLDER_ATTRIBUTES = ("assetdir", "meshdir", "texturedir")
 REPEATS = ("replicate", "composite", "flexcomp")
-# What is allocated for these grows with the product of their attributes.
+# The memory for these elements grows with the product of the attributes.
 GRIDS = {
     "hfield": ("nrow", "ncol"),
     "texture": ("width", "height"),
@@ -30,7 +30,7 @@ UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50, "
 
 
 def checked_files(path: Path) -> list[Path]:
-    """The model file and every file that it names, all of them inside its folder."""
+    """Check the model and return its file and all files that it names, which must be inside its folder."""
     if "\0" in str(path):
         raise ModelError(f"{str(path)!r}: is no path; it has a zero byte in it")
     root = path.parent.resolve()
@@ -58,7 +58,7 @@ def checked_files(path: Path) -> list[Path]:
 
 
 def _collect(path: Path, root: Path, trees: dict[Path, ElementTree.Element], *, depth: int) -> None:
-    """The model and whatever it includes or attaches, whatever those files are called."""
+    """Add the parsed trees of the model and of all files that it includes or attaches to `trees`."""
     if depth > DEEPEST:
         raise ModelError(f"{path}: includes files more than {DEEPEST} deep")
     if path in trees:
@@ -77,7 +77,7 @@ def _named_files(element: ElementTree.Element) -> Iterator[str]:
 
 
 def _folders(trees: dict[Path, ElementTree.Element]) -> dict[str, set[str]]:
-    """Where assets may lie. A compiler element counts for the whole model, whichever file it stands in."""
+    """Folders of assets, by attribute. A compiler element in any file applies to the whole model."""
     folders: dict[str, set[str]] = {name: {""} for name in FOLDER_ATTRIBUTES}
     for tree in trees.values():
         for compiler in tree.iter("compiler"):
@@ -87,7 +87,7 @@ def _folders(trees: dict[Path, ElementTree.Element]) -> dict[str, set[str]]:
 
 
 def _inside(file: Path, root: Path, name: str, tag: str, folders: dict[str, set[str]]) -> Path:
-    """The file that is meant. Wherever the engine may look for it, that must be inside the model's folder."""
+    """The file with this name. Every place where the engine may look for it must be inside the model's folder."""
     kind = {"mesh": "meshdir", "texture": "texturedir"}.get(tag, "assetdir")
     places = folders.get(kind, {""}) | folders.get("assetdir", {""})
     try:
@@ -103,7 +103,7 @@ def _inside(file: Path, root: Path, name: str, tag: str, folders: dict[str, set[
 
 
 def _expanded(element: ElementTree.Element) -> int:
-    """Elements, with what is repeated as often as it will be."""
+    """Number of elements after repeats are expanded."""
     inside = 1 + sum(_expanded(child) for child in element)
     return inside * max(1, _product(element, ("count",))) if element.tag in REPEATS else inside
 
@@ -121,7 +121,7 @@ def _refuse_large(file: Path, element: ElementTree.Element) -> None:
 
 
 def _product(element: ElementTree.Element, names: tuple[str, ...]) -> int:
-    """Of all numbers under these attributes. What is no number is left to the engine, which refuses it."""
+    """Product of all numbers in these attributes. Words that are no numbers are skipped; the engine refuses them."""
     found = []
     for word in " ".join(element.attrib.get(name, "") for name in names).split():
         unit = UNITS.get(word[-1].upper(), 1)
@@ -134,7 +134,7 @@ def _product(element: ElementTree.Element, names: tuple[str, ...]) -> int:
 
 
 class _Strict(ElementTree.TreeBuilder):
-    """Stops at a document type, and at one element too many, before there is memory for the others."""
+    """Refuses document types, and too many or too deeply nested elements, while it parses."""
 
     def __init__(self, path: Path):
         super().__init__()
@@ -160,7 +160,7 @@ def _parse(path: Path) -> ElementTree.Element:
     try:
         text = read_bounded(path, MOST_BYTES, error=ModelError)
         text.decode()
-        # As UTF-8 whatever it declares, as the engine does: two readers must not see two different files.
+        # Always read as UTF-8, as the engine does, so that both readers see the same file.
         parser = ElementTree.XMLParser(target=_Strict(path), encoding="utf-8")
         parser.feed(text)
         tree = parser.close()

@@ -6,8 +6,8 @@ Sources
 - Servo: Feetech STS3215 data sheet (7.4 V: 1.9 N·m stall, 5.5 rad/s without load; 4096 steps a turn).
 - Stiffness, braking and friction of the servos: fitted by `twinloop calibrate` to teleoperation logs.
 
-lerobot tells positions in a unit of its own: -100 to 100 over each joint's calibrated range, 0 to 100 for the gripper.
-`radians_per_unit` is what such a unit is worth.
+lerobot has its own unit of position: -100 to 100 over each joint's calibrated range, 0 to 100 for the gripper.
+`radians_per_unit` converts it.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ NO_LOAD_SPEED_RAD_S = 5.5
 
 @dataclass(frozen=True)
 class _Link:
-    """One link: where its joint frame sits in the parent's (the joint turns about z), its range, what it weighs.
+    """One link: its joint frame in the parent's frame (the joint rotates about z), joint range and mass.
 
     `inertia` is xx, yy, zz, xy, xz, yz about the centre of mass, in the joint frame.
     """
@@ -61,7 +61,7 @@ LINKS = (
          (-0.00157495, -0.0300244, 0.0192755), (6.61427e-6, 1.89032e-6, 5.28738e-6, -3.19807e-7, 0, 0)),
 )  # fmt: skip
 
-# What is seen of each link: (radius, from, to, colour, does it touch things), in the joint frame.
+# Visible geometry of each link: (radius, from, to, colour, whether it has contacts), in the joint frame.
 CAPSULES = (
     ((0.022, (-0.03, 0, -0.045), (-0.03, 0, -0.01), DARK, False),),
     ((0.02, (-0.01, 0, 0.018), (-0.1, 0, 0.018), ORANGE, False), (0.016, (-0.113, -0.028, 0), (-0.113, -0.028, 0.036),
@@ -73,15 +73,15 @@ CAPSULES = (
     ((0.008, (0, 0, 0.019), (0, -0.02, 0.019), ORANGE, False),),
 )  # fmt: skip
 
-# Of the servos, as seen at the joint.
+# Values of the servos at the joint.
 STIFFNESS_NM_RAD = 15.0
 BRAKING_NMS_RAD = 0.9
 FRICTION_NM = 0.08
-MOTOR_INERTIA_KGM2 = 0.028  # as The Robot Studio's model has it
+MOTOR_INERTIA_KGM2 = 0.028  # from The Robot Studio's model
 
 
 def radians_per_unit(range_steps: int, *, units: float = 200.0) -> float:
-    """What a unit of lerobot's is worth for a joint calibrated over this many encoder steps (gripper: 100 units)."""
+    """Radians per lerobot unit of a joint that is calibrated over `range_steps` encoder steps (gripper: 100 units)."""
     return range_steps * 2 * np.pi / STEPS_PER_TURN / units
 
 
@@ -115,7 +115,7 @@ def _add_link(spec: mujoco.MjSpec, parent: mujoco.MjsBody, link: _Link, capsules
 
 
 def _add_jaws(spec: mujoco.MjSpec) -> None:
-    """The finger tips: one is part of the hand, the other swings about the gripper's joint."""
+    """Add the finger tips: one is part of the hand, the other rotates about the gripper's joint."""
     hand, jaw = spec.body("hand"), spec.body("moving_jaw")
     box = mujoco.mjtGeom.mjGEOM_BOX
     hand.add_geom(
@@ -125,8 +125,8 @@ def _add_jaws(spec: mujoco.MjSpec) -> None:
         name="moving_pad", type=box, size=[0.004, 0.03, 0.008], pos=[-0.018, -0.055, 0.019], rgba=ORANGE, mass=0,
         **COLLIDES,
     )  # fmt: skip
-    # z out of the hand, the jaw closes along y. Half a hand's width from the fixed jaw: what is to be gripped must fit
-    # between, and the moving jaw pushes it the rest of the way.
+    # z points out of the hand, the jaw closes along y. The frame is half a hand's width from the fixed jaw, so that the
+    # object fits between; the moving jaw then pushes it to the fixed one.
     hand.add_site(name="tool", pos=[0.016, 0, -0.0981], quat=[0, _S, -_S, 0], size=[0.004, 0.004, 0.004])
 
 
@@ -150,6 +150,6 @@ SO101 = Robot(
     velocity_limits_rad_s=(NO_LOAD_SPEED_RAD_S,) * 5,
     torque_limits_nm=(STALL_TORQUE_NM,) * 5,
     reach_m=0.36,
-    # Its hand points down only below its elbow: on the table itself it could not lift things by 0.12 m.
+    # The hand can point down only below the elbow, so on the table itself the arm could not lift things by 0.12 m.
     mount_m=(0.3, 0.02, 0.07),
 )

@@ -1,7 +1,7 @@
-"""A model from outside is compiled in a process of its own first: with little memory, little time, and nothing to lose.
+"""Compile a user's model in a separate process first, with limited memory and time.
 
-What `mjcf_file` counts are the ways that are known of making a large model from a small file. A picture that claims
-to be a million pixels wide, a mesh that is all one point: here they end this process and not the one that asked.
+`mjcf_file` refuses the known ways to make a large model from a small file. This process catches the others, such as a
+texture with a width of a million pixels or a mesh whose points coincide. A crash ends only this process.
 """
 
 import os
@@ -12,15 +12,15 @@ from pathlib import Path
 
 from twinloop.errors import ModelError
 
-MOST_MEMORY_BYTES = 4 << 30  # of addresses; the engine and NumPy alone take one
+MOST_MEMORY_BYTES = 4 << 30  # of address space; the engine and NumPy alone take 1 GiB
 MOST_CPU_S = 20
 LONGEST_S = 120
 
 
 def try_out(path: Path) -> None:
-    """ModelError unless MuJoCo compiles the file within the limits."""
+    """Raise ModelError unless MuJoCo compiles the file within the limits."""
     command = [sys.executable, "-m", "twinloop.twin.robots.trial", str(path.resolve())]
-    # A thread a core, each with a stack and a heap of addresses, would count towards the limit.
+    # One thread only, because the stack and heap of each thread count towards the limit of address space.
     one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     environment = {**os.environ, **one, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:

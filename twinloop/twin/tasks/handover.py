@@ -1,4 +1,4 @@
-"""Hand the object to a person: pick it up, bring it to an open palm that comes, waits and goes, and let go."""
+"""Hand the object to a person: pick it up, bring it to an open palm and release it. The palm comes, waits and goes."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ from twinloop.twin.tasks.pick_and_place import OBJECT_XY_M, PICK_AND_PLACE, left
 PALM_AT_M = np.array([0.5, 0.24, 0.16])
 PALM_HALF_M = (0.05, 0.045, 0.01)
 FOREARM_M = 0.26
-FROM_M = np.array([0.0, 0.45, 0.0])  # the hand comes from here, seen from where it waits
+FROM_M = np.array([0.0, 0.45, 0.0])  # start of the hand's path, relative to where it waits
 ON_PALM_M = 0.05
 SKIN = (0.85, 0.66, 0.55, 1.0)
 
@@ -29,10 +29,10 @@ PHASES = (
 
 
 def furnish(spec: mujoco.MjSpec) -> None:
-    """An open palm and a forearm. They touch the object and the robot, and move as the person wants."""
+    """Add an open palm and a forearm. They have contacts with object and robot, and follow a given path."""
     hand = spec.worldbody.add_body(name="target", mocap=True)
     touches = {"contype": 0, "conaffinity": 3, "rgba": SKIN}
-    # The palm's surface is the body's origin: what lies at the goal lies on the palm.
+    # The body's origin is on the palm's surface, so an object at the goal lies on the palm.
     hand.add_geom(
         name="target", type=mujoco.mjtGeom.mjGEOM_BOX, size=PALM_HALF_M, pos=[0, 0, -PALM_HALF_M[2]], **touches
     )
@@ -47,12 +47,12 @@ def start(draw: Mapping[str, np.ndarray], count: int, thing: SceneObject) -> Sta
 
 
 def hand_poses(draw: Mapping[str, np.ndarray], time_s: np.ndarray) -> np.ndarray:
-    """(n, 7) where the palm is: on its way in (with a stop half-way), waiting, or on its way out."""
+    """(n, 7) pose of the palm: moving in (with a stop half-way), waiting, or moving out."""
     way_m = np.linalg.norm(FROM_M)
     travel_s = way_m / draw["hand_speed_m_s"]
     pause_s = draw["hand_hesitation_s"]
     since = time_s - draw["hand_arrival_s"]
-    # In, as a share of the way: half, a pause, the other half.
+    # Moving in, as a share of the path: one half, a pause, the other half.
     arrived = np.clip(since / travel_s, 0, 0.5) + np.clip((since - travel_s / 2 - pause_s) / travel_s, 0, 0.5)
     back_s = np.where(draw["hand_withdrawal_s"] > 0, draw["hand_withdrawal_s"], travel_s)
     left = np.clip((since - travel_s - pause_s - draw["hand_patience_s"]) / back_s, 0, 1)
@@ -67,12 +67,12 @@ def hand_poses(draw: Mapping[str, np.ndarray], time_s: np.ndarray) -> np.ndarray
 
 
 def arrives_s(draw: Mapping[str, np.ndarray]) -> np.ndarray:
-    """(n,) when the hand has come to rest where it waits."""
+    """(n,) time at which the hand arrives where it waits."""
     return draw["hand_arrival_s"] + np.linalg.norm(FROM_M) / draw["hand_speed_m_s"] + draw["hand_hesitation_s"]
 
 
 def leaves_s(draw: Mapping[str, np.ndarray]) -> np.ndarray:
-    """(n,) when the hand begins to withdraw."""
+    """(n,) time at which the hand begins to withdraw."""
     return arrives_s(draw) + draw["hand_patience_s"]
 
 
@@ -93,7 +93,7 @@ FAILURES = (
 
 
 def success(scene: Scene) -> np.ndarray:
-    """On the palm, which gives a little."""
+    """(n,) whether the object is on the palm, whose surface is slightly soft."""
     return left_at_goal(scene, within_m=ON_PALM_M, height_tolerance_m=0.012)
 
 

@@ -29,7 +29,7 @@ PHASES = (
 
 
 def furnish(spec: mujoco.MjSpec) -> None:
-    """The target zone: a disc on the table that touches nothing."""
+    """Add the target zone: a disc on the table without contacts."""
     target = spec.worldbody.add_body(name="target", mocap=True)
     target.add_geom(
         name="target", type=mujoco.mjtGeom.mjGEOM_CYLINDER, size=[TARGET_RADIUS_M, 0.0005, 0],
@@ -40,7 +40,7 @@ def furnish(spec: mujoco.MjSpec) -> None:
 def object_poses(
     draw: Mapping[str, np.ndarray], count: int, thing: SceneObject, xy_m: tuple[float, float]
 ) -> np.ndarray:
-    """(n, 7) the object, on the table near a place."""
+    """(n, 7) pose of the object on the table near `xy_m`."""
     yaw = np.deg2rad(draw["object_yaw_deg"])
     poses = np.zeros((count, 7))
     poses[:, 0] = xy_m[0] + draw["object_position_noise_cm.x"] / 100
@@ -60,14 +60,14 @@ def start(draw: Mapping[str, np.ndarray], count: int, thing: SceneObject) -> Sta
 
 
 def anchors(scene: Scene) -> Mapping[str, np.ndarray]:
-    # An object put down at the goal rests with its centre half a height above it.
+    # The centre of an object at rest at the goal is half the object's height above it.
     rest = scene.goal_position.copy()
     rest[:, 2] += scene.object_half_height_m
     return {"object": scene.object_position, "goal": rest}
 
 
 def left_at_goal(scene: Scene, *, within_m: float, height_tolerance_m: float) -> np.ndarray:
-    """At rest at the goal's height, near enough to it, and let go."""
+    """(n,) whether the object is at rest, released, and within the tolerances of the goal."""
     offset = scene.object_position - scene.goal_position
     near = np.sqrt(np.square(offset[:, :2]).sum(axis=1)) < within_m
     at_height = np.abs(offset[:, 2] - scene.object_half_height_m) < height_tolerance_m
@@ -77,7 +77,7 @@ def left_at_goal(scene: Scene, *, within_m: float, height_tolerance_m: float) ->
 
 
 def success(scene: Scene) -> np.ndarray:
-    """On the table, inside the zone."""
+    """(n,) whether the object is on the table, inside the target zone."""
     return left_at_goal(scene, within_m=TARGET_RADIUS_M, height_tolerance_m=0.01)
 
 
