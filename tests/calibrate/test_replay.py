@@ -77,7 +77,7 @@ def test_json_logs_come_back_as_they_were(bench: Bench, tmp_path: Path):
     (again,) = read_logs(tmp_path, format="json", files="*.json", rows="entries", time="timestamp", rate_hz=200)
     np.testing.assert_allclose(again.columns["position"], log.columns["position"])
     assert again.constants == log.constants
-    with pytest.raises(DatasetError, match="no file is named like"):
+    with pytest.raises(DatasetError, match="no file matches"):
         read_logs(tmp_path, format="json", files="*.log", rows="entries", time="", rate_hz=200)
 
 

@@ -73,6 +73,7 @@ def test_workers_start_without_sql_and_special_functions():
 def test_ctrl_c_while_a_module_is_imported_ends_in_one_line(module: str, command: str):
     code = """
         import os, signal, sys
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell starts with SIGINT ignored
         class Interrupt:
             def find_spec(self, name, path=None, target=None):
                 if name == sys.argv[1]:
@@ -91,6 +92,7 @@ def test_ctrl_c_in_the_terminal_leaves_no_traceback_of_a_starting_worker():
     """The signal reaches the whole process group, workers included, the moment they are started."""
     code = """
         import os, signal, sys, time
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         from twinloop.fleet import local
         local.prepare("twinloop.pipeline.produce", 2)
         try:

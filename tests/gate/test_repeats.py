@@ -111,7 +111,7 @@ def test_what_cannot_be_combined_is_left_to_the_trials_alone(world: World, name:
     found = promoted(world, log)
     refused(found, RULE)
     assert words in said(found, RULE)
-    assert "the trials alone say 0.79 to 1.00" in said(found, RULE)
+    assert "the trials alone give 0.79 to 1.00" in said(found, RULE)
     world.rules = replace(world.rules, production=replace(world.rules.production, least_success=least))
     assert promoted(world, log).reached == "production"
 
@@ -164,7 +164,7 @@ def test_what_was_shown_cannot_be_taken_back(world: World):
     bad = without(repeated(world, log), 0)
     path = put(world, bad)
     usual = world.rules
-    asked = replace(usual.production, least_success=0.85)  # more than the trials alone say
+    asked = replace(usual.production, least_success=0.85)  # more than the trials alone give
     world.rules = replace(usual, production=asked)
     refused(promoted(world, log), RULE)
     world.rules = usual

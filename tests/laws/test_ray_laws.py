@@ -206,7 +206,7 @@ def test_a_worker_with_other_versions_is_refused(executor: RayExecutor, config: 
 
 
 def test_warp_on_ray_is_refused(executor: RayExecutor, config: RunConfig, tmp_path: Path):
-    with pytest.raises(UsageError, match=r"--backend warp with --executor ray.*twinloop merge"):
+    with pytest.raises(UsageError, match=r"--backend warp does not run with --executor ray.*twinloop merge"):
         generate(config, tmp_path / "data", episodes=2, engine=EngineConfig("warp", "cuda:0"), executor=executor)
     assert not (tmp_path / "data").exists()
 

@@ -77,7 +77,7 @@ def test_the_dataset_has_the_requested_content(made):
         "version/mujoco",
         "verdict",
         "draw/camera_jitter_deg.yaw",
-        "check/penetration",
+        "check/deep_penetration",
     ):
         assert column in attempts.column_names
     episode = dataset.episode(0)
