@@ -13,6 +13,7 @@ from twinloop.dashboard.effects.looks import LOOKS, range_of, setting_of
 from twinloop.dashboard.effects.measures import Measure
 from twinloop.dataset.columns import EPISODE_COLUMNS
 from twinloop.deploy.rehearsal.truth import TRUTHS
+from twinloop.gate.rules.config import rules_schema
 from twinloop.pipeline.generate import WORLDS
 from twinloop.randomize.parameter import GAPS, Parameter
 from twinloop.randomize.table import TABLE
@@ -112,8 +113,8 @@ def _reference() -> str:
     return "\n".join(lines).rstrip()
 
 
-def run_schema_page() -> str:
-    return json.dumps(run_schema(), indent=1, ensure_ascii=False) + "\n"
+def _schema_page(schema: dict) -> str:
+    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
 
 
 def benchmarks_page() -> str:
@@ -448,7 +449,8 @@ def gpu_page() -> str:
 PAGES = {
     "api.md": lambda: _table_module("api_page").api_page(),
     "parameters.md": parameters_page,
-    "schema/run.json": run_schema_page,
+    "schema/run.json": lambda: _schema_page(run_schema()),
+    "schema/rules.json": lambda: _schema_page(rules_schema()),
     "config.md": config_page,
     "dataset.md": dataset_page,
     "benchmarks.md": benchmarks_page,

@@ -6,16 +6,17 @@ from typing import Any
 
 from rich.console import Console
 
+from twinloop.gate.rules.config import rules_schema
 from twinloop.run.config import run_schema
 
 EXAMPLES = """\
 examples:
   twinloop schema > run.schema.json
-  twinloop schema run | head
+  twinloop schema rules > rules.schema.json
 Then begin a config with:  # yaml-language-server: $schema=run.schema.json
 """
 
-SCHEMAS = {"run": run_schema}
+SCHEMAS = {"run": run_schema, "rules": rules_schema}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

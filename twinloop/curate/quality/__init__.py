@@ -1,4 +1,4 @@
-"""Recorded episode -> Quality: what is wrong with it, where, and whether it may be learnt from."""
+"""RecordedEpisode -> Quality: the faults of a recording and its verdict."""
 
 from twinloop.curate.quality.checks import CHECKS
 from twinloop.curate.quality.dataset_statistics import DatasetStatistics, EpisodeStatistics

@@ -1,4 +1,4 @@
-"""Check: one question asked of a recording, answered with findings."""
+"""QualityCheck: a named check of one recording that returns findings."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -40,11 +40,11 @@ class QualityCheck:
         measured: SupportsFloat,
         limit: SupportsFloat,
         unit: str,
-        said: str,
+        text: str,
         *,
         severity: Severity = "error",
     ) -> QualityFinding:
         first, last = int(frames[0]), int(frames[1])
         return QualityFinding(
-            self.name, severity, channel, first, last, float(measured), float(limit), unit, said, self.storable
+            self.name, severity, channel, first, last, float(measured), float(limit), unit, text, self.storable
         )

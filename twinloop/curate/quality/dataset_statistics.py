@@ -1,6 +1,6 @@
-"""DatasetStatistics: what the episodes of a dataset have in common, against which one of them may stand out.
+"""DatasetStatistics: statistics of all episodes, with which the checks compare a single episode.
 
-A first reading of every episode leaves a summary of a few numbers; the checks of the second see all of these.
+The first pass over the data computes EpisodeStatistics; the checks run in the second pass.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from twinloop.curate.quality.spans import correlation, held, span, usable
 
 MOVES = 1e-9
 MOVES_QUANTA = 10
-LEAST_ROWS = 10
+MIN_ROWS = 10
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class EpisodeStatistics:
         pairs = [
             pair
             for pair in episode.pairs
-            if {pair.command.name, pair.measured.name} <= finite.keys() and episode.rows >= LEAST_ROWS
+            if {pair.command.name, pair.measured.name} <= finite.keys() and episode.rows >= MIN_ROWS
         ]
         moving = [pair for pair in pairs if _moves(pair.command.values) and _moves(pair.measured.values)]
         response = response_rows(episode)
@@ -79,7 +79,7 @@ class EpisodeStatistics:
 
 
 def _moves(values: np.ndarray) -> bool:
-    """By more than the flicker of an encoder?"""
+    """Does the signal move by more than the flicker of an encoder?"""
     return span(values) > max(MOVES, MOVES_QUANTA * quantum(values))
 
 
@@ -99,6 +99,8 @@ def fingerprint(episode: RecordedEpisode) -> str:
 
 @dataclass(frozen=True)
 class DatasetStatistics:
+    """The statistics of all episodes of a dataset."""
+
     summaries: tuple[EpisodeStatistics, ...]
 
     @classmethod
@@ -106,46 +108,46 @@ class DatasetStatistics:
         return cls(tuple(summaries))
 
     def others(self, attempt: int) -> int:
-        """How many other episodes there are that are long enough to say something."""
-        return sum(each.attempt != attempt and each.rows >= LEAST_ROWS for each in self.summaries)
+        """Number of other episodes that are long enough to compare with."""
+        return sum(episode.attempt != attempt and episode.rows >= MIN_ROWS for episode in self.summaries)
 
     def known(self, what: str, channel: str, attempt: int) -> np.ndarray:
-        """`size`, `span`, `low` or `high` of a channel in every other episode that has it."""
+        """One statistic of a channel (`size`, `span`, ...) in all other episodes that have the channel."""
         attempts, values = self._column(what, channel)
         return values[attempts != attempt]
 
     def typical(self, what: str, channel: str, attempt: int) -> float:
-        """The median of those; NaN where nobody knows."""
+        """Median of that statistic over the other episodes; NaN if there are none."""
         values = self.known(what, channel, attempt)
         return float(np.median(values)) if len(values) else float("nan")
 
     def _column(self, what: str, channel: str) -> tuple[np.ndarray, np.ndarray]:
         if (what, channel) not in self._columns:
-            having = [each for each in self.summaries if each.rows >= LEAST_ROWS and channel in getattr(each, what)]
-            values = np.array([getattr(each, what)[channel] for each in having], np.float64)
-            self._columns[what, channel] = np.array([each.attempt for each in having], np.int64), values
+            episodes = [each for each in self.summaries if each.rows >= MIN_ROWS and channel in getattr(each, what)]
+            values = np.array([getattr(episode, what)[channel] for episode in episodes], np.float64)
+            self._columns[what, channel] = np.array([episode.attempt for episode in episodes], np.int64), values
         return self._columns[what, channel]
 
     @cached_property
     def _columns(self) -> dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]:
-        """Those that were asked for: every check of every episode asks for the same few."""
+        """Cache of `_column`."""
         return {}
 
     def high_end(self, what: str, channel: str, attempt: int) -> float:
-        """A large but ordinary value in the other episodes: their 90 % quantile; 0 where there are none."""
+        """90 % quantile of that statistic over the other episodes; 0 if there are none."""
         values = self.known(what, channel, attempt)
         return float(np.quantile(values, 0.9)) if len(values) else 0.0
 
     @cached_property
     def commands_are_positions(self) -> bool:
-        """Do measurements follow commands? Of velocities or differences they do not, and no pair says anything."""
-        known = [abs(value) for each in self.summaries for value in each.follows.values()]
-        return bool(known) and float(np.median(known)) > 0.7
+        """Do readings follow commands? They do not if commands are velocities or differences."""
+        correlations = [abs(value) for episode in self.summaries for value in episode.follows.values()]
+        return bool(correlations) and float(np.median(correlations)) > 0.7
 
     @cached_property
     def first_with(self) -> Mapping[str, int]:
         """Fingerprint -> the first attempt that has it."""
         first: dict[str, int] = {}
-        for each in self.summaries:
-            first.setdefault(each.fingerprint, each.attempt)
+        for episode in self.summaries:
+            first.setdefault(episode.fingerprint, episode.attempt)
         return first

@@ -1,4 +1,4 @@
-"""QualityFinding: one thing that is wrong with a recording, where, and by how much."""
+"""QualityFinding: one fault of a recording, with place and size."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -8,10 +8,16 @@ Severity = Literal["error", "note"]
 
 @dataclass(frozen=True)
 class QualityFinding:
-    """check: its name, which is the verdict of an episode it rejects. severity: an error rejects, a note does not.
-    channel: `observation.state/elbow`, a feature, or "" for the episode. first, last: frames, both included.
-    measured, limit: what was compared, in `unit`. said: one sentence for whoever has to repair it.
-    storable: may the rows be stored all the same?
+    """One fault of a recording.
+
+    Attributes:
+        check: name of the check, and the verdict if it rejects the episode.
+        severity: an error rejects the episode, a note does not.
+        channel: `observation.state/elbow`, a feature, or "" for the whole episode.
+        first, last: rows, both included.
+        measured, limit: compared values, in `unit`.
+        said: one sentence for the user.
+        storable: the rows can be stored.
     """
 
     check: str

@@ -13,7 +13,7 @@ from twinloop.curate.quality.spans import usable
 
 @dataclass(frozen=True)
 class Quality:
-    """findings: in the order of the checks, errors and notes."""
+    """All findings of one episode, errors and notes, in the order of the checks."""
 
     attempt: int
     label: str
@@ -23,16 +23,16 @@ class Quality:
 
     @property
     def errors(self) -> tuple[QualityFinding, ...]:
-        return tuple(each for each in self.findings if each.severity == "error")
+        return tuple(finding for finding in self.findings if finding.severity == "error")
 
     @property
     def verdict(self) -> str:
-        """The name of the first check that found an error, or nothing."""
+        """Name of the first check that found an error; "" if none did."""
         return self.errors[0].check if self.errors else ""
 
     @property
     def storable(self) -> bool:
-        return all(each.storable for each in self.errors)
+        return all(finding.storable for finding in self.errors)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -41,7 +41,7 @@ class Quality:
             "rows": self.rows,
             "seconds": round(self.seconds, 3),
             "verdict": self.verdict or "fine",
-            "findings": [each.to_json() for each in self.findings],
+            "findings": [finding.to_json() for finding in self.findings],
         }
 
     @classmethod

@@ -1,21 +1,24 @@
-"""How far a recording may be from perfect and still be believed. The defaults are for arms at 10 to 500 Hz."""
+"""Limits of the quality checks. The defaults are for robots recorded at 10 to 500 Hz."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class QualityConfig:
-    """shortest_s, shortest_rows: of an episode.
-    gap_periods, note_gap_periods: time between two rows.
-    jitter_share, note_jitter_share: 95 % quantile of how far a period is from the median one, as a share of it.
-    rate_share, note_rate_share: how far the declared rate may be from the one measured.
-    spike_steps: a value that leaves and returns at once, in ordinary steps. spike_share: of the channel's span.
-    absurd_factor: a value against the usual size of its channel.
-    frozen_s: how long a sensor may repeat itself exactly while its command moves.
-    copy_share: of the rows in which something moves that may be exact copies.
-    limit_share: how far beyond its range a joint may be, as a share of the range.
-    clip_share, clip_runs: of the rows at one extreme value, in how many stretches.
-    follow: the least correlation of a command with what it commands that lets one compare them.
+    """Limits of the quality checks. `note_...` are the limits for a note instead of an error.
+
+    Attributes:
+        shortest_s, shortest_rows: minimum length of an episode.
+        gap_periods: maximum time between two rows, in periods.
+        jitter_share: 95 % quantile of the deviation from the median period, as a share of it.
+        rate_share: relative difference between declared and measured rate.
+        spike_steps, spike_share: size of a spike, in usual steps and as a share of the channel's span.
+        absurd_factor: size of a value relative to the usual size of its channel.
+        frozen_s: time that a reading may repeat while its command moves.
+        copy_share: share of the rows with motion in which action and state may be equal.
+        limit_share: distance beyond a joint limit, as a share of the joint's range.
+        clip_share, clip_runs: share of the rows at one extreme value, and number of stretches.
+        follow: minimum correlation between command and reading at which the two are compared.
     """
 
     shortest_s: float = 0.5

@@ -54,7 +54,7 @@ class RecordedChannel:
 
 @dataclass(frozen=True)
 class CommandedChannel:
-    """What a channel was told, and what it measured."""
+    """The command of a joint and its reading."""
 
     command: RecordedChannel
     measured: RecordedChannel
@@ -62,12 +62,16 @@ class CommandedChannel:
 
 @dataclass(frozen=True)
 class RecordedEpisode:
-    """signals: feature -> (rows, d), numbers that vary; counters and flags are left out.
-    names: feature -> d names. units: feature -> d units.
-    time_s: (rows,) the recorded clock, None where rows are evenly spaced by declaration.
-    limits: channel or element name -> (low, high), where known. films: camera -> what decoding found.
-    complaints: of whoever read the file.
-    rate_declared: whether rate_hz was declared; False if it was estimated from the clock.
+    """One recorded episode.
+
+    Attributes:
+        signals: feature -> (rows, d) measured or commanded numbers, without counters and flags.
+        names, units: feature -> d names and d units.
+        time_s: (rows,) recorded clock, None if rows are evenly spaced by declaration.
+        limits: channel or element name -> (low, high), if known.
+        films: camera -> result of decoding its video.
+        complaints: findings from reading the file.
+        rate_declared: rate_hz was declared; False if it was estimated from the clock.
     """
 
     attempt: int
@@ -97,27 +101,27 @@ class RecordedEpisode:
 
     @cached_property
     def pairs(self) -> tuple[CommandedChannel, ...]:
-        """Actions and measurements of the same joints: by name, by place where neither side has names."""
+        """Actions and readings of the same joints, matched by name, or by position if names are missing."""
         return self._paired(ACTION)
 
     @cached_property
     def sent_pairs(self) -> tuple[CommandedChannel, ...]:
-        """The same with what was sent to the motors, where that was recorded beside what was meant."""
+        """The same with the commands sent to the motors, if they were recorded besides the actions."""
         return self._paired(SENT if SENT in self.signals else ACTION)
 
     def _paired(self, feature: str) -> tuple[CommandedChannel, ...]:
         if feature not in self.signals or STATE not in self.signals:
             return ()
-        told = [each for each in self.channels if each.feature == feature]
-        seen = [each for each in self.channels if each.feature == STATE]
+        commands = [channel for channel in self.channels if channel.feature == feature]
+        readings = [channel for channel in self.channels if channel.feature == STATE]
         if self.names[feature] and self.names[STATE]:
-            by_name = {self.names[STATE][each.index]: each for each in seen}
-            found = [(each, by_name.get(self.names[feature][each.index])) for each in told]
+            by_name = {self.names[STATE][reading.index]: reading for reading in readings}
+            pairs = [(command, by_name.get(self.names[feature][command.index])) for command in commands]
         else:
-            found = list(zip(told, seen, strict=True)) if len(told) == len(seen) else []
+            pairs = list(zip(commands, readings, strict=True)) if len(commands) == len(readings) else []
         return tuple(
             CommandedChannel(command, measured)
-            for command, measured in found
+            for command, measured in pairs
             if measured is not None and (command.unit == measured.unit or not command.unit or not measured.unit)
         )
 

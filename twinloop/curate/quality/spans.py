@@ -1,4 +1,4 @@
-"""Spans of frames, and how a signal usually moves: what several checks ask for."""
+"""Stretches of rows and simple statistics of signals, shared by the checks."""
 
 import numpy as np
 
@@ -13,13 +13,13 @@ def usable(values: np.ndarray) -> np.ndarray:
 
 
 def runs(mask: np.ndarray) -> np.ndarray:
-    """(k, 2) the [start, stop) of every run of true values."""
+    """(k, 2) [start, stop) of every run of true values."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
     return edges.reshape(-1, 2)
 
 
 def held(values: np.ndarray) -> np.ndarray:
-    """(k, 2) the [start, stop) of every stretch of one repeated value; of (n, d) values, one repeated row."""
+    """(k, 2) [start, stop) of every stretch of one repeated value, or of one repeated row for (n, d) values."""
     same = values[1:] == values[:-1]
     stretches = runs(same if same.ndim == 1 else same.all(axis=1))
     stretches[:, 1] += 1  # n equal steps are n + 1 equal samples
@@ -27,20 +27,20 @@ def held(values: np.ndarray) -> np.ndarray:
 
 
 def span(values: np.ndarray) -> float:
-    """From the 1 % to the 99 % quantile."""
+    """Distance between the 1 % and 99 % quantiles."""
     low, high = np.quantile(values, (0.01, 0.99))
     return float(high - low)
 
 
 def usual_step(values: np.ndarray) -> float:
-    """A large but ordinary change between two rows: the 95 % quantile of those that are not zero."""
+    """A large but ordinary change between two rows: 95 % quantile of the nonzero changes."""
     steps = np.abs(np.diff(values))
     steps = steps[steps > 0]
     return float(np.quantile(steps, 0.95)) if len(steps) else 0.0
 
 
 def correlation(one: np.ndarray, other: np.ndarray) -> float:
-    """Pearson's, 0 where one of them does not move."""
+    """Pearson correlation; 0 if a signal is constant."""
     a, b = one - one.mean(), other - other.mean()
     size = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / size if size > 0 else 0.0

@@ -1,151 +1,163 @@
-"""Limits of the rules: the defaults from the package's `rules.yaml`, overridden by a user's file."""
+"""The numbers of the gate's rules: defaults, and a user's file for the keys that differ.
+
+`rules.yaml` of this package is the same in YAML, for people; a test compares them.
+"""
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields
-from importlib.resources import files
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
+from twinloop.config.fields import flag, integer, number
+from twinloop.config.record import json_schema, nested, read_record
 from twinloop.config.section import Section
-from twinloop.config.yaml_file import parse_yaml, read_yaml
-from twinloop.errors import UsageError
+from twinloop.config.yaml_file import read_yaml
 
-SHARES = (0.0, 1.0)
-OPEN_SHARES = (0.001, 0.999)
-COUNTS = (1, 1_000_000)
+
+def share(default: float, *, help: str) -> float:
+    return number(default, low=0.0, high=1.0, help=help)
+
+
+def open_share(default: float, *, help: str) -> float:
+    """A share that is neither 0 nor 1."""
+    return number(default, low=0.001, high=0.999, help=help)
 
 
 @dataclass(frozen=True)
 class ValidatedRules:
-    episodes: int
-    confidence: float
-    success: float
-    harm: float
-    regress: float
-    training_data: bool
+    """Candidate -> validated: in the twin."""
+
+    episodes: int = integer(200, low=1, high=1_000_000, help="minimum number of attempts in each twin")
+    confidence: float = open_share(0.95, help="confidence of the bounds below")
+    success: float = share(0.6, help="minimum of the lower bound of success, in every twin it was evaluated in")
+    harm: float = share(0.05, help="maximum of the upper bound of the share of implausible or unsafe attempts")
+    regress: float = share(
+        0.05, help="success that may be lost against the live policy on the same draws (lower end, 95 %)"
+    )
+    training_data: bool = flag(True, help="every training dataset is found, verifies, and has the digest on the card")
 
 
 @dataclass(frozen=True)
 class CanaryRules:
-    human_ready: bool
-    speed: float
-    episodes: int
-    untried_twin: bool
-    predicted: float
-    supervised: int
-    gap: float
-    pearson: float
-    rank_violation: float
-    pairs: int
+    """Validated -> canary: on the robot, slowly and for a short time."""
+
+    human_ready: bool = flag(True, help="somebody who can stop the robot must be confirmed with --human-ready")
+    speed: float = open_share(0.3, help="maximum share of the robot's speed")
+    episodes: int = integer(
+        60,
+        low=1,
+        high=1_000_000,
+        help="maximum number of the candidate's episodes; the sequential test usually stops earlier",
+    )
+    untried_twin: bool = flag(True, help="trust a twin that has no real trials to compare with yet")
+    predicted: float = share(
+        0.4, help="minimum real success predicted from the twin (lower end of the band), where known"
+    )
+    supervised: int = integer(
+        10, low=1, high=1_000_000, help="real episodes of this policy that replace the evaluation in a demoted twin"
+    )
+    gap: float = share(0.2, help="twin and robot may differ by this much before the twin is demoted")
+    pearson: float = number(
+        0.5, low=-1, high=1, help="a twin whose rates correlate less with real ones is demoted, once `pairs` are known"
+    )
+    rank_violation: float = share(
+        0.2, help="a twin with a larger mean maximum rank violation is demoted, once `pairs` are known"
+    )
+    pairs: int = integer(
+        4, low=1, high=1_000_000, help="policies tried in twin and reality that the two rules above need"
+    )
 
 
 @dataclass(frozen=True)
 class ProductionRules:
-    trials: int
-    success: float
-    aim: float
-    regress: float
-    gain: float
-    error: float
-    miss: float
-    least_success: float
-    longest_run: int
-    interventions: float
-    safety: float
-    filter: float
-    aborted: float
-    unknown: float
-    deadlines: float
-    prediction_powered: bool
+    """Canary -> production: from real episodes."""
+
+    trials: int = integer(
+        10,
+        low=1,
+        high=1_000_000,
+        help="minimum number of trials of the candidate, and of the live policy if there is one",
+    )
+    success: float = open_share(0.5, help="with nothing live: the sequential test must show more than this")
+    aim: float = open_share(0.8, help="with nothing live: the test gives up once it has shown less than this")
+    regress: float = share(0.1, help="against a live policy: the difference must be shown to be above minus this")
+    gain: float = share(
+        0.1, help="against a live policy: the test gives up once the difference is shown to be below this"
+    )
+    error: float = open_share(0.05, help="chance of promoting an insufficient policy, over all looks")
+    miss: float = open_share(0.1, help="chance of giving up on a policy that reaches the aim")
+    least_success: float = share(0.4, help="minimum of the measured success, with or without a live policy")
+    longest_run: int = integer(
+        4, low=1, high=1_000_000, help="maximum number of trials of one arm in a row: arms must be interleaved"
+    )
+    interventions: float = share(0.1, help="maximum share of episodes with an intervention")
+    safety: float = share(
+        0.05, help="maximum share of periods in which the filter stopped it leaving the workspace or pressing on"
+    )
+    filter: float = share(0.8, help="maximum share of periods in which the filter changed the command for any reason")
+    aborted: float = share(0.1, help="maximum share of aborted episodes")
+    unknown: float = share(
+        0.1, help="maximum share of episodes with unknown outcome; they count as failures of the candidate"
+    )
+    deadlines: float = share(0.02, help="maximum share of control periods with a missed deadline")
+    prediction_powered: bool = flag(
+        True, help="where trials were repeated in the twin, the combined lower bound counts too"
+    )
 
 
 @dataclass(frozen=True)
 class MonitorRules:
-    false_alarm_episodes: int
-    drop: float
-    interventions: float
-    safety: float
-    drift: float
-    drift_deviations: float
-    roll_back: bool
+    """While a policy is live."""
 
-
-RANGES: dict[str, tuple[float, float]] = {
-    "validated.confidence": OPEN_SHARES,
-    "canary.speed": OPEN_SHARES,
-    "canary.pearson": (-1.0, 1.0),
-    "production.success": OPEN_SHARES,
-    "production.aim": OPEN_SHARES,
-    "production.error": OPEN_SHARES,
-    "production.miss": OPEN_SHARES,
-    "monitor.false_alarm_episodes": (20, 10_000_000),
-    "monitor.drop": OPEN_SHARES,
-    "monitor.interventions": OPEN_SHARES,
-    "monitor.safety": OPEN_SHARES,
-    "monitor.drift": OPEN_SHARES,
-    "monitor.drift_deviations": (0.1, 1000.0),
-}
-"""Valid ranges of the numbers that do not use the defaults SHARES (for fractions) or COUNTS (for integers)."""
+    false_alarm_episodes: int = integer(
+        2000,
+        low=20,
+        high=10_000_000,
+        help="minimum mean number of episodes between false alarms, all detectors together",
+    )
+    drop: float = open_share(0.2, help="drop of the success rate to detect")
+    interventions: float = open_share(0.2, help="rise of the share of episodes with an intervention to detect")
+    safety: float = open_share(0.2, help="rise of the share of periods that `production.safety` limits to detect")
+    drift: float = open_share(0.3, help="rise of the share of episodes with inputs unlike the training data to detect")
+    drift_deviations: float = number(
+        4.0,
+        low=0.1,
+        high=1000,
+        help="an input whose mean over an episode is this many training deviations off is drift",
+    )
+    roll_back: bool = flag(True, help="a confirmed drop of success rolls back automatically")
 
 
 @dataclass(frozen=True)
 class RulesConfig:
-    validated: ValidatedRules
-    canary: CanaryRules
-    production: ProductionRules
-    monitor: MonitorRules
+    """All rules, by step."""
+
+    validated: ValidatedRules = nested(ValidatedRules, help="candidate -> validated: in the twin")
+    canary: CanaryRules = nested(CanaryRules, help="validated -> canary: on the robot, slowly and for a short time")
+    production: ProductionRules = nested(ProductionRules, help="canary -> production: from real episodes")
+    monitor: MonitorRules = nested(MonitorRules, help="while a policy is live")
 
     @property
     def digest(self) -> str:
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
 
+    def problems(self) -> Iterator[tuple[str, str]]:
+        rules = self.production
+        if rules.success >= rules.aim:
+            yield "production.aim", f"is {rules.aim:g}; it must be above success, {rules.success:g}"
+        if -rules.regress >= rules.gain:
+            yield "production.gain", f"is {rules.gain:g}; it must be above minus regress, {-rules.regress:g}"
+
 
 def load_rules(path: Path | None = None) -> RulesConfig:
-    """Load the default rules and apply the changes of the file at `path`. Unknown keys are an error."""
-    text = files("twinloop.gate").joinpath("rules.yaml").read_text(encoding="utf-8")
-    values, lines = parse_yaml(text, "rules.yaml (embedded)")
-    rules = _rules(Section("rules.yaml (embedded)", "", values, lines), None)
+    """The defaults, with the values that the file at `path` changes. Unknown keys are refused."""
     if path is None:
-        return rules
-    values, lines = read_yaml(path)
-    return _rules(Section(str(path), "", values, lines), rules)
+        return RulesConfig()
+    return read_record(RulesConfig, Section(str(path), "", *read_yaml(path)))
 
 
-def _rules(file: Section, defaults: RulesConfig | None) -> RulesConfig:
-    rules = RulesConfig(
-        validated=_part(file, "validated", ValidatedRules, defaults),
-        canary=_part(file, "canary", CanaryRules, defaults),
-        production=_part(file, "production", ProductionRules, defaults),
-        monitor=_part(file, "monitor", MonitorRules, defaults),
-    )
-    file.finish()
-    asked = rules.production
-    if asked.success >= asked.aim:
-        raise file.error("production.aim", f"is {asked.aim:g}; it must be above success, {asked.success:g}")
-    if -asked.regress >= asked.gain:
-        raise file.error("production.gain", f"is {asked.gain:g}; it must be above minus regress, {-asked.regress:g}")
-    return rules
-
-
-T = TypeVar("T", ValidatedRules, CanaryRules, ProductionRules, MonitorRules)
-
-
-def _part(file: Section, name: str, kind: type[T], defaults: RulesConfig | None) -> T:
-    section = file.section(name)
-    known = getattr(defaults, name) if defaults else None
-    read: dict[str, float | int | bool] = {}
-    for each in fields(kind):
-        if known is None and each.name not in section:
-            raise UsageError(f"{section.where(each.name)}: is missing")
-        default = getattr(known, each.name) if known is not None else None
-        if each.type is bool:
-            read[each.name] = section.flag(each.name, bool(default))
-        elif each.type is int:
-            low, high = RANGES.get(f"{name}.{each.name}", COUNTS)
-            read[each.name] = section.integer(each.name, int(default or 0), low=int(low), high=int(high))
-        else:
-            low, high = RANGES.get(f"{name}.{each.name}", SHARES)
-            read[each.name] = section.number(each.name, float(default or 0), low=low, high=high)
-    section.finish()
-    return kind(**read)  # type: ignore[arg-type]
+def rules_schema() -> dict[str, Any]:
+    """JSON Schema of a rule file."""
+    return json_schema(RulesConfig, title="Twinloop rules of the gate")

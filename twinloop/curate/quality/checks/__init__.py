@@ -1,6 +1,6 @@
-"""The checks of recordings, in the order in which they are asked.
+"""The quality checks of recordings, in the order in which they run.
 
-An episode is rejected for the first that finds an error: what makes others meaningless comes first.
+The first error is the verdict of the episode. Faults that make other checks meaningless come first.
 """
 
 from twinloop.curate.quality.check import QualityCheck

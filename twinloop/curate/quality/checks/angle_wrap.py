@@ -13,25 +13,25 @@ from twinloop.curate.quality.recorded_episode import RecordedEpisode
 TURNS = {"rad": (2 * np.pi,), "deg": (360.0,), "°": (360.0,)}
 ANY_TURN = (2 * np.pi, 360.0, 4096.0)  # the last: ticks of a common encoder
 LINEAR = ("m", "mm", "cm", "m/s", "N", "N·m", "Nm", "A", "V", "s", "kg", "°C", "C", "quaternion")
-SLOW = 0.12  # of a turn: what a joint may go between two rows
+SLOW = 0.12  # of a turn: the largest motion between two rows
 
 
-def find(take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
-    if take.rows < config.shortest_rows:
+def find(episode: RecordedEpisode, _statistics: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
+    if episode.rows < config.shortest_rows:
         return
-    for channel in take.channels:
+    for channel in episode.channels:
         if channel.unit in LINEAR or channel.unit.endswith("/s"):
             continue
         steps = np.diff(channel.values)
         for turn in TURNS.get(channel.unit, ANY_TURN):
             wraps = _wraps(channel.values, turn)
             if len(wraps):
-                said = (
+                text = (
                     f"{channel.name} jumps by {steps[wraps[0]]:.4g} after row {wraps[0]}, a turn of {turn:.4g}, and "
-                    f"moves on evenly once it is unwrapped; {len(wraps)} such places."
+                    f"is smooth after unwrapping; {len(wraps)} such jumps."
                 )
                 yield ANGLE_WRAP.finding(
-                    channel.name, (wraps[0], wraps[-1] + 1), abs(steps[wraps[0]]), turn / 2, channel.unit, said
+                    channel.name, (wraps[0], wraps[-1] + 1), abs(steps[wraps[0]]), turn / 2, channel.unit, text
                 )
                 break
 
@@ -61,7 +61,7 @@ def _wraps(values: np.ndarray, turn: float) -> np.ndarray:
 
 
 def _there_and_back(steps: np.ndarray, wraps: np.ndarray) -> bool:
-    """Only pairs that undo each other within two rows: spikes, which have a check of their own."""
+    """Are there only pairs that undo each other within two rows? Those are spikes, which have their own check."""
     if not len(wraps) or len(wraps) % 2:
         return False
     first, second = wraps[::2], wraps[1::2]

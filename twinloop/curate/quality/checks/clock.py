@@ -14,19 +14,19 @@ from twinloop.signals.clock import estimate_clock
 OTHER_CLOCKS = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
 
 
-def order(take: RecordedEpisode, _crowd: DatasetStatistics, _config: QualityConfig) -> Iterator[QualityFinding]:
-    if take.time_s is None:
+def order(episode: RecordedEpisode, _statistics: DatasetStatistics, _config: QualityConfig) -> Iterator[QualityFinding]:
+    if episode.time_s is None:
         return
-    back = np.flatnonzero(np.diff(take.time_s) <= 0)
+    back = np.flatnonzero(np.diff(episode.time_s) <= 0)
     if len(back):
-        said = f"The clock stands still or runs backwards at {len(back)} rows, first after row {back[0]}."
-        yield TIMESTAMP_ORDER.finding("timing", (back[0], back[-1] + 1), len(back), 0, "rows", said)
+        text = f"The clock stands still or runs backwards at {len(back)} rows, first after row {back[0]}."
+        yield TIMESTAMP_ORDER.finding("timing", (back[0], back[-1] + 1), len(back), 0, "rows", text)
 
 
-def gap(take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
-    periods, usual = _periods(take)
+def gap(episode: RecordedEpisode, _statistics: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
+    periods, usual = _periods(episode)
     wide = np.flatnonzero(periods > config.note_gap_periods * usual)
-    # Where every other row is late there is no gap but an uneven clock, which has a check of its own.
+    # Many late rows are jitter, which has its own check.
     if not len(wide) or len(wide) > 0.05 * len(periods) + 1:
         wide = wide[periods[wide] > 2 * config.gap_periods * usual]
     if not len(wide):
@@ -36,14 +36,14 @@ def gap(take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConfig)
     severe = missing > config.gap_periods
     limit = config.gap_periods if severe else config.note_gap_periods
     lost = f"about {periods[wide].sum() / usual - len(wide):.0f} rows are missing in {len(wide)} places"
-    said = f"{periods[worst] * 1e3:.0f} ms pass between rows {worst} and {worst + 1}; {lost}."
+    text = f"{periods[worst] * 1e3:.0f} ms pass between rows {worst} and {worst + 1}; {lost}."
     yield TIMESTAMP_GAP.finding(
-        "timing", (worst, worst + 1), missing, limit, "periods", said, severity="error" if severe else "note"
+        "timing", (worst, worst + 1), missing, limit, "periods", text, severity="error" if severe else "note"
     )
 
 
-def jitter(take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
-    periods, usual = _periods(take)
+def jitter(episode: RecordedEpisode, _statistics: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
+    periods, usual = _periods(episode)
     even = periods[periods < config.note_gap_periods * usual]
     if len(even) < config.shortest_rows:
         return
@@ -53,28 +53,34 @@ def jitter(take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConf
         return
     severe = off > config.jitter_share
     limit = config.jitter_share if severe else config.note_jitter_share
-    said = f"Rows come unevenly: one in twenty is {off * usual * 1e3:.1f} ms or more off a period of {usual * 1e3:.1f}."
+    text = f"Uneven rows: 5 % of the periods differ by {off * usual * 1e3:.1f} ms or more from {usual * 1e3:.1f} ms."
     yield TIMESTAMP_JITTER.finding(
-        "timing", (0, take.rows - 1), off, limit, "periods", said, severity="error" if severe else "note"
+        "timing", (0, episode.rows - 1), off, limit, "periods", text, severity="error" if severe else "note"
     )
 
 
-def rate(take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
-    rates = {camera: film.rate_hz for camera, film in take.films.items() if film.rate_hz > 0}
-    periods, _ = _periods(take)
-    if take.rate_declared and take.time_s is not None and len(periods) >= config.shortest_rows:
-        rates["timing"] = _rate_hz(take.time_s, take.rate_hz)
+def rate(episode: RecordedEpisode, _statistics: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
+    rates = {camera: film.rate_hz for camera, film in episode.films.items() if film.rate_hz > 0}
+    periods, _ = _periods(episode)
+    if episode.rate_declared and episode.time_s is not None and len(periods) >= config.shortest_rows:
+        rates["timing"] = _rate_hz(episode.time_s, episode.rate_hz)
     for where, measured_hz in rates.items():
-        off = measured_hz / take.rate_hz
+        off = measured_hz / episode.rate_hz
         apart = max(off, 1 / off) - 1
         if apart <= config.note_rate_share:
             continue
         severe = apart > config.rate_share
         unit = next((word for factor, word in OTHER_CLOCKS.items() if 0.8 < 1 / (off * factor) < 1.25), "")
         hint = f"; the clock seems to count {unit}" if unit else ""
-        said = f"{where} runs at {measured_hz:.4g} Hz, {take.rate_hz:.4g} Hz are declared{hint}."
+        text = f"{where} runs at {measured_hz:.4g} Hz, {episode.rate_hz:.4g} Hz are declared{hint}."
         yield DECLARED_RATE.finding(
-            where, (0, take.rows - 1), measured_hz, take.rate_hz, "Hz", said, severity="error" if severe else "note"
+            where,
+            (0, episode.rows - 1),
+            measured_hz,
+            episode.rate_hz,
+            "Hz",
+            text,
+            severity="error" if severe else "note",
         )
 
 
@@ -87,11 +93,11 @@ def _rate_hz(time_s: np.ndarray, declared_hz: float) -> float:
     return min((clock.rate_hz, clock.typical_hz), key=lambda rate_hz: abs(np.log(rate_hz / declared_hz)))
 
 
-def _periods(take: RecordedEpisode) -> tuple[np.ndarray, float]:
+def _periods(episode: RecordedEpisode) -> tuple[np.ndarray, float]:
     """Of the rows between which the clock ran forwards, and the usual one."""
-    if take.time_s is None or take.rows < 2:
+    if episode.time_s is None or episode.rows < 2:
         return np.empty(0), np.nan
-    periods = np.diff(take.time_s)
+    periods = np.diff(episode.time_s)
     periods = periods[periods > 0] if (periods <= 0).any() else periods
     return periods, float(np.median(periods)) if len(periods) else np.nan
 

@@ -1,4 +1,4 @@
-"""Was this episode recorded before?"""
+"""Is this episode a copy of an earlier one?"""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,13 @@ from twinloop.curate.quality.limits import QualityConfig
 from twinloop.curate.quality.recorded_episode import RecordedEpisode
 
 
-def find(take: RecordedEpisode, crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
-    if take.rows < config.shortest_rows or not any(np.ptp(each.values) > 0 for each in take.channels):
+def find(episode: RecordedEpisode, statistics: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
+    if episode.rows < config.shortest_rows or not any(np.ptp(channel.values) > 0 for channel in episode.channels):
         return
-    first = crowd.first_with.get(fingerprint(take), take.attempt)
-    if first != take.attempt:
-        said = f"Every number is that of attempt {first}: the same recording twice."
-        yield DUPLICATE.finding("", (0, take.rows - 1), 1, 0, "copies", said)
+    first = statistics.first_with.get(fingerprint(episode), episode.attempt)
+    if first != episode.attempt:
+        text = f"All numbers equal those of attempt {first}: the same recording twice."
+        yield DUPLICATE.finding("", (0, episode.rows - 1), 1, 0, "copies", text)
 
 
 DUPLICATE = QualityCheck(name="duplicate", asks="is it a copy of an earlier episode?", find=find)

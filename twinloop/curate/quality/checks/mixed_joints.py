@@ -1,4 +1,4 @@
-"""Does each joint do what it is told, or what another is told, or the opposite?"""
+"""Does each joint follow its own command, that of another joint, or the opposite?"""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -12,40 +12,40 @@ from twinloop.curate.quality.limits import QualityConfig
 from twinloop.curate.quality.recorded_episode import CommandedChannel, RecordedEpisode
 from twinloop.curate.quality.spans import correlation, span
 
-APART = 0.4  # the largest share of the error that may remain when two joints are exchanged
+APART = 0.4  # largest share of the error that remains after two joints are exchanged
 
 
-def swapped(take: RecordedEpisode, crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
-    if take.rows < config.shortest_rows or not crowd.commands_are_positions:
+def swapped(episode: RecordedEpisode, statistics: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
+    if episode.rows < config.shortest_rows or not statistics.commands_are_positions:
         return
-    for one, other in combinations(_moving(take, config), 2):
+    for one, other in combinations(_moving(episode, config), 2):
         own = _error(one, one) + _error(other, other)
         crossed = _error(one, other) + _error(other, one)
         alike = min(_alike(one, other), _alike(other, one))
         if own > 0 and crossed < APART * own and alike > config.follow:
-            said = f"{one.measured.name} does what {other.command.name} says, and the other way round."
+            text = f"{one.measured.name} follows {other.command.name}, and the other way round."
             yield SWAPPED_JOINTS.finding(
-                one.measured.name, (0, take.rows - 1), crossed / own, APART, "of the error", said
+                one.measured.name, (0, episode.rows - 1), crossed / own, APART, "of the error", text
             )
 
 
-def flipped(take: RecordedEpisode, crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
-    if take.rows < config.shortest_rows or not crowd.commands_are_positions:
+def flipped(episode: RecordedEpisode, statistics: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
+    if episode.rows < config.shortest_rows or not statistics.commands_are_positions:
         return
-    for pair in _moving(take, config):
+    for pair in _moving(episode, config):
         follows = _alike(pair, pair)
         if follows < -config.follow:
-            said = f"{pair.measured.name} moves against {pair.command.name}: one of them has the other sign."
+            text = f"{pair.measured.name} moves against {pair.command.name}: one of them has the other sign."
             yield SIGN_FLIP.finding(
-                pair.measured.name, (0, take.rows - 1), follows, -config.follow, "correlation", said
+                pair.measured.name, (0, episode.rows - 1), follows, -config.follow, "correlation", text
             )
 
 
-def _moving(take: RecordedEpisode, config: QualityConfig) -> list[CommandedChannel]:
-    """Those that move enough to say something: not by a tick or two of an encoder."""
+def _moving(episode: RecordedEpisode, config: QualityConfig) -> list[CommandedChannel]:
+    """Joints that move by more than a few encoder steps."""
     return [
         pair
-        for pair in take.pairs
+        for pair in episode.pairs
         if span(pair.measured.values) > 0
         and span(pair.command.values) > 0
         and len(np.unique(pair.measured.values)) >= config.shortest_rows
@@ -60,5 +60,7 @@ def _error(one: CommandedChannel, other: CommandedChannel) -> float:
     return float(np.sqrt(np.mean((one.command.values - other.measured.values) ** 2)))
 
 
-SWAPPED_JOINTS = QualityCheck(name="swapped_joints", asks="does a joint do what another is told?", find=swapped)
-SIGN_FLIP = QualityCheck(name="sign_flip", asks="does a joint do the opposite of what it is told?", find=flipped)
+SWAPPED_JOINTS = QualityCheck(
+    name="swapped_joints", asks="does a joint follow the command of another one?", find=swapped
+)
+SIGN_FLIP = QualityCheck(name="sign_flip", asks="does a joint move against its command?", find=flipped)

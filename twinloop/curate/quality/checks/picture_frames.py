@@ -1,4 +1,4 @@
-"""Is there a picture for every row, and do pictures go on while the robot moves?"""
+"""Is there one image per row, and do the images change while the robot moves?"""
 
 from collections.abc import Iterator
 
@@ -25,29 +25,29 @@ def count(episode: RecordedEpisode, _statistics: DatasetStatistics, _config: Qua
             )
 
 
-def still(take: RecordedEpisode, _crowd: DatasetStatistics, _config: QualityConfig) -> Iterator[QualityFinding]:
-    for camera, film in take.films.items():
+def still(episode: RecordedEpisode, _statistics: DatasetStatistics, _config: QualityConfig) -> Iterator[QualityFinding]:
+    for camera, film in episode.films.items():
         first, last = film.held
-        held_s = (last - first) / take.rate_hz
-        if held_s < FROZEN_S or last >= take.rows or not _moves(take, first, last):
+        held_s = (last - first) / episode.rate_hz
+        if held_s < FROZEN_S or last >= episode.rows or not _moves(episode, first, last):
             continue
-        said = f"{camera} shows one and the same picture for {held_s:.1f} s while the robot moves."
-        yield FROZEN_PICTURE.finding(camera, film.held, held_s, FROZEN_S, "s", said)
+        text = f"{camera} shows the same image for {held_s:.1f} s while the robot moves."
+        yield FROZEN_PICTURE.finding(camera, film.held, held_s, FROZEN_S, "s", text)
 
 
-def _moves(take: RecordedEpisode, first: int, last: int) -> bool:
-    moving = [each.values for each in take.channels if each.feature != ACTION]
+def _moves(episode: RecordedEpisode, first: int, last: int) -> bool:
+    moving = [channel.values for channel in episode.channels if channel.feature != ACTION]
     parts = [(values[first : last + 1], values) for values in moving if np.isfinite(values).all()]
     return any(np.ptp(part) > 0.2 * np.ptp(whole) > 0 for part, whole in parts)
 
 
 PICTURE_FRAMES = QualityCheck(
     name="picture_frames",
-    asks="are there as many decoded pictures as rows?",
+    asks="are there as many decoded images as rows?",
     find=count,
     finite=False,
     storable=False,
 )
 FROZEN_PICTURE = QualityCheck(
-    name="frozen_picture", asks="does a camera repeat one picture while the robot moves?", find=still
+    name="frozen_picture", asks="does a camera repeat one image while the robot moves?", find=still
 )

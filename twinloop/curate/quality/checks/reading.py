@@ -1,4 +1,4 @@
-"""Could the file be read, and is every column as long and as wide as the others?"""
+"""Can the file be read, and have all columns the same length and the expected width?"""
 
 from collections.abc import Iterator
 
@@ -9,12 +9,16 @@ from twinloop.curate.quality.limits import QualityConfig
 from twinloop.curate.quality.recorded_episode import RecordedEpisode
 
 
-def unreadable(take: RecordedEpisode, _crowd: DatasetStatistics, _config: QualityConfig) -> Iterator[QualityFinding]:
-    yield from (each for each in take.complaints if each.check == TRUNCATED_FILE.name)
+def unreadable(
+    episode: RecordedEpisode, _statistics: DatasetStatistics, _config: QualityConfig
+) -> Iterator[QualityFinding]:
+    yield from (finding for finding in episode.complaints if finding.check == TRUNCATED_FILE.name)
 
 
-def ragged(take: RecordedEpisode, _crowd: DatasetStatistics, _config: QualityConfig) -> Iterator[QualityFinding]:
-    yield from (each for each in take.complaints if each.check == RAGGED_COLUMNS.name)
+def ragged(
+    episode: RecordedEpisode, _statistics: DatasetStatistics, _config: QualityConfig
+) -> Iterator[QualityFinding]:
+    yield from (finding for finding in episode.complaints if finding.check == RAGGED_COLUMNS.name)
 
 
 TRUNCATED_FILE = QualityCheck(
@@ -26,7 +30,7 @@ TRUNCATED_FILE = QualityCheck(
 )
 RAGGED_COLUMNS = QualityCheck(
     name="ragged_columns",
-    asks="is every column there, and as long and as wide as the others say?",
+    asks="is every column there, with the expected length and width?",
     find=ragged,
     finite=False,
     storable=False,

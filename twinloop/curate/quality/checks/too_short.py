@@ -1,4 +1,4 @@
-"""Is there enough to be an episode?"""
+"""Is the episode long enough?"""
 
 from collections.abc import Iterator
 
@@ -9,11 +9,11 @@ from twinloop.curate.quality.limits import QualityConfig
 from twinloop.curate.quality.recorded_episode import RecordedEpisode
 
 
-def find(take: RecordedEpisode, _crowd: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
-    lasted_s = take.rows / take.rate_hz
-    if take.rows < config.shortest_rows or lasted_s < config.shortest_s:
-        said = f"The episode has {take.rows} rows, {lasted_s:.2f} s: started and stopped at once."
-        yield TOO_SHORT.finding("", (0, max(take.rows - 1, 0)), lasted_s, config.shortest_s, "s", said)
+def find(episode: RecordedEpisode, _statistics: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
+    duration_s = episode.rows / episode.rate_hz
+    if episode.rows < config.shortest_rows or duration_s < config.shortest_s:
+        text = f"The episode has {episode.rows} rows, {duration_s:.2f} s: too short to be an episode."
+        yield TOO_SHORT.finding("", (0, max(episode.rows - 1, 0)), duration_s, config.shortest_s, "s", text)
 
 
-TOO_SHORT = QualityCheck(name="too_short", asks="is there enough to be an episode?", find=find, finite=False)
+TOO_SHORT = QualityCheck(name="too_short", asks="is the episode long enough?", find=find, finite=False)

@@ -1,4 +1,4 @@
-"""Does a value leave for a moment and return, or is it of no believable size?"""
+"""Does a value jump for one or two rows and return, or have an impossible size?"""
 
 from collections.abc import Iterator
 
@@ -33,9 +33,9 @@ def _absurd(
     bad = np.flatnonzero(sizes > config.absurd_factor * usual)
     if len(bad):
         worst = bad[sizes[bad].argmax()]
-        said = f"{channel.name} is {channel.values[worst]:.3g} in row {worst}, where about {usual:.3g} is usual."
+        text = f"{channel.name} is {channel.values[worst]:.3g} in row {worst}, usually about {usual:.3g}."
         limit = config.absurd_factor * usual
-        yield VALUE_SPIKE.finding(channel.name, (bad[0], bad[-1]), channel.values[worst], limit, channel.unit, said)
+        yield VALUE_SPIKE.finding(channel.name, (bad[0], bad[-1]), channel.values[worst], limit, channel.unit, text)
 
 
 def _spike(channel: RecordedChannel, usual_span: float, config: QualityConfig) -> Iterator[QualityFinding]:
@@ -68,12 +68,12 @@ def _spike(channel: RecordedChannel, usual_span: float, config: QualityConfig) -
     if not len(bad):
         return
     worst = bad[away[bad].argmax()]
-    said = f"{channel.name} jumps by {away[worst]:.3g} {channel.unit} in row {worst} and back at once".rstrip()
-    said += "." if positions else "; forces and velocities may, if something was hit."
+    text = f"{channel.name} jumps by {away[worst]:.3g} {channel.unit} in row {worst} and back at once".rstrip()
+    text += "." if positions else "; forces and velocities may do so on impact."
     yield VALUE_SPIKE.finding(
-        channel.name, (bad[0], bad[-1]), away[worst], limit, channel.unit, said,
+        channel.name, (bad[0], bad[-1]), away[worst], limit, channel.unit, text,
         severity="error" if positions else "note",
     )  # fmt: skip
 
 
-VALUE_SPIKE = QualityCheck(name="value_spike", asks="does a value leave for a moment and return?", find=find)
+VALUE_SPIKE = QualityCheck(name="value_spike", asks="does a value jump and return at once?", find=find)
