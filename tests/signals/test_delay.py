@@ -16,24 +16,24 @@ ROWS = np.arange(400.0)
 @pytest.mark.parametrize("delay", [0.0, 1.0, 3.4, 7.75, 12.0])
 @pytest.mark.parametrize("fit_gain", [True, False])
 def test_a_delay_is_found_between_rows(delay: float, fit_gain: bool):
-    found = estimate_delay([(smooth(ROWS), smooth(ROWS - delay) + 0.3)], shifts=range(-2, 20), fit_gain=fit_gain)
-    assert found is not None
-    assert found.rows == pytest.approx(delay, abs=0.05)
+    estimate = estimate_delay([(smooth(ROWS), smooth(ROWS - delay) + 0.3)], shifts=range(-2, 20), fit_gain=fit_gain)
+    assert estimate is not None
+    assert estimate.rows == pytest.approx(delay, abs=0.05)
 
 
 def test_a_follower_that_leads_has_a_negative_delay():
-    found = estimate_delay([(smooth(ROWS), smooth(ROWS + 4))], shifts=range(-10, 11), fit_gain=True)
-    assert found is not None
-    assert found.rows == pytest.approx(-4, abs=0.05)
+    estimate = estimate_delay([(smooth(ROWS), smooth(ROWS + 4))], shifts=range(-10, 11), fit_gain=True)
+    assert estimate is not None
+    assert estimate.rows == pytest.approx(-4, abs=0.05)
 
 
 @pytest.mark.parametrize("gain", [0.3, 2.0, -1.0])
 def test_a_gain_is_fitted_beside_the_delay(gain: float):
-    found = estimate_delay([(smooth(ROWS), gain * smooth(ROWS - 5) + 1)], shifts=range(12), fit_gain=True)
-    assert found is not None
-    assert found.rows == pytest.approx(5, abs=0.05)
-    assert found.gain == pytest.approx(gain, rel=0.01)
-    assert found.correlation == pytest.approx(np.sign(gain), abs=0.01)
+    estimate = estimate_delay([(smooth(ROWS), gain * smooth(ROWS - 5) + 1)], shifts=range(12), fit_gain=True)
+    assert estimate is not None
+    assert estimate.rows == pytest.approx(5, abs=0.05)
+    assert estimate.gain == pytest.approx(gain, rel=0.01)
+    assert estimate.correlation == pytest.approx(np.sign(gain), abs=0.01)
 
 
 def test_columns_and_episodes_share_one_delay():
@@ -43,19 +43,19 @@ def test_columns_and_episodes_share_one_delay():
         pairs.append(
             (np.stack([smooth(rows), smooth(2 * rows)], 1), np.stack([smooth(rows - 3), smooth(2 * rows - 6)], 1))
         )
-    found = estimate_delay(pairs, shifts=range(10), fit_gain=False)
-    assert found is not None
-    assert found.rows == pytest.approx(3, abs=0.05)
-    assert found.rms < 0.01
+    estimate = estimate_delay(pairs, shifts=range(10), fit_gain=False)
+    assert estimate is not None
+    assert estimate.rows == pytest.approx(3, abs=0.05)
+    assert estimate.rms < 0.01
 
 
 def test_rows_without_a_number_do_not_count():
     follower = smooth(ROWS - 6)
     follower[100:180] = np.nan
     for fit_gain in (True, False):
-        found = estimate_delay([(smooth(ROWS), follower)], shifts=range(15), fit_gain=fit_gain)
-        assert found is not None
-        assert found.rows == pytest.approx(6, abs=0.05)
+        estimate = estimate_delay([(smooth(ROWS), follower)], shifts=range(15), fit_gain=fit_gain)
+        assert estimate is not None
+        assert estimate.rows == pytest.approx(6, abs=0.05)
 
 
 def test_nothing_to_compare_is_no_estimate():
