@@ -1,0 +1,133 @@
+"""Forward kinematics and Jacobian of one site, for many joint positions at once.
+
+The chain from the world to the site is read from a compiled model. Joints of the chain that are not listed stay at
+their reference position.
+"""
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+
+@dataclass(frozen=True)
+class _Segment:
+    """A fixed transform in the frame of the previous joint, then a joint about or along `axis`."""
+
+    rotation: np.ndarray
+    translation_m: np.ndarray
+    axis: np.ndarray
+    reference: float
+    slides: bool
+
+
+@dataclass(frozen=True)
+class ToolPoses:
+    """Poses of the site and its Jacobians in the world frame.
+
+    Attributes:
+        position_m: (n, 3).
+        rotation: (n, 3, 3), frame to world.
+        jacobian: (n, 6, joints), three linear rows and three angular rows.
+    """
+
+    position_m: np.ndarray
+    rotation: np.ndarray
+    jacobian: np.ndarray
+
+
+class KinematicChain:
+    """The chain of `joints` (indices, from the base to the tool) up to `site`.
+
+    Raises:
+        ValueError: a joint does not move the site, or is not a hinge or slide joint.
+    """
+
+    def __init__(self, model: mujoco.MjModel, joints: np.ndarray, site: int):
+        self._joints = [int(joint) for joint in joints]
+        self._segments: dict[int, _Segment] = {}
+        rotation, translation = np.eye(3), np.zeros(3)
+        for body in _path_to(model, int(model.site_bodyid[site])):
+            translation = translation + rotation @ model.body_pos[body]
+            rotation = rotation @ _matrix(model.body_quat[body])
+            first = int(model.body_jntadr[body])
+            for joint in range(first, first + int(model.body_jntnum[body])):
+                if joint not in self._joints:
+                    continue
+                kind = model.jnt_type[joint]
+                slides = bool(kind == mujoco.mjtJoint.mjJNT_SLIDE.value)
+                if not slides and kind != mujoco.mjtJoint.mjJNT_HINGE.value:
+                    raise ValueError(f"joint {model.joint(joint).name!r} is neither a hinge nor a slide joint")
+                anchor = model.jnt_pos[joint]
+                reference = float(model.qpos0[model.jnt_qposadr[joint]])
+                self._segments[joint] = _Segment(
+                    rotation, translation + rotation @ anchor, model.jnt_axis[joint].copy(), reference, slides
+                )
+                rotation, translation = np.eye(3), -anchor
+        still = [model.joint(joint).name for joint in self._joints if joint not in self._segments]
+        if still:
+            raise ValueError(f"joints {still} do not move site {model.site(site).name!r}")
+        self._tool_translation_m = translation + rotation @ model.site_pos[site]
+        self._tool_rotation = rotation @ _matrix(model.site_quat[site])
+
+    @property
+    def base_m(self) -> np.ndarray:
+        """(3,) position of the first joint in the world."""
+        return next(iter(self._segments.values())).translation_m
+
+    def span_m(self, limits: np.ndarray) -> float:
+        """Upper bound of the distance from the first joint to the site.
+
+        Args:
+            limits: (joints, 2) joint limits.
+        """
+        lengths = [float(np.linalg.norm(self._tool_translation_m))]
+        lengths += [float(np.linalg.norm(segment.translation_m)) for segment in list(self._segments.values())[1:]]
+        for joint, ends in zip(self._joints, limits, strict=True):
+            if self._segments[joint].slides:
+                lengths.append(float(np.abs(ends - self._segments[joint].reference).max()))
+        return sum(lengths)
+
+    def frames(self, positions: np.ndarray) -> ToolPoses:
+        """The site at (n, joints) joint positions."""
+        n = len(positions)
+        rotation, point = np.broadcast_to(np.eye(3), (n, 3, 3)), np.zeros((n, 3))
+        anchors, axes, slides = {}, {}, {}
+        for joint, segment in self._segments.items():
+            point = point + rotation @ segment.translation_m
+            rotation = rotation @ segment.rotation
+            displacement = positions[:, self._joints.index(joint)] - segment.reference
+            anchors[joint], axes[joint], slides[joint] = point, rotation @ segment.axis, segment.slides
+            if segment.slides:
+                point = point + axes[joint] * displacement[:, None]
+            else:
+                rotation = rotation @ _turned(segment.axis, displacement)
+        point = point + rotation @ self._tool_translation_m
+        jacobian = np.zeros((n, 6, len(self._joints)))
+        for column, joint in enumerate(self._joints):
+            axis = axes[joint]
+            jacobian[:, :3, column] = axis if slides[joint] else np.cross(axis, point - anchors[joint])
+            jacobian[:, 3:, column] = 0.0 if slides[joint] else axis
+        return ToolPoses(point, rotation @ self._tool_rotation, jacobian)
+
+
+def _path_to(model: mujoco.MjModel, body: int) -> list[int]:
+    """Bodies from the world's child to `body`."""
+    path = []
+    while body:
+        path.append(body)
+        body = int(model.body_parentid[body])
+    return path[::-1]
+
+
+def _matrix(quat: np.ndarray) -> np.ndarray:
+    matrix = np.zeros(9)
+    mujoco.mju_quat2Mat(matrix, quat)
+    return matrix.reshape(3, 3)
+
+
+def _turned(axis: np.ndarray, angles: np.ndarray) -> np.ndarray:
+    """(n, 3, 3) rotations about a unit axis, by Rodrigues' formula."""
+    x, y, z = axis
+    skew = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.eye(3) + np.sin(angles)[:, None, None] * skew + (1 - np.cos(angles))[:, None, None] * (skew @ skew)
