@@ -1,23 +1,25 @@
 """Write the generated pages of the docs from the code that they describe: `make docs`. A test compares them."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-from twinloop.config.record import reference
+from twinloop.cli.schema import SCHEMAS
+from twinloop.config.reference import reference, reference_rows
 from twinloop.curate.checks import CHECKS
 from twinloop.curate.failure import DIVERGED, PUSHED, TIMEOUT
 from twinloop.dashboard.effects.looks import LOOKS, range_of, setting_of
 from twinloop.dashboard.effects.measures import Measure
 from twinloop.dataset.columns import EPISODE_COLUMNS
+from twinloop.deploy.rehearsal.cell_file import CellFile
 from twinloop.deploy.rehearsal.truth import TRUTHS
-from twinloop.gate.rules.config import rules_schema
 from twinloop.pipeline.generate import WORLDS
 from twinloop.randomize.parameter import GAPS, Parameter
 from twinloop.randomize.table import TABLE
-from twinloop.run.config import RunConfig, config_from_text, run_schema
+from twinloop.run.config import RunConfig, config_from_text
 from twinloop.simulate.engine import MOST_CONTACTS, MOST_ROWS
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots import robots
@@ -113,8 +115,15 @@ def _reference() -> str:
     return "\n".join(lines).rstrip()
 
 
-def _schema_page(schema: dict) -> str:
-    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+def _keys(record: type) -> str:
+    """One table of all keys of a file."""
+    lines = ["| key | default | valid | meaning |", "|---|---|---|---|"]
+    lines += [f"| `{row.key}` | {row.default} | {row.valid} | {row.help} |" for row in reference_rows(record)]
+    return "\n".join(lines)
+
+
+def _schema_page(schema: Callable[[], dict]) -> str:
+    return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
 
 
 def benchmarks_page() -> str:
@@ -304,6 +313,7 @@ def rehearsal_page() -> str:
         page.replace("{TRUTHS}", "\n".join(heads + rows))
         .replace("{EXPERT}", "\n".join(expert))
         .replace("{CELLS}", _cells())
+        .replace("{KEYS}", _keys(CellFile))
     )
 
 
@@ -449,8 +459,7 @@ def gpu_page() -> str:
 PAGES = {
     "api.md": lambda: _table_module("api_page").api_page(),
     "parameters.md": parameters_page,
-    "schema/run.json": lambda: _schema_page(run_schema()),
-    "schema/rules.json": lambda: _schema_page(rules_schema()),
+    **{f"schema/{name}.json": partial(_schema_page, schema) for name, schema in SCHEMAS.items()},
     "config.md": config_page,
     "dataset.md": dataset_page,
     "benchmarks.md": benchmarks_page,

@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from twinloop.config.fields import flag, integer, number, numbers, text, texts, word
+from twinloop.config.fields import flag, integer, internal, number, numbers, text, texts, word
 from twinloop.config.record import by_name, json_schema, nested, read_record, write_record
 from twinloop.config.section import Section
 from twinloop.config.yaml_file import parse_yaml
@@ -29,7 +29,7 @@ class Room:
     tags: tuple[str, ...] = texts((), empty=True, help="what else is known")
     lamps: dict[str, Lamp] = by_name(Lamp, names="[a-z]+", most=2, what="lamp", help="its lamps")
     spare: Lamp | None = nested(Lamp, optional=True, help="a lamp in the cupboard")
-    computed: float = 1.5
+    computed: float = internal(1.5)
 
     def problems(self) -> Iterator[tuple[str, str]]:
         if self.lit and not self.lamps:

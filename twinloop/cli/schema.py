@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
+from twinloop.deploy.rehearsal.cell_file import cell_schema
 from twinloop.gate.rules.config import rules_schema
 from twinloop.run.config import run_schema
 
@@ -16,7 +17,7 @@ examples:
 Then begin a config with:  # yaml-language-server: $schema=run.schema.json
 """
 
-SCHEMAS = {"run": run_schema, "rules": rules_schema}
+SCHEMAS = {"run": run_schema, "rules": rules_schema, "cell": cell_schema}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

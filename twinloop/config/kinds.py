@@ -1,19 +1,24 @@
 """Kinds of values in a file: how each one is read, checked, written and described.
 
 A record declares its keys with the helpers of `fields.py`, and each helper makes one of these kinds. A value with a
-form of its own (a distribution, a robot) is a subclass with the same four methods.
+form of its own (a distribution, a robot) is a subclass with the same methods. `compound.py` has lists, mappings and
+unions; `record.py` has sections that are records.
 """
 
+import math
+import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from datetime import date
+from typing import Any, ClassVar
 
 from twinloop.config.section import Section, is_number
-from twinloop.errors import nearest
+from twinloop.errors import ConfigError, nearest
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
+class Kind(ABC):
     """What a key may hold.
 
     Attributes:
@@ -22,73 +27,155 @@ class Kind:
         key: name in the file, where it differs from the attribute's name.
         default: what the reference page says for a default that only the reader knows; "" for the field's own.
         absent: value of a key that the file does not have, for a field that has no default in Python; None: required.
+        omit_default: the writer leaves the key out if it has the default value.
     """
+
+    FORMS: ClassVar[tuple[type, ...]]
+    """Python types of the JSON values that have the form of this kind, valid or not."""
 
     help: str = ""
     unit: str = ""
     key: str = ""
     default: str = ""
     absent: Any = None
+    omit_default: bool = False
 
+    @abstractmethod
     def read(self, section: Section, key: str) -> Any:
         """The value of `key`, which the section has. ConfigError if it is not valid."""
-        raise NotImplementedError
 
     def write(self, value: Any) -> Any:
         """The value as JSON, such that `read` gives it back."""
         return value
 
+    @abstractmethod
     def schema(self) -> dict[str, Any]:
         """JSON Schema (draft 2020-12) of the value, without the description."""
-        raise NotImplementedError
 
-    @property
-    def in_unit(self) -> str:
-        return f" ({self.unit})" if self.unit else ""
+    @abstractmethod
+    def expected(self) -> str:
+        """What is valid, in words: `a number from 0 to 1`."""
 
     def definitions(self) -> dict[str, Any]:
         """Schemas that `schema` refers to as `#/$defs/NAME`."""
         return {}
 
-    def expected(self) -> str:
-        """What is valid, in words: `a number from 0 to 1`."""
-        raise NotImplementedError
+    def has_form(self, value: object) -> bool:
+        """Whether a JSON value has the form of this kind. A union reads a value with the first kind that says yes."""
+        return isinstance(value, self.FORMS) and (bool in self.FORMS or not isinstance(value, bool))
+
+    def holds(self, value: object) -> bool:
+        """Whether a value of Python is one of this kind. A union writes a value with the first kind that says yes."""
+        return self.has_form(value)
+
+    def refused(self, section: Section, key: str) -> ConfigError:
+        return section.error(key, f"is {section.raw(key)!r:.200}; {self.expected()} was expected")
+
+    @property
+    def in_unit(self) -> str:
+        return f" ({self.unit})" if self.unit else ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Kind):
-    low: float
-    high: float
+    """A number from `low` to `high`. `above`: `low` itself is not valid."""
+
+    FORMS = (int, float)
+
+    low: float = -math.inf
+    high: float = math.inf
+    above: bool = False
 
     def read(self, section: Section, key: str) -> float:
-        return section.number(key, self.low, low=self.low, high=self.high)
+        value = section.raw(key)
+        if not self.has_form(value):
+            raise self.refused(section, key)
+        if not self.in_range(value):
+            raise section.error(key, f"is {value:g}; it must be {self.range}")
+        return float(value)
+
+    def in_range(self, value: float) -> bool:
+        return self.low <= value <= self.high and not (self.above and value == self.low)
 
     def schema(self) -> dict[str, Any]:
-        return {"type": "number", "minimum": self.low, "maximum": self.high}
+        least = "exclusiveMinimum" if self.above else "minimum"
+        bounds = {least: self.low, "maximum": self.high}
+        return {"type": "number", **{name: bound for name, bound in bounds.items() if math.isfinite(bound)}}
+
+    @property
+    def range(self) -> str:
+        """The valid range in words: `from 0 to 1`."""
+        if self.above:
+            return f"above {self.low:g}" + (f", {self.high:g} at most" if math.isfinite(self.high) else "")
+        ends = [f"from {self.low:g}"] if math.isfinite(self.low) else []
+        ends += [f"to {self.high:g}"] if math.isfinite(self.high) else []
+        return " ".join(ends) or "finite"
 
     def expected(self) -> str:
-        return f"a number{self.in_unit} from {self.low:g} to {self.high:g}"
+        bounded = math.isfinite(self.low) or math.isfinite(self.high)
+        return f"a number{self.in_unit}" + (f" {self.range}" if bounded else "")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Integer(Kind):
-    low: int
-    high: int
+    """A whole number from `low` to `high`, without bound where that is None."""
+
+    FORMS = (int,)
+
+    low: int | None = None
+    high: int | None = None
 
     def read(self, section: Section, key: str) -> int:
-        return section.integer(key, self.low, low=self.low, high=self.high)
+        value = section.raw(key)
+        if not self.has_form(value):
+            raise self.refused(section, key)
+        if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
+            raise section.error(key, f"is {value}; it must be{self.range}")
+        return value
 
     def schema(self) -> dict[str, Any]:
-        return {"type": "integer", "minimum": self.low, "maximum": self.high}
+        bounds = {"minimum": self.low, "maximum": self.high}
+        return {"type": "integer", **{name: bound for name, bound in bounds.items() if bound is not None}}
+
+    @property
+    def range(self) -> str:
+        low = "" if self.low is None else f" from {self.low}"
+        return low if self.high is None else f"{low} to {self.high}"
 
     def expected(self) -> str:
-        return f"a whole number{self.in_unit} from {self.low} to {self.high}"
+        return f"a whole number{self.in_unit}{self.range}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Version(Kind):
+    """The version of a file's format; only `current` is read. It is read first: other versions have other keys."""
+
+    FORMS = (int,)
+
+    current: int
+
+    def read(self, section: Section, key: str) -> int:
+        value = section.raw(key)
+        if value != self.current or isinstance(value, bool):
+            raise section.error(key, f"is {value!r:.60}; this Twinloop reads version {self.current}")
+        return self.current
+
+    def schema(self) -> dict[str, Any]:
+        return {"const": self.current}
+
+    def expected(self) -> str:
+        return f"the version {self.current}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Flag(Kind):
+    FORMS = (bool,)
+
     def read(self, section: Section, key: str) -> bool:
-        return section.flag(key, False)
+        value = section.raw(key)
+        if not isinstance(value, bool):
+            raise self.refused(section, key)
+        return value
 
     def schema(self) -> dict[str, Any]:
         return {"type": "boolean"}
@@ -99,47 +186,75 @@ class Flag(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class Text(Kind):
-    """`filled`: an empty text is refused."""
+    """Any text.
+
+    Attributes:
+        filled: an empty text is refused.
+        pattern: regular expression that the whole text must match. form: the same in words.
+    """
+
+    FORMS = (str,)
 
     filled: bool = False
+    pattern: str = ""
+    form: str = ""
 
     def read(self, section: Section, key: str) -> str:
-        value = section.text(key, "")
+        value = section.raw(key)
+        if not isinstance(value, str):
+            raise self.refused(section, key)
         if self.filled and not value:
             raise section.error(key, f"is empty; {self.expected()} was expected")
+        if self.pattern and not matches(self.pattern, value):
+            raise self.refused(section, key)
         return value
 
     def schema(self) -> dict[str, Any]:
-        return {"type": "string", "minLength": 1} if self.filled else {"type": "string"}
+        filled = {"minLength": 1} if self.filled else {}
+        return {"type": "string", **filled, **({"pattern": f"^(?:{self.pattern})$"} if self.pattern else {})}
 
     def expected(self) -> str:
-        return "a text"
+        return self.form or "a text"
+
+
+def matches(pattern: str, text: str) -> bool:
+    return re.fullmatch(pattern, text) is not None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Word(Kind):
     """One of some words, the same inside as in the file."""
 
+    FORMS = (str,)
+
     words: tuple[str, ...]
 
     def read(self, section: Section, key: str) -> str:
-        return section.one_of(key, "", {word: word for word in self.words})
+        value = section.raw(key)
+        if not isinstance(value, str):
+            raise self.refused(section, key)
+        if value not in self.words:
+            raise section.error(key, f"is {value!r}; {nearest(value, self.words)}")
+        return value
 
     def schema(self) -> dict[str, Any]:
         return {"enum": list(self.words)}
 
     def expected(self) -> str:
-        return f"one of {', '.join(self.words)}"
+        return f"{'one of' if len(self.words) > 1 else 'the word'} {', '.join(self.words)}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Named(Kind):
     """An object of a registry, written by its name. `registry` is called when needed: plugins may add to it."""
 
+    FORMS = (str,)
+
     registry: Callable[[], Mapping[str, Any]]
 
     def read(self, section: Section, key: str) -> Any:
-        return section.one_of(key, "", dict(self.registry()))
+        known = self.registry()
+        return known[Word(words=tuple(known)).read(section, key)]
 
     def write(self, value: Any) -> str:
         return value.name
@@ -152,66 +267,46 @@ class Named(Kind):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Numbers(Kind):
-    """A list of numbers; `count` of them, or any number of them."""
+class Day(Kind):
+    """A day, written as 2027-12-31."""
 
-    low: float
-    high: float
-    count: int | None = None
+    FORMS = (str,)
 
-    def read(self, section: Section, key: str) -> tuple[float, ...]:
+    def read(self, section: Section, key: str) -> date:
         value = section.raw(key)
-        numbers = isinstance(value, list) and len(value) > 0 and all(is_number(item) for item in value)
-        if not numbers or self.count not in (None, len(value)):
-            raise section.error(key, f"is {value!r}; {self.expected()} was expected")
-        if not all(self.low <= item <= self.high for item in value):
-            raise section.error(key, f"is {value!r}; {self.expected()} was expected")
-        return tuple(float(item) for item in value)
+        try:
+            return date.fromisoformat(value)
+        except (ValueError, TypeError):
+            raise self.refused(section, key) from None
 
-    def write(self, value: Any) -> list[float]:
-        return list(value)
+    def write(self, value: date) -> str:
+        return value.isoformat()
 
     def schema(self) -> dict[str, Any]:
-        item = {"type": "number", "minimum": self.low, "maximum": self.high}
-        bounds = {"minItems": 1} if self.count is None else {"minItems": self.count, "maxItems": self.count}
-        return {"type": "array", "items": item, **bounds}
+        return {"type": "string", "format": "date"}
+
+    def holds(self, value: object) -> bool:
+        return isinstance(value, date)
 
     def expected(self) -> str:
-        count = "" if self.count is None else f"{self.count} "
-        return f"a list of {count}numbers{self.in_unit} from {self.low:g} to {self.high:g}"
+        return "a day like 2027-12-31"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Texts(Kind):
-    """A list of texts; of `words` only, if there are any, and then each once. `empty`: may it be []?"""
+class AnyValue(Kind):
+    """Any JSON value; for settings that another program reads."""
 
-    words: tuple[str, ...] = ()
-    count: int | None = None
-    empty: bool = False
+    FORMS = (object,)
 
-    def read(self, section: Section, key: str) -> tuple[str, ...]:
-        if self.empty and section.raw(key) == []:
-            return ()
-        given = section.texts(key)
-        if self.count not in (None, len(given)):
-            raise section.error(key, f"has {len(given)} entries; {self.expected()} was expected")
-        for name in given if self.words else ():
-            if name not in self.words:
-                raise section.error(key, f"has {name!r}; {nearest(name, self.words)}")
-        if self.words and len(set(given)) < len(given):
-            raise section.error(key, f"is {list(given)}; each name once was expected")
-        return given
-
-    def write(self, value: Any) -> list[str]:
-        return list(value)
+    def read(self, section: Section, key: str) -> Any:
+        return section.raw(key)
 
     def schema(self) -> dict[str, Any]:
-        item: dict[str, Any] = {"enum": list(self.words)} if self.words else {"type": "string"}
-        least = self.count if self.count is not None else int(not self.empty)
-        most = {} if self.count is None else {"maxItems": self.count}
-        unique = {"uniqueItems": True} if self.words else {}
-        return {"type": "array", "items": item, "minItems": least, **most, **unique}
+        return {}
 
     def expected(self) -> str:
-        count = "" if self.count is None else f"{self.count} "
-        return f"a list of {count}" + (f"words of {', '.join(self.words)}" if self.words else "names")
+        return "any value"
+
+
+def all_numbers(value: object) -> bool:
+    return isinstance(value, list) and all(map(is_number, value))

@@ -8,29 +8,41 @@
     write_record(config)              # {"control_hz": 50}
     json_schema(RolloutConfig)        # {"type": "object", "properties": {"control_hz": {...}}, ...}
 
+A field without a kind gets one from its annotation (`annotations.py`) and its help from the class's `Attributes:`.
 A rule over several fields is a method `problems(self)` of the record that yields (key, what is wrong).
 """
 
-import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TypeVar, get_type_hints
 
-from twinloop.config.fields import kind_of, of_kind
-from twinloop.config.kinds import Kind
+from twinloop.config.annotations import attribute_help, kind_for
+from twinloop.config.compound import Mapped
+from twinloop.config.fields import is_internal, kind_of, of_kind
+from twinloop.config.kinds import Kind, Version
 from twinloop.config.section import Section
 
 R = TypeVar("R")
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
+Declaration = tuple[str, Field, Kind]
+"""(key in the file, field, kind)"""
 
-def declared(record: type) -> Iterator[tuple[str, Field, Kind]]:
-    """(key in the file, field, kind) of every field that a file may have."""
+
+@cache
+def declared(record: type) -> tuple[Declaration, ...]:
+    """The declaration of every field that a file may have, in order."""
+    declarations = []
     for declared_field in fields(record):
+        if is_internal(declared_field):
+            continue
         kind = kind_of(declared_field)
-        if kind is not None:
-            yield kind.key or declared_field.name, declared_field, kind
+        if kind is None:
+            annotation = get_type_hints(record)[declared_field.name]
+            kind = kind_for(annotation, Nested, help=attribute_help(record).get(declared_field.name, ""))
+        declarations.append((kind.key or declared_field.name, declared_field, kind))
+    return tuple(declarations)
 
 
 def read_record(
@@ -46,7 +58,7 @@ def read_record(
         ConfigError: an unknown or missing key, or a value that is not valid. It names file, line and key.
     """
     values = dict(given or {})
-    for key, declared_field, kind in declared(record):
+    for key, declared_field, kind in sorted(declared(record), key=lambda entry: not isinstance(entry[2], Version)):
         section.expect(key)
         if declared_field.name in values:
             continue
@@ -54,26 +66,29 @@ def read_record(
             values[declared_field.name] = kind.read(section, key)
         elif base is not None:
             values[declared_field.name] = getattr(base, declared_field.name)
-        elif _default(declared_field) is not MISSING:
+        elif not is_required(declared_field, kind) and kind.absent is None:
             continue
         elif kind.absent is not None:
             values[declared_field.name] = kind.absent
         else:
-            raise section.error(key, f"is missing; {kind.expected()} was expected: {kind.help}")
+            about = f": {kind.help}" if kind.help else ""
+            raise section.error(key, f"is missing; {kind.expected()} was expected{about}")
     section.finish()
     made = record(**values)
-    for key, problem in _problems(made):
+    for key, problem in made.problems() if hasattr(made, "problems") else ():  # pyright: ignore[reportAttributeAccessIssue]
         raise section.error(key, problem)
     return made
 
 
 def write_record(record: Any) -> dict[str, Any]:
-    """A record as JSON, every default written out. A field that is None is left out."""
-    return {
-        key: kind.write(getattr(record, declared_field.name))
-        for key, declared_field, kind in declared(type(record))
-        if getattr(record, declared_field.name) is not None
-    }
+    """A record as JSON, every default written out. None is left out, unless null is a value of the field's kind."""
+    values = {}
+    for key, declared_field, kind in declared(type(record)):
+        value = getattr(record, declared_field.name)
+        omitted = kind.omit_default and value == default_of(declared_field)
+        if not omitted and (value is not None or kind.has_form(None)):
+            values[key] = kind.write(value)
+    return values
 
 
 def json_schema(record: type, *, title: str = "") -> dict[str, Any]:
@@ -82,136 +97,95 @@ def json_schema(record: type, *, title: str = "") -> dict[str, Any]:
     for key, declared_field, kind in declared(record):
         properties[key] = kind.schema() | _annotations(declared_field, kind)
         definitions |= kind.definitions()
-        if _default(declared_field) is MISSING and kind.absent is None:
+        if is_required(declared_field, kind):
             required.append(key)
     head = {"$schema": DIALECT, "title": title} if title else {}
     needed = {"required": required} if required else {}
-    shared = {"$defs": definitions} if definitions else {}
+    shared = {"$defs": definitions} if definitions and title else {}
     return {**head, "type": "object", "additionalProperties": False, "properties": properties, **needed, **shared}
 
 
-@dataclass(frozen=True)
-class ReferenceRow:
-    """One key of a reference page, as Markdown text."""
-
-    key: str
-    default: str
-    valid: str
-    help: str
-
-
-def reference(record: type) -> dict[str, list[ReferenceRow]]:
-    """Section -> its keys, for every section of a file that is a record or a mapping to records."""
-    sections = {}
-    for key, _, kind in declared(record):
-        if isinstance(kind, (Nested, ByName)):
-            name = key if isinstance(kind, Nested) else f"{key}.NAME"
-            sections[name] = [_reference_row(*entry) for entry in declared(kind.record)]
-    return sections
-
-
-def _reference_row(key: str, declared_field: Field, kind: Kind) -> ReferenceRow:
-    default = _default(declared_field) if kind.absent is None else kind.absent
-    shown = kind.default or (
-        "required" if default is MISSING else f"`{json.dumps(kind.write(default)).strip(chr(34))}`"
-    )
-    return ReferenceRow(key, shown, kind.expected(), kind.help)
-
-
 def _annotations(declared_field: Field, kind: Kind) -> dict[str, Any]:
-    unit = f" ({kind.unit})" if kind.unit else ""
-    description = {"description": kind.help + unit} if kind.help else {}
-    default = _default(declared_field) if kind.absent is None else kind.absent
+    description = {"description": kind.help + kind.in_unit} if kind.help else {}
+    default = default_of(declared_field) if kind.absent is None else kind.absent
     if default is MISSING or default is None or kind.default:
         return description
     return {**description, "default": kind.write(default)}
 
 
-def _default(declared_field: Field) -> Any:
+def is_required(declared_field: Field, kind: Kind) -> bool:
+    """Whether a file must have the key."""
+    return isinstance(kind, Version) or (default_of(declared_field) is MISSING and kind.absent is None)
+
+
+def default_of(declared_field: Field) -> Any:
+    """The default of a field; MISSING if it has none."""
     if declared_field.default_factory is not MISSING:
         return declared_field.default_factory()
     return declared_field.default
 
 
-def _problems(record: Any) -> Iterator[tuple[str, str]]:
-    return record.problems() if hasattr(record, "problems") else iter(())
-
-
 @dataclass(frozen=True, kw_only=True)
 class Nested(Kind):
-    """A section that is a record."""
+    """A section that is a record.
+
+    Attributes:
+        short: a value that is no mapping is the value of this key: `cube` for `{kind: cube}`.
+        named: attribute of the record that gets the key under which the section stands; "" for none.
+    """
+
+    FORMS = (dict,)
 
     record: type
+    short: str = ""
+    named: str = ""
 
     def read(self, section: Section, key: str) -> Any:
-        return read_record(self.record, section.section(key))
+        given = {self.named: key} if self.named else None
+        return read_record(self.record, section.section(key, short=self.short), given=given)
 
     def write(self, value: Any) -> dict[str, Any]:
         return write_record(value)
 
+    def has_form(self, value: object) -> bool:
+        return isinstance(value, dict) or (bool(self.short) and self._short_kind.has_form(value))
+
+    def holds(self, value: object) -> bool:
+        return isinstance(value, self.record)
+
     def schema(self) -> dict[str, Any]:
         inner = json_schema(self.record)
-        return inner if inner.get("required") else inner | {"type": ["object", "null"]}
+        inner = inner if inner.get("required") else inner | {"type": ["object", "null"]}
+        return {"anyOf": [self._short_kind.schema(), inner]} if self.short else inner
+
+    def definitions(self) -> dict[str, Any]:
+        return {name: schema for _, _, kind in declared(self.record) for name, schema in kind.definitions().items()}
 
     def expected(self) -> str:
-        return f"a mapping of {', '.join(key for key, _, _ in declared(self.record))}"
+        mapping = f"a mapping of {', '.join(key for key, _, _ in declared(self.record))}"
+        return f"{self._short_kind.expected()}, or {mapping}" if self.short else mapping
+
+    @property
+    def _short_kind(self) -> Kind:
+        return next(kind for key, _, kind in declared(self.record) if key == self.short)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ByName(Kind):
-    """A mapping from names to records.
-
-    Attributes:
-        names: regular expression of a name. form: the same in words.
-        most: how many entries there may be.
-        what: what an entry is, for messages.
-    """
-
-    record: type
-    names: str = r"[^\s].*"
-    form: str = "any text"
-    most: int = 64
-    what: str = "entry"
-
-    def read(self, section: Section, key: str) -> dict[str, Any]:
-        inner = section.section(key)
-        self.check_names(inner)
-        return {name: read_record(self.record, inner.section(name)) for name in inner}
-
-    def check_names(self, section: Section) -> None:
-        names = list(section)
-        if len(names) > self.most:
-            raise section.error(names[self.most], f"is {self.what} number {len(names)}; {self.most} at most")
-        for name in names:
-            if not isinstance(name, str) or not re.fullmatch(self.names, name):
-                raise section.error(str(name), f"is not a valid name of a {self.what}; {self.form} was expected")
-
-    def write(self, value: Any) -> dict[str, Any]:
-        return {name: write_record(entry) for name, entry in value.items()}
-
-    def schema(self) -> dict[str, Any]:
-        return {
-            "type": ["object", "null"],
-            "propertyNames": {"pattern": f"^{self.names}$"},
-            "maxProperties": self.most,
-            "additionalProperties": json_schema(self.record),
-        }
-
-    def expected(self) -> str:
-        return f"a mapping from the name of a {self.what} to its settings"
-
-
-def nested(record: type, default: Any = MISSING, *, help: str = "", optional: bool = False) -> Any:
+def nested(record: type, default: Any = MISSING, *, help: str = "", optional: bool = False, short: str = "") -> Any:
     """A section. Without a default it has the record's own defaults; `optional`: it may be absent and is None then."""
-    kind = Nested(record=record, help=help)
+    kind = Nested(record=record, help=help, short=short)
     if optional:
         return of_kind(kind, None)
     if default is not MISSING:
         return of_kind(kind, default)
-    required = any(_default(declared_field) is MISSING for _, declared_field, _ in declared(record))
+    required = any(is_required(declared_field, kind) for _, declared_field, kind in declared(record))
     return of_kind(kind) if required else of_kind(kind, default_factory=record)
 
 
-def by_name(record: type, *, names: str = r"[^\s].*", most: int = 64, what: str = "entry", help: str = "") -> Any:
-    """A mapping from names to records; empty by default."""
-    return of_kind(ByName(record=record, names=names, most=most, what=what, help=help), default_factory=dict)
+def by_name(
+    record: type, *, names: str = r"[^\s].*", form: str = "any text", least: int = 0, most: int | None = 64,
+    what: str = "entry", help: str = "", named: str = "", short: str = "",
+) -> Any:  # fmt: skip
+    """A mapping from names to records; empty by default, or required if there must be entries."""
+    item = Nested(record=record, named=named, short=short)
+    kind = Mapped(item=item, names=names, form=form, least=least, most=most, what=what, help=help)
+    return of_kind(kind) if least else of_kind(kind, default_factory=dict)

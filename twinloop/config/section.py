@@ -29,7 +29,7 @@ class Section:
         self._known: set[str] = set()
 
     def where(self, key: str = "") -> str:
-        path = ".".join(part for part in (self.path, key) if part)
+        path = self._path_of(key)
         # A key that is missing has no line; its section has.
         line = self._lines.get(path) or self._lines.get(self.path)
         return f"{self.file}:{line}: {path}" if line and path else f"{self.file}: {path}".rstrip(": ")
@@ -52,9 +52,22 @@ class Section:
         self.expect(key)
         return self._values.get(key)
 
-    def section(self, key: str) -> "Section":
-        path = f"{self.path}.{key}" if self.path else key
-        return Section(self.file, path, self.raw(key), self._lines, folder=self.folder)
+    def section(self, key: str, *, short: str = "") -> "Section":
+        """The mapping under a key. `short`: a value that is no mapping is the value of this key of the mapping."""
+        value = self.raw(key)
+        if short and value is not None and not isinstance(value, dict):
+            value = {short: value}
+        return Section(self.file, self._path_of(key), value, self._lines, folder=self.folder)
+
+    def entries(self, key: str) -> "Section":
+        """The list under a key as a section with the keys `[0]`, `[1]`, ..."""
+        values = {f"[{index}]": value for index, value in enumerate(self.raw(key))}
+        return Section(self.file, self._path_of(key), values, self._lines, folder=self.folder)
+
+    def _path_of(self, key: str) -> str:
+        if key.startswith("[") or not key:
+            return self.path + key
+        return f"{self.path}.{key}" if self.path else key
 
     def item(self, key: str, index: int, value: Any) -> "Section":
         """An entry of the list under a key."""

@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 
-from twinloop.config.record import ByName, read_record
+from twinloop.config.compound import Mapped
+from twinloop.config.record import Nested, read_record
 from twinloop.config.section import Section
 from twinloop.observe.camera import LABELS, MOST_CAMERAS, CameraConfig
 
-CAMERAS = ByName(
-    record=CameraConfig,
+CAMERAS = Mapped(
+    item=Nested(record=CameraConfig),
     names="[a-z][a-z0-9_]{0,31}",
     form="small letters, digits and _",
     most=MOST_CAMERAS,

@@ -23,7 +23,7 @@ from twinloop.randomize.distribution import Distribution
 from twinloop.randomize.matter import OF_RIGID, OF_SOFT
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.cameras import CAMERAS, read_cameras
-from twinloop.run.randomization import RandomizationKind, read_randomization
+from twinloop.run.randomization import RandomizationKind
 from twinloop.run.scene import SceneConfig
 from twinloop.simulate.expert import ExpertConfig
 from twinloop.twin.content import object_content, robot_content, source_digest, task_content
@@ -171,6 +171,7 @@ def _read(root: Section) -> RunConfig:
     scene = read_record(SceneConfig, root.section("scene"))
     rollout = read_record(RolloutConfig, root.section("rollout"))
     cameras = read_cameras(root.section("cameras"), control_hz=rollout.control_hz)
+    randomization = RandomizationKind(inapplicable=inapplicable_rows(scene.object))
     dataset = DatasetConfig(SHARD_EPISODES_WITH_CAMERAS if cameras else SHARD_EPISODES)
     config = read_record(
         RunConfig,
@@ -178,7 +179,7 @@ def _read(root: Section) -> RunConfig:
         given={
             "scene": scene,
             "rollout": rollout,
-            "randomization": read_randomization(root, inapplicable=inapplicable_rows(scene.object)),
+            "randomization": randomization.read(root, "randomization"),
             "cameras": cameras,
             "dataset": read_record(DatasetConfig, root.section("dataset"), base=dataset),
         },

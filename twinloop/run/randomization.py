@@ -1,7 +1,7 @@
 """The randomization section: `[low, high]`, a number, or a mapping that names another distribution."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from twinloop.config.kinds import Kind
@@ -43,41 +43,6 @@ UNIT_MISTAKES = {
 
 PRESETS = ("realistic",)
 ARGUMENT, DISTRIBUTION = "#/$defs/argument", "#/$defs/distribution"
-
-
-def read_randomization(root: Section, *, inapplicable: Mapping[str, str]) -> dict[str, Distribution]:
-    """Parameter name -> distribution, in the order of the table.
-
-    `randomization: realistic` varies every realistic parameter over its sensible range; in a section,
-    `preset: realistic` does so for all parameters that the section does not name.
-
-    Args:
-        inapplicable: parameter without meaning in this scene -> why. Presets leave it out; naming it is an error.
-    """
-    word = root.raw("randomization")
-    if isinstance(word, str):
-        return _preset(root, "randomization", word, inapplicable)
-    section = root.section("randomization")
-    given: dict[str, Distribution] = {}
-    if "preset" in section:
-        given = _preset(section, "preset", section.text("preset", ""), inapplicable)
-    for group in GROUPS:
-        rows = section.section(group)
-        for name in rows:
-            parameter = BY_NAME.get(name)
-            if parameter is None or parameter.group != group:
-                raise rows.error(name, _unknown(name, group))
-            if name in inapplicable:
-                raise rows.error(name, inapplicable[name])
-            given[name] = _read(rows, parameter)
-    section.finish()
-    return {parameter.name: given[parameter.name] for parameter in TABLE if parameter.name in given}
-
-
-def _preset(section: Section, key: str, name: str, inapplicable: Mapping[str, str]) -> dict[str, Distribution]:
-    if name not in PRESETS:
-        raise section.error(key, f"is {name!r}; a mapping of parameters was expected, or {nearest(name, PRESETS)}")
-    return {row.name: _sensible(row) for row in TABLE if row.realistic and row.name not in inapplicable}
 
 
 def _sensible(row: Parameter) -> Distribution:
@@ -248,7 +213,42 @@ def written(distribution: Distribution) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class RandomizationKind(Kind):
-    """The whole section: groups of rows, or the name of a preset. `read_randomization` reads it."""
+    """The whole section: parameter name -> distribution, in the order of the table.
+
+    `randomization: realistic` varies every realistic parameter over its sensible range; in a section,
+    `preset: realistic` does so for all parameters that the section does not name.
+
+    Attributes:
+        inapplicable: parameter without meaning in this scene -> why. Presets leave it out; naming it is an error.
+    """
+
+    FORMS = (str, dict)
+
+    inapplicable: Mapping[str, str] = field(default_factory=dict)
+
+    def read(self, section: Section, key: str) -> dict[str, Distribution]:
+        if isinstance(section.raw(key), str):
+            return self._preset(section, key)
+        groups = section.section(key)
+        given = self._preset(groups, "preset") if "preset" in groups else {}
+        for group in GROUPS:
+            rows = groups.section(group)
+            for name in rows:
+                parameter = BY_NAME.get(name)
+                if parameter is None or parameter.group != group:
+                    raise rows.error(name, _unknown(name, group))
+                if name in self.inapplicable:
+                    raise rows.error(name, self.inapplicable[name])
+                given[name] = _read(rows, parameter)
+        groups.finish()
+        return {parameter.name: given[parameter.name] for parameter in TABLE if parameter.name in given}
+
+    def _preset(self, section: Section, key: str) -> dict[str, Distribution]:
+        name = section.raw(key)
+        if name not in PRESETS:
+            hint = nearest(str(name), PRESETS)
+            raise section.error(key, f"is {name!r}; a mapping of parameters was expected, or {hint}")
+        return {row.name: _sensible(row) for row in TABLE if row.realistic and row.name not in self.inapplicable}
 
     def write(self, value: Mapping[str, Distribution]) -> dict[str, Any]:
         groups: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}

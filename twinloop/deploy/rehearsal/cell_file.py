@@ -7,20 +7,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from twinloop.config.section import Section, is_number
+from twinloop.config.compound import Keyed, Listed, Span
+from twinloop.config.fields import flag, integer, of_kind, word
+from twinloop.config.kinds import Kind, Number
+from twinloop.config.record import Nested, json_schema, nested, read_record
+from twinloop.config.section import Section
 from twinloop.config.yaml_file import parse_yaml, read_yaml
-from twinloop.deploy.rehearsal.pool import NOMINAL, CellObject, pool_at, read_pool
-from twinloop.deploy.rehearsal.truth import BY_GAP, TRUTHS, Range, Truth
+from twinloop.deploy.rehearsal.pool import MAX_OBJECTS, NOMINAL, CellObject, pool_at
+from twinloop.deploy.rehearsal.truth import BY_GAP, TRUTHS, Range
 from twinloop.errors import UsageError, nearest
 from twinloop.randomize.draw import episode_rng
-from twinloop.randomize.parameter import GAPS
+from twinloop.randomize.parameter import GAPS, Gap
 
 SHIPPED = ("nominal", "mild", "hard", "harsh")
 MAX_SEED = (1 << 63) - 1
+POOL = "pool"
 
 FaultKind = Literal["vanishes", "loses_joint", "clock_jumps"]
 
@@ -29,9 +34,51 @@ FaultKind = Literal["vanishes", "loses_joint", "clock_jumps"]
 class Fault:
     """A fault of the cell: its kind, its episode, and the control period from which it occurs."""
 
-    kind: FaultKind
-    episode: int
-    period: int
+    kind: FaultKind = word("vanishes", words=get_args(FaultKind), help="what happens")
+    episode: int = integer(0, low=0, high=1 << 30, help="episode in which it happens")
+    period: int = integer(0, low=0, high=100_000, help="control period from which on it happens")
+
+
+OBJECT_POOL = Listed(
+    item=Nested(record=CellObject, short="kind"),
+    least=1,
+    most=MAX_OBJECTS,
+    what="object",
+    help="the objects of which each episode uses one",
+)
+
+
+def _rows(gap: Gap, more: Mapping[str, Kind] | None = None) -> Keyed:
+    """The section of a gap: a range for each of its truths, and the keys in `more`."""
+    rows: dict[str, Kind] = {
+        row.name: Span(low=row.plausible[0], high=row.plausible[1], point=True, unit=row.unit, help=row.touches)
+        for row in BY_GAP[gap]
+    }
+    return Keyed(kinds={**rows, **(more or {})}, help=f"truths of the gap {gap}")
+
+
+@dataclass(frozen=True)
+class CellFile:
+    """The content of a cell file. Rows that a gap's section gives come after the magnitudes in `gaps`."""
+
+    seed: int = integer(0, low=0, high=MAX_SEED, help="seed of everything random in the cell")
+    realtime: bool = flag(False, help="time passes by the wall clock; otherwise by one control period per command")
+    fault: Fault | None = nested(Fault, optional=True, help="a fault that the cell shows")
+    gaps: dict[str, float] = of_kind(
+        Keyed(
+            kinds={gap: Number(low=0, high=1) for gap in GAPS},
+            help="magnitude of a gap: all its rows go from nominal (0) to worst (1)",
+        ),
+        default_factory=dict,
+    )
+    contact: dict[str, Range] = of_kind(_rows("contact"), default_factory=dict)
+    visual: dict[str, Range] = of_kind(_rows("visual"), default_factory=dict)
+    sensing: dict[str, Range] = of_kind(_rows("sensing"), default_factory=dict)
+    object: dict[str, Any] = of_kind(_rows("object", {POOL: OBJECT_POOL}), default_factory=dict)
+    environment: dict[str, Range] = of_kind(_rows("environment"), default_factory=dict)
+    human: dict[str, Range] = of_kind(_rows("human"), default_factory=dict)
+    actuation: dict[str, Range] = of_kind(_rows("actuation"), default_factory=dict)
+    latency: dict[str, Range] = of_kind(_rows("latency"), default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,10 +118,10 @@ def cell_of(spec: str) -> CellConfig:
 
 
 def _drawn(spec: str) -> CellConfig:
-    words = {word: value for word, _, value in (part.partition("=") for part in spec.split(","))}
-    for word in words:
-        if word not in ("seed", "gap"):
-            raise UsageError(f"rehearsal:{spec}: {word!r} is not known here; {nearest(word, ('seed', 'gap'))}")
+    words = {key: value for key, _, value in (part.partition("=") for part in spec.split(","))}
+    for key in words:
+        if key not in ("seed", "gap"):
+            raise UsageError(f"rehearsal:{spec}: {key!r} is not known here; {nearest(key, ('seed', 'gap'))}")
     seed = _seed(spec, words.get("seed", "0"))
     if "gap" not in words:
         return from_seed(seed)
@@ -124,58 +171,18 @@ def from_seed(seed: int) -> CellConfig:
     return replace(cell, truth=truth, pool=pool)
 
 
+def cell_schema() -> dict[str, Any]:
+    """JSON Schema of a cell file."""
+    return json_schema(CellFile, title="Twinloop rehearsal cell")
+
+
 def _read(value: dict, lines: dict[str, int], *, file: str, name: str) -> CellConfig:
-    root = Section(file, "", value, lines)
-    cell = CellConfig(
-        name=name,
-        seed=root.integer("seed", 0, low=0, high=MAX_SEED),
-        realtime=root.flag("realtime", False),
-        fault=_read_fault(root.section("fault")) if "fault" in root else None,
-    )
-    cell = opened(cell, _read_magnitudes(root.section("gaps")))
-    truth, pool = dict(cell.truth), cell.pool
-    for gap, rows in BY_GAP.items():
-        section = root.section(gap)
-        truth |= {row.name: _read_range(section, row) for row in rows if row.name in section}
-        if gap == "object" and "pool" in section:
-            pool = read_pool(section)
-        for row in rows:  # marks the key as known, so that the error for an unknown key lists it
-            section.raw(row.name)
-        section.finish()
-    root.finish()
-    return replace(cell, truth=truth, pool=pool)
-
-
-def _read_magnitudes(section: Section) -> dict[str, float]:
-    magnitudes = {gap: section.number(gap, 0.0, low=0, high=1) for gap in GAPS if gap in section}
-    for gap in GAPS:
-        section.raw(gap)
-    section.finish()
-    return magnitudes
-
-
-def _read_range(section: Section, row: Truth) -> Range:
-    value = section.raw(row.name)
-    ends = value if isinstance(value, list) else [value, value]
-    if len(ends) != 2 or not all(is_number(end) for end in ends):
-        raise section.error(row.name, f"is {value!r}; a number or [low, high] in {row.unit} was expected")
-    low, high = map(float, ends)
-    lowest, highest = row.plausible
-    if low > high:
-        raise section.error(row.name, f"is {value!r}; the first must not be larger than the second")
-    if low < lowest or high > highest:
-        raise section.error(row.name, f"is {value!r}; it must be from {lowest:g} to {highest:g} {row.unit}")
-    return low, high
-
-
-def _read_fault(section: Section) -> Fault:
-    fault = Fault(
-        kind=section.one_of("kind", "vanishes", {word: word for word in get_args(FaultKind)}),
-        episode=section.integer("episode", 0, low=0, high=1 << 30),
-        period=section.integer("period", 0, low=0, high=100_000),
-    )
-    section.finish()
-    return fault
+    given = read_record(CellFile, Section(file, "", value, lines))
+    cell = CellConfig(name=name, seed=given.seed, realtime=given.realtime, fault=given.fault)
+    cell = opened(cell, given.gaps)
+    rows = {key: value for gap in GAPS for key, value in getattr(given, gap).items()}
+    pool = rows.pop(POOL, cell.pool)
+    return replace(cell, truth={**cell.truth, **rows}, pool=pool)
 
 
 def chosen(cell: CellConfig, rng: np.random.Generator) -> dict[str, float]:

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from twinloop.config.section import Section
-from twinloop.errors import nearest
+from twinloop.config.fields import number, word
 from twinloop.twin.objects import OBJECTS, SceneObject
 
 MAX_OBJECTS = 50
@@ -15,9 +14,13 @@ RIGID_PA = 6e5
 class CellObject:
     """One object of the pool: its kind (as named in the conditions), true mass, and size relative to the kind."""
 
-    kind: str
-    mass_kg: float
-    size_scale: float = 1.0
+    kind: str = word(words=tuple(OBJECTS), absent="cube", help="kind of the object")
+    mass_kg: float = number(None, low=0.001, high=5.0, unit="kg", help="mass", otherwise="that of the kind")
+    size_scale: float = number(1.0, low=0.3, high=2.0, help="size relative to the kind")
+
+    def __post_init__(self) -> None:
+        if self.mass_kg is None:
+            object.__setattr__(self, "mass_kg", OBJECTS[self.kind].mass_kg)
 
     def solid(self, *, mass_scale: float, size_scale: float) -> SceneObject:
         """Return the scaled object as one rigid body. A soft object is compliant through `stiffness_pa` only."""
@@ -33,35 +36,10 @@ class CellObject:
         return 1000 * thing.young_kpa if thing.soft else RIGID_PA
 
 
-def plain(kind: str) -> CellObject:
-    return CellObject(kind, OBJECTS[kind].mass_kg)
-
-
-NOMINAL = (plain("cube"),)
+NOMINAL = (CellObject("cube"),)
 
 
 def pool_at(magnitude: float) -> tuple[CellObject, ...]:
     """Return the pool at a magnitude: only a cube at 0, and more of the other kinds with increasing magnitude."""
     others = [kind for kind in OBJECTS if kind != "cube"]
-    return NOMINAL + tuple(map(plain, others[: round(magnitude * len(others))]))
-
-
-def read_pool(section: Section) -> tuple[CellObject, ...]:
-    value = section.raw("pool")
-    if not isinstance(value, list) or not 0 < len(value) <= MAX_OBJECTS:
-        raise section.error("pool", f"is {value!r}; a list of 1 to {MAX_OBJECTS} objects was expected")
-    return tuple(_item(section, index, each) for index, each in enumerate(value))
-
-
-def _item(section: Section, index: int, value: object) -> CellObject:
-    inner = section.item("pool", index, {"kind": value} if isinstance(value, str) else value)
-    kind = inner.text("kind", "cube")
-    if kind not in OBJECTS:
-        raise inner.error("kind", f"is {kind!r}; {nearest(kind, OBJECTS)}")
-    item = CellObject(
-        kind=kind,
-        mass_kg=inner.number("mass_kg", OBJECTS[kind].mass_kg, low=0.001, high=5.0),
-        size_scale=inner.number("size_scale", 1.0, low=0.3, high=2.0),
-    )
-    inner.finish()
-    return item
+    return NOMINAL + tuple(map(CellObject, others[: round(magnitude * len(others))]))

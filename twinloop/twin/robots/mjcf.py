@@ -9,10 +9,10 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from twinloop.config.fields import number, numbers, of_kind, text, texts
-from twinloop.config.kinds import Kind
-from twinloop.config.record import json_schema, nested, read_record, write_record
-from twinloop.config.section import Section
+from twinloop.config.compound import OneOf
+from twinloop.config.fields import internal, number, numbers, of_kind, text, texts
+from twinloop.config.kinds import Text
+from twinloop.config.record import Nested, nested, write_record
 from twinloop.durable import digest_file
 from twinloop.errors import ModelError
 from twinloop.twin.robot import Gripper, Robot
@@ -74,25 +74,6 @@ class ToolFrame:
     )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToolFrameKind(Kind):
-    """The name of a site, or a body and an offset."""
-
-    def read(self, section: Section, key: str) -> str | ToolFrame:
-        if isinstance(section.raw(key), dict):
-            return read_record(ToolFrame, section.section(key))
-        return section.text(key, DEFAULT_SITE)
-
-    def write(self, value: Any) -> Any:
-        return value if isinstance(value, str) else write_record(value)
-
-    def schema(self) -> dict[str, Any]:
-        return {"anyOf": [{"type": "string"}, json_schema(ToolFrame)]}
-
-    def expected(self) -> str:
-        return "the name of a site, or a mapping of body, offset and quat"
-
-
 @dataclass(frozen=True)
 class MjcfRobot:
     """The mapping in a config file for a robot that is given by path."""
@@ -102,8 +83,9 @@ class MjcfRobot:
     gripper: GripperMapping = nested(GripperMapping, help="the gripper")
     home: tuple[float, ...] = numbers(low=-100, high=100, unit="rad", help="arm positions at the start of an episode")
     tool_frame: str | ToolFrame = of_kind(
-        ToolFrameKind(
-            help="a site between the finger tips (z out of the hand, fingers along y), or a body and an offset"
+        OneOf(
+            kinds=(Text(form="the name of a site"), Nested(record=ToolFrame)),
+            help="a site between the finger tips (z out of the hand, fingers along y), or a body and an offset",
         ),
         DEFAULT_SITE,
     )
@@ -119,7 +101,7 @@ class MjcfRobot:
         (0.0, 0.0, 0.0), low=-2, high=2, count=3, unit="m",
         help="where the base stands; objects lie about 0.5 m in front of the origin",
     )  # fmt: skip
-    folder: Path = Path()
+    folder: Path = internal(Path())
 
     @property
     def path(self) -> Path:
