@@ -49,6 +49,8 @@ class Robot:
         mount_m: where the robot stands. Objects lie about 0.5 m from the origin, so a short arm stands nearer to
             them, on a plinth.
         model_digest: SHA-256 of the files that the model is built from; "" for a model that is built in code.
+        payload_kg: the manufacturer's payload at the flange, gripper included; None where there is no figure.
+        source: where the figures are from.
         mapping: what a config file says of a robot that is given by path; None for a robot known by name.
 
     Example:
@@ -71,5 +73,7 @@ class Robot:
     reach_m: float
     acceleration_limits_rad_s2: tuple[float, ...] = ()
     mount_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    payload_kg: float | None = None
+    source: str = ""
     model_digest: str = ""
     mapping: Any = None

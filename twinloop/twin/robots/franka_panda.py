@@ -7,109 +7,60 @@ Sources
   "Dynamic Identification of the Franka Emika Panda Robot With Retrieval of Feasible Parameters Using
   Penalty-Based Optimization", IEEE RA-L 4(4), 2019, as tabulated in franka_description.
 - Reflected motor inertia: Franka's figures for the FR3, as tabulated in Drake's franka_description.
+- Payload 3 kg, reach 855 mm: Panda data sheet.
 - Hand: Franka Hand product manual (0.73 kg, 80 mm stroke, 70 N continuous force, 50 mm/s a finger).
 - Joint stiffness: the joint impedance of libfranka's examples.
 """
-
-from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
 from twinloop.twin.robot import Gripper, Robot
+from twinloop.twin.robots.links import COLLIDES, SHOWN, Capsule, Link, add_arm
 
 WHITE, GREY, DARK = (0.93, 0.93, 0.92, 1.0), (0.55, 0.57, 0.6, 1.0), (0.16, 0.17, 0.19, 1.0)
-
-# Arm geoms collide with the table and objects but not with each other; joint limits keep the links apart.
-COLLIDES = {"contype": 1, "conaffinity": 0}
-SHOWN = {"contype": 0, "conaffinity": 0}
-
-# Commands arrive 25 times a second, and the robot smooths them before its servos. With unfiltered steps the wrist
-# saturates at every step and the hand shakes with 3.4 m/s²; with this filter it is 1.4 m/s².
-COMMAND_FILTER_S = 0.03
 
 GRIP_FORCE_N = 40.0  # of the hand's 70 N continuous
 FINGER_STIFFNESS_N_M = 4000.0
 
 
-@dataclass(frozen=True)
-class _Link:
-    """One link: its joint frame, drive and mass.
-
-    `offset_m` and `roll_deg` (about x) place the joint frame in the parent's frame. The joint rotates about z.
-    `inertia` is xx, yy, zz, xy, xz, yz about the centre of mass, in the joint frame.
-    """
-
-    offset_m: tuple[float, float, float]
-    roll_deg: float
-    range_rad: tuple[float, float]
-    velocity_rad_s: float
-    torque_nm: float
-    stiffness_nm_rad: float
-    damping_nms_rad: float
-    motor_inertia_kgm2: float
-    mass_kg: float
-    com_m: tuple[float, float, float]
-    inertia: tuple[float, float, float, float, float, float]
-
-
 LINKS = (
-    _Link((0, 0, 0.333), 0, (-2.8973, 2.8973), 2.175, 87, 3000, 140, 0.6057, 4.970684,
-         (0.003875, 0.002081, -0.04762), (0.70337, 0.70661, 0.009117, -0.000139, 0.006772, 0.019169)),
-    _Link((0, 0, 0), -90, (-1.7628, 1.7628), 2.175, 87, 3000, 140, 0.6057, 0.646926,
-         (-0.003141, -0.02872, 0.003495), (0.007962, 0.02811, 0.025995, -0.003925, 0.010254, 0.000704)),
-    _Link((0, -0.316, 0), 90, (-2.8973, 2.8973), 2.175, 87, 3000, 120, 0.4625, 3.228604,
-         (0.027518, 0.039252, -0.066502), (0.037242, 0.036155, 0.01083, -0.004761, -0.011396, -0.012805)),
-    _Link((0.0825, 0, 0), 90, (-3.0718, -0.0698), 2.175, 87, 2500, 100, 0.4625, 3.587895,
-         (-0.05317, 0.104419, 0.027454), (0.025853, 0.019552, 0.028323, 0.007796, -0.001332, 0.008641)),
-    _Link((-0.0825, 0.384, 0), -90, (-2.8973, 2.8973), 2.61, 12, 2500, 50, 0.2055, 1.225946,
-         (-0.011953, 0.041065, -0.038437), (0.035549, 0.029474, 0.008627, -0.002117, -0.004037, 0.000229)),
-    _Link((0, 0, 0), 90, (-0.0175, 3.7525), 2.61, 12, 2000, 45, 0.2055, 1.666555,
-         (0.060149, -0.014117, -0.010517), (0.001964, 0.004354, 0.005433, 0.000109, -0.001158, 0.000341)),
-    _Link((0.088, 0, 0), 90, (-2.8973, 2.8973), 2.61, 12, 2000, 42, 0.2055, 0.735522,
-         (0.010517, -0.004252, 0.061597), (0.012516, 0.010027, 0.004815, -0.000428, -0.001196, -0.000741)),
-)  # fmt: skip
-
-# Visible geometry of each link: (radius, from, to, colour, whether it has contacts), in the joint frame.
-CAPSULES = (
-    ((0.062, (0, 0, -0.19), (0, 0, -0.01), WHITE, False),),
-    ((0.062, (0, -0.01, 0), (0, -0.17, 0), WHITE, False), (0.056, (0, 0, -0.06), (0, 0, 0.06), GREY, False)),
-    ((0.06, (0, 0, -0.13), (0, 0, -0.05), WHITE, False), (0.054, (0.083, 0.06, 0), (0.083, -0.06, 0), GREY, False)),
-    ((0.058, (-0.0825, 0.08, 0), (-0.0825, 0.15, 0), WHITE, False), (0.054, (0, 0, -0.05), (0, 0, 0.05), WHITE, False)),
-    ((0.052, (0, 0.01, -0.22), (0, 0.06, -0.09), WHITE, False), (0.048, (0, 0.05, -0.02), (0, 0, 0), WHITE, True)),
-    ((0.05, (0.088, 0, -0.05), (0.088, 0, 0.03), WHITE, True), (0.046, (0, 0, -0.04), (0, 0, 0.04), GREY, False)),
-    ((0.045, (0, 0, 0.0), (0, 0, 0.075), GREY, True),),
+    Link("link1", "joint1", (0, 0, 0.333), 0, (-2.8973, 2.8973), 2.175, 87, 3000, 140, 0.6057, 4.970684,
+         (0.003875, 0.002081, -0.04762), (0.70337, 0.70661, 0.009117, -0.000139, 0.006772, 0.019169),
+         (Capsule(0.062, (0, 0, -0.19), (0, 0, -0.01), WHITE),)),
+    Link("link2", "joint2", (0, 0, 0), -90, (-1.7628, 1.7628), 2.175, 87, 3000, 140, 0.6057, 0.646926,
+         (-0.003141, -0.02872, 0.003495), (0.007962, 0.02811, 0.025995, -0.003925, 0.010254, 0.000704),
+         (Capsule(0.062, (0, -0.01, 0), (0, -0.17, 0), WHITE),
+          Capsule(0.056, (0, 0, -0.06), (0, 0, 0.06), GREY))),
+    Link("link3", "joint3", (0, -0.316, 0), 90, (-2.8973, 2.8973), 2.175, 87, 3000, 120, 0.4625, 3.228604,
+         (0.027518, 0.039252, -0.066502), (0.037242, 0.036155, 0.01083, -0.004761, -0.011396, -0.012805),
+         (Capsule(0.06, (0, 0, -0.13), (0, 0, -0.05), WHITE),
+          Capsule(0.054, (0.083, 0.06, 0), (0.083, -0.06, 0), GREY))),
+    Link("link4", "joint4", (0.0825, 0, 0), 90, (-3.0718, -0.0698), 2.175, 87, 2500, 100, 0.4625, 3.587895,
+         (-0.05317, 0.104419, 0.027454), (0.025853, 0.019552, 0.028323, 0.007796, -0.001332, 0.008641),
+         (Capsule(0.058, (-0.0825, 0.08, 0), (-0.0825, 0.15, 0), WHITE),
+          Capsule(0.054, (0, 0, -0.05), (0, 0, 0.05), WHITE))),
+    Link("link5", "joint5", (-0.0825, 0.384, 0), -90, (-2.8973, 2.8973), 2.61, 12, 2500, 50, 0.2055, 1.225946,
+         (-0.011953, 0.041065, -0.038437), (0.035549, 0.029474, 0.008627, -0.002117, -0.004037, 0.000229),
+         (Capsule(0.052, (0, 0.01, -0.22), (0, 0.06, -0.09), WHITE),
+          Capsule(0.048, (0, 0.05, -0.02), (0, 0, 0), WHITE, touches=True))),
+    Link("link6", "joint6", (0, 0, 0), 90, (-0.0175, 3.7525), 2.61, 12, 2000, 45, 0.2055, 1.666555,
+         (0.060149, -0.014117, -0.010517), (0.001964, 0.004354, 0.005433, 0.000109, -0.001158, 0.000341),
+         (Capsule(0.05, (0.088, 0, -0.05), (0.088, 0, 0.03), WHITE, touches=True),
+          Capsule(0.046, (0, 0, -0.04), (0, 0, 0.04), GREY))),
+    Link("link7", "joint7", (0.088, 0, 0), 90, (-2.8973, 2.8973), 2.61, 12, 2000, 42, 0.2055, 0.735522,
+         (0.010517, -0.004252, 0.061597), (0.012516, 0.010027, 0.004815, -0.000428, -0.001196, -0.000741),
+         (Capsule(0.045, (0, 0, 0.0), (0, 0, 0.075), GREY, touches=True),)),
 )  # fmt: skip
 
 
 def build() -> mujoco.MjSpec:
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
-    parent = spec.worldbody.add_body(name="link0")
-    parent.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_CYLINDER, size=[0.09, 0.07, 0], pos=[-0.03, 0, 0.07], rgba=WHITE, **SHOWN
-    )
-    for number, (link, capsules) in enumerate(zip(LINKS, CAPSULES, strict=True), start=1):
-        parent = _add_link(spec, parent, number, link, capsules)
-    _add_hand(spec, parent)
+    base = spec.worldbody.add_body(name="link0")
+    base.add_geom(type=mujoco.mjtGeom.mjGEOM_CYLINDER, size=[0.09, 0.07, 0], pos=[-0.03, 0, 0.07], rgba=WHITE, **SHOWN)
+    _add_hand(spec, add_arm(spec, base, LINKS))
     return spec
-
-
-def _add_link(spec: mujoco.MjSpec, parent: mujoco.MjsBody, number: int, link: _Link, capsules) -> mujoco.MjsBody:
-    half = np.deg2rad(link.roll_deg) / 2
-    body = parent.add_body(name=f"link{number}", pos=link.offset_m, quat=[np.cos(half), np.sin(half), 0, 0], gravcomp=1)
-    body.explicitinertial = True
-    body.mass, body.ipos, body.fullinertia = link.mass_kg, link.com_m, link.inertia
-    body.add_joint(name=f"joint{number}", axis=[0, 0, 1], range=link.range_rad, armature=link.motor_inertia_kgm2)
-    for radius, start, end, colour, touches in capsules:
-        body.add_geom(
-            type=mujoco.mjtGeom.mjGEOM_CAPSULE, size=[radius, 0, 0], fromto=[*start, *end], rgba=colour,
-            mass=0, **(COLLIDES if touches else SHOWN),
-        )  # fmt: skip
-    servo = spec.add_actuator(name=f"joint{number}", target=f"joint{number}", trntype=mujoco.mjtTrn.mjTRN_JOINT)
-    servo.set_to_position(kp=link.stiffness_nm_rad, kv=link.damping_nms_rad, timeconst=COMMAND_FILTER_S)
-    servo.ctrlrange, servo.forcerange = link.range_rad, (-link.torque_nm, link.torque_nm)
-    return body
 
 
 def _add_hand(spec: mujoco.MjSpec, flange_link: mujoco.MjsBody) -> None:
@@ -170,4 +121,6 @@ FRANKA_PANDA = Robot(
     torque_limits_nm=tuple(float(link.torque_nm) for link in LINKS),
     reach_m=0.855,
     acceleration_limits_rad_s2=(15.0, 7.5, 10.0, 12.5, 15.0, 20.0, 20.0),
+    payload_kg=3.0,
+    source="Franka Control Interface documentation; Gaz et al. 2019; Franka Hand manual",
 )

@@ -152,4 +152,5 @@ SO101 = Robot(
     reach_m=0.36,
     # The hand can point down only below the elbow, so on the table itself the arm could not lift things by 0.12 m.
     mount_m=(0.3, 0.02, 0.07),
+    source="The Robot Studio, SO-ARM100 repository; Feetech STS3215 data sheet",
 )
