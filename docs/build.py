@@ -14,6 +14,7 @@ from twinloop.curate.failure import DIVERGED, PUSHED, TIMEOUT
 from twinloop.dashboard.effects.looks import LOOKS, range_of, setting_of
 from twinloop.dashboard.effects.measures import Measure
 from twinloop.dataset.columns import EPISODE_COLUMNS
+from twinloop.deploy.lerobot.config_file import LerobotConfig
 from twinloop.deploy.rehearsal.cell_file import CellFile
 from twinloop.deploy.rehearsal.truth import TRUTHS
 from twinloop.pipeline.generate import WORLDS
@@ -336,7 +337,8 @@ def _cells() -> str:
 
 def hardware_page() -> str:
     example = (DOCS.parent / "examples" / "so101.yaml").read_text(encoding="utf-8")
-    return (DOCS / "hardware.md.in").read_text(encoding="utf-8").replace("{SO101}", example)
+    page = (DOCS / "hardware.md.in").read_text(encoding="utf-8").replace("{SO101}", example)
+    return page.replace("{KEYS}", _keys(LerobotConfig))
 
 
 def extending_page() -> str:

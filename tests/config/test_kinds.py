@@ -33,7 +33,7 @@ class Bench:
     tools: tuple[Tool, ...] = listed(
         Nested(record=Tool, short="kind"), (Tool("vice"),), least=1, most=2, what="tool", help="what lies on it"
     )
-    drawers: dict[str, Tool] = by_name(Tool, named="name", short="kind", what="drawer", help="what is inside")
+    drawers: tuple[Tool, ...] = by_name(Tool, named="name", short="kind", what="drawer", help="what is inside")
     prices: dict[str, float] = mapped(Number(low=0, high=9), what="part", help="what parts cost")
     limit: float | str = of_kind(OneOf(kinds=(Number(low=0, above=True), Word(words=("none",)))), "none")
     rows: dict[str, float] = of_kind(Keyed(kinds={"mu": Number(low=0, high=1, help="friction")}), default_factory=dict)
@@ -68,7 +68,7 @@ def test_what_is_written_reads_back_as_itself_and_fits_the_schema(rest: str):
 def test_short_forms_ranges_and_names_are_resolved():
     bench = read(HEAD + FULL)
     assert bench.tools == (Tool("saw"), Tool("plane", mass_kg=3.0))
-    assert bench.drawers == {"left": Tool("nails", "left"), "right": Tool("glue", "right")}
+    assert bench.drawers == (Tool("nails", "left"), Tool("glue", "right"))
     assert (bench.width_m, bench.height_m, bench.limit) == ((-1.0, 2.0), (0.7, 0.7), 4.0)
     assert write_record(bench)["height_m"] == 0.7
 

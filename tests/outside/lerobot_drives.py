@@ -13,11 +13,12 @@ from pathlib import Path
 
 from lerobot_opens import name_operators
 
+from twinloop.config.record import read_record
 from twinloop.config.section import Section
 from twinloop.deploy.lerobot import device
 from twinloop.deploy.lerobot.config_file import read_lerobot, unmapped
 from twinloop.deploy.lerobot.robot import LerobotRobot, _description
-from twinloop.deploy.lerobot.units import read_line
+from twinloop.deploy.lerobot.units import DeviceUnit
 from twinloop.errors import ConfigError, RobotError
 
 TICKS = 4096  # of a turn of an STS3215
@@ -40,7 +41,7 @@ def main(file: Path) -> None:
     assert about.joints == ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll", "gripper")
     assert [feature.name for feature in about.observed] == ["observation.state", "observation.images.front"]
     assert about.observed[1].shape == (480, 640, 3)
-    assert set(robot.action_features) == {joint.told.key for joint in config.joints}
+    assert set(robot.action_features) == {joint.key for joint in config.joints}
     assert not robot.is_connected
     try:
         robot.get_observation()
@@ -73,8 +74,8 @@ def units_agree(config, degrees: bool) -> None:
     tick_rad = 2 * math.pi / (TICKS - 1)
     half_rad = (high - low) / 2 * tick_rad
     keys = {"given": "degrees"} if degrees else {"given": "-100..100", "ends": [-half_rad, half_rad], "unit": "rad"}
-    arm = read_line(Section("", "", keys, {}))
-    grip = read_line(Section("", "", {"given": "0..100", "ends": [0, 1], "unit": "1"}, {}))
+    arm = read_record(DeviceUnit, Section("", "", keys, {})).line
+    grip = DeviceUnit(given="0..100", ends=(0.0, 1.0), unit="1").line
     for name, motor in bus.motors.items():
         line = grip if name == "gripper" else arm
         for ticks in (low, 1234, 2100, 2048, high):

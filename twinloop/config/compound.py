@@ -16,8 +16,8 @@ class Numbers(Kind):
 
     FORMS = (list,)
 
-    low: float
-    high: float
+    low: float = -math.inf
+    high: float = math.inf
     count: int | None = None
 
     def read(self, section: Section, key: str) -> tuple[float, ...]:
@@ -35,13 +35,14 @@ class Numbers(Kind):
         return isinstance(value, tuple)
 
     def schema(self) -> dict[str, Any]:
-        item = {"type": "number", "minimum": self.low, "maximum": self.high}
+        item = Number(low=self.low, high=self.high).schema()
         bounds = {"minItems": 1} if self.count is None else {"minItems": self.count, "maxItems": self.count}
         return {"type": "array", "items": item, **bounds}
 
     def expected(self) -> str:
         count = "" if self.count is None else f"{self.count} "
-        return f"a list of {count}numbers{self.in_unit} from {self.low:g} to {self.high:g}"
+        number = Number(low=self.low, high=self.high, unit=self.unit).expected()
+        return f"a list of {count}{number.removeprefix('a ').replace('number', 'numbers', 1)}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,7 @@ class Texts(Kind):
         if not value and not self.empty:
             raise self.refused(section, key)
         if self.count not in (None, len(value)):
-            raise section.error(key, f"has {len(value)} entries; {self.expected()} was expected")
+            raise section.error(key, f"has {len(value)} entries; {self.wanted()}")
         for name in value if self.words else ():
             if name not in self.words:
                 raise section.error(key, f"has {name!r}; {nearest(name, self.words)}")
@@ -169,7 +170,7 @@ class Listed(Kind):
 
     def expected(self) -> str:
         if self.most is not None and self.least == self.most:
-            return f"a list of {self.least} {self.what}s, each {self.item.expected()},"
+            return f"a list of {self.least} {self.what}s (each {self.item.expected()})"
         count = f" of {self.least} to {self.most}" if self.most is not None else ""
         return f"a list{count or ' of'} {self.what}s"
 
@@ -191,9 +192,14 @@ class Mapped(Kind):
     form: str = "any text"
     least: int = 0
     most: int | None = 64
-    what: str = "entry"
+    what: str = "value"
 
-    def read(self, section: Section, key: str) -> dict[str, Any]:
+    def read(self, section: Section, key: str) -> Any:
+        return self.read_entries(section, key)
+
+    def read_entries(self, section: Section, key: str) -> dict[str, Any]:
+        if not isinstance(section.raw(key), (dict, type(None))):
+            raise self.refused(section, key)
         inner = section.section(key)
         self.check_names(inner)
         return {name: self.item.read(inner, name) for name in inner}
@@ -201,14 +207,14 @@ class Mapped(Kind):
     def check_names(self, section: Section) -> None:
         names = list(section)
         if len(names) < self.least:
-            raise section.error("", f"has {len(names)} entries; {self.least} at least were expected, by name")
+            raise section.error("", f"has {len(names)} {self.what}s; {self.least} at least were expected: {self.help}")
         if self.most is not None and len(names) > self.most:
             raise section.error(names[self.most], f"is {self.what} number {len(names)}; {self.most} at most")
         for name in names:
             if not isinstance(name, str) or not matches(self.names, name):
                 raise section.error(str(name), f"is not a valid name of a {self.what}; {self.form} was expected")
 
-    def write(self, value: Mapping[str, Any]) -> dict[str, Any]:
+    def write(self, value: Any) -> dict[str, Any]:
         return {name: self.item.write(entry) for name, entry in value.items()}
 
     def holds(self, value: object) -> bool:
@@ -227,7 +233,9 @@ class Mapped(Kind):
         return self.item.definitions()
 
     def expected(self) -> str:
-        return f"a mapping from the name of a {self.what} to its settings"
+        return (
+            f"a mapping from the name of a {self.what} to its {'settings' if self.item.FORMS == (dict,) else 'value'}"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -81,8 +81,8 @@ def named(registry: Callable[[], Mapping[str, Any]], default: Any = MISSING, *, 
 
 
 def numbers(
-    default: Any = MISSING, *, low: float, high: float, count: int | None = None, unit: str = "", help: str,
-    key: str = "", otherwise: str = "",
+    default: Any = MISSING, *, low: float = -math.inf, high: float = math.inf, count: int | None = None, unit: str = "",
+    help: str, key: str = "", otherwise: str = "",
 ) -> Any:  # fmt: skip
     kind = Numbers(low=low, high=high, count=count, unit=unit, help=help, key=key, default=otherwise)
     return of_kind(kind, default)

@@ -69,7 +69,11 @@ class Kind(ABC):
         return self.has_form(value)
 
     def refused(self, section: Section, key: str) -> ConfigError:
-        return section.error(key, f"is {section.raw(key)!r:.200}; {self.expected()} was expected")
+        return section.error(key, f"is {section.raw(key)!r:.200}; {self.wanted()}")
+
+    def wanted(self) -> str:
+        """What was expected, for messages: `a number from 0 to 1 was expected: the help text`."""
+        return f"{self.expected()} was expected" + (f": {self.help}" if self.help else "")
 
     @property
     def in_unit(self) -> str:
@@ -204,7 +208,7 @@ class Text(Kind):
         if not isinstance(value, str):
             raise self.refused(section, key)
         if self.filled and not value:
-            raise section.error(key, f"is empty; {self.expected()} was expected")
+            raise section.error(key, f"is empty; {self.wanted()}")
         if self.pattern and not matches(self.pattern, value):
             raise self.refused(section, key)
         return value
@@ -242,6 +246,33 @@ class Word(Kind):
 
     def expected(self) -> str:
         return f"{'one of' if len(self.words) > 1 else 'the word'} {', '.join(self.words)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alias(Kind):
+    """A word that stands for a value: `hardware` for a limit of infinity."""
+
+    FORMS = (str,)
+
+    word: str
+    value: Any
+
+    def read(self, section: Section, key: str) -> Any:
+        if section.raw(key) != self.word:
+            raise self.refused(section, key)
+        return self.value
+
+    def write(self, value: Any) -> str:  # noqa: ARG002 - there is only one
+        return self.word
+
+    def holds(self, value: object) -> bool:
+        return value == self.value
+
+    def schema(self) -> dict[str, Any]:
+        return {"const": self.word}
+
+    def expected(self) -> str:
+        return f"the word {self.word}"
 
 
 @dataclass(frozen=True, kw_only=True)

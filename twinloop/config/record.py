@@ -71,8 +71,7 @@ def read_record(
         elif kind.absent is not None:
             values[declared_field.name] = kind.absent
         else:
-            about = f": {kind.help}" if kind.help else ""
-            raise section.error(key, f"is missing; {kind.expected()} was expected{about}")
+            raise section.error(key, f"is missing; {kind.wanted()}")
     section.finish()
     made = record(**values)
     for key, problem in made.problems() if hasattr(made, "problems") else ():  # pyright: ignore[reportAttributeAccessIssue]
@@ -170,6 +169,22 @@ class Nested(Kind):
         return next(kind for key, _, kind in declared(self.record) if key == self.short)
 
 
+@dataclass(frozen=True, kw_only=True)
+class NamedRecords(Mapped):
+    """A mapping from names to records that have their name as attribute; in Python a tuple of them."""
+
+    item: Nested
+
+    def read(self, section: Section, key: str) -> tuple[Any, ...]:
+        return tuple(super().read_entries(section, key).values())
+
+    def write(self, value: tuple[Any, ...]) -> dict[str, Any]:
+        return super().write({getattr(record, self.item.named): record for record in value})
+
+    def holds(self, value: object) -> bool:
+        return isinstance(value, tuple)
+
+
 def nested(record: type, default: Any = MISSING, *, help: str = "", optional: bool = False, short: str = "") -> Any:
     """A section. Without a default it has the record's own defaults; `optional`: it may be absent and is None then."""
     kind = Nested(record=record, help=help, short=short)
@@ -183,9 +198,13 @@ def nested(record: type, default: Any = MISSING, *, help: str = "", optional: bo
 
 def by_name(
     record: type, *, names: str = r"[^\s].*", form: str = "any text", least: int = 0, most: int | None = 64,
-    what: str = "entry", help: str = "", named: str = "", short: str = "",
+    what: str = "value", help: str = "", named: str = "", short: str = "",
 ) -> Any:  # fmt: skip
-    """A mapping from names to records; empty by default, or required if there must be entries."""
+    """A mapping from names to records; empty by default, or required if there must be entries.
+
+    With `named`, the attribute of the record that gets the name, it is a tuple of records.
+    """
+    kind = NamedRecords if named else Mapped
     item = Nested(record=record, named=named, short=short)
-    kind = Mapped(item=item, names=names, form=form, least=least, most=most, what=what, help=help)
-    return of_kind(kind) if least else of_kind(kind, default_factory=dict)
+    entries = kind(item=item, names=names, form=form, least=least, most=most, what=what, help=help)
+    return of_kind(entries) if least else of_kind(entries, default_factory=tuple if named else dict)

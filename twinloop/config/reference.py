@@ -28,12 +28,18 @@ def reference(record: type) -> dict[str, list[ReferenceRow]]:
     }
 
 
-def reference_rows(record: type, prefix: str = "") -> Iterator[ReferenceRow]:
-    """All keys of a file, with the keys of its sections below them as `section.key`."""
+def reference_rows(record: type) -> Iterator[ReferenceRow]:
+    """All keys of a file, with the keys of its sections below them as `section.key`; those of a record once."""
+    yield from _rows(record, "", set())
+
+
+def _rows(record: type, prefix: str, shown: set[type]) -> Iterator[ReferenceRow]:
+    shown.add(record)
     for key, declared_field, kind in declared(record):
         yield _row(prefix + key, declared_field, kind)
         for inner, suffix in _inside(kind):
-            yield from reference_rows(inner, f"{prefix}{key}{suffix}.")
+            if inner not in shown:
+                yield from _rows(inner, f"{prefix}{key}{suffix}.", shown)
 
 
 def _inside(kind: Kind) -> Iterator[tuple[type, str]]:

@@ -78,7 +78,7 @@ def test_the_way_home_keeps_to_the_limits(write):
         about = robot.describe()
         robot.begin(0)
         arm, joints = device(robot), robot.config.joints
-        sent = np.array([[j.told.line.ours(c[j.told.key]) for j in joints] for c in arm.commands])
+        sent = np.array([[j.line.ours(c[j.key]) for j in joints] for c in arm.commands])
     speed = np.abs(np.diff(sent, axis=0)) / about.period_s
     assert len(sent) > 5
     assert (speed <= about.limits.velocity * 1.001).all()
@@ -179,13 +179,16 @@ def test_a_leader_is_read_in_our_units(write):
         ({"robot": {"type": "os:no_such"}}, "there is no no_such in os"),
         ({"robot": {"type": "no_such_module:Arm"}}, "No module named"),
         ({"robot": {"type": ARM, "config": {"speed": 3}}}, "unexpected keyword argument 'speed'"),
-        ({"robot": {"type": ARM, "config": 3}}, "a mapping, as lerobot takes it"),
+        (
+            {"robot": {"type": ARM, "config": 3}},
+            r"robot.config: is 3; a mapping .* was expected: settings of the device, for lerobot",
+        ),
         ({"robot": {"config": {}}}, "robot.type: is missing"),
         ({"joints": {**JOINTS, "wrist": deepcopy(JOINTS["elbow"])}}, "no wrist.pos is told by the robot"),
         ({"joints": {name: JOINTS[name] for name in ("shoulder", "elbow")}}, "gripper.pos, and no joint has it"),
         ({"workspace_m": [[0, 1]]}, r"workspace_m: is \[\[0, 1\]\]"),
         ({"workspace_m": None}, "there is no default"),
-        ({"outcome": "robot"}, "the word human was expected, or module:function"),
+        ({"outcome": "robot"}, "the word human, or module:function was expected"),
         ({"rate": 3}, "did you mean rate_hz"),
         ({"joints": {}}, "has 0 joints"),
     ],

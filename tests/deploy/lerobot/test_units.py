@@ -5,16 +5,14 @@ import math
 import numpy as np
 import pytest
 
+from twinloop.config.record import read_record
 from twinloop.config.section import Section
-from twinloop.deploy.lerobot.units import LinearUnit, read_line
+from twinloop.deploy.lerobot.units import DeviceUnit, LinearUnit
 from twinloop.errors import ConfigError
 
 
 def line(**keys) -> LinearUnit:
-    section = Section("arm.yaml", "joints.j", keys, {})
-    made = read_line(section)
-    section.finish()
-    return made
+    return read_record(DeviceUnit, Section("arm.yaml", "joints.j", keys, {})).line
 
 
 @pytest.mark.parametrize(
@@ -40,10 +38,11 @@ def test_known_points_and_the_way_back(keys, pairs):
 @pytest.mark.parametrize(
     ("keys", "complaint"),
     [
-        ({}, "given: is ''"),
+        ({}, "given: is missing; one of degrees, radians"),
         ({"given": "degree"}, "did you mean degrees"),
-        ({"given": "0..100", "unit": "m"}, "ends: is None"),
-        ({"given": "0..100", "unit": "m", "ends": [1, 1]}, "two numbers, ours at 0 and at 100"),
+        ({"given": "0..100", "unit": "m"}, "ends: is missing.*lerobot's are at the lower and upper end"),
+        ({"given": "as_is", "unit": ""}, "unit: is empty"),
+        ({"given": "0..100", "unit": "m", "ends": [1, 1]}, r"ends: is \[1.0, 1.0\]; two different numbers"),
         ({"given": "-100..100", "ends": [0, 1]}, "unit: is missing"),
         ({"given": "degrees", "direction": 0}, "1 or -1"),
         ({"given": "degrees", "ends": [0, 1]}, "ends: is not a key"),

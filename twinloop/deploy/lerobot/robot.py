@@ -147,9 +147,7 @@ class LerobotRobot:
 
     def _send(self, action: np.ndarray) -> None:
         device, joints = self._connected(), self.config.joints
-        command = {
-            joint.told.key: joint.told.line.theirs(float(value)) for joint, value in zip(joints, action, strict=True)
-        }
+        command = {joint.key: joint.line.theirs(float(value)) for joint, value in zip(joints, action, strict=True)}
         self._drive(lambda: device.send_action(command), "takes no command")
         self._command = action
 
@@ -161,7 +159,7 @@ class LerobotRobot:
             raise RobotError(f"{self.id}: tells {given} as {key}; a number was announced") from None
 
     def _position(self, told: Mapping[str, Any]) -> np.ndarray:
-        return np.array([joint.told.line.ours(self._number(told, joint.told.key)) for joint in self.config.joints])
+        return np.array([joint.line.ours(self._number(told, joint.key)) for joint in self.config.joints])
 
     def _features(self, told: Mapping[str, Any]) -> dict[str, np.ndarray]:
         features = {"observation.state": self._position(told).astype(np.float32)}
@@ -179,14 +177,14 @@ class LerobotRobot:
 
 def _description(config: LerobotConfig, id: str, device: RobotDevice) -> Description:
     told, taken = dict(device.observation_features), set(device.action_features)
-    keys = {joint.told.key for joint in config.joints}
+    keys = {joint.key for joint in config.joints}
     problem = unmapped(config, told)
     if problem is None and keys != taken:
         problem = f"the robot takes {', '.join(sorted(taken))}; the joints' keys are {', '.join(sorted(keys))}"
     if problem is not None:
         raise ConfigError(f"{config.file}: joints", problem)
     joints, names = config.joints, tuple(joint.name for joint in config.joints)
-    unit = _unit([joint.told.line.unit for joint in joints])
+    unit = _unit([joint.line.unit for joint in joints])
     observed = [Feature("observation.state", "float32", (len(joints),), names, unit)]
     for what, name in ALSO.items():
         if what in joints[0].also:

@@ -44,7 +44,7 @@ class Teleoperation:
         config = self._config.teleoperator
         if self._device is None and config is not None:
             device = make_teleoperator(config)
-            keys, given = {joint.told.key for joint in self._config.joints}, set(device.action_features)
+            keys, given = {joint.key for joint in self._config.joints}, set(device.action_features)
             if not keys <= given:
                 raise ConfigError(
                     self._where, f"tells {', '.join(sorted(given))}; {', '.join(sorted(keys - given))} is missing"
@@ -58,7 +58,7 @@ class Teleoperation:
             raise RobotError(f"{self._where}: not connected")
         told, events = self._drive(device.get_action), self._events(device)
         try:
-            action = [joint.told.line.ours(float(told[joint.told.key])) for joint in self._config.joints]
+            action = [joint.line.ours(float(told[joint.key])) for joint in self._config.joints]
         except (KeyError, TypeError, ValueError) as error:
             raise RobotError(f"{self._where}: tells {error} as no number") from None
         success = True if events.get(WON) else False if events.get(LOST) else None

@@ -5,14 +5,20 @@ lerobot reports a joint's position in degrees about the middle of its calibrated
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from twinloop.config.section import Section, is_number
-from twinloop.errors import nearest
+from twinloop.config.fields import integer, number, numbers, text, word
 
 SHARES = {"-100..100": (-100.0, 100.0), "0..100": (0.0, 100.0)}
 ANGLES = {"degrees": math.pi / 180, "radians": 1.0}
 GIVEN = (*ANGLES, *SHARES, "as_is")
+
+ANGLE_KEYS, SHARE_KEYS, AS_IS_KEYS = ("direction", "zero"), ("ends", "unit"), ("unit",)
+KEY_HELP = {
+    "ends": "Give our values where lerobot's are at the lower and upper end",
+    "unit": "Give the unit of our numbers: rad, m, or 1 for a share",
+}
 
 
 @dataclass(frozen=True)
@@ -30,34 +36,45 @@ class LinearUnit:
         return (ours - self.offset) / self.slope
 
 
-def read_line(section: Section) -> LinearUnit:
-    """Read the conversion from a section of the config.
+@dataclass(frozen=True, kw_only=True)
+class DeviceUnit:
+    """The unit in which lerobot gives a number, and the conversion to ours."""
 
-    The key `given` names lerobot's unit. The other keys depend on it:
-        degrees, radians: `direction` (1 or -1) and `zero` (our value where lerobot's is 0).
-        -100..100, 0..100: `ends` (our values at both ends) and `unit`.
-        as_is: `unit`.
-    """
-    given = section.text("given", "")
-    if given in SHARES:
-        low, high = SHARES[given]
-        ends = section.raw("ends")
-        if not isinstance(ends, list) or len(ends) != 2 or not all(map(is_number, ends)) or ends[0] == ends[1]:
-            raise section.error("ends", f"is {ends!r}; two numbers, ours at {low:g} and at {high:g}, were expected")
-        slope = (float(ends[1]) - float(ends[0])) / (high - low)
-        return LinearUnit(slope, float(ends[0]) - slope * low, _unit(section))
-    if given in ANGLES:
-        direction = section.integer("direction", 1, low=-1, high=1)
-        if direction == 0:
-            raise section.error("direction", "is 0; 1 or -1 was expected")
-        return LinearUnit(direction * ANGLES[given], section.number("zero", 0.0, low=-10, high=10), "rad")
-    if given == "as_is":
-        return LinearUnit(1.0, 0.0, _unit(section))
-    raise section.error("given", f"is {given!r}; what lerobot tells this in: {nearest(given, GIVEN)}")
+    given: str = word(words=GIVEN, help="lerobot's unit of this number")
+    direction: int | None = integer(
+        None, low=-1, high=1, help="degrees, radians: 1, or -1 if it turns the other way", otherwise="1"
+    )
+    zero: float | None = number(
+        None, low=-10, high=10, unit="rad", help="degrees, radians: our value where lerobot's is 0", otherwise="0"
+    )
+    ends: tuple[float, ...] | None = numbers(
+        None, count=2, help="-100..100, 0..100: our values at both ends", otherwise="required there"
+    )
+    unit: str | None = text(
+        None, filled=True, help="-100..100, 0..100, as_is: unit of our numbers: rad, m, or 1 for a share",
+        otherwise="required there",
+    )  # fmt: skip
 
+    def problems(self) -> Iterator[tuple[str, str]]:
+        valid = ANGLE_KEYS if self.given in ANGLES else SHARE_KEYS if self.given in SHARES else AS_IS_KEYS
+        for key in (*ANGLE_KEYS, *SHARE_KEYS):
+            value = getattr(self, key)
+            if value is not None and key not in valid:
+                yield key, f"is not a key where `given` is {self.given}; valid there: {', '.join(valid)}"
+            elif value is None and key in valid and key not in ANGLE_KEYS:
+                yield key, f"is missing; needed where `given` is {self.given}. {KEY_HELP[key]}"
+        if self.direction == 0:
+            yield "direction", "is 0; 1 or -1 was expected"
+        if self.ends is not None and self.ends[0] == self.ends[1]:
+            yield "ends", f"is {list(self.ends)}; two different numbers were expected. {KEY_HELP['ends']}"
 
-def _unit(section: Section) -> str:
-    unit = section.text("unit", "")
-    if not unit:
-        raise section.error("unit", "is missing; that of our numbers: rad, m, or 1 for a share")
-    return unit
+    @property
+    def line(self) -> LinearUnit:
+        """The conversion to our unit."""
+        if self.given in ANGLES:
+            return LinearUnit((self.direction or 1) * ANGLES[self.given], self.zero or 0.0, "rad")
+        if self.given in SHARES and self.ends is not None:
+            low, high = SHARES[self.given]
+            slope = (self.ends[1] - self.ends[0]) / (high - low)
+            return LinearUnit(slope, self.ends[0] - slope * low, str(self.unit))
+        return LinearUnit(1.0, 0.0, str(self.unit))
