@@ -14,6 +14,7 @@ from twinloop.curate.failure import DIVERGED, PUSHED, TIMEOUT
 from twinloop.dashboard.effects.looks import LOOKS, range_of, setting_of
 from twinloop.dashboard.effects.measures import Measure
 from twinloop.dataset.columns import EPISODE_COLUMNS
+from twinloop.dataset.ingest.mapping_file import MappingFile
 from twinloop.deploy.lerobot.config_file import LerobotConfig
 from twinloop.deploy.rehearsal.cell_file import CellFile
 from twinloop.deploy.rehearsal.truth import TRUTHS
@@ -341,6 +342,10 @@ def hardware_page() -> str:
     return page.replace("{KEYS}", _keys(LerobotConfig))
 
 
+def ingesting_page() -> str:
+    return (DOCS / "ingesting.md.in").read_text(encoding="utf-8").replace("{KEYS}", _keys(MappingFile))
+
+
 def extending_page() -> str:
     """The files of the example package, which a test installs and runs, are shown as they are."""
     package = DOCS.parent / "examples" / "plugin"
@@ -469,6 +474,7 @@ PAGES = {
     "gpu.md": gpu_page,
     "hardware.md": hardware_page,
     "extending.md": extending_page,
+    "ingesting.md": ingesting_page,
     "statistics.md": statistics_page,
     "scale.md": scale_page,
     "gate.md": gate_page,

@@ -83,7 +83,10 @@ BAD = {
     "a number where only a range is valid": (HEAD + "width_m: 3", ["width_m: is 3; [low, high] (m) was expected"]),
     "a word for a range": (HEAD + "height_m: tall", ["a number or [low, high]"]),
     "an empty list": (HEAD + "tools: []", ["tools: is []; a list of 1 to 2 tools was expected"]),
-    "a wrong key in an entry": (HEAD + "tools:\n- {kind: saw}\n- {kid: saw}", ["bench.yaml:5: tools[1].kind"]),
+    "a wrong key in an entry": (
+        HEAD + "tools:\n- {kind: saw}\n- {kid: saw}",
+        ["bench.yaml:5: tools[1].kid", "did you mean kind"],
+    ),
     "a wrong value in a short form": (HEAD + "tools: ['']", ["tools[0].kind", "is empty"]),
     "a mass of 0": (HEAD + "drawers: {a: {kind: b, mass_kg: 0}}", ["drawers.a.mass_kg", "above 0, 10 at most"]),
     "a wrong price": (HEAD + "prices: {screw: -1}", ["prices.screw", "from 0 to 9"]),

@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
+from twinloop.dataset.ingest.mapping_file import mapping_schema
 from twinloop.deploy.lerobot.config_file import robot_schema
 from twinloop.deploy.rehearsal.cell_file import cell_schema
 from twinloop.gate.rules.config import rules_schema
@@ -18,7 +19,13 @@ examples:
 Then begin a config with:  # yaml-language-server: $schema=run.schema.json
 """
 
-SCHEMAS = {"run": run_schema, "rules": rules_schema, "cell": cell_schema, "robot": robot_schema}
+SCHEMAS = {
+    "run": run_schema,
+    "rules": rules_schema,
+    "cell": cell_schema,
+    "robot": robot_schema,
+    "mapping": mapping_schema,
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

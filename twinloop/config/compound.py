@@ -233,9 +233,7 @@ class Mapped(Kind):
         return self.item.definitions()
 
     def expected(self) -> str:
-        return (
-            f"a mapping from the name of a {self.what} to its {'settings' if self.item.FORMS == (dict,) else 'value'}"
-        )
+        return f"a mapping from the name of a {self.what} to its {'settings' if dict in self.item.FORMS else 'value'}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,12 +277,13 @@ class OneOf(Kind):
     kinds: tuple[Kind, ...]
 
     def read(self, section: Section, key: str) -> Any:
+        value = section.raw(key)
         for kind in self.kinds:
-            if kind.has_form(section.raw(key)):
+            if kind.has_form(value):
                 try:
                     return kind.read(section, key)
-                except ConfigError as error:
-                    if error.where != section.where(key):  # a key below this one
+                except ConfigError:
+                    if isinstance(value, (dict, list)):  # no other kind has this form
                         raise
         raise self.refused(section, key)
 

@@ -195,6 +195,7 @@ class Text(Kind):
     Attributes:
         filled: an empty text is refused.
         pattern: regular expression that the whole text must match. form: the same in words.
+        loose: a number or true/false is read as text too: `unit: 1` is `unit: "1"`.
     """
 
     FORMS = (str,)
@@ -202,11 +203,16 @@ class Text(Kind):
     filled: bool = False
     pattern: str = ""
     form: str = ""
+    loose: bool = False
+
+    def has_form(self, value: object) -> bool:
+        return isinstance(value, (str, int, float) if self.loose else str)
 
     def read(self, section: Section, key: str) -> str:
         value = section.raw(key)
-        if not isinstance(value, str):
+        if not self.has_form(value):
             raise self.refused(section, key)
+        value = str(value)
         if self.filled and not value:
             raise section.error(key, f"is empty; {self.wanted()}")
         if self.pattern and not matches(self.pattern, value):
@@ -215,7 +221,8 @@ class Text(Kind):
 
     def schema(self) -> dict[str, Any]:
         filled = {"minLength": 1} if self.filled else {}
-        return {"type": "string", **filled, **({"pattern": f"^(?:{self.pattern})$"} if self.pattern else {})}
+        types = ["string", "number", "boolean"] if self.loose else "string"
+        return {"type": types, **filled, **({"pattern": f"^(?:{self.pattern})$"} if self.pattern else {})}
 
     def expected(self) -> str:
         return self.form or "a text"

@@ -58,8 +58,12 @@ def read_record(
         ConfigError: an unknown or missing key, or a value that is not valid. It names file, line and key.
     """
     values = dict(given or {})
-    for key, declared_field, kind in sorted(declared(record), key=lambda entry: not isinstance(entry[2], Version)):
+    for key, _, kind in declared(record):
         section.expect(key)
+        if isinstance(kind, Version) and key in section:
+            kind.read(section, key)  # before the keys, which another version may not share
+    section.finish()
+    for key, declared_field, kind in declared(record):
         if declared_field.name in values:
             continue
         if key in section:
@@ -72,7 +76,6 @@ def read_record(
             values[declared_field.name] = kind.absent
         else:
             raise section.error(key, f"is missing; {kind.wanted()}")
-    section.finish()
     made = record(**values)
     for key, problem in made.problems() if hasattr(made, "problems") else ():  # pyright: ignore[reportAttributeAccessIssue]
         raise section.error(key, problem)

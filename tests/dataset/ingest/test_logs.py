@@ -221,8 +221,12 @@ def test_without_a_mapping_one_is_proposed(tmp_path: Path):
         ("columns: {x: {form: a}}", "did you mean from"),
         ("outcome: perhaps", "success"),
         ("time: {column: t, unit: parsec}", "ns"),
-        ("limits: {q: [2, 1]}", "below"),
-        ("episodes: {row: 3}", "column"),
+        ("limits: {q: [2, 1]}", r"m.yaml:1: limits.q: is \[2, 1\]; the first must not be larger"),
+        ("columns: {x: {from: [a, b], unit: [rad, m], names: [a]}}", r"different lengths: \[1, 2\]"),
+        ("columns: {x: {from: a, unwrap: -1}}", "x.unwrap: is -1; .* from 0"),
+        ("episodes: {row: 3}", "episodes.row: is not a key.*Valid here: column, keys"),
+        ("episodes: {column: a, keys: b}", "one of {column: NAME} and {keys: PATTERN}"),
+        ("csv: {delimiter: ab}", "csv.delimiter: is 'ab'; one character"),
     ],
 )
 def test_a_wrong_mapping_says_what_would_be_right(tmp_path: Path, text: str, said: str):

@@ -16,6 +16,7 @@ import numpy as np
 import yaml
 
 from twinloop import __version__
+from twinloop.config.record import write_record
 from twinloop.curate.quality import Quality, QualityConfig, judge
 from twinloop.curate.quality.recorded_episode import FilmFacts, RecordedEpisode
 from twinloop.curate.quality.spans import LARGEST, usable
@@ -279,7 +280,7 @@ def _config_text(
     source: IngestSource, found: Survey, mapping: MappingConfig, options: IngestOptions, name: str, label: str
 ) -> str:
     """config.yaml: source, options and mapping. The key `ingest` distinguishes it from the config of a run."""
-    plain = json.loads(json.dumps(mapping.to_json()))  # tuples as lists
+    plain = write_record(mapping)
     given = {"pictures": options.pictures, "task": options.task, "outcome": options.outcome}
     content = {
         "ingest": {
