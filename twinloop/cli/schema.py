@@ -7,8 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from twinloop.dataset.ingest.mapping_file import mapping_schema
-from twinloop.deploy.lerobot.config_file import robot_schema
-from twinloop.deploy.rehearsal.cell_file import cell_schema
+from twinloop.deploy.schemas import cell_schema, robot_schema
 from twinloop.gate.rules.config import rules_schema
 from twinloop.run.config import run_schema
 

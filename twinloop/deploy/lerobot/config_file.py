@@ -13,7 +13,7 @@ from typing import Any
 from twinloop.config.compound import Keyed, Listed, OneOf, Span
 from twinloop.config.fields import internal, mapped, number, of_kind, span, text, texts
 from twinloop.config.kinds import Alias, AnyValue, Number, Text
-from twinloop.config.record import Nested, by_name, json_schema, nested, read_record
+from twinloop.config.record import Nested, by_name, nested, read_record
 from twinloop.config.section import Section
 from twinloop.config.yaml_file import read_yaml
 from twinloop.deploy.lerobot.units import DeviceUnit
@@ -130,11 +130,6 @@ def read_lerobot(path: Path) -> LerobotConfig:
         robot=replace(config.robot, where=root.where("robot.config")),
         teleoperator=leader and replace(leader, where=root.where("teleoperator.config")),
     )
-
-
-def robot_schema() -> dict[str, Any]:
-    """JSON Schema of a lerobot robot file."""
-    return json_schema(LerobotConfig, title="Twinloop lerobot robot")
 
 
 def told_keys(config: LerobotConfig) -> set[str]:

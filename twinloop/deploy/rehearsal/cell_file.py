@@ -14,7 +14,7 @@ import numpy as np
 from twinloop.config.compound import Keyed, Listed, Span
 from twinloop.config.fields import flag, integer, of_kind, word
 from twinloop.config.kinds import Kind, Number
-from twinloop.config.record import Nested, json_schema, nested, read_record
+from twinloop.config.record import Nested, nested, read_record
 from twinloop.config.section import Section
 from twinloop.config.yaml_file import parse_yaml, read_yaml
 from twinloop.deploy.rehearsal.pool import MAX_OBJECTS, NOMINAL, CellObject, pool_at
@@ -169,11 +169,6 @@ def from_seed(seed: int) -> CellConfig:
             truth |= {row.name: row.at(magnitude * share) for row, share in zip(BY_GAP[gap], shares, strict=True)}
             pool = pool_at(magnitude) if gap == "object" else pool
     return replace(cell, truth=truth, pool=pool)
-
-
-def cell_schema() -> dict[str, Any]:
-    """JSON Schema of a cell file."""
-    return json_schema(CellFile, title="Twinloop rehearsal cell")
 
 
 def _read(value: dict, lines: dict[str, int], *, file: str, name: str) -> CellConfig:
