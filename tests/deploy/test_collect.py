@@ -177,13 +177,14 @@ def test_a_plan_is_read_strictly(tmp_path):
     )
     assert read_plan(file) == (CollectionRequest("twin", 2, 0), CollectionRequest("twin", 1, 2, {"light": "dim"}))
     for text, complaint in (
-        ("{}", "holds no list"),
-        ("[1]", "a mapping with robot"),
-        ('[{"robot": "twin"}]', r"\[0\].episodes: is None"),
-        ('[{"robot": "twin", "episodes": 0}]', "whole number from 1"),
+        ("{}", "plan.json: is {}; a list of requests was expected: each has a robot"),
+        ("[]", r"plan.json: is \[\]; a list of requests was expected"),
+        ("[1]", r"plan.json: \[0\]: is 1; a mapping of robot, episodes, conditions was expected"),
+        ('[{"robot": "twin"}]', r"\[0\].episodes: is missing; a whole number from 1 to"),
+        ('[{"robot": "twin", "episodes": 0}]', r"\[0\].episodes: is 0; it must be from 1"),
         ('[{"episodes": 3}]', r"\[0\].robot"),
         ('[{"robot": "twin", "episodes": 1, "condition": {}}]', "did you mean conditions"),
-        ('[{"robot": "twin", "episodes": 1, "conditions": {"light": 3}}]', "names and words"),
+        ('[{"robot": "twin", "episodes": 1, "conditions": {"light": 3}}]', r"\[0\].conditions.light: is 3; a text"),
         ("[", "is not JSON"),
     ):
         file.write_text(text)

@@ -7,7 +7,8 @@ from typing import Any
 from rich.console import Console
 
 from twinloop.dataset.ingest.mapping_file import mapping_schema
-from twinloop.deploy.schemas import cell_schema, robot_schema
+from twinloop.dataset.people.consent import consent_schema
+from twinloop.deploy.schemas import cell_schema, limits_schema, plan_schema, robot_schema
 from twinloop.gate.rules.config import rules_schema
 from twinloop.run.config import run_schema
 
@@ -24,6 +25,9 @@ SCHEMAS = {
     "cell": cell_schema,
     "robot": robot_schema,
     "mapping": mapping_schema,
+    "limits": limits_schema,
+    "plan": plan_schema,
+    "consent": consent_schema,
 }
 
 

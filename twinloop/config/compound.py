@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any
 
 from twinloop.config.kinds import Kind, Number, all_numbers, matches
@@ -198,7 +199,7 @@ class Mapped(Kind):
         return self.read_entries(section, key)
 
     def read_entries(self, section: Section, key: str) -> dict[str, Any]:
-        if not isinstance(section.raw(key), (dict, type(None))):
+        if not isinstance(section.raw(key), dict | NoneType):
             raise self.refused(section, key)
         inner = section.section(key)
         self.check_names(inner)
@@ -245,6 +246,8 @@ class Keyed(Kind):
     kinds: Mapping[str, Kind] = field(default_factory=dict)
 
     def read(self, section: Section, key: str) -> dict[str, Any]:
+        if not isinstance(section.raw(key), dict | NoneType):
+            raise self.refused(section, key)
         inner = section.section(key)
         for name in self.kinds:
             inner.expect(name)

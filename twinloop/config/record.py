@@ -143,6 +143,8 @@ class Nested(Kind):
     named: str = ""
 
     def read(self, section: Section, key: str) -> Any:
+        if not self.has_form(section.raw(key)) and section.raw(key) is not None:
+            raise self.refused(section, key)
         given = {self.named: key} if self.named else None
         return read_record(self.record, section.section(key, short=self.short), given=given)
 

@@ -3,56 +3,39 @@
 [{"robot": "rehearsal:harsh", "episodes": 20, "conditions": {"object": "can"}}, ...]
 """
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from twinloop.durable import read_bounded
-from twinloop.errors import UsageError, nearest
+from twinloop.config.compound import Listed
+from twinloop.config.fields import integer, internal, mapped, text
+from twinloop.config.json_file import load_json, value_from_json
+from twinloop.config.kinds import Text
+from twinloop.config.record import Nested
+from twinloop.errors import UsageError
 
 MAX_BYTES = 1 << 20
 MAX_EPISODES = 1 << 20
-KEYS = ("robot", "episodes", "conditions")
 
 
 @dataclass(frozen=True)
 class CollectionRequest:
     """One line of a plan. first: number of its first episode; requests of one robot are numbered consecutively."""
 
-    robot: str
-    episodes: int
-    first: int
-    conditions: Mapping[str, str] = field(default_factory=dict)
+    robot: str = text(filled=True, help="name of the robot, as in rehearsal:mild")
+    episodes: int = integer(low=1, high=MAX_EPISODES, help="number of demonstrations")
+    first: int = internal(0)
+    conditions: dict[str, str] = mapped(
+        Text(filled=True), what="condition", help="conditions to collect in, as in light: dim"
+    )
+
+
+PLAN = Listed(item=Nested(record=CollectionRequest), least=1, what="request", help="each has a robot and episodes")
 
 
 def read_plan(path: Path) -> tuple[CollectionRequest, ...]:
-    try:
-        content = json.loads(read_bounded(path, MAX_BYTES, error=UsageError))
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: is not JSON ({error}); a plan is a list of {', '.join(KEYS)}") from None
-    if not isinstance(content, list) or not content:
-        raise UsageError(f"{path}: holds no list of errands; each has {', '.join(KEYS)}")
-    errands: list[CollectionRequest] = []
-    for number, value in enumerate(content):
-        errand = _errand(f"{path}: [{number}]", value)
-        before = sum(each.episodes for each in errands if each.robot == errand.robot)
-        errands.append(CollectionRequest(errand.robot, errand.episodes, before, errand.conditions))
-    return tuple(errands)
-
-
-def _errand(where: str, value: Any) -> CollectionRequest:
-    if not isinstance(value, dict):
-        raise UsageError(f"{where}: is {value!r:.60}; a mapping with {', '.join(KEYS)} was expected")
-    for key in value:
-        if key not in KEYS:
-            raise UsageError(f"{where}: {key!r} is not known; {nearest(str(key), KEYS)}")
-    robot, episodes, conditions = value.get("robot"), value.get("episodes"), value.get("conditions", {})
-    if not isinstance(robot, str) or not robot:
-        raise UsageError(f"{where}.robot: is {robot!r:.60}; a robot's name was expected, as in rehearsal:mild")
-    if not isinstance(episodes, int) or isinstance(episodes, bool) or not 1 <= episodes <= MAX_EPISODES:
-        raise UsageError(f"{where}.episodes: is {episodes!r:.60}; a whole number from 1 was expected")
-    if not isinstance(conditions, dict) or not all(isinstance(each, str) and each for each in conditions.values()):
-        raise UsageError(f"{where}.conditions: is {conditions!r:.60}; names and words were expected, as in light: dim")
-    return CollectionRequest(robot, episodes, 0, conditions)
+    content = load_json(path, max_bytes=MAX_BYTES, what="a plan", error=UsageError)
+    requests: list[CollectionRequest] = []
+    for request in value_from_json(PLAN, content, where=str(path), error=UsageError):
+        before = sum(earlier.episodes for earlier in requests if earlier.robot == request.robot)
+        requests.append(replace(request, first=before))
+    return tuple(requests)

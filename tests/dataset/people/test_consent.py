@@ -50,7 +50,7 @@ def test_a_consent_is_read_back_as_it_was_written_and_never_replaced(tmp_path):
     [
         ("purpose: x\nscope: [record]\ngiven_on: 2026-01-01\nexpires_on: 2027-01-01\n", "participant: is missing"),
         ("participant: P1\npurpose: x\nscope: [record]\ngiven_on: 2026-01-01\n", "expires_on: is missing"),
-        ("participant: P1\npurpose: x\nscope: [record]\ngiven_on: soon\nexpires_on: 2027-01-01\n", "'soon' is no day"),
+        ("participant: P1\npurpose: x\nscope: [record]\ngiven_on: soon\nexpires_on: 2027-01-01\n", "is 'soon'; a day"),
         ("participant: P1\npurpose: x\nscope: [recrd]\ngiven_on: 2026-01-01\nexpires_on: 2027-01-01\n", "mean record"),
         ("participant: P1\npurpose: ' '\nscope: [record]\ngiven_on: 2026-01-01\nexpires_on: 2027-01-01\n", "is empty"),
         ("participant: P1\npurpose: x\nscope: [record]\ngiven_on: 2027-01-02\nexpires_on: 2027-01-01\n", "is before"),

@@ -76,12 +76,12 @@ def test_a_file_narrows(twin: Twin, tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("velocity:\n  joint1: 3\n", r"limits.yaml:2: velocity.joint1: is 3; the robot allows 2.175 at most"),
+        ("velocity:\n  joint1: 3\n", r"limits.yaml:2: velocity.joint1: is 3.0; the robot allows 2.175 at most"),
         ("position: {joint4: [-9, -1]}\n", "may only narrow"),
         ("workspace_m: {z: [-1, 0.5]}\n", "may only narrow"),
         ("force_n: 500\n", "may only narrow"),
         ("velocity: {joint1: .inf}\n", "may only narrow|a number above 0|finite"),
-        ("velocity: {joint1: -1}\n", "a number above 0"),
+        ("velocity: {joint1: -1}\n", "velocity.joint1: is -1; it must be above 0"),
         ("velocity: {joint11: 1}\n", "joint11.*did you mean joint1"),
         ("position: {joint4: 1}\n", r"\[low, high\] was expected"),
         ("speed: 2\n", "speed: is not a key"),

@@ -4,14 +4,16 @@ It is stored in columns of every episode of the participant. A copy of an episod
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import pyarrow as pa
 import yaml
 
+from twinloop.config.fields import day, text, texts
+from twinloop.config.record import json_schema, read_record, write_record
 from twinloop.config.section import Section
 from twinloop.config.yaml_file import read_yaml
 from twinloop.dataset.people.pseudonym import check_pseudonym
@@ -28,20 +30,13 @@ CONSENT_COLUMNS = ("consent/purpose", "consent/scope", "consent/given_on", "cons
 
 @dataclass(frozen=True)
 class Consent:
-    """The consent of one participant.
+    """The consent of one participant."""
 
-    Attributes:
-        participant: pseudonym.
-        purpose: the purpose as explained to the participant.
-        scope: the uses the participant agreed to.
-        given_on, expires_on: first and last day on which the consent is valid.
-    """
-
-    participant: str
-    purpose: str
-    scope: tuple[Use, ...]
-    given_on: date
-    expires_on: date
+    participant: str = text(help="pseudonym of the participant, as P017")
+    purpose: str = text(help="the purpose as explained to the participant")
+    scope: tuple[Use, ...] = texts(words=USES, help="the uses that the participant agreed to")
+    given_on: date = day(help="first day on which the consent is valid")
+    expires_on: date = day(help="last day on which the consent is valid")
 
     def __post_init__(self) -> None:
         check_pseudonym(self.participant)
@@ -95,34 +90,24 @@ class Consent:
 
 
 def read_consent(path: Path) -> Consent:
-    """Read a consent from a YAML file with the keys participant, purpose, scope, given_on and expires_on."""
-    root = Section(str(path), "", *read_yaml(path))
-    texts = {}
-    for key in (PARTICIPANT, "purpose", "given_on", "expires_on"):
-        if key not in root:
-            raise root.error(key, "is missing; a consent has participant, purpose, scope, given_on and expires_on")
-        texts[key] = root.text(key, "")
-    uses: tuple[Use, ...] = root.texts("scope")  # pyright: ignore[reportAssignmentType]
-    root.finish()
+    """Read a consent from a YAML file."""
     try:
-        participant = texts[PARTICIPANT]
-        dates = {key: _date(participant, key, texts[key]) for key in ("given_on", "expires_on")}
-        return Consent(participant, texts["purpose"], uses, **dates)
+        return read_record(Consent, Section(str(path), "", *read_yaml(path)))
     except ConsentError as error:
         raise ConsentError(f"{path}: {error}") from None
 
 
 def write_consent(path: Path, consent: Consent) -> None:
     """Write the YAML file that `read_consent` reads. An existing file is kept, because it was signed."""
-    content = asdict(consent) | {
-        "scope": list(consent.scope),
-        "given_on": consent.given_on.isoformat(),
-        "expires_on": consent.expires_on.isoformat(),
-    }
     with storage_errors(path):
         if path.exists():
             raise UsageError(f"{path}: is there already; choose another --out")
-        write_file(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True).encode())
+        write_file(path, yaml.safe_dump(write_record(consent), sort_keys=False, allow_unicode=True).encode())
+
+
+def consent_schema() -> dict[str, Any]:
+    """JSON Schema of a consent file."""
+    return json_schema(Consent, title="Twinloop consent of a participant")
 
 
 def require_consent(rows: pa.Table | dict[str, pa.Array], use: Use, *, where: str, today: date | None = None) -> int:

@@ -4,13 +4,16 @@ A limit that is missing or NaN is an error. Options may only narrow the limits; 
 description of the robot.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from twinloop.config.section import Section, is_number
+from twinloop.config.compound import Keyed, Mapped, Span
+from twinloop.config.fields import mapped, number, of_kind
+from twinloop.config.kinds import Number
+from twinloop.config.record import read_record
+from twinloop.config.section import Section
 from twinloop.config.yaml_file import read_yaml
 from twinloop.deploy.robot import Description
 from twinloop.errors import RobotError, UsageError, nearest
@@ -19,6 +22,7 @@ FORCE_N = 140.0
 """Force at the wrist sensor above which the robot backs off: the limit of ISO/TS 15066 for pressing a hand."""
 
 AXES = ("x", "y", "z")
+ONLY_NARROWER = ", and a limits file may only narrow that"
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,24 @@ class Bounds:
     effort: np.ndarray
     workspace_m: np.ndarray
     force_n: float = FORCE_N
+
+
+def _sizes(what: str) -> Mapped:
+    return Mapped(item=Number(low=0, above=True), what="joint", help=f"largest {what} of a joint, in its unit")
+
+
+@dataclass(frozen=True)
+class LimitsFile:
+    """The content of a limits file. Limits may only be narrower than those of the robot."""
+
+    position: dict[str, tuple[float, float]] = mapped(Span(), what="joint", help="limits of a joint's position")
+    velocity: dict[str, float] = of_kind(_sizes("speed"), default_factory=dict)
+    acceleration: dict[str, float] = of_kind(_sizes("acceleration"), default_factory=dict)
+    effort: dict[str, float] = of_kind(_sizes("effort"), default_factory=dict)
+    workspace_m: dict[str, tuple[float, float]] = of_kind(
+        Keyed(kinds={axis: Span(unit="m") for axis in AXES}, help="limits of the tool"), default_factory=dict
+    )
+    force_n: float | None = number(None, low=0, above=True, unit="N", help="limit of the force at the wrist")
 
 
 def bounds_of(about: Description) -> Bounds:
@@ -90,53 +112,22 @@ def narrowed(bounds: Bounds, path: Path) -> Bounds:
     workspace_m: {z: [0.02, 0.5]}
     force_n: 60
     """
-    values, lines = read_yaml(path)
-    root = Section(str(path), "", values, lines)
-    found: dict[str, np.ndarray | float] = {}
-    for kind in ("position", "workspace_m"):
-        labels = AXES if kind == "workspace_m" else bounds.names
-        found[kind] = _spans(root.section(kind), getattr(bounds, kind), labels)
-    for kind in ("velocity", "acceleration", "effort"):
-        found[kind] = _sizes(root.section(kind), getattr(bounds, kind), bounds.names)
-    found["force_n"] = _size(root, "force_n", bounds.force_n) if "force_n" in root else bounds.force_n
-    root.finish()
-    return replace(bounds, **found)  # type: ignore[arg-type]
-
-
-def _spans(section: Section, now: np.ndarray, labels: tuple[str, ...]) -> np.ndarray:
-    out = now.copy()
-    for row, label in _given(section, labels).items():
-        value = section.raw(label)
-        if not isinstance(value, list) or len(value) != 2 or not all(map(is_number, value)) or value[0] >= value[1]:
-            raise section.error(label, f"is {value!r}; [low, high] was expected")
-        if value[0] < now[row, 0] or value[1] > now[row, 1]:
-            raise section.error(label, f"is {value!r}; {_only_narrower(f'{now[row, 0]:g} to {now[row, 1]:g}')}")
-        out[row] = value
-    return out
-
-
-def _sizes(section: Section, now: np.ndarray, labels: tuple[str, ...]) -> np.ndarray:
-    out = now.copy()
-    for row, label in _given(section, labels).items():
-        out[row] = _size(section, label, float(now[row]))
-    return out
-
-
-def _size(section: Section, key: str, now: float) -> float:
-    value = section.raw(key)
-    if not is_number(value) or not value > 0:
-        raise section.error(key, f"is {value!r}; a number above 0 was expected")
-    if value > now:
-        raise section.error(key, f"is {value!r}; {_only_narrower(f'{now:g} at most')}")
-    return float(value)
-
-
-def _only_narrower(allowed: str) -> str:
-    return f"the robot allows {allowed}, and a limits file may only narrow that"
-
-
-def _given(section: Section, labels: tuple[str, ...]) -> Mapping[int, str]:
-    for key in section:
-        if key not in labels:
-            raise section.error(key, f"is not known here; {nearest(key, labels)}")
-    return {row: label for row, label in enumerate(labels) if label in section}
+    root = Section(str(path), "", *read_yaml(path))
+    file = read_record(LimitsFile, root)
+    limits = {}
+    for key in ("position", "workspace_m", "velocity", "acceleration", "effort"):
+        limits[key] = getattr(bounds, key).copy()
+        labels = AXES if key == "workspace_m" else bounds.names
+        for label, value in getattr(file, key).items():
+            if label not in labels:
+                raise root.error(f"{key}.{label}", f"is not known here; {nearest(label, labels)}")
+            row = limits[key][labels.index(label)]
+            low, high = row if np.ndim(row) else (0.0, row)
+            allowed = f"{low:g} to {high:g}" if np.ndim(row) else f"{high:g} at most"
+            if np.min(value) < low or np.max(value) > high:
+                raise root.error(f"{key}.{label}", f"is {value}; the robot allows {allowed}{ONLY_NARROWER}")
+            limits[key][labels.index(label)] = value
+    force_n = bounds.force_n if file.force_n is None else file.force_n
+    if force_n > bounds.force_n:
+        raise root.error("force_n", f"is {force_n:g}; the robot allows {bounds.force_n:g} at most{ONLY_NARROWER}")
+    return replace(bounds, force_n=force_n, **limits)
