@@ -20,7 +20,7 @@ def patched(config: RunConfig, patch: TwinPatch) -> RunConfig:
 
 def patched_rows(config: RunConfig, patch: TwinPatch) -> dict[str, Distribution]:
     """The ranges of the patch, without rows that do not apply to the object of this scene."""
-    idle = inapplicable_rows(config.scene.object)
+    idle = inapplicable_rows(config.scene.world)
     return {
         name: Uniform(low, high) if low < high else Constant(low)
         for name, (low, high) in patch.ranges.items()

@@ -22,11 +22,15 @@ def _non_finite_values(episodes: Episodes, _twin: Twin, _config: CurateConfig) -
     return episodes.worst((~np.isfinite(episodes.tape)).sum(axis=1))
 
 
-def _distance_from_base_m(episodes: Episodes, _twin: Twin, _config: CurateConfig) -> np.ndarray:
-    position = episodes["environment"][:, :3]
+def _distance_from_base_m(episodes: Episodes, twin: Twin, _config: CurateConfig) -> np.ndarray:
     table_m = np.repeat(episodes.draws.values["table_height_cm"] / 100, episodes.lengths)
-    distance = np.linalg.norm(position[:, :2], axis=1)
-    return episodes.worst(np.where(position[:, 2] < table_m - BELOW_TABLE_M, np.inf, distance))
+    farthest = np.zeros(len(table_m))
+    for index in twin.things:
+        position = episodes["environment"][:, index.columns][:, :3]
+        distance = np.linalg.norm(position[:, :2], axis=1)
+        fallen = position[:, 2] < table_m - BELOW_TABLE_M
+        farthest = np.maximum(farthest, np.where(fallen, np.inf, distance))
+    return episodes.worst(farthest)
 
 
 def _person_force_n(episodes: Episodes, twin: Twin, _config: CurateConfig) -> np.ndarray:
@@ -36,9 +40,9 @@ def _person_force_n(episodes: Episodes, twin: Twin, _config: CurateConfig) -> np
 
 
 def _velocity_jump_m_s(episodes: Episodes, _twin: Twin, _config: CurateConfig) -> np.ndarray:
-    velocity = episodes["object_velocity"]
+    velocity = episodes["object_velocity"].reshape(len(episodes.tape), -1, 3)
     change = np.zeros(len(velocity))
-    change[1:] = np.linalg.norm(np.diff(velocity, axis=0), axis=1)
+    change[1:] = np.linalg.norm(np.diff(velocity, axis=0), axis=2).max(axis=1)
     # The first frame of an episode follows the last frame of another one.
     change[episodes.starts[episodes.lengths > 0]] = 0
     return episodes.worst(change)
@@ -88,7 +92,7 @@ BUILTIN: tuple[Check, ...] = (
     Check(
         name="left_workspace",
         unit="m",
-        asks="largest distance of the object from the base (infinite: it fell off the table)",
+        asks="largest distance of a thing from the base (infinite: it fell off the table)",
         measure=_distance_from_base_m,
         limit=lambda config: config.workspace_m,
     ),
@@ -96,7 +100,7 @@ BUILTIN: tuple[Check, ...] = (
     Check(
         name="object_jump",
         unit="m/s",
-        asks="largest change of the object's velocity within a control period",
+        asks="largest change of a thing's velocity within a control period",
         measure=_velocity_jump_m_s,
         limit=lambda config: config.object_jump_m_s,
     ),

@@ -32,20 +32,20 @@ def failures_of(episodes: Episodes, twin: Twin, config: CurateConfig) -> tuple[s
 
 def ending_of(episodes: Episodes, twin: Twin) -> EpisodeSummary:
     count, period_s = len(episodes.lengths), twin.control_period_s
-    forces, height_m = episodes["contact"][:, :2], episodes["environment"][:, 2]
+    forces, height_m = episodes["contact"][:, :2], _thing_heights_m(episodes, twin)
     both_n, either_n = forces.min(axis=1), forces.max(axis=1)
     place = _places(episodes)
     closing = _told_to_close(episodes, twin)
     # A release is a command to open right after one to close, so pressing with open fingers is not a release.
     lets_go = ~closing & np.append(False, closing[:-1]) & (place > 1) & (both_n > TOUCHED_N)
     released = episodes.worst(np.where(lets_go, place, 0))
-    # The final state of an episode is not on the tape, so it is extrapolated from the object's velocity.
-    next_m = height_m + episodes["object_velocity"][:, 2] * period_s
+    # The final state of an episode is not on the tape, so it is extrapolated from the things' velocities.
+    next_m = (height_m + episodes["object_velocity"][:, 2::3] * period_s).min(axis=1)
     table_m = np.repeat(episodes.draws.values["table_height_cm"] / 100, episodes.lengths)
     some = episodes.lengths > 0
-    start_m, pressed = np.zeros(count), np.zeros(count, bool)
+    start_m, pressed = np.zeros((count, height_m.shape[1])), np.zeros(count, bool)
     start_m[some] = height_m[episodes.starts[some]]
-    rise_m = height_m - np.repeat(start_m, episodes.lengths)
+    rise_m = (height_m - np.repeat(start_m, episodes.lengths, axis=0)).max(axis=1)
     pressed[some] = both_n[(episodes.starts + episodes.lengths - 1)[some]] > TOUCHED_N
     return EpisodeSummary(
         touched=episodes.worst(either_n) > TOUCHED_N,
@@ -60,6 +60,11 @@ def ending_of(episodes: Episodes, twin: Twin) -> EpisodeSummary:
     )
 
 
+def _thing_heights_m(episodes: Episodes, twin: Twin) -> np.ndarray:
+    """(frames, things) height of every thing."""
+    return episodes["environment"][:, [index.columns.start + 2 for index in twin.things]]
+
+
 def _told_to_close(episodes: Episodes, twin: Twin) -> np.ndarray:
     """(frames,) whether the action commands less than half of the gripper's stroke."""
     gripper = twin.robot.gripper
@@ -68,14 +73,14 @@ def _told_to_close(episodes: Episodes, twin: Twin) -> np.ndarray:
 
 def _out_of_time(episodes: Episodes, twin: Twin) -> np.ndarray:
     """(n,) whether the last phase, or the whole episode, reached its time limit."""
-    phase = episodes["phase"][:, 0]
+    number = episodes["phase"][:, 0]
     place = _places(episodes)
-    entered = episodes.worst(np.where((place == 1) | (phase != np.append(-1, phase[:-1])), place, 0))
-    longest = np.array([round(each.longest_s * twin.control_hz) for each in twin.task.phases])
+    entered = episodes.worst(np.where((place == 1) | (number != np.append(-1, number[:-1])), place, 0))
+    longest = np.array([round(phase.longest_s * twin.control_hz) for phase in twin.task.phases])
     last = np.zeros(len(episodes.lengths), int)
     some = episodes.lengths > 0
     # The last frame of a diverged episode may hold NaN.
-    last[some] = np.nan_to_num(phase[(episodes.starts + episodes.lengths - 1)[some]])
+    last[some] = np.nan_to_num(number[(episodes.starts + episodes.lengths - 1)[some]])
     return (episodes.lengths >= twin.longest_ticks) | (episodes.lengths - entered + 1 >= longest[last])
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 
 from twinloop.observe.clip import CLASSES, Clip
-from twinloop.observe.labels import CORNERS, KEYPOINTS, Labels
+from twinloop.observe.labels import CORNERS, PER_THING, Labels
 
 COLOURS = {
     "robot": (70, 130, 220), "object": (240, 90, 40), "table": (150, 120, 90), "target": (40, 170, 90),
-    "clutter": (200, 170, 40), "person": (220, 120, 180), "background": (190, 190, 190),
+    "clutter": (200, 170, 40), "person": (220, 120, 180), "fixture": (90, 170, 170), "background": (190, 190, 190),
 }  # fmt: skip
 UNMARKED = ("table", "background")
 SEEN, HIDDEN = (255, 230, 60), (150, 60, 150)
@@ -33,12 +33,13 @@ def overlaid(rgb: np.ndarray, clip: Clip, labels: Labels, frame: int) -> np.ndar
             for start, end in zip(corners, corners[1:] + corners[:1], strict=True):
                 _line(drawn, np.array(start), np.array(end), COLOURS[name])
     points, visible = labels.keypoints.px[frame], labels.keypoints.visible[frame]
-    first = KEYPOINTS.index("object.corner0")
-    for a, b in EDGES:
-        seen = visible[first + a] and visible[first + b]
-        _line(drawn, points[first + a], points[first + b], SEEN if seen else HIDDEN)
-    for name, point, seen in zip(KEYPOINTS[:first], points[:first], visible[:first], strict=True):
-        _dot(drawn, point, COLOURS.get(name, SEEN) if seen else HIDDEN)
+    for number in range(len(clip.things.tracked)):
+        centre = 1 + number * PER_THING
+        for a, b in EDGES:
+            seen = visible[centre + 1 + a] and visible[centre + 1 + b]
+            _line(drawn, points[centre + 1 + a], points[centre + 1 + b], SEEN if seen else HIDDEN)
+        _dot(drawn, points[centre], COLOURS["object"] if visible[centre] else HIDDEN)
+    _dot(drawn, points[0], SEEN if visible[0] else HIDDEN)
     return drawn
 
 

@@ -33,7 +33,9 @@ class ActionLoop:
         self._late: int | None = None
         space = policy.facts.space
         self._estimate = (
-            StateEstimator(model_of(space.robot, round(space.rate_hz)), width=1) if space.estimates else None
+            StateEstimator(model_of(space.robot, round(space.rate_hz)), width=1, things=space.tracked_things)
+            if space.estimates
+            else None
         )
         self._sent = np.zeros((1, actions))
 

@@ -99,7 +99,7 @@ class EpisodeTracker:
     def _note(self, sight: RobotView, command: np.ndarray | None) -> None:
         """Update the quantities that `curate/failure.py` computes for a whole simulated episode."""
         both_n, either_n = float(sight.finger_force_n.min()), float(sight.finger_force_n.max())
-        height_m = float(sight.object_position[0, 2])
+        height_m = float(sight.position(self._twin.things[0].name)[0, 2])
         self._start_m = height_m if self._start_m is None else self._start_m
         gripper = self._twin.robot.gripper
         was_closing, was_pressed = self._closing, self._pressed
@@ -111,4 +111,4 @@ class EpisodeTracker:
         self._touched |= either_n > TOUCHED_N
         self._gripped |= self._closing and both_n > GRIPPED_N
         self._lifted |= height_m - self._start_m > LIFTED_M
-        self._fell |= bool(fallen(sight)[0])
+        self._fell |= bool(fallen(sight, self._twin)[0])

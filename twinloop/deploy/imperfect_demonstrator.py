@@ -21,7 +21,7 @@ def paced(twin: Twin, speed: float) -> Twin:
         replace(phase, speed_m_s=speed * phase.speed_m_s, longest_s=phase.longest_s * max(1.0, 1 / speed) * PATIENCE)
         for phase in twin.task.phases
     )
-    return replace(twin, task=replace(twin.task, phases=phases))
+    return replace(twin, task=replace(twin.task, program=phases))
 
 
 class ImperfectDemonstrator:
@@ -30,7 +30,7 @@ class ImperfectDemonstrator:
     def __init__(self, twin: Twin, config: ExpertConfig, hand: ImperfectHand, *, seed: int):
         self.expert = Expert(paced(twin, hand.speed), config, width=1, seed=seed, foresees=False)
         self._hand, self._phases = hand, twin.task.phases
-        self._gripper = twin.robot.gripper
+        self._gripper, self._entities = twin.robot.gripper, twin.task.by_name
         self._period_s = twin.control_period_s
         self._phase = -1
         self._missed_m = np.zeros(3)
@@ -70,16 +70,14 @@ class ImperfectDemonstrator:
             self._correction -= 1
             if self._correction == 0:
                 self._missed_m = self._missed_m * self._hand.config.left_over
-        anchor = self._phases[max(self._phase, 0)].anchor
-        if anchor == "object":
-            sight.object_position = sight.object_position + self._missed_m
-        elif anchor == "goal":
-            sight.goal_position = sight.goal_position + self._missed_m
+        anchor = self._phases[max(self._phase, 0)].anchor.partition(".")[0]
+        if anchor in self._entities:
+            sight.shift(anchor, self._missed_m)
 
     def _enter(self, sight: RobotView, before: int) -> None:
         phase = self._phases[self._phase]
         previous = self._phases[before] if before >= 0 else None
-        if phase.anchor in ("object", "goal"):
+        if phase.anchor:
             if previous is not None and previous.anchor == phase.anchor and before < self._phase:
                 self._missed_m = self._missed_m * self._hand.config.left_over
                 self._correction = self._hand.reaction()
@@ -103,6 +101,5 @@ class ImperfectDemonstrator:
 
 
 def _way(sight: RobotView, phase: Phase) -> np.ndarray:
-    to = sight.object_position if phase.anchor == "object" else sight.goal_position
-    moved = sight.object_position if phase.moves == "object" else sight.tool_position
-    return to[0] - moved[0]
+    moved = sight.tool_position if phase.moves == "tool" else sight.position(phase.moves)
+    return sight.position(phase.anchor)[0] - moved[0]

@@ -5,11 +5,14 @@ from the gripper's effort once the fingers have stopped. Readings of a real robo
 estimates by `observe/estimate.py`.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from twinloop.deploy.robot import Reading
 from twinloop.observe.estimate import NEEDED, StateEstimator
-from twinloop.simulate.cell import cross
+from twinloop.simulate.scene_state import SceneState
+from twinloop.twin.rotation import cross
 from twinloop.twin.twin import Twin
 
 ALONE = np.zeros(1, int)
@@ -17,26 +20,28 @@ LAG_S = 0.12
 """Time constant of the average of the tool's lag."""
 
 
-class RobotView:
+class RobotView(SceneState):
     """A View of one scene, updated by `take`. All arrays have one row."""
 
     def __init__(self, twin: Twin):
-        self._twin, self._estimate = twin, StateEstimator(twin, width=1)
+        super().__init__(twin, width=1)
+        self._estimate = StateEstimator(twin, width=1)
         self._nothing = np.append(twin.robot.home_rad, twin.robot.gripper.open)[None]
         self._share = 1 - float(np.exp(-twin.control_period_s / LAG_S))
         self.table_height_m = np.zeros(1)
-        self.object_half_height_m = np.array([twin.object.half_extents_m[2]])
-        self.object_yaw_symmetry_rad = np.array([twin.object.yaw_symmetry_rad])
         self.support_force_n = np.zeros(1)
-        self.object_speed_m_s = np.zeros(1)
-        # The readings contain no positions of people.
+        # Readings contain neither velocities of things nor positions of people.
+        self._velocity = {index.name: np.zeros((1, 3)) for index in twin.things}
         self.bystander_distance_m = np.full(1, np.inf)
         self.begin()
 
-    def begin(self) -> None:
-        """Reset for a new episode."""
+    def begin(self, chosen: Mapping[str, str] | None = None) -> None:
+        """Reset for a new episode. chosen: role -> the entity that plays it, if the task has roles."""
         self._estimate.begin(ALONE)
         self._behind_m = np.zeros((1, 3))
+        for role, candidates in self._roles.items():
+            entity = (chosen or {}).get(role, candidates[0])
+            self._chosen[role][:] = candidates.index(entity) if entity in candidates else 0
 
     def take(self, reading: Reading, command: np.ndarray | None) -> None:
         """Update with a reading and the last command that was sent, if any."""
@@ -45,18 +50,37 @@ class RobotView:
         estimate.take(seen, self._nothing if command is None else np.asarray(command, float)[None])
         measured_m = estimate.tool_at(following.measured_rad[0])
         self.arm_position_rad = following.believed_rad
+        self._place(estimate.environment)
         self.tool_position = estimate.tool_at(following.believed_rad[0])[None]
         data = estimate.data
-        self.tool_axes = data.site_xmat[self._twin.tool_site].reshape(1, 3, 3).copy()
+        self.tool_axes = data.site_xmat[self.twin.tool_site].reshape(1, 3, 3).copy()
         self._behind_m += self._share * (self.tool_position - measured_m - self._behind_m)
         self.tool_lag_m = np.sqrt(np.square(self._behind_m).sum(axis=1))
         self.finger_force_n = np.repeat(estimate.pressing_n[:, None], 2, axis=1)
-        self.object_position, self.goal_position = estimate.object_pose[:, :3].copy(), estimate.goal_pose[:, :3].copy()
-        w, x, y, z = estimate.object_pose[:, 3:].T
-        self.object_yaw_rad = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+    def _place(self, environment: np.ndarray) -> None:
+        self._changed()
+        if all(index.soft is None for index in self.twin.things):
+            # Frames of entities follow from their poses, which the kinematics of the next call compute.
+            self.twin.pose_scene(self._estimate.data, environment[0])
+        for index in (*self.twin.things, *self.twin.fixtures):
+            state = environment[:, index.columns]
+            self._position[index.name], self._quat[index.name] = state[:, :3].copy(), state[:, 3:7].copy()
+            if state.shape[1] > 7:
+                self._value[index.name] = state[:, 7].copy()
+
+    def shift(self, entity: str, by_m: np.ndarray) -> None:
+        """Move an entity in this view, e.g. by a demonstrator's error of aim."""
+        self._position[entity] = self._position[entity] + by_m
+
+    def _frame_position(self, name: str) -> np.ndarray:
+        return self._estimate.data.site_xpos[None, self.twin.sites[name]]
+
+    def _frame_axes(self, name: str) -> np.ndarray:
+        return self._estimate.data.site_xmat[self.twin.sites[name]].reshape(1, 3, 3)
 
     def jacobian(self) -> np.ndarray:
-        joints = self._twin.arm_joints
+        joints = self.twin.arm_joints
         data = self._estimate.data
         axes = data.xaxis[None, joints]
         linear = cross(axes, self.tool_position[:, None, :] - data.xanchor[None, joints])

@@ -15,7 +15,6 @@ from twinloop.errors import RobotError
 from twinloop.observe.live_cameras import LiveCameras
 from twinloop.observe.live_sensors import LiveSensors
 from twinloop.observe.pictures import picture_features
-from twinloop.randomize.draw import Sampler
 from twinloop.run.config import RunConfig, load_config
 from twinloop.run.default import embedded_config
 from twinloop.run.twin import twin_of
@@ -42,7 +41,7 @@ class TwinRobot:
             twin = twin_of(self._config)
             self._cell = Cell(twin, width=1)
             self._drive = Drive(self._cell, seed=self._seed)
-            self._sampler = Sampler(self._config.randomization, seed=self._seed)
+            self._sampler = self._config.sampler(seed=self._seed)
             about = description_of(twin, id=self.id, lockstep=True)
             told = tuple(feature.name for feature in about.observed)
             self._watch = LiveSensors(twin, self._config.observe, width=1, seed=self._seed, features=told)
@@ -67,8 +66,16 @@ class TwinRobot:
             self._eyes.begin(ALONE, draws, ALONE)
         self._opening, self._sequence, self._running = twin.robot.gripper.open, -1, True
         self._look()
-        human = "present" if twin.task.person else "absent"
-        return Briefing(twin.instruction, {"object": twin.object.name, "light": "normal", "human": human})
+        human = "present" if twin.task.people else "absent"
+        ((instruction, _),) = twin.spoken(draws.values)
+        chosen = {
+            role.name: role.candidates[index[0]]
+            for role, index in zip(
+                twin.task.roles, twin.task.choices(draws.values["task_choice"]).values(), strict=True
+            )
+        }
+        conditions = {"object": twin.object.name, "light": "normal", "human": human, **chosen}
+        return Briefing(instruction, conditions)
 
     def observe(self) -> Reading:
         self._begun()
@@ -90,7 +97,7 @@ class TwinRobot:
         for _ in range(round(SETTLE_S / cell.twin.control_period_s)):
             self._command(hold)
         self._running = False
-        success = bool(cell.twin.task.success(cell)[0])
+        success = bool(cell.twin.task.succeeded(cell)[0])
         return Outcome(success, "as the task judges it")
 
     def close(self) -> None:

@@ -16,7 +16,6 @@ from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.runtime import PolicyRuntime
 from twinloop.observe.features import observe
 from twinloop.randomize.distribution import Constant, Distribution
-from twinloop.randomize.draw import Sampler
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.twin import twin_of
@@ -24,7 +23,10 @@ from twinloop.simulate.episodes import Episodes
 from twinloop.twin.shapes import OWN, SHAPES
 from twinloop.twin.twin import Twin
 
-LAID_OUT = ("object_position_noise_cm", "object_yaw_deg", "target_position_noise_cm")
+LAID_OUT = (
+    "object_position_noise_cm", "object_yaw_deg", "target_position_noise_cm", "fixture_position_noise_cm",
+    "fixture_yaw_deg", "task_choice", "instruction_choice",
+)  # fmt: skip
 """Rows that lay out a scene. They keep the config's ranges in every cell, so that episodes differ."""
 DIM, BRIGHT = 0.7, 1.4
 MAX_WIDTH = 96
@@ -69,7 +71,7 @@ def _simulate(
     widest = {name: Constant(_reach(name, hypotheses)) for name in hypotheses[0].ranges}
     config = replace(config, randomization=usual | widest, rollout=replace(config.rollout, seed=job.seed))
     twin = twin_of(config)
-    samplers = [Sampler(usual | dict(hypothesis.ranges), seed=job.seed) for hypothesis in hypotheses]
+    samplers = [config.sampler(usual | dict(hypothesis.ranges), seed=job.seed) for hypothesis in hypotheses]
     blocks = [
         sampler.draw(number * count, (number + 1) * count) for number, sampler in enumerate(samplers, start=first)
     ]
@@ -94,7 +96,7 @@ def usual_of(config: RunConfig) -> dict[str, Distribution]:
     usual: dict[str, Distribution] = {}
     for name, distribution in config.randomization.items():
         row = BY_NAME[name]
-        if name in LAID_OUT:
+        if row.name in LAID_OUT:
             usual[name] = distribution
             continue
         low, high = distribution.support()

@@ -17,7 +17,7 @@ def scene_features(config: RunConfig) -> dict[str, bool]:
         "pictures": bool(config.cameras),
         "wrist": config.observe.wrist,
         "touch": config.observe.touch,
-        "person": config.scene.task.goal_poses is not None,
+        "person": any(fixture.path is not None for fixture in config.scene.task.fixtures),
         "soft": config.scene.object.soft,
     }
 

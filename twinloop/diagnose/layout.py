@@ -38,9 +38,9 @@ def as_laid_out(config: RunConfig, runlog: Path) -> RunConfig:
     scenes = [scene for scene in seen if scene is not None]
     if len(scenes) < MIN_SCENES:
         return config
-    began = twin.task.start(nominal_values(1), 1, twin.object)
+    began = twin.task.start(nominal_values(1), 1, twin.task.by_name)
     places = np.array([layout(start_of(scene))[0] for scene in scenes]) - layout(began)[0]
-    heights = np.array([scene[9] for scene in scenes]) - began.goal_pose[0, 2]
+    heights = np.array([scene[9] for scene in scenes]) - began.poses[twin.task.goal][0, 2]
     offsets = {
         "object_position_noise_cm": 100 * places[:, :2],
         "object_yaw_deg": places[:, 2],

@@ -30,7 +30,7 @@ MIN_SHARE = 1e-3
 
 def widen_by_diagnosis(config: RunConfig, report: GapReport) -> RunConfig:
     """Return `config` with ranges around the estimated rows, and wider ranges for the other rows of suspected gaps."""
-    inapplicable, features = inapplicable_rows(config.scene.object), scene_features(config)
+    inapplicable, features = inapplicable_rows(config.scene.world), scene_features(config)
     ranges = dict(config.randomization)
     for finding in report.findings:
         if finding.probability < SUSPECTED:

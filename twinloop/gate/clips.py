@@ -12,7 +12,6 @@ from twinloop.learn.chunks import ActingConfig
 from twinloop.observe.camera import default_cameras
 from twinloop.observe.recording import Feature
 from twinloop.observe.renderer import Renderer
-from twinloop.randomize.draw import Sampler
 from twinloop.run.config import RunConfig
 from twinloop.run.twin import twin_of
 from twinloop.simulate.engine import EngineConfig
@@ -38,7 +37,7 @@ def film(
     twin = twin_of(config)
     cameras = default_cameras(rate_hz=twin.control_hz, width=PIXELS, height=PIXELS)
     renderer = Renderer(twin, cameras)  # before anything is simulated: a machine that cannot draw says so at once
-    sampler = Sampler(config.randomization, seed=config.rollout.seed)
+    sampler = config.sampler()
     blocks = (sampler.draw(attempt, attempt + 1) for attempt in attempts)
     folder = out / FOLDER
     folder.mkdir(parents=True, exist_ok=True)

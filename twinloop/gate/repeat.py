@@ -17,7 +17,7 @@ from twinloop.gate.runlog_evidence import RunlogEvidence
 from twinloop.learn.candidate import Candidate, refuse_misfit
 from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.runtime import PolicyRuntime
-from twinloop.randomize.draw import Draws, Sampler, nominal_values
+from twinloop.randomize.draw import Draws, nominal_values
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig
 from twinloop.run.twin import twin_of
@@ -85,17 +85,17 @@ def repeat(
     refuse_task(twin)
     shape_varies = "object_shape" in config.randomization
     if known is None:
-        drawn = Sampler(config.randomization, seed=seed).draw(0, DRAWN)
+        drawn = config.sampler(seed=seed).draw(0, DRAWN)
         known = Repeats(
             candidate.digest, config.digest, config_name, "any shape" if shape_varies else twin.object.name, seed,
-            acting.ensemble, _rows(layout(twin.task.start(drawn.values, DRAWN, twin.object))), (),
+            acting.ensemble, _rows(layout(twin.task.start(drawn.values, DRAWN, twin.task.by_name))), (),
         )  # fmt: skip
     have = {each.trial for each in known.trials}
     new = [each for each in logged if each.trial not in have]
     if not new:
         return known
     first = len(known.trials)
-    draws = Sampler(config.randomization, seed=known.seed).draw(first, first + len(new))
+    draws = config.sampler(seed=known.seed).draw(first, first + len(new))
     runtime, found = candidate.load(), dict[int, Repeat]()
     for kind in dict.fromkeys(each.object for each in new):
         rows = [row for row, each in enumerate(new) if each.object == kind]
@@ -106,10 +106,14 @@ def repeat(
 
 def refuse_task(twin: Twin) -> None:
     """Raise UsageError if other draws than PLACES and GOALS set where object and goal start in this task."""
+    if set(twin.task.by_name) != {"object", "goal"}:
+        raise UsageError(
+            f"task {twin.task.name!r}: only trials with one object and one goal can be repeated in the twin"
+        )
     usual, moved = nominal_values(1), nominal_values(1)
     for column in (*PLACES, *GOALS):
         moved[column] = moved[column] + 1.0
-    before, after = (layout(twin.task.start(values, 1, twin.object)) for values in (usual, moved))
+    before, after = (layout(twin.task.start(values, 1, twin.task.by_name)) for values in (usual, moved))
     if not np.allclose((after - before)[:, [0, 1, 3, 4]], 0.01, atol=1e-6):
         raise UsageError(
             f"task {twin.task.name!r}: where object and goal are is not set by {', '.join((*PLACES, *GOALS))} alone, "
@@ -160,14 +164,14 @@ def _laid_out(twin: Twin, trial: Logged, draws: Draws) -> Draws | str:
     if trial.scene is None:
         return trial.why
     wanted = layout(start_of(trial.scene))[0]
-    usual = layout(twin.task.start(nominal_values(1), 1, twin.object))[0]
+    usual = layout(twin.task.start(nominal_values(1), 1, twin.task.by_name))[0]
     offsets = dict(zip((*PLACES, *GOALS), 100 * (wanted - usual)[[0, 1, 3, 4]], strict=True)) | {YAW: wanted[2]}
     for column, offset in offsets.items():
         low, high = BY_NAME[column.partition(".")[0]].plausible
         if not low - 1e-6 <= offset <= high + 1e-6:
             return f"{column} would be {offset:.1f}; {low:g} to {high:g} is what the twin can begin with"
     values = dict(draws.values) | {column: np.array([offset]) for column, offset in offsets.items()}
-    began = layout(twin.task.start(values, 1, twin.object))[0]
+    began = layout(twin.task.start(values, 1, twin.task.by_name))[0]
     off = np.hypot(*(began - wanted)[[0, 1]]), np.hypot(*(began - wanted)[[3, 4]])
     if not max(off) <= MOST_OFF_M:
         return f"the twin begins with the object {100 * off[0]:.1f} cm and the goal {100 * off[1]:.1f} cm away"
@@ -188,14 +192,15 @@ def scene_of(dataset: Dataset, attempt: int) -> tuple[np.ndarray | None, str]:
 
 
 def start_of(scene: np.ndarray) -> Start:
-    return Start(scene[None, :7], scene[None, 7:])
+    return Start({"object": scene[None, :7], "goal": scene[None, 7:]})
 
 
 def layout(start: Start) -> np.ndarray:
     """Return the (n, 5) layout, with the columns of LAYOUT."""
-    w, x, y, z = start.object_pose[:, 3:].T
+    thing, goal = start.poses["object"], start.poses["goal"]
+    w, x, y, z = thing[:, 3:].T
     yaw = np.rad2deg(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
-    return np.column_stack([start.object_pose[:, :2], yaw, start.goal_pose[:, :2]])
+    return np.column_stack([thing[:, :2], yaw, goal[:, :2]])
 
 
 def _layout_of(trial: Logged) -> tuple[float, ...] | None:

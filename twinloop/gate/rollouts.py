@@ -16,7 +16,7 @@ from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.runtime import PolicyRuntime
 from twinloop.observe.live_cameras import LiveCameras
 from twinloop.observe.live_sensors import LiveSensors
-from twinloop.randomize.draw import Draws, EpisodeRange, Sampler
+from twinloop.randomize.draw import Draws, EpisodeRange
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
@@ -41,7 +41,7 @@ class EvaluationJob:
 def try_out(trial: EvaluationJob, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, Outcomes]]:
     config = config_from_text(trial.config_yaml, name="config.yaml", folder=Path(trial.folder))
     twin, runtime = twin_of(config), trial.load()
-    sampler = Sampler(config.randomization, seed=config.rollout.seed)
+    sampler = config.sampler()
     blocks = (sampler.draw(first, stop) for first, stop in ranges)
     for episodes in acted(config, twin, runtime, trial.acting, blocks, width=trial.width, engine=trial.engine):
         attempts = episodes.draws.attempts

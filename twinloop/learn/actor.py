@@ -16,7 +16,7 @@ from twinloop.simulate.actor import SlotActions
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.phase_tracker import PhaseTracker
 from twinloop.simulate.termination import TerminationRule
-from twinloop.twin.twin import Twin
+from twinloop.twin.twin import SPOKEN, Twin
 
 BATCH = 16
 """Observations in one inference. With 256 slots and chunks of 8 actions, 32 slots are due per control period."""
@@ -50,6 +50,7 @@ class PolicyActor:
         self._read = [feature.name for feature in runtime.space.vectors]
         self._generators: list[np.random.Generator | None] = [None] * width
         self._retries = np.zeros(width, int)
+        self._instructions = [twin.instruction] * width
 
     def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
         self.watch.begin(ids, draws, rows)
@@ -62,6 +63,9 @@ class PolicyActor:
         self._running[ids] = True
         self._chunks.begin(ids)
         self._command[ids] = self._home
+        drawn = {column: draws.values[column][rows] for column in SPOKEN}
+        for slot, (instruction, _) in zip(ids, self.twin.spoken(drawn), strict=True):
+            self._instructions[slot] = instruction
         for slot, attempt in zip(ids, draws.attempts[rows], strict=True):
             self._generators[slot] = episode_rng(self.seed, int(attempt), stream="policy")
 
@@ -92,6 +96,11 @@ class PolicyActor:
             retries=self._retries,
         )
 
+    def _instructions_of(self, ids: np.ndarray) -> list[str]:
+        """Instructions of these slots, as many as a batch has rows."""
+        spoken = [self._instructions[slot] for slot in ids]
+        return spoken + spoken[-1:] * (BATCH - len(spoken))
+
     def _ask(self, ids: np.ndarray, seen: dict[str, np.ndarray]) -> None:
         """Compute new chunks for these slots, at most BATCH."""
         noise = np.zeros((BATCH, *self._chunks.shape), np.float32)
@@ -104,7 +113,7 @@ class PolicyActor:
         observation = {name: _padded(seen[name][ids]) for name in self._read}
         observation |= {name: _padded(values) for name, values in pictures.items()}
         chunks = self.runtime.chunks(
-            observation, instructions=[self.twin.instruction] * BATCH, real=False, noise=noise
+            observation, instructions=self._instructions_of(ids), real=False, noise=noise
         )[: len(ids)]  # fmt: skip
         self._chunks.add(ids, chunks)
 

@@ -144,7 +144,7 @@ def load_demonstrations(
     count = np.concatenate(lengths)
     if space.estimates:
         twin = model_of(space.robot, round(space.rate_hz))
-        vectors[ESTIMATE] = estimated(vectors, vectors.pop("command"), count, twin)
+        vectors[ESTIMATE] = estimated(vectors, vectors.pop("command"), count, twin, things=space.tracked_things)
     vectors = {feature.name: vectors[feature.name] for feature in space.vectors}
     source = DataSource(
         path=path.name, name=header.name, kind=header.source, digest=report.digest,

@@ -55,6 +55,13 @@ class Space:
         return tuple(dict.fromkeys(name for several in names for name in several))
 
     @property
+    def tracked_things(self) -> int:
+        """Number of things whose poses the estimate filters."""
+        from twinloop.observe.estimate import things_in_estimate  # imports the physics engine
+
+        return next((things_in_estimate(feature) for feature in self.vectors if feature.name == ESTIMATE), 0)
+
+    @property
     def estimates(self) -> bool:
         return any(feature.name == ESTIMATE for feature in self.vectors)
 

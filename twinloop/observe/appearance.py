@@ -11,6 +11,7 @@ from twinloop.observe.daylight import Daylight, daylight
 from twinloop.observe.materials import material
 from twinloop.observe.occluders import place_occluder
 from twinloop.observe.stage import CENTRE_M, LIGHTS, SHININESS, SPECULAR, SURFACES, Stage
+from twinloop.twin.placing import row_columns
 from twinloop.twin.shapes import form_of, half_extents_m
 from twinloop.twin.soft import HIDDEN
 from twinloop.twin.table import origin_shift_m, tilt_quats
@@ -30,7 +31,8 @@ WARM, COOL = np.array([1.0, 0.78, 0.52]), np.array([0.78, 0.9, 1.0])
 def dress(stage: Stage, values: Values) -> tuple[int, ...]:
     """Write the visual values of a draw into the stage's model. Returns the textures that must be uploaded again."""
     model, twin = stage.model, stage.twin
-    _set_object(stage, values)
+    for number in range(len(twin.things)):
+        _set_thing(stage, values, number)
     _set_table(stage, values)
     _set_lights(stage, values)
     for name, camera in stage.cameras.items():
@@ -45,29 +47,43 @@ def dress(stage: Stage, values: Values) -> tuple[int, ...]:
     model.mat_reflectance[stage.materials["table"]] = values["reflectance"]
     model.mat_reflectance[stage.materials["floor"]] = values["floor_reflectance"]
     # The engine reflects in flat faces only; round ones get highlights.
-    model.mat_reflectance[stage.materials["object"]] = 0.5 * values["object_gloss"]
-    model.mat_specular[stage.materials["object"]] = SPECULAR + values["object_gloss"]
-    model.mat_shininess[stage.materials["object"]] = SHININESS + 0.7 * values["object_gloss"]
+    things = list(stage.thing_materials)
+    model.mat_reflectance[things] = 0.5 * values["object_gloss"]
+    model.mat_specular[things] = SPECULAR + values["object_gloss"]
+    model.mat_shininess[things] = SHININESS + 0.7 * values["object_gloss"]
     return _set_textures(stage, round(values["texture_pool"]))
 
 
-def _set_object(stage: Stage, values: Values) -> None:
-    model, twin, scale = stage.model, stage.twin, values["object_size_scale"]
-    model.geom_size[stage.object_geom] = np.array(twin.object.geom_size) * scale
-    model.geom_rbound[stage.object_geom] = twin.object.bounding_radius_m * scale
-    forms, geoms = twin.forms, stage.object_geoms
+def _set_thing(stage: Stage, values: Values, number: int) -> None:
+    """Write size and shape of a thing."""
+    model, index = stage.model, stage.twin.things[number]
+    drawn, geoms = thing_values(stage.twin, values, number), stage.geoms[number]
+    scale, forms, nominal = drawn["object_size_scale"], index.forms, stage.twin.model
     if forms is None:
+        model.geom_size[geoms] = nominal.geom_size[index.geoms] * scale
+        model.geom_rbound[geoms] = nominal.geom_rbound[index.geoms] * scale
         return
-    form = int(form_of(np.array(values["object_shape"])))
+    form = int(form_of(np.array(drawn["object_shape"])))
     model.geom_type[geoms], model.geom_quat[geoms] = forms.kind[form], forms.quat[form]
     model.geom_size[geoms], model.geom_pos[geoms] = scale * forms.size[form], scale * forms.place[form]
     model.geom_rbound[geoms] = scale * forms.radius[form]
     model.geom_group[geoms] = np.where(forms.solid[form], 0, HIDDEN)
 
 
+def thing_values(twin: Twin, values: Values, number: int) -> dict[str, float]:
+    """The drawn shape and size of a thing."""
+    columns = {column: np.array([value]) for column, value in values.items()}
+    own = row_columns(columns, "" if number == 0 else twin.things[number].name, 1)
+    return {column: float(value[0]) for column, value in own.items()}
+
+
 def drawn_half_extents_m(twin: Twin, values: Values) -> np.ndarray:
-    """(3,) half extents of the box around the object."""
-    return half_extents_m(twin.object, {column: np.array([value]) for column, value in values.items()})[0]
+    """(things, 3) half extents of the box around each thing."""
+    extents = []
+    for number, index in enumerate(twin.things):
+        drawn = {column: np.array([value]) for column, value in thing_values(twin, values, number).items()}
+        extents.append(half_extents_m(index.object, drawn)[0])
+    return np.array(extents)
 
 
 def _set_table(stage: Stage, values: Values) -> None:
@@ -85,13 +101,15 @@ def _set_textures(stage: Stage, index: int) -> tuple[int, ...]:
         start = model.tex_adr[texture]
         sides = 6 if cube else 1
         model.tex_data[start : start + sides * pixels.size] = np.tile(pixels.ravel(), sides)
-    # An object of a drawn material has that material's colours; a plain one has its own.
-    rgba = stage.twin.object.rgba if index == 0 else (1.0, 1.0, 1.0, 1.0)
-    if stage.twin.soft is not None and index:
-        # A flex has no texture, so it takes the mean colour of the material.
-        size, plain_rgb, _, _ = SURFACES["object"]
-        rgba = (*(material(index, "object", size, plain_rgb).reshape(-1, 3).mean(axis=0) / 255), 1.0)
-    model.mat_rgba[stage.materials["object"]] = rgba
+    for thing, own in zip(stage.twin.things, stage.thing_materials, strict=True):
+        # A thing whose colour has a name in instructions keeps it. Another has the colours of a drawn material.
+        keeps = index == 0 or bool(thing.thing.colour)
+        rgba = thing.thing.rgba if keeps else (1.0, 1.0, 1.0, 1.0)
+        if thing.soft is not None and not keeps:
+            # A flex has no texture, so it takes the mean colour of the material.
+            size, plain_rgb, _, _ = SURFACES["object"]
+            rgba = (*(material(index, "object", size, plain_rgb).reshape(-1, 3).mean(axis=0) / 255), 1.0)
+        model.mat_rgba[own] = rgba
     return tuple(stage.textures.values())
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from twinloop.errors import ConfigError
 from twinloop.observe.camera import CameraConfig
 from twinloop.observe.stage import Stage, build_stage
-from twinloop.randomize.draw import Sampler
+from twinloop.randomize.draw import nominal_values
 from twinloop.twin.twin import Twin
 
 
@@ -36,13 +36,10 @@ def refuse_blocked(twin: Twin, cameras: Mapping[str, CameraConfig]) -> None:
 def _start(stage: Stage) -> mujoco.MjData:
     """The cell at the start of an episode with nominal values."""
     twin, data = stage.twin, mujoco.MjData(stage.model)
-    start = twin.task.start(Sampler({}, seed=0).draw(0, 1).values, 1, twin.object)
+    start = twin.task.start(nominal_values(1), 1, twin.task.by_name)
     data.qpos[twin.arm_qpos] = twin.robot.home_rad
     data.qpos[twin.gripper_qpos] = twin.robot.gripper.open / len(twin.gripper_qpos)
-    nodes = () if twin.soft is None else (twin.soft.put(start.object_pose)[0] + twin.soft.home_m).ravel()
-    twin.pose_object(data, np.concatenate([start.object_pose[0], nodes]))
-    data.mocap_pos[twin.target_mocap] = start.goal_pose[0, :3]
-    data.mocap_quat[twin.target_mocap] = start.goal_pose[0, 3:]
+    twin.pose_scene(data, twin.environment_at(start)[0])
     mujoco.mj_kinematics(stage.model, data)
     return data
 

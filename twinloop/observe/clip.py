@@ -19,10 +19,11 @@ class Clip:
         rgb: (f, h, w, 3) uint8.
         depth_m: (f, h, w) float32, along the camera's z axis.
         geom_ids: (f, h, w) int16 geoms of the stage, -1 for none; None if masks were not requested.
-        camera_to_world, object_to_world, tool_to_world: (f, 4, 4).
+        camera_to_world, tool_to_world: (f, 4, 4).
+        things_to_world: (f, things, 4, 4) the movable things of the scene.
         pixel_velocity: (f, h, w, 2) float32 pixels per second, u and v; None unless the draw has a shutter.
         light_px: (f, 3) pixel u, v of the brightest lamp, and 1 if it is in front of the camera, else 0.
-        object_half_extents_m: (3,) as drawn.
+        half_extents_m: (things, 3) as drawn.
         things: ids and names of the bodies that geoms belong to.
     """
 
@@ -33,11 +34,11 @@ class Clip:
     depth_m: np.ndarray
     geom_ids: np.ndarray | None
     camera_to_world: np.ndarray
-    object_to_world: np.ndarray
+    things_to_world: np.ndarray
     tool_to_world: np.ndarray
     pixel_velocity: np.ndarray | None
     light_px: np.ndarray
-    object_half_extents_m: np.ndarray
+    half_extents_m: np.ndarray
     things: LabelIds
 
     @property

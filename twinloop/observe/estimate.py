@@ -1,6 +1,6 @@
-"""StateEstimator: robot and object state from late, noisy readings and past commands. Causal, one row per episode.
+"""StateEstimator: robot and scene state from late, noisy readings and past commands. Causal, one row per episode.
 
-`simulate/joint_predictor.py` predicts the joints, `tracking.py` the object. A gripper holds something if its fingers
+`simulate/joint_predictor.py` predicts the joints, `tracking.py` the things. A gripper holds something if its fingers
 have stopped before they are closed, and press. The scripted expert reads robots through this estimate, and policies may
 use it as an input. The estimate depends less on delay, noise and backlash than the readings do.
 """
@@ -11,13 +11,14 @@ from functools import lru_cache
 import mujoco
 import numpy as np
 
-from twinloop.observe.features import POSE
 from twinloop.observe.recording import ESTIMATE, NEEDED, Feature
 from twinloop.observe.tracking import ObjectTracker
 from twinloop.simulate.joint_predictor import JointPredictor
 from twinloop.twin.assemble import assemble
+from twinloop.twin.entity import POSE, state_names
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots import robots
+from twinloop.twin.tasks import tasks
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 from twinloop.twin.twin import Twin
 
@@ -37,14 +38,15 @@ class StateEstimator:
 
     Attributes:
         following: the JointPredictor.
-        object_pose, lay_m: see ObjectTracker.
+        environment: (width, elements) the environment state, with filtered poses of things.
+        lay_m: height at which the thing that was held last, or the first, last lay. See ObjectTracker.
         opening: as measured.
         pressing_n: closing force of each finger after they have stopped or while they hold something; else 0.
         holds: whether there is something between the fingers.
-        goal_pose: as measured.
     """
 
-    def __init__(self, twin: Twin, *, width: int):
+    def __init__(self, twin: Twin, *, width: int, things: int | None = None):
+        """`things`: number of things at the beginning of the environment state; those of the twin by default."""
         self._twin, self._data = twin, mujoco.MjData(twin.model)
         gripper = twin.robot.gripper
         self._closed, self._stroke = gripper.closed, abs(gripper.open - gripper.closed)
@@ -52,7 +54,9 @@ class StateEstimator:
         self._closing = np.sign(gripper.closed_control - gripper.open_control)
         period_s = twin.control_period_s
         self.following = JointPredictor(np.array(twin.robot.home_rad), width=width, period_s=period_s)
-        self._tracking = ObjectTracker(width=width, period_s=period_s)
+        count = len(twin.things) if things is None else things
+        self._tracking = [ObjectTracker(width=width, period_s=period_s) for _ in range(count)]
+        self._in_hand = np.zeros(width, int)
         self._long = max(1, round(STILL_S / period_s))
         self._still = np.zeros(width, int)
         self.holds = np.zeros(width, bool)
@@ -60,7 +64,9 @@ class StateEstimator:
     def begin(self, ids: np.ndarray) -> None:
         """Reset these rows for new episodes."""
         self.following.begin(ids)
-        self._tracking.begin(ids)
+        for tracker in self._tracking:
+            tracker.begin(ids)
+        self._in_hand[ids] = 0
         self._still[ids] = 0
         self.holds[ids] = False
 
@@ -81,21 +87,36 @@ class StateEstimator:
         stopped = (self._still >= self._long) & (apart < OPEN_SHARE)
         closing_n = np.maximum(0.0, self._closing * effort[:, -1]) / 2
         opens = np.abs(sent[:, -1] - self._closed) / self._stroke > apart
-        self.holds = (self.holds | (stopped & (closing_n > HELD_N))) & (apart > EMPTY_SHARE) & ~opens
+        held = self.holds
+        self.holds = (held | (stopped & (closing_n > HELD_N))) & (apart > EMPTY_SHARE) & ~opens
         # A held object is pressed on even while the fingers move slightly.
         self.pressing_n = np.where(stopped | self.holds, closing_n, 0.0)
 
-        tracking, told = self._tracking, scene[:, :7]
-        tracking.lie(told, ~self.holds)
-        if self.holds.any():
-            tool_m, measured_m = np.zeros((2, len(state), 3))
-            # One at a time, because the engine's kinematics take one arm, and few arms hold something.
-            for row in np.flatnonzero(self.holds):
-                tool_m[row] = self.tool_at(following.believed_rad[row])
-                measured_m[row] = self.tool_at(following.measured_rad[row])
-            still = np.sqrt(np.square(following.behind_rad).sum(axis=1)) < AT_REST_RAD
-            tracking.carry(told, self.holds, tool_m=tool_m, measured_m=measured_m, still=still)
-        self.object_pose, self.lay_m, self.goal_pose = tracking.pose, tracking.lay_m, scene[:, 7:14]
+        tool_m, measured_m = np.zeros((2, len(state), 3))
+        # One at a time, because the engine's kinematics take one arm, and few arms hold something.
+        for row in np.flatnonzero(self.holds):
+            tool_m[row] = self.tool_at(following.believed_rad[row])
+            measured_m[row] = self.tool_at(following.measured_rad[row])
+        self._note_thing_in_hand(scene, measured_m, self.holds & ~held)
+        still = np.sqrt(np.square(following.behind_rad).sum(axis=1)) < AT_REST_RAD
+        self.environment = scene.copy()
+        for number, tracker in enumerate(self._tracking):
+            seen_pose = scene[:, 7 * number : 7 * number + 7]
+            mine = self.holds & (self._in_hand == number)
+            tracker.lie(seen_pose, ~mine)
+            if mine.any():
+                tracker.carry(seen_pose, mine, tool_m=tool_m, measured_m=measured_m, still=still)
+            self.environment[:, 7 * number : 7 * number + 7] = tracker.pose
+        lay = np.stack([tracker.lay_m for tracker in self._tracking])
+        self.lay_m = lay[self._in_hand, np.arange(len(state))]
+
+    def _note_thing_in_hand(self, scene: np.ndarray, tool_m: np.ndarray, new: np.ndarray) -> None:
+        """The thing in a hand that has just closed is the one nearest to the tool."""
+        if len(self._tracking) == 1 or not new.any():
+            return
+        places = scene[:, : 7 * len(self._tracking)].reshape(len(scene), -1, 7)[:, :, :3]
+        nearest = np.square(places - tool_m[:, None]).sum(axis=2).argmin(axis=1)
+        self._in_hand = np.where(new, nearest, self._in_hand)
 
     def tool_at(self, arm_rad: np.ndarray) -> np.ndarray:
         """(3,) position of the tool at these joint positions. `data` then holds this state."""
@@ -109,24 +130,25 @@ class StateEstimator:
 
     def vector(self) -> np.ndarray:
         """(width, elements) the whole estimate for a policy. `feature_of` names the elements."""
-        turn = self.object_pose[:, 3:]
-        size = np.sqrt(np.square(turn).sum(axis=1, keepdims=True))
+        environment = self.environment.copy()
+        for number in range(len(self._tracking)):
+            turn = environment[:, 7 * number + 3 : 7 * number + 7]
+            turn /= np.maximum(np.sqrt(np.square(turn).sum(axis=1, keepdims=True)), 1e-9)
         return np.concatenate([
-            self.following.believed_rad, self.opening[:, None],
-            self.object_pose[:, :3], turn / np.maximum(size, 1e-9), self.goal_pose,
+            self.following.believed_rad, self.opening[:, None], environment,
             self.following.behind_rad, self.lay_m[:, None], self.holds[:, None], self.pressing_n[:, None],
         ], axis=1).astype(np.float32)  # fmt: skip
 
 
-def feature_of(joints: tuple[str, ...], unit: str) -> Feature:
+def feature_of(joints: tuple[str, ...], environment: tuple[str, ...], unit: str) -> Feature:
     """The feature of the estimate.
 
     Args:
         joints: names of the elements of `observation.state`, the gripper last.
-        unit: unit of these elements.
+        environment: names of the elements of `observation.environment_state`.
+        unit: unit of the joints.
     """
-    poses = tuple(f"{thing}.{part}" for thing in ("object", "goal") for part in POSE)
-    names = (*joints, *poses, *(f"behind.{joint}" for joint in joints[:-1]), "lay", "holds", "pressing")
+    names = (*joints, *environment, *(f"behind.{joint}" for joint in joints[:-1]), "lay", "holds", "pressing")
     return Feature(ESTIMATE, "float32", (len(names),), names, f"{unit}; m; quaternion; rad; m; 1; N")
 
 
@@ -134,9 +156,30 @@ def derived(features: Mapping[str, Feature], robot: str) -> Feature | None:
     """The feature of the estimate for a robot with these features; None if it cannot be estimated."""
     if robot not in robots() or any(name not in features for name in NEEDED):
         return None
-    state = features[NEEDED[0]]
+    state, environment = features[NEEDED[0]], features[NEEDED[3]]
     known = (*robots()[robot].arm_joints, "gripper")
-    return feature_of(state.names, state.unit) if state.names == known else None
+    if state.names != known or not number_of_things(environment.names):
+        return None
+    return feature_of(state.names, environment.names, state.unit)
+
+
+def things_in_estimate(estimate: Feature) -> int:
+    """Number of things whose poses an estimate contains."""
+    behind = [name for name in estimate.names if name.startswith("behind.")]
+    # The joints and the gripper come first; the environment is between them and the joints' lags.
+    return number_of_things(estimate.names[len(behind) + 1 : estimate.names.index(behind[0])])
+
+
+def number_of_things(environment: tuple[str, ...]) -> int:
+    """How many of the entities of an environment state are things: those of the task with these entities.
+
+    For entities that no task has, only the first is tracked. 0 if the state does not begin with a pose.
+    """
+    entities = tuple(dict.fromkeys(name.rpartition(".")[0] for name in environment))
+    for task in tasks().values():
+        if state_names(task.entities) == environment:
+            return len(task.things)
+    return int(bool(entities) and environment[:7] == tuple(f"{entities[0]}.{part}" for part in POSE))
 
 
 @lru_cache
@@ -145,15 +188,18 @@ def model_of(robot: str, rate_hz: int) -> Twin:
     return assemble(robots()[robot], PICK_AND_PLACE, OBJECTS["cube"], control_hz=rate_hz)
 
 
-def estimated(seen: Mapping[str, np.ndarray], sent: np.ndarray, lengths: np.ndarray, twin: Twin) -> np.ndarray:
+def estimated(
+    seen: Mapping[str, np.ndarray], sent: np.ndarray, lengths: np.ndarray, twin: Twin, *, things: int = 1
+) -> np.ndarray:
     """(frames, elements) estimates of whole episodes, back to back.
 
     Args:
+        things: number of things in the environment state.
         sent: (frames, actions) the commands to the motors in each frame.
     """
     count, longest = len(lengths), int(lengths.max())
     starts = np.cumsum(lengths) - lengths
-    estimate = StateEstimator(twin, width=count)
+    estimate = StateEstimator(twin, width=count, things=things)
     out: np.ndarray | None = None
     for tick in range(longest):
         # Episodes that are over repeat their last frame.

@@ -32,8 +32,6 @@ SOURCES = {
 
 CLEAN = "clean."  # the true values of features that a sensor measures
 
-POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
-
 
 def features_of(twin: Twin, config: ObserveConfig) -> tuple[Feature, ...]:
     seen = _seen_features(twin)
@@ -57,21 +55,27 @@ def _seen_features(twin: Twin) -> tuple[Feature, ...]:
         Feature(
             "observation.environment_state",
             "float32",
-            (14,),
-            _named(("object", "goal"), POSE),
-            "m; quaternion",
+            (twin.environment_size,),
+            twin.environment_names,
+            "m; quaternion" + _joint_units(twin),
         ),
         *(_wrist_features() if twin.has_wrist_sensors else ()),
         *((Feature("observation.touch", "float32", (len(TOUCHED),), TOUCHED, "N"),) if twin.touch else ()),
         Feature("action", "float32", size, joints, f"rad; {gripper}"),
         Feature("command", "float32", size, joints, f"rad; {gripper}"),
         Feature("contact", "float32", (3,), ("left_finger", "right_finger", "support"), "N"),
-        *((_nodes_feature(twin.soft),) if twin.soft else ()),
+        *(_nodes_feature(index.soft) for index in twin.things if index.soft is not None),
         Feature("phase", "int64", (1,)),
         Feature("next.reward", "float32", (1,)),
         Feature("next.done", "bool", (1,)),
         Feature("next.success", "bool", (1,)),
     )
+
+
+def _joint_units(twin: Twin) -> str:
+    """Units of the coordinates of fixtures, each once."""
+    units = dict.fromkeys(index.fixture.joint.unit for index in twin.fixtures if index.fixture.joint is not None)
+    return "".join(f"; {unit}" for unit in units)
 
 
 def _wrist_features() -> tuple[Feature, ...]:
@@ -112,7 +116,7 @@ def observe(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int)
     return Recording(
         attempts=episodes.draws.attempts,
         lengths=episodes.lengths,
-        tasks=tuple(map(twin.instruction_for, episodes.draws.values["object_shape"])),
+        tasks=tuple(instruction for instruction, _ in twin.spoken(episodes.draws.values)),
         features=features,
         frames=frames,
     )

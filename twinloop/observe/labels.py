@@ -4,18 +4,25 @@
 behind an occluder too; `keypoints_visible` says which are visible.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.observe.clip import CLASSES, Clip
+from twinloop.observe.clip import Clip
 from twinloop.observe.projection import inverse, project
 from twinloop.observe.sampling import nearest
 
 CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-KEYPOINTS = ("tool", "object", *(f"object.corner{number}" for number in range(8)))
+PER_THING = 1 + len(CORNERS)
 SURFACE_M = 0.004
 """A point counts as visible if it is at most this far behind the surface in its pixel."""
+
+
+def keypoint_names(things: Sequence[str]) -> tuple[str, ...]:
+    """The tool, then the centre and the corners of each thing."""
+    corners = [(thing, *(f"{thing}.corner{number}" for number in range(len(CORNERS)))) for thing in things]
+    return ("tool", *(name for names in corners for name in names))
 
 
 @dataclass(frozen=True)
@@ -23,25 +30,28 @@ class PoseLabels:
     """Poses in the camera's frame.
 
     Attributes:
-        object_to_camera, tool_to_camera: (f, 4, 4).
-        half_extents_m: (3,) of the box around the object.
+        things_to_camera: (f, things, 4, 4).
+        tool_to_camera: (f, 4, 4).
+        half_extents_m: (things, 3) of the box around each thing.
     """
 
-    object_to_camera: np.ndarray
+    things_to_camera: np.ndarray
     tool_to_camera: np.ndarray
     half_extents_m: np.ndarray
 
     @property
-    def object_corners_in_camera(self) -> np.ndarray:
-        """(f, 8, 3) metres."""
-        pose = self.object_to_camera
-        return (CORNERS * self.half_extents_m) @ pose[:, :3, :3].swapaxes(1, 2) + pose[:, None, :3, 3]
+    def corners_in_camera(self) -> np.ndarray:
+        """(f, things, 8, 3) metres."""
+        pose = self.things_to_camera
+        corners = CORNERS * self.half_extents_m[:, None, :]
+        return corners @ pose[..., :3, :3].swapaxes(-1, -2) + pose[..., None, :3, 3]
 
     @property
     def keypoints_in_camera(self) -> np.ndarray:
-        """(f, keypoints, 3) metres, in the order of KEYPOINTS."""
-        centres = [pose[:, None, :3, 3] for pose in (self.tool_to_camera, self.object_to_camera)]
-        return np.concatenate([*centres, self.object_corners_in_camera], axis=1)
+        """(f, keypoints, 3) metres, in the order of `keypoint_names`."""
+        centres = self.things_to_camera[:, :, None, :3, 3]
+        points = np.concatenate([centres, self.corners_in_camera], axis=2)
+        return np.concatenate([self.tool_to_camera[:, None, :3, 3], points.reshape(len(points), -1, 3)], axis=1)
 
 
 @dataclass(frozen=True)
@@ -74,7 +84,7 @@ def label(clip: Clip) -> Labels:
 def poses(clip: Clip) -> PoseLabels:
     world_to_camera = inverse(clip.camera_to_world)
     return PoseLabels(
-        world_to_camera @ clip.object_to_world, world_to_camera @ clip.tool_to_world, clip.object_half_extents_m
+        world_to_camera[:, None] @ clip.things_to_world, world_to_camera @ clip.tool_to_world, clip.half_extents_m
     )
 
 
@@ -86,10 +96,11 @@ def keypoints(clip: Clip, drawn: Clip | None = None) -> Keypoints:
     # A point beyond the rendered edge is not in the image, even if barrel distortion moves it inside.
     visible = _unhidden(true, points, project(points, true.intrinsics)) & _inside(clip, pixels)
     # The centre of a body is behind its own surface, so it is visible if its pixel shows the body.
-    centre = KEYPOINTS.index("object")
-    u, v = np.nan_to_num(pixels[:, centre].T)[..., None, None]
-    body = clip.things.classes[nearest(clip.geoms, u, v)[:, 0, 0]]
-    visible[:, centre] = _inside(clip, pixels)[:, centre] & (body == CLASSES.index("object"))
+    for number, body in enumerate(clip.things.tracked):
+        centre = 1 + number * PER_THING
+        u, v = np.nan_to_num(pixels[:, centre].T)[..., None, None]
+        there = clip.things.instances[nearest(clip.geoms, u, v)[:, 0, 0]]
+        visible[:, centre] = _inside(clip, pixels)[:, centre] & (there == body)
     return Keypoints(pixels, visible)
 
 

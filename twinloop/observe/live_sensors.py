@@ -21,13 +21,11 @@ TRUE: dict[str, Callable[[Cell], np.ndarray]] = {
     "position": lambda cell: np.column_stack([cell.arm_position_rad, cell.opening]),
     "velocity": lambda cell: np.column_stack([cell.arm_velocity_rad_s, cell.opening_velocity]),
     "effort": lambda cell: np.column_stack([cell.arm_effort_nm, cell.gripper_effort_n]),
-    "environment": lambda cell: np.column_stack(
-        [cell.object_position, cell.object_quat, cell.goal_position, cell.goal_quat]
-    ),
+    "environment": lambda cell: cell.environment(),
     "wrench": lambda cell: cell.wrench,
     "inertial": lambda cell: cell.inertial,
     "touch": lambda cell: cell.touch_n,
-    "nodes": lambda cell: cell.object_nodes.reshape(cell.width, -1),
+    "nodes": lambda cell: cell.nodes.reshape(cell.width, -1),
 }
 
 

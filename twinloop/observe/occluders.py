@@ -63,8 +63,8 @@ def place_occluder(
 
 def _outline(camera_to_world: np.ndarray, twin: Twin, values: Mapping[str, float]) -> tuple[np.ndarray, float]:
     """(8, 2) corners of the object at its start, in the image at a distance of 1, and the object's distance."""
-    begin = twin.task.start({column: np.array([value]) for column, value in values.items()}, 1, twin.object)
-    pose = begin.object_pose[0]
+    draw = {column: np.array([value]) for column, value in values.items()}
+    pose = twin.task.start(draw, 1, twin.task.by_name).poses[twin.things[0].name][0]
     turn = np.zeros(9)
     mujoco.mju_quat2Mat(turn, pose[3:])
     half = np.array(twin.object.half_extents_m) * values["object_size_scale"]

@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 
 from twinloop.randomize.draw import Draws, nominal_values
-from twinloop.randomize.table import COLUMNS
+from twinloop.randomize.table import BY_NAME
 from twinloop.simulate.cell import Cell
 from twinloop.twin import bystander
 from twinloop.twin.twin import Twin
@@ -33,9 +33,9 @@ class BodyPoses:
 def draws_of(attempt: int, stored: Mapping[str, float]) -> Draws:
     """The draw of one episode from its stored values; all others are nominal."""
     values = nominal_values(1)
-    known = {column: value for column, value in stored.items() if column in values}
+    known = {column: value for column, value in stored.items() if column.partition(".")[0] in BY_NAME}
     values |= {column: np.array([value]) for column, value in known.items()}
-    return Draws(np.array([attempt]), values, tuple(column for column in COLUMNS if column in known))
+    return Draws(np.array([attempt]), values, tuple(known))
 
 
 def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.ndarray) -> BodyPoses:
@@ -44,7 +44,7 @@ def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.nda
     Args:
         draws: the first row is the draw of the episode.
         position: (f, joints + 1) the episode's channel `position`.
-        environment: (f, 14) the episode's channel `environment`, followed by the corners of a soft object.
+        environment: (f, elements) the episode's channel `environment`, followed by the corners of a soft object.
     """
     # A cell at the start of the episode has all drawn sizes and places.
     cell, first = Cell(twin, width=1), np.array([0])
@@ -59,10 +59,8 @@ def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.nda
     for frame in range(frames):
         data.qpos[twin.arm_qpos] = position[frame, :-1]
         data.qpos[twin.gripper_qpos] = position[frame, -1] / len(twin.gripper_qpos)
-        twin.pose_object(data, environment[frame])
+        twin.pose_scene(data, environment[frame])
         place_bystander(data, twin, draws.values, frame)
-        data.mocap_pos[twin.target_mocap] = environment[frame, 7:10]
-        data.mocap_quat[twin.target_mocap] = environment[frame, 10:14]
         mujoco.mj_kinematics(model, data)
         places[frame], turns[frame] = data.xpos, data.xquat
         tool[frame, :3, 3] = data.site_xpos[twin.tool_site]

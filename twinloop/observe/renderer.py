@@ -33,11 +33,11 @@ ENGINE_TO_VISION = np.diag([1.0, -1.0, -1.0, 1.0])
 
 @dataclass(frozen=True)
 class Filmed:
-    """Poses of all bodies and cameras in each image: (f, ..., 4, 4) to the world."""
+    """Poses of all bodies and cameras in each image: (f, ..., 4, 4) to the world. `things` is (f, things, 4, 4)."""
 
     cameras: dict[str, np.ndarray]
     geoms: np.ndarray
-    object: np.ndarray
+    things: np.ndarray
     tool: np.ndarray
 
 
@@ -58,7 +58,12 @@ class Renderer:
             view = mujoco.MjvCamera()
             view.type, view.fixedcamid = mujoco.mjtCamera.mjCAMERA_FIXED.value, model.camera(name).id
             self._views[name] = view
-        self._things = things_of(model)
+        self._flex_geoms = {
+            index.soft.flex: int(geoms[0])
+            for index, geoms in zip(twin.things, self.stage.geoms, strict=True)
+            if index.soft is not None
+        }
+        self._things = things_of(model, twin.task)
         self._material: float | None = None
         self._bystander: dict[str, np.ndarray] = {}
         self._drawn: np.ndarray | None = None
@@ -82,7 +87,7 @@ class Renderer:
         start, length = episodes.starts[row], episodes.lengths[row]
         rows = slice(start, start + length)
         states = episodes["position"][rows], episodes["environment"][rows]
-        if self.twin.soft is not None:
+        if "nodes" in episodes.channels:
             states = states[0], np.concatenate([states[1], episodes["nodes"][rows]], axis=1)
         moves = values["shutter_ms"] > 0 or values["rolling_shutter_ms"] > 0
         pictured = {
@@ -118,16 +123,15 @@ class Renderer:
     def _furnish(self, values: Values) -> None:
         """Place clutter and surroundings as drawn, and set the bystander's path. The tape does not contain them."""
         twin = self.twin
-        if twin.surroundings:
-            draw = {column: np.array([value]) for column, value in values.items()}
-            begin = twin.task.start(draw, 1, twin.object)
-            for body, places in standing(draw, begin, twin.object, twin.surroundings).items():
-                self._data.mocap_pos[twin.mocap(body)] = places[0]
         self._bystander = {name: np.array([values[name]]) for name in bystander.READ}
+        if not twin.surroundings and not len(twin.clutter_mocaps):
+            return
+        draw = {column: np.array([value]) for column, value in values.items()}
+        begin = twin.task.start(draw, 1, twin.task.by_name)
+        for body, places in standing(draw, begin, twin.object, twin.surroundings).items():
+            self._data.mocap_pos[twin.mocap(body)] = places[0]
         if len(twin.clutter_mocaps):
-            draw = {column: np.array([value]) for column, value in values.items()}
-            begin = twin.task.start(draw, 1, twin.object)
-            self._data.mocap_pos[twin.clutter_mocaps] = clutter_poses(draw, begin.object_pose, begin.goal_pose)[0]
+            self._data.mocap_pos[twin.clutter_mocaps] = clutter_poses(draw, begin)[0]
 
     def _pass(
         self,
@@ -144,12 +148,13 @@ class Renderer:
         model, data, twin = self.stage.model, self._data, self.twin
         poses = {name: np.zeros((len(ticks), 4, 4)) for name in self.cameras}
         geoms = np.zeros((len(ticks), model.ngeom, 4, 4))
-        thing, tool = np.zeros((len(ticks), 4, 4)), np.zeros((len(ticks), 4, 4))
+        bodies = [index.body for index in twin.things]
+        things, tool = np.zeros((len(ticks), len(bodies), 4, 4)), np.zeros((len(ticks), 4, 4))
         for number, tick in enumerate(ticks):
             place_bystander(data, twin, self._bystander, tick)
             self._pose(states[0][number], states[1][number])
             _fill(geoms[number], data.geom_xpos, data.geom_xmat)
-            _fill(thing[number], data.xpos[twin.object_body], data.xmat[twin.object_body])
+            _fill(things[number], data.xpos[bodies], data.xmat[bodies])
             _fill(tool[number], data.site_xpos[twin.tool_site], data.site_xmat[twin.tool_site])
             fresh = False
             for name, view in self._views.items():
@@ -161,19 +166,17 @@ class Renderer:
                 if place < len(pictured[name]) and pictured[name][place] == tick:
                     self._draw(view, buffers[name], place, fresh=fresh)
                     fresh = True
-        return Filmed({name: pose @ ENGINE_TO_VISION for name, pose in poses.items()}, geoms, thing, tool)
+        return Filmed({name: pose @ ENGINE_TO_VISION for name, pose in poses.items()}, geoms, things, tool)
 
     def _pose(self, position: np.ndarray, environment: np.ndarray) -> None:
         """Set the stage's bodies from one row of recorded states."""
         data, twin = self._data, self.twin
         data.qpos[twin.arm_qpos] = position[:-1]
         data.qpos[twin.gripper_qpos] = position[-1] / len(twin.gripper_qpos)
-        twin.pose_object(data, environment)
-        data.mocap_pos[twin.target_mocap] = environment[7:10]
-        data.mocap_quat[twin.target_mocap] = environment[10:14]
+        twin.pose_scene(data, environment)
         mujoco.mj_kinematics(self.stage.model, data)
         mujoco.mj_camlight(self.stage.model, data)
-        if twin.soft is not None:
+        if self._flex_geoms:
             mujoco.mj_flex(self.stage.model, data)
 
     def _draw(self, view: mujoco.MjvCamera, buffers: Buffers, place: int, *, fresh: bool) -> None:
@@ -212,7 +215,7 @@ class Renderer:
                 if geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
                     drawn[geom.segid + 1] = geom.objid
                 elif geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_FLEX:
-                    drawn[geom.segid + 1] = self.stage.object_geom
+                    drawn[geom.segid + 1] = self._flex_geoms[geom.objid]
         return drawn
 
     def _clip(
@@ -232,9 +235,9 @@ class Renderer:
         light_px = _towards_px(inverse(pose)[:, :3, :3] @ towards_brightest(self.stage, values), intrinsics)
         return Clip(
             camera=camera, intrinsics=intrinsics, ticks=ticks, rgb=rgb, depth_m=depth_m, geom_ids=ids,
-            camera_to_world=pose, object_to_world=filmed.object[rows], tool_to_world=filmed.tool[rows],
+            camera_to_world=pose, things_to_world=filmed.things[rows], tool_to_world=filmed.tool[rows],
             pixel_velocity=velocity, light_px=light_px,
-            object_half_extents_m=drawn_half_extents_m(self.twin, values),
+            half_extents_m=drawn_half_extents_m(self.twin, values),
             things=self._things,
         )  # fmt: skip
 

@@ -36,6 +36,10 @@ def errors_of(twin: Twin, draws: Draws, row: int, *, seed: int) -> dict[str, np.
     if twin.touch is not None:
         # Touch has its own random stream, so that the other sensors' values do not depend on it.
         errors |= _Draw(twin, drawn, episode_rng(seed, attempt, stream="touch")).touch_errors(len(TOUCHED))
+    if len(twin.things) > 1:
+        # So do the poses of all things but the first.
+        others = _Draw(twin, drawn, episode_rng(seed, attempt, stream="trackers")).tracker_errors(len(twin.things) - 1)
+        errors |= {name: np.concatenate([errors[name], values], axis=1) for name, values in others.items()}
     return errors
 
 
@@ -54,12 +58,19 @@ class _Draw:
             "position": self._encoders(),
             "effort": drawn["effort_noise_nm"] * self._white(self.joints),
             "tracked": self._when(drawn["tracker_delay_ms"], self._outages()),
-            "tracker": 1e-3 * (drawn["tracker_noise_mm"] * self._white(3) + self._tracker_bias_mm()),
-            "tracker_turn": np.deg2rad(drawn["tracker_turn_noise_deg"]) * self._white(3),
+            **self.tracker_errors(1),
         }
         if self.twin.has_wrist_sensors:
             found |= {"wrench": self._wrench(), "inertial": self._imu()}
         return found
+
+    def tracker_errors(self, things: int) -> dict[str, np.ndarray]:
+        """Noise of each thing's pose; the bias of the tracker's frame is that of all things."""
+        noise_mm = self.drawn["tracker_noise_mm"] * self._white(3 * things)
+        return {
+            "tracker": 1e-3 * (noise_mm + np.tile(self._tracker_bias_mm(), things)),
+            "tracker_turn": np.deg2rad(self.drawn["tracker_turn_noise_deg"]) * self._white(3 * things),
+        }
 
     def _white(self, elements: int) -> np.ndarray:
         return self.rng.standard_normal((self.frames, elements))

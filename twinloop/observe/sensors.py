@@ -102,12 +102,16 @@ def _tell_effort(channel: str, errors: Errors, _frames: np.ndarray, recall: Reca
 
 
 def _tell_environment(channel: str, errors: Errors, frames: np.ndarray, recall: Recall) -> np.ndarray:
-    """Readings of the object's pose. The goal is known and not tracked."""
+    """Readings of the poses of things, which come first. Fixtures are known and not tracked."""
     when = errors["tracked"]
     seen = recall(channel, frames)
-    seen[:, :3] = _at(channel, when, recall)[:, :3] + errors["tracker"]
-    # Orientations are not interpolated; the one of the earlier frame is used.
-    seen[:, 3:7] = _turned(recall(channel, np.floor(when).astype(int))[:, 3:7], errors["tracker_turn"])
+    late, held = _at(channel, when, recall), recall(channel, np.floor(when).astype(int))
+    for thing in range(errors["tracker"].shape[1] // 3):
+        own, place = slice(3 * thing, 3 * thing + 3), slice(7 * thing, 7 * thing + 3)
+        turn = slice(place.stop, place.stop + 4)
+        seen[:, place] = late[:, place] + errors["tracker"][:, own]
+        # Orientations are not interpolated; the one of the earlier frame is used.
+        seen[:, turn] = _turned(held[:, turn], errors["tracker_turn"][:, own])
     return seen
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from twinloop.observe.camera import CameraConfig
 from twinloop.observe.occluders import add_occluders
-from twinloop.twin.assemble import compiled, compose
+from twinloop.twin.assemble import Features, compiled, compose
+from twinloop.twin.soft import PREFIX as SOFT
 from twinloop.twin.solid import free_parts
 from twinloop.twin.twin import Twin
 
@@ -25,6 +26,8 @@ SPECULAR, SHININESS = 0.2, 0.3
 SHADOW_PIXELS = 512
 """The engine's default of 4096 costs a software renderer a factor of seven."""
 
+DEFAULT_RGBA = [0.5, 0.5, 0.5, 1]
+
 # surface -> (texture pixels, plain colour, repeats, whether it is a cube texture that wraps all sides)
 SURFACES: dict[str, tuple[int, tuple[float, float, float], float, bool]] = {
     "floor": (128, (0.5, 0.5, 0.52), 6, False),
@@ -36,7 +39,11 @@ SURFACES: dict[str, tuple[int, tuple[float, float, float], float, bool]] = {
 
 @dataclass(frozen=True)
 class Stage:
-    """The compiled stage, with indices of the things that a draw changes."""
+    """The compiled stage, with indices of what a draw changes.
+
+    Attributes:
+        geoms, thing_materials: geoms and material of each thing of the twin.
+    """
 
     model: mujoco.MjModel
     twin: Twin
@@ -44,18 +51,19 @@ class Stage:
     textures: Mapping[str, int]
     materials: Mapping[str, int]
     lights: tuple[int, ...]
-    object_geom: int
     table_body: int
-    object_geoms: np.ndarray
+    geoms: tuple[np.ndarray, ...]
+    thing_materials: tuple[int, ...]
     sun: int
 
 
 def build_stage(twin: Twin, cameras: Mapping[str, CameraConfig]) -> Stage:
-    forms = twin.forms
-    spec = compose(
-        twin.robot, twin.task, twin.object, clutter=bool(len(twin.clutter_mocaps)), surroundings=twin.surroundings,
-        shapes=forms is not None, two_materials=forms is not None and forms.cut,
+    forms = next((index.forms for index in twin.things if index.forms is not None), None)
+    features = Features(
+        clutter=bool(len(twin.clutter_mocaps)), surroundings=twin.surroundings, shapes=forms is not None,
+        two_materials=forms is not None and forms.cut,
     )  # fmt: skip
+    spec = compose(twin.robot, twin.task, features=features)
     _add_materials(spec, twin)
     _add_room(spec)
     _add_lights(spec)
@@ -68,20 +76,23 @@ def build_stage(twin: Twin, cameras: Mapping[str, CameraConfig]) -> Stage:
     _set_quality(spec, cameras)
     model = compiled(spec, twin.robot, twin.task)
     # Geom ids differ from the twin's, because some geoms of the room come first.
-    parts = np.array([model.geom(twin.model.geom(geom).name).id for geom in twin.object_geoms])
-    if forms is not None:
-        free_parts(model, parts, forms.solid[0])
+    geoms = tuple(
+        np.array([model.geom(twin.model.geom(geom).name).id for geom in index.geoms]) for index in twin.things
+    )
+    for index, parts in zip(twin.things, geoms, strict=True):
+        if index.forms is not None:
+            free_parts(model, parts, index.forms.solid[0])
     return Stage(
         model=model,
         twin=twin,
         cameras=dict(cameras),
         textures={name: model.texture(name).id for name in SURFACES},
-        materials={name: model.material(name).id for name in SURFACES},
+        materials={name: model.material(name).id for name in SURFACES if name != "object"},
         # A robot's model may have its own lights, so these are looked up by name.
         lights=tuple(model.light(f"light{number}").id for number in range(LIGHTS)),
-        object_geom=model.geom("object").id,
         table_body=model.body("table").id,
-        object_geoms=parts,
+        geoms=geoms,
+        thing_materials=tuple(model.material(material_of(index.name)).id for index in twin.things),
         sun=model.light("sun").id,
     )
 
@@ -92,15 +103,29 @@ def _add_materials(spec: mujoco.MjSpec, twin: Twin) -> None:
         spec.add_texture(
             name=name, type=kind, builtin=mujoco.mjtBuiltin.mjBUILTIN_FLAT, width=size, height=size, rgb1=plain_rgb
         )
+        if name == "object":
+            continue
         material = spec.add_material(name=name, texrepeat=[repeats, repeats], specular=SPECULAR, shininess=SHININESS)
         material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB.value] = name
-    for geom in (spec.geom("table"), *spec.body("object").geoms):
-        geom.material = "table" if geom.name == "table" else "object"
-        # The engine uses the material's colour only for geoms with this default colour.
-        geom.rgba = [0.5, 0.5, 0.5, 1]
-    for flex in spec.flexes:
-        flex.material, flex.rgba = "object", [0.5, 0.5, 0.5, 1]
-    spec.material("object").rgba = twin.object.rgba
+    # The engine uses the material's colour only for geoms with this default colour.
+    table = spec.geom("table")
+    table.material, table.rgba = "table", DEFAULT_RGBA
+    for index in twin.things:
+        own = material_of(index.name)
+        material = spec.add_material(name=own, specular=SPECULAR, shininess=SHININESS, rgba=index.thing.rgba)
+        material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB.value] = "object"
+        for geom in spec.body(index.name).geoms:
+            # A part with a colour of its own keeps it.
+            if np.allclose(geom.rgba, index.thing.rgba):
+                geom.material, geom.rgba = own, DEFAULT_RGBA
+        if index.soft is not None:
+            flex = spec.flex(SOFT + index.name)
+            flex.material, flex.rgba = own, DEFAULT_RGBA
+
+
+def material_of(thing: str) -> str:
+    """Name of the material of a thing. All things share the texture of the surface `object`."""
+    return f"thing/{thing}"
 
 
 def _add_room(spec: mujoco.MjSpec) -> None:

@@ -11,10 +11,10 @@ import numpy as np
 from twinloop.observe.camera import CameraConfig, Label
 from twinloop.observe.clip import CLASSES, Clip
 from twinloop.observe.label_ids import LabelIds
-from twinloop.observe.labels import KEYPOINTS, boxes_px, keypoints, poses
+from twinloop.observe.labels import boxes_px, keypoint_names, keypoints, poses
 from twinloop.observe.recording import PREFIX, Feature
+from twinloop.twin.entity import POSE
 
-POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 SEEN, HIDDEN, BEHIND = 2, 1, 0
 """State of a keypoint: visible in the image; hidden or outside the image; behind the camera, without a pixel."""
 
@@ -25,7 +25,7 @@ def label_name(camera: str, label: Label) -> str:
 
 
 def label_features(name: str, camera: CameraConfig, things: LabelIds) -> tuple[Feature, ...]:
-    size = (camera.height, camera.width, 1)
+    size, tracked = (camera.height, camera.width, 1), things.tracked_names
 
     def vector(label: Label, of: tuple[str, ...], parts: tuple[str, ...], unit: str) -> Feature:
         elements = tuple(f"{thing}.{part}" for thing in of for part in parts)
@@ -35,9 +35,9 @@ def label_features(name: str, camera: CameraConfig, things: LabelIds) -> tuple[F
         "instances": Feature(label_name(name, "instances"), "mask", size, things.names, "body"),
         "classes": Feature(label_name(name, "classes"), "mask", size, CLASSES, "class"),
         "boxes": vector("boxes", things.boxed, ("left", "top", "right", "bottom"), "px"),
-        "boxes_3d": vector("boxes_3d", ("object",), (*POSE, "half_x", "half_y", "half_z"), "m; quaternion"),
-        "poses": vector("poses", ("object", "tool"), POSE, "m; quaternion"),
-        "keypoints": vector("keypoints", KEYPOINTS, ("u", "v", "seen"), "px"),
+        "boxes_3d": vector("boxes_3d", tracked, (*POSE, "half_x", "half_y", "half_z"), "m; quaternion"),
+        "poses": vector("poses", (*tracked, "tool"), POSE, "m; quaternion"),
+        "keypoints": vector("keypoints", keypoint_names(tracked), ("u", "v", "seen"), "px"),
     }
     return tuple(every[label] for label in camera.labels)
 
@@ -68,14 +68,17 @@ def labels_of(clip: Clip, seen: Clip) -> dict[Label, np.ndarray]:
 
 
 def _poses(clip: Clip) -> np.ndarray:
-    found = poses(clip)
-    return np.stack([_position_and_turn(pose) for pose in (found.object_to_camera, found.tool_to_camera)], axis=1)
+    labels = poses(clip)
+    every = np.concatenate([labels.things_to_camera, labels.tool_to_camera[:, None]], axis=1)
+    return _position_and_turn(every.reshape(-1, 4, 4)).reshape(len(every), -1)
 
 
 def _boxes_3d(clip: Clip) -> np.ndarray:
-    found = poses(clip)
-    size = np.broadcast_to(found.half_extents_m, (len(found.object_to_camera), 3))
-    return np.concatenate([_position_and_turn(found.object_to_camera), size], axis=1)
+    labels = poses(clip)
+    frames, things = labels.things_to_camera.shape[:2]
+    pose = _position_and_turn(labels.things_to_camera.reshape(-1, 4, 4)).reshape(frames, things, 7)
+    size = np.broadcast_to(labels.half_extents_m, (frames, things, 3))
+    return np.concatenate([pose, size], axis=2).reshape(frames, -1)
 
 
 def _keypoints(seen: Clip, drawn: Clip) -> np.ndarray:

@@ -11,7 +11,7 @@ from twinloop.observe.labels import Labels, label
 from twinloop.observe.lens import through_lens
 from twinloop.observe.renderer import Renderer
 from twinloop.randomize.distribution import Uniform
-from twinloop.randomize.draw import Draws, Sampler
+from twinloop.randomize.draw import Draws
 from twinloop.randomize.table import BY_NAME, COLUMNS
 from twinloop.run.config import RunConfig, inapplicable_rows
 from twinloop.run.twin import twin_of
@@ -43,7 +43,7 @@ def gallery(
             raise UsageError(f"camera {camera!r} is not in this config; {nearest(camera, cameras)}")
         cameras = {camera: cameras[camera]}
     seed = config.rollout.seed
-    sampler = Sampler(config.randomization, seed=seed)
+    sampler = config.sampler(seed=seed)
     draws = sampler.draw(0, count) if sweep is None else swept(config, sampler.draw(0, 1), sweep, count)
     twin = twin_of(config if sweep is None else _with_row(config, sweep.partition(".")[0]))
     renderer = Renderer(twin, cameras)
@@ -76,8 +76,8 @@ def gallery(
 
 def _with_row(config: RunConfig, name: str) -> RunConfig:
     """The config with one row varied, and the row it needs, so that the twin has what they act on."""
-    if name in inapplicable_rows(config.scene.object):
-        raise UsageError(f"--sweep {name}: {inapplicable_rows(config.scene.object)[name]}")
+    if name in inapplicable_rows(config.scene.world):
+        raise UsageError(f"--sweep {name}: {inapplicable_rows(config.scene.world)[name]}")
     names = (name, BY_NAME[name].needs) if BY_NAME[name].needs else (name,)
     return replace(config, randomization={row: Uniform(*BY_NAME[row].sensible) for row in names} | config.randomization)
 

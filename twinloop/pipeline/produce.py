@@ -20,7 +20,7 @@ from twinloop.fleet.same_versions import refuse_other_versions
 from twinloop.observe.features import observe
 from twinloop.observe.pictures import calibration_columns, picture_features, pictures_of
 from twinloop.observe.renderer import Renderer
-from twinloop.randomize.draw import EpisodeRange, Sampler
+from twinloop.randomize.draw import EpisodeRange
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.plugin_versions import plugin_versions_of
 from twinloop.run.twin import twin_of
@@ -61,7 +61,7 @@ def produce(job: GenerateJob, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[
     """Simulate, judge and write every range. Slots are refilled across ranges, so ranges may finish out of order."""
     config = config_from_text(job.config_yaml, name="config.yaml", folder=Path(job.folder))
     twin, seed = twin_of(config), config.rollout.seed
-    sampler = Sampler(config.randomization, seed=seed)
+    sampler = config.sampler(seed=seed)
     expert = Expert(twin, config.expert, width=job.width, seed=seed)
     # Created before the first episode, so that a machine without OpenGL fails at once.
     renderer = Renderer(twin, config.cameras) if config.cameras else None

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from twinloop.curate.judge import judge
 from twinloop.curate.verdict import Verdicts
-from twinloop.randomize.draw import Sampler
 from twinloop.run.config import RunConfig
 from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
@@ -31,7 +30,7 @@ def reproduce(
     engine: EngineConfig = EngineConfig(),  # noqa: B008
 ) -> Reproduced:
     twin, seed = twin_of(config), config.rollout.seed
-    draws = Sampler(config.randomization, seed=seed).draw(attempt, attempt + 1)
+    draws = config.sampler(seed=seed).draw(attempt, attempt + 1)
     expert = Expert(twin, config.expert, width=1, seed=seed)
     cell = Cell(twin, width=1, engine=make_engine(engine, twin.model, width=1))
     (episodes,) = rollout(cell, iter([draws]), expert, seed=seed)

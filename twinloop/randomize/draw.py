@@ -35,10 +35,26 @@ class Draws:
     values: Mapping[str, np.ndarray]
     varied: tuple[str, ...]
 
-    def elements(self, parameter: Parameter) -> np.ndarray:
-        """(n,) or (n, elements) values of a parameter, followed by those of the columns in its `beside`."""
-        arrays = [self.values[column] for column in (*parameter.columns, *parameter.beside)]
+    def elements(self, parameter: Parameter, *, thing: str = "") -> np.ndarray:
+        """(n,) or (n, elements) values of a parameter, followed by those of the columns in its `beside`.
+
+        Args:
+            thing: the thing whose values are meant; "" for the first thing of a scene.
+        """
+        if thing:
+            beside = [_of_thing(column, thing) for column in parameter.beside]
+            nominal = np.zeros(len(self.attempts))
+            arrays = [self.values[column] for column in parameter.columns_of(thing)]
+            arrays += [self.values.get(column, nominal + BY_NAME[column].nominal) for column in beside]
+        else:
+            arrays = [self.values[column] for column in (*parameter.columns, *parameter.beside)]
         return np.column_stack(arrays) if parameter.elements or parameter.beside else arrays[0]
+
+
+def _of_thing(column: str, thing: str) -> str:
+    """The column of another thing than the first."""
+    row, dot, element = column.partition(".")
+    return f"{row}.{thing}{dot}{element}"
 
 
 def nominal_values(count: int) -> dict[str, np.ndarray]:
@@ -52,22 +68,43 @@ def _sequence(seed: int) -> Sequence:
     return Sequence(sum(len(parameter.columns) for parameter in BUILTIN), seed=seed)
 
 
-def _plugin_sequence(parameter: Parameter, seed: int) -> Sequence:
-    """The sequence of one plugin row. It depends on the row's name and not on its position in the table."""
-    key = np.random.SeedSequence([seed, crc32(parameter.name.encode())]).generate_state(1, np.uint64)
-    return Sequence(len(parameter.columns), seed=int(key[0]))
+def _own_sequence(name: str, columns: int, seed: int) -> Sequence:
+    """The sequence of one row that has its own. It depends on the name and not on a position in the table."""
+    key = np.random.SeedSequence([seed, crc32(name.encode())]).generate_state(1, np.uint64)
+    return Sequence(columns, seed=int(key[0]))
 
 
 class Sampler:
-    """Draws episodes of one run. The same (randomization, seed, index) always gives the same values."""
+    """Draws episodes of one run. The same (randomization, seed, index) always gives the same values.
 
-    def __init__(self, randomization: Mapping[str, Distribution], *, seed: int):
-        self.randomization = dict(randomization)
+    Args:
+        randomization: row -> distribution; `row.thing` -> the distribution of one thing.
+        things: names of the scene's things. The first draws the columns of the table. The others draw columns of their
+            own, from the same distributions, in sequences of their own.
+    """
+
+    def __init__(self, randomization: Mapping[str, Distribution], *, seed: int, things: tuple[str, ...] = ()):
+        first, rest = things[:1], things[1:]
+        self.randomization = {name: randomization[name] for name in randomization if "." not in name}
+        for name in randomization:
+            row, dot, thing = name.partition(".")
+            if dot and (thing,) == first:
+                self.randomization[row] = randomization[name]
         self.seed = seed
+        self._others = {
+            (parameter, thing): distribution
+            for thing in rest
+            for parameter in TABLE
+            if parameter.of_thing
+            and (distribution := randomization.get(f"{parameter.name}.{thing}", randomization.get(parameter.name)))
+        }
         self.varied = tuple(
-            column for parameter in TABLE if parameter.name in randomization for column in parameter.columns
-        )
-        self._sequences = [_sequence(seed), *(_plugin_sequence(parameter, seed) for parameter in PLUGINS)]
+            column for parameter in TABLE if parameter.name in self.randomization for column in parameter.columns
+        ) + tuple(column for parameter, thing in self._others for column in parameter.columns_of(thing))
+        self._sequences = [
+            _sequence(seed),
+            *(_own_sequence(parameter.name, len(parameter.columns), seed) for parameter in PLUGINS),
+        ]
 
     def draw(self, first: int, stop: int) -> Draws:
         points = self._points(first, stop)
@@ -79,6 +116,12 @@ class Sampler:
                 values[column] = np.full(stop - first, BY_NAME[name].nominal)
             else:
                 unit = _UnitStream(points[index], column, first, self.seed)
+                values[column] = np.asarray(distribution.sample(unit.next), float)
+        for (parameter, thing), distribution in self._others.items():
+            columns = parameter.columns_of(thing)
+            own = _own_sequence(f"{parameter.name}.{thing}", len(columns), self.seed)
+            for place, column in enumerate(columns):
+                unit = _UnitStream(own.points(first, stop, [place])[:, 0], column, first, self.seed)
                 values[column] = np.asarray(distribution.sample(unit.next), float)
         return Draws(np.arange(first, stop), values, self.varied)
 

@@ -124,24 +124,24 @@ MATTER = (
               (0.0, 50.0), apply=_noslip, realistic=False),
     Parameter("contact_margin_mm", "physics", "contact", "mm", "how far apart the object's contacts begin to act",
               0.0, (0.0, 0.5), "engineering estimate: the error of a box fitted to a thing with rounded edges",
-              (0.0, 10.0), apply=_margin),
+              (0.0, 10.0), apply=_margin, of_thing=True),
     Parameter("object_shape", "physics", "object", "shape", "which shape the object has; its own where not varied",
               float(OWN), (0.0, len(SHAPES) - 1.0), "engineering estimate: what a parallel gripper of 80 mm can hold",
-              (0.0, len(SHAPES) - 1.0), apply=_shape, words=SHAPES, early=True, realistic=False),
+              (0.0, len(SHAPES) - 1.0), apply=_shape, words=SHAPES, early=True, realistic=False, of_thing=True),
     Parameter("surface_friction_ratio", "physics", "object", "×", "friction of the object's second material (its upper "
               "half, a band round it, its second part) against the first's",
               1.0, (0.4, 1.0), "engineering estimate: a paper label on plastic to a glossy print on card",
-              (0.02, 20.0), apply=_second_material),
+              (0.02, 20.0), apply=_second_material, of_thing=True),
     Parameter("heavy_insert_share", "physics", "object", "1", "share of the object's mass that sits in one place",
               0.0, (0.0, 0.5), "engineering estimate: an empty box to one with a battery in it", (0.0, 0.98),
               apply=_insert, beside=(*(f"heavy_insert_place.{axis}" for axis in "xyz"), "object_size_scale",
-                                     "object_shape")),
+                                     "object_shape"), of_thing=True),
     Parameter("heavy_insert_place", "physics", "object", "1", "where that is, in half extents of the object",
               0.0, (-0.7, 0.7), "engineering estimate: anywhere inside but the walls", (-1.0, 1.0), ("x", "y", "z"),
-              needs="heavy_insert_share"),
+              needs="heavy_insert_share", of_thing=True),
     Parameter("object_stiffness_kpa", "physics", "object", "kPa", "Young's modulus of a soft object",
               100.0, (50.0, 400.0), "flexible polyurethane foams, 10 to 100 kPa, to soft silicone rubbers; Gibson and "
-              "Ashby 1997", (1.0, 20_000.0), apply=_young),
+              "Ashby 1997", (1.0, 20_000.0), apply=_young, of_thing=True),
 )  # fmt: skip
 
 # These rows are for rigid objects only. The solver also integrates the elasticity of a soft object and diverges with

@@ -38,6 +38,8 @@ class Parameter:
     words: what the numbers 0, 1, ... are called in a config: an episode draws one of them.
     beside: columns of other rows that `apply` is also told; they follow its own elements.
     early: applied before the rows that come before it in the table: it sets what they scale.
+    of_thing: acts on one thing. In a scene of several things each draws its own value, and a config may give a range
+        for one of them by its name: `red_cube.object_mass_kg`.
     realistic: part of the preset `realistic`; not so where it would make another task of it.
     chance: the config gives a probability; an episode draws 1 with it, else 0. This one is a sensible probability,
         and `sensible` and `plausible` are those of what is drawn: 0 to 1.
@@ -74,9 +76,14 @@ class Parameter:
     words: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     early: bool = False
+    of_thing: bool = False
     realistic: bool = True
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the parameter's drawn values, as stored with each episode."""
         return tuple(f"{self.name}.{element}" for element in self.elements) or (self.name,)
+
+    def columns_of(self, thing: str) -> tuple[str, ...]:
+        """Names of the values that are drawn for another thing than the first: `object_yaw_deg.blue_cube`."""
+        return tuple(f"{self.name}.{thing}.{element}" for element in self.elements) or (f"{self.name}.{thing}",)

@@ -20,6 +20,7 @@ from twinloop.randomize.matter import MATTER
 from twinloop.randomize.optics import OPTICS
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.physics import PHYSICS
+from twinloop.randomize.scene import SCENE
 from twinloop.randomize.sensing import SENSING
 from twinloop.randomize.surroundings import SURROUNDINGS
 from twinloop.randomize.touch import TOUCH
@@ -27,7 +28,7 @@ from twinloop.randomize.visual import VISUAL
 
 BUILTIN: tuple[Parameter, ...] = (
     *VISUAL, *PHYSICS, *ACTUATION, *LATENCY, *SENSING, *HUMAN, *ENVIRONMENT, *APPEARANCE,
-    *MATTER, *TOUCH, *SURROUNDINGS, *BYSTANDER, *OPTICS, *DISTURBANCE,
+    *MATTER, *TOUCH, *SURROUNDINGS, *BYSTANDER, *OPTICS, *DISTURBANCE, *SCENE,
 )  # fmt: skip
 PLUGINS: tuple[Parameter, ...] = tuple(
     load_plugins(
@@ -38,7 +39,19 @@ PLUGINS: tuple[Parameter, ...] = tuple(
     ).values()
 )
 TABLE: tuple[Parameter, ...] = (*BUILTIN, *PLUGINS)
-BY_NAME: dict[str, Parameter] = {parameter.name: parameter for parameter in TABLE}
+
+
+class RowsByName(dict[str, Parameter]):
+    """Rows by name. A row that acts on things is also known by its name with that of a thing: `object_mass_kg.mug`."""
+
+    def __missing__(self, name: str) -> Parameter:
+        row, dot, _ = name.partition(".")
+        if dot and row in self and self[row].of_thing:
+            return self[row]
+        raise KeyError(name)
+
+
+BY_NAME = RowsByName({parameter.name: parameter for parameter in TABLE})
 COLUMNS: tuple[str, ...] = tuple(column for parameter in TABLE for column in parameter.columns)
 APPLIED: tuple[Parameter, ...] = tuple(sorted(TABLE, key=lambda parameter: not parameter.early))
 """In the order in which they are applied to a simulation."""

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -19,15 +19,17 @@ from twinloop.curate.limits import CurateConfig
 from twinloop.errors import UsageError
 from twinloop.observe.camera import CameraConfig, default_cameras
 from twinloop.observe.sensors import ObserveConfig
-from twinloop.randomize.distribution import Distribution
+from twinloop.randomize.distribution import Distribution, Uniform
+from twinloop.randomize.draw import Sampler
 from twinloop.randomize.matter import OF_RIGID, OF_SOFT
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.cameras import CAMERAS, read_cameras
 from twinloop.run.randomization import RandomizationKind
 from twinloop.run.scene import SceneConfig
 from twinloop.simulate.expert import ExpertConfig
-from twinloop.twin.content import object_content, robot_content, source_digest, task_content
-from twinloop.twin.objects import OBJECTS, SceneObject
+from twinloop.twin.content import robot_content, source_digest, task_content
+from twinloop.twin.objects import OBJECTS
+from twinloop.twin.task import Task
 
 MOST_EPISODES = 1 << 30  # points of the Sobol sequence
 MOST_SEED = (1 << 63) - 1
@@ -114,6 +116,12 @@ class RunConfig:
     def with_seed(self, seed: int) -> "RunConfig":
         return replace(self, rollout=replace(self.rollout, seed=seed))
 
+    def sampler(self, randomization: Mapping[str, Distribution] | None = None, *, seed: int | None = None) -> Sampler:
+        """The sampler of this run; of another randomization of the same scene, or with another seed, if given."""
+        things = tuple(thing.name for thing in self.scene.world.things)
+        rows = self.randomization if randomization is None else randomization
+        return Sampler(rows, seed=self.rollout.seed if seed is None else seed, things=things)
+
     def to_yaml(self) -> str:
         return yaml.safe_dump(self.resolved(), sort_keys=False, allow_unicode=True)
 
@@ -126,8 +134,7 @@ class RunConfig:
         content = self.resolved()
         content["scene"] = {
             "robot": robot_content(self.scene.robot),
-            "task": task_content(self.scene.task),
-            "object": object_content(self.scene.object),
+            "task": task_content(self.scene.world),
         }
         for path in UNDECISIVE:
             section, _, key = path.partition(".")
@@ -171,7 +178,6 @@ def _read(root: Section) -> RunConfig:
     scene = read_record(SceneConfig, root.section("scene"))
     rollout = read_record(RolloutConfig, root.section("rollout"))
     cameras = read_cameras(root.section("cameras"), control_hz=rollout.control_hz)
-    randomization = RandomizationKind(inapplicable=inapplicable_rows(scene.object))
     dataset = DatasetConfig(SHARD_EPISODES_WITH_CAMERAS if cameras else SHARD_EPISODES)
     config = read_record(
         RunConfig,
@@ -179,7 +185,7 @@ def _read(root: Section) -> RunConfig:
         given={
             "scene": scene,
             "rollout": rollout,
-            "randomization": randomization.read(root, "randomization"),
+            "randomization": _randomization(root, scene),
             "cameras": cameras,
             "dataset": read_record(DatasetConfig, root.section("dataset"), base=dataset),
         },
@@ -189,9 +195,28 @@ def _read(root: Section) -> RunConfig:
     return config
 
 
-def inapplicable_rows(thing: SceneObject) -> dict[str, str]:
-    """Parameters that do not apply to an object -> why."""
-    if thing.soft:
-        return dict.fromkeys(OF_RIGID, f"applies to rigid objects; the {thing.name} is soft")
-    soft = ", ".join(other.name for other in OBJECTS.values() if other.soft)
-    return dict.fromkeys(OF_SOFT, f"applies to soft objects; the {thing.name} is rigid. Soft objects: {soft}")
+def _randomization(root: Section, scene: SceneConfig) -> dict[str, Distribution]:
+    task = scene.world
+    kind = RandomizationKind(inapplicable=inapplicable_rows(task), things=tuple(thing.name for thing in task.things))
+    rows = kind.read(root, "randomization")
+    if task.roles and "task_choice" not in rows:
+        # A task with roles asks for each of its entities in turn.
+        rows["task_choice"] = Uniform(*BY_NAME["task_choice"].sensible)
+    return rows
+
+
+def inapplicable_rows(task: Task) -> dict[str, str]:
+    """Parameters that do not apply to the things of a task -> why."""
+    out = {}
+    soft = [thing.object.name for thing in task.things if thing.object.soft]
+    if soft:
+        out |= dict.fromkeys(OF_RIGID, f"applies to rigid objects; the {soft[0]} is soft")
+    if not soft:
+        names, known = (", ".join(dict.fromkeys(n)) for n in (
+            (thing.object.name for thing in task.things), (other.name for other in OBJECTS.values() if other.soft)
+        ))  # fmt: skip
+        out |= dict.fromkeys(OF_SOFT, f"applies to soft objects; the {names} is rigid. Soft objects: {known}")
+    if any(thing.object.parts for thing in task.things):
+        why = "applies to objects of one part"
+        out |= dict.fromkeys(("object_shape", "surface_friction_ratio"), why)
+    return out

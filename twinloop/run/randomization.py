@@ -45,6 +45,22 @@ PRESETS = ("realistic",)
 ARGUMENT, DISTRIBUTION = "#/$defs/argument", "#/$defs/distribution"
 
 
+def ordered_rows(rows: Mapping[str, Distribution]) -> dict[str, Distribution]:
+    """Rows in the order of the table; those of single things after that of all things."""
+    order = {parameter.name: number for number, parameter in enumerate(TABLE)}
+    return {name: rows[name] for name in sorted(rows, key=lambda name: (order[name.partition(".")[0]], name))}
+
+
+def _thing_and_row(rows: Section, key: str, things: tuple[str, ...]) -> tuple[str, str]:
+    """The thing that a key names, or "", and the row."""
+    thing, dot, name = key.partition(".")
+    if not dot:
+        return "", key
+    if thing not in things:
+        raise rows.error(key, f"names the thing {thing!r}; {nearest(thing, things)}")
+    return thing, name
+
+
 def _sensible(row: Parameter) -> Distribution:
     low, high = row.sensible
     if row.chance is not None:
@@ -63,8 +79,8 @@ def _unknown(name: str, group: str) -> str:
     return f"is not a parameter; {nearest(name, (row.name for row in TABLE if row.group == group))}"
 
 
-def _read(section: Section, parameter: Parameter) -> Distribution:
-    value, key = section.raw(parameter.name), parameter.name
+def _read(section: Section, parameter: Parameter, key: str) -> Distribution:
+    value = section.raw(key)
     low, high = parameter.plausible
     if parameter.pool:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
@@ -73,7 +89,7 @@ def _read(section: Section, parameter: Parameter) -> Distribution:
             )
         return choice_of(tuple(range(value)))
     if parameter.words:
-        return _of_words(section, parameter, value)
+        return _of_words(section, parameter, key, value)
     if parameter.chance is not None:
         if not is_number(value) or not 0 <= value <= 1:
             raise section.error(key, f"is {value!r}; a probability from 0 to 1 was expected")
@@ -90,9 +106,9 @@ def _read(section: Section, parameter: Parameter) -> Distribution:
     return distribution
 
 
-def _of_words(section: Section, parameter: Parameter, value: Any) -> Choice:
+def _of_words(section: Section, parameter: Parameter, key: str, value: Any) -> Choice:
     """A word, a list of words, or `{choice: ...}` of words with weights; the values are indices into `words`."""
-    key, known = parameter.name, parameter.words
+    known = parameter.words
     if isinstance(value, dict) and set(value) == {"choice"}:
         value = value["choice"]
     given = value if isinstance(value, dict) else {"values": [value] if isinstance(value, str) else value}
@@ -220,11 +236,14 @@ class RandomizationKind(Kind):
 
     Attributes:
         inapplicable: parameter without meaning in this scene -> why. Presets leave it out; naming it is an error.
+        things: names of the scene's things. `red_cube.object_mass_kg` is the range of one of them; its name here is
+            `object_mass_kg.red_cube`.
     """
 
     FORMS = (str, dict)
 
     inapplicable: Mapping[str, str] = field(default_factory=dict)
+    things: tuple[str, ...] = ()
 
     def read(self, section: Section, key: str) -> dict[str, Distribution]:
         if isinstance(section.raw(key), str):
@@ -234,14 +253,17 @@ class RandomizationKind(Kind):
         for group in GROUPS:
             rows = groups.section(group)
             for name in rows:
-                parameter = BY_NAME.get(name)
+                thing, row = _thing_and_row(rows, name, self.things)
+                parameter = BY_NAME.get(row)
                 if parameter is None or parameter.group != group:
-                    raise rows.error(name, _unknown(name, group))
-                if name in self.inapplicable:
-                    raise rows.error(name, self.inapplicable[name])
-                given[name] = _read(rows, parameter)
+                    raise rows.error(name, _unknown(row, group))
+                if row in self.inapplicable:
+                    raise rows.error(name, self.inapplicable[row])
+                if thing and not parameter.of_thing:
+                    raise rows.error(name, f"{row} is not a property of one thing; write it without {thing!r}")
+                given[f"{row}.{thing}" if thing else row] = _read(rows, parameter, name)
         groups.finish()
-        return {parameter.name: given[parameter.name] for parameter in TABLE if parameter.name in given}
+        return ordered_rows(given)
 
     def _preset(self, section: Section, key: str) -> dict[str, Distribution]:
         name = section.raw(key)
@@ -253,7 +275,8 @@ class RandomizationKind(Kind):
     def write(self, value: Mapping[str, Distribution]) -> dict[str, Any]:
         groups: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
         for name, distribution in value.items():
-            groups[BY_NAME[name].group][name] = written_row(BY_NAME[name], distribution)
+            row, dot, thing = name.partition(".")
+            groups[BY_NAME[row].group][f"{thing}{dot}{row}"] = written_row(BY_NAME[row], distribution)
         return {group: rows for group, rows in groups.items() if rows}
 
     def schema(self) -> dict[str, Any]:
@@ -262,6 +285,11 @@ class RandomizationKind(Kind):
                 "type": ["object", "null"],
                 "additionalProperties": False,
                 "properties": {row.name: row_schema(row) for row in TABLE if row.group == group},
+                "patternProperties": {
+                    rf"^[a-z][a-z0-9_]*\.{row.name}$": row_schema(row)
+                    for row in TABLE
+                    if row.group == group and row.of_thing
+                },
             }
             for group in GROUPS
         }

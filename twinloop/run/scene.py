@@ -1,6 +1,7 @@
 """The scene section: a robot, a task and an object by name, or a user's robot by path."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from twinloop.config.fields import named, of_kind
@@ -42,4 +43,15 @@ class SceneConfig:
         RobotKind(registry=robots, help="a robot by name, or a mapping for your own MJCF file"), FRANKA_PANDA
     )
     task: Task = named(tasks, PICK_AND_PLACE, help="what is to be done")
-    object: SceneObject = named(lambda: OBJECTS, OBJECTS["cube"], help="what is to be handled")
+    object: SceneObject = of_kind(
+        Named(registry=lambda: OBJECTS, help="what the task's first thing is", default="the task's own"), None
+    )
+
+    def __post_init__(self):
+        if self.object is None:
+            object.__setattr__(self, "object", self.task.things[0].object)
+
+    @cached_property
+    def world(self) -> Task:
+        """The task with the things of this scene."""
+        return self.task.with_object(self.object)

@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 from twinloop.observe.clearance import refuse_blocked
 from twinloop.run.config import RunConfig
-from twinloop.twin.assemble import assemble
+from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.surroundings import asked_for
 from twinloop.twin.twin import Twin
 
@@ -25,22 +25,25 @@ def twin_of(config: RunConfig) -> Twin:
 
 def _compile(config: RunConfig) -> Twin:
     scene, rollout_ = config.scene, config.rollout
+    rows = {name.partition(".")[0] for name in config.randomization}
+    features = Features(
+        rolling_friction="rolling_friction_mm" in rows,
+        off_centre_mass="object_com_offset_mm" in rows or "heavy_insert_share" in rows,
+        wrist_sensors=config.observe.wrist,
+        clutter="clutter_count" in rows,
+        longest_delay_s=_longest_delay_s(config),
+        shapes="object_shape" in rows,
+        two_materials="surface_friction_ratio" in rows,
+        soft_pads="pad_stiffness_n_mm" in rows,
+        touch=config.observe.touch,
+        surroundings=asked_for(rows),
+    )
     twin = assemble(
         scene.robot,
-        scene.task,
-        scene.object,
+        scene.world,
         control_hz=rollout_.control_hz,
         timestep_s=rollout_.timestep_ms / 1000,
-        rolling_friction="rolling_friction_mm" in config.randomization,
-        off_centre_mass=any(name in config.randomization for name in ("object_com_offset_mm", "heavy_insert_share")),
-        wrist_sensors=config.observe.wrist,
-        clutter="clutter_count" in config.randomization,
-        longest_delay_s=_longest_delay_s(config),
-        shapes="object_shape" in config.randomization,
-        two_materials="surface_friction_ratio" in config.randomization,
-        soft_pads="pad_stiffness_n_mm" in config.randomization,
-        touch=config.observe.touch,
-        surroundings=asked_for(config.randomization),
+        features=features,
     )
     refuse_blocked(twin, config.cameras)
     return twin

@@ -11,18 +11,32 @@ from twinloop.randomize.physics import RECOMPUTED
 from twinloop.randomize.table import APPLIED
 from twinloop.simulate.cpu_engine import CpuEngine
 from twinloop.simulate.engine import Engine
+from twinloop.simulate.scene_state import SceneState
 from twinloop.twin import bystander
 from twinloop.twin.clutter import poses as clutter_poses
+from twinloop.twin.placing import row_columns
+from twinloop.twin.rotation import cross, length
+from twinloop.twin.scene import Start
 from twinloop.twin.shapes import form_of, half_extents_m
-from twinloop.twin.soft import SoftIndex, fitted
+from twinloop.twin.soft import fitted
 from twinloop.twin.surroundings import standing
-from twinloop.twin.twin import Twin
+from twinloop.twin.twin import ThingIndex, Twin
 
 UNTOUCHED_M = 0.1
-"""An object is not moved by `object_shift_cm` if the tool is closer to it than this."""
+"""A thing is not moved by `object_shift_cm` if the tool is closer to it than this."""
 
 
-class Cell:
+class RowsOfThing:
+    """The model fields of a cell, for rows of the parameter table that act on one of its things."""
+
+    def __init__(self, cell: "Cell", number: int):
+        self._cell, self.twin = cell, cell.twin.focused_on(number)
+
+    def __getitem__(self, field: str) -> np.ndarray:
+        return self._cell[field]
+
+
+class Cell(SceneState):
     """`width` simulations of one twin.
 
     Every attribute is an array with one row per slot. `admit` and `step` update them. Positions are in the world
@@ -34,8 +48,7 @@ class Cell:
     """
 
     def __init__(self, twin: Twin, *, width: int, threads: int = 1, engine: Engine | None = None):
-        self.twin = twin
-        self.width = width
+        super().__init__(twin, width=width)
         self.engine = engine or CpuEngine(twin.model, width=width, threads=threads)
         self._fields: dict[str, np.ndarray] = {}
         bind = self.engine.bind
@@ -44,25 +57,37 @@ class Cell:
         self._act = bind("act")
         self._sensors, self._forces = bind("sensordata"), bind("actuator_force")
         self._mocap_pos, self._mocap_quat = bind("mocap_pos"), bind("mocap_quat")
-        self._anchors, self._axes = bind("xanchor"), bind("xaxis")
-        self.tool_position = bind("site_xpos")[:, twin.tool_site]
-        self.tool_axes = bind("site_xmat")[:, twin.tool_site].reshape(width, 3, 3)
-        if twin.soft is None:
-            body = twin.object_qpos
-            self.object_position = self._qpos[:, body : body + 3]
-            self.object_quat = self._qpos[:, body + 3 : body + 7]
-            self.object_velocity = self._qvel[:, twin.object_dof : twin.object_dof + 3]
-        self.goal_position = self._mocap_pos[:, twin.target_mocap]
-        self.goal_quat = self._mocap_quat[:, twin.target_mocap]
+        self._anchors, self._hinges = bind("xanchor"), bind("xaxis")
+        self._site_pos, self._site_axes = bind("site_xpos"), bind("site_xmat")
+        self.tool_position = self._site_pos[:, twin.tool_site]
+        self.tool_axes = self._site_axes[:, twin.tool_site].reshape(width, 3, 3)
+        self._bind_entities()
         self.table_height_m = np.zeros(width)
-        self.object_half_height_m = np.zeros(width)
-        self.object_yaw_symmetry_rad = np.full(width, twin.object.yaw_symmetry_rad)
         self.tool_lag_m = np.zeros(width)  # the tool is where it is
         self._drawn: dict[str, np.ndarray] = {}
+        self._paths = {index.mocap: index.fixture.path for index in twin.fixtures if index.fixture.path is not None}
         self._history = _history_at_home(twin)
         self._bystander = twin.mocap(bystander.NAME) if "bystander" in twin.surroundings else None
         self._to_be_moved, self._massless = np.zeros(width, bool), np.zeros(width, bool)
         self._look()
+
+    def _bind_entities(self) -> None:
+        for index in self.twin.things:
+            if index.soft is None:
+                self._position[index.name] = self._qpos[:, index.qpos : index.qpos + 3]
+                self._quat[index.name] = self._qpos[:, index.qpos + 3 : index.qpos + 7]
+                self._velocity[index.name] = self._qvel[:, index.dof : index.dof + 3]
+        for index in self.twin.fixtures:
+            self._position[index.name] = self._mocap_pos[:, index.mocap]
+            self._quat[index.name] = self._mocap_quat[:, index.mocap]
+            if index.joint_qpos >= 0:
+                self._value[index.name] = self._qpos[:, index.joint_qpos]
+
+    def _frame_position(self, name: str) -> np.ndarray:
+        return self._site_pos[:, self.twin.sites[name]]
+
+    def _frame_axes(self, name: str) -> np.ndarray:
+        return self._site_axes[:, self.twin.sites[name]].reshape(self.width, 3, 3)
 
     def __getitem__(self, field: str) -> np.ndarray:
         """The (width, ...) values of a model field. After the first access each slot has its own values."""
@@ -87,28 +112,20 @@ class Cell:
         self.engine.reset(ids)
         self._restore(ids)
         values = {column: array[rows] for column, array in draws.values.items()}
-        for parameter in APPLIED:
-            if parameter.apply is not None and parameter.columns[0] in draws.varied:
-                parameter.apply(self, ids, draws.elements(parameter)[rows])
+        self._apply(ids, draws, rows)
         moved = twin.soft is None and "object_shift_probability" in draws.varied
         self._to_be_moved[ids] = moved and values["object_shift_probability"] > 0.5
-        if twin.task.goal_poses is not None or self._bystander is not None or moved:
+        if self._paths or self._bystander is not None or moved:
             for column, array in values.items():
                 # Slots that never had an episode get valid values too, because zeros may be invalid.
                 self._drawn.setdefault(column, np.full(self.width, array[0]))[ids] = array
-        start = twin.task.start(values, len(ids), twin.object)
+        start = twin.task.start(values, len(ids), twin.task.by_name)
         self._qpos[np.ix_(ids, twin.arm_qpos)] = twin.robot.home_rad
         gripper = twin.robot.gripper
         self._qpos[np.ix_(ids, twin.gripper_qpos)] = gripper.open / len(gripper.joints)
-        if twin.soft is None:
-            self._qpos[ids, twin.object_qpos : twin.object_qpos + 7] = start.object_pose
-        else:
-            self._qpos[ids[:, None, None], twin.soft.qpos] = twin.soft.put(start.object_pose)
-        self._mocap_pos[ids, twin.target_mocap] = start.goal_pose[:, :3]
-        self._mocap_quat[ids, twin.target_mocap] = start.goal_pose[:, 3:]
+        self._place(ids, start, values)
         if len(twin.clutter_mocaps):
-            places = clutter_poses(values, start.object_pose, start.goal_pose)
-            self._mocap_pos[np.ix_(ids, twin.clutter_mocaps)] = places
+            self._mocap_pos[np.ix_(ids, twin.clutter_mocaps)] = clutter_poses(values, start)
         if twin.surroundings:
             for body, places in standing(values, start, twin.object, twin.surroundings).items():
                 self._mocap_pos[ids, twin.mocap(body)] = places
@@ -121,9 +138,8 @@ class Cell:
         if len(self._history):
             self.engine.bind("history")[ids] = self._history
         self.table_height_m[ids] = values["table_height_cm"] / 100
-        self.object_half_height_m[ids] = half_extents_m(twin.object, values)[:, 2]
-        if twin.forms is not None:
-            self.object_yaw_symmetry_rad[ids] = twin.forms.yaw_symmetry_rad[form_of(values["object_shape"])]
+        for role, chosen in twin.task.choices(values["task_choice"]).items():
+            self._chosen[role][ids] = chosen
         self._massless[ids] = False
         if "body_mass" in self._fields:
             # The engine does not check masses at run time, and it divides by them.
@@ -133,6 +149,38 @@ class Cell:
             self.engine.set_const(ids)
         self.engine.forward(ids)
         self._look()
+
+    def _apply(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
+        """Write the drawn values of all rows into the model fields. Rows of things act on each thing by itself."""
+        for parameter in APPLIED:
+            if parameter.apply is None:
+                continue
+            if parameter.columns[0] in draws.varied:
+                parameter.apply(self, ids, draws.elements(parameter)[rows])
+            if not parameter.of_thing:
+                continue
+            for number, index in enumerate(self.twin.things[1:], start=1):
+                if parameter.columns_of(index.name)[0] in draws.varied:
+                    values = draws.elements(parameter, thing=index.name)[rows]
+                    parameter.apply(RowsOfThing(self, number), ids, values)
+
+    def _place(self, ids: np.ndarray, start: Start, values: dict[str, np.ndarray]) -> None:
+        """Put all entities where the episodes begin."""
+        for number, index in enumerate(self.twin.things):
+            pose = start.poses[index.name]
+            if index.soft is None:
+                self._qpos[ids, index.qpos : index.qpos + 7] = pose
+            else:
+                self._qpos[ids[:, None, None], index.soft.qpos] = index.soft.put(pose)
+            drawn = row_columns(values, "" if number == 0 else index.name, len(ids))
+            self._half_extents_m[index.name][ids] = half_extents_m(index.object, drawn)
+            if index.forms is not None:
+                self._form[index.name][ids] = form_of(drawn["object_shape"])
+        for index in self.twin.fixtures:
+            pose = start.poses[index.name]
+            self._mocap_pos[ids, index.mocap], self._mocap_quat[ids, index.mocap] = pose[:, :3], pose[:, 3:]
+            if index.joint_qpos >= 0:
+                self._qpos[ids, index.joint_qpos] = start.values.get(index.name, 0.0)
 
     def _restore(self, ids: np.ndarray) -> None:
         for field, values in self._fields.items():
@@ -154,9 +202,9 @@ class Cell:
         twin = self.twin
         self._ctrl[:, twin.arm_controls] = arm_rad
         self._ctrl[:, twin.gripper_control] = twin.robot.gripper.control(opening)
-        if twin.task.goal_poses is not None:
-            poses = twin.task.goal_poses(self._drawn, self.time_s)
-            self._mocap_pos[:, twin.target_mocap], self._mocap_quat[:, twin.target_mocap] = poses[:, :3], poses[:, 3:]
+        for mocap, path in self._paths.items():
+            poses = path(self._drawn, self.time_s)
+            self._mocap_pos[:, mocap], self._mocap_quat[:, mocap] = poses[:, :3], poses[:, 3:]
         if self._to_be_moved.any():
             self._move_objects()
         if self._bystander is None:
@@ -166,13 +214,14 @@ class Cell:
         self._look()
 
     def _move_objects(self) -> None:
-        """Move the object once at the drawn time, unless the tool is already close to it."""
+        """Move the first thing once at the drawn time, unless the tool is already close to it."""
+        first = self.twin.things[0]
         due = np.flatnonzero(self._to_be_moved & (self.time_s >= self._drawn["object_shift_at_s"]))
         self._to_be_moved[due] = False
-        ids = due[length(self.object_position[due] - self.tool_position[due]) > UNTOUCHED_M]
+        ids = due[length(self.position(first.name)[due] - self.tool_position[due]) > UNTOUCHED_M]
         if len(ids):
             shift_cm = np.column_stack([self._drawn[f"object_shift_cm.{axis}"][ids] for axis in "xy"])
-            self._qpos[ids, self.twin.object_qpos : self.twin.object_qpos + 2] += shift_cm / 100
+            self._qpos[ids, first.qpos : first.qpos + 2] += shift_cm / 100
             self.engine.forward(ids)
 
     def _step_beside_people(self, ids: np.ndarray) -> None:
@@ -201,7 +250,7 @@ class Cell:
     def jacobian(self) -> np.ndarray:
         """(width, 6, joints) Jacobian of the tool in the world frame: linear rows, then angular rows."""
         joints = self.twin.arm_joints
-        axes = self._axes[:, joints]
+        axes = self._hinges[:, joints]
         linear = cross(axes, self.tool_position[:, None, :] - self._anchors[:, joints])
         return np.concatenate([linear, axes], axis=2).transpose(0, 2, 1)
 
@@ -222,11 +271,12 @@ class Cell:
         self.finger_force_n = np.stack([force["left_finger"], force["right_finger"]], axis=1)
         self.support_force_n, self.hardest_contact_n = force["support"], force["hardest"]
         self.penetration_m = np.maximum(-sensors[:, twin.sensors["deepest"].start], 0)
-        if twin.soft is not None:
-            self._fit(twin.soft)
-        self.object_speed_m_s = length(self.object_velocity)
+        self._changed()
+        for index in twin.things:
+            if index.soft is not None:
+                self._fit(index)
         if twin.has_person:
-            people = [name for name in ("person", "bystander") if name in twin.sensors]
+            people = [name for name in twin.sensors if name == "bystander" or name.startswith("person")]
             self.person_force_n = np.sqrt(
                 np.max([squares[:, twin.sensors[name]].sum(axis=1) for name in people], axis=0)
             )
@@ -238,14 +288,27 @@ class Cell:
             self.inertial = _columns(sensors, twin, ("acceleration", "turn_rate"))
         if twin.touch is not None:
             self.touch_n = twin.touch.read(sensors, self.tool_position, self.tool_axes)
-        w, x, y, z = self.object_quat.T
-        self.object_yaw_rad = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
 
-    def _fit(self, soft: SoftIndex) -> None:
-        """Set the pose of a soft object to the best fit to its corners."""
-        self.object_nodes = soft.nodes(self._qpos)
-        self.object_position, self.object_quat = fitted(self.object_nodes, soft.rest_m)
-        self.object_velocity = self._qvel[:, soft.dofs].mean(axis=1)
+    def _fit(self, index: ThingIndex) -> None:
+        """Set the pose of a soft thing to the best fit to its corners."""
+        soft = index.soft
+        assert soft is not None
+        self.nodes = soft.nodes(self._qpos)
+        self._position[index.name], self._quat[index.name] = fitted(self.nodes, soft.rest_m)
+        self._velocity[index.name] = self._qvel[:, soft.dofs].mean(axis=1)
+
+    def environment(self) -> np.ndarray:
+        """(width, elements) the state of all entities, as recorded."""
+        parts = []
+        for entity in self.twin.task.entities:
+            parts += [self._position[entity.name], self._quat[entity.name]]
+            if entity.name in self._value:
+                parts.append(self._value[entity.name][:, None])
+        return np.concatenate(parts, axis=1)
+
+    def thing_velocities(self) -> np.ndarray:
+        """(width, 3 times the number of things)."""
+        return np.concatenate([self._velocity[index.name] for index in self.twin.things], axis=1)
 
 
 def _columns(sensors: np.ndarray, twin: Twin, names: tuple[str, ...]) -> np.ndarray:
@@ -265,15 +328,3 @@ def _history_at_home(twin: Twin) -> np.ndarray:
         if samples:
             mujoco.mj_initCtrlHistory(twin.model, data, int(actuator), None, np.full(samples, control))
     return data.history.copy()
-
-
-def length(vectors: np.ndarray) -> np.ndarray:
-    """(n,) lengths of (n, 3) vectors. For arrays this small np.linalg.norm mostly checks its arguments."""
-    return np.sqrt(np.square(vectors).sum(axis=1))
-
-
-def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    # np.cross is slow for the same reason as np.linalg.norm.
-    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
-    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
-    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)

@@ -56,7 +56,7 @@ def channels_of(twin: Twin) -> dict[str, slice]:
         "position": joints,
         "velocity": joints,
         "effort": joints,
-        "environment": 14,
+        "environment": twin.environment_size,
         "action": joints,
         "command": joints,
         "contact": 3,
@@ -65,7 +65,7 @@ def channels_of(twin: Twin) -> dict[str, slice]:
         "success": 1,
         "penetration": 1,
         "hardest_contact": 1,
-        "object_velocity": 3,
+        "object_velocity": 3 * len(twin.things),
     }
     if twin.has_person:
         widths |= {"person_force": 1}
@@ -73,7 +73,8 @@ def channels_of(twin: Twin) -> dict[str, slice]:
         widths |= {"wrench": 6, "inertial": 6}
     if twin.touch is not None:
         widths |= {"touch": len(TOUCHED)}
-    if twin.soft is not None:
-        widths |= {"nodes": twin.soft.qpos.size}
+    corners = sum(index.soft.qpos.size for index in twin.things if index.soft is not None)
+    if corners:
+        widths |= {"nodes": corners}
     edges = np.cumsum([0, *widths.values()])
     return {name: slice(int(a), int(b)) for name, a, b in zip(widths, edges, edges[1:], strict=False)}

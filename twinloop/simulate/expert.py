@@ -1,7 +1,7 @@
-"""The scripted expert: follows a task's phases in closed loop, in all slots at once.
+"""The scripted expert: follows a task's program in closed loop, in all slots at once.
 
-In each control period it reads the state and the target point of the current phase, and moves the tool (or the object
-in its grip) towards this point with bounded speed and acceleration. Inverse kinematics is damped least squares with
+In each control period it reads the state and the target pose of the current phase, and moves the tool (or the thing in
+its grip) towards it with bounded speed and acceleration. Inverse kinematics is damped least squares with
 the batched Jacobian J of the tool,
 
     dq = J^T (J J^T + λ² I)^-1 (twist - J dq0) + dq0,
@@ -16,10 +16,11 @@ import numpy as np
 from twinloop.config.fields import flag, integer, number
 from twinloop.randomize.draw import Draws, episode_rng
 from twinloop.simulate.actor import SlotActions
-from twinloop.simulate.cell import length
 from twinloop.simulate.predicted_view import PredictedView
+from twinloop.simulate.program import CONDITION, Program
 from twinloop.simulate.termination import fallen
 from twinloop.simulate.view import View
+from twinloop.twin.rotation import DOWN, cross, length, turn_between
 from twinloop.twin.twin import Twin
 
 DAMPING = 0.02
@@ -28,15 +29,13 @@ ACCELERATION_M_S2 = 2.5
 APPROACH_PER_S = 7.0
 TURN_PER_S = 6.0
 FASTEST_TURN_RAD_S = 2.0
-YAW_TOLERANCE_RAD = 0.06
+TURN_TOLERANCE_RAD = 0.06
 LEAD_RAD = 0.2
 GRIPPED_N = 3.0
-LOST_M = 0.045
 FUNNEL = 1.5
 STOPS_M, SLOWS_M = 0.25, 0.4  # distances from the tool to a bystander's arm, for an expert that yields
 EVADES_M_S = 1.0
 SLIPS_S, SLIP_S = (0.8, 5.0), 0.4  # range of the time at which fingers slip, and duration of a slip
-UNTIL = {"arrived": 0, "gripped": 1, "opened": 2}
 
 
 @dataclass(frozen=True)
@@ -67,23 +66,7 @@ class Expert:
 
     def __init__(self, twin: Twin, config: ExpertConfig, *, width: int, seed: int, foresees: bool = True):
         self.twin, self.config, self.seed = twin, config, seed
-        phases = twin.task.phases
-        self._height = np.array([phase.height_m for phase in phases])
-        self._speed = np.array([phase.speed_m_s for phase in phases])
-        self._tolerance = np.array([phase.tolerance_m for phase in phases])
-        self._shortest = np.array([round(phase.shortest_s * twin.control_hz) for phase in phases])
-        self._longest = np.array([round(phase.longest_s * twin.control_hz) for phase in phases])
-        self._until = np.array([UNTIL[phase.until] for phase in phases])
-        self._closed = np.array([phase.gripper == "closed" for phase in phases])
-        self._object_moves = np.array([phase.moves == "object" for phase in phases])
-        self._carrying = np.array([phase.carrying for phase in phases])
-        self._noisy = np.array([phase.noise for phase in phases])
-        self._anchor_names = ("here", *dict.fromkeys(p.anchor for p in phases if p.anchor != "here"))
-        self._anchor = np.array([self._anchor_names.index(phase.anchor) for phase in phases])
-        # The tool's yaw matters only in phases in which it aligns with the object.
-        self._aligns = np.array([phase.anchor == "object" for phase in phases])
-        self._retry_from = [phase.name for phase in phases].index(twin.task.retry_from)
-
+        self._program = Program(twin, width=width)
         self._home = np.array(twin.robot.home_rad)
         self._lowest, self._highest = twin.arm_limits_rad.T
         self._fastest = 0.9 * np.array(twin.robot.velocity_limits_rad_s)
@@ -94,8 +77,6 @@ class Expert:
         self._tick = np.zeros(width, int)
         self._fresh = np.ones(width, bool)
         self._retries = np.zeros(width, int)
-        self._here = np.zeros((width, 3))
-        self._yaw = np.zeros(width)
         self._velocity = np.zeros((width, 3))
         self._target = np.tile(self._home, (width, 1))
         self._sent = self._target.copy()
@@ -106,6 +87,7 @@ class Expert:
         self._slip = round(SLIP_S * twin.control_hz)
 
     def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
+        self._program.begin(ids)
         self._phase[ids] = 0
         self._ticks[ids] = 0
         self._tick[ids] = 0
@@ -133,28 +115,31 @@ class Expert:
         self._velocity[:] = 0
 
     def act(self, cell: View) -> SlotActions:
+        program = self._program
         if self._foresight is not None:
-            cell = self._foresight.look(cell, self._sent, self._carrying[self._phase])
-        points, yaw = self._points(cell), _yaw_of(cell.tool_axes)
-        self._enter(cell, points, yaw)
-        error, yaw_error = self._errors(cell, points, yaw)
-        distance = length(error)
-        over, lost = self._advance(cell, distance, yaw_error)
+            cell = self._foresight.look(cell, self._sent, program.phases, self._phase)
+        program.enter(cell, self._phase, self._fresh)
+        self._fresh[:] = False
+        error, moved = program.errors(cell, self._phase)
+        turn = turn_between(cell.tool_axes, program.wanted_axes)
+        over, lost = self._advance(cell, self._funnelled(error), turn)
         if self._fresh.any():
             # Phases that have just begun already have another target in this period.
-            self._enter(cell, points, yaw)
-            error, yaw_error = self._errors(cell, points, yaw)
-            distance = length(error)
+            program.enter(cell, self._phase, self._fresh)
+            self._fresh[:] = False
+            error, moved = program.errors(cell, self._phase)
+            turn = turn_between(cell.tool_axes, program.wanted_axes)
         pace = self._pace(cell)
-        self._move(cell, error, distance, yaw_error, pace)
+        self._move(cell, self._funnelled(error), turn, moved, pace)
         gripper = self.twin.robot.gripper
-        opening = np.where(self._closed[self._phase], gripper.closed, gripper.open)
+        opening = np.where(program.closed[self._phase], gripper.closed, gripper.open)
         slipping = (self._tick >= self._slips_at) & (self._tick < self._slips_at + self._slip)
-        noise = self._noise * self._noisy[self._phase, None]
+        noise = self._noise * program.noise[self._phase, None]
         command = np.clip(self._target + noise, self._lowest, self._highest)
         self._sent = command
         # Time spent waiting for a bystander does not count towards a phase's time.
         self._ticks += 1 if pace is None else pace > 0
+        program.memory.elapsed_s[:] = self._ticks * self.twin.control_period_s
         self._tick = np.minimum(self._tick + 1, self._white.shape[1] - 1)
         self._drift_on()
         return SlotActions(
@@ -174,58 +159,45 @@ class Expert:
         fresh = self.config.action_noise_rad * np.sqrt(1 - keep**2)
         self._noise = keep * self._noise + fresh * self._white[self._all, self._tick]
 
-    def _points(self, cell: View) -> np.ndarray:
-        """(width, anchors, 3) points that phases refer to; "here" is the first."""
-        anchors = self.twin.task.anchors(cell)
-        return np.stack([self._here, *(anchors[name] for name in self._anchor_names[1:])], axis=1)
+    def _funnelled(self, error: np.ndarray) -> np.ndarray:
+        """(width, 3) errors with less advance along the approach, the larger the error across it is."""
+        program = self._program
+        along = np.where(program.moves_tool[self._phase, None], program.wanted_axes[:, :, 2], DOWN)
+        ahead = (error * along).sum(axis=1)
+        across = length(error - ahead[:, None] * along)
+        held_back = np.where(program.funnel[self._phase] & (ahead > 0), np.minimum(FUNNEL * across, ahead), 0.0)
+        return error - held_back[:, None] * along
 
-    def _enter(self, cell: View, points: np.ndarray, yaw: np.ndarray) -> None:
-        """Store the pose of the tool in slots whose phase has just begun."""
-        fresh = self._fresh
-        self._here[fresh] = points[fresh, 0] = cell.tool_position[fresh]
-        self._yaw[fresh] = yaw[fresh]
-        fresh[:] = False
-
-    def _errors(self, cell: View, points: np.ndarray, yaw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(width, 3) vector to the target point of each slot's phase, and (width,) remaining yaw."""
-        phase = self._phase
-        goal = points[self._all, self._anchor[phase]]
-        goal[:, 2] += self._height[phase]
-        error = goal - np.where(self._object_moves[phase, None], cell.object_position, cell.tool_position)
-        # Descend inside a funnel: the larger the horizontal error, the higher the tool stays.
-        down = error[:, 2]
-        sideways = np.sqrt(np.square(error[:, :2]).sum(axis=1))
-        error[:, 2] = np.where(down < 0, np.minimum(down + FUNNEL * sideways, 0), down)
-        wanted = np.where(self._aligns[phase], _nearest_grip(cell, yaw), self._yaw)
-        return error, _wrapped(wanted - yaw)
-
-    def _advance(self, cell: View, distance: np.ndarray, yaw_error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Go to the next phase, or back to the task's `retry_from` after a lost grasp.
+    def _advance(self, cell: View, error: np.ndarray, turn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Go to the next phase, or back to the phase that grasps after a lost grasp.
 
         Returns:
             (width,) which slots are over, and (width,) which are lost.
         """
-        phase, ticks = self._phase, self._ticks
+        program, phase, ticks = self._program, self._phase, self._ticks
         # The next phase corrects a remaining error; the last phase has no next one, so its limit is stricter.
-        last = phase == len(self._height) - 1
+        last = phase == len(program.phases) - 1
+        distance = length(error)
         missing = np.where(last, distance + cell.tool_lag_m, np.maximum(distance, cell.tool_lag_m))
-        arrived = (missing < self._tolerance[phase]) & ((np.abs(yaw_error) < YAW_TOLERANCE_RAD) | ~self._aligns[phase])
+        aligned = (length(turn) < TURN_TOLERANCE_RAD) | ~program.turns[phase]
+        arrived = (missing < program.tolerance[phase]) & aligned
         pressed = cell.finger_force_n
         # Fingers that close on nothing never press. The phase ends after a second, and the lift detects the loss.
         gripped = (pressed.min(axis=1) > GRIPPED_N) | (ticks > self.twin.control_hz)
-        opened = pressed.max(axis=1) < 0.1
-        done = np.stack([arrived, gripped, opened], axis=1)[self._all, self._until[phase]]
-        done &= ticks >= self._shortest[phase]
+        # Open fingers may touch a neighbour, so a release ends after a second too.
+        opened = (pressed.max(axis=1) < 0.1) | (ticks > self.twin.control_hz)
+        own = program.done(cell, phase) if CONDITION in program.until else arrived
+        done = np.stack([arrived, gripped, opened, own], axis=1)[self._all, program.until[phase]]
+        done &= ticks >= program.shortest[phase]
 
-        apart = length(cell.object_position - cell.tool_position)
-        dropped = self._carrying[phase] & (apart > LOST_M)
+        dropped = program.dropped(cell, phase)
         again = dropped & (self._retries < self.config.retries)
-        late = ticks > self._longest[phase]
-        lost = (dropped & ~again) | (late & ~done) | fallen(cell)
+        late = ticks > program.longest[phase]
+        lost = (dropped & ~again) | (late & ~done) | fallen(cell, self.twin)
         finished = done & last
 
         onward = done & ~finished & ~dropped
-        self._phase = np.where(again, self._retry_from, phase + onward)
+        self._phase = np.where(again, program.retry[phase], phase + onward)
         self._retries += again
         changed = again | onward
         self._ticks[changed] = 0
@@ -239,11 +211,11 @@ class Expert:
         return np.clip((cell.bystander_distance_m - STOPS_M) / (SLOWS_M - STOPS_M), 0, 1)
 
     def _move(
-        self, cell: View, error: np.ndarray, distance: np.ndarray, yaw_error: np.ndarray, pace: np.ndarray | None
+        self, cell: View, error: np.ndarray, turn: np.ndarray, moved: np.ndarray, pace: np.ndarray | None
     ) -> None:
         """Advance the joint targets by one control period."""
-        period = self.twin.control_period_s
-        speed = np.minimum(self._speed[self._phase], APPROACH_PER_S * distance)
+        period, distance = self.twin.control_period_s, length(error)
+        speed = np.minimum(self._program.speed[self._phase], APPROACH_PER_S * distance)
         speed = np.minimum(speed, np.sqrt(2 * ACCELERATION_M_S2 * distance))
         if pace is not None:
             speed = speed * pace
@@ -251,18 +223,17 @@ class Expert:
         if pace is not None:
             # Move up and away, unless the fingers are closing or opening.
             near = np.clip(1 - cell.bystander_distance_m / STOPS_M, 0, 1)
-            wanted[:, 2] += EVADES_M_S * near * (self._noisy[self._phase] > 0)
+            wanted[:, 2] += EVADES_M_S * near * (self._program.noise[self._phase] > 0)
         change = wanted - self._velocity
         size = length(change)
         self._velocity += change * np.minimum(1, ACCELERATION_M_S2 * period / np.maximum(size, 1e-9))[:, None]
 
+        rate = TURN_PER_S * turn
+        rate *= np.minimum(1, FASTEST_TURN_RAD_S / np.maximum(length(rate), 1e-9))[:, None]
         twist = np.empty((len(error), 6))
-        twist[:, :3] = self._velocity
-        down = cell.tool_axes[:, :, 2]
-        # Level the hand (its z axis points straight down) and turn it about the vertical.
-        twist[:, 3] = -TURN_PER_S * down[:, 1]
-        twist[:, 4] = TURN_PER_S * down[:, 0]
-        twist[:, 5] = np.clip(TURN_PER_S * yaw_error, -FASTEST_TURN_RAD_S, FASTEST_TURN_RAD_S)
+        # A gripped thing that turns with the tool moves with it too.
+        twist[:, :3] = self._velocity - cross(rate, moved - cell.tool_position)
+        twist[:, 3:] = rate
 
         position = cell.arm_position_rad
         rate = _least_squares(cell.jacobian(), twist, HOMING_PER_S * (self._home - position))
@@ -280,20 +251,3 @@ def _least_squares(jacobian: np.ndarray, twist: np.ndarray, homing: np.ndarray) 
     rest = twist - (jacobian * homing[:, None, :]).sum(axis=2)
     weights = np.linalg.solve(gram, rest[:, :, None])
     return (jacobian * weights).sum(axis=1) + homing
-
-
-def _nearest_grip(cell: View, tool_yaw: np.ndarray) -> np.ndarray:
-    """(n,) the yaw closest to the tool's among all equivalent grasp yaws of the object."""
-    symmetry, object_yaw = cell.object_yaw_symmetry_rad, cell.object_yaw_rad
-    turns = np.where(symmetry > 0, symmetry, 1.0)
-    return np.where(symmetry > 0, object_yaw + turns * np.round((tool_yaw - object_yaw) / turns), 0.0)
-
-
-def _yaw_of(axes: np.ndarray) -> np.ndarray:
-    """(n,) heading of the tool's x axis."""
-    # NumPy uses another arctan2 for contiguous arrays, and a batch of one is always contiguous. Copies always are.
-    return np.arctan2(axes[:, 1, 0].copy(), axes[:, 0, 0].copy())
-
-
-def _wrapped(angle: np.ndarray) -> np.ndarray:
-    return (angle + np.pi) % (2 * np.pi) - np.pi

@@ -11,8 +11,9 @@ the current one: open fingers press on nothing at the end of an episode, but als
 
 import numpy as np
 
-from twinloop.simulate.cell import length
-from twinloop.twin.task import Scene
+from twinloop.simulate.program import Program
+from twinloop.simulate.view import View
+from twinloop.twin.rotation import length
 from twinloop.twin.twin import Twin
 
 SLACK_M = 0.01
@@ -24,12 +25,13 @@ LET_GO_N = 0.1
 class PhaseTracker:
     def __init__(self, twin: Twin, *, width: int):
         self.twin = twin
+        self._program = Program(twin, width=width)
         self._phases = twin.task.phases
         self._completed = np.zeros(width, int)
-        self._here = np.zeros((width, 3))
         self._fresh = np.ones(width, bool)
 
     def begin(self, ids: np.ndarray) -> None:
+        self._program.begin(ids)
         self._completed[ids] = 0
         self._fresh[ids] = True
 
@@ -43,9 +45,9 @@ class PhaseTracker:
         """(width,) number of completed phases of each slot."""
         return self._completed.copy()
 
-    def look(self, cell: Scene) -> None:
+    def look(self, cell: View) -> None:
         """Update the completed phases from the current state. Call once per control period."""
-        self._here[self._fresh] = cell.tool_position[self._fresh]
+        self._program.enter(cell, self.phase, self._fresh)
         evidence, alone = self._evidence(cell)
         before = self._completed
         numbers = np.arange(len(self._phases))
@@ -53,32 +55,31 @@ class PhaseTracker:
         self._completed = np.maximum(before, (counts * (numbers + 1)).max(axis=1))
         self._fresh = self._completed > before
         # The next phase begins where this one has ended.
-        self._here[self._fresh] = cell.tool_position[self._fresh]
+        self._program.enter(cell, self.phase, self._fresh)
+        self._program.memory.elapsed_s += self.twin.control_period_s
 
-    def _evidence(self, cell: Scene) -> tuple[np.ndarray, np.ndarray]:
+    def _evidence(self, cell: View) -> tuple[np.ndarray, np.ndarray]:
         """Return the evidence for each phase.
 
         Returns:
             (width, phases) whether the result of each phase is visible in the state, and (phases,) whether this
             evidence is sufficient at any time.
         """
-        anchors = self.twin.task.anchors(cell)
-        held = length(cell.object_position - cell.tool_position) < HELD_M
         evidence, alone = [], []
-        for phase in self._phases:
-            if phase.until == "gripped":
+        for number, phase in enumerate(self._phases):
+            if callable(phase.until):
+                done = phase.until(cell)
+            elif phase.until == "gripped":
                 done = cell.finger_force_n.min(axis=1) > PRESSED_N
             elif phase.until == "opened":
                 done = cell.finger_force_n.max(axis=1) < LET_GO_N
-            elif phase.anchor == "here":
-                # Only the rise counts; the horizontal path is free.
-                risen = (cell.tool_position - self._here)[:, 2]
-                done = risen > phase.height_m - phase.tolerance_m - SLACK_M
             else:
-                moved = cell.object_position if phase.moves == "object" else cell.tool_position
-                off = moved - anchors[phase.anchor]
-                off[:, 2] -= phase.height_m
-                done = length(off) < phase.tolerance_m + SLACK_M
-            evidence.append(done & held if phase.carrying else done)
-            alone.append(phase.until == "gripped" or (phase.until == "arrived" and phase.anchor != "here"))
+                missing = self._program.target(cell, number).position - self._program.moved(cell, number)
+                # Of a motion relative to its start only the rise counts; the horizontal path is free.
+                left_m = missing[:, 2] if phase.relative else length(missing)
+                done = left_m < phase.tolerance_m + SLACK_M
+            if phase.carrying:
+                done = done & (length(cell.position(phase.carrying) - cell.tool_position) < HELD_M)
+            evidence.append(done)
+            alone.append(phase.until == "gripped" or (phase.until == "arrived" and not phase.relative))
         return np.stack(evidence, axis=1), np.array(alone)

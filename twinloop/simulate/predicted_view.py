@@ -8,9 +8,10 @@ is short and shrinks towards the target.
 
 import numpy as np
 
-from twinloop.simulate.cell import cross, length
 from twinloop.simulate.joint_predictor import JointPredictor
 from twinloop.simulate.view import View
+from twinloop.twin.phase import Phase
+from twinloop.twin.rotation import cross, length
 from twinloop.twin.twin import Twin
 
 
@@ -23,34 +24,41 @@ class PredictedView:
     def begin(self, ids: np.ndarray) -> None:
         self._following.begin(ids)
 
-    def look(self, cell: View, sent_rad: np.ndarray, carrying: np.ndarray) -> "PredictedView":
+    def look(self, cell: View, sent_rad: np.ndarray, phases: tuple[Phase, ...], phase: np.ndarray) -> "PredictedView":
         """Update the view and return it.
 
         Args:
             sent_rad: (width, joints) the last commands.
-            carrying: (width,) whether the object moves with the tool.
+            phase: (width,) current phase of each slot. What it carries moves with the tool.
         """
         following, jacobian = self._following, cell.jacobian()
         following.take(cell.arm_position_rad, sent_rad)
         missing = following.believed_rad - cell.arm_position_rad
         # Products are written out, as in the expert: the last bit must not depend on the width.
         way = (jacobian * missing[:, None, :]).sum(axis=2)
-        self._jacobian = jacobian
+        self._cell, self._jacobian, self._way_m = cell, jacobian, way[:, :3]
+        self._carried: dict[str, np.ndarray] = {}
+        for number in np.unique(phase):
+            name = phases[number].carrying
+            if name:
+                self._carried[name] = self._carried.get(name, False) | (phase == number)
         self.arm_position_rad = following.believed_rad
         self.tool_position = cell.tool_position + way[:, :3]
         self.tool_axes = cell.tool_axes + cross(way[:, None, 3:], cell.tool_axes.transpose(0, 2, 1)).transpose(0, 2, 1)
         self.tool_lag_m = length(way[:, :3])
-        self.object_position = cell.object_position + np.where(carrying[:, None], way[:, :3], 0)
-        self.object_yaw_rad, self.object_speed_m_s = cell.object_yaw_rad, cell.object_speed_m_s
-        self.object_half_height_m, self.object_yaw_symmetry_rad = (
-            cell.object_half_height_m,
-            cell.object_yaw_symmetry_rad,
-        )
-        self.goal_position, self.table_height_m = cell.goal_position, cell.table_height_m
+        self.table_height_m = cell.table_height_m
         self.finger_force_n, self.support_force_n = cell.finger_force_n, cell.support_force_n
+        self.axes, self.value, self.speed_m_s = cell.axes, cell.value, cell.speed_m_s
+        self.half_extents_m, self.rest_height_m = cell.half_extents_m, cell.rest_height_m
+        self.form, self.entity_of, self.played_by = cell.form, cell.entity_of, cell.played_by
         if hasattr(cell, "bystander_distance_m"):
             self.bystander_distance_m = cell.bystander_distance_m
         return self
+
+    def position(self, name: str) -> np.ndarray:
+        carried = self._carried.get(name.partition(".")[0])
+        position = self._cell.position(name)
+        return position if carried is None else position + np.where(carried[:, None], self._way_m, 0)
 
     def jacobian(self) -> np.ndarray:
         return self._jacobian

@@ -52,7 +52,7 @@ class _Rollout:
             # Slots without an episode may hold a diverged state; their results are not used.
             with np.errstate(all="ignore"):
                 act = self.actor.act(self.cell)
-                success = self.cell.twin.task.success(self.cell)
+                success = self.cell.twin.task.succeeded(self.cell)
             self._record_outcome(success)
             over, diverged = self._judge(act)
             if over.any():
@@ -84,16 +84,16 @@ class _Rollout:
             cell.arm_position_rad, cell.opening,
             cell.arm_velocity_rad_s, cell.opening_velocity,
             cell.arm_effort_nm, cell.gripper_effort_n,
-            cell.object_position, cell.object_quat, cell.goal_position, cell.goal_quat,
+            cell.environment(),
             act.arm_rad, act.opening,
             act.command_rad, act.command_opening,
             cell.finger_force_n, cell.support_force_n,
             act.phase, np.zeros((len(self.active), 2)),
-            cell.penetration_m, cell.hardest_contact_n, cell.object_velocity,
+            cell.penetration_m, cell.hardest_contact_n, cell.thing_velocities(),
             *((cell.person_force_n,) if cell.twin.has_person else ()),
             *((cell.wrench, cell.inertial) if cell.twin.has_wrist_sensors else ()),
             *((cell.touch_n,) if cell.twin.touch is not None else ()),
-            *((cell.object_nodes.reshape(len(self.active), -1),) if cell.twin.soft is not None else ()),
+            *((cell.nodes.reshape(len(self.active), -1),) if "nodes" in self.channels else ()),
         ])  # fmt: skip
         self.tape[ids, self.tick[ids]] = frame[ids]
 

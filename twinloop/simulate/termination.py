@@ -1,21 +1,22 @@
-"""TerminationRule: ends a policy's episode after lasting success, a fallen object or a timeout."""
+"""TerminationRule: ends a policy's episode after lasting success, a fallen thing or a timeout."""
 
 import numpy as np
 
-from twinloop.twin.task import Scene
+from twinloop.twin.scene import Scene
 from twinloop.twin.twin import Twin
 
 FALLEN_M = 0.05  # below the table's surface
 SETTLED_S = 0.4  # success must last this long
 
 
-def fallen(cell: Scene) -> np.ndarray:
-    """(width,) whether the object has fallen off the table."""
-    return cell.object_position[:, 2] < cell.table_height_m - FALLEN_M
+def fallen(cell: Scene, twin: Twin) -> np.ndarray:
+    """(width,) whether a thing has fallen off the table."""
+    lowest = cell.table_height_m - FALLEN_M
+    return np.logical_or.reduce([cell.position(index.name)[:, 2] < lowest for index in twin.things])
 
 
 class TerminationRule:
-    """An episode is over when success has lasted for `SETTLED_S`, when the object has fallen, or at the timeout."""
+    """An episode is over when success has lasted for `SETTLED_S`, when a thing has fallen, or at the timeout."""
 
     def __init__(self, twin: Twin, *, width: int):
         self.twin = twin
@@ -29,9 +30,9 @@ class TerminationRule:
 
     def look(self, cell: Scene) -> tuple[np.ndarray, np.ndarray]:
         """Return (over, lost), each (width,). Call once per control period."""
-        success = self.twin.task.success(cell)
+        success = self.twin.task.succeeded(cell)
         self._achieved = np.where(success, self._achieved + 1, 0)
-        down, late = fallen(cell), self._tick >= self.twin.longest_ticks
+        down, late = fallen(cell, self.twin), self._tick >= self.twin.longest_ticks
         # Success in the last period counts, as it does in a rollout.
         lost = down | (late & ~success)
         # One period more, because the first one is where the success begins.

@@ -4,20 +4,10 @@ from typing import Protocol
 
 import numpy as np
 
-from twinloop.twin.task import Scene
+from twinloop.twin.scene import Scene
 
 
 class View(Scene, Protocol):
-    @property
-    def tool_axes(self) -> np.ndarray:
-        """(n, 3, 3) the tool's axes in the world, as columns."""
-        ...
-
-    @property
-    def object_yaw_symmetry_rad(self) -> np.ndarray:
-        """(n,) yaw after which the grasp is equivalent; 0 if any yaw is."""
-        ...
-
     @property
     def tool_lag_m(self) -> np.ndarray:
         """(n,) distance of the tool from `tool_position` if that is a predicted position, else 0."""
@@ -30,6 +20,18 @@ class View(Scene, Protocol):
 
     @property
     def arm_position_rad(self) -> np.ndarray: ...
+
+    def form(self, name: str) -> np.ndarray:
+        """(n,) which of its shapes a thing has."""
+        ...
+
+    def entity_of(self, name: str) -> tuple[str, ...]:
+        """The entities that a name may stand for: several for a role."""
+        ...
+
+    def played_by(self, name: str, entity: str) -> np.ndarray:
+        """(n,) whether a name stands for this entity."""
+        ...
 
     def jacobian(self) -> np.ndarray:
         """(n, 6, joints) Jacobian of the tool in the world frame: linear rows, then angular rows."""

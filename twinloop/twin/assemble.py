@@ -1,6 +1,6 @@
-"""Compile a robot, a task and an object to a Twin."""
+"""Compile a robot and a task to a Twin."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
@@ -8,16 +8,18 @@ import numpy as np
 from twinloop.errors import ModelError, nearest
 from twinloop.twin.bystander import NAME as BYSTANDER
 from twinloop.twin.clutter import furnish as furnish_clutter
+from twinloop.twin.entity import Fixture, Thing
+from twinloop.twin.grasps import grips_of
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.robot import Robot
 from twinloop.twin.shapes import forms_of
 from twinloop.twin.soft import add_soft, soft_index
-from twinloop.twin.solid import PARTS, add_object, add_parts, free_parts, soften
+from twinloop.twin.solid import add_parts, add_thing, free_parts, part_names, soften
 from twinloop.twin.surroundings import Kind
 from twinloop.twin.surroundings import furnish as furnish_surroundings
 from twinloop.twin.task import Task
 from twinloop.twin.touch import add_touch, pads_of, touch_index
-from twinloop.twin.twin import Twin
+from twinloop.twin.twin import FixtureIndex, ThingIndex, Twin
 
 PREFIX = "robot/"
 TABLE_THICKNESS_M = 0.04
@@ -28,73 +30,63 @@ _DISTANCE = 1 << mujoco.mjtConDataField.mjCONDATA_DIST.value
 _BY_DEPTH, _BY_FORCE, _NET_FORCE = 1, 2, 3
 
 
+@dataclass(frozen=True)
+class Features:
+    """Features of a cell that make the physics slower, so a cell has only those that its config needs.
+
+    Attributes:
+        rolling_friction: of things that do not roll.
+        off_centre_mass: the centre of mass of things can be moved.
+        wrist_sensors: force, torque and inertial sensors at the hand.
+        longest_delay_s: length of the delay lines of commands.
+        shapes: things have drawn shapes.
+        two_materials: the surface of things has two materials.
+        soft_pads: finger pads have their own softness.
+        touch: taxels on the finger pads.
+    """
+
+    rolling_friction: bool = False
+    off_centre_mass: bool = False
+    wrist_sensors: bool = False
+    clutter: bool = False
+    longest_delay_s: float = 0.0
+    shapes: bool = False
+    two_materials: bool = False
+    soft_pads: bool = False
+    touch: bool = False
+    surroundings: frozenset[Kind] = frozenset()
+
+
+PLAIN = Features()
+
+
 def assemble(
     robot: Robot,
     task: Task,
-    thing: SceneObject,
+    thing: SceneObject | None = None,
     *,
     control_hz: int = 25,
     timestep_s: float = 0.004,
-    rolling_friction: bool = False,
-    off_centre_mass: bool = False,
-    wrist_sensors: bool = False,
-    clutter: bool = False,
-    longest_delay_s: float = 0.0,
-    shapes: bool = False,
-    two_materials: bool = False,
-    soft_pads: bool = False,
-    touch: bool = False,
-    surroundings: frozenset[Kind] = frozenset(),
+    features: Features = PLAIN,
 ) -> Twin:
-    """Compile a cell. See `compose` for the options."""
-    spec = compose(
-        robot,
-        task,
-        thing,
-        timestep_s=timestep_s,
-        rolling_friction=rolling_friction,
-        off_centre_mass=off_centre_mass,
-        wrist_sensors=wrist_sensors,
-        clutter=clutter,
-        longest_delay_s=longest_delay_s,
-        shapes=shapes,
-        two_materials=two_materials,
-        soft_pads=soft_pads,
-        touch=touch,
-        surroundings=surroundings,
-    )
-    twin = _index(compiled(spec, robot, task), robot, task, thing, control_hz)
-    if soft_pads and not len(twin.pad_geoms):
-        raise ModelError(f"no geom of the fingers of robot {robot.name} touches things: it has no pads to be soft")
-    forms = forms_of(thing, cut=two_materials) if shapes or two_materials else None
-    if forms is not None:
-        free_parts(twin.model, twin.object_geoms, forms.solid[0])
-    return replace(twin, longest_delay_s=longest_delay_s, forms=forms, surroundings=surroundings)
+    """Compile a cell.
 
-
-def compose(
-    robot: Robot,
-    task: Task,
-    thing: SceneObject,
-    *,
-    timestep_s: float = 0.004,
-    rolling_friction: bool = False,
-    off_centre_mass: bool = False,
-    wrist_sensors: bool = False,
-    clutter: bool = False,
-    longest_delay_s: float = 0.0,
-    shapes: bool = False,
-    two_materials: bool = False,
-    soft_pads: bool = False,
-    touch: bool = False,
-    surroundings: frozenset[Kind] = frozenset(),
-) -> mujoco.MjSpec:
-    """Return the spec of a cell with everything that the physics needs. Lights and cameras are part of the stage.
-
-    Features that make the physics slower are left out unless an argument asks for them: rolling friction for an object
-    that does not roll, a movable centre of mass, wrist sensors, clutter, surroundings, delay lines as long as
-    `longest_delay_s`, drawn shapes, a surface of two materials, soft finger pads, and touch.
+    Args:
+        thing: replaces the object of the task's first thing.
     """
+    task = task if thing is None else task.with_object(thing)
+    spec = compose(robot, task, timestep_s=timestep_s, features=features)
+    twin = _index(compiled(spec, robot, task), robot, task, control_hz, features)
+    if features.soft_pads and not len(twin.pad_geoms):
+        raise ModelError(f"no geom of the fingers of robot {robot.name} touches things: it has no pads to be soft")
+    for index in twin.things:
+        if index.forms is not None:
+            free_parts(twin.model, index.geoms, index.forms.solid[0])
+    return replace(twin, longest_delay_s=features.longest_delay_s, surroundings=features.surroundings)
+
+
+def compose(robot: Robot, task: Task, *, timestep_s: float = 0.004, features: Features = PLAIN) -> mujoco.MjSpec:
+    """Return the spec of a cell with everything that the physics needs. Lights and cameras are part of the stage."""
     spec = mujoco.MjSpec()
     spec.modelname = f"{robot.name}/{task.name}"
     _set_options(spec, timestep_s)
@@ -103,31 +95,58 @@ def compose(
     spec.attach(robot_spec, frame=spec.worldbody.add_frame(pos=robot.mount_m), prefix=PREFIX)
     if robot.mount_m[2] > 0:
         _add_plinth(spec, robot.mount_m)
-    rolls = thing.rolls or rolling_friction or shapes
-    if thing.soft:
-        add_soft(spec, thing, rolls=rolls)
-    elif shapes or two_materials:
-        add_parts(spec, thing, rolls=rolls, cut=two_materials)
-    else:
-        add_object(spec, thing, rolls=rolls, simple=not off_centre_mass)
-    task.furnish(spec)
-    if clutter:
+    for thing in task.things:
+        _add(spec, thing, features, several=len(task.things) > 1)
+    for fixture in task.fixtures:
+        _add_fixture(spec, fixture)
+    if features.clutter:
         furnish_clutter(spec)
-    furnish_surroundings(spec, thing, surroundings)
-    bystander = BYSTANDER if "bystander" in surroundings else ""
-    _add_sensors(spec, robot, task, "" if thing.soft else "object", bystander)
-    if wrist_sensors:
+    first = task.things[0]
+    furnish_surroundings(spec, first.object, features.surroundings)
+    bystander = BYSTANDER if "bystander" in features.surroundings else ""
+    sensed = _sensed(task)
+    _add_sensors(spec, robot, task, sensed, bystander)
+    if features.wrist_sensors:
         _add_wrist_sensors(spec, robot)
     left, right = (PREFIX + name for name in robot.gripper.finger_bodies)
-    if touch:
-        add_touch(spec, (left, right), "" if thing.soft else "object")
-    if soft_pads:
+    if features.touch:
+        add_touch(spec, (left, right), sensed)
+    if features.soft_pads:
         for body in (left, right):
             soften(spec.body(body))
-    if longest_delay_s > 0:
+    if features.longest_delay_s > 0:
         for actuator in spec.actuators:
-            actuator.nsample = int(np.ceil(longest_delay_s / timestep_s)) + 1
+            actuator.nsample = int(np.ceil(features.longest_delay_s / timestep_s)) + 1
     return spec
+
+
+def _add(spec: mujoco.MjSpec, thing: Thing, features: Features, *, several: bool) -> None:
+    rolls = thing.object.rolls or features.rolling_friction or features.shapes
+    if thing.object.soft:
+        add_soft(spec, thing, rolls=rolls, several=several)
+    elif _has_forms(thing, features):
+        add_parts(spec, thing, rolls=rolls, cut=features.two_materials, several=several)
+    else:
+        add_thing(spec, thing, rolls=rolls, simple=not features.off_centre_mass, several=several)
+
+
+def _has_forms(thing: Thing, features: Features) -> bool:
+    """Whether an episode may change the shape or the materials of a thing. Compound objects stay as they are."""
+    return (features.shapes or features.two_materials) and not thing.object.soft and not thing.object.parts
+
+
+def _add_fixture(spec: mujoco.MjSpec, fixture: Fixture) -> None:
+    body = spec.worldbody.add_body(name=fixture.name, mocap=True)
+    fixture.furnish(spec, body)
+
+
+def _sensed(task: Task) -> str:
+    """The body whose contacts with fingers and table are measured; "" for all contacts.
+
+    Contacts of a soft thing belong to no body. In a scene of several things or with moving parts all contacts count.
+    """
+    alone = len(task.things) == 1 and not any(fixture.joint for fixture in task.fixtures)
+    return task.things[0].name if alone and not task.things[0].object.soft else ""
 
 
 def compiled(spec: mujoco.MjSpec, robot: Robot, task: Task) -> mujoco.MjModel:
@@ -172,11 +191,10 @@ def _add_sensors(spec: mujoco.MjSpec, robot: Robot, task: Task, thing: str, byst
     """Add the contact sensors.
 
     Args:
-        thing: the object's body; "" for a soft object, whose contacts belong to no body. Then all contacts of a finger
-            or of the table are counted.
+        thing: the body whose contacts are counted; "" for all contacts of a finger or of the table.
     """
     body, none = mujoco.mjtObj.mjOBJ_XBODY, mujoco.mjtObj.mjOBJ_UNKNOWN
-    root = next(each.name for each in spec.worldbody.bodies if each.name.startswith(PREFIX))
+    root = next(child.name for child in spec.worldbody.bodies if child.name.startswith(PREFIX))
     left, right = (PREFIX + name for name in robot.gripper.finger_bodies)
     for name, first, second, reduction, data in (
         ("left_finger", left, thing, _NET_FORCE, _FORCE),
@@ -184,7 +202,7 @@ def _add_sensors(spec: mujoco.MjSpec, robot: Robot, task: Task, thing: str, byst
         ("support", "table", thing, _NET_FORCE, _FORCE),
         ("deepest", "", "", _BY_DEPTH, _DISTANCE),
         ("hardest", "", "", _BY_FORCE, _FORCE),
-        *((("person", task.person, root, _NET_FORCE, _FORCE),) if task.person else ()),
+        *((f"person{number}", name, root, _NET_FORCE, _FORCE) for number, name in enumerate(task.people)),
         *((("bystander", bystander, root, _NET_FORCE, _FORCE),) if bystander else ()),
     ):
         sensor = spec.add_sensor(name=name, type=mujoco.mjtSensor.mjSENS_CONTACT)
@@ -209,17 +227,10 @@ def _add_wrist_sensors(spec: mujoco.MjSpec, robot: Robot) -> None:
         sensor.objtype, sensor.objname = mujoco.mjtObj.mjOBJ_SITE, PREFIX + robot.tool_site
 
 
-def _index(model: mujoco.MjModel, robot: Robot, task: Task, thing: SceneObject, control_hz: int) -> Twin:
+def _index(model: mujoco.MjModel, robot: Robot, task: Task, control_hz: int, features: Features) -> Twin:
     joints = _ids(model, mujoco.mjtObj.mjOBJ_JOINT, robot.arm_joints, robot)
     fingers = _ids(model, mujoco.mjtObj.mjOBJ_JOINT, robot.gripper.joints, robot)
     actuators = _ids(model, mujoco.mjtObj.mjOBJ_ACTUATOR, (*robot.arm_actuators, robot.gripper.actuator), robot)
-    soft = soft_index(model) if thing.soft else None
-    if soft is None:
-        joint = model.joint("object").id
-        object_qpos, object_dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
-    else:
-        object_qpos, object_dof = int(soft.qpos[0, 0]), int(soft.dofs[0, 0])
-    geoms = np.array([model.geom(name).id for name in PARTS[: int(model.body_geomnum[model.body("object").id])]])
     left, right = (PREFIX + name for name in robot.gripper.finger_bodies)
     tool = int(_ids(model, mujoco.mjtObj.mjOBJ_SITE, (robot.tool_site,), robot)[0])
     clutter = [index for index in range(model.nbody) if model.body(index).name.startswith("clutter/")]
@@ -227,20 +238,61 @@ def _index(model: mujoco.MjModel, robot: Robot, task: Task, thing: SceneObject, 
     for number in range(model.nsensor):
         start = int(model.sensor_adr[number])
         sensors[model.sensor(number).name] = slice(start, start + int(model.sensor_dim[number]))
+    things, fixtures = _entities(model, task, features)
     return Twin(
-        model=model, robot=robot, task=task, object=thing, control_hz=control_hz,
+        model=model, robot=robot, task=task, control_hz=control_hz,
         arm_joints=joints, arm_qpos=model.jnt_qposadr[joints], arm_dofs=model.jnt_dofadr[joints],
         arm_controls=actuators[:-1], arm_filters=model.actuator_actadr[actuators[:-1]],
         gripper_control=int(actuators[-1]),
         gripper_qpos=model.jnt_qposadr[fingers], gripper_dofs=model.jnt_dofadr[fingers],
-        tool_site=tool,
-        object_body=model.body("object").id, object_geom=int(geoms[0]),
-        object_qpos=object_qpos, object_dof=object_dof, object_geoms=geoms, soft=soft,
+        tool_site=tool, things=things, fixtures=fixtures,
+        sites={model.site(number).name: number for number in range(model.nsite) if "." in model.site(number).name},
         pad_geoms=np.concatenate([pads_of(model, model.body(name).id) for name in (left, right)]),
         touch=touch_index(model, (left, right), tool, sensors) if "left_touch" in sensors else None,
-        table_body=model.body("table").id, target_mocap=int(model.body_mocapid[model.body("target").id]),
+        table_body=model.body("table").id,
         clutter_mocaps=model.body_mocapid[clutter], sensors=sensors,
     )  # fmt: skip
+
+
+def _entities(
+    model: mujoco.MjModel, task: Task, features: Features
+) -> tuple[tuple[ThingIndex, ...], tuple[FixtureIndex, ...]]:
+    things, fixtures, column = [], [], 0
+    for entity in task.entities:
+        columns = slice(column, column + len(entity.state_names))
+        column = columns.stop
+        if isinstance(entity, Thing):
+            things.append(_thing_index(model, entity, features, columns))
+        else:
+            fixtures.append(_fixture_index(model, entity, columns))
+    return tuple(things), tuple(fixtures)
+
+
+def _thing_index(model: mujoco.MjModel, thing: Thing, features: Features, columns: slice) -> ThingIndex:
+    body = model.body(thing.name).id
+    forms = forms_of(thing.object, cut=features.two_materials) if _has_forms(thing, features) else None
+    if forms is None:
+        first = int(model.body_geomadr[body])
+        geoms = np.arange(first, first + int(model.body_geomnum[body]))
+    else:
+        geoms = np.array([model.geom(name).id for name in part_names(thing.name)])
+    soft = soft_index(model, thing.name) if thing.object.soft else None
+    if soft is None:
+        joint = model.joint(thing.name).id
+        qpos, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+    else:
+        qpos, dof = int(soft.qpos[0, 0]), int(soft.dofs[0, 0])
+    grips = grips_of(thing.object, shapes=forms is not None)
+    return ThingIndex(thing, body, geoms, qpos, dof, columns, grips, forms, soft)
+
+
+def _fixture_index(model: mujoco.MjModel, fixture: Fixture, columns: slice) -> FixtureIndex:
+    body = model.body(fixture.name).id
+    qpos = dof = -1
+    if fixture.joint is not None:
+        joint = model.joint(f"{fixture.name}.{fixture.joint.name}").id
+        qpos, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+    return FixtureIndex(fixture, body, int(model.body_mocapid[body]), qpos, dof, columns)
 
 
 def _ids(model: mujoco.MjModel, kind: mujoco.mjtObj, names: tuple[str, ...], robot: Robot) -> np.ndarray:
@@ -248,12 +300,13 @@ def _ids(model: mujoco.MjModel, kind: mujoco.mjtObj, names: tuple[str, ...], rob
     for name in names:
         number = mujoco.mj_name2id(model, kind, PREFIX + name)
         if number < 0:
-            known = [
-                found.removeprefix(PREFIX)
-                for index in range(model.nbody + model.njnt + model.nu + model.nsite)
-                if (found := mujoco.mj_id2name(model, kind, index) or "").startswith(PREFIX)
-            ]
+            names_there = (mujoco.mj_id2name(model, kind, index) or "" for index in range(_count(model, kind)))
+            known = [other.removeprefix(PREFIX) for other in names_there if other.startswith(PREFIX)]
             what = kind.name.removeprefix("mjOBJ_").lower()
             raise ModelError(f"robot {robot.name} has no {what} named {name!r}; {nearest(name, known)}")
         ids.append(number)
     return np.array(ids)
+
+
+def _count(model: mujoco.MjModel, kind: mujoco.mjtObj) -> int:
+    return {mujoco.mjtObj.mjOBJ_JOINT: model.njnt, mujoco.mjtObj.mjOBJ_ACTUATOR: model.nu}.get(kind, model.nsite)

@@ -7,6 +7,7 @@ import numpy as np
 
 from twinloop.twin.objects import GEOM_TYPES
 from twinloop.twin.placing import pushed_away
+from twinloop.twin.scene import Start
 from twinloop.twin.table import surface_m
 
 # name -> shape, half extents (m), usual place (m), colour. All are low enough for the hand to pass over them.
@@ -16,7 +17,7 @@ THINGS = {
     "tin": ("cylinder", (0.025, 0.025, 0.03), (0.66, 0.06), (0.7, 0.7, 0.72, 1)),
     "sponge": ("box", (0.045, 0.03, 0.015), (0.38, 0.3), (0.85, 0.75, 0.25, 1)),
 }
-CLEARANCE_M = 0.11  # from the object and the goal, centre to centre: room for the open hand
+CLEARANCE_M = 0.11  # from the task's entities, centre to centre: room for the open hand
 PARKED_M = -0.5
 
 
@@ -29,16 +30,16 @@ def furnish(spec: mujoco.MjSpec) -> None:
         )  # fmt: skip
 
 
-def poses(draw: Mapping[str, np.ndarray], object_pose: np.ndarray, goal_pose: np.ndarray) -> np.ndarray:
-    """(n, things, 3) position of each: its usual place plus the drawn offset, clear of object and goal.
+def poses(draw: Mapping[str, np.ndarray], start: Start) -> np.ndarray:
+    """(n, things, 3) position of each: its usual place plus the drawn offset, clear of the task's entities.
 
     A thing that an episode does not have is below the table.
     """
-    count = len(object_pose)
+    count = len(draw["clutter_count"])
     out = np.empty((count, len(THINGS), 3))
     for number, (name, (_, half, usual, _)) in enumerate(THINGS.items()):
         place = np.array(usual) + np.column_stack([draw[f"clutter_place_cm.{name}_{axis}"] for axis in "xy"]) / 100
-        for keep_clear in (object_pose[:, :2], goal_pose[:, :2]):
+        for keep_clear in start.occupied_m:
             place = pushed_away(place, keep_clear, CLEARANCE_M)
         stands = number < np.round(draw["clutter_count"])
         out[:, number, :2] = place

@@ -7,7 +7,7 @@ contents of the files are included.
 import hashlib
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from typing import Any
 import mujoco
 
 from twinloop.config.record import write_record
-from twinloop.twin.objects import SceneObject
 from twinloop.twin.robot import Robot
 from twinloop.twin.task import Task
 
@@ -51,25 +50,36 @@ def _mapping_content(robot: Robot) -> dict[str, Any]:
 
 @cache
 def task_content(task: Task) -> dict[str, Any]:
-    """The task's data, the bodies that it adds to the scene and, for a task of another package, its source code."""
+    """The task's data, its entities and, for a task of another package, its source code."""
     spec = mujoco.MjSpec()
-    task.furnish(spec)
-    functions = [task.furnish, task.start, task.anchors, task.success, *(failure.holds for failure in task.failures)]
+    for fixture in task.fixtures:
+        fixture.furnish(spec, spec.worldbody.add_body(name=fixture.name, mocap=True))
+    paths = [fixture.path for fixture in task.fixtures if fixture.path is not None]
+    furnishing = [fixture.furnish for fixture in task.fixtures]
+    targets = [phase.target for phase in task.program]
+    relations = [relation.holds for relation in task.success]
+    failures = [failure.holds for failure in task.failures]
     return {
         "name": task.name,
-        "instruction": task.instruction,
-        "phases": [asdict(phase) for phase in task.phases],
-        "retry_from": task.retry_from,
+        "things": [asdict(thing) for thing in task.things],
+        "fixtures": [_plain(fixture) for fixture in task.fixtures],
+        "language": task.language.templates,
+        "program": [_plain(phase) for phase in task.program],
+        "roles": [asdict(role) for role in task.roles],
+        "success": [relation.name for relation in task.success],
         "longest_s": task.longest_s,
-        "person": task.person,
+        "goal": task.goal,
         "failures": [failure.name for failure in task.failures],
         "furniture": spec_digest(spec),
-        "code": source_digest(*functions, *filter(None, [task.goal_poses])),
+        "code": source_digest(task.start, *targets, *relations, *failures, *paths, *furnishing),
     }
 
 
-def object_content(thing: SceneObject) -> dict[str, Any]:
-    return asdict(thing)
+def _plain(record: Any) -> dict[str, Any]:
+    """The fields of a record that are data. Functions are covered by `source_digest` and by the package's version."""
+    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    plain = {name: value for name, value in values.items() if not callable(value)}
+    return {name: asdict(value) if is_dataclass(value) else value for name, value in plain.items()}
 
 
 def spec_digest(spec: mujoco.MjSpec) -> str:

@@ -7,12 +7,12 @@ import numpy as np
 
 from twinloop.twin.objects import GEOM_TYPES, SceneObject
 from twinloop.twin.placing import is_clear, pushed_away
+from twinloop.twin.scene import Start
 from twinloop.twin.table import HIGHEST_XY_M, LOWEST_XY_M, PARKED_M, surface_m
-from twinloop.twin.task import Start
 
 USUAL_XY_M = {"a": (0.33, -0.22), "b": (0.6, -0.33), "c": (0.3, 0.19), "d": (0.66, 0.28)}
 COLOURS = ((0.85, 0.2, 0.2), (0.2, 0.65, 0.3), (0.2, 0.35, 0.85), (0.9, 0.8, 0.2), (0.55, 0.25, 0.7))
-FROM_WORK_M = 0.13  # from object and goal, centre to centre; the open hand fits between
+FROM_WORK_M = 0.13  # from the task's entities, centre to centre; the open hand fits between
 FROM_OTHERS_M = 0.09
 
 
@@ -32,13 +32,13 @@ def colours_for(thing: SceneObject) -> list[tuple[float, float, float]]:
 
 
 def poses(draw: Mapping[str, np.ndarray], begin: Start, thing: SceneObject, others: Sequence[np.ndarray]) -> np.ndarray:
-    """(n, distractors, 3) position of each, clear of object, goal and the (n, 3) `others`.
+    """(n, distractors, 3) position of each, clear of the task's entities and of the (n, 3) `others`.
 
     A distractor that is not drawn, or that has no free place, is below the floor.
     """
-    out = np.empty((len(begin.object_pose), len(USUAL_XY_M), 3))
+    out = np.empty((len(draw["distractor_count"]), len(USUAL_XY_M), 3))
     taken = list(others)
-    work = (begin.object_pose[:, :2], begin.goal_pose[:, :2])
+    work = begin.occupied_m
     for number, (name, usual) in enumerate(USUAL_XY_M.items()):
         off = np.column_stack([draw[f"distractor_place_cm.{name}_{axis}"] for axis in "xy"]) / 100
         place = np.array(usual) + off

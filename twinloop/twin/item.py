@@ -9,13 +9,13 @@ import mujoco
 import numpy as np
 
 from twinloop.twin.placing import is_clear, pushed_away
+from twinloop.twin.scene import Start
 from twinloop.twin.table import HIGHEST_XY_M, LOWEST_XY_M, PARKED_M, surface_m
-from twinloop.twin.task import Start
 
 NAME = "item"
 RADIUS_M, HALF_HEIGHT_M = 0.03, 0.125
 USUAL_XY_M = np.array([0.49, 0.02])  # between where objects start and where they go
-FROM_WORK_M = 0.085  # from object and goal, centre to centre; they do not overlap
+FROM_WORK_M = 0.085  # from the task's entities, centre to centre; they do not overlap
 
 
 def furnish(spec: mujoco.MjSpec) -> None:
@@ -29,7 +29,7 @@ def furnish(spec: mujoco.MjSpec) -> None:
 def poses(draw: Mapping[str, np.ndarray], begin: Start) -> np.ndarray:
     """(n, 3) position of the item; below the floor in an episode without it."""
     place = USUAL_XY_M + np.column_stack([draw[f"unexpected_item_place_cm.{axis}"] for axis in "xy"]) / 100
-    work = (begin.object_pose[:, :2], begin.goal_pose[:, :2])
+    work = begin.occupied_m
     for point in work:
         place = pushed_away(place, point, FROM_WORK_M)
     place = np.clip(place, LOWEST_XY_M, HIGHEST_XY_M)

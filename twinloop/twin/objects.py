@@ -14,6 +14,30 @@ GEOM_TYPES = {
 }
 
 
+Triple = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A primitive of a compound object. Sizes are in metres, in MuJoCo's convention for its kind."""
+
+    kind: str
+    size: Triple
+    at: Triple = (0.0, 0.0, 0.0)
+    quat: Quaternion = (1.0, 0.0, 0.0, 0.0)
+    rgba: tuple[float, float, float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named place on an object, e.g. its handle. For a grip, z is the approach and y the closing direction."""
+
+    name: str
+    at: Triple
+    quat: Quaternion = (1.0, 0.0, 0.0, 0.0)
+
+
 @dataclass(frozen=True)
 class SceneObject:
     """An object. The gripper closes along its y axis.
@@ -22,6 +46,9 @@ class SceneObject:
         half_extents_m: along x, y, z, at rest.
         yaw_symmetry_rad: rotation about the vertical after which the grasp is equivalent; 0 if any rotation is.
         young_kpa: Young's modulus of a soft object, which is a box; 0 for a rigid object.
+        parts: primitives of a compound object, of one density; `shape` and `half_extents_m` then describe the box or
+            cylinder around it.
+        frames: named places on it.
     """
 
     name: str
@@ -31,6 +58,13 @@ class SceneObject:
     mass_kg: float = 0.15
     rgba: tuple[float, float, float, float] = (0.86, 0.34, 0.16, 1.0)
     young_kpa: float = 0.0
+    parts: tuple[Part, ...] = ()
+    frames: tuple[Frame, ...] = ()
+
+    @property
+    def volume_m3(self) -> float:
+        """Volume of the parts, counting overlaps twice as the engine does."""
+        return sum(_volume_m3(part) for part in self.parts)
 
     @property
     def geom_size(self) -> tuple[float, float, float]:
@@ -54,6 +88,16 @@ class SceneObject:
     def rolls(self) -> bool:
         """True for round objects, which need rolling friction to come to rest."""
         return self.shape != "box"
+
+
+def _volume_m3(part: Part) -> float:
+    a, b, c = part.size
+    return {
+        "box": 8 * a * b * c,
+        "cylinder": 2 * np.pi * a * a * b,
+        "capsule": np.pi * a * a * (2 * b + 4 / 3 * a),
+        "ellipsoid": 4 / 3 * np.pi * a * b * c,
+    }[part.kind]
 
 
 QUARTER, HALF = np.pi / 2, np.pi

@@ -1,9 +1,22 @@
-"""Placing: moves things away from points that must stay free."""
+"""Placing: start poses of entities from a draw.
+
+The first thing of a task reads the columns of the table (`object_yaw_deg`); others read columns of their own
+(`object_yaw_deg.blue_cube`), which a config has as soon as it varies the row. All places keep clear of each other.
+"""
+
+from collections.abc import Mapping
 
 import numpy as np
 
+from twinloop.twin.entity import Draw, Entity, Thing
+from twinloop.twin.scene import Start
+from twinloop.twin.shapes import half_extents_m
+from twinloop.twin.table import laid
 
-def pushed_away(place: np.ndarray, point: np.ndarray, clearance_m: float) -> np.ndarray:
+CLEARANCE_M = 0.015
+
+
+def pushed_away(place: np.ndarray, point: np.ndarray, clearance_m: float | np.ndarray) -> np.ndarray:
     """(n, 2) places, moved straight away from (n, 2) points until the distance is at least `clearance_m`."""
     offset = place - point
     distance = np.sqrt(np.square(offset).sum(axis=1))
@@ -14,3 +27,133 @@ def pushed_away(place: np.ndarray, point: np.ndarray, clearance_m: float) -> np.
 def is_clear(place: np.ndarray, point: np.ndarray, clearance_m: float) -> np.ndarray:
     """(n,) whether the distance is at least `clearance_m`, with a tolerance for rounding."""
     return np.sqrt(np.square(place - point).sum(axis=1)) > clearance_m - 1e-6
+
+
+def row_columns(draw: Draw, thing: str, count: int) -> dict[str, np.ndarray]:
+    """The columns that determine the extents of a thing; `thing` is "" for the first thing of a task."""
+    nominal = {"object_shape": -1.0, "object_size_scale": 1.0}
+    if not thing:
+        return {column: draw[column] for column in nominal}
+    return {column: draw.get(f"{column}.{thing}", np.full(count, value)) for column, value in nominal.items()}
+
+
+class Layout:
+    """Collects the start poses of n episodes.
+
+    Args:
+        entities: the task's entities by name, things first.
+    """
+
+    def __init__(self, draw: Draw, count: int, entities: Mapping[str, Entity]):
+        self.draw, self.count, self.entities = draw, count, entities
+        self._first = next((name for name, entity in entities.items() if isinstance(entity, Thing)), "")
+        self._poses: dict[str, np.ndarray] = {}
+        self._values: dict[str, np.ndarray] = {}
+        self._taken: list[tuple[np.ndarray, np.ndarray | float]] = []
+
+    def column(self, name: str, column: str, nominal: float = 0.0) -> np.ndarray:
+        """(n,) drawn values of a row for one entity."""
+        if name == self._first:
+            return self.draw[column]
+        row, dot, element = column.partition(".")
+        return self.draw.get(f"{row}.{name}{dot}{element}", np.full(self.count, nominal))
+
+    def thing(
+        self, name: str, xy_m: tuple[float, float], *, yaw_rad: float = 0.0, up_m: float = 0.0,
+        quat: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0), standing: bool = True,
+    ) -> None:  # fmt: skip
+        """Put a thing on the table near `xy_m`, turned about the vertical by `yaw_rad` and the drawn yaw.
+
+        Args:
+            up_m: height of its lower side above the table.
+            quat: its orientation before that turn, e.g. lying on its side.
+            standing: keep clear of what has been placed before. False for a thing in or on something.
+        """
+        entity = self.entities[name]
+        assert isinstance(entity, Thing)
+        extents = half_extents_m(entity.object, row_columns(self.draw, "" if name == self._first else name, self.count))
+        yaw = yaw_rad + np.deg2rad(self.column(name, "object_yaw_deg"))
+        place = np.empty((self.count, 2))
+        for axis, (letter, usual) in enumerate(zip("xy", xy_m, strict=True)):
+            place[:, axis] = usual + self.column(name, f"object_position_noise_cm.{letter}") / 100
+        # A lying thing is as high as its rotated extents.
+        turn = _matrix(quat)
+        height = (np.abs(turn[2]) * extents).sum(axis=1)
+        radius = np.sqrt(np.square((np.abs(turn[:2])[None] * extents[:, None, :]).sum(axis=2)).sum(axis=1))
+        if standing:
+            place = self._clear(place, radius)
+        poses = np.zeros((self.count, 7))
+        poses[:, :2] = place
+        poses[:, 2] = self.draw["table_height_cm"] / 100 + height + up_m
+        poses[:, 3:] = _product(yaw, quat)
+        self._poses[name] = laid(self.draw, poses)
+
+    def zone(self, name: str, xy_m: tuple[float, float], *, clear_m: float = 0.0) -> None:
+        """Put a zone on the table near `xy_m`. Things keep `clear_m` away from it."""
+        place = np.empty((self.count, 2))
+        for axis, (letter, usual) in enumerate(zip("xy", xy_m, strict=True)):
+            place[:, axis] = usual + self.draw[f"target_position_noise_cm.{letter}"] / 100
+        if clear_m:
+            self._taken.append((place, clear_m))
+        self._stand(name, place, 0.0, 0.0)
+
+    def fixture(
+        self, name: str, xy_m: tuple[float, float], *, yaw_rad: float = 0.0, up_m: float = 0.0,
+        value: float | np.ndarray = 0.0,
+    ) -> None:  # fmt: skip
+        """Put a fixture on the table.
+
+        Args:
+            value: coordinate of its joint.
+        """
+        place = np.empty((self.count, 2))
+        for axis, (letter, usual) in enumerate(zip("xy", xy_m, strict=True)):
+            place[:, axis] = usual + self.draw[f"fixture_position_noise_cm.{letter}"] / 100
+        entity = self.entities[name]
+        assert not isinstance(entity, Thing)
+        if entity.footprint_m:
+            self._taken.append((place, entity.footprint_m))
+        self._stand(name, place, yaw_rad + np.deg2rad(self.draw["fixture_yaw_deg"]), up_m)
+        self._values[name] = np.broadcast_to(np.asarray(value, float), (self.count,))
+
+    def pose(self, name: str, poses: np.ndarray) -> None:
+        """Put an entity at (n, 7) poses."""
+        self._poses[name] = poses
+
+    def at(self, name: str) -> np.ndarray:
+        """(n, 7) pose of an entity that has been placed."""
+        return self._poses[name]
+
+    def done(self) -> Start:
+        return Start({name: self._poses[name] for name in self.entities}, self._values)
+
+    def _stand(self, name: str, place: np.ndarray, yaw: np.ndarray | float, up_m: float) -> None:
+        poses = np.zeros((self.count, 7))
+        poses[:, :2] = place
+        poses[:, 2] = self.draw["table_height_cm"] / 100 + up_m
+        poses[:, 3:] = _product(np.broadcast_to(yaw, (self.count,)), (1.0, 0.0, 0.0, 0.0))
+        self._poses[name] = laid(self.draw, poses)
+
+    def _clear(self, place: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """Places that keep clear of everything that was placed before. Two passes, because one may undo another."""
+        for _ in range(2):
+            for point, other in self._taken:
+                place = pushed_away(place, point, radius + other + CLEARANCE_M)
+        self._taken.append((place, radius))
+        return place
+
+
+def _matrix(quat: tuple[float, float, float, float]) -> np.ndarray:
+    w, x, y, z = quat
+    return np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ])  # fmt: skip
+
+
+def _product(yaw: np.ndarray, quat: tuple[float, float, float, float]) -> np.ndarray:
+    """(n, 4) `quat`, then turned about the vertical."""
+    cosine, sine = np.cos(yaw / 2), np.sin(yaw / 2)
+    w, x, y, z = quat
+    return np.column_stack([cosine * w - sine * z, cosine * x - sine * y, cosine * y + sine * x, cosine * z + sine * w])

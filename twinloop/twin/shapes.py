@@ -12,7 +12,7 @@ from functools import lru_cache
 import mujoco
 import numpy as np
 
-from twinloop.twin.objects import GEOM_TYPES, SceneObject
+from twinloop.twin.objects import GEOM_TYPES, Part, SceneObject, Triple
 
 SHAPES = ("box", "cylinder", "capsule", "ellipsoid", "hammer", "tee", "ell")
 OWN = -1  # the draw's number for the shape that the scene names
@@ -20,18 +20,6 @@ PROUD_M = 0.0002  # a band around a round object protrudes by this much, so that
 ALONG_X = (np.cos(np.pi / 4), 0.0, np.sin(np.pi / 4), 0.0)
 HALF, QUARTER = np.pi, np.pi / 2
 MOST_PARTS = 2
-
-Triple = tuple[float, float, float]
-
-
-@dataclass(frozen=True)
-class ShapePart:
-    """A primitive. Sizes are in metres, in MuJoCo's convention for its kind."""
-
-    kind: str
-    size: Triple
-    at: Triple = (0.0, 0.0, 0.0)
-    quat: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -45,8 +33,8 @@ class Shape:
         yaw_symmetry_rad: as in SceneObject.
     """
 
-    whole: tuple[ShapePart, ...]
-    cut: tuple[ShapePart, ...]
+    whole: tuple[Part, ...]
+    cut: tuple[Part, ...]
     half_extents_m: Triple
     yaw_symmetry_rad: float
 
@@ -55,48 +43,48 @@ def shape_of(name: str, thing: SceneObject) -> Shape:
     """A shape about as large as `thing`, and narrow enough along y for the same grasp."""
     x, y, z = thing.half_extents_m
     if name == "box":
-        halves = tuple(ShapePart("box", (x, y, z / 2), (0, 0, side * z / 2)) for side in (-1, 1))
-        return Shape((ShapePart("box", (x, y, z)),), halves, (x, y, z), QUARTER if x == y else HALF)
+        halves = tuple(Part("box", (x, y, z / 2), (0, 0, side * z / 2)) for side in (-1, 1))
+        return Shape((Part("box", (x, y, z)),), halves, (x, y, z), QUARTER if x == y else HALF)
     if name == "cylinder":
         r = min(x, y)
-        halves = tuple(ShapePart("cylinder", (r, z / 2, 0), (0, 0, side * z / 2)) for side in (-1, 1))
-        return Shape((ShapePart("cylinder", (r, z, 0)),), halves, (r, r, z), 0.0)
+        halves = tuple(Part("cylinder", (r, z / 2, 0), (0, 0, side * z / 2)) for side in (-1, 1))
+        return Shape((Part("cylinder", (r, z, 0)),), halves, (r, r, z), 0.0)
     if name == "capsule":
         # It lies, because upright it would fall over. It is never so short that it is a ball.
         r = min(y, z)
         straight = max(x - r, 0.6 * r)
-        body = ShapePart("capsule", (r, straight, 0), quat=ALONG_X)
-        band = ShapePart("cylinder", (r + PROUD_M, straight / 2, 0), quat=ALONG_X)
+        body = Part("capsule", (r, straight, 0), quat=ALONG_X)
+        band = Part("cylinder", (r + PROUD_M, straight / 2, 0), quat=ALONG_X)
         return Shape((body,), (body, band), (r + straight, r, r), HALF)
     if name == "ellipsoid":
         # Flatter than wide, so that it does not roll away from the fingers.
         b = min(y, 1.25 * z)
         a, c = 1.3 * b, 0.8 * b
-        body = ShapePart("ellipsoid", (a, b, c))
-        band = ShapePart("ellipsoid", (a / 2, b + PROUD_M, c + PROUD_M))
+        body = Part("ellipsoid", (a, b, c))
+        band = Part("ellipsoid", (a / 2, b + PROUD_M, c + PROUD_M))
         return Shape((body,), (body, band), (a, b, c), HALF)
     if name == "hammer":
         # A handle, which is gripped, and a head across its end.
         a, head = 1.6 * x, 0.35 * x
         parts = (
-            ShapePart("box", (a - head, 0.6 * y, z), (-head, 0, 0)),
-            ShapePart("box", (head, 1.3 * y, z), (a - head, 0, 0)),
+            Part("box", (a - head, 0.6 * y, z), (-head, 0, 0)),
+            Part("box", (head, 1.3 * y, z), (a - head, 0, 0)),
         )
         return Shape(parts, parts, (a, 1.3 * y, z), HALF)
     if name == "tee":
         # Upside down: it stands on its cross-bar and is gripped by its stem.
         bar = 0.25 * z
         parts = (
-            ShapePart("box", (0.7 * x, 0.75 * y, z - bar), (0, 0, bar)),
-            ShapePart("box", (1.3 * x, y, bar), (0, 0, bar - z)),
+            Part("box", (0.7 * x, 0.75 * y, z - bar), (0, 0, bar)),
+            Part("box", (1.3 * x, y, bar), (0, 0, bar - z)),
         )
         return Shape(parts, parts, (1.3 * x, y, z), HALF)
     if name == "ell":
         # Seen from the side: a foot as long as the whole, and a shank at one end.
         foot, shank = 0.65 * z, 0.4 * x
         parts = (
-            ShapePart("box", (1.3 * x, 0.85 * y, foot), (0, 0, foot - z)),
-            ShapePart("box", (shank, 0.85 * y, z - foot), (shank - 1.3 * x, 0, foot)),
+            Part("box", (1.3 * x, 0.85 * y, foot), (0, 0, foot - z)),
+            Part("box", (shank, 0.85 * y, z - foot), (shank - 1.3 * x, 0, foot)),
         )
         return Shape(parts, parts, (1.3 * x, 0.85 * y, z), HALF)
     raise KeyError(name)
@@ -154,7 +142,7 @@ def forms_of(thing: SceneObject, *, cut: bool = False) -> Forms:
     )
 
 
-def _compiled(parts: tuple[ShapePart, ...]) -> mujoco.MjModel:
+def _compiled(parts: tuple[Part, ...]) -> mujoco.MjModel:
     """A compiled model of the parts. Masses and bounds come from the engine and not from separate formulas."""
     spec = mujoco.MjSpec()
     body = spec.worldbody.add_body()

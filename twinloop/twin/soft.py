@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from twinloop.twin.objects import SceneObject
+from twinloop.twin.entity import Thing
 
-PREFIX, NAME = "soft/", "object"
+PREFIX = "soft/"
 VERTICES = 3  # along each edge, for contacts and rendering
 SKIN_M = 0.0005
 POISSON = 0.1  # foams hardly bulge
@@ -44,8 +44,9 @@ class SoftIndex:
         return pose[:, None, :3] + turned(self.rest_m, axes_of(pose[:, 3:])) - self.home_m
 
 
-def add_soft(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool) -> None:
-    half = np.array(thing.half_extents_m) - SKIN_M
+def add_soft(spec: mujoco.MjSpec, thing: Thing, *, rolls: bool, several: bool) -> None:
+    kind = thing.object
+    half = np.array(kind.half_extents_m) - SKIN_M
     spacing = 2 * half / (VERTICES - 1)
 
     def text(values) -> str:
@@ -54,11 +55,11 @@ def add_soft(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool) -> None:
     # The macro that makes corners, joints and elements exists only in the file format.
     block = mujoco.MjSpec.from_string(
         f"""<mujoco><worldbody>
-          <flexcomp name="{NAME}" type="grid" dim="3" dof="trilinear" count="{VERTICES} {VERTICES} {VERTICES}"
-              spacing="{text(spacing)}" radius="{SKIN_M}" mass="{thing.mass_kg}" rgba="{text(thing.rgba)}"
-              pos="0 0 {thing.half_extents_m[2]!r}">
-            <elasticity young="{1000 * thing.young_kpa!r}" poisson="{POISSON}" damping="{DAMPING_S}"/>
-            <contact contype="2" conaffinity="1" priority="1" condim="{6 if rolls else 4}" selfcollide="none"
+          <flexcomp name="{thing.name}" type="grid" dim="3" dof="trilinear" count="{VERTICES} {VERTICES} {VERTICES}"
+              spacing="{text(spacing)}" radius="{SKIN_M}" mass="{kind.mass_kg}" rgba="{text(thing.rgba)}"
+              pos="0 0 {kind.half_extents_m[2]!r}">
+            <elasticity young="{1000 * kind.young_kpa!r}" poisson="{POISSON}" damping="{DAMPING_S}"/>
+            <contact contype="{6 if several else 2}" conaffinity="{5 if several else 1}" priority="1" condim="{6 if rolls else 4}" selfcollide="none"
                 friction="0.8 0.005 0.0002" solref="0.01 1" solimp="0.95 0.99 0.001 0.5 2"/>
           </flexcomp></worldbody></mujoco>"""
     )
@@ -67,14 +68,19 @@ def add_soft(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool) -> None:
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_DISCRETE
     # The frame that fits the corners best, for images and labels. Its geom is never drawn and has no contacts; pixels
     # of the flex count as pixels of this geom.
-    frame = spec.worldbody.add_body(name="object", mocap=True, pos=[0, 0, thing.half_extents_m[2]])
+    frame = spec.worldbody.add_body(name=thing.name, mocap=True, pos=[0, 0, kind.half_extents_m[2]])
     frame.add_geom(
-        name="object", type=mujoco.mjtGeom.mjGEOM_BOX, size=thing.half_extents_m, group=HIDDEN, contype=0, conaffinity=0
+        name=thing.name,
+        type=mujoco.mjtGeom.mjGEOM_BOX,
+        size=kind.half_extents_m,
+        group=HIDDEN,
+        contype=0,
+        conaffinity=0,
     )
 
 
-def soft_index(model: mujoco.MjModel) -> SoftIndex:
-    flex = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_FLEX, PREFIX + NAME)
+def soft_index(model: mujoco.MjModel, name: str) -> SoftIndex:
+    flex = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_FLEX, PREFIX + name)
     start = int(model.flex_nodeadr[flex])
     bodies = model.flex_nodebodyid[start : start + int(model.flex_nodenum[flex])]
     joints = model.body_jntadr[bodies][:, None] + np.arange(3)

@@ -1,31 +1,62 @@
-"""Geoms and contacts of a cell's rigid object and of the finger pads."""
+"""Geoms and contacts of rigid things and of the finger pads."""
 
 from typing import Any
 
 import mujoco
 import numpy as np
 
-from twinloop.twin.objects import GEOM_TYPES, SceneObject
+from twinloop.twin.entity import Thing
+from twinloop.twin.objects import GEOM_TYPES
 from twinloop.twin.shapes import forms_of
 
-PARTS = ("object", "object_part")
 PAD_IMPEDANCE = 0.95
+MEETS_ROBOT, MEETS_THINGS = 1, 4
+"""Bits of `conaffinity`: things always meet the robot, and each other if there are several."""
 
 
-def add_object(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool, simple: bool) -> None:
-    body = spec.worldbody.add_body(name="object", pos=[0.46, -0.13, thing.half_extents_m[2]])
-    body.simple = simple
-    body.add_freejoint(name="object")
-    body.add_geom(
-        name="object", type=GEOM_TYPES[thing.shape], size=thing.geom_size, mass=thing.mass_kg, rgba=thing.rgba,
-        **_touching(rolls),
-    )  # fmt: skip
+def part_names(name: str) -> tuple[str, str]:
+    """Names of the geoms of a thing that has two parts."""
+    return name, f"{name}.part"
 
 
-def _touching(rolls: bool) -> dict[str, Any]:
-    """Contact options of the object's geoms."""
+def add_thing(spec: mujoco.MjSpec, thing: Thing, *, rolls: bool, simple: bool, several: bool) -> None:
+    """Add a rigid thing.
+
+    Args:
+        rolls: give its contacts rolling friction.
+        simple: its centre of mass stays in the middle, which is cheaper.
+        several: there are other things, which it can touch.
+    """
+    body = _body(spec, thing)
+    kind = thing.object
+    body.simple = simple and not kind.parts
+    touching = _touching(rolls, several)
+    if not kind.parts:
+        body.add_geom(
+            name=thing.name, type=GEOM_TYPES[kind.shape], size=kind.geom_size, mass=kind.mass_kg, rgba=thing.rgba,
+            **touching,
+        )  # fmt: skip
+    density = kind.mass_kg / kind.volume_m3 if kind.parts else 0.0
+    for number, part in enumerate(kind.parts):
+        body.add_geom(
+            name=thing.name if number == 0 else f"{thing.name}.{number}", type=GEOM_TYPES[part.kind], size=part.size,
+            pos=part.at, quat=part.quat, density=density, rgba=part.rgba or thing.rgba, **touching,
+        )  # fmt: skip
+    for frame in kind.frames:
+        body.add_site(name=f"{thing.name}.{frame.name}", pos=frame.at, quat=frame.quat)
+
+
+def _body(spec: mujoco.MjSpec, thing: Thing) -> mujoco.MjsBody:
+    body = spec.worldbody.add_body(name=thing.name, pos=[0.46, -0.13, thing.object.half_extents_m[2]])
+    body.add_freejoint(name=thing.name)
+    return body
+
+
+def _touching(rolls: bool, several: bool) -> dict[str, Any]:
+    """Contact options of a thing's geoms."""
     return {
-        "contype": 2, "conaffinity": 1, "condim": 6 if rolls else 4, "friction": [0.8, 0.005, 0.0002],
+        "contype": 2 | (MEETS_THINGS if several else 0), "conaffinity": MEETS_ROBOT | (MEETS_THINGS if several else 0),
+        "condim": 6 if rolls else 4, "friction": [0.8, 0.005, 0.0002],
         # Priority: the object's friction and softness apply to all of its contacts, so one row of the parameter
         # table sets the contact and not the larger of two values.
         "priority": 1,
@@ -34,19 +65,18 @@ def _touching(rolls: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def add_parts(spec: mujoco.MjSpec, thing: SceneObject, *, rolls: bool, cut: bool) -> None:
-    """Add the object as two parts. A part that the drawn shape does not need is switched off."""
-    forms = forms_of(thing, cut=cut)
-    body = spec.worldbody.add_body(name="object", pos=[0.46, -0.13, thing.half_extents_m[2]])
+def add_parts(spec: mujoco.MjSpec, thing: Thing, *, rolls: bool, cut: bool, several: bool) -> None:
+    """Add a thing as two parts. A part that the drawn shape does not need is switched off."""
+    forms, mass_kg = forms_of(thing.object, cut=cut), thing.object.mass_kg
+    body = _body(spec, thing)
     body.simple = False
-    body.add_freejoint(name="object")
     body.explicitinertial = True
-    body.mass, body.ipos, body.iquat = thing.mass_kg, forms.centre[0], forms.turn[0]
-    body.inertia = thing.mass_kg * forms.inertia[0]
-    for part, name in enumerate(PARTS):
+    body.mass, body.ipos, body.iquat = mass_kg, forms.centre[0], forms.turn[0]
+    body.inertia = mass_kg * forms.inertia[0]
+    for part, name in enumerate(part_names(thing.name)):
         body.add_geom(
             name=name, type=mujoco.mjtGeom(int(forms.kind[0, part])), size=forms.size[0, part],
-            pos=forms.place[0, part], quat=forms.quat[0, part], mass=0, rgba=thing.rgba, **_touching(rolls),
+            pos=forms.place[0, part], quat=forms.quat[0, part], mass=0, rgba=thing.rgba, **_touching(rolls, several),
         )  # fmt: skip
 
 

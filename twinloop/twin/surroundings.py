@@ -8,7 +8,7 @@ import numpy as np
 
 from twinloop.twin import bystander, clutter, distractors, item
 from twinloop.twin.objects import SceneObject
-from twinloop.twin.task import Start
+from twinloop.twin.scene import Start
 
 Kind = Literal["distractors", "item", "bystander", "occluders"]
 
@@ -39,7 +39,7 @@ def standing(
     draw: Mapping[str, np.ndarray], begin: Start, thing: SceneObject, kinds: frozenset[Kind]
 ) -> dict[str, np.ndarray]:
     """Body -> (n, 3) its position in each episode, for bodies that do not move."""
-    clutter_m = clutter.poses(draw, begin.object_pose, begin.goal_pose)
+    clutter_m = clutter.poses(draw, begin)
     item_m = item.poses(draw, begin)
     out = {item.NAME: item_m} if "item" in kinds else {}
     if "distractors" in kinds:

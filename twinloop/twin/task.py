@@ -1,84 +1,45 @@
-"""Task: data that an expert can follow and a check can test: start, phases, success and failures."""
+"""Task: entities, where they start, a program of skills, success and instructions. A new task is a new file."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import dataclass, replace
 
-import mujoco
 import numpy as np
 
+from twinloop.twin.entity import Draw, Entity, Fixture, Thing
 from twinloop.twin.failure import COMMON, Failure
+from twinloop.twin.language import Language
 from twinloop.twin.objects import SceneObject
+from twinloop.twin.phase import Phase
+from twinloop.twin.relations import Relation
+from twinloop.twin.scene import Scene, Start
 
 
 @dataclass(frozen=True)
-class Phase:
-    """One step of a task: move the tool or the object to a point.
+class Role:
+    """A part that one of several entities plays. Each episode draws which (row `task_choice`).
 
-    Attributes:
-        moves: the tool, or the object in its grip. It is moved to `height_m` above the anchor's point.
-        until: the condition that ends the phase: arrived, both fingers press, or the gripper is open.
-        longest_s: a phase that takes longer ends the episode.
-        carrying: a phase that loses the object goes back to the task's `retry_from`.
-        noise: factor on the expert's injected action noise; 0 while the fingers close.
+    Programs, relations and instructions name the role. Roles are drawn in their order: the first varies fastest.
     """
 
     name: str
-    anchor: str
-    height_m: float
-    gripper: Literal["open", "closed"]
-    until: Literal["arrived", "gripped", "opened"] = "arrived"
-    moves: Literal["tool", "object"] = "tool"
-    speed_m_s: float = 0.5
-    tolerance_m: float = 0.01
-    shortest_s: float = 0.0
-    longest_s: float = 4.0
-    carrying: bool = False
-    noise: float = 1.0
-
-
-@dataclass(frozen=True)
-class Start:
-    """Poses at the start of an episode: x, y, z, then a quaternion w, x, y, z."""
-
-    object_pose: np.ndarray
-    goal_pose: np.ndarray
-
-
-class Scene(Protocol):
-    """The state of n simulations that a task may read, one row each. Positions are in the world, in metres."""
-
-    @property
-    def tool_position(self) -> np.ndarray: ...
-    @property
-    def object_position(self) -> np.ndarray: ...
-    @property
-    def object_yaw_rad(self) -> np.ndarray: ...
-    @property
-    def object_speed_m_s(self) -> np.ndarray: ...
-    @property
-    def object_half_height_m(self) -> np.ndarray: ...
-    @property
-    def goal_position(self) -> np.ndarray: ...
-    @property
-    def table_height_m(self) -> np.ndarray: ...
-    @property
-    def finger_force_n(self) -> np.ndarray: ...
-    @property
-    def support_force_n(self) -> np.ndarray: ...
+    candidates: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Task:
-    """Reset, phases, success: all that a task is. A new task is a new file with one of these.
+    """What a robot has to do, as data that an expert can follow and a check can test.
 
-    start: (values of the draw, how many, the object) -> Start
-    anchors: Scene -> anchor name -> (n, 3) points that phases refer to; "here" is always there: where the
-        tool was when the phase began.
-    success: Scene -> (n,) bool, asked after the last phase.
-    goal_poses: (values of the draw, seconds since the start) -> (n, 7), for a goal that moves by itself.
-    person: the body that is somebody, where there is a person: how hard the robot touches it is watched.
-    failures: names for what goes wrong, the first that holds is given.
+    Attributes:
+        entities: things first, then fixtures. The first thing is the one that the config's `object` replaces.
+        start: (draw, number of episodes, the task's entities by name) -> Start. See `twin/placing.py`.
+        program: the phases that the scripted expert follows. Skills make them (`twin/skills/`).
+        success: relations that must hold together at the end.
+        language: instructions with slots, and their paraphrases.
+        roles: parts that different entities play in different episodes.
+        longest_s: a longer episode ends.
+        goal: the entity that is the goal, for tasks that bring one thing to one place; "" for others.
+        failures: names of what goes wrong; the first that holds is given.
+        settles_s: time for which success must last.
 
     Example:
         >>> task = tl.load_config("cell.yaml").scene.task
@@ -87,14 +48,55 @@ class Task:
     """
 
     name: str
-    instruction: str
-    phases: tuple[Phase, ...]
-    retry_from: str
-    longest_s: float
-    furnish: Callable[[mujoco.MjSpec], None]
-    start: Callable[[Mapping[str, np.ndarray], int, SceneObject], Start]
-    anchors: Callable[[Scene], Mapping[str, np.ndarray]]
-    success: Callable[[Scene], np.ndarray]
-    goal_poses: Callable[[Mapping[str, np.ndarray], np.ndarray], np.ndarray] | None = None
-    person: str = ""
+    entities: tuple[Entity, ...]
+    start: Callable[[Draw, int, Mapping[str, Entity]], Start]
+    program: tuple[Phase, ...]
+    success: tuple[Relation, ...]
+    language: Language
+    longest_s: float = 20.0
+    roles: tuple[Role, ...] = ()
+    goal: str = ""
     failures: tuple[Failure, ...] = COMMON
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        return self.program
+
+    @property
+    def things(self) -> tuple[Thing, ...]:
+        return tuple(entity for entity in self.entities if isinstance(entity, Thing))
+
+    @property
+    def fixtures(self) -> tuple[Fixture, ...]:
+        return tuple(entity for entity in self.entities if isinstance(entity, Fixture))
+
+    @property
+    def by_name(self) -> dict[str, Entity]:
+        return {entity.name: entity for entity in self.entities}
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        return tuple(fixture.name for fixture in self.fixtures if fixture.person)
+
+    def with_object(self, kind: SceneObject) -> "Task":
+        """The task with another object as its first thing."""
+        first, *rest = self.entities
+        assert isinstance(first, Thing)
+        return self if first.object == kind else replace(self, entities=(replace(first, object=kind), *rest))
+
+    def choices(self, chance: np.ndarray) -> dict[str, np.ndarray]:
+        """Role -> (n,) index of the candidate that plays it, for (n,) numbers between 0 and 1."""
+        total = int(np.prod([len(role.candidates) for role in self.roles])) if self.roles else 1
+        number = np.minimum((chance * total).astype(int), total - 1)
+        chosen = {}
+        for role in self.roles:
+            number, chosen[role.name] = np.divmod(number, len(role.candidates))
+        return chosen
+
+    def succeeded(self, scene: Scene) -> np.ndarray:
+        """(n,) whether all relations of `success` hold."""
+        return np.logical_and.reduce([relation.holds(scene) for relation in self.success])
+
+    def progress(self, scene: Scene) -> np.ndarray:
+        """(n,) dense reward between 0 and 1: mean progress of the relations."""
+        return np.mean([relation.progress(scene) for relation in self.success], axis=0)

@@ -1,37 +1,97 @@
 """Twin: a compiled cell, with indices into its arrays."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import mujoco
 import numpy as np
 
+from twinloop.twin.entity import Fixture, Thing, state_names
+from twinloop.twin.grasps import Grips
+from twinloop.twin.language import filled
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.robot import Robot
+from twinloop.twin.scene import Start
 from twinloop.twin.shapes import Forms, name_of
 from twinloop.twin.soft import SoftIndex
 from twinloop.twin.surroundings import Kind
 from twinloop.twin.task import Task
 from twinloop.twin.touch import TouchIndex
 
+SPOKEN = ("task_choice", "instruction_choice", "object_shape")
+"""Columns of a draw that decide the instruction."""
+
+
+@dataclass(frozen=True)
+class ThingIndex:
+    """Indices of a thing. The body of a soft one is the frame that fits its corners; its geom is for images only.
+
+    Attributes:
+        geoms: all geoms of the thing.
+        qpos, dof: first position and velocity of its free joint.
+        columns: its pose in the environment state.
+        grips: poses from which a gripper can close on it.
+        forms: the shapes that an episode may draw.
+        soft: indices of the corners of a soft thing.
+    """
+
+    thing: Thing
+    body: int
+    geoms: np.ndarray
+    qpos: int
+    dof: int
+    columns: slice
+    grips: Grips
+    forms: Forms | None = None
+    soft: SoftIndex | None = None
+
+    @property
+    def name(self) -> str:
+        return self.thing.name
+
+    @property
+    def object(self) -> SceneObject:
+        return self.thing.object
+
+
+@dataclass(frozen=True)
+class FixtureIndex:
+    """Indices of a fixture.
+
+    Attributes:
+        mocap: row in the engine's array of mocap bodies.
+        joint_qpos, joint_dof: position and velocity of its moving part; -1 if it has none.
+        columns: pose, and then the joint's coordinate, in the environment state.
+    """
+
+    fixture: Fixture
+    body: int
+    mocap: int
+    joint_qpos: int
+    joint_dof: int
+    columns: slice
+
+    @property
+    def name(self) -> str:
+        return self.fixture.name
+
 
 @dataclass(frozen=True)
 class Twin:
-    """A robot, a task and an object on a table, compiled once and simulated many times.
+    """A robot, a task and its entities on a table, compiled once and simulated many times.
 
-    Index arrays refer to the model's joints, state and controls; sensor ranges refer to `sensordata`. The body of a
-    soft object is the frame that fits its corners, and its geom is used for images and labels only.
+    Index arrays refer to the model's joints, state and controls; sensor ranges refer to `sensordata`.
 
     Attributes:
         arm_filters: activations of actuators that filter their commands; -1 for actuators that do not.
-        object_geoms: all geoms of the object; `object_geom` is the first.
-        soft: indices of the corners of a soft object.
-        forms: the shapes that an episode may draw.
+        focus: the thing that rows of the parameter table act on. See `focused_on`.
+        sites: frame of an entity -> site.
     """
 
     model: mujoco.MjModel
     robot: Robot
     task: Task
-    object: SceneObject
     control_hz: int
 
     arm_joints: np.ndarray
@@ -43,19 +103,15 @@ class Twin:
     gripper_dofs: np.ndarray
     gripper_control: int
     tool_site: int
-    object_body: int
-    object_geom: int
-    object_qpos: int
-    object_dof: int
     table_body: int
-    target_mocap: int
+    things: tuple[ThingIndex, ...]
+    fixtures: tuple[FixtureIndex, ...]
+    sites: Mapping[str, int]
     clutter_mocaps: np.ndarray
     sensors: dict[str, slice]
     longest_delay_s: float = 0.0
-    object_geoms: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
+    focus: int = 0
     pad_geoms: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
-    forms: Forms | None = None
-    soft: SoftIndex | None = None
     touch: TouchIndex | None = None
     surroundings: frozenset[Kind] = frozenset()
 
@@ -80,34 +136,120 @@ class Twin:
     @property
     def has_person(self) -> bool:
         """True if there is a person that the robot may touch: the task's person or a bystander."""
-        return bool(self.task.person) or "bystander" in self.surroundings
+        return bool(self.task.people) or "bystander" in self.surroundings
+
+    @property
+    def longest_ticks(self) -> int:
+        return round(self.task.longest_s * self.control_hz)
+
+    # The thing in focus. Rows of the parameter table and code for tasks with one thing read these.
+
+    def focused_on(self, number: int) -> "Twin":
+        """This twin with another thing in focus."""
+        return self if number == self.focus else replace(self, focus=number)
+
+    @property
+    def object(self) -> SceneObject:
+        return self.things[self.focus].object
+
+    @property
+    def object_body(self) -> int:
+        return self.things[self.focus].body
+
+    @property
+    def object_geom(self) -> int:
+        return int(self.things[self.focus].geoms[0])
+
+    @property
+    def object_geoms(self) -> np.ndarray:
+        return self.things[self.focus].geoms
+
+    @property
+    def forms(self) -> Forms | None:
+        return self.things[self.focus].forms
+
+    @property
+    def soft(self) -> SoftIndex | None:
+        return self.things[self.focus].soft
+
+    # The environment state.
+
+    @cached_property
+    def environment_names(self) -> tuple[str, ...]:
+        return state_names(self.task.entities)
+
+    @property
+    def environment_size(self) -> int:
+        return len(self.environment_names)
+
+    def pose_columns(self, name: str) -> slice:
+        """Columns of an entity's pose in the environment state."""
+        start = self._index(name).columns.start
+        return slice(start, start + 7)
+
+    def _index(self, name: str) -> ThingIndex | FixtureIndex:
+        return next(index for index in (*self.things, *self.fixtures) if index.name == name)
 
     def mocap(self, body: str) -> int:
         """Index of a body in the engine's array of mocap bodies."""
         return int(self.model.body_mocapid[self.model.body(body).id])
 
+    def environment_at(self, start: Start) -> np.ndarray:
+        """(n, elements) the environment state of n starts, followed by the corners of soft things."""
+        parts = []
+        for entity in self.task.entities:
+            parts.append(start.poses[entity.name])
+            if isinstance(entity, Fixture) and entity.joint is not None:
+                parts.append(start.values[entity.name][:, None])
+        for index in self.things:
+            if index.soft is not None:
+                nodes = index.soft.put(start.poses[index.name]) + index.soft.home_m
+                parts.append(nodes.reshape(len(nodes), -1))
+        return np.concatenate(parts, axis=1)
+
+    def pose_scene(self, data: mujoco.MjData, environment: np.ndarray) -> None:
+        """Set the poses of all entities from one row of recorded states; corners of a soft thing are last."""
+        nodes = self.environment_size
+        for index in self.things:
+            pose = environment[index.columns]
+            if index.soft is None:
+                data.qpos[index.qpos : index.qpos + 7] = pose
+                continue
+            frame = int(self.model.body_mocapid[index.body])
+            data.mocap_pos[frame], data.mocap_quat[frame] = pose[:3], pose[3:]
+            size = index.soft.qpos.size
+            corners = environment[nodes : nodes + size].reshape(-1, 3)
+            data.qpos[index.soft.qpos] = corners - index.soft.home_m
+            nodes += size
+        for index in self.fixtures:
+            state = environment[index.columns]
+            data.mocap_pos[index.mocap], data.mocap_quat[index.mocap] = state[:3], state[3:7]
+            if index.joint_qpos >= 0:
+                data.qpos[index.joint_qpos] = state[7]
+
+    # Language.
+
+    def words_of(self, draw_shape: float, chosen: Mapping[str, str]) -> dict[str, str]:
+        """Slot -> words, for an episode that has drawn this shape of the first thing and these entities for roles."""
+        words = {thing.name: thing.words for thing in self.task.things}
+        words |= {fixture.name: fixture.words or fixture.name.replace("_", " ") for fixture in self.task.fixtures}
+        first = self.things[0]
+        if first.forms is not None:
+            words[first.name] = f"{first.thing.colour} {name_of(first.object, draw_shape)}".strip()
+        return words | {role: words[entity] for role, entity in chosen.items()}
+
+    def spoken(self, draw: Mapping[str, np.ndarray]) -> list[tuple[str, dict[str, str]]]:
+        """Instruction and words of the slots of each episode of a draw."""
+        chosen = self.task.choices(draw["task_choice"])
+        out = []
+        for row, chance in enumerate(draw["instruction_choice"]):
+            roles = {role.name: role.candidates[chosen[role.name][row]] for role in self.task.roles}
+            words = self.words_of(float(draw["object_shape"][row]), roles)
+            out.append((filled(self.task.language.choose(float(chance)), words), words))
+        return out
+
     @property
     def instruction(self) -> str:
-        return self.task.instruction.format(object=self.object.name)
-
-    def pose_object(self, data: mujoco.MjData, environment: np.ndarray) -> None:
-        """Set the object's pose from one row of recorded states.
-
-        Args:
-            environment: the pose first; for a soft object its corners last.
-        """
-        pose = environment[:7]
-        if self.soft is None:
-            data.qpos[self.object_qpos : self.object_qpos + 7] = pose
-            return
-        frame = int(self.model.body_mocapid[self.object_body])
-        data.mocap_pos[frame], data.mocap_quat[frame] = pose[:3], pose[3:]
-        data.qpos[self.soft.qpos] = environment[-self.soft.qpos.size :].reshape(-1, 3) - self.soft.home_m
-
-    def instruction_for(self, draw_shape: float) -> str:
-        """Instruction of an episode that has drawn this shape."""
-        return self.task.instruction.format(object=name_of(self.object, draw_shape))
-
-    @property
-    def longest_ticks(self) -> int:
-        return round(self.task.longest_s * self.control_hz)
+        """The canonical instruction, with the first candidate of every role."""
+        chosen = {role.name: role.candidates[0] for role in self.task.roles}
+        return filled(self.task.language.canonical, self.words_of(-1.0, chosen))

@@ -12,6 +12,7 @@ from twinloop.randomize.draw import episode_rng, nominal_values
 from twinloop.twin.clutter import THINGS
 from twinloop.twin.clutter import poses as clutter_poses
 from twinloop.twin.objects import GEOM_TYPES, SceneObject
+from twinloop.twin.scene import Start
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 
 LIGHTS = ((0.35, "dark"), (0.7, "dim"), (1.4, "normal"), (np.inf, "bright"))
@@ -66,7 +67,7 @@ def situation_of(cell: CellConfig, episode: int) -> CellLayout:
     fixed = {name: np.array([value]) for name, value in values.items()}
     # The object is already scaled.
     columns = nominal_values(1) | fixed | {"object_size_scale": np.ones(1)}
-    start = PICK_AND_PLACE.start(columns, 1, thing)
+    start = PICK_AND_PLACE.start(columns, 1, PICK_AND_PLACE.with_object(thing).by_name)
     human = bool(rng.random() < values["human_present_share"])
     at_s, angle = float(rng.uniform(0.4, 1.4)), rng.uniform(0, 2 * np.pi)
     shift_m = values["human_shift_cm"] / 100 * np.array([np.cos(angle), np.sin(angle), 0])
@@ -75,16 +76,16 @@ def situation_of(cell: CellConfig, episode: int) -> CellLayout:
         kind=item.kind,
         thing=thing,
         stiffness_pa=item.stiffness_pa,
-        object_pose=start.object_pose[0],
-        goal_pose=start.goal_pose[0],
-        fixtures=tuple(_fixtures(columns, start.object_pose, start.goal_pose)),
+        object_pose=start.poses["object"][0],
+        goal_pose=start.poses["goal"][0],
+        fixtures=tuple(_fixtures(columns, start)),
         human=human,
         visit=Visit(at_s, shift_m) if human and values["human_shift_cm"] > 0 else None,
     )
 
 
-def _fixtures(columns: Mapping[str, np.ndarray], object_pose: np.ndarray, goal_pose: np.ndarray):
-    places = clutter_poses(columns, object_pose, goal_pose)[0]
+def _fixtures(columns: Mapping[str, np.ndarray], start: Start):
+    places = clutter_poses(columns, start)[0]
     for (name, (shape, half, _, _)), place in zip(THINGS.items(), places, strict=True):
         if place[2] > -0.2:  # unused clutter is placed below this height
             size = (half[0], half[2], 0.0) if shape == "cylinder" else half

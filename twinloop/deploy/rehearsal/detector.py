@@ -6,6 +6,7 @@ import numpy as np
 
 from twinloop.deploy.rehearsal.drake_world import DrakeWorld
 from twinloop.deploy.robot import Outcome
+from twinloop.twin.soft import axes_of
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE, TARGET_RADIUS_M
 
 SETTLE_S = 0.4
@@ -13,17 +14,38 @@ SETTLE_S = 0.4
 
 @dataclass(frozen=True)
 class _Seen:
-    """A batch of one Scene, as seen by the overhead camera."""
+    """A batch of one Scene, as seen by the overhead camera.
 
-    object_position: np.ndarray
-    object_yaw_rad: np.ndarray
-    object_speed_m_s: np.ndarray
-    object_half_height_m: np.ndarray
-    goal_position: np.ndarray
+    Attributes:
+        poses: entity -> (7,).
+    """
+
+    poses: dict[str, np.ndarray]
+    half_m: np.ndarray
+    speed: float
     finger_force_n: np.ndarray
     tool_position: np.ndarray
+    tool_axes: np.ndarray
     table_height_m: np.ndarray
     support_force_n: np.ndarray
+
+    def position(self, name: str) -> np.ndarray:
+        return self.poses[name][None, :3]
+
+    def axes(self, name: str) -> np.ndarray:
+        return axes_of(self.poses[name][None, 3:])
+
+    def value(self, name: str) -> np.ndarray:
+        raise KeyError(f"{name} has no joint")
+
+    def speed_m_s(self, _name: str) -> np.ndarray:
+        return np.array([self.speed])
+
+    def half_extents_m(self, _name: str) -> np.ndarray:
+        return self.half_m[None]
+
+    def rest_height_m(self, _name: str) -> np.ndarray:
+        return np.zeros(1)
 
 
 def outcome_of(world: DrakeWorld) -> Outcome:
@@ -31,29 +53,27 @@ def outcome_of(world: DrakeWorld) -> Outcome:
     world.halt()
     world.pass_time(SETTLE_S)
     situation, pose = world.situation, world.object_pose
-    unknown = np.zeros(1)
     seen = _Seen(
-        object_position=pose[None, :3],
-        object_yaw_rad=unknown,
-        object_speed_m_s=np.array([world.object_speed_m_s()]),
-        object_half_height_m=np.array([situation.thing.half_extents_m[2]]),
-        goal_position=situation.goal_pose[None, :3],
+        poses={"object": pose, "goal": situation.goal_pose},
+        half_m=np.array(situation.thing.half_extents_m),
+        speed=world.object_speed_m_s(),
         finger_force_n=world.finger_force_n()[None],
         tool_position=np.zeros((1, 3)),
-        table_height_m=unknown,
-        support_force_n=unknown,
+        tool_axes=np.eye(3)[None],
+        table_height_m=np.zeros(1),
+        support_force_n=np.zeros(1),
     )
-    success = bool(PICK_AND_PLACE.success(seen)[0])
+    success = bool(PICK_AND_PLACE.succeeded(seen)[0])
     return Outcome(success, _in_words(seen, success))
 
 
 def _in_words(seen: _Seen, success: bool) -> str:
     if success:
         return "in the target zone, at rest, let go"
-    away_m = float(np.linalg.norm((seen.object_position - seen.goal_position)[0, :2]))
+    away_m = float(np.linalg.norm((seen.position("object") - seen.position("goal"))[0, :2]))
     if seen.finger_force_n.max() >= 0.1:
         return "still in the fingers"
-    if seen.object_speed_m_s[0] >= 0.05:
+    if seen.speed >= 0.05:
         return "still moving"
     if away_m >= TARGET_RADIUS_M:
         return f"{100 * away_m:.0f} cm from the middle of the target zone"

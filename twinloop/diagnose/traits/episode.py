@@ -27,6 +27,8 @@ class Arm:
         self.closed, self.stroke = gripper.closed, gripper.open - gripper.closed
         self.period_s = twin.control_period_s
         self.kind = twin.object.name
+        self.thing_columns = twin.pose_columns(twin.things[0].name)
+        self.goal_columns = twin.pose_columns(twin.task.goal) if twin.task.goal else None
 
     def tool(self, position_rad: np.ndarray) -> np.ndarray:
         """(n, 3) tool positions for (n, joints) joint positions."""
@@ -98,14 +100,15 @@ class EpisodeTrace:
 
     @cached_property
     def object(self) -> np.ndarray | None:
-        """(n, 7) tracked pose of the object."""
+        """(n, 7) tracked pose of the first thing."""
         poses = self.part("observation.environment_state")
-        return None if poses is None else poses[:, :7]
+        return None if poses is None else poses[:, self.arm.thing_columns]
 
     @cached_property
     def goal(self) -> np.ndarray | None:
-        poses = self.part("observation.environment_state")
-        return None if poses is None or poses.shape[1] < 14 else poses[:, 7:]
+        """(n, 7) pose of the goal of a task that has one."""
+        poses, columns = self.part("observation.environment_state"), self.arm.goal_columns
+        return None if poses is None or columns is None or poses.shape[1] < columns.stop else poses[:, columns]
 
     @cached_property
     def closing(self) -> np.ndarray:

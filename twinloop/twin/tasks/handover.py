@@ -1,14 +1,21 @@
 """Hand the object to a person: pick it up, bring it to an open palm and release it. The palm comes, waits and goes."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import mujoco
 import numpy as np
 
+from twinloop.twin.entity import Draw, Entity, Fixture, Thing
 from twinloop.twin.failure import FELL_OFF_TABLE, NEVER_GRASPED, NEVER_REACHED, EpisodeSummary, Failure
-from twinloop.twin.objects import SceneObject
-from twinloop.twin.task import Phase, Scene, Start, Task
-from twinloop.twin.tasks.pick_and_place import OBJECT_XY_M, PICK_AND_PLACE, left_at_goal, object_poses
+from twinloop.twin.language import Language
+from twinloop.twin.objects import OBJECTS
+from twinloop.twin.placing import Layout
+from twinloop.twin.relations import at, at_rest, let_go
+from twinloop.twin.scene import Start
+from twinloop.twin.skills import carry, grasp, lift, place
+from twinloop.twin.task import Task
+from twinloop.twin.tasks.pick_and_place import OBJECT_XY_M
 
 PALM_AT_M = np.array([0.5, 0.24, 0.16])
 PALM_HALF_M = (0.05, 0.045, 0.01)
@@ -17,36 +24,26 @@ FROM_M = np.array([0.0, 0.45, 0.0])  # start of the hand's path, relative to whe
 ON_PALM_M = 0.05
 SKIN = (0.85, 0.66, 0.55, 1.0)
 
-PHASES = (
-    *PICK_AND_PLACE.phases[:4],
-    Phase("transfer", anchor="goal", height_m=0.08, gripper="closed", moves="object", speed_m_s=0.4,
-          tolerance_m=0.025, longest_s=8.0, carrying=True),
-    Phase("offer", anchor="goal", height_m=0.003, gripper="closed", moves="object", speed_m_s=0.15,
-          tolerance_m=0.007, longest_s=6.0, carrying=True),
-    Phase("release", anchor="here", height_m=0.0, gripper="open", until="opened", shortest_s=0.12, noise=0.0),
-    Phase("retreat", anchor="here", height_m=0.1, gripper="open", speed_m_s=0.3, tolerance_m=0.03, shortest_s=0.2),
-)  # fmt: skip
 
-
-def furnish(spec: mujoco.MjSpec) -> None:
+def furnish(_spec: mujoco.MjSpec, hand: mujoco.MjsBody) -> None:
     """Add an open palm and a forearm. They have contacts with object and robot, and follow a given path."""
-    hand = spec.worldbody.add_body(name="target", mocap=True)
     touches = {"contype": 0, "conaffinity": 3, "rgba": SKIN}
     # The body's origin is on the palm's surface, so an object at the goal lies on the palm.
-    hand.add_geom(
-        name="target", type=mujoco.mjtGeom.mjGEOM_BOX, size=PALM_HALF_M, pos=[0, 0, -PALM_HALF_M[2]], **touches
-    )
+    hand.add_geom(name="goal", type=mujoco.mjtGeom.mjGEOM_BOX, size=PALM_HALF_M, pos=[0, 0, -PALM_HALF_M[2]], **touches)
     hand.add_geom(
         name="forearm", type=mujoco.mjtGeom.mjGEOM_CAPSULE, size=[0.035, 0, 0],
         fromto=[0, 0.08, -0.03, 0, 0.08 + FOREARM_M, -0.05], **touches,
     )  # fmt: skip
 
 
-def start(draw: Mapping[str, np.ndarray], count: int, thing: SceneObject) -> Start:
-    return Start(object_poses(draw, count, thing, OBJECT_XY_M), hand_poses(draw, np.zeros(count)))
+def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
+    layout = Layout(draw, count, entities)
+    layout.thing("object", OBJECT_XY_M)
+    layout.pose("goal", hand_poses(draw, np.zeros(count)))
+    return layout.done()
 
 
-def hand_poses(draw: Mapping[str, np.ndarray], time_s: np.ndarray) -> np.ndarray:
+def hand_poses(draw: Draw, time_s: np.ndarray) -> np.ndarray:
     """(n, 7) pose of the palm: moving in (with a stop half-way), waiting, or moving out."""
     way_m = np.linalg.norm(FROM_M)
     travel_s = way_m / draw["hand_speed_m_s"]
@@ -66,12 +63,12 @@ def hand_poses(draw: Mapping[str, np.ndarray], time_s: np.ndarray) -> np.ndarray
     return poses
 
 
-def arrives_s(draw: Mapping[str, np.ndarray]) -> np.ndarray:
+def arrives_s(draw: Draw) -> np.ndarray:
     """(n,) time at which the hand arrives where it waits."""
     return draw["hand_arrival_s"] + np.linalg.norm(FROM_M) / draw["hand_speed_m_s"] + draw["hand_hesitation_s"]
 
 
-def leaves_s(draw: Mapping[str, np.ndarray]) -> np.ndarray:
+def leaves_s(draw: Draw) -> np.ndarray:
     """(n,) time at which the hand begins to withdraw."""
     return arrives_s(draw) + draw["hand_patience_s"]
 
@@ -92,22 +89,46 @@ FAILURES = (
 )
 
 
-def success(scene: Scene) -> np.ndarray:
-    """(n,) whether the object is on the palm, whose surface is slightly soft."""
-    return left_at_goal(scene, within_m=ON_PALM_M, height_tolerance_m=0.012)
+def _offer():
+    lower, *rest = place("object", on="goal", height_m=0.003, words="hand over the {object}", speed_m_s=0.15,
+                         tolerance_m=0.007, longest_s=6.0)  # fmt: skip
+    return replace(lower, name="offer"), *rest
 
 
 HANDOVER = Task(
     name="handover",
-    instruction="hand the {object} to the person",
-    phases=PHASES,
-    retry_from="approach",
-    longest_s=18.0,
-    furnish=furnish,
+    entities=(
+        Thing("object", OBJECTS["cube"]),
+        Fixture("goal", furnish, person=True, path=hand_poses, words="the person"),
+    ),
     start=start,
-    anchors=PICK_AND_PLACE.anchors,
-    success=success,
-    goal_poses=hand_poses,
-    person="target",
+    program=(
+        *grasp("object"),
+        *lift("object"),
+        *carry("object", to="goal", height_m=0.08, speed_m_s=0.4, longest_s=8.0),
+        *_offer(),
+    ),
+    # The surface of a palm is slightly soft.
+    success=(
+        at("object", "goal", within_m=ON_PALM_M, height_tolerance_m=0.012),
+        at_rest("object"),
+        let_go("object"),
+    ),
+    language=Language((
+        "hand the {object} to the person",
+        "give the {object} to the person",
+        "pass the {object} to the open hand",
+        "put the {object} into the person's hand",
+        "hand over the {object}",
+        "give me the {object}",
+        "place the {object} on the open palm",
+        "deliver the {object} to the waiting hand",
+        "let the person have the {object}",
+        "pick up the {object} and hand it over",
+        "bring the {object} to the hand",
+        "pass me the {object}",
+    )),
+    longest_s=18.0,
+    goal="goal",
     failures=FAILURES,
-)
+)  # fmt: skip

@@ -1,0 +1,41 @@
+"""Choose the grip of a thing or handle when a phase begins."""
+
+import numpy as np
+
+from twinloop.simulate.view import View
+from twinloop.twin.phase import GripChoice
+from twinloop.twin.rotation import DOWN
+from twinloop.twin.twin import Twin
+
+
+def chosen_grips(twin: Twin, view: View, choice: GripChoice) -> tuple[np.ndarray, np.ndarray]:
+    """(n, 3) and (n, 3, 3) pose of the tool in the frame of what is gripped."""
+    count = len(view.tool_position)
+    if choice.approach == "frame":
+        # A frame is made for the grip: the tool's axes are its axes, or the same with the fingers exchanged.
+        identity = np.broadcast_to(np.eye(3), (count, 3, 3))
+        turned = np.broadcast_to(np.diag([-1.0, -1.0, 1.0]), (count, 3, 3))
+        alike = (view.axes(choice.of)[:, :, 1] * view.tool_axes[:, :, 1]).sum(axis=1)
+        return np.zeros((count, 3)), np.where((alike >= 0)[:, None, None], identity, turned)
+    axes = np.empty((count, 3, 3))
+    for entity in view.entity_of(choice.of):
+        rows = np.flatnonzero(view.played_by(choice.of, entity))
+        if len(rows):
+            grips = next(index.grips for index in twin.things if index.name == entity)
+            axes[rows] = grips.choose(
+                view.form(entity)[rows],
+                view.axes(entity)[rows],
+                view.tool_axes[rows],
+                _approach(twin, view, choice)[rows],
+            )
+    return -choice.raise_m * axes[:, :, 2], axes
+
+
+def _approach(twin: Twin, view: View, choice: GripChoice) -> np.ndarray:
+    """(n, 3) wanted direction of the tool's z axis."""
+    if choice.approach == "top":
+        return np.broadcast_to(DOWN, (len(view.tool_position), 3))
+    # From the side of the robot, whose base is in the way of other sides.
+    away = view.position(choice.of) - np.array(twin.robot.mount_m)
+    away[:, 2] = 0
+    return away / np.maximum(np.sqrt(np.square(away).sum(axis=1)), 1e-6)[:, None]

@@ -1,0 +1,132 @@
+"""Program: the phases of a task as arrays, and where each of n slots is in it.
+
+The scripted expert follows it. The phase tracker of a policy compares the state with it.
+"""
+
+import numpy as np
+
+from twinloop.simulate.grip_choice import chosen_grips
+from twinloop.simulate.view import View
+from twinloop.twin.phase import Memory, Phase, Target
+from twinloop.twin.rotation import inverse_rotated, length, pointing_down, product, rotated, transposed, yaw_of
+from twinloop.twin.twin import Twin
+
+UNTIL = {"arrived": 0, "gripped": 1, "opened": 2}
+CONDITION = 3
+"""Number of a phase that ends by a condition of its own."""
+
+
+class Program:
+    """The phases of a twin's task.
+
+    Attributes:
+        memory: what is remembered of each slot's current phase.
+        wanted_axes: (width, 3, 3) orientation that the tool is to have.
+    """
+
+    def __init__(self, twin: Twin, *, width: int):
+        self.twin, self.width, phases = twin, width, twin.task.phases
+        self.phases: tuple[Phase, ...] = phases
+        self.speed = np.array([phase.speed_m_s for phase in phases])
+        self.tolerance = np.array([phase.tolerance_m for phase in phases])
+        self.shortest = np.array([round(phase.shortest_s * twin.control_hz) for phase in phases])
+        self.longest = np.array([round(phase.longest_s * twin.control_hz) for phase in phases])
+        self.until = np.array([CONDITION if callable(phase.until) else UNTIL[phase.until] for phase in phases])
+        self.closed = np.array([phase.gripper == "closed" for phase in phases])
+        self.carrying = np.array([bool(phase.carrying) for phase in phases])
+        self.lost_m = np.array([phase.lost_m for phase in phases])
+        self.noise = np.array([phase.noise for phase in phases])
+        self.turns = np.array([phase.turns for phase in phases])
+        self.funnel = np.array([phase.funnel for phase in phases])
+        self.moves_tool = np.array([phase.moves == "tool" for phase in phases])
+        self.retry = np.array(_retries(phases))
+        self.memory = Memory(*(np.zeros((width, *shape)) for shape in ((3,), (3, 3), (3,), (3, 3), (3,), (3, 3), ())))
+        self.memory.grip_axes[:] = np.eye(3)
+        self.wanted_axes = np.zeros((width, 3, 3))
+        self._begun = np.ones(width, bool)
+
+    def begin(self, ids: np.ndarray) -> None:
+        self._begun[ids] = True
+        self.memory.elapsed_s[ids] = 0
+
+    def enter(self, view: View, phase: np.ndarray, fresh: np.ndarray) -> None:
+        """Remember the state in slots whose phase has just begun, and choose grips."""
+        if not fresh.any():
+            return
+        memory = self.memory
+        new = fresh & self._begun
+        if new.any():
+            # Until a phase asks for an orientation, the tool points down.
+            self.wanted_axes[new] = pointing_down(yaw_of(view.tool_axes[new]))
+            self._begun[new] = False
+        memory.tool_m[fresh], memory.tool_axes[fresh] = view.tool_position[fresh], self.wanted_axes[fresh]
+        memory.elapsed_s[fresh] = 0
+        for number in np.unique(phase[fresh]):
+            rows = np.flatnonzero(fresh & (phase == number))
+            about = self.phases[number]
+            if about.thing:
+                memory.thing_m[rows] = view.position(about.thing)[rows]
+                memory.thing_axes[rows] = view.axes(about.thing)[rows]
+            if about.grip is not None:
+                grip_m, grip_axes = chosen_grips(self.twin, view, about.grip)
+                memory.grip_m[rows], memory.grip_axes[rows] = grip_m[rows], grip_axes[rows]
+            if about.until == "gripped" and about.thing:
+                self._remember_grip(view, about.thing, rows)
+
+    def _remember_grip(self, view: View, thing: str, rows: np.ndarray) -> None:
+        """Store the pose of the tool in the frame of the thing that the fingers close on."""
+        axes = view.axes(thing)
+        self.memory.grip_m[rows] = inverse_rotated(axes, view.tool_position - view.position(thing))[rows]
+        self.memory.grip_axes[rows] = product(transposed(axes), view.tool_axes)[rows]
+
+    def target(self, view: View, number: int) -> Target:
+        return self.phases[number].target(view, self.memory)
+
+    def moved(self, view: View, number: int) -> np.ndarray:
+        """(width, 3) the point that a phase moves."""
+        name = self.phases[number].moves
+        return view.tool_position if name == "tool" else view.position(name)
+
+    def errors(self, view: View, phase: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(width, 3) vector from the moved point to its target, and (width, 3) the moved point."""
+        error, moved = np.zeros((self.width, 3)), np.zeros((self.width, 3))
+        for number in np.unique(phase):
+            rows = phase == number
+            target, point = self.target(view, number), self.moved(view, number)
+            error[rows] = (target.position - point)[rows]
+            moved[rows] = point[rows]
+            if target.axes is not None:
+                self.wanted_axes[rows] = target.axes[rows]
+        return error, moved
+
+    def done(self, view: View, phase: np.ndarray) -> np.ndarray:
+        """(width,) whether the own condition of the current phase holds; False for phases without one."""
+        out = np.zeros(self.width, bool)
+        for number in np.unique(phase):
+            until = self.phases[number].until
+            if callable(until):
+                rows = phase == number
+                out[rows] = until(view)[rows]
+        return out
+
+    def dropped(self, view: View, phase: np.ndarray) -> np.ndarray:
+        """(width,) whether the thing that a phase carries is no longer where it was gripped."""
+        out = np.zeros(self.width, bool)
+        for number in np.unique(phase):
+            carried = self.phases[number].carrying
+            if carried:
+                rows = phase == number
+                held_at = view.position(carried) + rotated(view.axes(carried), self.memory.grip_m)
+                apart = length(held_at - view.tool_position)
+                out[rows] = (apart > self.lost_m[number])[rows]
+        return out
+
+
+def _retries(phases: tuple[Phase, ...]) -> list[int]:
+    """Number of the phase that a lost grasp goes back to, for each phase."""
+    names = [phase.name for phase in phases]
+    out, last = [], 0
+    for number, phase in enumerate(phases):
+        last = number if phase.grip is not None else last
+        out.append(names.index(phase.retry) if phase.retry else last)
+    return out

@@ -1,0 +1,109 @@
+"""Grasps: poses of the tool in the frame of an object from which a parallel gripper can close on it.
+
+The tool's z axis points towards the object, and its fingers close along y.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from twinloop.twin.objects import SceneObject
+from twinloop.twin.shapes import SHAPES, shape_of
+
+ROUND_DIRECTIONS = 16
+NARROWEST = 1.2
+"""A gripper closes along the narrowest side, or along one that is wider by at most this factor."""
+
+
+@dataclass(frozen=True)
+class Grips:
+    """Candidate grips of the shapes of one object, (forms, candidates, ...). The object's own shape is the first.
+
+    Attributes:
+        axes: (forms, candidates, 3, 3) axes of the tool in the object's frame, as columns.
+        valid: (forms, candidates) False for padding.
+    """
+
+    axes: np.ndarray
+    valid: np.ndarray
+
+    def choose(
+        self, form: np.ndarray, object_axes: np.ndarray, tool_axes: np.ndarray, approach: np.ndarray
+    ) -> np.ndarray:
+        """(n, 3, 3) the best grip of each of n objects.
+
+        Args:
+            form: (n,) which shape each object has.
+            approach: (n, 3) wanted direction of the tool's z axis in the world. A grip along this direction is best;
+                among equals the one that turns the tool least.
+        """
+        candidates = self.axes[form]
+        world = (object_axes[:, None, :, :, None] * candidates[:, :, None, :, :]).sum(axis=3)
+        along = (world[:, :, :, 2] * approach[:, None, :]).sum(axis=2)
+        alike = (world * tool_axes[:, None]).sum(axis=(2, 3))
+        # Directions that differ by less than a few degrees count as equal.
+        score = np.where(self.valid[form], 10 * np.round(along, 1) + alike, -np.inf)
+        return candidates[np.arange(len(form)), score.argmax(axis=1)]
+
+
+@lru_cache
+def grips_of(thing: SceneObject, *, shapes: bool = False) -> Grips:
+    """Grips of an object and, if `shapes`, of every shape that an episode may draw for it."""
+    forms = [_axes(thing.half_extents_m, round_about_z=thing.yaw_symmetry_rad == 0)]
+    if shapes:
+        for name in SHAPES:
+            shape = shape_of(name, thing)
+            if name == "cylinder":
+                forms.append(_axes(shape.half_extents_m, round_about_z=True))
+            else:
+                # The grasp point of these shapes is at their origin, where only their y side is narrow.
+                forms.append(_top_only(shape.yaw_symmetry_rad))
+    most = max(len(axes) for axes in forms)
+    padded = [np.concatenate([axes, np.repeat(axes[:1], most - len(axes), axis=0)]) for axes in forms]
+    valid = np.array([[number < len(axes) for number in range(most)] for axes in forms])
+    return Grips(np.stack(padded), valid)
+
+
+def _axes(half_m: tuple[float, float, float], *, round_about_z: bool) -> np.ndarray:
+    if not round_about_z:
+        return _box_axes(half_m)
+    angles = np.arange(ROUND_DIRECTIONS) * 2 * np.pi / ROUND_DIRECTIONS
+    out = []
+    for angle in angles:
+        radial, tangent = _direction(angle), _direction(angle + np.pi / 2)
+        up = np.array([0.0, 0.0, 1.0])
+        out += [_frame(radial, -up), _frame(radial, up), _frame(tangent, -radial)]
+        if half_m[2] <= NARROWEST * half_m[0]:
+            out += [_frame(up, -radial), _frame(-up, -radial)]
+    return np.array(out)
+
+
+def _box_axes(half_m: tuple[float, float, float]) -> np.ndarray:
+    out = []
+    basis = np.eye(3)
+    for approach in range(3):
+        sides = [axis for axis in range(3) if axis != approach]
+        narrowest = min(half_m[axis] for axis in sides)
+        for closing in sides:
+            if half_m[closing] <= NARROWEST * narrowest:
+                out += [
+                    _frame(first * basis[closing], second * basis[approach]) for first in (1, -1) for second in (1, -1)
+                ]
+    return np.array(out)
+
+
+def _top_only(symmetry_rad: float) -> np.ndarray:
+    turns = 2 if symmetry_rad >= np.pi else 4
+    return np.array(
+        [_frame(_direction(np.pi / 2 + turn * 2 * np.pi / turns), np.array([0.0, 0.0, -1.0])) for turn in range(turns)]
+    )
+
+
+def _direction(angle: float) -> np.ndarray:
+    return np.array([np.cos(angle), np.sin(angle), 0.0])
+
+
+def _frame(closing: np.ndarray, approach: np.ndarray) -> np.ndarray:
+    """(3, 3) axes of a tool that closes along the first direction and approaches along the second."""
+    return np.stack([np.cross(closing, approach), closing, approach], axis=1)

@@ -1,0 +1,13 @@
+"""Skills: each makes the phases of one thing that a robot can do. A task's program is a sequence of them."""
+
+from twinloop.twin.skills.carry import carry as carry
+from twinloop.twin.skills.grasp import grasp as grasp
+from twinloop.twin.skills.insert import insert as insert
+from twinloop.twin.skills.lift import lift as lift
+from twinloop.twin.skills.place import place as place
+from twinloop.twin.skills.press import press as press
+from twinloop.twin.skills.pull import pull as pull
+from twinloop.twin.skills.push import push as push
+from twinloop.twin.skills.reach import reach as reach
+from twinloop.twin.skills.retreat import retreat as retreat
+from twinloop.twin.skills.turn import turn as turn

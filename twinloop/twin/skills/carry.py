@@ -1,0 +1,55 @@
+"""Carry: bring a gripped thing to a point above a place."""
+
+import numpy as np
+
+from twinloop.twin.phase import Memory, Phase, Target
+from twinloop.twin.rotation import product, transposed
+from twinloop.twin.scene import Scene
+
+Point = tuple[float, float, float]
+CENTRE: Point = (0.0, 0.0, 0.0)
+
+
+def carry(
+    thing: str,
+    to: str,
+    *,
+    height_m: float = 0.1,
+    offset_m: Point = CENTRE,
+    aligned: bool = False,
+    words: str = "",
+    speed_m_s: float = 0.45,
+    tolerance_m: float = 0.025,
+    longest_s: float = 4.0,
+) -> tuple[Phase, ...]:
+    """Bring a thing to `height_m` above where it would rest on a place.
+
+    Args:
+        offset_m: from the place, along the axes of the place.
+        aligned: turn the thing so that its axes are those of the place.
+    """
+    return (
+        Phase("transfer", resting_at(thing, to, height_m, offset_m, aligned=aligned),
+              words or f"carry the {{{thing}}} to the {{{to.partition('.')[0]}}}", thing=thing, anchor=to, moves=thing,
+              gripper="closed", carrying=thing, turns=aligned, speed_m_s=speed_m_s, tolerance_m=tolerance_m,
+              longest_s=longest_s),
+    )  # fmt: skip
+
+
+def resting_at(thing: str, to: str, height_m: float, offset_m: Point = CENTRE, *, aligned: bool = False):
+    """Target: the centre of a thing, this high above where it would rest on a place or on another thing."""
+    offset = np.array(offset_m)
+
+    def target(scene: Scene, _memory: Memory) -> Target:
+        frame = scene.axes(to)
+        position = scene.position(to) + (frame * offset[None, None, :]).sum(axis=2)
+        half = (np.abs(scene.axes(thing)[:, 2, :]) * scene.half_extents_m(thing)).sum(axis=1)
+        position[:, 2] += half + scene.rest_height_m(to) + height_m
+        return Target(position, aligned_axes(scene, thing, frame) if aligned else None)
+
+    return target
+
+
+def aligned_axes(scene: Scene, thing: str, frame: np.ndarray) -> np.ndarray:
+    """(n, 3, 3) axes of the tool at which the gripped thing has the axes of `frame`."""
+    return product(frame, product(transposed(scene.axes(thing)), scene.tool_axes))

@@ -1,0 +1,28 @@
+"""Place: lower a carried thing onto a place, release it and retreat."""
+
+from twinloop.twin.phase import Phase
+from twinloop.twin.skills.carry import CENTRE, Point, resting_at
+from twinloop.twin.skills.retreat import retreat
+
+
+def place(
+    thing: str,
+    on: str,
+    *,
+    height_m: float = 0.002,
+    offset_m: Point = CENTRE,
+    aligned: bool = False,
+    words: str = "",
+    speed_m_s: float = 0.2,
+    tolerance_m: float = 0.006,
+    longest_s: float = 4.0,
+    retreat_m: float = 0.1,
+) -> tuple[Phase, ...]:
+    """Lower a thing to `height_m` above where it rests, open the fingers, and move up."""
+    words = words or f"place the {{{thing}}} on the {{{on.partition('.')[0]}}}"
+    return (
+        Phase("place", resting_at(thing, on, height_m, offset_m, aligned=aligned), words, thing=thing, anchor=on, moves=thing,
+              gripper="closed", carrying=thing, turns=aligned, speed_m_s=speed_m_s, tolerance_m=tolerance_m,
+              longest_s=longest_s),
+        *retreat(by_m=retreat_m, words=words),
+    )  # fmt: skip

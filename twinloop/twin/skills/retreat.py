@@ -1,0 +1,27 @@
+"""Release and retreat: open the fingers and move the tool away, against its approach."""
+
+import numpy as np
+
+from twinloop.twin.phase import Memory, Phase, Target
+from twinloop.twin.rotation import rotated
+from twinloop.twin.scene import Scene
+from twinloop.twin.skills.grasp import stay
+
+BACK = np.array([0.0, 0.0, -1.0])
+
+
+def retreat(*, by_m: float = 0.1, words: str = "let go", upwards: bool = True) -> tuple[Phase, ...]:
+    """Open the fingers and move away.
+
+    Args:
+        upwards: straight up; else back along the tool's own approach, e.g. from a handle.
+    """
+
+    def away(_scene: Scene, memory: Memory) -> Target:
+        step = np.array([0.0, 0.0, by_m]) if upwards else by_m * rotated(memory.tool_axes, BACK)
+        return Target(memory.tool_m + step)
+
+    return (
+        Phase("release", stay, words, until="opened", shortest_s=0.12, noise=0.0),
+        Phase("retreat", away, words, relative=True, funnel=upwards, speed_m_s=0.35, tolerance_m=0.03, shortest_s=0.2),
+    )
