@@ -105,8 +105,8 @@ class Program:
         for number in np.unique(phase):
             until = self.phases[number].until
             if callable(until):
-                rows = phase == number
-                out[rows] = until(view)[rows]
+                rows = np.flatnonzero(phase == number)
+                out[rows] = np.asarray(until(view))[rows]
         return out
 
     def dropped(self, view: View, phase: np.ndarray) -> np.ndarray:

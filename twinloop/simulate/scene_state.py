@@ -1,4 +1,4 @@
-"""SceneState: poses of a scene's entities by name, for n scenes at once. A simulated cell and a robot's view share it."""
+"""SceneState: poses of a scene's entities by name, for n scenes at once. Base of cells and robot views."""
 
 import numpy as np
 

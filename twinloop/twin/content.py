@@ -7,7 +7,7 @@ contents of the files are included.
 import hashlib
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,10 @@ def _plain(record: Any) -> dict[str, Any]:
     """The fields of a record that are data. Functions are covered by `source_digest` and by the package's version."""
     values = {field.name: getattr(record, field.name) for field in fields(record)}
     plain = {name: value for name, value in values.items() if not callable(value)}
-    return {name: asdict(value) if is_dataclass(value) else value for name, value in plain.items()}
+    return {
+        name: asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+        for name, value in plain.items()
+    }
 
 
 def spec_digest(spec: mujoco.MjSpec) -> str:

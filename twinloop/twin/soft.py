@@ -59,7 +59,8 @@ def add_soft(spec: mujoco.MjSpec, thing: Thing, *, rolls: bool, several: bool) -
               spacing="{text(spacing)}" radius="{SKIN_M}" mass="{kind.mass_kg}" rgba="{text(thing.rgba)}"
               pos="0 0 {kind.half_extents_m[2]!r}">
             <elasticity young="{1000 * kind.young_kpa!r}" poisson="{POISSON}" damping="{DAMPING_S}"/>
-            <contact contype="{6 if several else 2}" conaffinity="{5 if several else 1}" priority="1" condim="{6 if rolls else 4}" selfcollide="none"
+            <contact contype="{6 if several else 2}" conaffinity="{5 if several else 1}" priority="1"
+                condim="{6 if rolls else 4}" selfcollide="none"
                 friction="0.8 0.005 0.0002" solref="0.01 1" solimp="0.95 0.99 0.001 0.5 2"/>
           </flexcomp></worldbody></mujoco>"""
     )

@@ -51,7 +51,7 @@ class RehearsalCell:
         self._world, self._episode, self._sequence = DrakeWorld(self.cell, twin, situation, episode), episode, -1
         self._began = time.monotonic()
         self._read()
-        instruction = PICK_AND_PLACE.instruction.format(object=situation.kind)
+        instruction = PICK_AND_PLACE.language.canonical.format(object=situation.kind)
         return Briefing(instruction, situation.conditions)
 
     def observe(self) -> Reading:

@@ -38,13 +38,13 @@ class _Seen:
     def value(self, name: str) -> np.ndarray:
         raise KeyError(f"{name} has no joint")
 
-    def speed_m_s(self, _name: str) -> np.ndarray:
+    def speed_m_s(self, name: str) -> np.ndarray:  # noqa: ARG002
         return np.array([self.speed])
 
-    def half_extents_m(self, _name: str) -> np.ndarray:
+    def half_extents_m(self, name: str) -> np.ndarray:  # noqa: ARG002
         return self.half_m[None]
 
-    def rest_height_m(self, _name: str) -> np.ndarray:
+    def rest_height_m(self, name: str) -> np.ndarray:  # noqa: ARG002
         return np.zeros(1)
 
 

@@ -52,7 +52,7 @@ def insert(
     return (
         Phase("align", above, words, thing=thing, anchor=hole, moves=tip, gripper="closed", carrying=thing, turns=True,
               speed_m_s=0.15, tolerance_m=0.002, longest_s=6.0, noise=0.3),
-        Phase("insert", down, words, thing=thing, anchor=hole, moves=tip, gripper="closed", carrying=thing, funnel=False,
-              speed_m_s=0.06, longest_s=longest_s, until=lambda scene: np.asarray(done.holds(scene)), noise=0.3),
+        Phase("insert", down, words, thing=thing, anchor=hole, moves=tip, gripper="closed", carrying=thing,
+              funnel=False, speed_m_s=0.06, longest_s=longest_s, until=done.holds, noise=0.3),
         *retreat(words=words),
     )  # fmt: skip

@@ -21,8 +21,8 @@ def place(
     """Lower a thing to `height_m` above where it rests, open the fingers, and move up."""
     words = words or f"place the {{{thing}}} on the {{{on.partition('.')[0]}}}"
     return (
-        Phase("place", resting_at(thing, on, height_m, offset_m, aligned=aligned), words, thing=thing, anchor=on, moves=thing,
-              gripper="closed", carrying=thing, turns=aligned, speed_m_s=speed_m_s, tolerance_m=tolerance_m,
-              longest_s=longest_s),
+        Phase("place", resting_at(thing, on, height_m, offset_m, aligned=aligned), words, thing=thing, anchor=on,
+              moves=thing, gripper="closed", carrying=thing, turns=aligned, speed_m_s=speed_m_s,
+              tolerance_m=tolerance_m, longest_s=longest_s),
         *retreat(by_m=retreat_m, words=words),
     )  # fmt: skip

@@ -1,7 +1,5 @@
 """Press: push a button down with closed fingers, and come up again."""
 
-import numpy as np
-
 from twinloop.twin.phase import Memory, Phase, Target
 from twinloop.twin.relations import Relation
 from twinloop.twin.rotation import pointing_down, yaw_of
@@ -27,15 +25,15 @@ def press(frame: str, *, depth_m: float, done: Relation, words: str = "") -> tup
 
         return target
 
-    def down(scene: Scene, memory: Memory) -> Target:
+    def down(_scene: Scene, memory: Memory) -> Target:
         # The button moves down with the tool, so the aim is below where it was when the phase began.
         position = memory.thing_m.copy()
         position[:, 2] -= depth_m
         return Target(position)
 
     return (
-        Phase("approach", above(ABOVE_M), words, thing=frame, anchor=frame, gripper="closed", tolerance_m=0.01, shortest_s=0.3),
-        Phase("press", down, words, thing=frame, anchor=frame, gripper="closed", until=lambda scene: np.asarray(done.holds(scene)),
-              speed_m_s=0.1),
+        Phase("approach", above(ABOVE_M), words, thing=frame, anchor=frame, gripper="closed", tolerance_m=0.01,
+              shortest_s=0.3),
+        Phase("press", down, words, thing=frame, anchor=frame, gripper="closed", until=done.holds, speed_m_s=0.1),
         Phase("retreat", raised(0.08), words, gripper="closed", relative=True, speed_m_s=0.3, tolerance_m=0.02),
     )  # fmt: skip

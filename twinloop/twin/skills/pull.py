@@ -52,5 +52,5 @@ def pull(
 
     return (
         Phase("pull", onward, words, thing=handle, gripper=gripper, funnel=False, speed_m_s=speed_m_s,
-              longest_s=longest_s, until=lambda scene: np.asarray(done.holds(scene))),
+              longest_s=longest_s, until=done.holds),
     )  # fmt: skip

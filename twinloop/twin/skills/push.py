@@ -61,6 +61,6 @@ def push(thing: str, to: str, *, done: Relation, words: str = "") -> tuple[Phase
         Phase("descend", behind, words, thing=thing, anchor=thing, gripper="closed", turns=True, speed_m_s=0.2,
               tolerance_m=0.012),
         Phase("push", onward, words, thing=thing, gripper="closed", speed_m_s=0.12, funnel=False, longest_s=8.0,
-              until=lambda scene: np.asarray(done.holds(scene))),
+              until=done.holds),
         Phase("retreat", raised(0.1), words, gripper="closed", relative=True, speed_m_s=0.3, tolerance_m=0.03),
     )  # fmt: skip

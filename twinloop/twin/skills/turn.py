@@ -24,5 +24,5 @@ def turn(knob: str, *, to_rad: float, done: Relation, words: str = "") -> tuple[
 
     return (
         Phase("turn", onward, words, thing=knob, gripper="closed", funnel=False, longest_s=8.0,
-              until=lambda scene: np.asarray(done.holds(scene))),
+              until=done.holds),
     )  # fmt: skip
