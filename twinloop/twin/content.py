@@ -79,10 +79,8 @@ def _plain(record: Any) -> dict[str, Any]:
     """The fields of a record that are data. Functions are covered by `source_digest` and by the package's version."""
     values = {field.name: getattr(record, field.name) for field in fields(record)}
     plain = {name: value for name, value in values.items() if not callable(value)}
-    return {
-        name: asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-        for name, value in plain.items()
-    }
+    records = {name: asdict(value) for name, value in plain.items() if isinstance(value, GripChoice | FixtureJoint)}
+    return plain | records
 
 
 def spec_digest(spec: mujoco.MjSpec) -> str:
