@@ -15,6 +15,8 @@ from typing import Any
 import mujoco
 
 from twinloop.config.record import write_record
+from twinloop.twin.entity import FixtureJoint
+from twinloop.twin.phase import GripChoice
 from twinloop.twin.robot import Robot
 from twinloop.twin.task import Task
 
