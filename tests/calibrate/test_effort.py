@@ -230,7 +230,7 @@ def test_what_is_wrong_in_a_torque_channel_is_named(tmp_path: Path, effort: str,
         bench_of(tmp_path, SERVO.replace("FORMAT", "csv").replace("EFFORT", effort))
 
 
-@pytest.mark.parametrize(("factor", "kind"), [(-1.0, "sign"), (1000.0, "unit")])
+@pytest.mark.parametrize(("factor", "kind"), [(-1.0, "sign_flip"), (1000.0, "unit_confusion")])
 def test_torques_with_the_wrong_sign_or_unit_are_refused(tmp_path: Path, factor: float, kind: str):
     rng = np.random.default_rng(0)
     write_servo_logs(tmp_path / "logs", "motor_nm", rng, factor=np.array([1.0, factor]), noise=0.05)

@@ -45,11 +45,11 @@ def estimate_delay(pairs: SignalPairs, *, shifts: Sequence[int], fit_gain: bool)
     """
     whole = [(_columns(reference), _columns(follower)) for reference, follower in pairs]
     measure = _best_line if fit_gain else _same_scale
-    tried = [(shift, found) for shift in shifts if (found := measure(whole, shift)) is not None]
+    tried = [(shift, fit) for shift in shifts if (fit := measure(whole, shift)) is not None]
     if not tried:
         return None
     places = np.array([shift for shift, _ in tried], float)
-    left = np.array([found[0] for _, found in tried])
+    left = np.array([fit[0] for _, fit in tried])
     at = int(np.argmin(left))
     _, gain, correlation, rms = tried[at][1]
     return DelayEstimate(vertex(places, left, at), gain, correlation, rms)
@@ -109,8 +109,12 @@ def fit_line(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
     """Slope, correlation and intercept of y over x, where both are finite; zeros where nothing varies."""
     known = np.isfinite(x) & np.isfinite(y)
     x, y = x[known], y[known]
-    if len(x) < MIN_ROWS or x.std() < 1e-12 or y.std() < 1e-12:
+    if len(x) < MIN_ROWS:
         return 0.0, 0.0, 0.0
-    correlation = float(np.corrcoef(x, y)[0, 1])
-    slope = correlation * float(y.std() / x.std())
-    return slope, correlation, float(y.mean() - slope * x.mean())
+    x_mean, y_mean = float(x.mean()), float(y.mean())
+    x, y = x - x_mean, y - y_mean
+    xx, yy, xy = float(x @ x), float(y @ y), float(x @ y)
+    if min(xx, yy) < 1e-24 * len(x):
+        return 0.0, 0.0, 0.0
+    slope = xy / xx
+    return slope, xy / float(np.sqrt(xx) * np.sqrt(yy)), y_mean - slope * x_mean

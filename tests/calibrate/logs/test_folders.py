@@ -122,7 +122,7 @@ def test_what_cannot_be_played_is_named():
     nothing.columns["goal_position"][:] = np.nan
     found = playable(bench, [good, back, nothing])
     assert found.logs == (good,)
-    assert {finding.kind for finding in found.findings} == {"time", "gap"}
+    assert {finding.kind for finding in found.findings} == {"timestamp_order", "non_finite"}
     with pytest.raises(DatasetError, match="no log can be played"):
         playable(bench, [back])
 

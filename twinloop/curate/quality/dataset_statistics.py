@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from twinloop.curate.quality.following import moving_delays
 from twinloop.curate.quality.holds import holds_of, largest_step, quantum, response_rows
 from twinloop.curate.quality.recorded_episode import RecordedEpisode
 from twinloop.curate.quality.spans import correlation, held, span, usable
@@ -31,6 +32,7 @@ class EpisodeStatistics:
         longest_hold: share of the rows in the longest stretch of one repeated value.
         held_excursion, held_swing: how far the command moved while the reading repeated one value (see `Hold`).
         follows: command channel -> correlation with the reading, where both move.
+        delay_rows: reading -> delay behind its command, where it follows.
         fingerprint: digest of all numbers in single precision.
     """
 
@@ -45,6 +47,7 @@ class EpisodeStatistics:
     held_excursion: Mapping[str, float]
     held_swing: Mapping[str, float]
     follows: Mapping[str, float]
+    delay_rows: Mapping[str, float]
     fingerprint: str
 
     @classmethod
@@ -60,7 +63,8 @@ class EpisodeStatistics:
             if {pair.command.name, pair.measured.name} <= finite.keys() and episode.rows >= MIN_ROWS
         ]
         moving = [pair for pair in pairs if _moves(pair.command.values) and _moves(pair.measured.values)]
-        response = response_rows(episode)
+        delays = moving_delays(episode)
+        response = response_rows(delays.values())
         holds = {pair.measured.name: holds_of(pair, response) for pair in pairs}
         return cls(
             attempt=episode.attempt,
@@ -73,7 +77,8 @@ class EpisodeStatistics:
             longest_hold={name: _longest_hold(values) for name, values in finite.items()},
             held_excursion={name: max((hold.excursion for hold in some), default=0.0) for name, some in holds.items()},
             held_swing={name: max((hold.swing for hold in some), default=0.0) for name, some in holds.items()},
-            follows={pair.command.name: correlation(pair.command.values, pair.measured.values) for pair in moving},
+            follows={pair.command.name: correlation(*pair.aligned()) for pair in moving},
+            delay_rows={name: delay.rows for name, delay in delays.items()},
             fingerprint=fingerprint(episode),
         )
 
@@ -143,6 +148,12 @@ class DatasetStatistics:
         """Do readings follow commands? They do not if commands are velocities or differences."""
         correlations = [abs(value) for episode in self.summaries for value in episode.follows.values()]
         return bool(correlations) and float(np.median(correlations)) > 0.7
+
+    @cached_property
+    def usual_delay_rows(self) -> int:
+        """Median delay between command and reading over all joints and episodes; 0 if none follows."""
+        rows = [value for episode in self.summaries for value in episode.delay_rows.values()]
+        return max(round(float(np.median(rows))), 0) if rows else 0
 
     @cached_property
     def first_with(self) -> Mapping[str, int]:

@@ -4,17 +4,16 @@ A joint at rest repeats its value too. The numbers of a hold are therefore compa
 those of this episode and of the other episodes. That is the joint's usual dead band, and how it usually starts to move.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.curate.quality.recorded_episode import CommandedChannel, RecordedEpisode
-from twinloop.curate.quality.spans import correlation, held, span, usable
+from twinloop.curate.quality.recorded_episode import CommandedChannel
+from twinloop.curate.quality.spans import held, span
+from twinloop.signals.delay import DelayEstimate
 
 MIN_HOLD_ROWS = 5
-MAX_DELAY_ROWS = 200
-MIN_VALUES = 20  # distinct readings of a joint that moves enough to measure its delay
-FOLLOWS = 0.8
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,8 @@ class Hold:
 def holds_of(pair: CommandedChannel, response_rows: int, *, min_rows: int = MIN_HOLD_ROWS) -> tuple[Hold, ...]:
     bias = float(np.median(pair.command.values - pair.measured.values))
     stretches = held(pair.measured.values)
+    if pair.powered is not None:  # a motor that is off follows nothing
+        stretches = stretches[[bool(pair.powered[start:stop].all()) for start, stop in stretches]]
     long = stretches[stretches[:, 1] - stretches[:, 0] >= min_rows]
     return tuple(hold_between(pair, int(start), int(stop), response_rows, bias) for start, stop in long)
 
@@ -52,24 +53,10 @@ def hold_between(pair: CommandedChannel, start: int, stop: int, response_rows: i
     return Hold(start, stop, float(np.ptp(window)), max(min(swings), 0.0), float(jump))
 
 
-def response_rows(episode: RecordedEpisode) -> int:
+def response_rows(delays: Iterable[DelayEstimate]) -> int:
     """Rows within which joints respond: one and a half times the usual delay between command and reading."""
-    delays = []
-    for pair in episode.pairs:
-        command, measured = pair.command.values, pair.measured.values
-        if not (usable(command).all() and usable(measured).all()) or episode.rows < 2 * MIN_HOLD_ROWS:
-            continue
-        if len(np.unique(measured)) >= MIN_VALUES and correlation(command, measured) > FOLLOWS:
-            delays.append(_delay_rows(command, measured))
-    return int(np.ceil(1.5 * np.quantile(delays, 0.75))) + 1 if delays else MIN_HOLD_ROWS
-
-
-def _delay_rows(command: np.ndarray, measured: np.ndarray) -> int:
-    """The shift of the command that correlates best with the reading."""
-    most = min(MAX_DELAY_ROWS, len(command) // 8)
-    shifts = np.unique(np.linspace(0, most, 25).round().astype(int))
-    scores = [correlation(command[: len(command) - shift], measured[shift:]) for shift in shifts]
-    return int(shifts[int(np.argmax(scores))])
+    rows = [max(delay.rows, 0.0) for delay in delays if delay.correlation > 0]
+    return int(np.ceil(1.5 * np.quantile(rows, 0.75))) + 1 if rows else MIN_HOLD_ROWS
 
 
 def largest_step(values: np.ndarray, *, without: int | None = None) -> float:

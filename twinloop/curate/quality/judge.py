@@ -1,8 +1,10 @@
 """RecordedEpisode -> Quality: all findings about an episode, and its verdict."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from twinloop.curate.quality.check import QualityCheck
 from twinloop.curate.quality.checks import CHECKS
 from twinloop.curate.quality.dataset_statistics import DatasetStatistics
 from twinloop.curate.quality.finding import QualityFinding
@@ -50,10 +52,16 @@ class Quality:
         return cls(value["attempt"], value["label"], value["rows"], value["seconds"], findings)
 
 
-def judge(episode: RecordedEpisode, statistics: DatasetStatistics, config: QualityConfig) -> Quality:
+def judge(
+    episode: RecordedEpisode,
+    statistics: DatasetStatistics,
+    config: QualityConfig,
+    *,
+    checks: Sequence[QualityCheck] = CHECKS,
+) -> Quality:
     finite = all(usable(values).all() for values in episode.signals.values())
     findings: list[QualityFinding] = []
-    for check in CHECKS:
+    for check in checks:
         if not finite and check.finite:
             continue
         blamed = {

@@ -54,10 +54,25 @@ class RecordedChannel:
 
 @dataclass(frozen=True)
 class CommandedChannel:
-    """The command of a joint and its reading."""
+    """The command of a joint and its reading. powered: (rows,) whether its motor is on, None if it always is."""
 
     command: RecordedChannel
     measured: RecordedChannel
+    powered: np.ndarray | None = None
+
+    @property
+    def while_powered(self) -> tuple[np.ndarray, np.ndarray]:
+        """(commands, readings), with NaN readings while the motor is off."""
+        command, measured = self.command.values, self.measured.values
+        return command, measured if self.powered is None else np.where(self.powered, measured, np.nan)
+
+    def aligned(self, delay_rows: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """(commands, readings `delay_rows` later), without the rows in which the motor is off."""
+        rows = len(self.measured.values) - delay_rows
+        command, measured = self.command.values[:rows], self.measured.values[delay_rows:]
+        if self.powered is None:
+            return command, measured
+        return command[self.powered[delay_rows:]], measured[self.powered[delay_rows:]]
 
 
 @dataclass(frozen=True)
@@ -68,10 +83,11 @@ class RecordedEpisode:
         signals: feature -> (rows, d) measured or commanded numbers, without counters and flags.
         names, units: feature -> d names and d units.
         time_s: (rows,) recorded clock, None if rows are evenly spaced by declaration.
-        limits: channel or element name -> (low, high), if known.
+        limits: channel or element name -> (low, high), if known; infinite for a joint without end stops.
         films: camera -> result of decoding its video.
         complaints: findings from reading the file.
         rate_declared: rate_hz was declared; False if it was estimated from the clock.
+        powered: (rows,) whether the motors are on; None if they always are.
     """
 
     attempt: int
@@ -86,6 +102,7 @@ class RecordedEpisode:
     films: Mapping[str, FilmFacts] = field(default_factory=dict)
     complaints: tuple[QualityFinding, ...] = ()
     rate_declared: bool = True
+    powered: np.ndarray | None = None
 
     @cached_property
     def channels(self) -> tuple[RecordedChannel, ...]:
@@ -120,7 +137,7 @@ class RecordedEpisode:
         else:
             pairs = list(zip(commands, readings, strict=True)) if len(commands) == len(readings) else []
         return tuple(
-            CommandedChannel(command, measured)
+            CommandedChannel(command, measured, self.powered)
             for command, measured in pairs
             if measured is not None and (command.unit == measured.unit or not command.unit or not measured.unit)
         )

@@ -10,7 +10,7 @@ from twinloop.curate.quality.checks.clipped import CLIPPED
 from twinloop.curate.quality.checks.clock import DECLARED_RATE, TIMESTAMP_GAP, TIMESTAMP_JITTER, TIMESTAMP_ORDER
 from twinloop.curate.quality.checks.duplicate import DUPLICATE
 from twinloop.curate.quality.checks.frozen_sensor import FROZEN_SENSOR
-from twinloop.curate.quality.checks.mixed_joints import SIGN_FLIP, SWAPPED_JOINTS
+from twinloop.curate.quality.checks.mixed_joints import EARLY_MOTION, SIGN_FLIP, SWAPPED_JOINTS
 from twinloop.curate.quality.checks.non_finite import NON_FINITE
 from twinloop.curate.quality.checks.out_of_limits import OUT_OF_LIMITS
 from twinloop.curate.quality.checks.picture_frames import FROZEN_PICTURE, PICTURE_FRAMES
@@ -18,6 +18,7 @@ from twinloop.curate.quality.checks.reading import RAGGED_COLUMNS, TRUNCATED_FIL
 from twinloop.curate.quality.checks.too_short import TOO_SHORT
 from twinloop.curate.quality.checks.unit_confusion import UNIT_CONFUSION
 from twinloop.curate.quality.checks.value_spike import VALUE_SPIKE
+from twinloop.curate.quality.checks.velocity_mismatch import VELOCITY_MISMATCH
 
 CHECKS: tuple[QualityCheck, ...] = (
     TRUNCATED_FILE,
@@ -36,7 +37,9 @@ CHECKS: tuple[QualityCheck, ...] = (
     CLIPPED,
     SWAPPED_JOINTS,
     SIGN_FLIP,
+    EARLY_MOTION,
     UNIT_CONFUSION,
+    VELOCITY_MISMATCH,
     OUT_OF_LIMITS,
     FROZEN_SENSOR,
     FROZEN_PICTURE,

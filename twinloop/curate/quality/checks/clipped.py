@@ -1,8 +1,8 @@
 """Does a channel stay at its largest or smallest value as if it were cut off?
 
 Joints rest at their end stops, and a closed gripper is at zero. A stretch at an extreme is an error only if the joint
-goes further in other episodes and, where it has a command, the command goes well beyond. Commands and hands get a note:
-controllers clamp commands, and held objects stop fingers.
+goes further in other episodes or is known to end elsewhere and, where it has a command, the command goes well beyond.
+Commands and hands get a note: controllers clamp commands, and held objects stop fingers.
 """
 
 from collections.abc import Iterator
@@ -29,6 +29,7 @@ MIN_VALUES = 15  # distinct readings: a joint with fewer rests
 MIN_SHARE = 0.1  # of the joint's reach
 MIN_STEP_QUANTA = 2  # a joint with smaller steps rests
 BEYOND = 0.02  # of the span
+INSIDE = 0.1  # of the span
 COMMANDED_BEYOND = 0.1  # of the span
 SOME = 0.1  # of the other episodes
 WAKE_STEPS = 2.5  # times a large ordinary step
@@ -72,20 +73,34 @@ def _cut(
     far = (COMMANDED_BEYOND if fast else 2 * COMMANDED_BEYOND) * span(channel.values)
     if pair is not None and not at_speed:
         far = max(far, 2 * _usual_error(pair))
-    commanded = pair is not None and _is_commanded_beyond(pair, stretches, side, far)
+    commanded = pair is not None and _is_commanded_beyond(
+        pair, stretches, side, far, delay_rows=statistics.usual_delay_rows
+    )
     if not at_speed and not commanded:
         return
     moves = len(np.unique(channel.values)) >= MIN_VALUES and span(channel.values) > MIN_SHARE * reach
-    sensor = channel.feature == STATE and not channel.is_hand and len(beyond) >= MIN_OTHERS and moves
-    severe = sensor and (commanded and beyond.mean() > SOME if pair else at_speed and beyond.mean() > 0.5)
+    sensor = channel.feature == STATE and not channel.is_hand and moves
+    others = beyond.mean() if len(beyond) >= MIN_OTHERS else 0.0
+    # An end stop also stops a joint at full speed, but it lies at the joint's limit.
+    inside = at_speed and _is_inside(episode, channel, end, side) and (commanded or pair is None)
+    severe = sensor and (inside or (commanded and others > SOME if pair else at_speed and others > 0.5))
     if channel.is_hand and not severe:
         return
     text = f"{channel.name} stays at {end:.4g} in {len(stretches)} stretches, {100 * share:.0f} % of the rows"
-    text += ", and goes beyond it in other episodes." if severe else "; an end stop, or a sensor at its limit."
+    if severe:
+        text += ", though its limit lies beyond." if inside else ", and goes beyond it in other episodes."
+    else:
+        text += "; an end stop, or a sensor at its limit."
     yield CLIPPED.finding(
         channel.name, (stretches[0][0], stretches[-1][1] - 1), share, config.clip_share, "of rows", text,
         severity="error" if severe else "note",
     )  # fmt: skip
+
+
+def _is_inside(episode: RecordedEpisode, channel: RecordedChannel, end: float, side: int) -> bool:
+    """Does the joint's known limit lie well beyond this value?"""
+    limit = episode.limit_of(channel)
+    return limit is not None and side * ((limit[1] if side > 0 else limit[0]) - end) > INSIDE * span(channel.values)
 
 
 def _all_still(rows: np.ndarray) -> bool:
@@ -93,7 +108,9 @@ def _all_still(rows: np.ndarray) -> bool:
     return rows.shape[1] > 1 and bool((np.diff(rows, axis=0) == 0).all(axis=1).mean() > 0.8)
 
 
-def _is_commanded_beyond(pair: CommandedChannel, stretches: np.ndarray, side: int, far: float) -> bool:
+def _is_commanded_beyond(
+    pair: CommandedChannel, stretches: np.ndarray, side: int, far: float, *, delay_rows: int
+) -> bool:
     """Does the command go well beyond the extreme while the reading stays exactly there, and come back?"""
     measured = pair.measured.values
     flat = np.zeros(len(measured), bool)
@@ -102,7 +119,8 @@ def _is_commanded_beyond(pair: CommandedChannel, stretches: np.ndarray, side: in
     # A clipped signal continues from where it was; a frozen sensor jumps when it wakes up, and has its own check.
     if max(_edge(measured, stretch) for stretch in stretches) > WAKE_STEPS * usual_step(measured):
         return False
-    error = side * (pair.command.values - measured)
+    rows = np.maximum(np.arange(len(measured)) - delay_rows, 0)
+    error = side * (pair.command.values[rows] - measured)
     # The command of a clipped signal stays on the far side; that of a frozen sensor passes both ways.
     passed = float((error[flat] < -far).mean())
     return float(np.quantile(error[flat], 0.9)) > far and passed < 0.1

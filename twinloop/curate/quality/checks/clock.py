@@ -9,7 +9,7 @@ from twinloop.curate.quality.dataset_statistics import DatasetStatistics
 from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
 from twinloop.curate.quality.recorded_episode import RecordedEpisode
-from twinloop.signals.clock import estimate_clock
+from twinloop.signals.clock import estimate_clock, spread_stamps
 
 OTHER_CLOCKS = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
 
@@ -17,10 +17,16 @@ OTHER_CLOCKS = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
 def order(episode: RecordedEpisode, _statistics: DatasetStatistics, _config: QualityConfig) -> Iterator[QualityFinding]:
     if episode.time_s is None:
         return
-    back = np.flatnonzero(np.diff(episode.time_s) <= 0)
+    steps = np.diff(episode.time_s)
+    back, repeated = np.flatnonzero(~(steps >= 0)), np.flatnonzero(steps == 0)
     if len(back):
-        text = f"The clock stands still or runs backwards at {len(back)} rows, first after row {back[0]}."
+        text = f"The clock runs backwards at {len(back)} rows, first after row {back[0]}."
         yield TIMESTAMP_ORDER.finding("timing", (back[0], back[-1] + 1), len(back), 0, "rows", text)
+    elif len(repeated):
+        # A clock with ticks longer than a period. Gaps and jitter are measured after the rows are spread.
+        text = f"{len(repeated)} rows have the stamp of the row before, first row {repeated[0] + 1}."
+        frames = (repeated[0], repeated[-1] + 1)
+        yield TIMESTAMP_ORDER.finding("timing", frames, len(repeated), 0, "rows", text, severity="note")
 
 
 def gap(episode: RecordedEpisode, _statistics: DatasetStatistics, config: QualityConfig) -> Iterator[QualityFinding]:
@@ -97,7 +103,7 @@ def _periods(episode: RecordedEpisode) -> tuple[np.ndarray, float]:
     """Of the rows between which the clock ran forwards, and the usual one."""
     if episode.time_s is None or episode.rows < 2:
         return np.empty(0), np.nan
-    periods = np.diff(episode.time_s)
+    periods = np.diff(spread_stamps(episode.time_s))
     periods = periods[periods > 0] if (periods <= 0).any() else periods
     return periods, float(np.median(periods)) if len(periods) else np.nan
 

@@ -17,6 +17,7 @@ import numpy as np
 from twinloop.curate.quality.check import QualityCheck
 from twinloop.curate.quality.dataset_statistics import DatasetStatistics
 from twinloop.curate.quality.finding import QualityFinding
+from twinloop.curate.quality.following import moving_delays
 from twinloop.curate.quality.holds import (
     MIN_HOLD_ROWS,
     Hold,
@@ -45,7 +46,7 @@ def find(episode: RecordedEpisode, statistics: DatasetStatistics, config: Qualit
     if episode.rows < config.shortest_rows:
         return
     if statistics.commands_are_positions:
-        rows = response_rows(episode)
+        rows = response_rows(moving_delays(episode).values())
         joints = [_Joint.of(episode, pair, statistics, rows) for pair in episode.pairs]
         stale = _stale_rows(episode, joints, config)
         if stale is not None:

@@ -7,15 +7,17 @@ import numpy as np
 from twinloop.curate.quality.check import QualityCheck
 from twinloop.curate.quality.dataset_statistics import MOVES, DatasetStatistics
 from twinloop.curate.quality.finding import QualityFinding
+from twinloop.curate.quality.following import follows
 from twinloop.curate.quality.limits import QualityConfig
 from twinloop.curate.quality.recorded_episode import ACTION, STATE, RecordedChannel, RecordedEpisode
-from twinloop.curate.quality.spans import correlation, span
+from twinloop.curate.quality.spans import span
+from twinloop.curate.quality.units import DEGREES, is_degrees_for_radians
 
-DEGREES = 180 / np.pi
 FAR = 12.0  # factor that motion cannot explain
-NEAR_TURN = 1.45  # tolerance around 57.3 for degrees instead of radians
+FURTHER = 4.0  # no drive moves so many times as far as commanded
 SLOPE = 1.6  # between a command and a reading that follows it closely
 LARGEST_RAD = 6 * np.pi
+QUATERNION, NORM_ERROR = "quaternion", 0.05
 NORMALISED = ("normalised", "normalized", "%", "percent")
 
 
@@ -36,7 +38,7 @@ def _declared(
     for channel in episode.channels:
         size = float(np.quantile(np.abs(channel.values), 0.99))
         limit = episode.limit_of(channel)
-        reach = max(map(abs, limit)) if limit else None
+        reach = max(map(abs, limit)) if limit and np.isfinite(limit).all() else None
         if channel.unit == "rad" and size > LARGEST_RAD and (reach is None or size > 3 * reach):
             yield _wrong(
                 episode, channel, size, LARGEST_RAD, f"is declared in rad and reaches {size:.4g}, probably degrees"
@@ -46,6 +48,7 @@ def _declared(
         elif reach and size > FAR * reach:
             yield _wrong(episode, channel, size, reach, f"reaches {size:.4g} where the joint ends at {reach:.4g}")
     yield from _small_degrees(episode)
+    yield from _quaternions(episode)
 
 
 def _small_degrees(episode: RecordedEpisode) -> Iterator[QualityFinding]:
@@ -61,26 +64,35 @@ def _small_degrees(episode: RecordedEpisode) -> Iterator[QualityFinding]:
             yield _wrong(episode, angles[0], max(sizes), 1.1 * np.pi, text)
 
 
+def _quaternions(episode: RecordedEpisode) -> Iterator[QualityFinding]:
+    for feature, values in episode.signals.items():
+        if values.shape[1] == 4 and set(episode.units[feature]) == {QUATERNION}:
+            norms = np.linalg.norm(values, axis=1)
+            error = float(np.abs(norms - 1).max())
+            if error > NORM_ERROR:
+                text = f"is no unit quaternion: its length goes from {norms.min():.3g} to {norms.max():.3g}"
+                first = next(channel for channel in episode.channels if channel.feature == feature)
+                yield _wrong(episode, first, error, NORM_ERROR, text, name=feature)
+
+
 def _against_command(
-    episode: RecordedEpisode, _statistics: DatasetStatistics, config: QualityConfig
+    episode: RecordedEpisode, statistics: DatasetStatistics, config: QualityConfig
 ) -> Iterator[QualityFinding]:
     for pair in episode.pairs:
-        command, measured = pair.command.values, pair.measured.values
-        if (
-            span(command) <= MOVES
-            or span(measured) <= MOVES
-            or correlation(command, measured) < max(config.follow, 0.9)
-        ):
+        if span(pair.command.values) <= MOVES or span(pair.measured.values) <= MOVES:
             continue
-        slope = float(np.std(measured) / np.std(command))
+        correlation, slope = follows(pair, pair, statistics.usual_delay_rows)
+        if correlation < max(config.follow, 0.9):
+            continue
         factor = max(slope, 1 / slope)
         if factor <= SLOPE or (pair.measured.is_hand and factor <= FAR):  # a held object stops a hand halfway
             continue
-        # A weak drive under load may move a third of the way, but never a twelfth.
-        unit = " as degrees for radians would be" if _is_turn(factor) else ""
-        weak = "" if factor > FAR else ": another unit, or a drive too weak for its load"
+        # A weak drive under load may move a third of the way, but never a twelfth, and none moves much too far.
+        limit = FURTHER if slope > 1 else FAR
+        unit = " as degrees for radians would be" if is_degrees_for_radians(factor) else ""
+        weak = "" if factor > limit else ": another unit, or a drive too weak for its load"
         text = f"follows {pair.command.name} closely but {slope:.3g} times as far{unit}{weak}"
-        yield _wrong(episode, pair.measured, factor, FAR if factor > FAR else SLOPE, text, note=factor <= FAR)
+        yield _wrong(episode, pair.measured, factor, limit if factor > limit else SLOPE, text, note=factor <= limit)
 
 
 def _against_others(
@@ -98,7 +110,7 @@ def _against_others(
             continue
         whole = float(np.exp(np.median(np.log(known))))
         if len(known) >= 2 and max(whole, 1 / whole) > FAR and min(max(value, 1 / value) for value in known) > 4:
-            unit = ", probably degrees instead of radians" if _is_turn(whole) else ""
+            unit = ", probably degrees instead of radians" if is_degrees_for_radians(whole) else ""
             text = f"is {whole:.3g} times as large as in the other episodes, all of {feature} together{unit}"
             yield _wrong(episode, channels[0], whole, FAR, text, name=feature)
             continue
@@ -106,7 +118,8 @@ def _against_others(
             factor, usual = factors[channel.name], statistics.typical("span", channel.name, episode.attempt)
             spread = span(channel.values) / usual if usual > MOVES else np.nan
             known = np.isfinite(factor) and np.isfinite(spread) and spread > 0
-            if known and _is_turn(factor) and max(spread, 1 / spread) > FAR and (spread > 1) == (factor > 1):
+            turned = known and is_degrees_for_radians(factor)
+            if turned and max(spread, 1 / spread) > FAR and (spread > 1) == (factor > 1):
                 text = f"is {factor:.3g} times as large as in the other episodes, probably degrees instead of radians"
                 # A joint that rests in one episode and moves in another differs that much too.
                 yield _wrong(episode, channel, factor, DEGREES, text, note=True)
@@ -116,11 +129,6 @@ def _factor(episode: RecordedEpisode, channel: RecordedChannel, statistics: Data
     usual = statistics.typical("size", channel.name, episode.attempt)
     size = float(np.quantile(np.abs(channel.values), 0.9))
     return size / usual if usual > MOVES and size > MOVES else float("nan")
-
-
-def _is_turn(factor: float) -> bool:
-    apart = max(factor, 1 / factor) / DEGREES
-    return 1 / NEAR_TURN < apart < NEAR_TURN
 
 
 def _is_position(channel: RecordedChannel) -> bool:
