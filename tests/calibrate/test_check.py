@@ -161,3 +161,40 @@ def test_repeated_stamps_are_spread_and_noted(bench: Bench, good: list[Log]):
     checked.refuse()
     assert len(checked.logs) == len(good)
     assert any("stamp of the row before" in finding.message for finding in checked.findings)
+
+
+def test_a_fault_in_one_log_of_many_drops_that_log(bench: Bench, good: list[Log]):
+    turned = changed(good[1], position=-good[1].columns["position"][:, 0], speed=-good[1].columns["speed"][:, 0])
+    checked = check(bench, [good[0], turned, *good[2:]])
+    checked.refuse()
+    assert len(checked.logs) == len(good) - 1
+    (dropped,) = [finding for finding in checked.findings if finding.severity == "dropped"]
+    assert (dropped.kind, dropped.where) == ("sign_flip", f"{good[1].name}: position")
+
+
+def test_a_copy_of_a_log_is_dropped(bench: Bench, good: list[Log]):
+    checked = check(bench, [*good, replace(good[2], name="again")])
+    assert [finding.where for finding in checked.findings if finding.severity == "dropped"] == ["again"]
+
+
+def test_a_log_with_few_missing_numbers_is_kept_and_one_with_many_is_dropped(bench: Bench, good: list[Log]):
+    def without(log: Log, rows: slice) -> Log:
+        position = log.columns["position"][:, 0].copy()
+        position[rows] = np.nan
+        return changed(log, position=position)
+
+    checked = check(bench, [without(good[0], slice(100, 130)), without(good[1], slice(100, 400)), *good[2:]])
+    missing = {finding.where: finding.severity for finding in checked.findings if finding.kind == "non_finite"}
+    assert missing == {f"{good[0].name}: position": "warning", f"{good[1].name}: position": "dropped"}
+
+
+def test_a_channel_that_never_changes_is_refused(bench: Bench, good: list[Log]):
+    still = [changed(log, position=np.zeros(len(log)), speed=np.zeros(len(log))) for log in good]
+    assert "no_motion" in kinds(bench, still, "refused")
+
+
+def test_findings_use_the_names_of_the_bench_file(bench: Bench, good: list[Log]):
+    wrong = [changed(log, goal_position=np.rad2deg(log.columns["goal_position"][:, 0])) for log in good]
+    messages = [str(finding) for finding in check(bench, wrong).findings]
+    assert any("goal_position" in message for message in messages)
+    assert not any("observation." in message or "action/" in message for message in messages)

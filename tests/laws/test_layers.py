@@ -23,8 +23,9 @@ LAYERS = (
 )  # fmt: skip
 
 CLOSED = {
-    "calibrate": ("beginning", "cross_validation", "decoupled", "identify", "loads", "models", "objective", "people",
-                  "population", "profile", "search", "selection", "slots", "top_speed", "track"),
+    "calibrate": ("beginning", "cross_validation", "decoupled", "effort_check", "excitation", "identify", "loads",
+                  "models", "objective", "people", "population", "profile", "recorded_log", "search", "selection",
+                  "slots", "top_speed", "track", "weigh"),
     "dataset": ("_", "describe", "identity", "lerobot", "manifest", "merge", "query", "seal", "transitions", "verify",
                 "writer"),
     "deploy": ("action_loop", "description", "episode", "freshness", "lerobot", "policy", "reading_check", "rehearsal",

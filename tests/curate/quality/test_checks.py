@@ -159,3 +159,75 @@ def test_a_step_by_six_in_a_channel_without_a_unit_is_no_wrapped_angle(takes: li
     episode = replace(takes[0], signals=signals, units=units)
     quality = judge(episode, statistics_of([episode]), CONFIG)
     assert "angle_wrap" not in {finding.check for finding in quality.findings}
+
+
+def with_velocity(take: RecordedEpisode, factor: float) -> RecordedEpisode:
+    """The episode with velocities: the derivative of the position, times a factor."""
+    velocity = factor * np.gradient(take.signals["observation.state"], take.seconds, axis=0)
+    units = tuple(f"{unit}/s" for unit in take.units["observation.state"])
+    return replace(
+        take,
+        signals={**take.signals, "observation.velocity": velocity},
+        names={**take.names, "observation.velocity": take.names["observation.state"]},
+        units={**take.units, "observation.velocity": units},
+    )
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1.0, ""), (-1.0, "velocity_mismatch"), (57.3, "velocity_mismatch")])
+def test_a_velocity_is_compared_with_the_position(takes: list[RecordedEpisode], factor: float, verdict: str):
+    assert set(verdicts([with_velocity(take, factor) for take in takes])) == {verdict}
+
+
+def test_commands_that_were_recorded_too_late_are_noted(takes: list[RecordedEpisode]):
+    late = []
+    for take in takes:
+        rows = round(0.2 * take.rate_hz)
+        action = np.concatenate([np.repeat(take.signals["action"][:1], rows, axis=0), take.signals["action"][:-rows]])
+        late.append(replace(take, signals={**take.signals, "action": action}))
+
+    def early(episodes: list[RecordedEpisode]) -> list[bool]:
+        statistics = statistics_of(episodes)
+        qualities = [judge(episode, statistics, CONFIG) for episode in episodes]
+        return ["early_motion" in {finding.check for finding in quality.findings} for quality in qualities]
+
+    assert np.mean(early(late)) > 0.9
+    assert not any(early(takes))
+
+
+def test_repeated_stamps_are_a_note(takes: list[RecordedEpisode]):
+    tick_s = 2 / takes[0].rate_hz
+    coarse = [replace(take, time_s=np.floor(np.arange(take.rows) / take.rate_hz / tick_s + 1e-9) * tick_s)
+              for take in takes]  # fmt: skip
+    statistics = statistics_of(coarse)
+    for episode in coarse:
+        quality = judge(episode, statistics, CONFIG)
+        assert quality.verdict == ""
+        assert [finding.check for finding in quality.findings] == ["timestamp_order"]
+
+
+def test_a_sensor_that_is_clipped_in_every_episode_is_found_if_its_limits_are_known(takes: list[RecordedEpisode]):
+    def clipped(take: RecordedEpisode, limits: dict[str, tuple[float, float]]) -> RecordedEpisode:
+        state = take.signals["observation.state"].copy()
+        state[:, 2] = np.clip(state[:, 2], 1.2, 1.6)
+        return replace(take, signals={**take.signals, "observation.state": state}, limits=limits)
+
+    unknown = verdicts([clipped(take, {}) for take in takes])
+    known = verdicts([clipped(take, {"observation.state/elbow": (-3.0, 3.0)}) for take in takes])
+    assert set(unknown) == {""}
+    # Only episodes in which the joint reaches the end at speed more than once show it.
+    assert known.count("clipped") >= 2
+
+
+def test_a_quaternion_has_unit_length(takes: list[RecordedEpisode]):
+    def turned(scale: float) -> str:
+        quaternion = np.tile([scale, 0.0, 0.0, 0.0], (takes[0].rows, 1))
+        take = replace(
+            takes[0],
+            signals={**takes[0].signals, "turn": quaternion},
+            names={**takes[0].names, "turn": ()},
+            units={**takes[0].units, "turn": ("quaternion",) * 4},
+        )
+        return judge(take, statistics_of([take, *takes[1:]]), CONFIG).verdict
+
+    assert turned(1.0) == ""
+    assert turned(0.8) == "unit_confusion"

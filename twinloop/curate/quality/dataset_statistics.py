@@ -64,7 +64,7 @@ class EpisodeStatistics:
         ]
         moving = [pair for pair in pairs if _moves(pair.command.values) and _moves(pair.measured.values)]
         delays = moving_delays(episode)
-        response = response_rows(delays.values())
+        response = response_rows(delay.rows for delay in delays.values())
         holds = {pair.measured.name: holds_of(pair, response) for pair in pairs}
         return cls(
             attempt=episode.attempt,
@@ -152,8 +152,17 @@ class DatasetStatistics:
     @cached_property
     def usual_delay_rows(self) -> int:
         """Median delay between command and reading over all joints and episodes; 0 if none follows."""
-        rows = [value for episode in self.summaries for value in episode.delay_rows.values()]
+        rows = self._delays
         return max(round(float(np.median(rows))), 0) if rows else 0
+
+    @cached_property
+    def response_rows(self) -> int:
+        """Rows within which joints respond. A frozen reading in one episode does not change it."""
+        return response_rows(self._delays)
+
+    @property
+    def _delays(self) -> list[float]:
+        return [rows for episode in self.summaries for rows in episode.delay_rows.values()]
 
     @cached_property
     def first_with(self) -> Mapping[str, int]:

@@ -11,7 +11,6 @@ import numpy as np
 
 from twinloop.curate.quality.recorded_episode import CommandedChannel
 from twinloop.curate.quality.spans import held, span
-from twinloop.signals.delay import DelayEstimate
 
 MIN_HOLD_ROWS = 5
 
@@ -53,9 +52,9 @@ def hold_between(pair: CommandedChannel, start: int, stop: int, response_rows: i
     return Hold(start, stop, float(np.ptp(window)), max(min(swings), 0.0), float(jump))
 
 
-def response_rows(delays: Iterable[DelayEstimate]) -> int:
+def response_rows(delay_rows: Iterable[float]) -> int:
     """Rows within which joints respond: one and a half times the usual delay between command and reading."""
-    rows = [max(delay.rows, 0.0) for delay in delays if delay.correlation > 0]
+    rows = [max(round(delay), 0) for delay in delay_rows]
     return int(np.ceil(1.5 * np.quantile(rows, 0.75))) + 1 if rows else MIN_HOLD_ROWS
 
 

@@ -17,7 +17,6 @@ import numpy as np
 from twinloop.curate.quality.check import QualityCheck
 from twinloop.curate.quality.dataset_statistics import DatasetStatistics
 from twinloop.curate.quality.finding import QualityFinding
-from twinloop.curate.quality.following import moving_delays
 from twinloop.curate.quality.holds import (
     MIN_HOLD_ROWS,
     Hold,
@@ -25,7 +24,6 @@ from twinloop.curate.quality.holds import (
     holds_of,
     largest_step,
     quantum,
-    response_rows,
 )
 from twinloop.curate.quality.limits import QualityConfig
 from twinloop.curate.quality.recorded_episode import ACTION, SENT, STATE, CommandedChannel, RecordedEpisode
@@ -46,8 +44,7 @@ def find(episode: RecordedEpisode, statistics: DatasetStatistics, config: Qualit
     if episode.rows < config.shortest_rows:
         return
     if statistics.commands_are_positions:
-        rows = response_rows(moving_delays(episode).values())
-        joints = [_Joint.of(episode, pair, statistics, rows) for pair in episode.pairs]
+        joints = [_Joint.of(episode, pair, statistics) for pair in episode.pairs]
         stale = _stale_rows(episode, joints, config)
         if stale is not None:
             yield stale
@@ -80,15 +77,15 @@ class _Joint:
     high: float
 
     @classmethod
-    def of(cls, episode: RecordedEpisode, pair: CommandedChannel, statistics: DatasetStatistics, rows: int) -> "_Joint":
+    def of(cls, episode: RecordedEpisode, pair: CommandedChannel, statistics: DatasetStatistics) -> "_Joint":
         name, measured = pair.measured.name, pair.measured.values
         difference = pair.command.values - measured
         bias = float(np.median(difference))
         lows, highs = (statistics.known(end, name, episode.attempt) for end in ("low", "high"))
         return cls(
             pair=pair,
-            holds=holds_of(pair, rows),
-            response_rows=rows,
+            holds=holds_of(pair, statistics.response_rows),
+            response_rows=statistics.response_rows,
             bias=bias,
             reach=max(span(measured), statistics.high_end("span", name, episode.attempt)),
             step=float(np.nan_to_num(statistics.typical("largest_step", name, episode.attempt))),
