@@ -3,7 +3,8 @@ import pytest
 
 from tests.dashboard.made_up import SLIPPERY, write_run
 from twinloop.curate.intervals import wilson
-from twinloop.dashboard import read_attempts, success_by_parameter, summarize
+from twinloop.curate.rates import success_by_parameter
+from twinloop.dashboard import read_attempts, summarize
 from twinloop.dataset import Dataset
 
 

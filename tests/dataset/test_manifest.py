@@ -3,8 +3,9 @@ import os
 
 import pytest
 
-from twinloop.dataset import FileDigest, ShardEntry
+from twinloop.dataset import ShardEntry
 from twinloop.dataset.manifest import append_entry, read_manifest
+from twinloop.durable import FileDigest
 from twinloop.errors import CorruptError
 
 

@@ -18,8 +18,8 @@ from tests.faults.counts import fresh_rng, times
 from tests.faults.folder import committed_shards_are_whole, files
 from tests.gate.checkpoints import checkpoint
 from twinloop.dataset import Dataset, verify
+from twinloop.dataset._verify import Problem
 from twinloop.dataset.identity import growing_digests
-from twinloop.dataset.verify import Problem
 from twinloop.errors import StorageError
 from twinloop.gate.ledger import read_ledger
 from twinloop.gate.registry import Registry, writing

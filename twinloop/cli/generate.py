@@ -11,7 +11,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from twinloop.calibrate.apply_patch import patched
 from twinloop.cli.arguments import (
     add_backend,
     add_config,
@@ -24,7 +23,7 @@ from twinloop.cli.arguments import (
     patch_of,
 )
 from twinloop.cli.progress import Progress, show_progress
-from twinloop.dashboard.report import write_report
+from twinloop.dashboard.drawing import prepare_drawing
 from twinloop.dataset import describe
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.fetch import mirror
@@ -72,11 +71,19 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     config, name = config_of(args)
     patch = patch_of(args)
     if patch is not None:
+        from twinloop.calibrate.apply_patch import patched
+
         config = patched(config, patch)
     out = args.out or Path("datasets") / name
     if isinstance(out, Remote):
         out = replace(out, single_writer=args.single_writer)
     with show_progress(console, "generating") as show:
+
+        def on_progress(progress: GenerateProgress) -> None:
+            show(_standing(progress))
+            if isinstance(out, Path) and progress.attempted == progress.planned:
+                prepare_drawing()  # the export comes next, and then the report
+
         generated = generate(
             config,
             out,
@@ -85,12 +92,16 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             keep_rejected=args.keep_rejected,
             executor=executor_of(args.executor, args.address),
             engine=engine_of(args),
-            on_progress=lambda progress: show(_standing(progress)),
+            on_progress=on_progress,
         )
     # An object store has no report. Only the episode tables are copied, which is enough to count rejected episodes.
     here = out if isinstance(out, Path) else mirror(out, only=[EPISODES])
     facts = describe(here)
-    report = write_report(out) if isinstance(out, Path) else None
+    report = None
+    if isinstance(out, Path):
+        from twinloop.dashboard.report import write_report  # its imports would delay the start of the workers
+
+        report = write_report(out)
     _summarise(console, generated, facts, report)
     progress = generated.progress
     return {

@@ -16,6 +16,9 @@ BLOCKS = 4
 consecutive because every 4th point of a Sobol sequence lies in one half of the space: a strided sample of a perfectly
 even run is 24 times worse than random draws."""
 
+CACHED_ROWS = 32
+"""Rows of the matrix of pairs that are computed at once, so that they stay in the CPU cache."""
+
 CELL_ROWS = 4  # expected in a cell of the pair grid; independent draws leave 2 % of such cells empty
 MOST_CELLS = 20  # per side; holes smaller than a twentieth of a range do not matter
 FEW_VALUES = 16  # a column with fewer distinct values is a choice and does not fill the space
@@ -157,10 +160,19 @@ def centred_discrepancy(points: np.ndarray) -> float:
     count, dimensions = points.shape
     off = np.abs(points - 0.5)
     single = np.prod(1 + 0.5 * off - 0.5 * off**2, axis=1)
-    pairs = np.ones((count, count))
-    for column, away in zip(points.T, off.T, strict=True):
-        pairs *= 1 + 0.5 * (away[:, None] + away) - 0.5 * np.abs(column[:, None] - column)
-    return float((13 / 12) ** dimensions - 2 * single.mean() + pairs.mean())
+    total = 0.0
+    for first in range(0, count, CACHED_ROWS):
+        stop = first + CACHED_ROWS
+        pairs = np.ones((len(points[first:stop]), count - first))
+        for column, away in zip(points[first:].T, off[first:].T, strict=True):
+            factor = np.abs(column[:CACHED_ROWS, None] - column)
+            np.subtract(away, factor, out=factor)
+            factor += 2 + away[:CACHED_ROWS, None]
+            pairs *= factor
+        # The matrix is symmetric, so pairs to the right of the diagonal block count twice.
+        total += float(pairs.sum() + pairs[:, CACHED_ROWS:].sum())
+    # Each factor was twice its value, which saves a pass.
+    return float((13 / 12) ** dimensions - 2 * single.mean() + total / 2.0**dimensions / count**2)
 
 
 def _worst_pair(scales: Mapping[str, _Scale], rows: int) -> PairGrid | None:

@@ -1,19 +1,23 @@
 """Pages and summaries of datasets, policies and decisions. Nothing here changes the data it shows."""
 
-from twinloop.curate.rates import Fall, ParameterRates, Rate, success_by_parameter
+from typing import TYPE_CHECKING
 
-from .attempts import Attempts, read_attempts
-from .report import write_report
-from .summary import DatasetSummary, summarize
+from twinloop.lazy import lazy_exports
 
-__all__ = [
-    "Attempts",
-    "DatasetSummary",
-    "Fall",
-    "ParameterRates",
-    "Rate",
-    "read_attempts",
-    "success_by_parameter",
-    "summarize",
-    "write_report",
-]
+if TYPE_CHECKING:
+    from twinloop.dashboard.attempts import Attempts as Attempts
+    from twinloop.dashboard.attempts import read_attempts as read_attempts
+    from twinloop.dashboard.report import write_report as write_report
+    from twinloop.dashboard.summary import DatasetSummary as DatasetSummary
+    from twinloop.dashboard.summary import summarize as summarize
+
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "Attempts": "attempts",
+        "DatasetSummary": "summary",
+        "read_attempts": "attempts",
+        "summarize": "summary",
+        "write_report": "report",
+    },
+)

@@ -4,7 +4,7 @@ import base64
 import hashlib
 from functools import cache
 
-from twinloop.dashboard.vega import VEGALITE_VERSION
+from twinloop.dashboard.drawing import VEGALITE_VERSION
 
 # `ast` evaluates Vega expressions with an interpreter, so the page needs no permission for eval. The SVG renderer keeps
 # the colours as CSS variables, which follow the reader's theme.

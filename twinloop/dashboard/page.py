@@ -7,19 +7,24 @@ only templates and charts write markup.
 import os
 import re
 from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from twinloop.dashboard.formatting import number, percent
 from twinloop.dashboard.interactive import content_hash, interactive_script
-from twinloop.dashboard.vega import Chart
+from twinloop.dashboard.vega import Chart, inline_svgs
 from twinloop.durable import storage_errors
 
 TEMPLATES = Path(__file__).parent / "templates"
 MEDIA = {"films": "; media-src data:", "pictures": "; img-src data:"}
 Tone = Literal["good", "bad"]
 
+_CHARTS: ContextVar[list[Chart]] = ContextVar("_CHARTS")
+"""The charts of the page that is being rendered. Templates write a placeholder, and all charts are drawn together."""
+
+_PLACEHOLDER = re.compile(r"\0(\d+)\0")
 _SECTION = re.compile(r'<section id="([^"]+)"><h2>(.*?)</h2>')
 
 
@@ -51,12 +56,14 @@ def render_page(
     from markupsafe import Markup
 
     environment = _environment(interactive)
+    charts: list[Chart] = []
+    _CHARTS.set(charts)
     body = environment.get_template(template).render(context)
     policy = "default-src 'none'; style-src 'unsafe-inline'" + "".join(MEDIA[kind] for kind in media)
     script = interactive_script() if interactive else ""
     if script:
         policy += f"; script-src '{content_hash(script)}'"
-    return environment.get_template("base.html").render(
+    page = environment.get_template("base.html").render(
         title=title,
         heading=heading,
         lead=lead,
@@ -71,6 +78,8 @@ def render_page(
         body=Markup(body),
         script=Markup(script),
     )
+    drawings = dict(enumerate(inline_svgs(charts)))
+    return _PLACEHOLDER.sub(lambda match: drawings.get(int(match[1]), ""), page)
 
 
 @cache
@@ -93,16 +102,19 @@ def _environment(interactive: bool):
 
 
 def _draw(chart: Chart):
+    """A placeholder for the static chart."""
     from markupsafe import Markup
 
-    return Markup(chart.svg())
+    charts = _CHARTS.get()
+    charts.append(chart)
+    return Markup(f"\0{len(charts) - 1}\0")
 
 
 def _draw_interactive(chart: Chart):
     """The static chart, and the specification that the script turns into an interactive one in its place."""
     from markupsafe import Markup
 
-    return Markup(f'<div class="chart">{chart.svg()}<script type="application/json">{chart.json()}</script></div>')
+    return Markup(f'<div class="chart">{_draw(chart)}<script type="application/json">{chart.json()}</script></div>')
 
 
 def write_page(target: Path, content: str) -> Path:

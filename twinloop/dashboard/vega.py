@@ -7,13 +7,14 @@ the channel `description` is the tooltip of a mark.
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-VEGALITE_VERSION = "6.4"
+from twinloop.dashboard.drawing import draw_all
+
 FONT = "Liberation Sans"
 """Vega measures text with this font. vl-convert carries it, so a machine without fonts gives the same chart."""
 
@@ -69,14 +70,20 @@ class Chart:
 
     def svg(self, *, standalone: bool = False) -> str:
         """Inline SVG, or with `standalone` the content of an SVG file."""
-        import vl_convert  # starts a JavaScript engine
-
-        drawing = vl_convert.vegalite_to_svg(self.full_spec(), vl_version=VEGALITE_VERSION, allowed_base_urls=[])
+        (drawing,) = draw_all([self.full_spec()])
         return _slim(drawing, self.description, standalone=standalone)
 
     def json(self) -> str:
         """The specification as JSON that is safe inside a script element."""
         return json.dumps(self.full_spec(), separators=(",", ":")).replace("<", "\\u003c")
+
+
+def inline_svgs(charts: Sequence[Chart]) -> list[str]:
+    """`svg` of several charts, which are drawn in parallel if processes were prepared."""
+    drawings = draw_all([chart.full_spec() for chart in charts])
+    return [
+        _slim(drawing, chart.description, standalone=False) for chart, drawing in zip(charts, drawings, strict=True)
+    ]
 
 
 def _with_tooltips(spec: Mapping[str, Any]) -> dict[str, Any]:

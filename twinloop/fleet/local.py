@@ -40,8 +40,16 @@ def run_local(work: Work, job: Any, items: Iterable[Any], *, workers: int) -> It
 
 
 def prepare(module: str, workers: int) -> None:
-    """Start workers that will be needed soon, so that they import `module` while this process does other things."""
+    """Start workers that will be needed soon, so that they import `module` while this process does other things.
+
+    A module may define `warm_up()`, which they call after the import.
+    """
     _PREPARED.extend(_Worker(module) for _ in range(workers))
+
+
+def count_prepared(module: str) -> int:
+    """Return the number of prepared workers that are alive."""
+    return sum(worker.module == module and worker.process.poll() is None for worker in _PREPARED)
 
 
 def dismiss() -> None:

@@ -19,6 +19,8 @@ def main(module: str, talk: int, alive: int) -> None:
     threading.Thread(target=_end_with_driver, args=(alive,), daemon=True).start()
     connection = Connection(talk)
     functions = import_module(module)
+    if hasattr(functions, "warm_up"):
+        functions.warm_up()
     try:
         name, job = connection.recv()
     except EOFError:
@@ -44,3 +46,7 @@ def _end_with_driver(alive: int) -> None:
 
 if __name__ == "__main__":
     main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    # The driver waits for the end of this process. Taking the interpreter and the simulations apart would delay it.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)

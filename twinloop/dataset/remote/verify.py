@@ -3,9 +3,9 @@
 import tempfile
 from pathlib import Path
 
+from twinloop.dataset._verify import Problem, VerifyReport, shard_problems
 from twinloop.dataset.layout import CONFIG, MANIFEST, SHARDS
 from twinloop.dataset.reader import Dataset
-from twinloop.dataset.verify import Problem, VerifyReport, shard_problems
 from twinloop.errors import CorruptError
 
 from .address import Remote
