@@ -31,7 +31,11 @@ EARLY, SIDE, FILLED, TRIES = 256, 8, 0.86, 100
 """The search for holes uses the first 256 points: at least 86 % of the 8 × 8 cells of a pair must be filled, in at most
 100 tries. Later points fill finer cells equally well, because there are more of them."""
 
+CACHED_POINTS = 256
+"""Points that are permuted at once, so that all bits of all of them stay in the CPU cache."""
+
 _ONE = np.uint64(1)
+_BIT = np.arange(BITS, dtype=np.uint64)
 
 
 class Sequence:
@@ -96,10 +100,9 @@ def _least_filled(strata: np.ndarray, before: np.ndarray) -> float:
 
 def sobol(index: np.ndarray) -> np.ndarray:
     """(n, GROUP) points of Sobol's sequence as integers of BITS bits, in the order of binary, not Gray, indices."""
-    points = np.zeros((len(index), GROUP), np.uint64)
-    for bit in range(int(index.max()).bit_length()):
-        points ^= (index >> np.uint64(bit) & _ONE)[:, None] * DIRECTIONS[:, bit]
-    return points
+    bits = int(index.max()).bit_length()
+    is_set = index[:, None, None] >> _BIT[:bits] & _ONE
+    return np.bitwise_xor.reduce(is_set * DIRECTIONS[:, :bits], axis=2)
 
 
 def _direction_numbers() -> np.ndarray:
@@ -126,18 +129,23 @@ def _permuted(values: np.ndarray, keys: np.ndarray, *, keep_highest: bool = Fals
     With `keep_highest` only the bits below the highest set bit are flipped.
     """
     values = np.broadcast_to(values, (len(values), len(keys)))
-    out = values.copy()
-    for bit in range(BITS):
-        above = values >> np.uint64(bit + 1)
-        flip = _hash(above ^ (np.uint64(bit + 1) << np.uint64(40)) ^ keys) & _ONE
+    salt = (_BIT + _ONE) << np.uint64(40) ^ keys[:, None]
+    out = np.empty_like(values)
+    for first in range(0, len(values), CACHED_POINTS):
+        part = slice(first, first + CACHED_POINTS)
+        above = values[part, :, None] >> (_BIT + _ONE)
+        flip = _hash(above ^ salt) & _ONE
         if keep_highest:
             flip &= above > 0
-        out ^= flip << np.uint64(bit)
+        out[part] = values[part] ^ (flip << _BIT).sum(axis=2, dtype=np.uint64)
     return out
 
 
 def _hash(value: np.ndarray) -> np.ndarray:
     """The finalizer of SplitMix64: every bit of the input affects every bit of the output."""
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
+    value = value ^ (value >> np.uint64(30))
+    value *= np.uint64(0xBF58476D1CE4E5B9)
+    value ^= value >> np.uint64(27)
+    value *= np.uint64(0x94D049BB133111EB)
+    value ^= value >> np.uint64(31)
+    return value
