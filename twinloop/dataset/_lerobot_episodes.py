@@ -30,17 +30,27 @@ class EpisodeExport:
     """The written episode files.
 
     Attributes:
-        tasks: task text -> task_index, in order of first use.
         moments: column -> running statistics, for stats.json.
         files: path -> digest.
     """
 
-    tasks: dict[str, int] = field(default_factory=dict)
     moments: dict[str, Moments] = field(default_factory=dict)
     files: dict[str, FileDigest] = field(default_factory=dict)
 
 
-def write_episodes(dataset: Dataset, out: Path, plan: Sequence[DataFile]) -> EpisodeExport:
+def task_numbers(dataset: Dataset, plan: Sequence[DataFile]) -> dict[str, int]:
+    """Return task text -> task_index, in order of first use by a stored episode."""
+    tasks: dict[str, int] = {}
+    for file in plan:
+        for entry in file.entries:
+            rows = dataset.episodes(entry, ["task", "length"])
+            for text, length in zip(rows["task"].to_pylist(), rows["length"].to_pylist(), strict=True):
+                if length:
+                    tasks.setdefault(text, len(tasks))
+    return tasks
+
+
+def write_episodes(dataset: Dataset, out: Path, plan: Sequence[DataFile], tasks: Mapping[str, int]) -> EpisodeExport:
     export = EpisodeExport()
     schema = dataset.columns()
     stored = [(file, entry) for file in plan for entry in file.entries]
@@ -52,7 +62,7 @@ def write_episodes(dataset: Dataset, out: Path, plan: Sequence[DataFile]) -> Epi
         with DurableFile(out / path) as sink, ExitStack() as closing:
             writer = None  # created with the schema of the first table
             for group in _in_groups(shards, GROUP_EPISODES):
-                columns = _columns(dataset, group, schema, export, episode=episode, frame=frame)
+                columns = _columns(dataset, group, schema, tasks, export, episode=episode, frame=frame)
                 count = len(columns["length"])
                 columns["meta/episodes/chunk_index"] = pa.array(np.full(count, chunk))
                 columns["meta/episodes/file_index"] = pa.array(np.full(count, index))
@@ -84,6 +94,7 @@ def _columns(
     dataset: Dataset,
     group: Sequence[tuple[DataFile, ShardEntry]],
     schema: pa.Schema,
+    tasks: Mapping[str, int],
     export: EpisodeExport,
     *,
     episode: int,
@@ -94,7 +105,7 @@ def _columns(
     rows = rows.filter(pa.array(to_numpy(rows["length"]) > 0)).combine_chunks()
     count, lengths = rows.num_rows, to_numpy(rows["length"])
     task_texts = rows["task"].to_pylist()
-    task_index = np.array([export.tasks.setdefault(text, len(export.tasks)) for text in task_texts], np.int64)
+    task_index = np.array([tasks[text] for text in task_texts], np.int64)
     starts = frame + np.cumsum(lengths) - lengths
     numbers = np.arange(episode, episode + count)
 
@@ -108,10 +119,10 @@ def _columns(
         export.moments.setdefault(name, Moments()).add(values, lengths)
 
     stored = [entry.stored for _, entry in group]
-    tasks = pa.ListArray.from_arrays(np.arange(count + 1, dtype=np.int32), pa.array(task_texts, pa.string()))
+    task_lists = pa.ListArray.from_arrays(np.arange(count + 1, dtype=np.int32), pa.array(task_texts, pa.string()))
     return {
         "episode_index": pa.array(numbers),
-        "tasks": tasks,
+        "tasks": task_lists,
         "length": pa.array(lengths),
         "data/chunk_index": pa.array(np.repeat([file.chunk_index for file, _ in group], stored)),
         "data/file_index": pa.array(np.repeat([file.file_index for file, _ in group], stored)),

@@ -7,6 +7,7 @@ processed one at a time, and only a sample of fixed size is kept.
 
 import json
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from twinloop.durable import FileDigest, write_file
 from twinloop.observe.recording import Feature
 
 from ._lerobot_data import CHUNK_FILES, COUNTERS, data_file_plan, write_data
-from ._lerobot_episodes import write_episodes
+from ._lerobot_episodes import task_numbers, write_episodes
 from ._lerobot_videos import VIDEO_PATH, video_feature, write_videos
 from .parquet import encode
 from .reader import Dataset
@@ -35,16 +36,19 @@ def export(dataset: Dataset, out: Path) -> dict[str, FileDigest]:
         path relative to `out` -> digest, for every file.
     """
     plan = data_file_plan(dataset.entries, WRITTEN_FILE_MB * 10**6)
-    episodes = write_episodes(dataset, out, plan)
-    data = write_data(dataset, out, plan, episodes.tasks)
-    videos = write_videos(dataset, out)
+    tasks = task_numbers(dataset, plan)
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        writing = beside.submit(write_episodes, dataset, out, plan, tasks)
+        data = write_data(dataset, out, plan, tasks)
+        videos = write_videos(dataset, out)
+        episodes = writing.result()
     (out / "meta").mkdir(exist_ok=True)
-    info = _info(dataset, len(episodes.tasks))
+    info = _info(dataset, len(tasks))
     stats = _stats(episodes.moments, data.sample)
     meta = {
         "meta/info.json": write_file(out / "meta/info.json", _json(info)),
         "meta/stats.json": write_file(out / "meta/stats.json", _json(stats)),
-        "meta/tasks.parquet": write_file(out / "meta/tasks.parquet", _tasks(episodes.tasks)),
+        "meta/tasks.parquet": write_file(out / "meta/tasks.parquet", _tasks(tasks)),
     }
     return {**meta, **episodes.files, **data.files, **videos}
 
