@@ -20,7 +20,7 @@ def _cell(name: str, cell: Mapping[str, Any]) -> str:
     lines = [
         f"`{name}`, with {_listed(cell['objects'])}:",
         "",
-        "| strategy | round | steps | simulated | real demonstrations | in the twin | on the cell | found |",
+        "| strategy | round | steps | simulated | real demonstrations | in the twin | on the cell | open gaps |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for strategy in CONTROLS:
@@ -29,7 +29,7 @@ def _cell(name: str, cell: Mapping[str, Any]) -> str:
             simulated = "–" if strategy == "real" else f"{row['episodes']:,}"
             lines.append(
                 f"| `{strategy}` | {each['number']} | {each['steps']:,} | {simulated} | {each['demonstrations']} "
-                f"| {_rate(each['twin'])} | {_rate(each['robot'])} | {_listed(each['found']) or '–'} |"
+                f"| {_rate(each['twin'])} | {_rate(each['robot'])} | {_listed(each['open_gaps']) or '–'} |"
             )
         if row.get("again"):
             lines.append(f"| `{strategy}` | the same policy again | – | – | – | – | {_rate(row['again'])} | – |")
