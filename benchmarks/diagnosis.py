@@ -56,7 +56,7 @@ def diagnosed(case: dict[str, Any], policy: Path, out: Path, args: argparse.Name
     )  # fmt: skip
     report = twinloop(
         "diagnose", log, "--policy", policy, "--twin", out / "configs" / "the-default-config.yaml", "--cache",
-        out / "banks", "--worlds", args.worlds, "--out", out / "diagnoses" / name,
+        out / "banks", "--cells", args.cells, "--out", out / "diagnoses" / name,
     )  # fmt: skip
     ranked = [finding["gap"] for finding in report["findings"]]
     return case | {
@@ -94,7 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", default="0:24", help="first:stop")
     parser.add_argument("--episodes", type=int, default=40)
-    parser.add_argument("--worlds", type=int, default=24)
+    parser.add_argument("--cells", type=int, default=24)
     parser.add_argument("--demonstrations", type=int, default=1000)
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--workers", type=int, default=2)
@@ -114,7 +114,7 @@ def main() -> None:
     for name, value in found.items():
         print(f"{name}: {value}")
     if args.json:
-        print(json.dumps({"seeds": args.seeds, "episodes": args.episodes, "worlds": args.worlds, "tally": found,
+        print(json.dumps({"seeds": args.seeds, "episodes": args.episodes, "cells": args.cells, "tally": found,
                           "rows": rows}))  # fmt: skip
 
 

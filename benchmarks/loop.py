@@ -62,11 +62,11 @@ def looped(strategy: str, robot: str, objects: list[str], args: argparse.Namespa
     # Without real data or a diagnosis rounds are the same, so one round trains for as many steps in total.
     rounds, steps = args.rounds, args.steps
     if strategy == "wide":
-        rounds, steps = 0, steps + rounds * args.tuning
+        rounds, steps = 0, steps + rounds * args.finetune_steps
     done = twinloop(
         "loop", config, "--robot", robot, "--strategy", strategy, "--rounds", rounds, "--budget", args.budget,
-        "--trials", args.trials, "--episodes", args.episodes, "--steps", steps, "--tuning", args.tuning,
-        "--judged", args.judged, "--worlds", args.worlds, "--imagined", args.imagined,
+        "--trials", args.trials, "--episodes", args.episodes, "--steps", steps, "--finetune-steps", args.finetune_steps,
+        "--evaluation-episodes", args.evaluation_episodes, "--cells", args.cells, "--cell-episodes", args.cell_episodes,
         "--objects", ",".join(objects), *POLICY, "--demonstrator", "script", "--ungated",
         "--workers", args.workers, "--out", folder / strategy,
     )  # fmt: skip
@@ -100,10 +100,12 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=40)
     parser.add_argument("--episodes", type=int, default=1200)
     parser.add_argument("--steps", type=int, default=1500)
-    parser.add_argument("--tuning", type=int, default=1000)
-    parser.add_argument("--judged", type=int, default=24, help="episodes in the twin, of each kind of object")
-    parser.add_argument("--worlds", type=int, default=12)
-    parser.add_argument("--imagined", type=int, default=12)
+    parser.add_argument("--finetune-steps", type=int, default=1000)
+    parser.add_argument(
+        "--evaluation-episodes", type=int, default=24, help="episodes in the twin, of each kind of object"
+    )
+    parser.add_argument("--cells", type=int, default=12)
+    parser.add_argument("--cell-episodes", type=int, default=12)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("out/loop"))
     parser.add_argument("--into", type=Path, help="add the results to this file")
@@ -122,7 +124,7 @@ def main() -> None:
             print(
                 f"{strategy:9} round {each['number']}: {each['demonstrations']:3} real demonstrations, twin "
                 f"{twin['successes']}/{twin['trials']}, cell {there['successes']}/{there['trials']} "
-                f"[{there['low']:.2f}, {there['high']:.2f}]  {', '.join(each['found'])}",
+                f"[{there['low']:.2f}, {there['high']:.2f}]  {', '.join(each['open_gaps'])}",
                 flush=True,
             )
         if args.into:
@@ -133,7 +135,9 @@ def main() -> None:
 
 def row(done: dict[str, Any]) -> dict[str, Any]:
     """The part of a round that the table shows."""
-    return {name: done[name] for name in ("number", "demonstrations", "steps", "twin", "robot", "found", "errands")}
+    return {
+        name: done[name] for name in ("number", "demonstrations", "steps", "twin", "robot", "open_gaps", "requests")
+    }
 
 
 if __name__ == "__main__":

@@ -255,7 +255,7 @@ def test_without_the_robots_model_the_rest_is_shown(blind: Path, tmp_path: Path,
     ("words", "expected"),
     [
         (["--episode", "99"], ["no episode 99", "counted from 0"]),
-        (["--attempt", "99"], ["attempt 99", "no committed shard"]),
+        (["--attempt", "99"], ["attempt 99", "not in a committed shard"]),
         (["--episode", "0", "--out", "no/such/folder/a.rrd"], ["no/such/folder/a.rrd", "cannot be written"]),
     ],
 )

@@ -89,11 +89,11 @@ def test_missing_and_unknown_keys_are_named(tmp_path):
 def test_differences_name_the_feature_and_both_sides():
     turned = dataclasses.replace(FEATURES[0], unit="mm")
     other = header(features=(turned, *FEATURES[1:], Feature("force", "float32", (3,))), run_seed=8)
-    found = {each.what: (each.mine, each.theirs) for each in differences(header(), other)}
+    found = {each.key: (each.mine, each.theirs) for each in differences(header(), other)}
     assert found == {
         "feature observation.state": ("float32[3] [x, y, z] in m", "float32[3] [x, y, z] in mm"),
         "feature force": ("absent", "float32[3]"),
         "run_seed": ("7", "8"),
     }
     reordered = header(features=FEATURES[::-1])
-    assert [each.what for each in differences(header(), reordered)] == ["order of features"]
+    assert [each.key for each in differences(header(), reordered)] == ["order of features"]

@@ -127,7 +127,7 @@ def test_what_is_not_as_announced_is_refused(tmp_path, spoil, told):
 
 def test_a_mask_of_too_many_names_is_refused():
     many = Feature("cam", "mask", (32, 48, 1), tuple(f"body{number}" for number in range(257)))
-    with pytest.raises(DatasetError, match="257 names; a mask tells 256 apart"):
+    with pytest.raises(DatasetError, match="257 names; a mask has at most 256"):
         header(features=(many,))
 
 

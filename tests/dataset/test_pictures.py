@@ -68,7 +68,7 @@ def test_an_episode_gets_its_own_pictures_back(dataset):
 
 
 def test_what_is_no_picture_is_refused_as_one(dataset):
-    with pytest.raises(DatasetError, match=r"action is not a picture; pictures here: observation\.images\.front"):
+    with pytest.raises(DatasetError, match=r"action is not an image; images: observation\.images\.front"):
         dataset.pictures(0, "action")
     with pytest.raises(DatasetError, match=r"did you mean observation\.images\.front"):
         dataset.pictures(0, "observation.images.frnt")
@@ -147,12 +147,12 @@ def test_episodes_too_few_or_too_many_are_refused(tmp_path):
     recording = recording_of(range(3), features=PICTURED)
     make = recording.pictures
     assert make is not None
-    with pytest.raises(DatasetError, match="frames were to be encoded"):
+    with pytest.raises(DatasetError, match="frames expected"):
         write(tmp_path / "s", dataclasses.replace(recording, pictures=lambda episodes: make(episodes[:2])))
     many = dataclasses.replace(recording, pictures=lambda episodes: make(np.append(episodes, 0)))
-    with pytest.raises(DatasetError, match="more than the 3 episodes"):
+    with pytest.raises(DatasetError, match="images of more than 3 episodes"):
         write(tmp_path / "s", many)
-    with pytest.raises(DatasetError, match="are to be filmed, and the recording has no pictures"):
+    with pytest.raises(DatasetError, match="but the recording has no images"):
         write(tmp_path / "s", dataclasses.replace(recording, pictures=None))
 
 
@@ -173,8 +173,8 @@ def test_statistics_are_of_a_few_frames_in_lerobots_scales():
 @pytest.mark.parametrize(
     ("feature", "message"),
     [
-        (Feature("cam", "video", (32, 32, 1)), r"\(height, width, 3\) was expected of a video"),
-        (Feature("cam", "depth", (32, 32)), r"\(height, width, 1\) was expected of a depth"),
+        (Feature("cam", "video", (32, 32, 1)), r"\(height, width, 3\) was expected for video"),
+        (Feature("cam", "depth", (32, 32)), r"\(height, width, 1\) was expected for depth"),
         (Feature("cam", "video", (8, 32, 3)), "sides must be from 16 to 8192"),
         (Feature("../cam", "video", (32, 32, 3)), "letters, digits"),
         (Feature(".cam", "video", (32, 32, 3)), "letters, digits"),

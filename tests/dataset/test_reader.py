@@ -35,9 +35,9 @@ def test_an_episode_that_is_not_there_is_said_so(tmp_path):
     dataset = Dataset.open(tmp_path / "d")
     with pytest.raises(DatasetError, match="attempt 0 has no rows"):
         dataset.episode(attempt=0)
-    with pytest.raises(DatasetError, match="attempt 20 is in no committed shard"):
+    with pytest.raises(DatasetError, match="attempt 20 is not in a committed shard"):
         dataset.episode(attempt=20)
-    with pytest.raises(DatasetError, match="there are 13, counted from 0"):
+    with pytest.raises(DatasetError, match="the dataset has 13, counted from 0"):
         dataset.episode(13)
     with pytest.raises(UsageError):
         dataset.episode()
@@ -126,7 +126,7 @@ def test_the_state_is_what_a_policy_reads(tmp_path):
 def test_a_dataset_without_state_features_asks_for_their_names(tmp_path):
     dataset = Dataset.open(reaching(tmp_path / "d", episodes=2))
     header = replace(dataset.header, features=dataset.header.features[2:])
-    with pytest.raises(DatasetError, match=r"name the features of the state.*its features: action"):
+    with pytest.raises(DatasetError, match=r"give the features of the state.*features: action"):
         replace(dataset, header=header).transitions(4, seed=0)
 
 

@@ -56,7 +56,7 @@ def test_any_flipped_bit_is_found_and_its_file_named(path):
 def test_missing_files_are_named(path, name):
     (path / name).unlink()
     report = verify(path)
-    assert [(problem.file, problem.what) for problem in report.problems] == [(name, "is missing")]
+    assert [(problem.file, problem.description) for problem in report.problems] == [(name, "is missing")]
     with pytest.raises(CorruptError, match=name):
         report.require()
 
@@ -74,7 +74,7 @@ def test_a_shard_that_is_a_symbolic_link_is_named(path, tmp_path):
     shard.symlink_to(tmp_path / "elsewhere")
     report = verify(path)
     assert any(
-        problem.file == f"shards/{shard.name}" and "symbolic link" in problem.what for problem in report.problems
+        problem.file == f"shards/{shard.name}" and "symbolic link" in problem.description for problem in report.problems
     )
 
 
@@ -85,8 +85,8 @@ def test_a_manifest_that_miscounts_is_found(path):
     lines[1]["accepted"] -= 1
     manifest.write_bytes(b"".join(sealed(line) + b"\n" for line in lines))
     told = [str(problem) for problem in verify(path).problems]
-    assert any("accepted episodes, the manifest lists" in line for line in told)
-    assert any("frames, the manifest lists" in line for line in told)
+    assert any("accepted episodes, but the manifest lists" in line for line in told)
+    assert any("frames, but the manifest lists" in line for line in told)
 
 
 def test_a_torn_manifest_a_lost_config_and_an_old_export_are_told(path):

@@ -134,7 +134,7 @@ def test_a_frame_too_few_or_too_many_is_an_error(tmp_path):
     for rows in (23, 25):
         with VideoWriter(tmp_path / "v.mp4", FRONT, FPS) as writer:
             writer.write(pictures(FRONT))
-            with pytest.raises(DatasetError, match=rf"v\.mp4: {rows} frames were to be encoded, 24 were given"):
+            with pytest.raises(DatasetError, match=rf"v\.mp4: {rows} frames expected, but 24 were given"):
                 writer.finish(rows)
 
 

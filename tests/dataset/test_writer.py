@@ -42,13 +42,13 @@ def test_a_finished_run_finds_nothing_to_do(tmp_path):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"config_digest": "tea"}, "config_digest: c0ffee there, tea given"),
-        ({"run_seed": 8}, "run_seed: 7 there, 8 given"),
-        ({"features": FEATURES[1:]}, "feature observation.state: .* there, absent given"),
-        ({"shard_episodes": 5}, "shard_episodes: 4 there, 5 given"),
-        ({"keep_rejected": True}, "keep_rejected: False there, True given"),
-        ({"versions": {"mujoco": "4.1"}}, "versions: .*4.0.* there, .*4.1.* given"),
-        ({"episodes": 9}, "10 episodes are planned there, 9 were given"),
+        ({"config_digest": "tea"}, "config_digest: c0ffee in the folder, tea in this run"),
+        ({"run_seed": 8}, "run_seed: 7 in the folder, 8 in this run"),
+        ({"features": FEATURES[1:]}, "feature observation.state: .* in the folder, absent in this run"),
+        ({"shard_episodes": 5}, "shard_episodes: 4 in the folder, 5 in this run"),
+        ({"keep_rejected": True}, "keep_rejected: False in the folder, True in this run"),
+        ({"versions": {"mujoco": "4.1"}}, "versions: .*4.0.* in the folder, .*4.1.* in this run"),
+        ({"episodes": 9}, "has 10 planned episodes; 9 were requested"),
     ],
 )
 def test_another_dataset_is_refused_and_not_touched(tmp_path, change, told):
@@ -65,7 +65,7 @@ def test_a_folder_with_other_things_is_refused_and_not_touched(tmp_path, name):
     file = tmp_path / "d" / name
     file.parent.mkdir(parents=True)
     file.write_text("mine")
-    with pytest.raises(DatasetError, match=f"not empty .it holds .*{name}"):
+    with pytest.raises(DatasetError, match=f"not empty .it contains .*{name}"):
         open_writer(tmp_path / "d")
     assert tree(tmp_path / "d") == {name: b"mine"}
 
@@ -170,13 +170,13 @@ def test_a_repeated_commit_is_the_same_commit_or_an_error(tmp_path):
         assert [entry.first for entry in Dataset.open(tmp_path / "d").entries] == [0]
         assert list((tmp_path / "d/scratch").iterdir()) == []
         other = draft(writer.scratch("x"), 0, 4, header(run_seed=8))
-        with pytest.raises(CorruptError, match="came out different"):
+        with pytest.raises(CorruptError, match="with a different result"):
             writer.commit(other)
 
 
 def test_only_planned_and_whole_shards_are_committed(tmp_path):
     with open_writer(tmp_path / "d") as writer:
-        with pytest.raises(DatasetError, match="no shard of this dataset"):
+        with pytest.raises(DatasetError, match="not a shard of this dataset"):
             writer.commit(draft(writer.scratch("a"), 1, 4, header()))
         extra = draft(writer.scratch("b"), 0, 4, header())
         (extra.folder / "more.txt").write_text("?")

@@ -126,7 +126,7 @@ def test_a_robot_that_is_lost_is_kept_as_aborted_and_the_next_episode_runs(write
 
 def test_nobody_moves_without_consent_or_with_an_e_stop(tmp_path):
     expired = consent_of(ADA, scope=("train",))
-    with pytest.raises(ConsentError, match="and not: record"):
+    with pytest.raises(ConsentError, match="but not record"):
         collect("twin", tmp_path / "d", episodes=1, config=CollectConfig(consent=expired), stop_file=tmp_path / "stop")
     EStop(tmp_path / "stop").trip("a test")
     with pytest.raises(EStopError, match="latched"):
@@ -159,12 +159,12 @@ def test_the_command_refuses_what_does_not_go_together(tmp_path, monkeypatch, ca
     monkeypatch.chdir(tmp_path)
     write_consent(tmp_path / "ada.yaml", consent_of(ADA))
     for words, complaint in (
-        (["--episodes", "3"], "name either a --robot or a --plan"),
-        (["--robot", "twin", "--plan", "p.json"], "name either"),
-        (["--plan", "p.json", "--episodes", "3"], "says itself how many"),
+        (["--episodes", "3"], "give either --robot or --plan"),
+        (["--robot", "twin", "--plan", "p.json"], "give either"),
+        (["--plan", "p.json", "--episodes", "3"], "sets the number of episodes"),
         (["--robot", "twin", "--participant", ADA], "give both"),
         (["--robot", "twin", "--participant", BO, "--consent", "ada.yaml"], f"is the consent of {ADA}"),
-        (["--robot", "lerobot:x.yaml", "--workers", "2"], "lerobot:x.yaml takes one worker"),
+        (["--robot", "lerobot:x.yaml", "--workers", "2"], "lerobot:x.yaml allows one worker"),
     ):
         assert main(["collect", *words]) == 2
         assert complaint in capsys.readouterr().err

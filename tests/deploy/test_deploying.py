@@ -63,7 +63,7 @@ def test_a_rehearsal_cell_that_vanishes_costs_one_episode(policy: Path, tmp_path
     need_drake()
     cell = tmp_path / "cell.yaml"
     cell.write_text("fault: {kind: vanishes, episode: 0, period: 10}\n")
-    config = DeployConfig(longest_s=1.0)
+    config = DeployConfig(episode_timeout_s=1.0)
     done = run(policy, f"rehearsal:{cell}", tmp_path / "log", episodes=2, config=config)
     rows = Dataset.open(done.path).attempts().to_pylist()
     assert [row["outcome"] for row in rows] == ["aborted", "failure"]
@@ -83,7 +83,7 @@ def test_the_command_line_refuses_what_cannot_be(tmp_path: Path, capsys: pytest.
     assert code == 1
     assert "nothing" in told["error"]
     code, told = said("x", "--control", "y", "--arm", "control")
-    assert (code, "candidate and control" in told["error"]) == (2, True)
+    assert (code, "cannot be combined with --control" in told["error"]) == (2, True)
     code, told = said("x", "--condition", "dim")
     assert (code, "NAME=VALUE" in told["error"]) == (2, True)
     code, told = said("x", "--outcome", "ask")

@@ -25,7 +25,7 @@ def test_it_answers_what_it_was_asked(twin: Twin, tmp_path: Path):
             assert chunk.shape == (3, 8)
         pid = policy.pid
     assert not Path(f"/proc/{pid}").exists()
-    with pytest.raises(PolicyError, match="does not run"):
+    with pytest.raises(PolicyError, match="is not running"):
         policy.answer(0)
 
 

@@ -123,7 +123,7 @@ def test_readings_that_cannot_be(of_twin: TwinRobot):
     check.see(good)
     state = good.features["observation.state"]
     for change, told in (
-        ({"observation.state": state[:-1]}, "has 7 elements; 8 were announced"),
+        ({"observation.state": state[:-1]}, "has 7 elements; 8 were expected"),
         ({"observation.state": np.where(np.arange(8) == 2, np.nan, state)}, "joint3 is not finite"),
     ):
         with pytest.raises(RobotError, match=told):

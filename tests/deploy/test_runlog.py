@@ -110,7 +110,7 @@ def test_a_kill_loses_at_most_the_running_episode(tmp_path: Path, twin: Twin):
 def test_only_one_writes_and_only_of_one_robot(tmp_path: Path, twin: Twin):
     with opened(tmp_path / "log", twin), pytest.raises(LockedError):
         opened(tmp_path / "log", twin)
-    with pytest.raises(DatasetError, match="id: bench there\n  id: another given"):
+    with pytest.raises(DatasetError, match="in the log: id: bench\n  this robot: id: another"):
         opened(tmp_path / "log", twin, id="another")
 
 
@@ -139,9 +139,9 @@ def test_what_is_no_episode_of_this_robot_is_refused_and_the_log_goes_on(tmp_pat
     log = episode_log(described(twin), 0)
     short = {**log.frames, "command": log.frames["command"][:-1]}
     with opened(tmp_path / "log", twin) as runlog:
-        with pytest.raises(DatasetError, match="command has 11 frames, the action has 12"):
+        with pytest.raises(DatasetError, match="command of an episode has 11 frames, but the action has 12"):
             runlog.add(replace(log, frames=short))
-        with pytest.raises(DatasetError, match=r"observation\.effort is missing"):
+        with pytest.raises(DatasetError, match=r"observation\.effort of an episode is missing"):
             runlog.add(replace(log, frames={k: v for k, v in log.frames.items() if k != "observation.effort"}))
         assert runlog.add(log) == 0
     assert not verify(tmp_path / "log").problems

@@ -36,7 +36,7 @@ def test_a_late_period_is_missed_and_does_not_move_the_others():
 
 
 def test_in_lockstep_nothing_is_missed():
-    schedule = Lockstep(patience_s=0.01)
+    schedule = Lockstep(inference_timeout_s=0.01)
     time.sleep(0.03)
     assert schedule.turn() == 0
     assert schedule.deadline_s > time.monotonic() - 0.01

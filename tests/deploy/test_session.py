@@ -19,7 +19,7 @@ from twinloop.deploy.session import DeployResult, SessionProgress, deploy
 from twinloop.errors import CheckpointError, EStopError, RobotError, UsageError
 from twinloop.twin.twin import Twin
 
-SHORT = DeployConfig(longest_s=0.6)
+SHORT = DeployConfig(episode_timeout_s=0.6)
 PERIODS = 15
 
 Run = Callable[..., DeployResult]
@@ -86,7 +86,7 @@ def test_two_policies_take_turns_in_a_drawn_order(run: Run, twin: Twin, tmp_path
     ("fault", "detail"),
     [
         ("vanishes", "it is gone"),
-        ("loses_joint", "7 elements; 8 were announced"),
+        ("loses_joint", "7 elements; 8 were expected"),
         ("clock_jumps", "clock jumped"),
     ],
 )
@@ -117,7 +117,7 @@ def test_a_robot_that_comes_back_late_is_waited_for_and_not_for_ever(
 @pytest.mark.parametrize("lockstep", [True, False])
 def test_a_stale_reading_stops_within_two_periods(run: Run, twin: Twin, fault: str, lockstep: bool):
     robot = ScriptedRobot(twin, faults={(0, 6): fault}, lockstep=lockstep, rate_hz=25 if lockstep else 10)
-    first, second = rows(run(robot, config=DeployConfig(longest_s=1.2)))
+    first, second = rows(run(robot, config=DeployConfig(episode_timeout_s=1.2)))
     assert (first["outcome"], first["failure"]) == ("aborted", "stale_reading")
     # In period 6 the reading is new for the last time; one repetition is acted on, the next stops.
     after = [each for each in robot.sent[0][6:] if not isinstance(each, str)]
@@ -131,7 +131,7 @@ def test_a_policy_that_hangs_or_dies_stops_the_robot_and_a_fresh_one_takes_over(
     run: Run, twin: Twin, does: str, detail: str
 ):
     robot = ScriptedRobot(twin)
-    config = DeployConfig(longest_s=0.6, patience_s=1.0)
+    config = DeployConfig(episode_timeout_s=0.6, inference_timeout_s=1.0)
     # A fresh process counts its questions from the beginning: each episode gets as far as the first.
     done = run(robot, does={"does": does, "at": 3}, config=config)
     for number, row in enumerate(rows(done)):
@@ -178,7 +178,9 @@ def test_a_policy_that_says_nothing_sensible_holds_the_robot(run: Run, twin: Twi
 
 def test_in_real_time_a_slow_policy_misses_its_deadline_and_stops_the_robot(run: Run, twin: Twin):
     robot = ScriptedRobot(twin, rate_hz=10, lockstep=False)
-    done = run(robot, episodes=1, does={"does": "dawdle", "at": 3, "seconds": 2.0}, config=DeployConfig(longest_s=2.0))
+    done = run(
+        robot, episodes=1, does={"does": "dawdle", "at": 3, "seconds": 2.0}, config=DeployConfig(episode_timeout_s=2.0)
+    )
     (row,) = rows(done)
     assert (row["outcome"], row["failure"]) == ("aborted", "deadline")
     assert row["deadlines_missed"] >= 2
@@ -192,7 +194,7 @@ def test_in_real_time_a_slow_policy_misses_its_deadline_and_stops_the_robot(run:
 
 def test_in_real_time_a_robot_that_is_too_slow_is_stopped(run: Run, twin: Twin):
     robot = ScriptedRobot(twin, rate_hz=10, lockstep=False, faults={(0, 4): "is slow"})
-    (row,) = rows(run(robot, episodes=1, config=DeployConfig(longest_s=2.0)))
+    (row,) = rows(run(robot, episodes=1, config=DeployConfig(episode_timeout_s=2.0)))
     assert (row["outcome"], row["failure"]) == ("aborted", "deadline")
 
 
@@ -202,7 +204,7 @@ def test_an_unknown_outcome_is_kept_as_that(run: Run, twin: Twin):
 
 
 def test_failures_have_names_and_conditions_are_noted(run: Run, twin: Twin):
-    config = DeployConfig(longest_s=0.6, conditions={"light": "dim", "operator": "second_shift"})
+    config = DeployConfig(episode_timeout_s=0.6, conditions={"light": "dim", "operator": "second_shift"})
     (row,) = rows(run(ScriptedRobot(twin, success=False), episodes=1, config=config))
     assert (row["outcome"], row["failure"], row["last_phase"]) == ("failure", "never_reached", "approach")
     assert (row["condition/light"], row["condition/operator"]) == ("dim", "second_shift")
@@ -240,7 +242,7 @@ def test_signals_stop_the_robot_in_the_middle(
         os.kill(os.getpid(), number)
 
     threading.Thread(target=soon, daemon=True).start()
-    done = run(robot, episodes=2, does={"does": "dawdle", "seconds": 0.1}, config=DeployConfig(longest_s=5.0))
+    done = run(robot, episodes=2, does={"does": "dawdle", "seconds": 0.1}, config=DeployConfig(episode_timeout_s=5.0))
     (row,) = rows(done)
     assert (row["outcome"], row["failure"]) == ("aborted", failure)
     assert robot.sent[0][-1] == "stop"
@@ -262,7 +264,7 @@ def test_a_policy_for_another_robot_is_refused_before_anything_is_written(run: R
 
 
 def test_there_is_one_of_a_robot(run: Run, twin: Twin):
-    with pytest.raises(UsageError, match="can be had more than once"):
+    with pytest.raises(UsageError, match="allows one worker"):
         run(ScriptedRobot(twin), workers=2)
 
 

@@ -36,7 +36,7 @@ class Simulator:
 
 
 def made(folder: Path, simulator: Simulator) -> Bank:
-    return make_bank(embedded_config(), simulator, folder=folder, worlds=6, seed=1)
+    return make_bank(embedded_config(), simulator, folder=folder, cells_per_gap=6, seed=1)
 
 
 def test_a_stopped_bank_continues_with_what_is_missing(tmp_path: Path):
@@ -47,8 +47,8 @@ def test_a_stopped_bank_continues_with_what_is_missing(tmp_path: Path):
         made(tmp_path / "parts", stopped)
     again = made(tmp_path / "parts", rest)
     assert stopped.simulated + rest.simulated == whole.simulated
-    assert len(again.worlds) == len(bank.worlds)
-    for one, other in zip((bank.reference, *bank.worlds), (again.reference, *again.worlds), strict=True):
+    assert len(again.cells) == len(bank.cells)
+    for one, other in zip((bank.reference, *bank.cells), (again.reference, *again.cells), strict=True):
         np.testing.assert_array_equal(one.traits, other.traits)
         assert one.hypothesis == other.hypothesis
 

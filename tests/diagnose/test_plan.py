@@ -35,7 +35,7 @@ def test_dear_gaps_get_more_demonstrations_and_the_budget_holds():
     counts = {line.gap: line.demonstrations for line in plan.lines if line.measure == "collect"}
     assert counts["human"] > counts["object"] > 0
     assert sum(counts.values()) == plan.demonstrations <= 100
-    assert sum(errand["episodes"] for errand in plan.errands()) == plan.demonstrations
+    assert sum(request["episodes"] for request in plan.requests()) == plan.demonstrations
     assert 0 < plan.real_share <= 0.5
 
 
@@ -46,13 +46,13 @@ def test_lines_come_in_order_of_gain_per_hour_and_ranges_first():
     assert plan.lines[0].measure == "randomize"
     assert all(line.assumed for line in plan.lines)
     told = {line["measure"]: line["assumed"] for line in plan.to_json()["lines"]}
-    assert "wins 80% of what it costs" in told["randomize"]
-    assert "is won by 80 demonstrations" in told["collect"]
+    assert "wins back 80% of the cost" in told["randomize"]
+    assert "80 demonstrations win back half" in told["collect"]
 
 
 @pytest.mark.parametrize(
     ("trained", "change"),
-    [(None, "new"), ((0.0, 40.0), "wider"), ((0.0, 200.0), "narrower"), ((60.0, 100.0), "as it is")],
+    [(None, "new"), ((0.0, 40.0), "wider"), ((0.0, 200.0), "narrower"), ((60.0, 100.0), "unchanged")],
 )
 def test_a_range_is_around_the_estimate(trained, change: str):
     found = range_of(wrong("action_delay_ms", 80.0, 8.0, trained=trained))
@@ -74,12 +74,12 @@ def test_demonstrations_are_asked_for_where_it_fails():
     look = {"about": "object", "kind": "can", "p": 0.001, "corrected": 0.01,
             "these": {"successes": 1, "trials": 10}, "others": {"successes": 28, "trials": 30}}  # fmt: skip
     plan = make_plan(report({"object": 20.0}, looks=(look,)), robot="twin")
-    assert {"robot": "twin", "episodes": plan.demonstrations, "conditions": {"object": "can"}} in plan.errands()
+    assert {"robot": "twin", "episodes": plan.demonstrations, "conditions": {"object": "can"}} in plan.requests()
 
 
 def test_nothing_open_is_nothing_to_do():
     plan = make_plan(report({}), robot="twin")
-    assert (plan.lines, plan.errands()) == ((), [])
+    assert (plan.lines, plan.requests()) == ((), [])
 
 
 def test_a_report_comes_back_as_it_was(tmp_path: Path):

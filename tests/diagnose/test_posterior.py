@@ -95,7 +95,7 @@ def test_traits_that_cannot_be_told_are_left_out(bank: Bank):
     weighed = gap_posterior(bank, summarise(shown))
     assert weighed.ranked[0] == "latency"
     at = next(place for place, entry in enumerate(ENTRIES) if entry.name == "width")
-    assert np.isnan(weighed.shown[at])
+    assert np.isnan(weighed.deviations[at])
 
 
 def test_the_size_of_a_row_is_estimated(bank: Bank):

@@ -73,7 +73,7 @@ def test_who_is_faster_is_asked_where_both_succeed():
 
 
 def test_other_draws_are_not_compared():
-    with pytest.raises(UsageError, match="seed is 7 here and 8 there"):
+    with pytest.raises(UsageError, match="seed is 7 in one and 8 in the other"):
         compare(evaluation_of(np.ones(5)), evaluation_of(np.ones(5), seed=8))
     with pytest.raises(UsageError, match="no attempt in common"):
         compare(evaluation_of(np.ones(5)), evaluation_of(np.ones(5), first=5))
@@ -83,5 +83,5 @@ def test_what_another_engine_has_made_is_not_compared():
     here, there = (evaluation_of(np.ones(10, bool), name=name) for name in ("ours", "theirs"))
     versions = {**there.subject.versions, "mujoco_warp": "4.0.0", "warp_device": "cpu"}
     elsewhere = replace(there, subject=replace(there.subject, versions=versions))
-    with pytest.raises(UsageError, match="mujoco here and mujoco_warp on cpu there"):
+    with pytest.raises(UsageError, match="mujoco and mujoco_warp on cpu"):
         compare(here, elsewhere)

@@ -88,7 +88,7 @@ def test_a_ledger_written_anew_is_not_the_one_that_is_remembered(folder: Path):
         changed.append(LedgerRecord.from_values(values).to_line())
         previous = LedgerRecord.from_values(values).digest
     (problem,) = write(folder, changed).problems
-    assert "written anew" in problem
+    assert "rewritten" in problem
 
 
 def test_a_missing_or_strange_head_is_noticed(folder: Path):
@@ -102,8 +102,8 @@ def test_what_is_no_record_is_named_by_its_line(folder: Path):
     for bad in (b"{}\n", b"[" * 10_000 + b"\n", b"null\n", b"\xff\n"):
         changed = lines(folder)
         changed[1] = bad
-        assert "line 2: is not a record" in write(folder, changed).problems[0]
-    with pytest.raises(RegistryError, match=r"ledger\.jsonl.*changed"):
+        assert "line 2: is not a valid record" in write(folder, changed).problems[0]
+    with pytest.raises(RegistryError, match=r"ledger\.jsonl.*altered"):
         read_ledger(folder).require()
 
 

@@ -85,7 +85,7 @@ def test_a_confirmed_drop_rolls_back_and_opens_the_episodes(world: World):
 
 def test_a_twin_that_foretold_better_is_demoted_with_it(world: World):
     assert work(world, bad(world, 40)).rolled_back is not None
-    assert "0.95" in Registry.open(world.registry).standing.demoted["c" * 64]
+    assert "0.95" in Registry.open(world.registry).state.demoted["c" * 64]
 
 
 def test_after_a_rollback_old_evidence_does_not_bring_it_back(world: World):
@@ -120,7 +120,7 @@ def test_inputs_unlike_the_training_data_open_an_incident_once_and_leave_it_live
     assert [each.name for each in looked.watched if each.alarm] == ["drift"]
     assert looked.rolled_back is None
     incident = json.loads(looked.incidents[0].read_text())
-    assert any("training deviations away" in reason for reason in incident["episodes"][-1]["reasons"])
+    assert any("training standard deviations away" in reason for reason in incident["episodes"][-1]["reasons"])
     assert work(world, episodes + good(world, 5, state=0.9)).incidents == ()
     assert Registry.open(world.registry).production == world.digest(2)
 
@@ -152,7 +152,7 @@ def test_going_on_finds_what_one_look_at_everything_finds(world: World):
 def test_what_was_seen_cannot_be_changed_or_left_away(world: World):
     work(world, good(world, 10))
     other = runlog(world.path / "runs" / "other", good(world, 10), began=AFTER)
-    with pytest.raises(RegistryError, match="was watched before"):
+    with pytest.raises(RegistryError, match="was monitored before"):
         look(world.registry, (other,), world.rules, scales=None)
     shutil.rmtree(world.path / "runs" / "work")
     with pytest.raises(CorruptError, match="changed since they were given as evidence"):

@@ -72,7 +72,7 @@ def test_rolling_back_returns_to_the_one_before_and_then_to_the_one_before_that(
         assert registry.production == expected
         assert registry.production_checkpoint().digest == expected
     assert registry.stage(third) == "validated"  # it has to show on the robot again what it can
-    assert set(registry.standing.left) == {second, third}
+    assert set(registry.state.left) == {second, third}
     with writing(place) as writer, pytest.raises(RegistryError, match="no policy was live before"):
         writer.roll_back(reasons=[])
     with writing(place) as writer:
@@ -120,7 +120,7 @@ def test_a_checkpoint_under_another_name_is_refused(place: Path, two: tuple[str,
     folder = place / "checkpoints"
     os.rename(folder / two[0], folder / "away")
     os.rename(folder / two[1], folder / two[0])
-    with pytest.raises(RegistryError, match="not its name"):
+    with pytest.raises(RegistryError, match="not the one it is named after"):
         Registry.open(place).pinned(two[0])
 
 
@@ -135,7 +135,7 @@ def test_names_are_digests_and_nothing_else(place: Path, two: tuple[str, str], n
 
 def test_a_checkpoint_is_found_by_the_beginning_of_its_digest(place: Path, two: tuple[str, str]):
     assert named(place, two[0][:8]) == two[0]
-    with pytest.raises(RegistryError, match="6 or more digits"):
+    with pytest.raises(RegistryError, match="at least 6 digits"):
         named(place, two[0][:5])
 
 

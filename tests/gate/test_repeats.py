@@ -62,7 +62,7 @@ def promoted(world: World, log: Path) -> Promotion:
 
 
 def said(found: Promotion, rule: str) -> str:
-    return next(each.said for each in found.steps[0].decision.findings if each.rule == rule)
+    return next(each.sentence for each in found.steps[0].decision.findings if each.rule == rule)
 
 
 def test_what_is_written_is_read(world: World):
@@ -94,8 +94,10 @@ NOT_COMBINED: dict[str, tuple[str, Callable[[World, Path], Repeats]]] = {
     "one that came later": (
         "1 of 16 trials", lambda world, log: replace(repeated(world, log), trials=repeated(world, log).trials[:-1])
     ),
-    "scenes drawn elsewhere": ("are not drawn as", lambda world, log: repeated(world, log, shift_m=0.03)),
-    "another kind of object": ("there: cube; here: can", lambda w, log: replace(repeated(w, log), object="can")),
+    "scenes drawn elsewhere": ("are distributed unlike", lambda world, log: repeated(world, log, shift_m=0.03)),
+    "another kind of object": (
+        "on the robot: cube; in the twin: can", lambda w, log: replace(repeated(w, log), object="can")
+    ),
     "a twin without an evaluation": ("no evaluation", lambda world, log: repeated(world, log, twin="f" * 64)),
     "chunks averaged in another way": ("no evaluation", lambda w, log: replace(repeated(w, log), ensemble=0.1)),
 }  # fmt: skip
@@ -172,11 +174,11 @@ def test_what_was_shown_cannot_be_taken_back(world: World):
     put(world, replace(bad, trials=(better, *bad.trials[1:])))
     found = promoted(world, log)
     refused(found, "evidence")
-    assert "not those shown before" in said(found, "evidence")
+    assert "not those used as evidence before" in said(found, "evidence")
     path.unlink()
     found = promoted(world, log)
     refused(found, "evidence")
-    assert "was shown before and is missing" in said(found, "evidence")
+    assert "was used as evidence before; now it is missing" in said(found, "evidence")
 
 
 def test_scenes_drawn_alike_are_seldom_taken_for_others_and_those_drawn_elsewhere_are_found():

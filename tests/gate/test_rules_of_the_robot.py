@@ -187,4 +187,4 @@ def test_a_better_policy_replaces_the_live_one(rivals: World):
     turns = in_turns(rivals.digest(2), [True] * 20, rivals.digest(1), list(some(POOR, 20)))
     assert meet(rivals, turns).reached == "production"
     registry = Registry.open(rivals.registry)
-    assert registry.standing.stack == (rivals.digest(1), rivals.digest(2))
+    assert registry.state.stack == (rivals.digest(1), rivals.digest(2))

@@ -242,7 +242,7 @@ def test_without_somebody_ready_no_robot_moves(world: World):
 def test_evidence_that_was_altered_in_the_registry_is_noticed(world: World):
     world.policy(2)
     world.promote(2, to="validated", evaluations=(world.evaluated(2),))
-    record = next(each for each in Registry.open(world.registry).standing.shown[world.digest(2)])
+    record = next(each for each in Registry.open(world.registry).state.evidence[world.digest(2)])
     copy = world.registry / "evidence" / str(record["digest"]) / "evaluation.json"
     spoil(copy, b'"seed": 1000000', b'"seed": 1000001')
     found = world.promote(2)

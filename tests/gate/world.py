@@ -85,7 +85,7 @@ def refused(found: Promotion, *rules: str) -> None:
     assert not found.promoted
     (step,) = found.steps
     assert tuple(finding.rule for finding in step.decision.failed) == rules
-    assert all(finding.said for finding in step.decision.failed)
+    assert all(finding.sentence for finding in step.decision.failed)
     assert step.record is not None
     assert step.record.verdict == "refused"
     assert found.registry.ledger.head == step.record.digest

@@ -55,7 +55,7 @@ def whole(place: Path, old: str, new: str) -> str:
     assert not read_ledger(place).torn
     live = [record for record in settled.ledger.records if record.kind == POINTER and record.verdict == LIVE]
     assert live[-1].checkpoint == settled.production
-    assert settled.standing.stack[-1] == settled.production
+    assert settled.state.stack[-1] == settled.production
     return settled.production
 
 
@@ -101,7 +101,7 @@ def test_repeating_the_call_completes_an_interrupted_change(tmp_path: Path, star
     while killed_at(count, lambda: promote(place, folder)):
         count += 7
     assert whole(place, old, new) == new
-    assert Registry.open(place).standing.stack == (old, new)
+    assert Registry.open(place).state.stack == (old, new)
 
 
 def test_kills_at_random_moments_while_policies_come_and_go(tmp_path: Path, started: tuple[Path, str]):
@@ -159,7 +159,7 @@ def raising(error: Exception) -> Callable[[], Measured]:
 def test_missing_or_nan_evidence_fails_every_rule(value, limit, compared):
     finding = Rule("r", "asks", compared, limit, lambda: Measured(value, "said")).judge()
     assert not finding.passed
-    assert finding.said
+    assert finding.sentence
 
 
 @pytest.mark.parametrize("compared", ["at least", "at most", "is"])
@@ -175,7 +175,7 @@ def test_a_rule_refuses_evidence_of_the_wrong_type(compared):
 def test_a_rule_without_evidence_fails_with_a_reason(error: Exception):
     finding = Rule("r", "asks", "at least", -1e9, raising(error)).judge()
     assert not finding.passed
-    assert "x" in finding.said
+    assert "x" in finding.sentence
 
 
 def test_a_decision_needs_every_rule_to_hold():

@@ -87,7 +87,7 @@ def test_numbers_that_were_changed_are_refused(checkpoint):
     content = bytearray(file.read_bytes())
     content[-3] ^= 1
     file.write_bytes(content)
-    with pytest.raises(CheckpointError, match="not the one its card describes"):
+    with pytest.raises(CheckpointError, match="does not match its card"):
         load(checkpoint)
 
 
@@ -105,7 +105,7 @@ def changed(folder: Path, **values) -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"seed": 99}, "was changed"),
+        ({"seed": 99}, "was altered"),
         ({"file": "../../etc/passwd"}, "policy-DIGEST"),
         ({"format_version": 7}, "format_version"),
         ({"sede": 1}, "sede"),
@@ -132,7 +132,7 @@ def forged(folder: Path, **values) -> None:
         ({"policy": "mpl"}, "mlp"),
         ({"settings": {"horizon": 4, "width": 1 << 40}}, "width"),
         ({"settings": {"horizon": 4, "widht": 16}}, "settings"),
-        ({"settings": {"horizon": 4, "width": 4096, "depth": 50}}, "not what its card describes"),
+        ({"settings": {"horizon": 4, "width": 4096, "depth": 50}}, "does not match its card"),
         ({"settings": {"horizon": 4, "width": 16, "depth": 500}}, "depth"),
         ({"settings": {}}, "settings"),
         ({"settings": {**SMALL, "width": 64}}, "shape"),

@@ -127,23 +127,23 @@ def test_the_command_writes_it_and_says_how_close_it_is(
 
 def test_files_from_outside_are_refused_by_name(checkpoint: Path, tmp_path: Path):
     file = tmp_path / "bad.onnx"
-    with pytest.raises(CheckpointError, match=r"bad\.onnx: is no file"):
+    with pytest.raises(CheckpointError, match=r"bad\.onnx: is not a file"):
         OnnxRuntime(file)
     file.write_bytes(b"\x80\x04pickle")
-    with pytest.raises(CheckpointError, match=r"bad\.onnx: ONNX Runtime refuses it"):
+    with pytest.raises(CheckpointError, match=r"bad\.onnx: ONNX Runtime cannot load it"):
         OnnxRuntime(file)
     loaded = load(checkpoint)
     model = exporting._graph(loaded.policy, loaded.card.space, "c0ffee", False)
     facts = json.loads(model.metadata_props[0].value)
     # Its numbers in another file, which might be any of this machine.
     onnx.save(model, file, save_as_external_data=True, location="numbers", size_threshold=0)
-    with pytest.raises(CheckpointError, match=r"bad\.onnx: keeps numbers in other files"):
+    with pytest.raises(CheckpointError, match=r"bad\.onnx: stores weights in external files"):
         OnnxRuntime(file)
     model = onnx.load(file)
     for change, problem in (
         ({"format_version": 99}, "format_version: 99 was given"),
         ({"horizon": None}, "metadata is malformed"),
-        ({"space": facts["space"] | {"inputs": facts["space"]["inputs"][:1]}}, "its metadata says observation.state"),
+        ({"space": facts["space"] | {"inputs": facts["space"]["inputs"][:1]}}, "its metadata lists observation.state"),
     ):
         model.metadata_props[0].value = json.dumps(facts | change)
         file.write_bytes(model.SerializeToString())

@@ -121,6 +121,6 @@ def test_a_failed_decoding_leaves_nothing_behind(seen: Demonstrations, tmp_path:
 
 def test_depth_is_refused_by_name(seen: Demonstrations, tmp_path: Path):
     deep = load_demonstrations(seen.dataset.path, (CAMERA, "observation.images.depth"))
-    with pytest.raises(DatasetError, match=r"observation\.images\.depth: is depth"):
+    with pytest.raises(DatasetError, match=r"observation\.images\.depth: is a depth image"):
         open_pictures([deep], SIDE, cache=tmp_path)
     assert Dataset.open(seen.dataset.path).header.feature("observation.images.depth").dtype == "depth"

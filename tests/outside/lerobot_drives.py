@@ -93,7 +93,7 @@ def no_such_port(file: Path) -> None:
         robot.connect()
         raise AssertionError("it connected to nothing")
     except RobotError as error:
-        assert "cannot be connected to" in str(error), error
+        assert "connecting failed" in str(error), error
 
 
 def no_such_robot(config) -> None:

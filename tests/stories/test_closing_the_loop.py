@@ -24,8 +24,9 @@ randomization:
 PLACE = "object_position_noise_cm"
 LOOP = [
     "loop", "cell.yaml", "--robot", "twin:robot.yaml", "--rounds", "1", "--target", "1", "--budget", "4",
-    "--trials", "8", "--episodes", "16", "--steps", "200", "--tuning", "20", "--set", "width=96", "--set", "depth=2",
-    "--worlds", "4", "--imagined", "4", "--judged", "8", "--ungated", "--json", "--out", "loops/a",
+    "--trials", "8", "--episodes", "16", "--steps", "200", "--finetune-steps", "20", "--set", "width=96",
+    "--set", "depth=2",
+    "--cells", "4", "--cell-episodes", "4", "--evaluation-episodes", "8", "--ungated", "--json", "--out", "loops/a",
 ]  # fmt: skip
 
 
@@ -45,14 +46,14 @@ def test_every_round_has_its_evidence(looped: Path):
     first, second = told["rounds"]
     assert (first["demonstrations"], second["demonstrations"]) == (0, first["collected"])
     assert first["robot"]["trials"] == second["robot"]["trials"] == 8
-    assert first["collected"] == sum(errand["episodes"] for errand in first["errands"]) == 4
+    assert first["collected"] == sum(request["episodes"] for request in first["requests"]) == 4
     for number in (0, 1):
         round_folder = looped / f"loops/a/round-{number}"
         for name in ("config.yaml", "policy/card.json", "evaluation/evaluation.json", "runlog", "round.json"):
             assert (round_folder / name).exists(), name
     page = (looped / "loops/a/loop.html").read_text()
     links = re.findall('href="([^"#]+)"', page)
-    assert {"round-1/runlog", "round-0/diagnosis/report.html", "round-0/errands.json"} <= set(links)
+    assert {"round-1/runlog", "round-0/diagnosis/report.html", "round-0/requests.json"} <= set(links)
     assert all((looped / "loops/a" / link).exists() for link in links)
 
 
@@ -67,9 +68,9 @@ def test_the_next_policy_is_the_last_one_fine_tuned_on_what_was_made_and_collect
 def test_collection_requests_come_from_the_plan(looped: Path):
     folder = looped / "loops/a/round-0"
     planned = [line for line in json.loads((folder / "plan.json").read_text())["lines"] if line["demonstrations"]]
-    errands = json.loads((folder / "errands.json").read_text())
+    requests = json.loads((folder / "requests.json").read_text())
     asked = [(line["demonstrations"], line["conditions"]) for line in planned]
-    done = [(errand["episodes"], errand["conditions"]) for errand in errands]
+    done = [(request["episodes"], request["conditions"]) for request in requests]
     assert done[: len(asked)] == asked
     assert sum(many for many, _ in done) == 4
 
@@ -106,7 +107,7 @@ def test_diagnose_and_plan_as_separate_commands(looped: Path, monkeypatch, capsy
     monkeypatch.chdir(looped)
     words = [
         "diagnose", "loops/a/round-0/runlog", "--policy", "loops/a/round-0/policy", "--twin", "cell.yaml",
-        "--worlds", "4", "--episodes", "4", "--cache", "loops/a/banks", "--out", "diagnoses/a", "--json",
+        "--cells", "4", "--episodes", "4", "--cache", "loops/a/banks", "--out", "diagnoses/a", "--json",
     ]  # fmt: skip
     assert main(words) == 0
     told = json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -115,7 +116,7 @@ def test_diagnose_and_plan_as_separate_commands(looped: Path, monkeypatch, capsy
     assert main(["plan", "diagnoses/a", "--robot", "twin:robot.yaml", "--budget", "20", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert plan["demonstrations"] <= 20
-    assert json.loads((looped / "diagnoses/a/errands.json").read_text()) == plan["errands"]
+    assert json.loads((looped / "diagnoses/a/requests.json").read_text()) == plan["requests"]
     assert "In order of gain per hour" in (looped / "diagnoses/a/plan.html").read_text()
 
 

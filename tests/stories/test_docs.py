@@ -175,7 +175,7 @@ def test_the_commands_of_the_collecting_page_run_and_its_consent_is_valid(place:
     script = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
     kept = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
     subprocess.run(["bash", "-euc", script], cwd=place, check=True, capture_output=True, env=kept)
-    verdicts = Dataset.open(place / "runlogs" / "shown").attempts()["verdict"].to_pylist()
+    verdicts = Dataset.open(place / "runlogs" / "demos").attempts()["verdict"].to_pylist()
     assert verdicts.count("forgotten") == 1
     (tmp_path / "consent.yaml").write_text(consent)
     assert read_consent(tmp_path / "consent.yaml").participant == "P017"

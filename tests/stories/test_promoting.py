@@ -21,7 +21,7 @@ from twinloop.dataset import verify
 from twinloop.gate.case import Canary, Case, case_of
 from twinloop.gate.registry import Registry, writing
 from twinloop.gate.rules import load_rules
-from twinloop.gate.sequence import standing_of_trials
+from twinloop.gate.sequence import judge_real_trials
 from twinloop.pipeline.make_evidence import runlog_maker
 from twinloop.twin.twin import Twin
 
@@ -127,7 +127,7 @@ def test_from_candidate_to_production_and_back(
     assert first in capsys.readouterr().out
 
     # Back to the second by hand, and back again; everything that was decided can be checked.
-    assert told(capsys, "rollback", "--to", second[:8], "--because", "the camera was dirty")["live"] == second
+    assert told(capsys, "rollback", "--to", second[:8], "--reason", "the camera was dirty")["live"] == second
     assert told(capsys, "rollback")["live"] == first
     verified = told(capsys, "status", "--verify", "--head", status["head"])
     assert (verified["ok"], verified["problems"], verified["code"]) == (True, [], 0)
@@ -185,10 +185,10 @@ def test_trials_stop_when_the_sequential_test_decides(place: Path, tmp_path: Pat
     assert log is not None
     shown = case(log)
     assert shown.troubles == ()
-    trials = standing_of_trials(shown)
+    trials = judge_real_trials(shown)
     assert trials.decision == "accept"
     assert trials.trials == len(robot.sent) < 40
-    assert trials.trials == rules.production.trials or standing_of_trials(
+    assert trials.trials == rules.production.trials or judge_real_trials(
         replace(shown, runlogs=(replace(shown.runlogs[0], episodes=shown.episodes.take(np.arange(trials.trials - 1))),))
     ).decision == "continue"  # fmt: skip
     assert verify(log).ok

@@ -22,7 +22,7 @@ def deploy(
     speed: float = 1.0,
     limits: PathOrStr | None = None,
     ensemble: float | None = None,
-    longest_s: float | None = None,
+    episode_timeout_s: float | None = None,
     conditions: Mapping[str, str] | None = None,
     task: str = "pick_and_place",
     stop_file: PathOrStr | None = None,
@@ -42,7 +42,7 @@ def deploy(
         speed: factor for the velocity and acceleration limits, at most 1.
         limits: a YAML file that narrows the robot's limits.
         ensemble: average overlapping action chunks with weights exp(-ensemble · age). Default: no averaging.
-        longest_s: timeout of an episode. Default: the task's.
+        episode_timeout_s: timeout of an episode. Default: the task's.
         conditions: notes that are stored with every episode, for example `{"light": "dim"}`.
         task: name of the task.
         stop_file: the e-stop: latched while this file exists. Default: one file per robot.
@@ -69,7 +69,7 @@ def deploy(
             speed=speed,
             limits_file=Path(limits) if limits is not None else None,
             ensemble=ensemble,
-            longest_s=longest_s,
+            episode_timeout_s=episode_timeout_s,
             conditions=dict(conditions or {}),
             seed=seed,
         ),

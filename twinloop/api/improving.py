@@ -32,7 +32,7 @@ def diagnose(
     config: ConfigLike | None = None,
     *,
     out: PathOrStr | None = None,
-    worlds: int = DiagnoseConfig.worlds,
+    cells: int = DiagnoseConfig.cells,
     episodes: int = DiagnoseConfig.episodes,
     seed: int = DiagnoseConfig.seed,
     cache: PathOrStr = "diagnoses/banks",
@@ -47,7 +47,7 @@ def diagnose(
         checkpoint: the policy, or its folder.
         config: the twin. Default: the config of the training data where it is found, else the embedded cell.
         out: folder for `report.json`. Default: it is not written.
-        worlds: counterfactual cells for each gap.
+        cells: counterfactual cells for each gap.
         episodes: rollouts in each counterfactual cell.
         seed: of the counterfactuals.
         cache: folder in which counterfactuals are kept for the next diagnosis of the same policy.
@@ -56,7 +56,7 @@ def diagnose(
         on_progress: called with (finished, total) counterfactual cells.
 
     Example:
-        >>> report = tl.diagnose("runlogs/demo", "policies/demo", "cell.yaml", worlds=4, episodes=4, out="diagnosis")
+        >>> report = tl.diagnose("runlogs/demo", "policies/demo", "cell.yaml", cells=4, episodes=4, out="diagnosis")
         >>> len(report.findings)
         8
     """
@@ -68,7 +68,7 @@ def diagnose(
         run_config,
         config_name=name,
         cache=Path(cache),
-        settings=DiagnoseConfig(worlds=worlds, episodes=episodes, tried=3 * episodes, seed=seed),
+        settings=DiagnoseConfig(cells=cells, episodes=episodes, tried=3 * episodes, seed=seed),
         workers=workers,
         executor=executor_named(executor),
         on_progress=on_progress or (lambda *_: None),

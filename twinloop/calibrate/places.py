@@ -82,10 +82,10 @@ def _read_place(section: Section, model: mujoco.MjModel) -> tuple[Place, ...]:
             raise section.error("element", f"is {given!r}; {field} is one number, not several")
         return (Place(field, of, None, scale),)
     elements = given if isinstance(given, list) else [0 if given is None else given]
-    for each in elements:
-        if isinstance(each, bool) or not isinstance(each, int) or not 0 <= each < shape[1]:
+    for element in elements:
+        if isinstance(element, bool) or not isinstance(element, int) or not 0 <= element < shape[1]:
             raise section.error("element", f"is {given!r}; numbers from 0 to {shape[1] - 1} were expected")
-    return tuple(Place(field, of, each, scale) for each in elements)
+    return tuple(Place(field, of, element, scale) for element in elements)
 
 
 def named(section: Section, key: str, model: mujoco.MjModel, kind: str, name: str) -> int:

@@ -48,7 +48,7 @@ def profiled(objective: Objective, optimum: Optimum, posterior: Posterior) -> tu
 
 def _walk(objective: Objective, optimum: Optimum, posterior: Posterior, longer: float) -> Walk:
     best, covariance = posterior.place, posterior.covariance
-    strides = TAIL * longer * np.array([-each for each in reversed(STRIDES)] + list(STRIDES))
+    strides = TAIL * longer * np.array([-stride for stride in reversed(STRIDES)] + list(STRIDES))
     many, wide = max(len(block.knobs) for block in objective.blocks), len(strides)
     sets = np.repeat(best[None], many * wide, axis=0)
     fixed = np.full((len(sets), len(objective.blocks)), -1)

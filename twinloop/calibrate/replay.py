@@ -30,7 +30,7 @@ class Error:
 
     def to_json(self) -> dict[str, Any]:
         numbers = {"rmse": self.rmse, "mae": self.mae, "worst": self.worst}
-        return {"unit": self.unit, **{name: _known(each) for name, each in numbers.items()}, "frames": self.frames}
+        return {"unit": self.unit, **{name: _known(number) for name, number in numbers.items()}, "frames": self.frames}
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def compare_with_logs(
         values=dict(values),
         errors=errors,
         by_log={log: by_log[log] for log in order},
-        over_time={name: _binned(each) for name, each in distances.items()},
+        over_time={name: _binned(distance) for name, distance in distances.items()},
         traces=tuple(traces[log] for log in order),
         delay_lag=delay_lag,
         delay_lag_by_log={log: delay_lag_by_log[log] for log in order} if delay_lag else {},

@@ -54,7 +54,7 @@ class Sweep:
     @classmethod
     def of(cls, bench: Bench, tracks: Sequence[Track], names: tuple[str, ...]) -> "Sweep":
         """Make a sweep without measurements: the simulation does not use them, and they are most of a log."""
-        bare = (replace(each, measured={}, log=replace(each.log, columns={}, time_s=np.empty(0))) for each in tracks)
+        bare = (replace(track, measured={}, log=replace(track.log, columns={}, time_s=np.empty(0))) for track in tracks)
         return cls(secrets.token_hex(8), bench, tuple(bare), names)
 
 

@@ -83,13 +83,13 @@ def add_workers(parser: argparse.ArgumentParser, *, help: str = "number of proce
     parser.add_argument(
         "--address",
         metavar="HOST:PORT",
-        help="with --executor ray: a running cluster, or auto (default: start Ray here)",
+        help="with --executor ray: address of a running cluster, or auto (default: start Ray on this machine)",
     )
 
 
-def words(text: str) -> tuple[str, ...]:
+def comma_separated(text: str) -> tuple[str, ...]:
     """Split an argument like NAME,NAME."""
-    return tuple(word.strip() for word in text.split(",") if word.strip())
+    return tuple(item.strip() for item in text.split(",") if item.strip())
 
 
 def location(text: str) -> "Path | Remote":
@@ -155,9 +155,11 @@ def number(least: float, most: float) -> Callable[[str], float]:
     return parse
 
 
-def add_consent(parser: argparse.ArgumentParser, *, who: str) -> None:
-    parser.add_argument("--participant", metavar="P", help=f"pseudonym of {who}; needs --consent")
-    parser.add_argument("--consent", type=Path, metavar="FILE", help="their consent file (see `twinloop consent`)")
+def add_consent(parser: argparse.ArgumentParser, *, role: str) -> None:
+    parser.add_argument("--participant", metavar="P", help=f"pseudonym of {role}; needs --consent")
+    parser.add_argument(
+        "--consent", type=Path, metavar="FILE", help="consent file of this participant (see `twinloop consent`)"
+    )
 
 
 def consent_of(args: argparse.Namespace) -> "Consent | None":
@@ -177,12 +179,12 @@ def consent_of(args: argparse.Namespace) -> "Consent | None":
     return consent
 
 
-def conditions(words: list[str]) -> dict[str, str]:
+def conditions(pairs: list[str]) -> dict[str, str]:
     """Parse every `--condition NAME=VALUE`, as in light=dim."""
     parsed = {}
-    for word in words:
-        name, equals, value = word.partition("=")
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
         if not equals or not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name) or not value:
-            raise UsageError(f"--condition {word!r}: NAME=VALUE was expected, as in light=dim")
+            raise UsageError(f"--condition {pair!r}: NAME=VALUE was expected, for example light=dim")
         parsed[name] = value
     return parsed

@@ -164,8 +164,8 @@ def _summarise(console: Console, fit: Fit, out: Path) -> None:
     table = Table(title=f"Fitted to {len(fit.used)} logs", title_justify="left")
     for heading in ("parameter", "value", "90 % interval", "unit"):
         table.add_column(heading, justify="left" if heading in ("parameter", "unit") else "right")
-    for name, found in fit.patch.fitted.items():
-        table.add_row(name, f"{found.value:.4g}", f"{found.low:.4g} to {found.high:.4g}", found.unit)
+    for name, value in fit.patch.fitted.items():
+        table.add_row(name, f"{value.value:.4g}", f"{value.low:.4g} to {value.high:.4g}", value.unit)
     console.print(table)
     for name, unknown in fit.patch.unknown.items():
         console.print(f"not determined: {name}: {unknown.reason}. It needs logs with {unknown.reveals}.", markup=False)

@@ -26,33 +26,47 @@ EPISODES = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--robot", metavar="R", help="twin, rehearsal:CELL, lerobot:CONFIG.yaml")
+    parser.add_argument("--robot", metavar="R", help="robot: twin, rehearsal:CELL or lerobot:CONFIG.yaml")
     parser.add_argument(
         "--plan", type=Path, metavar="FILE",
-        help='a JSON list of {"robot": ..., "episodes": ..., "conditions": {...}}, in place of --robot',
+        help='a JSON list of {"robot": ..., "episodes": ..., "conditions": {...}}, instead of --robot',
     )  # fmt: skip
     parser.add_argument(
         "--episodes", type=count(), metavar="N",
-        help=f"how many, those in the log already included (default {EPISODES})",
+        help=f"number of episodes, including those already in the log (default {EPISODES})",
     )  # fmt: skip
-    parser.add_argument("--out", type=Path, metavar="DIR", help="the runlog (default: runlogs/collected-ROBOT)")
-    parser.add_argument("--first", type=count(0), default=0, metavar="K", help="the first scene's number (default 0)")
-    parser.add_argument("--tries", type=count(1, 100), default=1, metavar="T", help="for each, until one succeeds (1)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="runlog to write (default: runlogs/collected-ROBOT)")
+    parser.add_argument("--first", type=count(0), default=0, metavar="K", help="number of the first scene (default 0)")
+    parser.add_argument(
+        "--tries", type=count(1, 100), default=1, metavar="T", help="tries per episode, until one succeeds (default 1)"
+    )
     parser.add_argument(
         "--condition", action="append", default=[], metavar="NAME=VALUE",
-        help="noted with every episode; of what the robot tells itself, only scenes that are so",
+        help="condition to record with every episode; if the robot reports it, other scenes are skipped; repeatable",
     )  # fmt: skip
-    add_consent(parser, who="whoever leads")
+    add_consent(parser, role="the demonstrator")
     parser.add_argument(
         "--demonstrator", choices=["human-like", "script"], default="human-like",
-        help="on twins and cells: with or without a human's imperfections (default: with)",
+        help="on twins and cells: scripted, with or without human-like imperfections (default: human-like)",
     )  # fmt: skip
-    parser.add_argument("--speed", type=float, default=1.0, metavar="S", help="velocity limits times S, 1 at most")
-    parser.add_argument("--limits", type=Path, metavar="FILE", help="a YAML file that narrows the robot's limits")
-    parser.add_argument("--stop-file", type=Path, metavar="FILE", help="the e-stop: latched while this file is there")
-    parser.add_argument("--reset-stop", action="store_true", help="reset the e-stop first: you have looked")
-    parser.add_argument("--seed", type=count(0, (1 << 63) - 1), default=0, metavar="N", help="of the demonstrator")
-    parser.add_argument("--workers", type=count(1, 64), default=1, metavar="N", help="so many cells or twins at once")
+    parser.add_argument(
+        "--speed", type=float, default=1.0, metavar="S", help="factor on the velocity limits, at most 1 (default 1)"
+    )
+    parser.add_argument("--limits", type=Path, metavar="FILE", help="YAML file that narrows the robot's limits")
+    parser.add_argument(
+        "--stop-file", type=Path, metavar="FILE", help="e-stop file: the e-stop is latched while this file exists"
+    )
+    parser.add_argument("--reset-stop", action="store_true", help="reset the e-stop first; check the robot before")
+    parser.add_argument(
+        "--seed", type=count(0, (1 << 63) - 1), default=0, metavar="N", help="seed of the demonstrator (default 0)"
+    )
+    parser.add_argument(
+        "--workers",
+        type=count(1, 64),
+        default=1,
+        metavar="N",
+        help="number of rehearsal cells or twins in parallel (default 1)",
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -63,60 +77,60 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     from twinloop.deploy.plan_file import CollectionRequest, read_plan
 
     if (args.robot is None) == (args.plan is None):
-        raise UsageError("name either a --robot or a --plan")
+        raise UsageError("give either --robot or --plan")
     if args.plan is not None and (args.episodes is not None or args.first):
-        raise UsageError("--plan: says itself how many episodes; leave out --episodes and --first")
+        raise UsageError("--plan: the plan sets the number of episodes; remove --episodes and --first")
     config = CollectConfig(
         tries=args.tries, conditions=conditions(args.condition), consent=consent_of(args), speed=args.speed,
         imperfection=ImperfectionConfig() if args.demonstrator == "human-like" else None,
         limits_file=args.limits, seed=args.seed,
     )  # fmt: skip
-    errands = (
+    requests = (
         read_plan(args.plan) if args.plan else (CollectionRequest(args.robot, args.episodes or EPISODES, args.first),)
     )
     done: list[CollectResult] = []
-    for errand in errands:
-        folder = "collected-" + re.sub("[^A-Za-z0-9.]+", "-", errand.robot).strip("-")
+    for request in requests:
+        folder = "collected-" + re.sub("[^A-Za-z0-9.]+", "-", request.robot).strip("-")
         out = args.out / folder if args.out and args.plan else args.out or Path("runlogs") / folder
-        stop_file = args.stop_file or stop_file_of(errand.robot)
+        stop_file = args.stop_file or stop_file_of(request.robot)
         if args.reset_stop:
             EStop(stop_file).reset()
         attended = terminal() and args.workers == 1
         keys = f"; {HELP_LEADING}" if attended else ""
-        console.print(f"{errand.robot}: e-stop: touch {stop_file}, or SIGUSR1{keys}", markup=False)
+        console.print(f"{request.robot}: e-stop: touch {stop_file}, or SIGUSR1{keys}", markup=False)
         with show_progress(console, "collecting") as show:
             done.append(
                 collect(
-                    errand.robot, out, episodes=errand.episodes, first=errand.first, stop_file=stop_file,
-                    config=replace(config, conditions={**config.conditions, **errand.conditions}),
+                    request.robot, out, episodes=request.episodes, first=request.first, stop_file=stop_file,
+                    config=replace(config, conditions={**config.conditions, **request.conditions}),
                     workers=args.workers, attended=attended,
                     on_progress=lambda at: show(
                         Progress(at.done, at.planned, f"[green]{at.successes:,} succeeded[/], {at.aborted:,} aborted")
                     ),
                 )
             )  # fmt: skip
-        _tell(console, done[-1])
+        _print_result(console, done[-1])
         if done[-1].stopped:
             break
     stopped = done[-1].stopped
     return {
-        "runlogs": [_json(each) for each in done],
-        "planned": sum(each.episodes for each in errands),
-        "succeeded": sum(each.succeeded for each in done),
+        "runlogs": [_json(result) for result in done],
+        "planned": sum(result.episodes for result in requests),
+        "succeeded": sum(result.succeeded for result in done),
         "stopped": stopped,
         "exit_code": 0 if not stopped else 130 if "stopped by" in stopped else 1,
     }
 
 
-def _tell(console: Console, done: Any) -> None:
-    made = f", {done.fresh} demonstrations made now" if done.fresh else ", all of them there before"
-    console.print(f"{done.succeeded} of {done.planned} episodes demonstrated{made}")
+def _print_result(console: Console, done: Any) -> None:
+    fresh = f", {done.fresh} new demonstrations" if done.fresh else ", all from earlier sessions"
+    console.print(f"{done.succeeded} of {done.planned} episodes demonstrated{fresh}")
     if done.tally is not None:
-        for name, many in {**done.tally.failures, **done.tally.aborted}.items():
-            console.print(f"  {many} {name.replace('_', ' ') or 'failed'}")
+        for name, number in {**done.tally.failures, **done.tally.aborted}.items():
+            console.print(f"  {number} {name.replace('_', ' ') or 'failed'}")
     console.print(f"runlog: {done.path}, digest {done.digest}", markup=False)
     if done.stopped:
-        console.print(f"ended early: {done.stopped}", markup=False)
+        console.print(f"stopped early: {done.stopped}", markup=False)
 
 
 def _json(done: Any) -> dict[str, Any]:

@@ -24,51 +24,57 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("ours", type=Path, metavar="A", help="a dataset folder")
-    parser.add_argument("theirs", type=Path, metavar="B", help="the one to hold against it")
+    parser.add_argument("ours", type=Path, metavar="A", help="dataset folder")
+    parser.add_argument("theirs", type=Path, metavar="B", help="dataset folder to compare with")
     parser.add_argument("--out", type=Path, metavar="FILE", help="page to write (default: comparisons/A-B.html)")
     parser.add_argument(
         "--hold", choices=("held", "linear"), default="held",
-        help="how commands go on between rows: held by the drive, or sampled from a motion (default: held)",
+        help="commands between rows: held constant by the drive, or linear between samples of a motion (default: held)",
     )  # fmt: skip
     parser.add_argument(
-        "--seed", type=count(0, (1 << 63) - 1), default=0, metavar="N", help="of the intervals (default 0)"
+        "--seed",
+        type=count(0, (1 << 63) - 1),
+        default=0,
+        metavar="N",
+        help="seed of the resampling for intervals (default 0)",
     )
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     with show_progress(console, "comparing") as show:
-        found = compare_datasets(
+        comparison = compare_datasets(
             args.ours, args.theirs, seed=args.seed, hold=args.hold,
             on_channel=lambda done, total: show(Progress(done, total, "channels")),
         )  # fmt: skip
     out = args.out or Path("comparisons") / f"{args.ours.name}-{args.theirs.name}.html"
     with storage_errors(out.parent):
         out.parent.mkdir(parents=True, exist_ok=True)
-    page = write_comparison_page(out, found)
-    _print(console, found)
+    page = write_comparison_page(out, comparison)
+    _print(console, comparison)
     console.print(f"\npage: {page}", markup=False)
-    return {**found.to_json(), "page": str(page)}
+    return {**comparison.to_json(), "page": str(page)}
 
 
-def _print(console: Console, found: DatasetComparison) -> None:
-    for side in (found.ours, found.theirs):
-        told = f"{side.source}, {side.robot}, {side.rate_hz:g} Hz declared, {side.measured_hz:.4g} Hz measured"
-        console.print(f"{side.name}: {told}, {side.read:,} episodes read", markup=False)
+def _print(console: Console, comparison: DatasetComparison) -> None:
+    for side in (comparison.ours, comparison.theirs):
+        facts = f"{side.source}, {side.robot}, {side.rate_hz:g} Hz declared, {side.measured_hz:.4g} Hz measured"
+        console.print(f"{side.name}: {facts}, {side.read:,} episodes read", markup=False)
     table = Table("channel", "apart", "of the span", "p", "remark", box=None, pad_edge=False)
-    for each in found.channels:
-        apart = f"{number(each.distance.wasserstein)} {each.unit}".strip()
-        table.add_row(each.channel, apart, percent(each.distance.share), number(each.distance.p_value), each.caution)
+    for channel in comparison.channels:
+        apart = f"{number(channel.distance.wasserstein)} {channel.unit}".strip()
+        table.add_row(
+            channel.channel, apart, percent(channel.distance.share), number(channel.distance.p_value), channel.caution
+        )
     console.print(table, markup=False)
     driven = Table(
         "follows its command", "error A", "error B", "delay and lag A", "delay and lag B", box=None, pad_edge=False
     )
-    for each in found.channels:
-        if each.tracking is not None and each.response is not None:
-            errors = [number(side.rms) for side in each.tracking]
-            driven.add_row(each.channel, *errors, *map(response_text, each.response))
+    for channel in comparison.channels:
+        if channel.tracking is not None and channel.response is not None:
+            errors = [number(side.rms) for side in channel.tracking]
+            driven.add_row(channel.channel, *errors, *map(response_text, channel.response))
     if driven.row_count:
         console.print()
         console.print(driven, markup=False)
-    for name, why in found.unmatched.items():
+    for name, why in comparison.unmatched.items():
         console.print(f"not compared: {name}: {why}", markup=False)

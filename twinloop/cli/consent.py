@@ -17,22 +17,24 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--participant", metavar="P", help="a pseudonym (default: a new one)")
-    parser.add_argument("--purpose", required=True, metavar="TEXT", help="what it is for, as it was told to them")
+    parser.add_argument("--participant", metavar="P", help="pseudonym (default: a new one)")
+    parser.add_argument("--purpose", required=True, metavar="TEXT", help="purpose that the participant agreed to")
     parser.add_argument(
         "--scope", default="record,train", metavar="USE,...",
-        help="what they agreed to, of record, train and analyse (record,train)",
+        help="uses that the participant agreed to: record, train, analyse (default: record,train)",
     )  # fmt: skip
-    parser.add_argument("--given", type=day, metavar="DAY", help="the day from which it holds (today)")
-    parser.add_argument("--expires", type=day, required=True, metavar="DAY", help="the last day on which it holds")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to write; none is replaced")
+    parser.add_argument("--given", type=day, metavar="DAY", help="first day of validity (default: today)")
+    parser.add_argument("--expires", type=day, required=True, metavar="DAY", help="last day of validity")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FILE", help="file to write; an existing file is not replaced"
+    )
 
 
 def day(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: a day like 2027-12-31 was expected") from None
+        raise argparse.ArgumentTypeError(f"{text!r}: a date such as 2027-12-31 was expected") from None
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:

@@ -27,48 +27,72 @@ EPISODES = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="a folder of `train` or a file of `export`")
-    parser.add_argument("--robot", required=True, metavar="R", help="twin, twin:CONFIG.yaml, rehearsal:CELL, ...")
+    parser.add_argument(
+        "checkpoint",
+        type=Path,
+        metavar="CHECKPOINT",
+        help="checkpoint folder of `twinloop train`, or ONNX file of `twinloop export`",
+    )
+    parser.add_argument(
+        "--robot",
+        required=True,
+        metavar="R",
+        help="robot: twin, twin:CONFIG.yaml, rehearsal:CELL or lerobot:CONFIG.yaml",
+    )
     parser.add_argument(
         "--episodes", type=count(), default=EPISODES, metavar="N",
-        help=f"scenes that each policy acts in, those in the log already included (default {EPISODES})",
+        help=f"number of scenes per policy, including those already in the log (default {EPISODES})",
     )  # fmt: skip
-    parser.add_argument("--first", type=count(0), default=0, metavar="K", help="the first scene's number (default 0)")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="the runlog (default: runlogs/ROBOT)")
+    parser.add_argument("--first", type=count(0), default=0, metavar="K", help="number of the first scene (default 0)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="runlog to write (default: runlogs/ROBOT)")
     parser.add_argument(
-        "--control", type=Path, metavar="CHECKPOINT", help="a second policy: both act in every scene, in a drawn order"
+        "--control", type=Path, metavar="CHECKPOINT", help="second policy; both run in every scene, in random order"
     )
-    parser.add_argument("--arm", choices=["candidate", "control"], help="what CHECKPOINT is called in the log")
+    parser.add_argument("--arm", choices=["candidate", "control"], help="arm of CHECKPOINT in the log")
     parser.add_argument(
         "--speed",
         type=float,
         default=1.0,
         metavar="S",
-        help="velocity and acceleration limits times S, 1 at most",
+        help="factor on the velocity and acceleration limits, at most 1 (default 1)",
     )
-    parser.add_argument("--limits", type=Path, metavar="FILE", help="a YAML file that narrows the robot's limits")
+    parser.add_argument("--limits", type=Path, metavar="FILE", help="YAML file that narrows the robot's limits")
     parser.add_argument(
         "--ensemble", type=number(-10, 10), metavar="M",
-        help="ask for a chunk in every period and average those that overlap, weighted by exp(-M · age)",
+        help="run inference in every period and average overlapping action chunks, weighted by exp(-M · age)",
     )  # fmt: skip
     parser.add_argument(
         "--outcome", choices=["detector", "ask"], default="detector",
-        help="who judges: the robot's detector, or you, by the keys s, f and u (default: detector)",
+        help="source of the outcome: the robot's detector, or the operator (keys s, f, u) (default: detector)",
     )  # fmt: skip
     parser.add_argument(
-        "--condition", action="append", default=[], metavar="NAME=VALUE", help="noted with every episode: light=dim"
+        "--condition",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="condition to record with every episode, for example light=dim; repeatable",
     )
-    parser.add_argument("--task", default="pick_and_place", metavar="T", help="what is to be done (pick_and_place)")
-    parser.add_argument("--longest", type=number(0.1, 3600), metavar="S", help="seconds an episode may take at most")
+    parser.add_argument("--task", default="pick_and_place", metavar="T", help="task (default: pick_and_place)")
     parser.add_argument(
-        "--patience", type=number(0.1, 3600), default=20.0, metavar="S",
-        help="for a policy's answer where time stands still meanwhile, as in simulators (default 20)",
+        "--episode-timeout", type=number(0.1, 3600), metavar="S", help="maximum duration of an episode in seconds"
+    )
+    parser.add_argument(
+        "--inference-timeout", type=number(0.1, 3600), default=20.0, metavar="S",
+        help="timeout of one inference in seconds, on robots that wait for it, such as simulators (default 20)",
     )  # fmt: skip
-    parser.add_argument("--stop-file", type=Path, metavar="FILE", help="the e-stop: latched while this file is there")
-    parser.add_argument("--reset-stop", action="store_true", help="reset the e-stop first: you have looked")
-    parser.add_argument("--seed", type=count(0, (1 << 63) - 1), default=0, metavar="N", help="of what policies draw")
     parser.add_argument(
-        "--workers", type=count(1, 64), default=1, metavar="N", help="so many rehearsal cells or twins at once"
+        "--stop-file", type=Path, metavar="FILE", help="e-stop file: the e-stop is latched while this file exists"
+    )
+    parser.add_argument("--reset-stop", action="store_true", help="reset the e-stop first; check the robot before")
+    parser.add_argument(
+        "--seed", type=count(0, (1 << 63) - 1), default=0, metavar="N", help="seed of random policies (default 0)"
+    )
+    parser.add_argument(
+        "--workers",
+        type=count(1, 64),
+        default=1,
+        metavar="N",
+        help="number of rehearsal cells or twins in parallel (default 1)",
     )
 
 
@@ -79,9 +103,9 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     from twinloop.deploy.keys import HELP, terminal
 
     if args.control is not None and args.arm is not None:
-        raise UsageError("--arm: with --control the policies are called candidate and control")
+        raise UsageError("--arm: cannot be combined with --control, which sets the arms itself")
     if args.outcome == "ask" and not terminal():
-        raise UsageError("--outcome ask: needs a terminal to press keys in")
+        raise UsageError("--outcome ask: needs a terminal")
     policies = {args.arm or "": args.checkpoint}
     if args.control is not None:
         policies = {"candidate": args.checkpoint, "control": args.control}
@@ -89,17 +113,18 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     if args.reset_stop:
         EStop(stop_file).reset()
     config = DeployConfig(
-        speed=args.speed, limits_file=args.limits, ensemble=args.ensemble, longest_s=args.longest,
-        outcome=args.outcome, conditions=conditions(args.condition), patience_s=args.patience, seed=args.seed,
+        speed=args.speed, limits_file=args.limits, ensemble=args.ensemble, episode_timeout_s=args.episode_timeout,
+        outcome=args.outcome, conditions=conditions(args.condition), inference_timeout_s=args.inference_timeout,
+        seed=args.seed,
     )  # fmt: skip
     out = args.out or Path("runlogs") / re.sub("[^A-Za-z0-9.]+", "-", args.robot).strip("-")
     attended = terminal() and args.workers == 1
     console.print(f"e-stop: touch {stop_file}, or SIGUSR1{'; ' + HELP if attended else ''}", markup=False)
     with show_progress(console, "deploying") as show:
 
-        def on_progress(standing: session.SessionProgress) -> None:
-            told = f"[green]{standing.successes:,} succeeded[/], {standing.aborted:,} aborted"
-            show(Progress(standing.done, standing.planned, told))
+        def on_progress(progress: session.SessionProgress) -> None:
+            counts = f"[green]{progress.successes:,} succeeded[/], {progress.aborted:,} aborted"
+            show(Progress(progress.done, progress.planned, counts))
 
         deployed = session.deploy(
             policies, args.robot, out, episodes=args.episodes, first=args.first, config=config, stop_file=stop_file,
@@ -114,7 +139,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "planned": deployed.planned,
         "fresh": deployed.fresh,
         "stopped": deployed.stopped,
-        "policies": [each.to_json() for each in deployed.tallies],
+        "policies": [tally.to_json() for tally in deployed.tallies],
         "exit_code": code,
     }
 
@@ -128,29 +153,29 @@ def _summarise(console: Console, deployed: Any) -> None:
             return "–"
         return f"{share.successes / share.trials:.0%} ({low:.0%} to {high:.0%}), {share.successes} of {share.trials}"
 
-    def add(table: Table, each: Tally) -> None:
-        table.add_row("policy", f"{each.policy}{f' ({each.arm})' if each.arm else ''}, {each.checkpoint[:12]}")
-        table.add_row("success", rate(each.success))
-        for name, values in each.conditions.items():
+    def add(table: Table, arm: Tally) -> None:
+        table.add_row("policy", f"{arm.policy}{f' ({arm.arm})' if arm.arm else ''}, {arm.checkpoint[:12]}")
+        table.add_row("success", rate(arm.success))
+        for name, values in arm.conditions.items():
             for value, share in values.items():
                 table.add_row(f"  {name}", f"{value}: {rate(share)}")
-        for name, many in each.failures.items():
-            table.add_row("  failed", f"{many:,} {name.replace('_', ' ') or 'in no known way'}")
-        for name, many in each.aborted.items():
-            table.add_row("  aborted", f"{many:,} {name.replace('_', ' ')}")
-        if each.unknown:
-            table.add_row("  unknown", f"{each.unknown:,}")
-        active = [f"{reason} {many:,}" for reason, (_, many) in each.safety.items() if many]
-        table.add_row("safety", f"{', '.join(active) or 'nothing'} changed, of {each.periods:,} control periods")
-        table.add_row("deadlines", f"{each.late:,} missed; {each.robot_s:,.0f} s of robot time")
-        if each.interventions:
-            table.add_row("humans", f"stepped in {each.interventions:,} times")
+        for name, episodes in arm.failures.items():
+            table.add_row("  failed", f"{episodes:,} {name.replace('_', ' ') or 'for an unknown reason'}")
+        for name, episodes in arm.aborted.items():
+            table.add_row("  aborted", f"{episodes:,} {name.replace('_', ' ')}")
+        if arm.unknown:
+            table.add_row("  unknown", f"{arm.unknown:,}")
+        active = [f"{reason} {periods:,}" for reason, (_, periods) in arm.safety.items() if periods]
+        table.add_row("safety", f"{', '.join(active) or 'nothing'} changed, of {arm.periods:,} control periods")
+        table.add_row("deadlines", f"{arm.late:,} missed; {arm.robot_s:,.0f} s of robot time")
+        if arm.interventions:
+            table.add_row("humans", f"{arm.interventions:,} interventions")
 
     table = Table(show_header=False, box=None, pad_edge=False)
-    for each in deployed.tallies:
-        add(table, each)
+    for tally in deployed.tallies:
+        add(table, tally)
     table.add_row("runlog", str(deployed.path))
     console.print()
     console.print(table)
     if deployed.stopped:
-        console.print(f"ended early: {deployed.stopped}", markup=False)
+        console.print(f"stopped early: {deployed.stopped}", markup=False)

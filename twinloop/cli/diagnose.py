@@ -26,7 +26,7 @@ EXAMPLES = """\
 examples:
   twinloop diagnose runlogs/cell-3 --policy policies/first
   twinloop diagnose runlogs/monday runlogs/tuesday --twin cell.yaml --policy policies/first --out diagnoses/first
-  twinloop diagnose runlogs/cell-3 --policy policies/first --worlds 48 --json
+  twinloop diagnose runlogs/cell-3 --policy policies/first --cells 48 --json
 """
 
 
@@ -42,12 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--twin", type=Path, metavar="FILE",
-        help="a config file (default: that of the data it was trained on, or the embedded pick-and-place cell)",
+        help="config file (default: the config of the training data, or the embedded pick-and-place cell)",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write to (default: diagnoses/NAME)")
     parser.add_argument(
-        "--worlds", type=count(4, 4096), default=usual.worlds, metavar="N",
-        help=f"counterfactual cells for each gap (default {usual.worlds})",
+        "--cells", type=count(4, 4096), default=usual.cells, metavar="N",
+        help=f"counterfactual cells for each gap (default {usual.cells})",
     )  # fmt: skip
     parser.add_argument(
         "--episodes", type=count(4, 4096), default=usual.episodes, metavar="N",
@@ -69,8 +69,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     config, name = _twin(args.twin, candidate)
     if args.seed in candidate.seeds:
         raise UsageError(f"--seed {args.seed}: {candidate.name} was trained on episodes of this seed; choose another")
-    many = args.episodes
-    settings = DiagnoseConfig(worlds=args.worlds, episodes=many, tried=3 * many, seed=args.seed)
+    episodes = args.episodes
+    settings = DiagnoseConfig(cells=args.cells, episodes=episodes, tried=3 * episodes, seed=args.seed)
     with show_progress(console, "Simulating counterfactual cells") as show:
         report = diagnose(
             args.runlogs, candidate, config, config_name=name, cache=args.cache, settings=settings,
@@ -80,8 +80,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     out = args.out or Path("diagnoses") / candidate.name
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
-        told = json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n"
-        replace_file(out / "report.json", told.encode(), scratch=out)
+        text = json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n"
+        replace_file(out / "report.json", text.encode(), scratch=out)
     page = write_diagnosis_page(out / "report.html", report)
     _print(console, report)
     console.print(f"\nreport: {page}", markup=False)
@@ -104,7 +104,7 @@ def _print(console: Console, report: GapReport) -> None:
         rows = ", ".join(f"{row.row} {'±' if row.spread else ''}{row.value:.3g}" for row in finding.rows[:2])
         table.add_row(
             finding.gap, f"{finding.points:.0f}", f"{low:.0f} to {high:.0f}", f"{finding.probability:.2f}",
-            rows if finding.found else "",
+            rows if finding.is_open else "",
         )  # fmt: skip
     console.print(table, markup=False)
     for look in report.looks[:3]:
@@ -116,6 +116,6 @@ def _print(console: Console, report: GapReport) -> None:
                 markup=False,
             )
     if report.unmodelled.present:
-        strange = ", ".join(each.trait for each in report.unmodelled.strange) or "the pattern as a whole"
+        strange = ", ".join(evidence.trait for evidence in report.unmodelled.strange) or "the pattern as a whole"
         looked = ", ".join(f"{log} {attempt}" for log, attempt in report.unmodelled.episodes[:4])
         console.print(f"unmodelled: {strange}; look at {looked}", markup=False)

@@ -27,14 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     config, _ = config_of(args)
-    made = reproduce(config, args.attempt, engine=engine_of(args))
-    episodes, verdict = made.episodes, made.verdicts.reasons[0]
+    reproduced = reproduce(config, args.attempt, engine=engine_of(args))
+    episodes, verdict = reproduced.episodes, reproduced.verdicts.reasons[0]
     drawn = {column: float(episodes.draws.values[column][0]) for column in episodes.draws.varied}
-    failure = made.verdicts.failures[0]
-    phases = _phases(made)
-    measured = {name: float(values[0]) for name, values in made.verdicts.measures.items()}
+    failure = reproduced.verdicts.failures[0]
+    phases = _phases(reproduced)
+    measured = {name: float(values[0]) for name, values in reproduced.verdicts.measures.items()}
 
-    console.print(f"episode {args.attempt} of seed {config.rollout.seed}: {made.twin.instruction}")
+    console.print(f"episode {args.attempt} of seed {config.rollout.seed}: {reproduced.twin.instruction}")
     how = f" ({failure})" if failure else ""
     console.print(f"verdict {verdict}{how}, {len(episodes.tape)} frames, {int(episodes.retries[0])} retries\n")
     for column, value in drawn.items():
@@ -63,10 +63,10 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     }
 
 
-def _phases(made: Reproduced) -> list[dict[str, Any]]:
+def _phases(reproduced: Reproduced) -> list[dict[str, Any]]:
     """Return the phases in order, with the duration of each."""
-    names = [phase.name for phase in made.twin.task.phases]
+    names = [phase.name for phase in reproduced.twin.task.phases]
     return [
-        {"name": names[int(index)], "seconds": round(len(list(frames)) * made.twin.control_period_s, 3)}
-        for index, frames in groupby(made.episodes["phase"][:, 0])
+        {"name": names[int(index)], "seconds": round(len(list(frames)) * reproduced.twin.control_period_s, 3)}
+        for index, frames in groupby(reproduced.episodes["phase"][:, 0])
     ]

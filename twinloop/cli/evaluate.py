@@ -44,20 +44,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="a folder that `twinloop train` wrote")
     parser.add_argument(
         "config", nargs="?", type=Path, metavar="FILE",
-        help="a config file (default: that of the data it was trained on, or the embedded pick-and-place cell)",
+        help="config file (default: the config of the training data, or the embedded pick-and-place cell)",
     )  # fmt: skip
-    parser.add_argument("--episodes", type=count(), metavar="N", help=f"how many (default {EPISODES})")
+    parser.add_argument("--episodes", type=count(), metavar="N", help=f"number of episodes (default {EPISODES})")
     parser.add_argument(
-        "--seed", type=count(0, (1 << 63) - 1), metavar="N", help="run seed (default: one it was not trained on)"
+        "--seed",
+        type=count(0, (1 << 63) - 1),
+        metavar="N",
+        help="run seed (default: a seed that is not in the training data)",
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write to (default: evaluations/NAME)")
     parser.add_argument(
         "--against", type=Path, metavar="DIR", help="a checkpoint or an evaluation to compare with, on the same draws"
     )
-    parser.add_argument("--clips", type=count(0, 100), default=4, metavar="N", help="failures to film (default 4)")
+    parser.add_argument(
+        "--clips", type=count(0, 100), default=4, metavar="N", help="number of failures to record as videos (default 4)"
+    )
     parser.add_argument(
         "--ensemble", type=number(-10, 10), metavar="M",
-        help="ask for a chunk in every period and average those that overlap, weighted by exp(-M · age)",
+        help="run inference in every period and average overlapping action chunks, weighted by exp(-M · age)",
     )  # fmt: skip
     add_workers(parser)
     add_backend(parser)
@@ -86,16 +91,16 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
     speeds: list[float] = []
 
-    def judged(who: Candidate) -> Evaluation:
-        with show_progress(console, f"evaluating {who.name}") as show:
+    def judged(policy: Candidate) -> Evaluation:
+        with show_progress(console, f"evaluating {policy.name}") as show:
 
             def on_progress(progress: TrialProgress) -> None:
                 speeds.append(progress.episodes_per_second)
-                told = f"[green]{progress.succeeded:,} succeeded[/], {speeds[-1]:.1f}/s"
-                show(Progress(progress.attempted, progress.planned, told))
+                counts = f"[green]{progress.succeeded:,} succeeded[/], {speeds[-1]:.1f}/s"
+                show(Progress(progress.attempted, progress.planned, counts))
 
             return evaluate(
-                who, config, config_name=name, episodes=episodes, workers=args.workers, acting=acting,
+                policy, config, config_name=name, episodes=episodes, workers=args.workers, acting=acting,
                 engine=engine, executor=executor, on_progress=on_progress,
             )  # fmt: skip
 
@@ -128,7 +133,7 @@ def _config(args: argparse.Namespace, candidate: Candidate, console: Console) ->
         return home
     config, name = config_of(args)
     if args.config is None and config.digest not in {digest for _, digest in candidate.runs}:
-        console.print(f"The config it was trained with is not at hand; it acts in the embedded cell, {name}.")
+        console.print(f"The config of the training data was not found; the embedded cell {name} is used.")
     return config, name
 
 
@@ -147,7 +152,7 @@ def _film(
     try:
         return film(candidate, config, failed, out, acting=acting, engine=engine)
     except (RenderError, UsageError) as error:
-        console.print(f"No films of failures: {error}", markup=False)
+        console.print(f"No videos of failures: {error}", markup=False)
         return {}
 
 
@@ -158,18 +163,18 @@ def _summarise(console: Console, ours: Evaluation, comparison: Comparison | None
     table.add_row("success", f"{rate_text(success)}, {success.successes:,} of {success.trials:,}")
     for phase in ours.phases:
         if phase.rate.trials and phase.rate.successes < phase.rate.trials:
-            table.add_row(f"  {phase.name}", f"{rate_text(phase.rate)} of those who reached it")
+            table.add_row(f"  {phase.name}", f"{rate_text(phase.rate)} of the episodes that reached it")
     if ours.completion_s:
         table.add_row(
             "completion", f"{ours.completion_s[0.5]:.2f} s median, 95 % within {ours.completion_s[0.95]:.2f} s"
         )
-    for failure, many in ours.failures.items():
-        table.add_row("  failed", f"{many:,} {failure.replace('_', ' ')}")
-    for reason, many in ours.violations.items():
-        table.add_row("", f"{many:,} {reason_label(reason)}")
-    for found in ours.parameters:
-        if found.fall:
-            table.add_row("", fall_sentence(found))
+    for failure, occurrences in ours.failures.items():
+        table.add_row("  failed", f"{occurrences:,} {failure.replace('_', ' ')}")
+    for reason, occurrences in ours.violations.items():
+        table.add_row("", f"{occurrences:,} {reason_label(reason)}")
+    for parameter in ours.parameters:
+        if parameter.fall:
+            table.add_row("", fall_sentence(parameter))
     if comparison is not None:
         theirs = comparison.theirs
         table.add_row("against", f"{theirs.checkpoint}: {rate_text(comparison.their_success)} of {comparison.trials:,}")

@@ -25,8 +25,8 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config(parser)
     add_patch(parser)
-    parser.add_argument("--episodes", type=count(), metavar="N", help="for how many episodes")
-    parser.add_argument("--workers", type=count(1, 1024), metavar="N", help="for how many workers")
+    parser.add_argument("--episodes", type=count(), metavar="N", help="number of episodes to plan for")
+    parser.add_argument("--workers", type=count(1, 1024), metavar="N", help="number of workers to plan for")
     parser.add_argument("--no-estimate", action="store_true", help="skip the probe of a few episodes")
 
 
@@ -48,12 +48,12 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         table.add_column(heading, no_wrap=heading != "touches")
     for row in rows:
         table.add_row(row.name, str(row.distribution), row.unit, row.gap, row.touches)
-    console.print(table if rows else "Nothing varies: every episode is alike but for the demonstrator's noise.")
+    console.print(table if rows else "Nothing varies: episodes differ only by the demonstrator's noise.")
     if patch is not None:
         _print_patch(console, patch, before, fitted)
-    asked = config.rollout.parallel_envs
+    limit = config.rollout.parallel_envs
     console.print(f"\nepisodes   {episodes:,}")
-    console.print(f"in flight  {flight:,}" + (f" (of at most {asked:,})" if flight < asked else ""))
+    console.print(f"in flight  {flight:,}" + (f" (of at most {limit:,})" if flight < limit else ""))
     if expected:
         _print_estimate(console, expected)
     console.print(f"config     {config.digest}")

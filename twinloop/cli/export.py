@@ -21,13 +21,18 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="a folder that train or finetune wrote")
     parser.add_argument(
-        "--onnx", nargs="?", type=Path, const=Path(), metavar="FILE", help=f"as ONNX (default: CHECKPOINT/{FILE})"
+        "--onnx",
+        nargs="?",
+        type=Path,
+        const=Path(),
+        metavar="FILE",
+        help=f"write an ONNX file (default: CHECKPOINT/{FILE})",
     )
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     if args.onnx is None:
-        raise UsageError("export: no format was named; valid: --onnx [FILE]")
+        raise UsageError("export: the format is missing; valid: --onnx [FILE]")
     need_torch()
     from twinloop.learn.checkpoint import load
     from twinloop.learn.onnx import export_onnx

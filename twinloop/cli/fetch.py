@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     remote = args.dataset
     if not isinstance(remote, Remote):
-        raise UsageError(f"{remote}: is a folder; an address was expected, as s3://bucket/run")
+        raise UsageError(f"{remote}: is a folder; an address such as s3://bucket/run was expected")
     out = args.out or Path("datasets") / remote.name
     with show_progress(console, "fetching") as show:
         digest = fetch(remote, out, on_shard=lambda done, total: show(Progress(done, total, "shards")))

@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.console import Console
 
-from twinloop.cli.arguments import number, words
-from twinloop.cli.training import add_optimisation, need_torch, show_training, told, use_threads
+from twinloop.cli.arguments import comma_separated, number
+from twinloop.cli.training import add_optimisation, need_torch, print_result, show_training, use_threads
 
 EXAMPLES = """\
 examples:
@@ -19,12 +19,14 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="folder of the policy to start from")
-    parser.add_argument("--data", type=Path, nargs="+", required=True, metavar="DATASET", help="what to adapt to")
-    parser.add_argument("--keep", type=Path, nargs="+", default=[], metavar="DATASET", help="what not to forget")
+    parser.add_argument("--data", type=Path, nargs="+", required=True, metavar="DATASET", help="datasets to train on")
     parser.add_argument(
-        "--share", type=number(0, 1), default=0.5, metavar="S", help="of a batch that is of the kept data (0.5)"
+        "--keep", type=Path, nargs="+", default=[], metavar="DATASET", help="datasets of the first training to mix in"
     )
-    parser.add_argument("--freeze", default="", metavar="NAME,...", help="parts of the network that stay as they are")
+    parser.add_argument(
+        "--share", type=number(0, 1), default=0.5, metavar="S", help="share of --keep data in a batch (default 0.5)"
+    )
+    parser.add_argument("--freeze", default="", metavar="NAME,...", help="parts of the network to freeze")
     add_optimisation(parser, steps=500, learning_rate=1e-4)
 
 
@@ -49,11 +51,11 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
                 batch=args.batch,
                 learning_rate=args.learning_rate,
                 held_out=args.held_out,
-                frozen=words(args.freeze),
+                frozen=comma_separated(args.freeze),
             ),
             seed=args.seed,
         )
     )
     with show_training(console, job) as on_progress:
         trained = train(job, args.out, on_progress=on_progress)
-    return told(console, trained, write_training_report(trained))
+    return print_result(console, trained, write_training_report(trained))

@@ -19,13 +19,13 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("participant", metavar="PARTICIPANT", help="the pseudonym")
-    for name, what in (("datasets", "datasets"), ("checkpoints", "checkpoints")):
+    for name, kind in (("datasets", "datasets"), ("checkpoints", "checkpoints")):
         parser.add_argument(
             f"--{name}", nargs="+", type=Path, default=[Path()], metavar="DIR",
-            help=f"folders to search for {what}, however deep (default: here)",
+            help=f"folders to search for {kind}, recursively (default: current folder)",
         )  # fmt: skip
-    parser.add_argument("--cache", type=Path, metavar="DIR", help="where training keeps small pictures")
-    parser.add_argument("--dry-run", action="store_true", help="say what would happen, change nothing")
+    parser.add_argument("--cache", type=Path, metavar="DIR", help="image cache of training")
+    parser.add_argument("--dry-run", action="store_true", help="print what would be removed, change nothing")
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -37,29 +37,33 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     )
     verb = "would be removed" if args.dry_run else "removed"
     console.print(f"{done.episodes} episodes {verb}; {done.looked_at} datasets searched")
-    for each in done.datasets:
-        told = f"{each.episodes} {verb}" if each.episodes else "forgotten here before"
-        console.print(f"  {each.path}: {told}")
-        if each.beside:
-            console.print(f"    not looked into: {', '.join(each.beside)}")
+    for dataset in done.datasets:
+        state = f"{dataset.episodes} {verb}" if dataset.episodes else "removed earlier"
+        console.print(f"  {dataset.path}: {state}")
+        if dataset.beside:
+            console.print(f"    not searched: {', '.join(dataset.beside)}")
     if done.cached:
-        console.print(f"{done.cached} cached pictures removed")
-    for title, learners in (("know them; train them anew", done.learners), ("may know them", done.unclear)):
+        console.print(f"{done.cached} cached images removed")
+    for title, learners in (
+        ("were trained on this data; train them again", done.learners),
+        ("may have been trained on this data", done.unclear),
+    ):
         if learners:
             console.print(f"checkpoints that {title}:")
             for learner in learners:
                 console.print(f"  {learner.path} ({learner.digest[:12]}): {learner.because}")
     if not done.learners:
-        console.print("no checkpoint here was trained on them")
+        console.print("no checkpoint was trained on this data")
     return {
         "participant": args.participant,
         "dry_run": args.dry_run,
         "episodes": done.episodes,
         "looked_at": done.looked_at,
         "datasets": [
-            {"path": str(each.path), "episodes": each.episodes, "beside": list(each.beside)} for each in done.datasets
+            {"path": str(dataset.path), "episodes": dataset.episodes, "beside": list(dataset.beside)}
+            for dataset in done.datasets
         ],
-        "checkpoints": [asdict(each) for each in done.learners],
-        "unclear": [asdict(each) for each in done.unclear],
+        "checkpoints": [asdict(learner) for learner in done.learners],
+        "unclear": [asdict(learner) for learner in done.unclear],
         "cached": done.cached,
     }

@@ -27,24 +27,24 @@ WIDEST_PX = 1700
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="PNG", help="the picture to write")
-    parser.add_argument("--count", type=count(1, 256), default=12, metavar="N", help="how many draws (default 12)")
-    parser.add_argument("--labels", action="store_true", help="draw masks, boxes and keypoints over the pictures")
-    parser.add_argument("--sweep", metavar="PARAMETER", help="vary this alone, from end to end of its range")
+    parser.add_argument("--out", type=Path, required=True, metavar="PNG", help="image file to write")
+    parser.add_argument("--count", type=count(1, 256), default=12, metavar="N", help="number of draws (default 12)")
+    parser.add_argument("--labels", action="store_true", help="draw masks, boxes and keypoints over the images")
+    parser.add_argument("--sweep", metavar="PARAMETER", help="vary only this parameter, over its range")
     parser.add_argument("--camera", metavar="NAME", help="only this camera (default: all, side by side)")
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     config, name = config_of(args)
-    shown = gallery(config, count=args.count, camera=args.camera, sweep=args.sweep, labels=args.labels)
-    tiles = [side_by_side([_image(picture) for picture in pictures]) for pictures in shown]
-    captions = [_caption(pictures[0], args.sweep) for pictures in shown]
-    cameras = ", ".join(picture.camera for picture in shown[0])
-    title = f"{name} · {args.sweep or f'{len(shown)} draws'} · {cameras} · seed {config.rollout.seed}"
+    draws = gallery(config, count=args.count, camera=args.camera, sweep=args.sweep, labels=args.labels)
+    tiles = [side_by_side([_image(picture) for picture in pictures]) for pictures in draws]
+    captions = [_caption(pictures[0], args.sweep) for pictures in draws]
+    cameras = ", ".join(picture.camera for picture in draws[0])
+    title = f"{name} · {args.sweep or f'{len(draws)} draws'} · {cameras} · seed {config.rollout.seed}"
     columns = max(1, min(len(tiles), WIDEST_PX // tiles[0].shape[1], 4 if len(tiles) > 6 else 3))
     sheet = contact_sheet(tiles, captions, title=title, columns=columns)
     write_png(args.out, sheet)
-    console.print(f"{args.out}: {len(tiles)} pictures of {cameras}, {sheet.shape[1]} × {sheet.shape[0]} pixels")
+    console.print(f"{args.out}: {len(tiles)} images of {cameras}, {sheet.shape[1]} × {sheet.shape[0]} pixels")
     if len(tiles) < args.count:
         console.print(f"{args.count - len(tiles)} episodes diverged before their first frame and are not shown")
     return {
@@ -54,9 +54,14 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "config_digest": config.digest,
         "seed": config.rollout.seed,
         "pictures": [
-            {"attempt": each.attempt, "camera": each.camera, "time_s": round(each.time_s, 3), "drawn": each.drawn}
-            for pictures in shown
-            for each in pictures
+            {
+                "attempt": picture.attempt,
+                "camera": picture.camera,
+                "time_s": round(picture.time_s, 3),
+                "drawn": picture.drawn,
+            }
+            for pictures in draws
+            for picture in pictures
         ],
     }
 

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config(parser)
     add_patch(parser)
     parser.add_argument(
-        "--episodes", type=count(), metavar="N", help="how many (default: parallel_envs × episodes_per_env)"
+        "--episodes", type=count(), metavar="N", help="number of episodes (default: parallel_envs × episodes_per_env)"
     )
     parser.add_argument(
         "--out", type=location, metavar="DIR", help="dataset folder, or s3://bucket/run (default: datasets/NAME)"
@@ -56,14 +56,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--single-writer",
         action="store_true",
-        help="with an --out of another kind (sftp://, hdfs://, ...): nobody else writes there (docs/scale.md)",
+        help="for an --out without atomic creation (sftp://, hdfs://, ...): confirm that only this run writes "
+        "there (docs/scale.md)",
     )
     add_workers(parser)
     add_backend(parser)
     parser.add_argument(
         "--keep-rejected",
         action="store_true",
-        help="store the frames of rejected episodes too, marked as such",
+        help="also store the frames of rejected episodes",
     )
 
 
@@ -80,7 +81,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     with show_progress(console, "generating") as show:
 
         def on_progress(progress: GenerateProgress) -> None:
-            show(_standing(progress))
+            show(_as_progress(progress))
             if isinstance(out, Path) and progress.attempted == progress.planned:
                 prepare_drawing()  # the export comes next, and then the report
 
@@ -95,8 +96,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             on_progress=on_progress,
         )
     # An object store has no report. Only the episode tables are copied, which is enough to count rejected episodes.
-    here = out if isinstance(out, Path) else mirror(out, only=[EPISODES])
-    facts = describe(here)
+    local = out if isinstance(out, Path) else mirror(out, only=[EPISODES])
+    facts = describe(local)
     report = None
     if isinstance(out, Path):
         from twinloop.dashboard.report import write_report  # its imports would delay the start of the workers
@@ -118,9 +119,9 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     }
 
 
-def _standing(progress: GenerateProgress) -> Progress:
-    told = f"[green]{progress.accepted:,} accepted[/], [red]{progress.rejected:,} rejected[/]"
-    return Progress(progress.attempted, progress.planned, f"{told}, {progress.trajectories_per_second:.1f}/s")
+def _as_progress(progress: GenerateProgress) -> Progress:
+    counts = f"[green]{progress.accepted:,} accepted[/], [red]{progress.rejected:,} rejected[/]"
+    return Progress(progress.attempted, progress.planned, f"{counts}, {progress.trajectories_per_second:.1f}/s")
 
 
 def _summarise(console: Console, generated: Generated, facts: dict[str, Any], report: Path | None) -> None:
@@ -137,7 +138,7 @@ def _summarise(console: Console, generated: Generated, facts: dict[str, Any], re
             f"({progress.fresh:,} in {progress.seconds:.1f} s, {generated.workers} workers)",
         )
     else:
-        table.add_row("speed", "nothing to do: the dataset was complete")
+        table.add_row("speed", "nothing to do: the dataset is complete")
     table.add_row("digest", generated.digest)
     table.add_row("dataset", str(path))
     if report is not None:

@@ -30,21 +30,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--as", dest="name", required=True, type=plain_name, metavar="NAME", help="name of the dataset and of its robot"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder of the dataset (default: datasets/NAME)")
-    parser.add_argument("--mapping", type=Path, metavar="FILE", help="which columns become what, in which units (YAML)")
+    parser.add_argument(
+        "--mapping", type=Path, metavar="FILE", help="YAML file that maps columns to features, with units"
+    )
     parser.add_argument(
         "--pictures", choices=("auto", "all", "none"), default="auto",
         help="auto: cameras that at least 80 %% of the episodes have; all: every camera; none: no camera. Episodes "
         "without a video of a kept camera are rejected (default: auto)",
     )  # fmt: skip
-    parser.add_argument("--rate-hz", type=number(1e-3, 1e5), metavar="HZ", help="rate, instead of what the source says")
-    parser.add_argument("--robot", default="", metavar="ROBOT", help="kind of robot, instead of what the source says")
-    parser.add_argument("--task", default="", metavar="TEXT", help="instruction, instead of what the source says")
+    parser.add_argument(
+        "--rate-hz", type=number(1e-3, 1e5), metavar="HZ", help="recording rate in Hz (default: from the source)"
+    )
+    parser.add_argument("--robot", default="", metavar="ROBOT", help="kind of robot (default: from the source)")
+    parser.add_argument("--task", default="", metavar="TEXT", help="task instruction (default: from the source)")
     parser.add_argument(
         "--outcome",
         choices=("success", "failure", "unknown"),
-        help="how all episodes ended, if the source does not say",
+        help="outcome of all episodes, if the source does not contain it",
     )
-    add_consent(parser, who="whoever took part in all of it")
+    add_consent(parser, role="the person in all recordings")
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -55,8 +59,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     with show_progress(console, f"ingesting {args.name}") as show:
 
         def on_progress(progress: IngestProgress) -> None:
-            told = progress.doing + (f", [red]{progress.rejected} rejected[/]" if progress.rejected else "")
-            show(Progress(progress.done, progress.total, told))
+            text = progress.doing + (f", [red]{progress.rejected} rejected[/]" if progress.rejected else "")
+            show(Progress(progress.done, progress.total, text))
 
         done = ingest(
             source, out, name=args.name, label=args.source.name, mapping=mapping, options=options,
@@ -64,9 +68,9 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         )  # fmt: skip
     written = write_papers(out, args.name, done.qualities)
     print_qualities(console, done.qualities)
-    for what, why in done.left_out.items():
-        console.print(f"left out: {what}: {why}", markup=False)
-    rejected = sum(bool(each.errors) for each in done.qualities)
+    for name, why in done.left_out.items():
+        console.print(f"left out: {name}: {why}", markup=False)
+    rejected = sum(bool(quality.errors) for quality in done.qualities)
     console.print(f"\n{out}: {len(done.qualities):,} episodes, {rejected:,} rejected; see {written}", markup=False)
     return {
         "path": str(out),
@@ -76,5 +80,5 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "rejected": rejected,
         "left_out": dict(done.left_out),
         "page": str(written),
-        "quality": [each.to_json() for each in done.qualities if each.findings],
+        "quality": [quality.to_json() for quality in done.qualities if quality.findings],
     }

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "checkpoint": looked.live.checkpoint,
         "live": looked.registry.production or None,
         "episodes": len(looked.episodes),
-        "signals": [each.to_json() for each in looked.watched],
+        "signals": [signal.to_json() for signal in looked.watched],
         "incidents": [str(path) for path in looked.incidents],
         "rolled_back": looked.rolled_back.digest if looked.rolled_back else None,
         "page": str(page),
@@ -79,10 +79,10 @@ def _scales(checkpoint: Path, console: Console) -> TrainingScales | None:
 def _print(console: Console, looked: MonitorResult, page: Path) -> None:
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_row("live", f"{looked.live.checkpoint[:12]} since {looked.live.since}")
-    for each in looked.watched:
-        close = f"{100 * each.closeness[-1]:.0f} % of the way to an alarm" if len(each.closeness) else ""
-        close = "" if each.alarm else close
-        table.add_row("[red]alarm[/]" if each.alarm else each.name, each.sentence, close)
+    for signal in looked.watched:
+        close = f"{100 * signal.closeness[-1]:.0f} % of the way to an alarm" if len(signal.closeness) else ""
+        close = "" if signal.alarm else close
+        table.add_row("[red]alarm[/]" if signal.alarm else signal.name, signal.sentence, close)
     for path in looked.incidents:
         table.add_row("incident", str(path))
     if looked.rolled_back:

@@ -21,8 +21,8 @@ WIDE = 150
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--gap", choices=GAPS, help="only those of one gap")
-    parser.add_argument("--group", choices=GROUPS, help="only those of one section of the config")
+    parser.add_argument("--gap", choices=GAPS, help="only parameters of this gap")
+    parser.add_argument("--group", choices=GROUPS, help="only parameters of this config section")
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:

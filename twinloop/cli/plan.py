@@ -20,15 +20,19 @@ EXAMPLES = """\
 examples:
   twinloop plan diagnoses/first --robot rehearsal:harsh
   twinloop plan diagnoses/first --robot lerobot:arm.yaml --budget 60 --out plans/first --json
-  twinloop collect --plan plans/first/errands.json
+  twinloop collect --plan plans/first/requests.json
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("report", type=Path, metavar="REPORT", help="a folder that `twinloop diagnose` wrote")
-    parser.add_argument("--robot", default="", metavar="NAME", help="where to collect, as `twinloop collect` names it")
+    parser.add_argument("report", type=Path, metavar="REPORT", help="folder that `twinloop diagnose` wrote")
+    parser.add_argument("--robot", default="", metavar="NAME", help="robot, as for `twinloop collect`")
     parser.add_argument(
-        "--budget", type=count(0, 1 << 20), default=200, metavar="N", help="demonstrations there are means for (200)"
+        "--budget",
+        type=count(0, 1 << 20),
+        default=200,
+        metavar="N",
+        help="maximum number of demonstrations (default 200)",
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write to (default: the report's)")
 
@@ -39,22 +43,22 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     out = args.out or (args.report if args.report.is_dir() else args.report.parent)
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
-        for name, value in (("plan.json", plan.to_json()), ("errands.json", plan.errands())):
+        for name, value in (("plan.json", plan.to_json()), ("requests.json", plan.requests())):
             replace_file(out / name, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode(), scratch=out)
     page = write_plan_page(out / "plan.html", plan)
     _print(console, plan)
     console.print(f"\nplan: {page}", markup=False)
     if plan.demonstrations and args.robot:
-        console.print(f"Next:\n  twinloop collect --plan {out / 'errands.json'}", markup=False)
-    return {"path": str(out), "page": str(page), **plan.to_json(), "errands": plan.errands()}
+        console.print(f"Next:\n  twinloop collect --plan {out / 'requests.json'}", markup=False)
+    return {"path": str(out), "page": str(page), **plan.to_json(), "requests": plan.requests()}
 
 
 def _refuse_nothing(report: Path) -> None:
     if report.is_file() or (report / "report.json").is_file():
         return
-    what = "is a folder without a report.json" if report.is_dir() else "does not exist"
+    problem = "is a folder without a report.json" if report.is_dir() else "does not exist"
     raise UsageError(
-        f"{report}: {what}; the folder of a report was expected. `twinloop diagnose RUNLOGS --twin CONFIG --policy "
+        f"{report}: {problem}; the folder of a report was expected. `twinloop diagnose RUNLOGS --twin CONFIG --policy "
         f"CHECKPOINT --out {report}` makes one, and a round of `twinloop loop` has one in round-0/diagnosis"
     )
 
@@ -62,13 +66,18 @@ def _refuse_nothing(report: Path) -> None:
 def _print(console: Console, plan: Plan) -> None:
     console.print(plan.verdict, markup=False)
     if not plan.lines:
-        console.print("Nothing is worth a line.")
+        console.print("Nothing to do: no gap costs enough.")
         return
-    table = Table("gap", "do", "what", "gain", "90 %", "hours", box=None, pad_edge=False)
+    table = Table("gap", "measure", "description", "gain", "90 %", "hours", box=None, pad_edge=False)
     for line in plan.lines:
         low, high = line.interval
         table.add_row(
-            line.gap, line.measure, line.what, f"{line.gain:.1f}", f"{low:.0f} to {high:.0f}", f"{line.hours:.1f}"
+            line.gap,
+            line.measure,
+            line.description,
+            f"{line.gain:.1f}",
+            f"{low:.0f} to {high:.0f}",
+            f"{line.hours:.1f}",
         )
     console.print(table, markup=False)
-    console.print(f"Train with {plan.real_share:.0%} of every batch real, the rest simulated.")
+    console.print(f"Train with {plan.real_share:.0%} real data in every batch.")

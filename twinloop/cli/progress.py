@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of long work: a bar on a terminal, a line every 10 s elsewhere."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ class Progress:
 
     done: int
     total: int
-    told: str
+    text: str
 
 
 @contextmanager
@@ -33,12 +33,12 @@ def show_progress(console: Console, doing: str, *, time_left: bool = True) -> It
         yield _lines(console, doing, time_left=time_left)
         return
     columns = (
-        TextColumn(doing), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"),
+        TextColumn(doing), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[text]}"),
         *((TimeRemainingColumn(),) if time_left else ()),
     )  # fmt: skip
     with rich_progress.Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=None, told="")
-        yield lambda standing: bar.update(task, total=standing.total, completed=standing.done, told=standing.told)
+        task = bar.add_task("", total=None, text="")
+        yield lambda progress: bar.update(task, total=progress.total, completed=progress.done, text=progress.text)
 
 
 def format_duration(seconds: float) -> str:
@@ -53,15 +53,15 @@ def _lines(console: Console, doing: str, *, time_left: bool) -> Callable[[Progre
     began = last = time.monotonic()
     first: int | None = None
 
-    def update(standing: Progress) -> None:
+    def update(progress: Progress) -> None:
         nonlocal last, first
-        first = standing.done if first is None else first
+        first = progress.done if first is None else first
         now = time.monotonic()
         if now - last < LINE_EVERY_S:
             return
         last = now
-        rate = (standing.done - first) / (now - began)
-        left = f", {format_duration((standing.total - standing.done) / rate)} left" if rate > 0 and time_left else ""
-        console.print(f"{doing}: {standing.done:,}/{standing.total:,}, {standing.told}{left}")
+        rate = (progress.done - first) / (now - began)
+        left = f", {format_duration((progress.total - progress.done) / rate)} left" if rate > 0 and time_left else ""
+        console.print(f"{doing}: {progress.done:,}/{progress.total:,}, {progress.text}{left}")
 
     return update

@@ -28,7 +28,7 @@ from twinloop.gate.statistics.sequential import TestState
 EXAMPLES = """\
 examples:
   twinloop promote policies/first --evaluation evaluations/first
-  twinloop promote policies/first --config cell.yaml                  # evaluate it first, if that is missing
+  twinloop promote policies/first --config cell.yaml                  # evaluate it first, if needed
   twinloop promote policies/first --to canary --human-ready
   twinloop promote policies/first --runlog runs/canary                # trials on a robot
   twinloop promote policies/second --robot rehearsal:nominal --human-ready
@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="maximum number of the candidate's trials (default: from the rules)",
     )
     parser.add_argument(
-        "--human-ready", action="store_true", help="confirm that somebody who can stop the robot is ready"
+        "--human-ready", action="store_true", help="confirm that a person who can stop the robot is ready"
     )
     add_registry(parser)
     add_actor(parser)
@@ -103,18 +103,20 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             pages.append(str(write_decision_page(args.registry, step.record)))
             console.print(f"page: {pages[-1]}", markup=False)
 
-    found = promote(config, _makers(args, console), on_step=on_step)
-    if not found.steps:
-        console.print(f"{found.name} ({found.digest[:12]}) is already at stage {found.reached}.", markup=False)
+    promotion = promote(config, _makers(args, console), on_step=on_step)
+    if not promotion.steps:
+        console.print(
+            f"{promotion.name} ({promotion.digest[:12]}) is already at stage {promotion.reached}.", markup=False
+        )
     return {
-        "checkpoint": found.digest,
-        "name": found.name,
-        "promoted": found.promoted,
-        "stage": found.reached,
-        "live": found.registry.production or None,
+        "checkpoint": promotion.digest,
+        "name": promotion.name,
+        "promoted": promotion.promoted,
+        "stage": promotion.reached,
+        "live": promotion.registry.production or None,
         "steps": [
             {
-                "transition": step.decision.asked,
+                "transition": step.decision.transition,
                 "promoted": step.decision.promoted,
                 "entered": step.record is not None,
                 "verdict": step.decision.sentence,
@@ -122,10 +124,10 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
                 "findings": [finding.to_json() for finding in step.decision.findings],
                 "record": step.record.digest if step.record else None,
             }
-            for step in found.steps
+            for step in promotion.steps
         ],
         "pages": pages,
-        "exit_code": 0 if found.promoted else NOT_PROMOTED,
+        "exit_code": 0 if promotion.promoted else NOT_PROMOTED,
     }
 
 
@@ -160,9 +162,9 @@ def _trials(args: argparse.Namespace, console: Console) -> Maker:
     from twinloop.deploy.keys import HELP, terminal
     from twinloop.pipeline.make_evidence import runlog_maker
 
-    def progress_of(standing: session.SessionProgress, trials: TestState) -> Progress:
-        words = f"[green]{standing.successes:,} succeeded[/], {standing.aborted:,} aborted; {trials.decision}"
-        return Progress(standing.done, standing.planned, words)
+    def progress_of(progress: session.SessionProgress, trials: TestState) -> Progress:
+        words = f"[green]{progress.successes:,} succeeded[/], {progress.aborted:,} aborted; {trials.decision}"
+        return Progress(progress.done, progress.planned, words)
 
     @contextmanager
     def show(doing: str) -> Iterator[Callable[[Progress], None]]:

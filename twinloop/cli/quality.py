@@ -31,7 +31,7 @@ MOST_LINES = 40
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_dataset(parser)
     parser.add_argument("--limits", type=Path, metavar="FILE", help="a mapping file with a `limits` section")
-    parser.add_argument("--no-pictures", action="store_true", help="do not decode pictures: faster")
+    parser.add_argument("--no-pictures", action="store_true", help="do not decode images (faster)")
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         )  # fmt: skip
     written = write_papers(dataset.path, dataset.header.name, qualities)
     print_qualities(console, qualities)
-    rejected = sum(bool(each.errors) for each in qualities)
+    rejected = sum(bool(quality.errors) for quality in qualities)
     console.print(f"\n{len(qualities):,} episodes, {rejected:,} with an error; see {written}", markup=False)
     return {"path": str(args.dataset), "page": str(written), **to_json(dataset.header.name, qualities)}
 
@@ -57,7 +57,7 @@ def write_papers(folder: Path, name: str, qualities: tuple[Quality, ...]) -> Pat
 
 def print_qualities(console: Console, qualities: Sequence[Quality]) -> None:
     """Print errors, then notes: one line for each check and channel, with the number of episodes."""
-    errors = [(each, finding) for each in qualities for finding in each.errors]
+    errors = [(checked, finding) for checked in qualities for finding in checked.errors]
     if errors:
         table = Table(box=None, pad_edge=False)
         for column in ("attempt", "check", "channel", "rows", "measured", "limit", "what it means"):
@@ -84,5 +84,5 @@ def _robot_limits(dataset: Dataset) -> dict[str, tuple[float, float]]:
     """Return the joint limits in rad from the robot's model; empty if the robot is unknown or its unit is not rad."""
     from twinloop.twin.robot_limits import robot_limits
 
-    state = next((each for each in dataset.header.columns if each.name == "observation.state"), None)
+    state = next((column for column in dataset.header.columns if column.name == "observation.state"), None)
     return {} if state is None else robot_limits(dataset.header.robot, state.names, units_of(state))

@@ -56,41 +56,41 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         console.print(f"left out: {finding}", markup=False)
     patch = None if args.patch is None or args.without_patch else load_patch(args.patch)
     if patch is None:
-        found = replay(bench, checked.logs, where=Where(args.threads))
+        replayed = replay(bench, checked.logs, where=Where(args.threads))
     else:
         refuse_other_twin(patch, bench)
-        found = replay_with_band(bench, checked.logs, patch, where=Where(args.threads))
-    page = write_replay_page(found, args.out) if args.out is not None else None
-    _summarise(console, found, page)
+        replayed = replay_with_band(bench, checked.logs, patch, where=Where(args.threads))
+    page = write_replay_page(replayed, args.out) if args.out is not None else None
+    _summarise(console, replayed, page)
     return {
-        **found.to_json(),
+        **replayed.to_json(),
         "left_out": [{"where": finding.where, "said": finding.message} for finding in checked.findings],
         "patch": str(args.patch) if patch is not None else None,
         "page": str(page) if page is not None else None,
     }
 
 
-def _print_worst_logs(console: Console, found: Replay) -> None:
-    title = f"RMSE per log, worst first ({min(WORST_LOGS, len(found.by_log))} of {len(found.by_log)})"
+def _print_worst_logs(console: Console, replayed: Replay) -> None:
+    title = f"RMSE per log, worst first ({min(WORST_LOGS, len(replayed.by_log))} of {len(replayed.by_log)})"
     table = Table(title=title, title_justify="left")
     table.add_column("log")
-    for name in found.errors:
+    for name in replayed.errors:
         table.add_column(name, justify="right")
-    for log in list(found.by_log)[:WORST_LOGS]:
-        table.add_row(log, *(f"{error.rmse:.4g}" for error in found.by_log[log].values()))
+    for log in list(replayed.by_log)[:WORST_LOGS]:
+        table.add_row(log, *(f"{error.rmse:.4g}" for error in replayed.by_log[log].values()))
     console.print(table)
 
 
-def _summarise(console: Console, found: Replay, page: Path | None) -> None:
-    table = Table(title=f"{found.bench.name}: twin against {len(found.by_log)} logs", title_justify="left")
+def _summarise(console: Console, replayed: Replay, page: Path | None) -> None:
+    table = Table(title=f"{replayed.bench.name}: twin against {len(replayed.by_log)} logs", title_justify="left")
     for heading in ("channel", "MAE", "RMSE", "RMSE of delay + lag", "worst", "unit", "in the 90 % band"):
         table.add_column(heading, justify="left" if heading in ("channel", "unit") else "right")
-    for name, error in found.errors.items():
-        covered = f"{100 * found.coverage[name]:.1f} %" if name in found.coverage else ""
-        simple = f"{found.delay_lag[name].rmse:.4g}" if name in found.delay_lag else ""
+    for name, error in replayed.errors.items():
+        covered = f"{100 * replayed.coverage[name]:.1f} %" if name in replayed.coverage else ""
+        simple = f"{replayed.delay_lag[name].rmse:.4g}" if name in replayed.delay_lag else ""
         table.add_row(name, f"{error.mae:.4g}", f"{error.rmse:.4g}", simple, f"{error.worst:.4g}", error.unit, covered)
     console.print(table)
-    if len(found.by_log) > 1:
-        _print_worst_logs(console, found)
+    if len(replayed.by_log) > 1:
+        _print_worst_logs(console, replayed)
     if page is not None:
         console.print(f"page  {page}", markup=False)

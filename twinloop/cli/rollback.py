@@ -11,7 +11,7 @@ from twinloop.gate.store import named
 
 EXAMPLES = """\
 examples:
-  twinloop rollback --because "drops the cube"
+  twinloop rollback --reason "drops the cube"
   twinloop rollback --to 3f9a2c71
   twinloop rollback --to nothing                     # no policy is live: robots that ask get an error
 """
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIGEST",
         help="first digits of its digest, or `nothing` (default: the policy that was live before)",
     )
-    parser.add_argument("--because", default="asked for", metavar="WHY", help="reason, for the ledger")
+    parser.add_argument("--reason", default="requested by the user", metavar="TEXT", help="reason, for the ledger")
     add_registry(parser)
     add_actor(parser)
 
@@ -35,10 +35,10 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     left = existing(args).production
     with writing(args.registry, actor=args.by) as writer:
         if args.to == NOTHING:
-            record = writer.withdraw(reasons=[args.because])
+            record = writer.withdraw(reasons=[args.reason])
         else:
             target = named(args.registry, args.to) if args.to else ""
-            record = writer.roll_back(to=target, reasons=[args.because])
+            record = writer.roll_back(to=target, reasons=[args.reason])
     registry = Registry.open(args.registry)
     now = f"{registry.production[:12]} is live" if registry.production else "nothing is live"
     console.print(f"{now}. {left[:12]} is at stage validated again and needs new trials.", markup=False)

@@ -67,6 +67,6 @@ def _summarise(console: Console, patch: TwinPatch) -> None:
         table.add_row(name, f"{value.value:.4g}", f"{value.low:.4g} to {value.high:.4g}", value.unit)
     console.print(table)
     for name, unknown in patch.unknown.items():
-        console.print(f"not known: {name}: {unknown.reason}. It would show in: {unknown.reveals}.", markup=False)
+        console.print(f"not determined: {name}: {unknown.reason}. It needs: {unknown.reveals}.", markup=False)
     for note in patch.notes:
         console.print(note, markup=False)

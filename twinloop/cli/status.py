@@ -25,7 +25,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", action="store_true", help="write a page, status.html, into the registry")
-    parser.add_argument("--verify", action="store_true", help="check all files and name what is wrong")
+    parser.add_argument("--verify", action="store_true", help="check all files and list problems")
     parser.add_argument(
         "--head", default="", metavar="DIGEST", help="with --verify: digest of a ledger record that you noted elsewhere"
     )
@@ -62,19 +62,21 @@ def _print(console: Console, status: Status) -> None:
     live = status.registry.live
     table = Table(show_header=False, box=None, pad_edge=False)
     if status.live and live:
-        made = status.made_live
+        decision = status.made_live
         table.add_row("live", f"{status.live.name} ({status.live.digest})")
         table.add_row("since", live.since)
-        if made:
-            table.add_row("because", str(made.details.get("sentence") or "; ".join(made.reasons)))
-        if status.shown_by:
-            for each in status.shown_by.evidence:
-                table.add_row("", f"{each['kind']} {each['path']} ({str(each['digest'])[:12]})")
+        if decision:
+            table.add_row("because", str(decision.details.get("sentence") or "; ".join(decision.reasons)))
+        if status.promoted_by:
+            for policy in status.promoted_by.evidence:
+                table.add_row("", f"{policy['kind']} {policy['path']} ({str(policy['digest'])[:12]})")
     else:
         table.add_row("live", "nothing")
-    for each in status.policies:
-        if each is not status.live:
-            table.add_row(each.stage, f"{each.name} ({each.digest[:12]}) since {each.since[:16]}: {each.note}")
+    for policy in status.policies:
+        if policy is not status.live:
+            table.add_row(
+                policy.stage, f"{policy.name} ({policy.digest[:12]}) since {policy.since[:16]}: {policy.note}"
+            )
     for digest, trust in status.twins.items():
         why = status.demoted.get(digest)
         table.add_row("twin", f"{trust.config} ({digest[:8]}): {'demoted: ' + why if why else trust.sentence}")

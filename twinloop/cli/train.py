@@ -5,14 +5,14 @@ from typing import Any
 
 from rich.console import Console
 
-from twinloop.cli.arguments import location, words
+from twinloop.cli.arguments import comma_separated, location
 from twinloop.cli.training import (
     KINDS,
     add_optimisation,
     need_torch,
     policy_settings_help,
+    print_result,
     show_training,
-    told,
     use_threads,
 )
 
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             datasets=tuple(args.datasets),
             policy=args.policy,
             mix=args.mix,
-            inputs=words(args.inputs or "") or DEFAULT_INPUTS,
+            inputs=comma_separated(args.inputs or "") or DEFAULT_INPUTS,
             rate_hz=args.rate,
             most=args.episodes,
             settings=parse_settings(args.set, POLICIES[args.policy].default_settings()),
@@ -75,4 +75,4 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     )
     with show_training(console, job) as on_progress:
         trained = train(job, args.out, on_progress=on_progress)
-    return told(console, trained, write_training_report(trained))
+    return print_result(console, trained, write_training_report(trained))

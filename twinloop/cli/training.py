@@ -153,7 +153,7 @@ def _loss(value: float) -> str:
     return "-" if math.isnan(value) else f"{value:.4f}"
 
 
-def told(console: Console, trained: "TrainResult", report: Path) -> dict[str, Any]:
+def print_result(console: Console, trained: "TrainResult", report: Path) -> dict[str, Any]:
     card, path = trained.checkpoint.card, trained.checkpoint.path
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_row("policy", f"{card.policy}, {card.steps:,} steps")

@@ -46,36 +46,36 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         if args.task not in pairs:
             raise UsageError(f"{args.pairs}: has no task {args.task!r}; {nearest(args.task, pairs)}")
         pairs = {args.task: pairs[args.task]}
-    found = trust(pairs, seed=args.seed)
-    _show(console, found, args.predict)
-    told = found.to_json()
+    judged = trust(pairs, seed=args.seed)
+    _show(console, judged, args.predict)
+    result = judged.to_json()
     if args.predict is not None:
-        for task in found.tasks:
-            told["tasks"][task.task]["predicted"] = task.predict(
-                args.predict, confidence=found.rules.confidence
+        for task in judged.tasks:
+            result["tasks"][task.task]["predicted"] = task.predict(
+                args.predict, confidence=judged.rules.confidence
             ).to_json()
     if args.report is not None:
-        told["report"] = str(write_trust_report(found, args.report, name=args.pairs.name))
+        result["report"] = str(write_trust_report(judged, args.report, name=args.pairs.name))
         console.print(f"report: {args.report}", markup=False)
-    return told
+    return result
 
 
-def _show(console: Console, found: Trust, predict: float | None) -> None:
+def _show(console: Console, judged: Trust, predict: float | None) -> None:
     rows = [["task", "policies", "correlation", "rank violation", "predictions", "the twin is"]]
-    for task in found.tasks:
+    for task in judged.tasks:
         kept = task.record
         tested = f"{kept.made - kept.missed} of {kept.made} held" if kept.made else "none tested"
-        rows.append([task.task, str(task.agreement.policies), *agreement_text(task), tested, task.standing])
+        rows.append([task.task, str(task.agreement.policies), *agreement_text(task), tested, task.level])
     if predict is not None:
         rows[0].append(f"real, at {percent(predict)} in the twin")
-        for row, task in zip(rows[1:], found.tasks, strict=True):
-            band = task.predict(predict, confidence=found.rules.confidence)
+        for row, task in zip(rows[1:], judged.tasks, strict=True):
+            band = task.predict(predict, confidence=judged.rules.confidence)
             where = f"{percent(band.low)} to {percent(band.high)}"
             row.append("unknown" if band.estimate is None else f"{percent(band.estimate)} ({where})")
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         # Printed without a rich table, which would truncate the names of tasks.
         console.print("  ".join(map(str.ljust, row, widths)).rstrip(), markup=False)
-    console.print(f"\nThe twin is {found.standing}:", markup=False)
-    for reason in found.reasons:
+    console.print(f"\nThe twin is {judged.level}:", markup=False)
+    for reason in judged.reasons:
         console.print(f"  {reason}", markup=False)

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     report = verify(args.dataset)
     for problem in report.problems:
-        console.print(f"[red]wrong[/] {problem.file}: {problem.what}")
+        console.print(f"[red]wrong[/] {problem.file}: {problem.description}")
     if report.ok:
         state = "complete" if report.complete else "unfinished"
         console.print(f"[green]ok[/] {report.shards} shards, {report.frames:,} frames, {state}, digest {report.digest}")
@@ -35,6 +35,6 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "shards": report.shards,
         "frames": report.frames,
         "digest": report.digest,
-        "problems": [{"file": problem.file, "problem": problem.what} for problem in report.problems],
+        "problems": [{"file": problem.file, "problem": problem.description} for problem in report.problems],
         "exit_code": 0 if report.ok else 1,
     }

@@ -24,10 +24,10 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_dataset(parser)
     which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("--episode", type=count(0), metavar="K", help="which of the stored episodes, from 0")
-    which.add_argument("--attempt", type=count(0), metavar="I", help="the same by its index in the run")
-    parser.add_argument("--out", type=Path, metavar="RRD", help="the file to write (default: DATASET-episodeK.rrd)")
-    parser.add_argument("--open", action="store_true", help="open it in Rerun's viewer")
+    which.add_argument("--episode", type=count(0), metavar="K", help="index among the stored episodes, from 0")
+    which.add_argument("--attempt", type=count(0), metavar="I", help="index in the run, including rejected episodes")
+    parser.add_argument("--out", type=Path, metavar="RRD", help="file to write (default: DATASET-episodeK.rrd)")
+    parser.add_argument("--open", action="store_true", help="open the recording in Rerun's viewer")
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         f"{viewed.length} frames, {len(recorded.entities)} entities, {recorded.size / 1e6:.1f} MB"
     )
     if viewed.note:
-        console.print(f"shown without the twin: {viewed.note}")
+        console.print(f"without the 3-D twin: {viewed.note}")
     if args.open:
         subprocess.Popen([sys.executable, "-m", "rerun", str(out)], start_new_session=True)
     else:

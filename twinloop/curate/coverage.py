@@ -90,7 +90,7 @@ def coverage(columns: Mapping[str, np.ndarray]) -> Coverage:
     given = {name: values for name, values in given.items() if len(values) and np.ptp(values) > 0}
     scales = {name: _Scale(values) for name, values in given.items()}
     rows = len(next(iter(given.values()))) if given else 0
-    discrepancy, expected = _discrepancy([each.unit for each in scales.values() if not each.few])
+    discrepancy, expected = _discrepancy([scale.unit for scale in scales.values() if not scale.few])
     worst = _worst_pair(scales, rows)
     chance = None if worst is None else 1 - (1 - 1 / worst.counts.size) ** rows
     return Coverage(tuple(given), rows, discrepancy, expected, worst, chance)

@@ -60,11 +60,11 @@ def render_decision(decision: Decision, record: LedgerRecord) -> str:
     return render_page(
         "decision.html",
         title=f"{decision.name}: {word} · twinloop",
-        heading=f"{decision.name}: {decision.asked.replace(' -> ', ' → ')}",
+        heading=f"{decision.name}: {decision.transition.replace(' -> ', ' → ')}",
         lead=QUESTIONS[decision.to].format(name=decision.name),
         pill=(word, "good" if decision.promoted else "bad"),
         note=decision.sentence,
-        findings=[f"{result.rule}: {result.said}" for result in decision.failed],
+        findings=[f"{result.rule}: {result.sentence}" for result in decision.failed],
         footer=(
             "Written by twinloop from the ledger of this registry. The record in the ledger is what counts; this page "
             "only shows it. Point at any mark of a chart for its numbers."

@@ -12,7 +12,7 @@ def print_decision(console: Console, decision: Decision, *, entered: bool = True
     """entered: False for a step that was only looked at."""
     console.print()
     if not entered:
-        console.print(f"Next: {decision.asked.replace(' -> ', ' → ')}. Missing for it:", markup=False)
+        console.print(f"Next: {decision.transition.replace(' -> ', ' → ')}. Missing for it:", markup=False)
     else:
         console.print(Text(decision.sentence, style="bold green" if decision.promoted else "bold red"))
     table = Table(box=None, pad_edge=False, show_edge=False)
@@ -21,5 +21,5 @@ def print_decision(console: Console, decision: Decision, *, entered: bool = True
     for result in decision.findings if entered else decision.failed:
         mark = Text("✓", style="green") if result.passed else Text("✗", style="red")
         measured, required = value_text(result.measured, result), limit_text(result)
-        table.add_row(mark, Text(result.rule), Text(measured), Text(required), Text(result.said))
+        table.add_row(mark, Text(result.rule), Text(measured), Text(required), Text(result.sentence))
     console.print(table)

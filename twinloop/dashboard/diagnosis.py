@@ -54,7 +54,7 @@ def _gap_row(finding: GapFinding) -> tuple[str, ...]:
         finding.gap, f"{finding.points:.0f}", "{:.0f} to {:.0f}".format(*finding.interval),
         f"{finding.probability:.2f}", f"{finding.drives:.2f}",
         "–" if finding.closing is None else f"{finding.closing:+.0f}",
-        "; ".join(map(_estimate_text, finding.rows)) if finding.found else "",
+        "; ".join(map(_estimate_text, finding.rows)) if finding.is_open else "",
     )  # fmt: skip
 
 
@@ -74,7 +74,8 @@ def _estimate_row(row: RowEstimate) -> tuple[str, ...]:
 
 def _evidence_rows(evidence: Sequence[Evidence]) -> list[tuple[str, ...]]:
     return [
-        (row.trait, row.says, number(row.robot), number(row.twin), row.unit, f"{row.apart:+.1f}") for row in evidence
+        (row.trait, row.description, number(row.robot), number(row.twin), row.unit, f"{row.apart:+.1f}")
+        for row in evidence
     ]
 
 
@@ -103,7 +104,7 @@ def _cost_chart(findings: Sequence[GapFinding]) -> Chart:
 
 
 def _colour(finding: GapFinding) -> str:
-    return ORANGE if finding.found else BLUE
+    return ORANGE if finding.is_open else BLUE
 
 
 def _condition_row(row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -52,6 +52,6 @@ def _files(path: Path, loop_round: Round) -> list[str]:
     files = ["config.yaml", "policy", *evaluations]
     files += ["runlog"] if loop_round.robot["trials"] else []
     files += ["diagnosis/report.html"] if loop_round.verdict else []
-    files += ["plan.json"] if loop_round.verdict and loop_round.errands else []
-    files += ["errands.json"] if loop_round.errands else []
+    files += ["plan.json"] if loop_round.verdict and loop_round.requests else []
+    files += ["requests.json"] if loop_round.requests else []
     return [*files, "round.json"]

@@ -8,7 +8,7 @@ from twinloop.dashboard.charts import detector
 from twinloop.dashboard.formatting import percent
 from twinloop.dashboard.page import Tone, render_page, write_page
 from twinloop.gate.monitor.act import MonitorResult
-from twinloop.gate.monitor.watch import TOLD
+from twinloop.gate.monitor.watch import LABELS
 
 REPORT = "monitor.html"
 MAX_EPISODES = 40
@@ -39,7 +39,7 @@ def render_monitor(result: MonitorResult) -> str:
         findings=[signal.sentence for signal in result.watched],
         signals=[
             (
-                TOLD[signal.name],
+                LABELS[signal.name],
                 detector(
                     list(np.asarray(signal.closeness, float)), threshold=1.0, alarm=signal.alarm,
                     y_title="share of the alarm threshold", description=f"detector of {signal.name}",

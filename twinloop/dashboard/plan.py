@@ -19,8 +19,9 @@ def render_plan(plan: Plan) -> str:
         lead=plan.verdict,
         items=[
             (
-                place, item.gap, item.measure, item.what, f"{item.gain:.1f}", "{:.0f} to {:.0f}".format(*item.interval),
-                f"{item.hours:.1f}", f"{item.gain_per_hour:.1f}", item.assumed,
+                place, item.gap, item.measure, item.description, f"{item.gain:.1f}",
+                "{:.0f} to {:.0f}".format(*item.interval), f"{item.hours:.1f}", f"{item.gain_per_hour:.1f}",
+                item.assumed,
             )
             for place, item in enumerate(plan.lines, start=1)
         ],

@@ -26,7 +26,7 @@ def render_trust(trust: Trust, *, name: str) -> str:
         title="Trust · twinloop",
         heading="How far to trust the twin",
         lead=name,
-        pill=(trust.standing, "good" if trust.standing == "trusted" else "bad"),
+        pill=(trust.level, "good" if trust.level == "trusted" else "bad"),
         note="Why",
         findings=trust.reasons,
         confidence=trust.rules.confidence,
@@ -42,7 +42,7 @@ def render_trust(trust: Trust, *, name: str) -> str:
                 "held" if prediction.held else "missed",
             )
             for task in trust.tasks
-            for prediction in task.foretold
+            for prediction in task.predictions
         ],
         pairs=[
             (task.task, pair.policy, _rate_text(pair.sim), _rate_text(pair.real),
@@ -70,17 +70,17 @@ def _task(task: TaskTrust, confidence: float) -> tuple[str, Chart, list[str], bo
     """(title, chart, texts, marked)"""
     correlation, violation = agreement_text(task)
     texts = [f"Correlation {correlation}, rank violation {violation}."]
-    if task.standing == "trusted":
+    if task.level == "trusted":
         texts.append(f"{task.record.made - task.record.missed} of {task.record.made} predictions held.")
     else:
         texts += [f"{reason[:1].upper()}{reason[1:]}." for reason in task.reasons]
-    title = f"{task.task}: {task.standing}"
-    return title, success_chart(task, confidence=confidence), texts, task.standing == "distrusted"
+    title = f"{task.task}: {task.level}"
+    return title, success_chart(task, confidence=confidence), texts, task.level == "distrusted"
 
 
 def success_chart(task: TaskTrust, *, confidence: float) -> Chart:
     """One point a policy, with the predicted line and its band where there is one."""
-    held = {prediction.policy: prediction.held for prediction in task.foretold}
+    held = {prediction.policy: prediction.held for prediction in task.predictions}
     pairs = []
     for pair in task.pairs:
         tip = f"{pair.policy}: twin {_rate_text(pair.sim)}, real {_rate_text(pair.real)}"

@@ -92,6 +92,6 @@ def _place(source: Path, target: Path, committed: FileDigest) -> None:
     try:
         os.link(source, target)
     except FileNotFoundError:
-        raise CorruptError(f"{source}: is missing, though the manifest lists it") from None
+        raise CorruptError(f"{source}: is missing, but the manifest lists it") from None
     except OSError:  # another file system, or one without hard links
         copy_file(source, target, committed)

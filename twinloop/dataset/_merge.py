@@ -44,7 +44,7 @@ def merge(out: Path | str, inputs: Sequence[Path | str], *, name: str | None = N
     """
     out = Path(out)
     if not inputs:
-        raise DatasetError(f"{out}: nothing to merge; name at least one dataset")
+        raise DatasetError(f"{out}: nothing to merge; give at least one dataset")
     datasets = [Dataset.open(path) for path in inputs]
     for other in datasets[1:]:
         _refuse_mismatch(datasets[0], other)
@@ -80,7 +80,7 @@ def _refuse_mismatch(one: Dataset, other: Dataset) -> None:
         rows = [("", str(one.path), str(other.path)), *(dataclasses.astuple(difference) for difference in different)]
         widths = [max(len(row[column]) for row in rows) for column in range(3)]
         table = ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        raise DatasetError("\n".join(["these datasets differ and cannot be merged:", *table]))
+        raise DatasetError("\n".join(["these datasets are incompatible and cannot be merged:", *table]))
 
 
 def _merged_header(datasets: Sequence[Dataset], name: str) -> Header:
@@ -110,7 +110,7 @@ def _merged_columns(datasets: Sequence[Dataset]) -> pa.Schema:
     try:
         schema = pa.unify_schemas([dataset.columns() for dataset in datasets], promote_options="permissive")
     except pa.ArrowException as error:
-        raise DatasetError(f"a column of the attempts has another type in each dataset: {error}") from None
+        raise DatasetError(f"a column of the attempts has different types in the datasets: {error}") from None
     own = [field for field in schema if field.name not in ORIGIN]
     return pa.schema([*own, *(pa.field(name, kind) for name, kind in ORIGIN.items())])
 

@@ -35,7 +35,7 @@ def copied_pictures(dataset: Dataset, entry: ShardEntry, folder: Path) -> Pictur
             name = video_file(feature)
             source = dataset.path / SHARDS / entry.name / name
             if name not in entry.files:
-                raise CorruptError(f"{source}: is not in the manifest, though the header has this picture")
+                raise CorruptError(f"{source}: is not in the manifest, but the header has this image")
             copy_file(source, folder / name, entry.files[name])
             files[name] = entry.files[name]
     return PictureFiles(files, stats, {})

@@ -31,10 +31,10 @@ class Problem:
     """One problem. file: relative to the dataset. what: description."""
 
     file: str
-    what: str
+    description: str
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.what}"
+        return f"{self.file}: {self.description}"
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class VerifyReport:
     def require(self) -> "VerifyReport":
         """This report, or CorruptError with every problem."""
         if self.problems:
-            advice = "run the command that made it again: what is wrong is dropped and made anew"
-            advice += " (what a robot has recorded has to come from a copy)"
+            advice = "run the command that made it again: damaged parts are dropped and generated again"
+            advice += " (recordings of a robot must be restored from a copy)"
             lines = [f"  {problem}" for problem in self.problems]
             raise CorruptError("\n".join([f"{self.path}: is damaged; {advice}", *lines]))
         return self
@@ -91,12 +91,12 @@ def verify(path: Path | Remote | str) -> VerifyReport:
 def _manifest(dataset: Dataset, manifest: Manifest) -> Iterator[Problem]:
     if manifest.torn:
         yield Problem(MANIFEST, "its last line was cut off by a kill; the next run drops it")
-    yield from (Problem(MANIFEST, what) for what in manifest.damaged)
+    yield from (Problem(MANIFEST, description) for description in manifest.damaged)
     config, expected = dataset.path / CONFIG, dataset.header.config_sha256
     if not config.is_file():
         yield Problem(CONFIG, "is missing")
     elif expected and digest_file(config).sha256 != expected:
-        yield Problem(CONFIG, "has another content than was committed")
+        yield Problem(CONFIG, "does not have the committed content")
     plan = dict(dataset.header.plan())
     for entry in dataset.entries:
         # A stopped run that was being extended still has its short last shard; this is not damage.
@@ -113,9 +113,9 @@ def shard_problems(dataset: Dataset) -> Iterator[Problem]:
             yield Problem(f"{SHARDS}/{entry.name}", LINK)
             continue
         wrong = [
-            Problem(f"{SHARDS}/{entry.name}/{name}", what)
+            Problem(f"{SHARDS}/{entry.name}/{name}", description)
             for name, file in entry.files.items()
-            if (what := _wrong(dataset.path / SHARDS / entry.name / name, file))
+            if (description := _wrong(dataset.path / SHARDS / entry.name / name, file))
         ]
         yield from wrong
         if not wrong:  # a damaged file is reported once
@@ -127,12 +127,12 @@ def _wrong(path: Path, committed: FileDigest) -> str | None:
         return LINK
     if not path.is_file():
         return "is missing"
-    found = digest_file(path)
-    if found.bytes != committed.bytes:
-        return f"has {found.bytes:,} bytes, {committed.bytes:,} were committed"
-    if found != committed:
-        hashes = f"sha256 {found.sha256[:12]}..., not {committed.sha256[:12]}..."
-        return f"has another content than was committed ({hashes})"
+    actual = digest_file(path)
+    if actual.bytes != committed.bytes:
+        return f"has {actual.bytes:,} bytes; {committed.bytes:,} were committed"
+    if actual != committed:
+        hashes = f"sha256 {actual.sha256[:12]}..., not {committed.sha256[:12]}..."
+        return f"does not have the committed content ({hashes})"
     return None
 
 
@@ -146,16 +146,16 @@ def _counts(dataset: Dataset, entry: ShardEntry) -> Iterator[Problem]:
         yield Problem(f"{SHARDS}/{entry.name}", str(error))
         return
     lengths = to_numpy(table["length"])
-    found = {
+    counts = {
         "frames": (frames, entry.frames),
         "frames, by episode": (int(lengths.sum()), entry.frames),
         "stored episodes": (int(np.count_nonzero(lengths)), entry.stored),
         "accepted episodes": (table["verdict"].to_pylist().count(ACCEPTED), entry.accepted),
         "attempts": (table.num_rows, entry.stop - entry.first),
     }
-    for what, (counted, listed) in found.items():
+    for noun, (counted, listed) in counts.items():
         if counted != listed:
-            yield Problem(f"{SHARDS}/{entry.name}", f"{counted} {what}, the manifest lists {listed}")
+            yield Problem(f"{SHARDS}/{entry.name}", f"{counted} {noun}, but the manifest lists {listed}")
     yield from _videos(dataset, entry, frames)
 
 
@@ -165,7 +165,7 @@ def _videos(dataset: Dataset, entry: ShardEntry, rows: int) -> Iterator[Problem]
         name = video_file(feature)
         file = f"{SHARDS}/{entry.name}/{name}"
         if name not in entry.files:
-            yield Problem(file, "is not in the manifest, though the header has this picture")
+            yield Problem(file, "is not in the manifest, but the header has this image")
             continue
         try:
             frames = count_frames(dataset.path / file)
@@ -178,13 +178,15 @@ def _videos(dataset: Dataset, entry: ShardEntry, rows: int) -> Iterator[Problem]
 
 def _strays(dataset: Dataset) -> Iterator[Problem]:
     listed = {f"{entry.name}/{name}" for entry in dataset.entries for name in entry.files}
-    for found in _files(dataset.path / SHARDS):
-        if found not in listed:
-            yield Problem(f"{SHARDS}/{found}", "is not in the manifest")
+    for stray in _files(dataset.path / SHARDS):
+        if stray not in listed:
+            yield Problem(f"{SHARDS}/{stray}", "is not in the manifest")
     committed = {entry.name for entry in dataset.entries}
     for name in (shard_name(*planned) for planned in dataset.header.plan()):
         if name not in committed and (dataset.path / SHARDS / name).is_dir():
-            yield Problem(MANIFEST, f"has no line for shard {name}, whose folder is there; the next run makes it again")
+            yield Problem(
+                MANIFEST, f"has no line for shard {name}, but its folder exists; the next run generates it again"
+            )
 
 
 def _export(dataset: Dataset) -> tuple[bool, list[Problem]]:
@@ -196,16 +198,18 @@ def _export(dataset: Dataset) -> tuple[bool, list[Problem]]:
     if record is None:
         return False, []
     paths = record.files.items()
-    problems = [Problem(name, what) for name, file in paths if (what := _wrong(dataset.path / name, file))]
+    problems = [
+        Problem(name, description) for name, file in paths if (description := _wrong(dataset.path / name, file))
+    ]
     for folder in EXPORT_FOLDERS:
         names = (f"{folder}/{name}" for name in _files(dataset.path / folder))
         problems += [Problem(name, "is not part of the export") for name in names if name not in record.files]
     current = record.digest == dataset.digest()
     if not current and dataset.complete:
-        problems.append(Problem(EXPORT, "the export was made from other shards; the next run makes it again"))
+        problems.append(Problem(EXPORT, "the export was made from other shards; the next run writes it again"))
     return current and not problems, problems
 
 
 def _files(folder: Path) -> list[str]:
-    found = (Path(parent) / name for parent, _, names in os.walk(folder) for name in names)
-    return sorted(str(path.relative_to(folder)) for path in found)
+    paths = (Path(parent) / name for parent, _, names in os.walk(folder) for name in names)
+    return sorted(str(path.relative_to(folder)) for path in paths)

@@ -108,7 +108,7 @@ class Header:
             data = read_bounded(path, MOST_BYTES)
             values = unsealed(data)
             if "config_sha256" in values and f'"{SEAL}"'.encode() not in data:
-                raise ValueError("has no seal")
+                raise ValueError("has no checksum")
         except ValueError as error:
             raise CorruptError(f"{path}: {error}; a dataset header was expected") from None
         return cls.from_json(values, where=str(path))
@@ -116,12 +116,12 @@ class Header:
     @classmethod
     def from_json(cls, values: object, *, where: str) -> "Header":
         if not isinstance(values, dict):
-            raise DatasetError(f"{where}: holds a {type(values).__name__}, a mapping was expected")
+            raise DatasetError(f"{where}: contains a {type(values).__name__}; a mapping was expected")
         defaults: dict[str, Any] = {"cuts": (), "config_sha256": ""}
         values = {**defaults, **values}
         if values.get("format_version") != FORMAT_VERSION:
             given = values.get("format_version")
-            valid = f"this twinloop reads version {FORMAT_VERSION}"
+            valid = f"this version of twinloop reads {FORMAT_VERSION}"
             raise DatasetError(f"{where}: format_version: {given!r} was given, {valid}")
         known = {known.name for known in dataclasses.fields(cls)}
         for key in (*sorted(known), *values):
@@ -176,7 +176,7 @@ def _problem(header: Header) -> str | None:
         return f"cuts: {list(header.cuts)} was given, attempts in order from 0 to below {header.episodes} were expected"
     names = [feature.name for feature in header.features]
     if len(set(names)) < len(names):
-        return f"features: a name is there twice: {', '.join(sorted(names))}"
+        return f"features: a name occurs twice: {', '.join(sorted(names))}"
     for feature in header.pictures:
         problem = _picture_problem(feature)
         if problem:
@@ -197,12 +197,12 @@ def _are_cuts(cuts: tuple[int, ...], episodes: int) -> bool:
 def _picture_problem(feature: Feature) -> str | None:
     channels, (least, most) = CHANNELS[feature.dtype], PICTURE_SIDE
     if len(feature.shape) != 3 or feature.shape[2] != channels:
-        return f"has shape {feature.shape}; (height, width, {channels}) was expected of a {feature.dtype}"
+        return f"has shape {feature.shape}; (height, width, {channels}) was expected for {feature.dtype}"
     if not all(least <= side <= most for side in feature.shape[:2]):
         return f"has shape {feature.shape}; its sides must be from {least} to {most}"
     if feature.dtype == "mask" and len(feature.names) > MOST_IDS:
-        return f"has {len(feature.names)} names; a mask tells {MOST_IDS} apart at most"
+        return f"has {len(feature.names)} names; a mask has at most {MOST_IDS} labels"
     # The name is used as a file name, in the shard and in the export.
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", feature.name):
-        return "is a picture; its name may have letters, digits, dots, dashes and underscores only"
+        return "is an image; its name may contain only letters, digits, dots, dashes and underscores"
     return None

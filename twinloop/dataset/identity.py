@@ -35,7 +35,7 @@ MOST_NAMES = 8  # element names of a feature listed in a message
 class Difference:
     """A property in which two headers differ, with both values as text."""
 
-    what: str
+    key: str
     mine: str
     theirs: str
 
@@ -74,11 +74,14 @@ def refuse_other(where: str, stored: Header, header: Header) -> None:
     """Raise DatasetError if the dataset stored at `where` cannot be continued with `header`."""
     different = differences(stored, header)
     if different:
-        advice = "choose another --out, or remove what is there to make it anew"
-        lines = [f"  {difference.what}: {difference.mine} there, {difference.theirs} given" for difference in different]
-        raise DatasetError("\n".join([f"{where}: holds a different dataset; {advice}", *lines]))
+        advice = "choose another --out, or remove that folder to start over"
+        lines = [
+            f"  {difference.key}: {difference.mine} in the folder, {difference.theirs} in this run"
+            for difference in different
+        ]
+        raise DatasetError("\n".join([f"{where}: contains a different dataset; {advice}", *lines]))
     if header.episodes < stored.episodes:
-        counts = f"{stored.episodes} episodes are planned there, {header.episodes} were given"
+        counts = f"has {stored.episodes} planned episodes; {header.episodes} were requested"
         raise DatasetError(f"{where}: {counts}; a dataset can grow but not shrink, choose another --out")
 
 
@@ -86,7 +89,7 @@ def _feature_differences(mine: tuple[Feature, ...], theirs: tuple[Feature, ...])
     names = dict.fromkeys(feature.name for feature in (*mine, *theirs))
     pairs = [tuple(next((f for f in side if f.name == name), None) for side in (mine, theirs)) for name in names]
     different = [
-        Difference(f"feature {name}", _shown(ours, others), _shown(others, ours))
+        Difference(f"feature {name}", _feature_text(ours, others), _feature_text(others, ours))
         for name, (ours, others) in zip(names, pairs, strict=True)
         if ours != others
     ]
@@ -96,15 +99,15 @@ def _feature_differences(mine: tuple[Feature, ...], theirs: tuple[Feature, ...])
     return different
 
 
-def _shown(feature: Feature | None, other: Feature | None) -> str:
+def _feature_text(feature: Feature | None, other: Feature | None) -> str:
     if feature is None:
         return "absent"
-    names = f" [{_some(feature.names, other.names if other else ())}]" if feature.names else ""
+    names = f" [{_differing_names(feature.names, other.names if other else ())}]" if feature.names else ""
     unit = f" in {feature.unit}" if feature.unit else ""
     return f"{feature.dtype}{list(feature.shape)}{names}{unit}"
 
 
-def _some(names: tuple[str, ...], others: tuple[str, ...]) -> str:
+def _differing_names(names: tuple[str, ...], others: tuple[str, ...]) -> str:
     """Return a few names in full. If there are many, return only those that `others` lacks or has elsewhere."""
     if len(names) <= MOST_NAMES:
         return ", ".join(names)

@@ -37,7 +37,7 @@ class WriterLock:
                 holder = _holder(fd)
             finally:
                 os.close(fd)
-            advice = "wait for it to end, or stop it and run this again"
+            advice = "wait until it ends, or stop it and run this again"
             raise LockedError(f"{self._path.parent}: is being written by {holder}; {advice}") from None
         started = datetime.now(UTC).isoformat(timespec="seconds")
         self._fd = fd

@@ -89,7 +89,7 @@ def read_table(path: Path, columns: Iterable[str] | None = None) -> pa.Table:
         with pq.ParquetFile(path, pre_buffer=False) as file:
             return file.read(None if columns is None else list(columns), use_threads=False)
     except FileNotFoundError:
-        raise CorruptError(f"{path}: is missing, though the manifest lists it") from None
+        raise CorruptError(f"{path}: is missing, but the manifest lists it") from None
     except (pa.ArrowException, OSError) as error:
         raise CorruptError(f"{path}: cannot be read as Parquet ({error})") from None
 

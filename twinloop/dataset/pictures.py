@@ -55,14 +55,14 @@ def write_pictures(folder: Path, recording: Recording, *, fps: float) -> Picture
         return PictureFiles({}, stats, {name: parts[0] for name, parts in columns.items()})
     if recording.pictures is None:
         names = ", ".join(feature.name for feature in recording.filmed)
-        raise DatasetError(f"{folder}: {names} are to be filmed, and the recording has no pictures")
+        raise DatasetError(f"{folder}: the header has {names}, but the recording has no images")
     pending: Future[None] | None = None
     with ExitStack() as closing:
         writers = [closing.enter_context(VideoWriter(folder / video_file(image), image, fps)) for image in features]
         thread = closing.enter_context(ThreadPoolExecutor(max_workers=1, thread_name_prefix="encoder"))
         for index, pictures in enumerate(recording.pictures(episodes)):
             if index == len(episodes):
-                raise DatasetError(f"{folder}: pictures of more than the {len(episodes)} episodes came")
+                raise DatasetError(f"{folder}: the recording has images of more than {len(episodes)} episodes")
             _check(recording, int(episodes[index]), pictures)
             for name, parts in columns.items():
                 parts.append(pictures[name])
@@ -117,7 +117,9 @@ def _check(recording: Recording, episode: int, pictures: Mapping[str, np.ndarray
         is_depth = feature.dtype == "depth"
         shape, dtype = expected_frames(feature, length)
         if given.shape != shape or given.dtype != dtype:
-            problem = f"{given.dtype} of shape {given.shape} was given, {dtype} of shape {shape} was expected"
+            problem = f"{given.dtype} of shape {given.shape} was given; {dtype} of shape {shape} was expected"
             raise DatasetError(f"attempt {attempt}: {feature.name}: {problem}")
         if is_depth and not np.isfinite(given).all():
-            raise DatasetError(f"attempt {attempt}: {feature.name} is not finite; beyond sight is the farthest depth")
+            raise DatasetError(
+                f"attempt {attempt}: {feature.name} is not finite; use the maximum depth where nothing is in range"
+            )

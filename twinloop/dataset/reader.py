@@ -107,7 +107,7 @@ class Dataset:
     def episode(self, episode_index: int | None = None, *, attempt: int | None = None) -> dict[str, np.ndarray]:
         """Return the frames of one stored episode: column -> (frames, d) or (frames,)."""
         if (episode_index is None) == (attempt is None):
-            raise UsageError("name one episode: either its episode_index or its attempt")
+            raise UsageError("give one episode: either its episode_index or its attempt")
         entry, attempt = self._find(episode_index, attempt)
         table = self.frames(entry)
         rows = np.flatnonzero(to_numpy(table["attempt"]) == attempt)
@@ -141,7 +141,7 @@ class Dataset:
         wanted = self.header.feature(feature)
         if not wanted.is_picture:
             names = ", ".join(image.name for image in self.header.pictures) or "none"
-            raise DatasetError(f"{self.path}: {feature} is not a picture; pictures here: {names}")
+            raise DatasetError(f"{self.path}: {feature} is not an image; images: {names}")
         entry, attempt = self._find(episode_index, attempt)
         lengths = to_numpy(self.episodes(entry, ["length"])["length"])
         start = int(lengths[: attempt - entry.first].sum())
@@ -161,8 +161,8 @@ class Dataset:
                 return entry, int(stored[episode_index - before])
             before += entry.stored
         if attempt is not None:
-            raise DatasetError(f"{self.path}: attempt {attempt} is in no committed shard")
-        raise DatasetError(f"{self.path}: no episode {episode_index}; there are {self.stored}, counted from 0")
+            raise DatasetError(f"{self.path}: attempt {attempt} is not in a committed shard")
+        raise DatasetError(f"{self.path}: no episode {episode_index}; the dataset has {self.stored}, counted from 0")
 
     @overload
     def transitions(

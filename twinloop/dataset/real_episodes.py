@@ -214,4 +214,4 @@ def _check_values(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
         except (ValueError, TypeError):
             has_zone = False
         if not has_zone:
-            raise DatasetError(f"{path}: recorded_at {time!r:.80}: a time with its zone (ISO 8601) was expected")
+            raise DatasetError(f"{path}: recorded_at {time!r:.80}: a time with a time zone (ISO 8601) was expected")

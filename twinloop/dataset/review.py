@@ -101,7 +101,7 @@ def units_of(feature: Feature) -> tuple[str, ...]:
         return tuple(parts)
     if len(parts) == 1:
         return (parts[0],) * width
-    if len(parts) == 2 and feature.names and any(word in feature.names[-1].lower() for word in HANDS):
+    if len(parts) == 2 and feature.names and any(hand in feature.names[-1].lower() for hand in HANDS):
         return (parts[0],) * (width - 1) + (parts[1],)
     return ("",) * width
 

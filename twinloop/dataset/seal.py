@@ -26,10 +26,10 @@ def unsealed(data: bytes) -> dict:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"is not JSON ({error})") from None
     if not isinstance(values, dict):
-        raise ValueError(f"holds a {type(values).__name__}, a mapping was expected")
+        raise ValueError(f"contains a {type(values).__name__}; a mapping was expected")
     if SEAL in values:
         seal = str(values.pop(SEAL)).encode()
         before, separator, after = data.rpartition(seal)
         if not separator or hashlib.sha256(before + _OPEN.encode() + after).hexdigest().encode() != seal:
-            raise ValueError("was changed after it was written: its seal is broken")
+            raise ValueError("was altered: its checksum does not match")
     return values

@@ -143,7 +143,9 @@ def _check_rows(first: int, stop: int, recording: Recording, episodes: Mapping[s
     mismatched = np.flatnonzero(episodes["length"].to_numpy() != lengths)
     if len(mismatched):
         given, stored = episodes["length"][int(mismatched[0])], lengths[mismatched[0]]
-        raise DatasetError(f"attempt {first + mismatched[0]}: length {given} was given, {stored} frames are recorded")
+        raise DatasetError(
+            f"attempt {first + mismatched[0]}: length {given} was given, but {stored} frames are recorded"
+        )
     filmed = recording.filmed  # these arrive during encoding and are checked there
     for feature in recording.features:
         if feature in filmed:
@@ -165,7 +167,7 @@ def _statistics(first: int, stop: int, recording: Recording, measured: Mapping[s
         finite = np.isfinite(stats).all(axis=(1, 2))
         if not finite.all():
             bad = attempts[np.argmin(finite)]
-            raise DatasetError(f"attempt {bad}: {name} is not finite; a diverged episode has no rows")
+            raise DatasetError(f"attempt {bad}: {name} is not finite; a diverged episode must have no rows")
         width = len(STATS) * stats.shape[2]
         starts = np.concatenate([[0], np.cumsum(np.where(absent, 0, width))]).astype(np.int32)
         # A null offset is a null list. The argument `mask` would import pyarrow.compute, which takes 0.1 s.

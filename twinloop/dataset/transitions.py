@@ -63,8 +63,8 @@ def state_features(header: Header, names: Sequence[str] | None) -> tuple[str, ..
     if not chosen:
         columns = ", ".join(feature.name for feature in header.columns)
         raise DatasetError(
-            f"dataset {header.name!r} has no {' or '.join(STATE_FEATURES)}; name the features of the state, "
-            f"state=[...]; its features: {columns}"
+            f"dataset {header.name!r} has no {' or '.join(STATE_FEATURES)}; give the features of the state with "
+            f"state=[...]; features: {columns}"
         )
     return chosen
 
@@ -113,7 +113,7 @@ def transitions(
     """
     for name in (*state, action):
         if dataset.header.feature(name).is_picture:
-            raise DatasetError(f"{dataset.path}: {name} is an image; transitions hold vectors and numbers only")
+            raise DatasetError(f"{dataset.path}: {name} is an image; transitions contain only vectors and numbers")
     rng = np.random.default_rng(seed)
     rest: list[TransitionBatch] = []  # fewer than batch_size transitions, from earlier windows
     for window in _windows(dataset, rng if shuffle else None, state, action, verdict):

@@ -91,7 +91,7 @@ def require_av():
         import av
         import av.error
     except ImportError:
-        raise UsageError("pictures need PyAV, which is not installed; run: pip install 'twinloop[video]'") from None
+        raise UsageError("images need PyAV, which is not installed; run: pip install 'twinloop[video]'") from None
     return av
 
 
@@ -178,7 +178,7 @@ class VideoWriter:
         frames = count_frames(self._path)
         if frames != rows or self._written != rows:
             counts = f"{self._written} were given and {frames} are in the file"
-            raise DatasetError(f"{self._path}: {rows} frames were to be encoded, {counts}")
+            raise DatasetError(f"{self._path}: {rows} frames expected, but {counts}")
         return digest
 
     @contextmanager
@@ -257,6 +257,6 @@ def _reading(path: Path):
         with av.open(str(path), format="mp4") as container:
             yield container
     except FileNotFoundError:
-        raise CorruptError(f"{path}: is missing, though the manifest lists it") from None
+        raise CorruptError(f"{path}: is missing, but the manifest lists it") from None
     except (av.error.FFmpegError, IndexError, ValueError) as error:
         raise CorruptError(f"{path}: cannot be read as video ({error})") from None

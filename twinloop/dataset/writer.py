@@ -94,7 +94,7 @@ class DatasetWriter:
     def grow(self, episodes: int) -> None:
         """Increase the number of planned attempts, for data whose amount is not known in advance."""
         if episodes < self.header.episodes:
-            raise DatasetError(f"{self.path}: a dataset can grow but not shrink, to {episodes} episodes")
+            raise DatasetError(f"{self.path}: cannot shrink to {episodes} episodes; a dataset can only grow")
         header = replace(self.header, episodes=episodes)
         with storage_errors(self.path):
             replace_file(self.path / HEADER, header.to_bytes(), scratch=self.path / SCRATCH)
@@ -111,17 +111,17 @@ class DatasetWriter:
         if known is not None:
             # A retry of a shard that is already committed. The result must be identical.
             if known != entry:
-                raise CorruptError(f"{self.path}: shard {entry.name} was made again and came out different")
+                raise CorruptError(f"{self.path}: shard {entry.name} was generated again with a different result")
             shutil.rmtree(draft.folder, ignore_errors=True)
             return
         if (draft.first, draft.stop) not in set(self.plan()):
-            raise DatasetError(f"{self.path}: attempts {draft.first}-{draft.stop} are no shard of this dataset")
+            raise DatasetError(f"{self.path}: attempts {draft.first}-{draft.stop} are not a shard of this dataset")
         if not draft.folder.is_dir():
             advice = "workers on other machines need an --out that all of them share, or one like s3://bucket/run"
-            raise StorageError(f"{draft.folder}: was written by a worker, and is not on this machine; {advice}")
+            raise StorageError(f"{draft.folder}: was written by a worker but is not on this machine; {advice}")
         with storage_errors(self.path):
             if set(os.listdir(draft.folder)) != set(draft.files):
-                raise DatasetError(f"{draft.folder}: holds other files than {', '.join(sorted(draft.files))}")
+                raise DatasetError(f"{draft.folder}: contains other files than {', '.join(sorted(draft.files))}")
             target = self.path / SHARDS / entry.name
             os.rename(draft.folder, target)
             try:
@@ -175,9 +175,9 @@ class DatasetWriter:
         names = {entry.name for entry in kept}
         for folder in shards.iterdir():
             if folder.name not in names:
-                gone = self.path / SCRATCH / f"{folder.name}.gone"
-                os.rename(folder, gone)  # atomic: a kill must not leave half of a shard folder
-                shutil.rmtree(gone)
+                removed = self.path / SCRATCH / f"{folder.name}.gone"
+                os.rename(folder, removed)  # atomic: a kill must not leave half of a shard folder
+                shutil.rmtree(removed)
         sync_folder(shards)
         self._committed = {(entry.first, entry.stop): entry for entry in kept}
 
@@ -192,7 +192,7 @@ def _refuse_damaged(shards: Path, entries: Iterable[ShardEntry]) -> None:
             file = shards / entry.name / name
             if not is_intact(file, committed, verify=False):
                 problem = f"has {file.stat().st_size:,} bytes instead of" if file.is_file() else "is missing; it had"
-                advice = "it cannot be made again: put it back from a copy, or go on in another --out"
+                advice = "it cannot be generated again: restore it from a copy, or continue with another --out"
                 raise CorruptError(f"{file}: {problem} {committed.bytes:,} bytes; {advice}")
 
 
@@ -238,8 +238,8 @@ def _refuse(path: Path, header: Header, *, repair: bool) -> None:
         if not stray:
             return
         if not (path / HEADER).exists():  # a writer that started at the same time may have written it
-            some = ", ".join(stray[:5]) + (" ..." if len(stray) > 5 else "")
-            raise DatasetError(f"{path}: is not a dataset and not empty (it holds {some}); choose another --out")
+            listed = ", ".join(stray[:5]) + (" ..." if len(stray) > 5 else "")
+            raise DatasetError(f"{path}: is not a dataset and not empty (it contains {listed}); choose another --out")
     if not path.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "is a file")
     try:
@@ -248,5 +248,5 @@ def _refuse(path: Path, header: Header, *, repair: bool) -> None:
         if repair and _is_proved(path, header):
             return
         advice = "restore it from a copy, or choose another --out"
-        raise CorruptError(f"{error}; nothing here proves that it is the dataset that was given: {advice}") from None
+        raise CorruptError(f"{error}; it cannot be verified that this is the same dataset: {advice}") from None
     refuse_other(str(path), stored, header)

@@ -22,7 +22,7 @@ class ActionLoop:
     """The leader of an episode that a policy runs. The episode tracker ends the episode."""
 
     ends_itself = False
-    said = None
+    judged_success = None
 
     def __init__(self, policy: PolicyProcess, config: ActingConfig, *, lockstep: bool):
         self.policy, self._lockstep = policy, lockstep

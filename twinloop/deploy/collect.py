@@ -106,10 +106,10 @@ class DemonstrationRunner(EpisodeRunner):
             self._leader.close()
         super().__exit__(*error)
 
-    def demonstrate(self, episode: int, tried: int) -> tuple[EpisodeLog, ...]:
+    def demonstrate(self, episode: int, earlier_tries: int) -> tuple[EpisodeLog, ...]:
         """Demonstrate an episode until one try succeeds or the tries are used up."""
         logs: list[EpisodeLog] = []
-        for number in range(tried, self._config.tries):
+        for number in range(earlier_tries, self._config.tries):
             logs.append(self._first_that_fits(episode, number))
             if logs[-1].outcome == "success" or logs[-1].failure in (*AGAIN, "e_stop"):
                 break
@@ -121,7 +121,9 @@ class DemonstrationRunner(EpisodeRunner):
             if log.failure != OTHER:
                 return log
         wanted = ", ".join(f"{name}={value}" for name, value in self._config.conditions.items())
-        raise UsageError(f"--condition: none of {MAX_SCENES} scenes on this robot has {wanted}; ask for others")
+        raise UsageError(
+            f"--condition: none of {MAX_SCENES} scenes on this robot has {wanted}; request other conditions"
+        )
 
     def _try(self, scene: int, number: int) -> EpisodeLog:
         config, consent = self._config, self._config.consent
@@ -135,11 +137,13 @@ class DemonstrationRunner(EpisodeRunner):
         )  # fmt: skip
         if result.robot_lost:
             self._connected = False
-        told = {name: value for name, value in (consent.columns() if consent else {}).items() if name != PARTICIPANT}
+        consent_columns = {
+            name: value for name, value in (consent.columns() if consent else {}).items() if name != PARTICIPANT
+        }
         return replace(
             log_of(result, about, scene=scene, conditions=config.conditions),
             participant=consent.participant if consent else "",
-            columns={"demonstrator": leader.kind, "try": number, "setting/speed": config.speed, **told},
+            columns={"demonstrator": leader.kind, "try": number, "setting/speed": config.speed, **consent_columns},
         )
 
 
@@ -148,7 +152,7 @@ def _leader(
 ) -> ScriptedLeader | TeleoperationLeader:
     if isinstance(robot, LerobotRobot):
         teleoperation = Teleoperation(robot.config)
-        return TeleoperationLeader(teleoperation, about, config.conditions, longest_s=robot.config.episode_s)
+        return TeleoperationLeader(teleoperation, about, config.conditions, episode_timeout_s=robot.config.episode_s)
     # The recorded action must be the one that was sent, so the script adds no noise.
     script = ExpertConfig(action_noise_rad=0.0)
     demonstrator = Demonstrator(about, script, seed=config.seed, task=task, imperfection=config.imperfection)
@@ -163,9 +167,9 @@ def run_demonstrations(job: CollectJob, items: Iterator[Item]) -> Iterator[tuple
         stack.enter_context(operator.on_signals())
         runner = DemonstrationRunner(job, operator)
         stack.enter_context(runner)
-        for episode, tried in items:
-            logs = runner.demonstrate(episode, tried)
-            yield (episode, tried), logs
+        for episode, earlier_tries in items:
+            logs = runner.demonstrate(episode, earlier_tries)
+            yield (episode, earlier_tries), logs
             last = logs[-1].failure if logs else ""
             if last in AGAIN or (operator.estop.latched and not operator.reset_by_hand()):
                 return
@@ -188,7 +192,8 @@ def collect(
     name = robot if isinstance(robot, str) else ""
     if workers > 1 and name.partition(":")[0] not in SEVERAL:
         raise UsageError(
-            f"--workers {workers}: {name or 'this robot'} takes one worker; more are possible with {', '.join(SEVERAL)}"
+            f"--workers {workers}: {name or 'this robot'} allows one worker; several are possible with "
+            f"{', '.join(SEVERAL)}"
         )
     if config.consent is not None:
         config.consent.require("record", today=datetime.now(UTC).date())  # before the robot moves
@@ -218,11 +223,11 @@ def _session(
     on_progress: Callable[[SessionProgress], None],
 ) -> CollectResult:
     rows = _rows(runlog, job.config, wanted)
-    tried = {each: [row for row in rows if row["scene"] % STRIDE == each] for each in wanted}
-    won = {each for each, tries in tried.items() if any(row["outcome"] == "success" for row in tries)}
-    settled = {each for each, tries in tried.items() if each in won or len(tries) >= job.config.tries}
+    rows_of_episode = {number: [row for row in rows if row["scene"] % STRIDE == number] for number in wanted}
+    won = {number for number, tries in rows_of_episode.items() if any(row["outcome"] == "success" for row in tries)}
+    settled = {number for number, tries in rows_of_episode.items() if number in won or len(tries) >= job.config.tries}
     aborted, fresh, stopped = sum(row["outcome"] == "aborted" for row in rows), 0, ""
-    items = [(each, len(tried[each])) for each in wanted if each not in settled]
+    items = [(number, len(rows_of_episode[number])) for number in wanted if number not in settled]
     on_progress(SessionProgress(len(settled), len(wanted), len(won), aborted))
     for (episode, _), logs in run_local(run_demonstrations, job, items, workers=workers) if items else ():
         for log in logs:
@@ -243,13 +248,13 @@ def _session(
 
 def _rows(runlog: Runlog, config: CollectConfig, wanted: range) -> list[dict]:
     """The logged demonstrations of these episodes by this person, without interrupted ones."""
-    who = config.consent.participant if config.consent else ""
+    participant = config.consent.participant if config.consent else ""
     return [
         row
         for row in runlog.attempts().to_pylist()
         if row["verdict"] != FORGOTTEN
         and row["scene"] % STRIDE in wanted
-        and row["participant"] == who
+        and row["participant"] == participant
         and row.get("demonstrator")
         and row["failure"] not in AGAIN
     ]

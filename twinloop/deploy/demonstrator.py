@@ -55,7 +55,10 @@ class Demonstrator:
     ):
         known = robots()
         if description.robot not in known:
-            raise RobotError(f"{description.id}: is a {description.robot}; {nearest(description.robot, known)}")
+            raise RobotError(
+                f"{description.id}: has robot {description.robot}, for which there is no scripted "
+                f"demonstrator; {nearest(description.robot, known)}"
+            )
         self._robot, self._task, self._config, self._seed = known[description.robot], task, config, seed
         self._rate_hz = round(description.rate_hz)
         self._imperfection, self._human = imperfection, None
@@ -66,7 +69,7 @@ class Demonstrator:
         """Begin an episode. The briefing names the kind of object, which determines its size and grip."""
         kind = briefing.conditions.get("object", "cube")
         if kind not in OBJECTS:
-            raise RobotError(f"the object is called {kind!r}; {nearest(kind, OBJECTS)}")
+            raise RobotError(f"unknown object {kind!r}; {nearest(kind, OBJECTS)}")
         if kind not in self._hands:
             twin = assemble(self._robot, self._task, OBJECTS[kind], control_hz=self._rate_hz)
             self._hands[kind] = twin, RobotView(twin), self._expert_of(twin)

@@ -102,7 +102,7 @@ def run_episode(
         _control(robot, leader, safety, tracker, schedule, operator, buffer, deadlines)
         judged = robot.end()
         why, detail = "", judged.detail
-        outcome, by = _judgement(judged.success, leader.said, operator, ask=ask)
+        outcome, by = _judgement(judged.success, leader.judged_success, operator, ask=ask)
         if outcome == "failure":
             why = tracker.failure()
     except RobotError as error:
@@ -169,16 +169,16 @@ def _control(
 
 
 def _judgement(
-    success: bool | None, said: bool | None, operator: OperatorInput, *, ask: bool
+    success: bool | None, judged: bool | None, operator: OperatorInput, *, ask: bool
 ) -> tuple[OutcomeWord, OutcomeBy]:
     """A human's judgement overrides the detector's. The human is asked if the detector cannot tell."""
     words: dict[bool | None, OutcomeWord] = {True: "success", False: "failure", None: "unknown"}
-    if said is None and (ask or success is None) and operator.keys is not None:
-        said = operator.ask_outcome()
-        if said is None:
+    if judged is None and (ask or success is None) and operator.keys is not None:
+        judged = operator.ask_outcome()
+        if judged is None:
             return "unknown", ""
-    if said is not None:
-        return words[said], "human"
+    if judged is not None:
+        return words[judged], "human"
     return words[success], "detector" if success is not None else ""
 
 

@@ -41,20 +41,20 @@ class DeployConfig:
         speed: factor on the robot's velocity and acceleration limits, at most 1.
         limits_file: a YAML file with narrower limits.
         ensemble: see ActingConfig.
-        longest_s: episode timeout; the task's own by default.
+        episode_timeout_s: maximum duration of an episode; the task's own by default.
         outcome: who judges an episode: `detector` (the robot's) or `ask` (a human).
         conditions: conditions to record with every episode.
-        patience_s: inference timeout if the robot is in lockstep.
+        inference_timeout_s: timeout of one inference if the robot is in lockstep.
         seed: of the policies' noise and of the order of arms.
     """
 
     speed: float = 1.0
     limits_file: Path | None = None
     ensemble: float | None = None
-    longest_s: float | None = None
+    episode_timeout_s: float | None = None
     outcome: str = "detector"
     conditions: Mapping[str, str] = field(default_factory=dict)
-    patience_s: float = 20.0
+    inference_timeout_s: float = 20.0
     seed: int = 0
 
 
@@ -175,8 +175,12 @@ class EpisodeRunner:
         bounds = bounds_for(about, config)
         twin = twin_of_robot(about.robot, task, "cube", round(about.rate_hz))
         self._safety = SafetyFilter(about, bounds, twin)
-        self._tracker = EpisodeTracker(about, task, longest_s=config.longest_s)
-        self._schedule = Lockstep(patience_s=config.patience_s) if about.lockstep else Realtime(period_s=about.period_s)
+        self._tracker = EpisodeTracker(about, task, episode_timeout_s=config.episode_timeout_s)
+        self._schedule = (
+            Lockstep(inference_timeout_s=config.inference_timeout_s)
+            if about.lockstep
+            else Realtime(period_s=about.period_s)
+        )
         self._about, self._connected = about, True
 
 

@@ -39,11 +39,11 @@ class EpisodeTracker:
     episode ends by timeout or by a human.
     """
 
-    def __init__(self, about: Description, task: Task, *, longest_s: float | None = None):
+    def __init__(self, about: Description, task: Task, *, episode_timeout_s: float | None = None):
         self._about, self._task = about, task
-        self._longest = round((longest_s or task.longest_s) * about.rate_hz)
-        told = {feature.name for feature in about.observed}
-        self.sees = about.robot in robots() and set(NEEDED) <= told
+        self._longest = round((episode_timeout_s or task.longest_s) * about.rate_hz)
+        observed = {feature.name for feature in about.observed}
+        self.sees = about.robot in robots() and set(NEEDED) <= observed
 
     def begin(self, briefing: Briefing) -> None:
         self._tick = self._phase = 0
@@ -93,8 +93,8 @@ class EpisodeTracker:
                "holding": self._pressed and self._closing, "released_s": self._released_s,
                "ended_s": self._tick / self._about.rate_hz}  # fmt: skip
         ending = failure.EpisodeSummary(**{name: np.array([value]) for name, value in row.items()}, drawn={})
-        found = (each.name for each in self._task.failures if each.holds(ending)[0])
-        return next(found, TIMEOUT)
+        failures = (check.name for check in self._task.failures if check.holds(ending)[0])
+        return next(failures, TIMEOUT)
 
     def _note(self, sight: RobotView, command: np.ndarray | None) -> None:
         """Update the quantities that `curate/failure.py` computes for a whole simulated episode."""

@@ -59,8 +59,8 @@ class EStop:
         """Raise EStopError, with the reason and how to reset it, if the e-stop is latched."""
         if self.latched:
             raise EStopError(
-                f"the e-stop is latched ({self.reason()}); look at the robot, then reset it: run this again with "
-                f"--reset-stop, or remove {self.path}"
+                f"the e-stop is latched ({self.reason()}); check the robot, then run this again with "
+                f"--reset-stop or remove {self.path}"
             )
 
     def reason(self) -> str:

@@ -8,7 +8,7 @@ import tty
 
 STOP, RESET, ABORT, TAKEOVER, ENOUGH = " e", "r", "a", "t", "\n\r"
 HELP = "keys: space or e = e-stop · a = abort this episode · t = mark a takeover"
-HELP_LEADING = "keys: space or e = e-stop · a = abort this episode · Enter = it is done"
+HELP_LEADING = "keys: space or e = e-stop · a = abort this episode · Enter = finish the episode"
 
 
 class Keys:

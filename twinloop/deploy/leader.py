@@ -35,7 +35,7 @@ class Leader(Protocol):
     def ends_itself(self) -> bool: ...
 
     @property
-    def said(self) -> bool | None:
+    def judged_success(self) -> bool | None:
         """Success or failure as judged by the human who leads; None without a judgement."""
         ...
 

@@ -29,7 +29,7 @@ class ScriptedLeader:
     """The scripted demonstrator, with or without human-like imperfections. number_of_try: makes tries differ."""
 
     ends_itself = True
-    said = None
+    judged_success = None
     kind = "script"
 
     def __init__(self, demonstrator: Demonstrator, wanted: Mapping[str, str]):
@@ -54,23 +54,23 @@ class ScriptedLeader:
 
 
 class TeleoperationLeader:
-    """A human who moves a leader arm. The episode ends when they say so, or after longest_s."""
+    """A human who moves a leader arm. They end the episode, or it ends after episode_timeout_s."""
 
     ends_itself = True
     kind = "teleoperation"
 
     def __init__(
-        self, teleoperation: Teleoperation, about: Description, wanted: Mapping[str, str], *, longest_s: float
+        self, teleoperation: Teleoperation, about: Description, wanted: Mapping[str, str], *, episode_timeout_s: float
     ):
         self._teleoperation, self._wanted = teleoperation, wanted
-        self._longest = round(longest_s * about.rate_hz)
-        self.said: bool | None = None
+        self._longest = round(episode_timeout_s * about.rate_hz)
+        self.judged_success: bool | None = None
         self.number_of_try = 0
 
     def begin(self, briefing: Briefing, *, scene: int, rng: np.random.Generator) -> None:  # noqa: ARG002
         refuse_other_conditions(briefing, self._wanted)
         self._teleoperation.connect()
-        self.said, self._periods = None, 0
+        self.judged_success, self._periods = None, 0
 
     def act(self, reading: Reading, operator: OperatorInput, deadline_s: float) -> LeaderAction:  # noqa: ARG002
         began_s = time.monotonic()
@@ -78,7 +78,7 @@ class TeleoperationLeader:
         if sample.discarded:
             raise EpisodeStopped("discarded_by_human", "the operator discarded this episode")
         self._periods += 1
-        self.said = sample.success
+        self.judged_success = sample.success
         over = sample.over or operator.enough or self._periods > self._longest
         return LeaderAction(sample.action, time.monotonic() - began_s, over=over)
 

@@ -50,7 +50,7 @@ class OperatorInput:
             raise EpisodeStopped("interrupted", f"stopped by {self.ending}")
         if ABORT in keys:
             self.interventions += 1
-            raise EpisodeStopped("aborted_by_human", "a human ended it")
+            raise EpisodeStopped("aborted_by_human", "ended by the operator")
 
     def ask_outcome(self) -> bool | None:
         """Return a human's judgement of the episode that has just ended: s(uccess), f(ailure), u(nknown)."""
@@ -65,7 +65,7 @@ class OperatorInput:
         """Wait until the operator resets the e-stop. Return False without a terminal or if the operator quits."""
         if self.keys is None:
             return False
-        print(f"\ne-stop: {self.estop.reason()}. Look at the robot; then r resets it, q ends.", file=sys.stderr)
+        print(f"\ne-stop: {self.estop.reason()}. Check the robot. Press r to reset, q to quit.", file=sys.stderr)
         while not self.ending:
             pressed = self.keys.pressed(wait_s=0.1)
             if RESET in pressed:

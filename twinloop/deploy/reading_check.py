@@ -33,7 +33,7 @@ class ReadingCheck:
             if values.shape != feature.shape:
                 raise RobotError(
                     f"{about.id}: {feature.name} of reading {reading.sequence} has {_size(values.shape)} elements; "
-                    f"{_size(feature.shape)} were announced: {', '.join(feature.names)}"
+                    f"{_size(feature.shape)} were expected: {', '.join(feature.names)}"
                 )
             if not np.isfinite(values).all():
                 bad = feature.names[int(np.flatnonzero(~np.isfinite(values))[0])]

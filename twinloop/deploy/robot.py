@@ -79,11 +79,11 @@ class Description:
         from twinloop.learn.space import DEFAULT_INPUTS, Space
         from twinloop.observe.estimate import ESTIMATE, derived
 
-        told = {feature.name: feature for feature in self.observed}
-        made_out = derived(told, self.robot)
-        if made_out is not None:
-            told[ESTIMATE] = made_out
-        wanted = tuple(told[name] for name in (DEFAULT_INPUTS if inputs is None else inputs) if name in told)
+        features = {feature.name: feature for feature in self.observed}
+        estimate = derived(features, self.robot)
+        if estimate is not None:
+            features[ESTIMATE] = estimate
+        wanted = tuple(features[name] for name in (DEFAULT_INPUTS if inputs is None else inputs) if name in features)
         return Space(self.robot, self.rate_hz, wanted, self.action)
 
 

@@ -35,5 +35,5 @@ def robot_named(name: str) -> LiveRobot:
     kind, _, which = name.partition(":")
     known = kinds()
     if kind not in known:
-        raise UsageError(f"robot {name!r}: {kind!r} is no kind of robot; {nearest(kind, known)}")
+        raise UsageError(f"robot {name!r}: unknown kind of robot {kind!r}; {nearest(kind, known)}")
     return known[kind](which)

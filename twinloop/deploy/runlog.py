@@ -115,10 +115,10 @@ def _refuse_another(path: Path, text: str) -> None:
     with storage_errors(path):
         stored = (path / CONFIG).read_text(encoding="utf-8") if (path / CONFIG).is_file() else text
     if stored != text:
-        lines = [f"  {line.strip()} there" for line in stored.splitlines() if line not in text.splitlines()]
-        lines += [f"  {line.strip()} given" for line in text.splitlines() if line not in stored.splitlines()]
+        lines = [f"  in the log: {line.strip()}" for line in stored.splitlines() if line not in text.splitlines()]
+        lines += [f"  this robot: {line.strip()}" for line in text.splitlines() if line not in stored.splitlines()]
         advice = "choose another --out; `twinloop merge` joins logs of several robots of one kind"
-        raise DatasetError("\n".join([f"{path}: is no log of this robot; {advice}", *lines[:12]]))
+        raise DatasetError("\n".join([f"{path}: is a log of another robot or task; {advice}", *lines[:12]]))
 
 
 def _recording(header: Header, log: EpisodeLog, attempt: int) -> Recording:
@@ -144,8 +144,8 @@ def _column(feature: Feature, log: EpisodeLog, length: int) -> np.ndarray:
     if values is None:
         values = _told_by_the_outcome(feature.name, log, length)
     if values is None or len(values) != length:
-        what = "is missing" if values is None else f"has {len(values)} frames, the action has {length}"
-        raise DatasetError(f"{log.robot_id}: an episode's {feature.name} {what}")
+        problem = "is missing" if values is None else f"has {len(values)} frames, but the action has {length}"
+        raise DatasetError(f"{log.robot_id}: {feature.name} of an episode {problem}")
     rows = np.ascontiguousarray(values, dtype=feature.dtype)
     return rows.reshape(-1) if feature.shape == (1,) else rows.reshape(length, *feature.shape)
 
@@ -158,6 +158,6 @@ def _told_by_the_outcome(name: str, log: EpisodeLog, length: int) -> np.ndarray 
 
 def _film(feature: Feature, log: EpisodeLog, length: int) -> np.ndarray:
     if feature.name not in log.frames:
-        raise DatasetError(f"{log.robot_id}: an episode's {feature.name} has no pictures")
+        raise DatasetError(f"{log.robot_id}: {feature.name} of an episode has no images")
     film = np.asarray(log.frames[feature.name])
     return film.reshape(length, *feature.shape[:2]) if feature.dtype in ("depth", "mask") else film

@@ -26,14 +26,14 @@ class Schedule(Protocol):
 
 
 class Lockstep:
-    """The schedule of a robot in lockstep. patience_s: timeout of the leader's action in one period."""
+    """The schedule of a robot in lockstep. inference_timeout_s: timeout of the leader's action in one period."""
 
-    def __init__(self, *, patience_s: float):
-        self._patience_s = patience_s
+    def __init__(self, *, inference_timeout_s: float):
+        self._inference_timeout_s = inference_timeout_s
         self.begin()
 
     def begin(self) -> None:
-        self.deadline_s = time.monotonic() + self._patience_s
+        self.deadline_s = time.monotonic() + self._inference_timeout_s
 
     def turn(self) -> int:
         self.begin()

@@ -77,7 +77,9 @@ def deploy(
     name = robot if isinstance(robot, str) else ""
     if workers > 1 and name.partition(":")[0] not in SEVERAL:
         valid = ", ".join(SEVERAL)
-        raise UsageError(f"--workers {workers}: there is one {name or 'robot'}; only {valid} can be had more than once")
+        raise UsageError(
+            f"--workers {workers}: {name or 'this robot'} allows one worker; several are possible with {valid}"
+        )
     if task not in tasks():
         raise UsageError(f"--task {task!r}: {nearest(task, tasks())}")
     live = robot_named(robot) if isinstance(robot, str) else robot
@@ -90,8 +92,8 @@ def deploy(
         EStop(job.stop_file).refuse()
         # Invalid limits and unfit policies raise before anything is written.
         bounds_for(about, config)
-        for each in facts.values():
-            each.refuse_misfit(about)
+        for fact in facts.values():
+            fact.refuse_misfit(about)
         phases = (phase.name for phase in tasks()[task].phases)
         with Runlog.open(out, about, task=task, phases=phases) as runlog:
             if workers > 1:
@@ -119,7 +121,7 @@ def _session(
     rows = [row for row in runlog.attempts().to_pylist() if _turn(row, facts) in planned]
     done = {_turn(row, facts) for row in rows if row["failure"] not in AGAIN}
     left = [turn for turn in turns if turn not in done]
-    successes, aborted = (sum(row["outcome"] == word for row in rows) for word in ("success", "aborted"))
+    successes, aborted = (sum(row["outcome"] == outcome for row in rows) for outcome in ("success", "aborted"))
     count, fresh, stopped = len(turns) - len(left), 0, ""
     on_progress(SessionProgress(count, len(turns), successes, aborted))
     for _, log in run_local(run_episodes, job, left, workers=workers) if left else ():
@@ -140,7 +142,7 @@ def _session(
         row for row in runlog.attempts().to_pylist() if _turn(row, facts) in planned and row["failure"] not in AGAIN
     ]
     of_arms = [[row for row in rows if row["arm"] == arm] for arm in job.policies]
-    tallies = tuple(tally(each) for each in of_arms if each)
+    tallies = tuple(tally(rows_of_arm) for rows_of_arm in of_arms if rows_of_arm)
     return DeployResult(runlog.path, digest, robot_id, tallies, len(turns), fresh, stopped)
 
 

@@ -68,7 +68,10 @@ class Tally:
                 name: {value: share.to_json() for value, share in values.items()}
                 for name, values in self.conditions.items()
             },
-            "safety": {reason: {"episodes": some, "periods": many} for reason, (some, many) in self.safety.items()},
+            "safety": {
+                reason: {"episodes": episodes, "periods": periods}
+                for reason, (episodes, periods) in self.safety.items()
+            },
         }
 
 
@@ -95,7 +98,7 @@ def tally(rows: Iterable[Row]) -> Tally:
         aborted=dict(aborted.most_common()),
         failures=dict(failures.most_common()),
         conditions=conditions,
-        safety={reason: (sum(many > 0 for many in each), sum(each)) for reason, each in counts.items()},
+        safety={reason: (sum(periods > 0 for periods in count), sum(count)) for reason, count in counts.items()},
         late=sum(int(row["deadlines_missed"]) for row in rows),
         periods=sum(int(row["length"]) for row in rows),
         robot_s=sum(float(row["duration_s"]) for row in rows),

@@ -43,8 +43,8 @@ class TwinRobot:
             self._drive = Drive(self._cell, seed=self._seed)
             self._sampler = self._config.sampler(seed=self._seed)
             about = description_of(twin, id=self.id, lockstep=True)
-            told = tuple(feature.name for feature in about.observed)
-            self._watch = LiveSensors(twin, self._config.observe, width=1, seed=self._seed, features=told)
+            features = tuple(feature.name for feature in about.observed)
+            self._watch = LiveSensors(twin, self._config.observe, width=1, seed=self._seed, features=features)
             cameras = self._config.cameras
             films = tuple(feature for feature in picture_features(cameras, twin) if feature.dtype == "video")
             seen = tuple(feature.name for feature in films)
@@ -98,7 +98,7 @@ class TwinRobot:
             self._command(hold)
         self._running = False
         success = bool(cell.twin.task.succeeded(cell)[0])
-        return Outcome(success, "as the task judges it")
+        return Outcome(success, "judged by the task")
 
     def close(self) -> None:
         self._cell, self._running = None, False
@@ -133,9 +133,9 @@ class TwinRobot:
 
     def _look(self) -> None:
         cell = self._connected()
-        told = self._watch.look(cell)
+        features = self._watch.look(cell)
         if self._eyes is not None:
             self._eyes.note(cell)
-            told |= self._eyes.look(ALONE)
+            features |= self._eyes.look(ALONE)
         self._sequence += 1
-        self._reading = Reading(self._sequence, self._clock_s, {name: values[0] for name, values in told.items()})
+        self._reading = Reading(self._sequence, self._clock_s, {name: values[0] for name, values in features.items()})

@@ -32,21 +32,21 @@ Simulate = Callable[[Sequence[Chunk]], Iterable[tuple[Chunk, list[Counterfactual
 
 @dataclass(frozen=True)
 class Bank:
-    """reference: the unchanged twin. worlds: one cell for each hypothesis with a gap."""
+    """reference: the unchanged twin. cells: one cell for each hypothesis with a gap."""
 
     reference: CounterfactualCell
-    worlds: tuple[CounterfactualCell, ...]
+    cells: tuple[CounterfactualCell, ...]
 
     @cached_property
     def by_gap(self) -> dict[Gap, tuple[CounterfactualCell, ...]]:
-        return {gap: tuple(world for world in self.worlds if world.hypothesis.gap == gap) for gap in GAPS}
+        return {gap: tuple(cell for cell in self.cells if cell.hypothesis.gap == gap) for gap in GAPS}
 
     def sizes(self, gap: Gap) -> tuple[tuple[str, ...], np.ndarray]:
         """Return the rows of a gap and a (cells, rows) array of how far each row is off in each cell."""
-        worlds = self.by_gap[gap]
-        rows = tuple(dict.fromkeys(name for world in worlds for name in world.hypothesis.ranges))
-        return rows, _table(rows, worlds)
+        cells = self.by_gap[gap]
+        rows = tuple(dict.fromkeys(name for cell in cells for name in cell.hypothesis.ranges))
+        return rows, _table(rows, cells)
 
 
-def _table(rows: Sequence[str], worlds: Sequence[CounterfactualCell]) -> np.ndarray:
-    return np.array([[world.hypothesis.sizes.get(row, 0.0) for row in rows] for world in worlds])
+def _table(rows: Sequence[str], cells: Sequence[CounterfactualCell]) -> np.ndarray:
+    return np.array([[cell.hypothesis.sizes.get(row, 0.0) for row in rows] for cell in cells])

@@ -107,7 +107,7 @@ class DatasetComparison:
         return {
             "ours": asdict(self.ours),
             "theirs": asdict(self.theirs),
-            "channels": [each.to_json() for each in self.channels],
+            "channels": [channel.to_json() for channel in self.channels],
             "cameras": {name: [side.to_json() for side in both] for name, both in self.cameras.items()},
             "unmatched": dict(self.unmatched),
         }
@@ -130,21 +130,21 @@ def compare_datasets(
     datasets = Dataset.open(ours), Dataset.open(theirs)
     for dataset in datasets:
         require_consent(dataset.attempts(), "analyse", where=str(dataset.path))
-    read = [_takes(each) for each in datasets]
-    sides = [_side(dataset, found) for dataset, found in zip(datasets, read, strict=True)]
+    read = [_takes(dataset) for dataset in datasets]
+    sides = [_side(dataset, recordings) for dataset, recordings in zip(datasets, read, strict=True)]
     matched, unmatched = _match(read[0][0], read[1][0])
     channels, samples = [], {}
     for done, (name, (scale, caution)) in enumerate(matched.items()):
         ours_values = [_values(take, name) for take in read[0]]
         theirs_values = [_values(take, name) * scale for take in read[1]]
-        told = [_pairs(found, name, by) for found, by in zip(read, (1.0, scale), strict=True)]
+        pairs_of = [_pairs(recordings, name, by) for recordings, by in zip(read, (1.0, scale), strict=True)]
         rates = [side.measured_hz for side in sides]
         follows = follow = None
-        if all(told):
-            follows = tracking(told[0]), tracking(told[1])
+        if all(pairs_of):
+            follows = tracking(pairs_of[0]), tracking(pairs_of[1])
             follow = tuple(
-                response(_some(pairs), rate_hz=rate, seed=seed, hold=hold)
-                for pairs, rate in zip(told, rates, strict=True)
+                response(_subsample(pairs), rate_hz=rate, seed=seed, hold=hold)
+                for pairs, rate in zip(pairs_of, rates, strict=True)
             )
         channels.append(
             ChannelComparison(
@@ -168,7 +168,7 @@ def _takes(dataset: Dataset) -> list[RecordedEpisode]:
     """Up to `MAX_EPISODES` accepted episodes (or stored ones, if none is accepted), spread evenly over the dataset."""
     attempts = dataset.attempts()
     if not dataset.stored:
-        raise DatasetError(f"{dataset.path}: has no episode with rows to compare")
+        raise DatasetError(f"{dataset.path}: has no episodes to compare")
     rows = zip(
         attempts["attempt"].to_pylist(), attempts["length"].to_pylist(), attempts["verdict"].to_pylist(), strict=True
     )
@@ -179,21 +179,22 @@ def _takes(dataset: Dataset) -> list[RecordedEpisode]:
     return [take for take in takes(dataset) if take.attempt in wanted]
 
 
-def _side(dataset: Dataset, found: list[RecordedEpisode]) -> DatasetSide:
+def _side(dataset: Dataset, recordings: list[RecordedEpisode]) -> DatasetSide:
     header = dataset.header
     verdicts = dataset.attempts()["verdict"].to_pylist()
-    clocks = [take.time_s for take in found if take.time_s is not None and take.rows > 2]
+    clocks = [take.time_s for take in recordings if take.time_s is not None and take.rows > 2]
     measured = (
         1 / float(np.median(np.concatenate([np.diff(clock) for clock in clocks]))) if clocks else float(header.fps)
     )
     features = {
-        each.name: f"{each.dtype} {'×'.join(map(str, each.shape))} {each.unit}".strip() for each in header.features
+        feature.name: f"{feature.dtype} {'×'.join(map(str, feature.shape))} {feature.unit}".strip()
+        for feature in header.features
     }
     return DatasetSide(
         path=dataset.path.name, name=header.name, source=header.source, robot=header.robot, rate_hz=float(header.fps),
         measured_hz=measured if np.isfinite(measured) and measured > 0 else float(header.fps),
-        episodes=verdicts.count(ACCEPTED) or dataset.stored, read=len(found),
-        seconds=sum(take.rows for take in found) / float(header.fps), features=features,
+        episodes=verdicts.count(ACCEPTED) or dataset.stored, read=len(recordings),
+        seconds=sum(take.rows for take in recordings) / float(header.fps), features=features,
     )  # fmt: skip
 
 
@@ -204,8 +205,8 @@ def _match(ours: RecordedEpisode, theirs: RecordedEpisode) -> tuple[dict[str, tu
         Channel -> (factor from their unit to ours, caution) for channels with the same name and quantity, and
         channel -> why it is not compared.
     """
-    mine = {each.name: each for each in ours.channels if each.feature not in NOT_COMPARED}
-    other = {each.name: each for each in theirs.channels if each.feature not in NOT_COMPARED}
+    mine = {column.name: column for column in ours.channels if column.feature not in NOT_COMPARED}
+    other = {column.name: column for column in theirs.channels if column.feature not in NOT_COMPARED}
     matched, unmatched = {}, {}
     for name, channel in mine.items():
         if name not in other:
@@ -230,23 +231,23 @@ def _match(ours: RecordedEpisode, theirs: RecordedEpisode) -> tuple[dict[str, tu
 
 
 def _values(take: RecordedEpisode, name: str) -> np.ndarray:
-    return next(each.values for each in take.channels if each.name == name)
+    return next(channel.values for channel in take.channels if channel.name == name)
 
 
 def _unit(take: RecordedEpisode, name: str) -> str:
-    return next(each.unit for each in take.channels if each.name == name)
+    return next(channel.unit for channel in take.channels if channel.name == name)
 
 
-def _pairs(found: list[RecordedEpisode], name: str, scale: float) -> list[tuple[np.ndarray, np.ndarray]]:
+def _pairs(recordings: list[RecordedEpisode], name: str, scale: float) -> list[tuple[np.ndarray, np.ndarray]]:
     out = []
-    for take in found:
-        pair = next((each for each in take.sent_pairs if each.measured.name == name), None)
+    for take in recordings:
+        pair = next((candidate for candidate in take.sent_pairs if candidate.measured.name == name), None)
         if pair is not None:
             out.append((pair.command.values * scale, pair.measured.values * scale))
     return out
 
 
-def _some(pairs: list[tuple[np.ndarray, np.ndarray]]) -> list[tuple[np.ndarray, np.ndarray]]:
+def _subsample(pairs: list[tuple[np.ndarray, np.ndarray]]) -> list[tuple[np.ndarray, np.ndarray]]:
     """The pairs with most motion, up to about `MAX_RESPONSE_ROWS` rows, to limit the computing time."""
     ordered = sorted(pairs, key=lambda pair: -float(np.abs(np.diff(pair[0])).mean()) if len(pair[0]) > 1 else 0.0)
     rows = np.cumsum([len(command) for command, _ in ordered])
@@ -259,15 +260,15 @@ def _sample(values: list[np.ndarray]) -> np.ndarray:
 
 
 def _cameras(ours: Dataset, theirs: Dataset) -> tuple[dict[str, tuple[Appearance, Appearance]], dict[str, str]]:
-    names = [{each.name for each in side.header.pictures if each.dtype == "video"} for side in (ours, theirs)]
-    found, unseen = {}, {}
+    names = [{picture.name for picture in side.header.pictures if picture.dtype == "video"} for side in (ours, theirs)]
+    compared, unseen = {}, {}
     for name in sorted(names[0] & names[1]):
         looks = [appearance(_pictures(side, name)) for side in (ours, theirs)]
         if looks[0] is not None and looks[1] is not None:
-            found[name] = looks[0], looks[1]
+            compared[name] = looks[0], looks[1]
     unseen |= dict.fromkeys(names[0] - names[1], "only the first has this camera")
     unseen |= dict.fromkeys(names[1] - names[0], "only the second has this camera")
-    return found, unseen
+    return compared, unseen
 
 
 def _pictures(dataset: Dataset, name: str) -> Iterator[np.ndarray]:

@@ -31,7 +31,7 @@ class ConditionTest:
     corrected: float
 
     @property
-    def told(self) -> bool:
+    def significant(self) -> bool:
         return self.corrected < 0.05
 
     def to_json(self) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def condition_tests(kinds: Mapping[str, np.ndarray], success: np.ndarray) -> tup
     """
     from scipy.stats import fisher_exact
 
-    found = []
+    tests = []
     for about, values in kinds.items():
         for kind in sorted({str(value) for value in values} - {""}):
             mine = values == kind
@@ -59,12 +59,12 @@ def condition_tests(kinds: Mapping[str, np.ndarray], success: np.ndarray) -> tup
                 continue
             these, others = _rate(success[mine]), _rate(success[~mine])
             p = float(np.asarray(fisher_exact([_row(these), _row(others)]))[1])
-            found.append(ConditionTest(about, kind, these, others, p, corrected=1.0))
-    found.sort(key=lambda look: look.p)
+            tests.append(ConditionTest(about, kind, these, others, p, corrected=1.0))
+    tests.sort(key=lambda test: test.p)
     out, worst = [], 0.0
-    for place, look in enumerate(found):
-        worst = max(worst, min(1.0, look.p * (len(found) - place)))
-        out.append(replace(look, corrected=worst))
+    for place, test in enumerate(tests):
+        worst = max(worst, min(1.0, test.p * (len(tests) - place)))
+        out.append(replace(test, corrected=worst))
     return tuple(out)
 
 

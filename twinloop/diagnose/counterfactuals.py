@@ -75,12 +75,12 @@ def _simulate(
     blocks = [
         sampler.draw(number * count, (number + 1) * count) for number, sampler in enumerate(samplers, start=first)
     ]
-    arm, found = Arm(twin), dict[int, np.ndarray]()
+    arm, traits = Arm(twin), dict[int, np.ndarray]()
     photographer = Photographer(twin, config.cameras, job.cameras, seed=job.seed)
     for episodes in acted(config, twin, runtime, job.acting, blocks, width=min(MAX_WIDTH, count * len(blocks))):
         number = int(episodes.draws.attempts[0]) // count
-        found[number] = measure_traits(shown_of(episodes, config, twin, arm, photographer))
-    return [CounterfactualCell(hypothesis, found[number]) for number, hypothesis in enumerate(hypotheses, start=first)]
+        traits[number] = measure_traits(traces_of(episodes, config, twin, arm, photographer))
+    return [CounterfactualCell(hypothesis, traits[number]) for number, hypothesis in enumerate(hypotheses, start=first)]
 
 
 def _reach(name: str, hypotheses: Sequence[Hypothesis]) -> float:
@@ -105,19 +105,19 @@ def usual_of(config: RunConfig) -> dict[str, Distribution]:
     return usual
 
 
-def shown_of(
+def traces_of(
     episodes: Episodes, config: RunConfig, twin: Twin, arm: Arm, photographer: Photographer
 ) -> list[EpisodeTrace]:
     """Traces of simulated episodes, with the twin's sensor errors."""
     recording = observe(episodes, twin, config.observe, seed=config.rollout.seed)
     values = episodes.draws.values
-    shown = []
+    traces = []
     for row, (start, length) in enumerate(zip(recording.starts, recording.lengths, strict=True)):
         frames = {name: array[start : start + length] for name, array in recording.frames.items()}
-        told = {name: float(array[row]) for name, array in values.items()}
+        row_values = {name: float(array[row]) for name, array in values.items()}
         pictures = photographer.taken(episodes, row)
-        shown.append(EpisodeTrace(frames, bool(episodes.success[row]), arm, _conditions(told, twin), pictures))
-    return shown
+        traces.append(EpisodeTrace(frames, bool(episodes.success[row]), arm, _conditions(row_values, twin), pictures))
+    return traces
 
 
 def _conditions(drawn: Mapping[str, float], twin: Twin) -> dict[str, str]:

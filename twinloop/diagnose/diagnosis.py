@@ -97,7 +97,7 @@ def _to_look_at(
     failed = np.flatnonzero(~real.managed)
     rows = failed if len(failed) else np.arange(len(real))
     if columns:
-        values = np.column_stack([TRAITS[column].told(traits[:, column]) for column in columns])
+        values = np.column_stack([TRAITS[column].scaled(traits[:, column]) for column in columns])
         offsets = np.abs(values - np.nanmedian(values, axis=0))
         extremeness = np.nan_to_num(offsets / (np.nanmedian(offsets, axis=0) + 1e-9)).max(axis=1)
         rows = rows[np.argsort(-extremeness[rows], kind="stable")]

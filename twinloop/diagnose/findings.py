@@ -41,7 +41,7 @@ def finding_of(
         row for row in weighed.rows.get(gap, ()) if abs(row.size) > max(0.08, row.deviation) and _reach(row) != 0
     ][:SHOWN_ROWS]  # fmt: skip
     evidence = [
-        each for each in evidence_of(weighed.shown, summary, usual) if _about(each) == gap and abs(each.apart) > 1
+        item for item in evidence_of(weighed.deviations, summary, usual) if _about(item) == gap and abs(item.apart) > 1
     ]
     return GapFinding(
         gap=gap,
@@ -65,7 +65,7 @@ def evidence_of(deviations: np.ndarray, summary: TraitSummary, usual: TraitSumma
     return [
         Evidence(
             trait=ENTRIES[at].name,
-            says=ENTRIES[at].about.says,
+            description=ENTRIES[at].about.says,
             unit=ENTRIES[at].about.unit,
             robot=_in_unit(ENTRIES[at], float(summary.values[at])),
             twin=_in_unit(ENTRIES[at], float(usual.values[at])),

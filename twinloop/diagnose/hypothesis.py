@@ -52,7 +52,7 @@ def rows_of(gap: Gap, *, pictures: bool, wrist: bool, touch: bool, person: bool,
     The intensity of the light is always included, because labs record it as a condition even without cameras.
     """
     unfelt = [*(() if wrist else FELT["wrist"]), *(() if touch else FELT["touch"])]
-    found = []
+    rows = []
     for row in TABLE:
         unseen = not pictures and row.name != "lighting_intensity" and (
             row.group == "visual" or row.name in PICTURES_ALONE or row.name.startswith(("occluder", "distractor"))
@@ -61,8 +61,8 @@ def rows_of(gap: Gap, *, pictures: bool, wrist: bool, touch: bool, person: bool,
         if row.name.startswith("solver_"):
             continue  # a setting of the physics engine, not a property of the cell
         if row.gap == gap and not unseen and not absent and not row.name.startswith(tuple(unfelt) or "\0"):
-            found.append(row)
-    return tuple(found)
+            rows.append(row)
+    return tuple(rows)
 
 
 def drawn(gap: Gap, rows: Sequence[Parameter], number: int, *, magnitude: float | None = None, seed: int) -> Hypothesis:
@@ -75,8 +75,8 @@ def drawn(gap: Gap, rows: Sequence[Parameter], number: int, *, magnitude: float 
     size = rng.uniform(MIN_MAGNITUDE, 1.0)
     size = size if magnitude is None else magnitude
     names = [row.name for row in rows]
-    many = rng.uniform(*USED)
-    used = {name for name in names if rng.random() < many} or {names[int(rng.integers(len(names)))]}
+    used_share = rng.uniform(*USED)
+    used = {name for name in names if rng.random() < used_share} or {names[int(rng.integers(len(names)))]}
     used |= {row.needs for row in rows if row.name in used and row.needs in names}
     ranges, sizes = {}, {}
     for row in rows:

@@ -22,13 +22,13 @@ def scene_features(config: RunConfig) -> dict[str, bool]:
     }
 
 
-def hypotheses_of(config: RunConfig, *, worlds: int, seed: int) -> list[Hypothesis]:
-    """Return `worlds` hypotheses for each gap that this cell can show, after a third as many without any gap."""
+def hypotheses_of(config: RunConfig, *, cells_per_gap: int, seed: int) -> list[Hypothesis]:
+    """Return `cells_per_gap` hypotheses for each gap that this cell can show, after a third as many without any gap."""
     features = scene_features(config)
-    hypotheses = [NOTHING] * max(1, worlds // 3)
+    hypotheses = [NOTHING] * max(1, cells_per_gap // 3)
     for gap in GAPS:
         rows = rows_of(gap, **features)
-        hypotheses += [drawn(gap, rows, number, seed=seed) for number in range(worlds if rows else 0)]
+        hypotheses += [drawn(gap, rows, number, seed=seed) for number in range(cells_per_gap if rows else 0)]
     return hypotheses
 
 

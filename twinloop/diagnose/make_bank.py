@@ -27,7 +27,7 @@ def make_bank(
     simulate: Simulate,
     *,
     folder: Path,
-    worlds: int,
+    cells_per_gap: int,
     seed: int,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Bank:
@@ -36,10 +36,10 @@ def make_bank(
     Args:
         simulate: rolls out the policy; called once with the missing chunks.
         folder: finished chunks are stored here; its name should contain `bank_key`.
-        worlds: counterfactual cells for each gap.
+        cells_per_gap: counterfactual cells for each gap.
         on_progress: called with (cells done, cells in all).
     """
-    hypotheses = hypotheses_of(config, worlds=worlds, seed=seed)
+    hypotheses = hypotheses_of(config, cells_per_gap=cells_per_gap, seed=seed)
     chunks = chunks_of(hypotheses)
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,7 @@ def bank_key(
     policy: str,
     config: RunConfig,
     cameras: Sequence[str],
-    worlds: int,
+    cells_per_gap: int,
     episodes: int,
     seed: int,
     acting: Mapping[str, Any],
@@ -72,7 +72,7 @@ def bank_key(
     """A short digest of everything that a bank depends on. policy: the digest of its card."""
     drawn_as = [hypothesis.BEYOND, hypothesis.MIN_MAGNITUDE, hypothesis.USED, hypothesis.SELDOM, hypothesis.VARYING]
     traits = [trait.name for trait in TRAITS]
-    made_with = [policy, config.digest, versions((), films=False), worlds, episodes, seed, dict(acting)]
+    made_with = [policy, config.digest, versions((), films=False), cells_per_gap, episodes, seed, dict(acting)]
     content = [*made_with, drawn_as, traits, *cameras]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
@@ -81,9 +81,9 @@ def _file(folder: Path, chunk: Chunk) -> Path:
     return folder / f"{chunk[0]:06d}.npy"
 
 
-def _store(folder: Path, chunk: Chunk, worlds: list[CounterfactualCell]) -> None:
+def _store(folder: Path, chunk: Chunk, cells: list[CounterfactualCell]) -> None:
     buffer = BytesIO()
-    np.save(buffer, np.stack([world.traits for world in worlds]), allow_pickle=False)
+    np.save(buffer, np.stack([cell.traits for cell in cells]), allow_pickle=False)
     with storage_errors(folder):
         replace_file(_file(folder, chunk), buffer.getvalue(), scratch=folder)
 
@@ -97,5 +97,5 @@ def _load(folder: Path, chunk: Chunk) -> list[CounterfactualCell] | None:
     except (ValueError, EOFError) as error:
         raise CorruptError(f"{file}: cannot be read ({error!s:.80}); delete it and run again") from None
     if parts.ndim != 3 or len(parts) != len(chunk[1]) or parts.shape[2] != len(TRAITS):
-        raise CorruptError(f"{file}: holds {parts.shape} numbers; delete it and run again")
+        raise CorruptError(f"{file}: has shape {parts.shape}; delete it and run again")
     return [CounterfactualCell(assumed, traits) for assumed, traits in zip(chunk[1], parts, strict=True)]

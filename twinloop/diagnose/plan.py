@@ -54,7 +54,7 @@ PRACTICE: dict[Gap, Practice] = {
     "sensing": Practice(80, 0.5, 0.8, 0.5, (), (), "a minute of every sensor at rest, and slow sweeps"),
     "object": Practice(30, 0.9, 0.6, 0.5, ("a scale and a caliper",), ("object",), "tosses and pushes of each object"),
     "environment": Practice(30, 0.9, 0.8, 0.5, (), ("clutter", "layout"), "a scan of the table and its height"),
-    "human": Practice(40, 0.8, 0.6, 2.0, ("a second camera", "consent of everybody in view"), ("human",), ""),
+    "human": Practice(40, 0.8, 0.6, 2.0, ("a second camera", "consent of everyone in view"), ("human",), ""),
     "actuation": Practice(80, 0.4, 0.7, 0.5, (), (), "chirps and steps of every joint, loaded and empty"),
     "latency": Practice(80, 0.4, 0.8, 0.2, ("one clock for commands and readings",), (),
                         "steps of every joint with timestamps"),
@@ -68,7 +68,7 @@ class RangeChange:
     row: str
     low: float
     high: float
-    change: Literal["new", "wider", "narrower", "as it is"]
+    change: Literal["new", "wider", "narrower", "unchanged"]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class PlanItem:
     """One line of a plan.
 
     Attributes:
-        what: the measure in words.
+        description: the measure in words.
         gain, interval: expected gain in points of success, with an interval.
         hours: working time of robot and operator.
         conditions: conditions of the demonstrations.
@@ -86,7 +86,7 @@ class PlanItem:
 
     gap: Gap | Literal["unmodelled"]
     measure: Measure
-    what: str
+    description: str
     gain: float
     interval: Interval
     hours: float
@@ -117,7 +117,7 @@ class Plan:
     robot: str
     verdict: str
 
-    def errands(self) -> list[dict[str, Any]]:
+    def requests(self) -> list[dict[str, Any]]:
         """Collection requests that `twinloop collect --plan` carries out."""
         return [
             {"robot": self.robot, "episodes": line.demonstrations, "conditions": dict(line.conditions)}
@@ -133,8 +133,8 @@ class Plan:
 
 def make_plan(report: GapReport, *, robot: str, budget: int = 200) -> Plan:
     """Make the plan for a report. `budget`: largest number of demonstrations."""
-    worth = [each for each in report.findings if each.found or each.points >= WORTH_POINTS]
-    lines = [line for finding in worth if finding.found for line in _simulated(finding)]
+    worth = [finding for finding in report.findings if finding.is_open or finding.points >= WORTH_POINTS]
+    lines = [line for finding in worth if finding.is_open for line in _simulated(finding)]
     lines += _collected(report, worth, budget)
     if report.unmodelled.present or report.unmodelled.points >= 5:
         lines.append(_looked_at(report))
@@ -147,20 +147,22 @@ def _simulated(finding: GapFinding) -> list[PlanItem]:
     """Measures in the simulator: randomize the estimated rows, and calibrate rows with wide intervals."""
     practice = PRACTICE[finding.gap]
     ranges = tuple(range_of(row) for row in finding.rows)
-    changed = tuple(each for each in ranges if each.change != "as it is")
+    changed = tuple(change for change in ranges if change.change != "unchanged")
     lines = []
     if changed:
-        told = ", ".join(f"{each.row} {each.low:.3g} to {each.high:.3g} ({each.change})" for each in changed)
+        ranges_text = ", ".join(
+            f"{change.row} {change.low:.3g} to {change.high:.3g} ({change.change})" for change in changed
+        )
         share = practice.covering
         lines.append(
-            PlanItem(finding.gap, "randomize", f"draw {told}", *_gain(finding, share), hours=0.1, ranges=changed,
-                 assumed=f"randomization wins {share:.0%} of what it costs")
+            PlanItem(finding.gap, "randomize", f"draw {ranges_text}", *_gain(finding, share), hours=0.1, ranges=changed,
+                 assumed=f"randomization wins back {share:.0%} of the cost")
         )  # fmt: skip
     if practice.logs and any(row.interval[1] - row.interval[0] > 0.5 * abs(row.value) for row in finding.rows):
         lines.append(
             PlanItem(finding.gap, "calibrate", f"record {practice.logs}; then `twinloop calibrate`",
                  *_gain(finding, 0.2),
-                 hours=practice.setup_h + 0.5, assumed="narrow ranges win another 20 %")
+                 hours=practice.setup_h + 0.5, assumed="narrower ranges win back another 20 %")
         )  # fmt: skip
     return lines
 
@@ -177,19 +179,23 @@ def _collected(report: GapReport, worth: Sequence[GapFinding], budget: int) -> l
         counts[best] += min(TOGETHER, left)
         left -= TOGETHER
     lines = []
-    for gap, many in counts.items():
-        if not many:
+    for gap, count in counts.items():
+        if not count:
             continue
         practice, finding = PRACTICE[gap], by_gap[gap]
-        share = _won(finding, many) / finding.points
+        share = _won(finding, count) / finding.points
         conditions = _conditions(report, practice.vary)
         sensors = f", recorded with {' and '.join(practice.sensors)}" if practice.sensors else ""
-        varied = f" with {', '.join(practice.vary)} varied as on site" if practice.vary and not conditions else ""
+        varied = (
+            f" with {', '.join(practice.vary)} varied as at the deployment site"
+            if practice.vary and not conditions
+            else ""
+        )
         where = f" with {', '.join(f'{name} {value}' for name, value in conditions.items())}" if conditions else ""
         lines.append(
-            PlanItem(gap, "collect", f"{many} demonstrations{where}{varied}{sensors}", *_gain(finding, share),
-                 hours=practice.setup_h + many * MINUTES / 60, demonstrations=many, conditions=conditions,
-                 assumed=f"half of {practice.wins:.0%} of its cost is won by {practice.half} demonstrations")
+            PlanItem(gap, "collect", f"{count} demonstrations{where}{varied}{sensors}", *_gain(finding, share),
+                 hours=practice.setup_h + count * MINUTES / 60, demonstrations=count, conditions=conditions,
+                 assumed=f"{practice.half} demonstrations win back half of {practice.wins:.0%} of the cost")
         )  # fmt: skip
     return lines
 
@@ -245,7 +251,7 @@ def range_of(wrong: RowEstimate) -> RangeChange:
     if inside and (high - low) < 0.6 * (last - first):
         return RangeChange(wrong.row, low, high, "narrower")
     if inside:
-        return RangeChange(wrong.row, first, last, "as it is")
+        return RangeChange(wrong.row, first, last, "unchanged")
     return RangeChange(wrong.row, min(low, first), max(high, last), "wider")
 
 
@@ -253,8 +259,8 @@ def _looked_at(report: GapReport) -> PlanItem:
     episodes = ", ".join(f"{log} {attempt}" for log, attempt in report.unmodelled.episodes[:4]) or "the failures"
     points = report.unmodelled.points
     return PlanItem(
-        "unmodelled", "look", f"look at {episodes}: what the simulator does not model, no range covers",
-        0.5 * points, (0.0, points), hours=1.0, assumed="half of it is understood once it is seen",
+        "unmodelled", "look", f"look at {episodes}: the simulator does not model the cause, so no range covers it",
+        0.5 * points, (0.0, points), hours=1.0, assumed="looking at episodes explains half of it",
     )  # fmt: skip
 
 

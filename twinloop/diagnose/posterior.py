@@ -110,7 +110,7 @@ class GapPosterior:
     cost: Mapping[Gap, tuple[float, float]]
     nothing: float
     best: Opened
-    shown: np.ndarray
+    deviations: np.ndarray
     left: np.ndarray
     rows: Mapping[Gap, tuple[RowPosterior, ...]]
     surprise: float
@@ -127,61 +127,61 @@ class GapPosterior:
         return tuple(ENTRIES[at].name for at in order if abs(np.nan_to_num(self.left[at])) > STRANGE)
 
 
-def gap_posterior(bank: Bank, shown: TraitSummary) -> GapPosterior:
+def gap_posterior(bank: Bank, summary: TraitSummary) -> GapPosterior:
     """The posterior over gaps, given the summary of the robot's episodes."""
-    return _Scales(bank, shown).gap_posterior()
+    return _Scales(bank, summary).gap_posterior()
 
 
 class _Scales:
-    def __init__(self, bank: Bank, shown: TraitSummary):
+    def __init__(self, bank: Bank, summary: TraitSummary):
         usual = summarise(bank.reference.traits)
-        self.known = np.isfinite(shown.values) & np.isfinite(usual.values)
-        self.difference = (shown.values - usual.values)[self.known]
-        noise = shown.variances + usual.variances + FLOORS**2
+        self.known = np.isfinite(summary.values) & np.isfinite(usual.values)
+        self.difference = (summary.values - usual.values)[self.known]
+        noise = summary.variances + usual.variances + FLOORS**2
         self.noise = noise[self.known]
-        there: list[Gap] = [gap for gap in GAPS if bank.by_gap[gap]]
-        self.effects: dict[Gap, GapEffect] = {gap: _effect(bank, gap, usual, self.known) for gap in there}
+        gaps: list[Gap] = [gap for gap in GAPS if bank.by_gap[gap]]
+        self.effects: dict[Gap, GapEffect] = {gap: _effect(bank, gap, usual, self.known) for gap in gaps}
 
     def gap_posterior(self) -> GapPosterior:
-        found = self._search()
-        logs = np.array([each.log_probability for each in found])
+        explanations = self._search()
+        logs = np.array([explanation.log_probability for explanation in explanations])
         weights = np.exp(logs - logs.max())
         weights /= weights.sum()
         probability: dict[Gap, float] = {}
         magnitude: dict[Gap, tuple[float, float]] = {}
         for gap in GAPS:
-            sizes = np.array([dict(each.opened).get(gap, 0.0) for each in found])
+            sizes = np.array([dict(explanation.opened).get(gap, 0.0) for explanation in explanations])
             mine = weights * (sizes > 0)
             probability[gap] = float(mine.sum())
             mean = float((mine * sizes).sum() / max(mine.sum(), 1e-12))
             magnitude[gap] = mean, float(np.sqrt((mine * np.square(sizes - mean)).sum() / max(mine.sum(), 1e-12)))
-        cost = self._costs(found, weights)
-        best = found[int(np.argmax(logs))].opened
+        cost = self._costs(explanations, weights)
+        best = explanations[int(np.argmax(logs))].opened
         mean, covariance = self._expected(best)
         rest = self.difference - mean
-        told: list[Gap] = [gap for gap in GAPS if probability[gap] > 0.5]
-        told = told or [max(GAPS, key=lambda gap: probability[gap])]
+        listed: list[Gap] = [gap for gap in GAPS if probability[gap] > 0.5]
+        listed = listed or [max(GAPS, key=lambda gap: probability[gap])]
         return GapPosterior(
             probability=probability,
             magnitude=magnitude,
             cost=cost,
-            nothing=float(weights[[not each.opened for each in found]].sum()),
+            nothing=float(weights[[not explanation.opened for explanation in explanations]].sum()),
             best=best,
-            shown=self._spread_out(self.difference / np.sqrt(self.noise)),
+            deviations=self._spread_out(self.difference / np.sqrt(self.noise)),
             left=self._spread_out(rest / np.sqrt(np.diag(covariance))),
-            rows={gap: self._rows(gap, dict(best).get(gap, 0.0), rest, covariance) for gap in told},
+            rows={gap: self._rows(gap, dict(best).get(gap, 0.0), rest, covariance) for gap in listed},
             surprise=float(rest @ np.linalg.solve(covariance, rest)) / len(rest),
         )
 
-    def _costs(self, found: list[Explanation], weights: np.ndarray) -> dict[Gap, tuple[float, float]]:
+    def _costs(self, explanations: list[Explanation], weights: np.ndarray) -> dict[Gap, tuple[float, float]]:
         """Loss of success per gap: the observed loss divided among the gaps, averaged over explanations."""
         at = int(np.flatnonzero(np.flatnonzero(self.known) == SUCCESS)[0]) if self.known[SUCCESS] else None
         first: dict[Gap, float] = dict.fromkeys(GAPS, 0.0)
         second = dict(first)
         for row in np.argsort(-weights)[:COUNTED] if at is not None else ():
-            mean, covariance = self._expected(found[row].opened)
+            mean, covariance = self._expected(explanations[row].opened)
             rest = self.difference - mean
-            for gap, size in found[row].opened:
+            for gap, size in explanations[row].opened:
                 effect = self.effects[gap]
                 shared = size**2 * effect.covariance[at]
                 gain = np.linalg.solve(covariance, shared)
@@ -196,25 +196,28 @@ class _Scales:
     def _search(self) -> list[Explanation]:
         """Beam search: all sets of one gap, then sets that extend the best of the previous size by one gap."""
         level = [self._explained(())]
-        found = list(level)
+        explanations = list(level)
         for _ in range(len(self.effects)):
-            level.sort(key=lambda each: -each.log_probability)
-            tried: dict[Opened, Explanation] = {}
-            for each in level[:FURTHER]:
+            level.sort(key=lambda explanation: -explanation.log_probability)
+            extended: dict[Opened, Explanation] = {}
+            for explanation in level[:FURTHER]:
                 for gap in self.effects:
-                    if gap in dict(each.opened):
+                    if gap in dict(explanation.opened):
                         continue
                     for size in MAGNITUDES:
-                        opened: Opened = tuple(sorted((*each.opened, (gap, size))))
-                        if opened not in tried:
-                            tried[opened] = self._explained(opened)
-            level = list(tried.values())
+                        opened: Opened = tuple(sorted((*explanation.opened, (gap, size))))
+                        if opened not in extended:
+                            extended[opened] = self._explained(opened)
+            level = list(extended.values())
             if not level:
                 break
-            found += level
-            if max(each.log_probability for each in level) < max(each.log_probability for each in found) - 8:
+            explanations += level
+            if (
+                max(explanation.log_probability for explanation in level)
+                < max(explanation.log_probability for explanation in explanations) - 8
+            ):
                 break  # larger sets have negligible probability
-        return found
+        return explanations
 
     def _explained(self, opened: Opened) -> Explanation:
         mean, covariance = self._expected(opened)
@@ -244,7 +247,7 @@ class _Scales:
         sizes = size * effect.sizes + gain @ rest
         after = size**2 * effect.of_rows - gain @ (size**2 * effect.crossed.T)
         deviations = np.sqrt(np.maximum(np.diag(after), 1e-6))
-        rows = [RowPosterior(*each) for each in zip(effect.rows, sizes.tolist(), deviations.tolist(), strict=True)]
+        rows = [RowPosterior(*values) for values in zip(effect.rows, sizes.tolist(), deviations.tolist(), strict=True)]
         return tuple(sorted(rows, key=lambda row: -abs(row.size) / row.deviation))
 
     def _spread_out(self, values: np.ndarray) -> np.ndarray:
@@ -254,11 +257,11 @@ class _Scales:
 
 
 def _effect(bank: Bank, gap: Gap, usual: TraitSummary, known: np.ndarray) -> GapEffect:
-    worlds = bank.by_gap[gap]
-    summaries = [summarise(world.traits) for world in worlds]
-    units = np.array([world.hypothesis.magnitude for world in worlds])[:, None]
+    cells = bank.by_gap[gap]
+    summaries = [summarise(cell.traits) for cell in cells]
+    units = np.array([cell.hypothesis.magnitude for cell in cells])[:, None]
     # Entries with too few episodes in a cell are taken as unchanged.
-    changes = np.nan_to_num(np.array([each.values for each in summaries]) - usual.values)[:, known]
+    changes = np.nan_to_num(np.array([summary.values for summary in summaries]) - usual.values)[:, known]
     rows, sizes = bank.sizes(gap)
     # Regression through the origin: cells with a small magnitude have little weight.
     weight = float(np.square(units).sum())

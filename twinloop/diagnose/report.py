@@ -48,13 +48,13 @@ class Evidence:
     """A trait that differs between robot and twin.
 
     Attributes:
-        says: what the trait is, in words.
+        description: the trait in words.
         robot, twin: its level or spread on both.
         apart: the difference in standard deviations.
     """
 
     trait: str
-    says: str
+    description: str
     unit: str
     robot: float
     twin: float
@@ -84,7 +84,7 @@ class GapFinding:
     closing: float | None = None
 
     @property
-    def found(self) -> bool:
+    def is_open(self) -> bool:
         return self.probability >= PROBABLE
 
     @property
@@ -94,7 +94,7 @@ class GapFinding:
     def sentence(self) -> str:
         """`latency costs 22 points of success (15 to 29): action_delay_ms is 41 (35 to 47)`."""
         low, high = self.interval
-        verb, doubt = ("costs", "") if self.found else ("may cost", f"; probability open {self.probability:.2f}")
+        verb, doubt = ("costs", "") if self.is_open else ("may cost", f"; probability open {self.probability:.2f}")
         cost = f"{self.gap} {verb} {self.points:.0f} points of success ({low:.0f} to {high:.0f}{doubt})"
         return f"{cost}: {self.first_row()}" if self.rows else cost
 
@@ -161,7 +161,7 @@ class GapReport:
 
     @property
     def open(self) -> tuple[GapFinding, ...]:
-        return tuple(finding for finding in self.findings if finding.found)
+        return tuple(finding for finding in self.findings if finding.is_open)
 
     @property
     def costly(self) -> tuple[GapFinding, ...]:
@@ -229,7 +229,7 @@ def _report(value: Mapping[str, Any]) -> GapReport:
     plain: dict[str, Any] = {key: item for key, item in value.items() if key not in ("format", "verdict", "lost")}
     plain["findings"] = tuple(_finding(item) for item in plain["findings"])
     if {finding.gap for finding in plain["findings"]} != set(GAPS):
-        raise ValueError("not every gap is in it")
+        raise ValueError("a gap is missing")
     plain["unmodelled"] = _unmodelled(plain["unmodelled"])
     for key in ("success_interval", "looks", "phases"):
         plain[key] = tuple(plain[key])
@@ -238,9 +238,16 @@ def _report(value: Mapping[str, Any]) -> GapReport:
 
 def _unmodelled(value: Mapping[str, Any]) -> Unmodelled:
     plain: dict[str, Any] = dict(value)
-    plain["strange"] = tuple(Evidence(**item) for item in plain["strange"])
+    plain["strange"] = tuple(_evidence(item) for item in plain["strange"])
     plain["episodes"] = tuple((str(log), int(attempt)) for log, attempt in plain["episodes"])
     return Unmodelled(**plain)
+
+
+def _evidence(value: Mapping[str, Any]) -> Evidence:
+    plain: dict[str, Any] = dict(value)
+    if "says" in plain:  # reports of version 0.1
+        plain["description"] = plain.pop("says")
+    return Evidence(**plain)
 
 
 def _wrong(value: Mapping[str, Any]) -> RowEstimate:
@@ -253,6 +260,6 @@ def _wrong(value: Mapping[str, Any]) -> RowEstimate:
 def _finding(value: Mapping[str, Any]) -> GapFinding:
     plain: dict[str, Any] = dict(value)
     rows = tuple(_wrong(item) for item in plain.pop("rows"))
-    evidence = tuple(Evidence(**item) for item in plain.pop("evidence"))
+    evidence = tuple(_evidence(item) for item in plain.pop("evidence"))
     plain["interval"] = tuple(plain["interval"])
     return GapFinding(**plain, rows=rows, evidence=evidence)

@@ -62,8 +62,8 @@ class TraitSummary:
 
 def summarise(traits: np.ndarray) -> TraitSummary:
     """Summarise (episodes, traits) values."""
-    found = np.array([_entry(traits[:, entry.trait], entry) for entry in ENTRIES])
-    return TraitSummary(len(traits), found[:, 0], found[:, 1])
+    entries = np.array([_entry(traits[:, entry.trait], entry) for entry in ENTRIES])
+    return TraitSummary(len(traits), entries[:, 0], entries[:, 1])
 
 
 def _entry(values: np.ndarray, entry: Entry) -> tuple[float, float]:
@@ -72,15 +72,15 @@ def _entry(values: np.ndarray, entry: Entry) -> tuple[float, float]:
     n = len(known)
     if n < MIN_EPISODES:
         return float("nan"), float("nan")
-    told = trait.told(known)
+    scaled = trait.scaled(known)
     if entry.spread:
         # The offset keeps the logarithms of zero and of a very small spread close together.
-        middle = np.median(told)
-        width = 1.2533 * float(np.mean(np.abs(told - middle)))
+        middle = np.median(scaled)
+        width = 1.2533 * float(np.mean(np.abs(scaled - middle)))
         return float(np.log(width + trait.floor / 4)), 0.6 / (n - 1)
     if trait.unit == SHARE:
-        share = float(told.mean())
+        share = float(scaled.mean())
         held = (share * n + 0.5) / (n + 1)
         return share, held * (1 - held) / n
-    deviation = 1.4826 * float(np.median(np.abs(told - np.median(told))))
-    return float(np.median(told)), 1.57 * deviation**2 / n
+    deviation = 1.4826 * float(np.median(np.abs(scaled - np.median(scaled))))
+    return float(np.median(scaled)), 1.57 * deviation**2 / n

@@ -42,24 +42,24 @@ def widen_by_diagnosis(config: RunConfig, report: GapReport) -> RunConfig:
         for wrong in finding.rows:
             row = BY_NAME[wrong.row]
             if row.chance is None and not row.words and not row.pool:
-                ranges[row.name] = _found(wrong, ranges.get(row.name), sure=finding.found)
+                ranges[row.name] = _estimated_range(wrong, ranges.get(row.name), sure=finding.is_open)
             elif row.chance is not None:
                 ranges[row.name] = as_distribution(wrong)
     return replace(config, randomization=ordered(ranges))
 
 
-def _found(wrong: RowEstimate, before: Distribution | None, *, sure: bool) -> Distribution:
+def _estimated_range(wrong: RowEstimate, before: Distribution | None, *, sure: bool) -> Distribution:
     """New range of an estimated row.
 
     The range is narrowed if the plan says so and the gap is open. Otherwise it includes the estimate and the nominal
     value, and also the previous range if the row was varied in training.
     """
-    found, row = range_of(wrong), BY_NAME[wrong.row]
-    if found.high - found.low <= MIN_SHARE * abs(row.sensible[1] - row.sensible[0]):
+    proposed, row = range_of(wrong), BY_NAME[wrong.row]
+    if proposed.high - proposed.low <= MIN_SHARE * abs(row.sensible[1] - row.sensible[0]):
         return before or Constant(row.nominal)  # a range without width is not an estimate
-    if found.change == "narrower" and sure:
-        return Uniform(found.low, found.high)
-    around = Uniform(min(found.low, row.nominal), max(found.high, row.nominal))
+    if proposed.change == "narrower" and sure:
+        return Uniform(proposed.low, proposed.high)
+    around = Uniform(min(proposed.low, row.nominal), max(proposed.high, row.nominal))
     return around if wrong.trained is None else wider(before, around)
 
 
@@ -126,11 +126,11 @@ def _reaching(row: Parameter, reach: float) -> Distribution:
     return Uniform(max(min(ends), row.plausible[0]), min(max(ends), row.plausible[1]))
 
 
-def wider(before: Distribution | None, found: Distribution) -> Distribution:
+def wider(before: Distribution | None, other: Distribution) -> Distribution:
     """Union of two numeric ranges; `found` if either is not a numeric range."""
-    if before is None or not isinstance(before, (Uniform, Constant)) or not isinstance(found, (Uniform, Constant)):
-        return found
-    (a, b), (c, d) = before.support(), found.support()
+    if before is None or not isinstance(before, (Uniform, Constant)) or not isinstance(other, (Uniform, Constant)):
+        return other
+    (a, b), (c, d) = before.support(), other.support()
     return Uniform(min(a, c), max(b, d)) if min(a, c) < max(b, d) else Constant(a)
 
 

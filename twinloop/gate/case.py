@@ -79,9 +79,9 @@ class Case:
     @cached_property
     def episodes(self) -> RealEpisodes:
         """Real episodes; if the checkpoint was rolled back from, only those recorded after that."""
-        found = all_episodes(self.runlogs)
-        left = self.registry.standing.left.get(self.digest)
-        return found if left is None else found.take(found.recorded_at > in_utc(left))
+        episodes = all_episodes(self.runlogs)
+        left = self.registry.state.left.get(self.digest)
+        return episodes if left is None else episodes.take(episodes.recorded_at > in_utc(left))
 
     @cached_property
     def data(self) -> tuple[TrainingData, ...]:
@@ -104,18 +104,18 @@ def case_of(
     Evidence that cannot be read or was altered is listed in `troubles`; it is not treated as absent.
     """
     troubles: list[str] = []
-    shown = list(_evaluations(registry, checkpoint.digest, evaluations, troubles))
+    evidence = list(_evaluations(registry, checkpoint.digest, evaluations, troubles))
     logs = tuple(_runlogs(registry, checkpoint, runlogs, troubles))
-    before = registry.standing.shown.get(checkpoint.digest, ())
+    before = registry.state.evidence.get(checkpoint.digest, ())
     repeats = repeats_of(registry.path, checkpoint.digest, before, troubles)
     live = registry.production
-    trust = twins_of(registry, rules.canary, shown=[each.to_json() for each in (*shown, *logs)])
+    trust = twins_of(registry, rules.canary, evidence=[entry.to_json() for entry in (*evidence, *logs)])
     return Case(
         registry=registry,
         checkpoint=checkpoint,
         rules=rules,
-        evaluations=tuple(each for each in shown if each.checkpoint == checkpoint.digest),
-        rivals=tuple(each for each in shown if each.checkpoint == live and live != checkpoint.digest),
+        evaluations=tuple(entry for entry in evidence if entry.checkpoint == checkpoint.digest),
+        rivals=tuple(entry for entry in evidence if entry.checkpoint == live and live != checkpoint.digest),
         runlogs=logs,
         troubles=tuple(dict.fromkeys(troubles)),
         folders=tuple(folders),
@@ -129,48 +129,48 @@ def case_of(
 def _evaluations(
     registry: Registry, digest: str, given: Sequence[Path], troubles: list[str]
 ) -> Sequence[EvaluationEvidence]:
-    found: dict[str, EvaluationEvidence] = {}
+    by_digest: dict[str, EvaluationEvidence] = {}
     live = registry.production
     for folder in given:
         for place in (folder, folder / AGAINST):
             if place != folder and not place.is_dir():
                 continue
             try:
-                each = show_evaluation(place)
-                if each.checkpoint not in (digest, live):
-                    who = f"is of checkpoint {each.checkpoint[:12]}..., not of {digest[:12]}..."
+                evaluation = show_evaluation(place)
+                if evaluation.checkpoint not in (digest, live):
+                    problem = f"evaluates checkpoint {evaluation.checkpoint[:12]}..., not {digest[:12]}..."
                     if place == folder:
-                        raise RegistryError(f"{place}: {who}; evaluate this one")
+                        raise RegistryError(f"{place}: {problem}; run `twinloop evaluate` with this checkpoint")
                     continue
-                found[each.digest] = each
+                by_digest[evaluation.digest] = evaluation
             except (TwinloopError, ValueError, TypeError) as error:
                 troubles.append(str(error))
     for owner in (digest, live):
-        for entry in registry.standing.shown.get(owner, ()) if owner else ():
-            if entry.get("kind") == "evaluation" and entry["digest"] not in found:
+        for entry in registry.state.evidence.get(owner, ()) if owner else ():
+            if entry.get("kind") == "evaluation" and entry["digest"] not in by_digest:
                 try:
-                    each = show_evaluation(pinned_evaluation(registry.path, str(entry["digest"])))
-                    found[each.digest] = each
+                    evaluation = show_evaluation(pinned_evaluation(registry.path, str(entry["digest"])))
+                    by_digest[evaluation.digest] = evaluation
                 except (TwinloopError, ValueError, TypeError) as error:
                     troubles.append(str(error))
-    return tuple(found.values())
+    return tuple(by_digest.values())
 
 
 def _runlogs(
     registry: Registry, checkpoint: Pinned, given: Sequence[Path], troubles: list[str]
 ) -> Sequence[RunlogEvidence]:
-    found: dict[Path, RunlogEvidence] = {}
+    by_path: dict[Path, RunlogEvidence] = {}
     robot = checkpoint.card.space.robot
-    before = [entry for entry in registry.standing.shown.get(checkpoint.digest, ()) if entry.get("kind") == "runlog"]
+    before = [entry for entry in registry.state.evidence.get(checkpoint.digest, ()) if entry.get("kind") == "runlog"]
     for path in (*given, *(Path(str(entry["path"])) for entry in before)):
         place = path.resolve()
-        if place in found:
+        if place in by_path:
             continue
         try:
             log = load_runlog(place)
             if log.robot != robot:
-                raise RegistryError(f"{path}: is of a {log.robot}; this policy is for a {robot}")
-            found[place] = log
+                raise RegistryError(f"{path}: was recorded with robot {log.robot}; this policy is for {robot}")
+            by_path[place] = log
         except (TwinloopError, ValueError, TypeError, OSError) as error:
             troubles.append(str(error))
     for entry in before:
@@ -178,14 +178,14 @@ def _runlogs(
             require_shown(Path(str(entry["path"])), attempts=int(entry["attempts"]), digest=str(entry["digest"]))
         except (TwinloopError, ValueError, TypeError, OSError) as error:
             troubles.append(str(error))
-    return tuple(found.values())
+    return tuple(by_path.values())
 
 
 def evidence_of(case: Case) -> tuple[dict[str, Any], ...]:
     """Return all evidence of a case with its digests, as it is written to the ledger."""
     return (
-        *(each.to_json() for each in case.evaluations),
-        *(each.to_json() for each in case.rivals),
-        *(each.to_json() for each in case.runlogs),
-        *(each.to_json() for each in case.repeats),
+        *(evaluation.to_json() for evaluation in case.evaluations),
+        *(rival.to_json() for rival in case.rivals),
+        *(runlog.to_json() for runlog in case.runlogs),
+        *(repeat.to_json() for repeat in case.repeats),
     )

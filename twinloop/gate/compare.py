@@ -89,23 +89,24 @@ class Comparison:
 
 def compare(ours: Evaluation, theirs: Evaluation) -> Comparison:
     """On the attempts that both have made, which must be of the same draws."""
-    for what in ("config_digest", "seed"):
-        mine, other = getattr(ours.subject, what), getattr(theirs.subject, what)
+    for key in ("config_digest", "seed"):
+        mine, other = getattr(ours.subject, key), getattr(theirs.subject, key)
         if mine != other:
             raise UsageError(
                 f"{ours.subject.checkpoint} and {theirs.subject.checkpoint} were not evaluated on the same draws: "
-                f"{what} is {_short(mine)} here and {_short(other)} there; evaluate both with one config and seed"
+                f"{key} is {_short(mine)} in one and {_short(other)} in the other; evaluate both with the "
+                "same config and seed"
             )
-    engines = [_engine(each.subject) for each in (ours, theirs)]
+    engines = [_engine(evaluation.subject) for evaluation in (ours, theirs)]
     if engines[0] != engines[1]:
         raise UsageError(
-            f"{ours.subject.checkpoint} and {theirs.subject.checkpoint} were not evaluated by the same engine: "
-            f"{engines[0]} here and {engines[1]} there; evaluate both with one --backend and --device"
+            f"{ours.subject.checkpoint} and {theirs.subject.checkpoint} were not evaluated with the same engine: "
+            f"{engines[0]} and {engines[1]}; evaluate both with the same --backend and --device"
         )
-    _, here, there = np.intersect1d(ours.outcomes.attempt, theirs.outcomes.attempt, return_indices=True)
-    if not len(here):
+    _, ours_rows, theirs_rows = np.intersect1d(ours.outcomes.attempt, theirs.outcomes.attempt, return_indices=True)
+    if not len(ours_rows):
         raise UsageError("the two evaluations have no attempt in common; evaluate both with the same --episodes")
-    mine, other = ours.outcomes.take(here), theirs.outcomes.take(there)
+    mine, other = ours.outcomes.take(ours_rows), theirs.outcomes.take(theirs_rows)
     won, lost = mine.success, other.success
     saved = (other.completion_s - mine.completion_s)[won & lost]
     return Comparison(

@@ -30,7 +30,7 @@ class Decision:
     Attributes:
         checkpoint: digest of the checkpoint.
         name: readable name of the checkpoint.
-        asked: the step, for example `canary -> production`.
+        transition: the step, for example `canary -> production`.
         findings: results of the rules.
         rules: digest of the rules.
         figures: data for the plots.
@@ -38,7 +38,7 @@ class Decision:
 
     checkpoint: str
     name: str
-    asked: str
+    transition: str
     findings: tuple[RuleResult, ...]
     evidence: tuple[Mapping[str, Any], ...]
     rules: str
@@ -46,7 +46,7 @@ class Decision:
 
     @property
     def to(self) -> str:
-        return self.asked.rpartition(" -> ")[2]
+        return self.transition.rpartition(" -> ")[2]
 
     @property
     def promoted(self) -> bool:
@@ -59,17 +59,17 @@ class Decision:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        return tuple(f"{finding.rule}: {finding.said}" for finding in (self.failed or self.findings))
+        return tuple(f"{finding.rule}: {finding.sentence}" for finding in (self.failed or self.findings))
 
     @property
     def sentence(self) -> str:
         """The verdict as one sentence."""
-        who = f"{self.name} ({self.checkpoint[:12]})"
+        policy = f"{self.name} ({self.checkpoint[:12]})"
         if self.promoted:
-            return f"{who} is promoted to {self.to}: all {len(self.findings)} rules hold."
+            return f"{policy} is promoted to {self.to}: all {len(self.findings)} rules hold."
         names = ", ".join(finding.rule for finding in self.failed)
-        many = f"{len(self.failed)} of {len(self.findings)} rules {'does' if len(self.failed) == 1 else 'do'} not hold"
-        return f"{who} is not promoted to {self.to}: {many} ({names})."
+        count = f"{len(self.failed)} of {len(self.findings)} rules {'does' if len(self.failed) == 1 else 'do'} not hold"
+        return f"{policy} is not promoted to {self.to}: {count} ({names})."
 
     @classmethod
     def of_record(cls, record: LedgerRecord) -> "Decision":
@@ -85,14 +85,14 @@ def decide(case: Case, stage: Stage, *, name: str) -> Decision:
     """Judge the step from `stage` to the next one by its rules. This changes nothing in the registry."""
     reached = next_stage(stage)
     if reached is None:
-        raise UsageError(f"{name}: is in production; there is no stage after it")
+        raise UsageError(f"{name}: is already in production, the last stage")
     findings = tuple(rule.judge() for rule in RULES[reached](case))
     return Decision(
         checkpoint=case.digest,
         name=name,
-        asked=f"{stage} -> {reached}",
+        transition=f"{stage} -> {reached}",
         findings=findings,
-        evidence=(*evidence_of(case), *(each.to_json() for each in (case.data if reached == "validated" else ()))),
+        evidence=(*evidence_of(case), *(data.to_json() for data in (case.data if reached == "validated" else ()))),
         rules=case.rules.digest,
         figures=_figures(case, reached),
     )
@@ -100,13 +100,13 @@ def decide(case: Case, stage: Stage, *, name: str) -> Decision:
 
 def enter(writer: Writer, case: Case, decision: Decision) -> LedgerRecord:
     """Write a decision to the ledger and carry it out. Evaluations are copied into the registry first."""
-    for each in (*case.evaluations, *case.rivals):
-        writer.pin_evaluation(each.path)
+    for evaluation in (*case.evaluations, *case.rivals):
+        writer.pin_evaluation(evaluation.path)
     enter_twins(writer, case.trust)
     return writer.decide(
         PROMOTED if decision.promoted else REFUSED,
         checkpoint=decision.checkpoint,
-        transition=decision.asked,
+        transition=decision.transition,
         rules=decision.rules,
         evidence=decision.evidence,
         reasons=decision.reasons,
@@ -138,9 +138,9 @@ def _figures(case: Case, reached: Stage) -> dict[str, Any]:
 
 
 def _rates(case: Case) -> list[dict[str, Any]]:
-    rows = [_rate(f"in {each.config}", each.success) for each in case.twins]
-    rows += [_rate(f"live policy in {each.evaluation.subject.config_name}", each.evaluation.success)
-             for each in case.rivals]  # fmt: skip
+    rows = [_rate(f"in {evidence.config}", evidence.success) for evidence in case.twins]
+    rows += [_rate(f"live policy in {rival.evaluation.subject.config_name}", rival.evaluation.success)
+             for rival in case.rivals]  # fmt: skip
     if case.runlogs:
         candidate, control = arms_of(case)
         rows += [_rate("on the robot", candidate.success)] if len(candidate) else []

@@ -95,17 +95,17 @@ class Evaluation:
         return {
             "episodes": len(self.outcomes),
             "success": rate_json(self.success),
-            "phases": [{"phase": each.name, **rate_json(each.rate)} for each in self.phases],
+            "phases": [{"phase": phase.name, **rate_json(phase.rate)} for phase in self.phases],
             "completion_s": {f"{share:g}": round(seconds, 4) for share, seconds in self.completion_s.items()},
             "failures": self.failures,
             "verdicts": self.violations,
-            "parameters": [_parameter_json(found) for found in self.parameters],
+            "parameters": [_parameter_json(rates) for rates in self.parameters],
         }
 
 
 def _counts(names: np.ndarray, *, besides: str) -> dict[str, int]:
-    found, counts = np.unique(names.astype(str), return_counts=True)
-    return {str(name): int(count) for name, count in zip(found, counts, strict=True) if name != besides}
+    values, counts = np.unique(names.astype(str), return_counts=True)
+    return {str(name): int(count) for name, count in zip(values, counts, strict=True) if name != besides}
 
 
 def rate_json(rate: Rate) -> dict[str, Any]:
@@ -114,12 +114,12 @@ def rate_json(rate: Rate) -> dict[str, Any]:
     return {"successes": rate.successes, "trials": rate.trials, "rate": value, "low": low, "high": high}
 
 
-def _parameter_json(found: ParameterRates) -> dict[str, Any]:
+def _parameter_json(rates: ParameterRates) -> dict[str, Any]:
     bins = [
         {"from": float(first), "to": float(last), **rate_json(rate)}
-        for (first, last), rate in zip(found.edges, found.bins, strict=True)
+        for (first, last), rate in zip(rates.edges, rates.bins, strict=True)
     ]
-    return {"parameter": found.column, "p_value": found.p_value, "strength": found.strength, "bins": bins}
+    return {"parameter": rates.column, "p_value": rates.p_value, "strength": rates.strength, "bins": bins}
 
 
 def write_evaluation(evaluation: Evaluation, folder: Path) -> Path:
@@ -148,7 +148,7 @@ def load_evaluation(folder: Path) -> Evaluation:
     try:
         content = json.loads(text)
         if content["format_version"] != FORMAT_VERSION:
-            raise ValueError(f"format_version is {content['format_version']!r}, {FORMAT_VERSION} is what is read")
+            raise ValueError(f"format_version is {content['format_version']!r}, this version reads {FORMAT_VERSION}")
         values = content["subject"]
         subject = Subject(**values | {"phases": tuple(map(str, values["phases"]))})
         sha256 = content["outcomes"]["sha256"]
@@ -156,8 +156,8 @@ def load_evaluation(folder: Path) -> Evaluation:
         raise CorruptError(f"{path}: is not an evaluation ({error!r:.200})") from None
     rows = folder / EPISODES
     if not rows.is_file() or digest_file(rows).sha256 != sha256:
-        raise CorruptError(f"{rows}: is missing, or not the file that {EVALUATION} was written with; evaluate again")
+        raise CorruptError(f"{rows}: is missing or does not match {EVALUATION}; run `twinloop evaluate` again")
     try:
         return Evaluation(subject, Outcomes.of_table(read_table(rows), subject.phases))
     except (KeyError, ValueError, IndexError) as error:
-        raise CorruptError(f"{rows}: does not hold the outcomes of an evaluation ({error!r:.200})") from None
+        raise CorruptError(f"{rows}: cannot be read as the outcomes of an evaluation ({error!r:.200})") from None

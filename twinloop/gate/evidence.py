@@ -59,62 +59,69 @@ class TwinRate:
 
 
 def show_evaluation(folder: Path) -> EvaluationEvidence:
-    """Read an evaluation; what its JSON says must be what its rows say, and each row must be whole."""
+    """Read an evaluation. Its JSON must match its rows, and every row must be complete."""
     evaluation = load_evaluation(folder)
     outcomes = evaluation.outcomes
     where = folder / EPISODES
     if not len(outcomes):
-        raise CorruptError(f"{where}: holds no attempt")
+        raise CorruptError(f"{where}: has no attempts")
     if outcomes.success.dtype != bool:
-        raise CorruptError(f"{where}: success: is not known for every attempt")
+        raise CorruptError(f"{where}: success is missing in some attempts")
     if len(np.unique(outcomes.attempt)) != len(outcomes):
-        raise CorruptError(f"{where}: an attempt is there twice")
+        raise CorruptError(f"{where}: an attempt occurs twice")
     for name, values in (("attempt", outcomes.attempt), ("completed", outcomes.completed),
                          ("duration_s", outcomes.duration_s)):  # fmt: skip
         if values.dtype.kind not in "iuf" or not np.isfinite(values.astype(float)).all():
-            raise CorruptError(f"{where}: {name}: is not a number for every attempt")
+            raise CorruptError(f"{where}: {name} is not a number in every attempt")
     if any(not isinstance(verdict, str) for verdict in outcomes.verdict):
-        raise CorruptError(f"{where}: verdict: is not known for every attempt")
-    told = read_json(folder / EVALUATION, LARGEST_BYTES)
+        raise CorruptError(f"{where}: verdict is missing in some attempts")
+    stored = read_json(folder / EVALUATION, LARGEST_BYTES)
     counted = evaluation.results()
     for key in ("episodes", "success", "verdicts"):
-        if told.get(key) != _as_json(counted[key]):
-            raise CorruptError(f"{folder / EVALUATION}: {key}: says {told.get(key)!r:.80}, the rows say otherwise")
+        if stored.get(key) != _as_json(counted[key]):
+            raise CorruptError(
+                f"{folder / EVALUATION}: {key} is {stored.get(key)!r:.80}, which does not match {EPISODES}"
+            )
     return EvaluationEvidence(folder, digest_file(folder / EVALUATION).sha256, evaluation)
 
 
 def _as_json(value: Any) -> Any:
-    return {key: list(each) if isinstance(each, tuple) else each for key, each in value.items()} if isinstance(
+    return {key: list(item) if isinstance(item, tuple) else item for key, item in value.items()} if isinstance(
         value, dict
     ) else value  # fmt: skip
 
 
-def by_twin(shown: Iterable[EvaluationEvidence]) -> tuple[TwinRate, ...]:
-    """Pooled: an evaluation that was shown once counts for ever, so a better seed cannot be looked for."""
+def by_twin(evaluations: Iterable[EvaluationEvidence]) -> tuple[TwinRate, ...]:
+    """Pool evaluations by twin.
+
+    Every evaluation that was ever given counts, so repeating with other seeds until one is good does not help.
+    """
     groups: dict[tuple[str, float | None], list[EvaluationEvidence]] = {}
-    for each in shown:
-        groups.setdefault((each.twin, each.evaluation.subject.ensemble), []).append(each)
+    for evidence in evaluations:
+        groups.setdefault((evidence.twin, evidence.evaluation.subject.ensemble), []).append(evidence)
     return tuple(_pooled(group) for group in groups.values())
 
 
 def _pooled(group: Sequence[EvaluationEvidence]) -> TwinRate:
-    seen: dict[tuple[int, int], tuple[bool, bool]] = {}
-    for each in group:
-        outcomes, seed = each.evaluation.outcomes, each.evaluation.subject.seed
+    outcome_of: dict[tuple[int, int], tuple[bool, bool]] = {}
+    for evidence in group:
+        outcomes, seed = evidence.evaluation.outcomes, evidence.evaluation.subject.seed
         harm = ~np.isin(outcomes.verdict.astype(str), UNHARMFUL)
         for attempt, success, harmed in zip(outcomes.attempt, outcomes.success, harm, strict=True):
-            known = seen.setdefault((seed, int(attempt)), (bool(success), bool(harmed)))
+            known = outcome_of.setdefault((seed, int(attempt)), (bool(success), bool(harmed)))
             # The same draw twice: a failure or a harm in either counts.
-            seen[(seed, int(attempt))] = (known[0] and bool(success), known[1] or bool(harmed))
+            outcome_of[(seed, int(attempt))] = (known[0] and bool(success), known[1] or bool(harmed))
     subject = group[0].evaluation.subject
-    hits, harms = (sum(each[place] for each in seen.values()) for place in (0, 1))
-    rates = Rate(hits, len(seen)), Rate(harms, len(seen))
-    return TwinRate(group[0].twin, subject.config_name, *rates, subject.task, tuple(each.digest for each in group))
+    hits, harms = (sum(outcome[place] for outcome in outcome_of.values()) for place in (0, 1))
+    rates = Rate(hits, len(outcome_of)), Rate(harms, len(outcome_of))
+    return TwinRate(
+        group[0].twin, subject.config_name, *rates, subject.task, tuple(evidence.digest for evidence in group)
+    )
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """One dataset of a card: where it was found, and what is wrong with it, if anything is."""
+    """One dataset of a card: its path, and the problem with it ("" if there is none)."""
 
     name: str
     digest: str
@@ -122,8 +129,8 @@ class TrainingData:
     problem: str
 
     def to_json(self) -> dict[str, Any]:
-        found = str(self.path) if self.path else ""
-        return {"kind": "dataset", "path": found, "digest": self.digest, "problem": self.problem}
+        path = str(self.path) if self.path else ""
+        return {"kind": "dataset", "path": path, "digest": self.digest, "problem": self.problem}
 
 
 def training_data(card: Card, folders: Sequence[Path]) -> tuple[TrainingData, ...]:
@@ -135,17 +142,19 @@ def _data(source: dict[str, Any], folders: Sequence[Path]) -> TrainingData:
     name, digest = str(source.get("path", "")), str(source.get("digest", ""))
     places = [folder for folder in folders if folder.name == Path(name).name]
     places += [folder / name for folder in folders] + [folder / Path(name).name for folder in folders]
-    other = ""
+    mismatch = ""
     for place in dict.fromkeys(places):
         if not (place / "dataset.json").is_file():
             continue
         try:
             report = verify(place)
             if report.digest != digest:
-                other = other or f"{place}: has digest {report.digest[:12]}..., the card says {digest[:12]}..."
+                mismatch = (
+                    mismatch or f"{place}: has digest {report.digest[:12]}..., but the card names {digest[:12]}..."
+                )
                 continue
             report.require()
         except (DatasetError, TwinloopError) as error:
             return TrainingData(name, digest, place, str(error))
         return TrainingData(name, digest, place, "")
-    return TrainingData(name, digest, None, other or f"{name}: was not found; --data DIR says where it is")
+    return TrainingData(name, digest, None, mismatch or f"{name}: was not found; give its folder with --data DIR")

@@ -44,7 +44,7 @@ class Forgetting:
 
     @property
     def episodes(self) -> int:
-        return sum(each.episodes for each in self.datasets)
+        return sum(dataset.episodes for dataset in self.datasets)
 
 
 def forget(
@@ -62,20 +62,20 @@ def forget(
     check_pseudonym(participant)
     for folder in (*datasets, *checkpoints):
         if not folder.is_dir():
-            raise UsageError(f"{folder}: is not a folder; name folders that hold datasets or checkpoints")
+            raise UsageError(f"{folder}: is not a folder; give folders with datasets or checkpoints")
     paths = list(_datasets(datasets))
     done = [forget_in(path, participant, today=today, dry_run=dry_run) for path in paths]
-    held = {digest for each in done for digest in each.digests}
+    digests = {digest for dataset in done for digest in dataset.digests}
     cards = list(_cards(checkpoints))
-    learners = _learners(cards, held)
-    named = {each.digest for each in learners}
+    learners = _learners(cards, digests)
+    named = {learner.digest for learner in learners}
     learners += _exported(checkpoints, named)
-    videos = {video for each in done for video in each.videos}
+    videos = {video for dataset in done for video in dataset.videos}
     return Forgetting(
-        datasets=tuple(each for each in done if each.episodes or each.digests),
+        datasets=tuple(dataset for dataset in done if dataset.episodes or dataset.digests),
         looked_at=len(done),
         learners=tuple(learners),
-        unclear=tuple(_unclear(cards, named, _known(paths) | held)),
+        unclear=tuple(_unclear(cards, named, _known(paths) | digests)),
         cached=0 if dry_run else forget_pictures(videos, cache=cache),
     )
 
@@ -91,23 +91,23 @@ def _walk(folders: Iterable[Path]) -> Iterator[tuple[Path, list[str], list[str]]
 
 
 def _datasets(folders: Iterable[Path]) -> Iterator[Path]:
-    found = set()
+    paths = set()
     for folder, inside, files in _walk(folders):
         path = interrupted(folder) or (folder if HEADER in files else None)
         if path is not None:
             inside.clear()
-            found.add(path)
-    return iter(sorted(found))
+            paths.add(path)
+    return iter(sorted(paths))
 
 
 def _known(paths: Iterable[Path]) -> set[str]:
     """Every digest that a dataset which is here has, or had."""
-    known = set()
+    digests = set()
     for path in paths:
         dataset = Dataset.open(path)
-        known |= {digest for digest, _ in past_digests(dataset.header, dataset.entries)}
-        known |= {past.digest for past in read_tombstones(path).former}
-    return known
+        digests |= {digest for digest, _ in past_digests(dataset.header, dataset.entries)}
+        digests |= {past.digest for past in read_tombstones(path).former}
+    return digests
 
 
 def _cards(folders: Iterable[Path]) -> Iterator[tuple[Path, Card]]:
@@ -119,7 +119,7 @@ def _cards(folders: Iterable[Path]) -> Iterator[tuple[Path, Card]]:
             try:
                 yield folder, read_card(folder)
             except CheckpointError as error:
-                raise CheckpointError(f"{error}; what it was trained on cannot be told: repair or remove it") from None
+                raise CheckpointError(f"{error}; its training data is unknown: repair or remove it") from None
 
 
 def _learners(cards: Sequence[tuple[Path, Card]], held: set[str]) -> list[Learner]:
@@ -139,16 +139,18 @@ def _learners(cards: Sequence[tuple[Path, Card]], held: set[str]) -> list[Learne
 
 def _exported(folders: Iterable[Path], digests: set[str]) -> list[Learner]:
     """ONNX files say which card they are of, in words."""
-    found = []
+    exported = []
     for folder, _, files in _walk(folders if digests else ()):
         for name in sorted(files):
             if name.endswith(".onnx"):
                 with storage_errors(folder / name):
                     content = (folder / name).read_bytes()
-                found += [
-                    Learner(folder / name, each, "exported from it") for each in digests if each.encode() in content
+                exported += [
+                    Learner(folder / name, digest, "exported from it")
+                    for digest in digests
+                    if digest.encode() in content
                 ]
-    return found
+    return exported
 
 
 def _unclear(cards: Sequence[tuple[Path, Card]], named: set[str], known: set[str]) -> Iterator[Learner]:
@@ -159,4 +161,6 @@ def _unclear(cards: Sequence[tuple[Path, Card]], named: set[str], known: set[str
             if source.get("kind") != "sim" and source.get("digest") not in known
         ]
         if missing and card.digest not in named:
-            yield Learner(path, card.digest, f"trained on {', '.join(missing)}, which is not here")
+            yield Learner(
+                path, card.digest, f"trained on {', '.join(missing)}, which was not found in the given folders"
+            )

@@ -62,7 +62,7 @@ class LedgerRecord:
         return hashlib.sha256(_canonical(self._content())).hexdigest()
 
     def _content(self) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        return {key.name: getattr(self, key.name) for key in fields(self)}
 
     @property
     def moment(self) -> datetime:
@@ -78,16 +78,16 @@ class LedgerRecord:
         Raises:
             ValueError, KeyError, TypeError: the values are not a record.
         """
-        known = {each.name for each in fields(cls)}
+        known = {entry.name for entry in fields(cls)}
         if set(values) != known | {"digest"}:
             raise ValueError(f"keys {', '.join(sorted(set(values) ^ (known | {'digest'})))}")
         texts = ("previous", "time", "actor", "kind", "verdict", "checkpoint", "transition", "rules", "digest")
         for key in texts:
             if not isinstance(values[key], str):
-                raise TypeError(f"{key} must be text")
+                raise TypeError(f"{key} must be a string")
         if not isinstance(values["sequence"], int) or isinstance(values["sequence"], bool):
             raise TypeError("sequence must be a number")
-        if not isinstance(values["details"], dict) or not all(isinstance(each, dict) for each in values["evidence"]):
+        if not isinstance(values["details"], dict) or not all(isinstance(entry, dict) for entry in values["evidence"]):
             raise TypeError("details and evidence must be mappings")
         record = cls(
             **{name: values[name] for name in known - {"evidence", "reasons"}},
@@ -95,7 +95,7 @@ class LedgerRecord:
             reasons=tuple(map(str, values["reasons"])),
         )
         if record.moment.tzinfo is None:
-            raise ValueError("time has no zone")
+            raise ValueError("time has no time zone")
         return record
 
 
@@ -120,9 +120,9 @@ class Ledger:
     def require(self) -> "Ledger":
         """Return this ledger, or raise RegistryError with all problems."""
         if self.problems:
-            advice = "nothing is promoted or live until it is put back from a copy"
+            advice = "no policy can be promoted or is live until it is restored from a copy"
             raise RegistryError(
-                "\n".join([f"{self.path}: was changed after it was written; {advice}"]
+                "\n".join([f"{self.path}: was altered; {advice}"]
                           + [f"  {problem}" for problem in self.problems])
             )  # fmt: skip
         return self
@@ -151,12 +151,12 @@ def _look_over(lines: list[bytes], records: list[LedgerRecord]) -> Iterator[str]
             values = json.loads(line)
             record = LedgerRecord.from_values(values)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            yield f"line {number}: is not a record ({error!s:.100})"
+            yield f"line {number}: is not a valid record ({error!s:.100})"
             previous = ""
             continue
-        found = record.digest
-        if values["digest"] != found or record.to_line().rstrip(b"\n") != line:
-            yield f"record {record.sequence} (line {number}): was altered; its content has digest {found[:12]}..."
+        digest = record.digest
+        if values["digest"] != digest or record.to_line().rstrip(b"\n") != line:
+            yield f"record {record.sequence} (line {number}): was altered: its content has digest {digest[:12]}..."
         elif previous and record.previous != previous:
             yield f"record {record.sequence} (line {number}): does not follow the record before it"
         previous = str(values["digest"])
@@ -174,9 +174,9 @@ def _order(sequences: list[int]) -> Iterator[str]:
         yield f"the order was changed: line {place + 1} holds record {sequences[place]}"
         return
     missing = sorted(set(range(1, max(sequences, default=0) + 1)) - set(sequences))
-    twice = sorted({each for each in sequences if sequences.count(each) > 1})
-    yield from (f"record {each}: is missing" for each in missing)
-    yield from (f"record {each}: is there twice" for each in twice)
+    twice = sorted({number for number in sequences if sequences.count(number) > 1})
+    yield from (f"record {number}: is missing" for number in missing)
+    yield from (f"record {number}: occurs twice" for number in twice)
 
 
 def _anchored(head: bytes | None, records: list[LedgerRecord], *, damaged: bool) -> Iterator[str]:
@@ -186,20 +186,20 @@ def _anchored(head: bytes | None, records: list[LedgerRecord], *, damaged: bool)
     """
     if head is None:
         if len(records) > 1:
-            yield f"{HEAD}: is missing; what was the last record is not known"
+            yield f"{HEAD}: is missing; the last record is unknown"
         return
     try:
         values = json.loads(head)
         sequence, digest = int(values["sequence"]), str(values["digest"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        yield f"{HEAD}: is not what was written ({error!s:.100})"
+        yield f"{HEAD}: cannot be read ({error!s:.100})"
         return
     if damaged:
         return
     if sequence > len(records):
         yield f"records {len(records) + 1} to {sequence}: were removed from the end"
     elif sequence and records[sequence - 1].digest != digest:
-        yield f"record {sequence}: is not the one {HEAD} remembers; all from it on were written anew"
+        yield f"record {sequence}: does not match {HEAD}; it and all later records were rewritten"
 
 
 def append(folder: Path, record: LedgerRecord, *, scratch: Path) -> None:
@@ -207,7 +207,7 @@ def append(folder: Path, record: LedgerRecord, *, scratch: Path) -> None:
     path = folder / LEDGER
     line = record.to_line()
     if len(line) > LARGEST_LINE_BYTES:
-        raise RegistryError(f"{path}: a record of {len(line):,} bytes; {LARGEST_LINE_BYTES:,} at most are written")
+        raise RegistryError(f"{path}: a record has {len(line):,} bytes; the maximum is {LARGEST_LINE_BYTES:,}")
     with storage_errors(path):
         append_line(path, line)
         _remember(folder, record, scratch=scratch)

@@ -1,6 +1,6 @@
-"""Promote: from a checkpoint to a stage, one step at a time, making evidence on the way where it is missing and can be.
+"""Promote a checkpoint stage by stage. Missing evidence is made on the way if it can be.
 
-Evidence is gathered without a lock, which may take hours on a robot; a decision is entered under it, in moments.
+Evidence is gathered without the lock, because trials on a robot may take hours. Only the decision is entered under it.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,9 +20,15 @@ from twinloop.gate.store import look_at, named
 
 @dataclass(frozen=True)
 class PromoteConfig:
-    """checkpoint: a folder, or the beginning of the digest of one that is in the registry.
-    to: the stage to reach; None: as far as evidence allows. data: folders of the training's datasets, or above them.
-    canary: what trials on the robot are limited to. actor: who asks; the user by default."""
+    """What to promote, and with which evidence.
+
+    Attributes:
+        checkpoint: a folder, or the first digits of the digest of a checkpoint in the registry.
+        to: the stage to reach; None: as far as evidence allows.
+        data: folders of the training datasets, or folders that contain them.
+        canary: limits of the trials on the robot.
+        actor: name of the person or program that promotes; by default the user.
+    """
 
     checkpoint: str
     registry: Path
@@ -37,12 +43,12 @@ class PromoteConfig:
 
 
 Maker = Callable[[Case, Path], Path | None]
-"""Makes evidence for a case in a folder; that folder, or None if there is nothing to make."""
+"""Makes evidence for a case in a folder and returns that folder, or None if there is nothing to make."""
 
 
 @dataclass(frozen=True)
 class Makers:
-    """Whoever can make what is missing: evaluations in the twin, trials on the robot, their repeats in the twin."""
+    """Functions that make missing evidence: evaluations in the twin, trials on the robot, their repeats in the twin."""
 
     evaluation: Maker | None = None
     runlog: Maker | None = None
@@ -51,7 +57,7 @@ class Makers:
 
 @dataclass(frozen=True)
 class PromotionStep:
-    """record: None for a step that was only looked at, since nothing was shown for it."""
+    """One step. `record` is None if no evidence was given for it; the step is then only reported."""
 
     decision: Decision
     record: LedgerRecord | None
@@ -59,7 +65,7 @@ class PromotionStep:
 
 @dataclass(frozen=True)
 class Promotion:
-    """reached: the stage now. moved: whether it is a later one than before, or the one that was asked for."""
+    """The result. `promoted` is whether the stage in `to` was reached or, without `to`, a later stage than before."""
 
     digest: str
     name: str
@@ -84,11 +90,13 @@ def promote(
         if done:
             reached = stage
             break
-        case, made = _case(config, registry, digest, folders, makers, stage)
+        case, made_evidence = _case(config, registry, digest, folders, makers, stage)
         decision = decide(case, stage, name=name)
-        # The step after one that was made: told, but not entered as a refusal of something nobody asked for.
-        asked = decision.promoted or made or not steps or config.to is not None or _shown_for(config, decision)
-        step = PromotionStep(decision, _enter(config, case, decision) if asked else None)
+        # A step after the last requested one is reported, but not recorded as a refusal.
+        enters = (
+            decision.promoted or made_evidence or not steps or config.to is not None or _shown_for(config, decision)
+        )
+        step = PromotionStep(decision, _enter(config, case, decision) if enters else None)
         steps.append(step)
         on_step(step)
         if not decision.promoted:
@@ -102,7 +110,7 @@ def promote(
 
 
 def _pinned(config: PromoteConfig) -> tuple[str, str, tuple[Path, ...]]:
-    """(digest, name, where its data may be) of the checkpoint, which is in the registry when this returns."""
+    """Pin the checkpoint in the registry and return its digest, its name and the folders that may contain its data."""
     folder = Path(config.checkpoint)
     if folder.is_dir():
         look_at(folder)
@@ -130,7 +138,7 @@ def _case(
     makers: Makers,
     stage: Stage,
 ) -> tuple[Case, bool]:
-    """And whether evidence was made for it."""
+    """Return the case, and whether evidence was made for it."""
 
     def gathered(evaluations: Sequence[Path], runlogs: Sequence[Path]) -> Case:
         return case_of(
@@ -140,20 +148,20 @@ def _case(
 
     case = gathered(config.evaluations, config.runlogs)
     out = folder_of(config.registry, digest)
-    made = None
+    evidence = None
     if stage == "candidate" and makers.evaluation:
-        made = makers.evaluation(case, out / "evaluation")
-        if made is not None:
-            case = gathered((*config.evaluations, made), config.runlogs)
+        evidence = makers.evaluation(case, out / "evaluation")
+        if evidence is not None:
+            case = gathered((*config.evaluations, evidence), config.runlogs)
     elif stage == "canary":
-        made = makers.runlog(case, out / "runlog") if makers.runlog else None
-        logs = (*config.runlogs, made) if made is not None else config.runlogs
-        if made is not None:
+        evidence = makers.runlog(case, out / "runlog") if makers.runlog else None
+        logs = (*config.runlogs, evidence) if evidence is not None else config.runlogs
+        if evidence is not None:
             case = gathered(config.evaluations, logs)
         again = makers.repeats(case, out) if makers.repeats else None
         if again is not None:
-            made, case = again, gathered(config.evaluations, logs)
-    return case, made is not None
+            evidence, case = again, gathered(config.evaluations, logs)
+    return case, evidence is not None
 
 
 def _shown_for(config: PromoteConfig, decision: Decision) -> bool:
@@ -161,12 +169,12 @@ def _shown_for(config: PromoteConfig, decision: Decision) -> bool:
 
 
 def _enter(config: PromoteConfig, case: Case, decision: Decision) -> LedgerRecord:
-    """Under the lock, if nothing that it was decided on has changed meanwhile."""
+    """Record the decision under the lock, if the registry has not changed since it was made."""
     with writing(config.registry, actor=config.actor) as writer:
         now, then = writer.registry, case.registry
         if now.production != then.production or now.stage(case.digest) != then.stage(case.digest):
             raise RegistryError(
-                f"{config.registry}: what is live, or the stage of {decision.name}, changed while evidence was "
+                f"{config.registry}: the live policy or the stage of {decision.name} changed while evidence was "
                 "gathered; run the same command again"
             )
         now.pinned(case.digest)

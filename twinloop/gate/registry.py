@@ -39,7 +39,7 @@ from twinloop.gate.registry_state import (
     WITHDRAWN,
     RegistryState,
     Stage,
-    standing_of,
+    state_of,
 )
 
 PRODUCTION, LOCK, SCRATCH, DECISIONS = "production.json", "lock", "scratch", "decisions"
@@ -88,14 +88,14 @@ class Registry:
         if live is not None:
             _authorised(path, live, ledger)
         elif any(record.kind == POINTER for record in ledger.records):
-            raise RegistryError(f"{path / PRODUCTION}: is missing, though the ledger says what is live; nothing is")
+            raise RegistryError(f"{path / PRODUCTION}: is missing, but the ledger names a live policy; nothing is live")
         return cls(path, ledger, live)
 
     @cached_property
-    def standing(self) -> RegistryState:
+    def state(self) -> RegistryState:
         """State derived from the records, including a pointer change that a kill left unconfirmed."""
         records, missing = self.ledger.records, self._unconfirmed()
-        return standing_of((*records, missing) if missing else records)
+        return state_of((*records, missing) if missing else records)
 
     @property
     def production(self) -> str:
@@ -105,7 +105,7 @@ class Registry:
     def stage(self, digest: str) -> Stage | None:
         if digest and digest == self.production:
             return "production"
-        return self.standing.stages.get(digest)
+        return self.state.stages.get(digest)
 
     def pinned(self, digest: str) -> store.Pinned:
         return store.pinned(self.path, digest)
@@ -117,7 +117,7 @@ class Registry:
             RegistryError: nothing is live.
         """
         if not self.production:
-            raise RegistryError(f"{self.path}: nothing is live; `twinloop promote` brings a policy to production")
+            raise RegistryError(f"{self.path}: nothing is live; promote a policy with `twinloop promote`")
         return self.pinned(self.production)
 
     def record(self, digest: str) -> LedgerRecord:
@@ -158,7 +158,7 @@ class Writer:
     def pin(self, folder: Path) -> store.Pinned:
         """Copy a checkpoint into the registry. The first time, record it as a candidate."""
         pinned = store.pin_checkpoint(self.path, folder, scratch=self.scratch)
-        if pinned.digest not in self.registry.standing.stages:
+        if pinned.digest not in self.registry.state.stages:
             details = {"name": folder.resolve().name, "policy": pinned.card.policy, "robot": pinned.card.space.robot}
             self.add(CHECKPOINT, PINNED, checkpoint=pinned.digest, details=details)
         return pinned
@@ -184,16 +184,18 @@ class Writer:
         registry = self.registry
         leaving = registry.production
         if not leaving:
-            raise RegistryError(f"{self.path}: nothing is live, so there is nothing to roll back from")
-        target = to or registry.standing.previous
-        been = {record.checkpoint for record in registry.standing.history if record.verdict == LIVE}
+            raise RegistryError(f"{self.path}: nothing is live, so there is nothing to roll back")
+        target = to or registry.state.previous
+        been = {record.checkpoint for record in registry.state.history if record.verdict == LIVE}
         if not target or target not in been or target == leaving:
             known = ", ".join(sorted(digest[:12] for digest in been - {leaving}))
-            what = (
+            problem = (
                 f"{target[:12]}... was never live, or is live now" if target else "no policy was live before this one"
             )
             choice = f"Policies to roll back to: {known}" if known else "There is no policy to roll back to"
-            raise RegistryError(f"{self.path}: {what}. {choice}. `twinloop rollback --to nothing` leaves nothing live")
+            raise RegistryError(
+                f"{self.path}: {problem}. {choice}. `twinloop rollback --to nothing` leaves nothing live"
+            )
         registry.pinned(target)  # raises an error if the checkpoint was altered
         record = self.add(
             DECISION, ROLLED_BACK, checkpoint=target, transition=f"{leaving[:12]} -> {target[:12]}", reasons=reasons,
@@ -268,7 +270,7 @@ def _pointer(folder: Path) -> Live | None:
         checkpoint, record, since = (str(values[key]) for key in ("checkpoint", "record", "since"))
         datetime.fromisoformat(since)
     except (KeyError, ValueError) as error:
-        raise RegistryError(f"{path}: is not a pointer ({error!s:.100}); nothing is live") from None
+        raise RegistryError(f"{path}: is not a valid pointer ({error!s:.100}); nothing is live") from None
     if checkpoint:
         store.checked(checkpoint)
     return Live(checkpoint, store.checked(record), since)

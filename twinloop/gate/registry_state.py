@@ -1,4 +1,4 @@
-"""RegistryState: the state a ledger adds up to: checkpoint stages, live periods, demoted twins."""
+"""RegistryState: checkpoint stages, live periods and demoted twins, computed from a ledger."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,12 +18,17 @@ DECISION, POINTER, TWIN, INCIDENT, CHECKPOINT = "decision", "pointer", "twin", "
 
 @dataclass(frozen=True)
 class RegistryState:
-    """stages: checkpoint -> how far it has come, at most canary here: only the pointer makes one production.
-    decided: checkpoint -> the record that brought it to its stage. history: records of what was live, in order.
-    stack: checkpoints that were promoted to production and not rolled back from, the live one last.
-    left: checkpoint -> when it was last rolled back from: it begins again at validated, and what the robot showed
-        before says nothing for it any more.
-    shown: checkpoint -> all evidence that was ever shown for it. demoted: twin (config digest) -> why.
+    """The state of a registry.
+
+    Attributes:
+        stages: checkpoint -> its stage, at most canary; only the pointer puts one in production.
+        decided: checkpoint -> the record of the decision for its stage.
+        history: records of the live policies, in order.
+        stack: checkpoints that were promoted to production and not rolled back; the live one is last.
+        left: checkpoint -> time of its last rollback. It is at stage validated again, and earlier real episodes no
+            longer count.
+        evidence: checkpoint -> all evidence that was ever given for it.
+        demoted: twin (config digest) -> reason.
     """
 
     stages: Mapping[str, Stage] = field(default_factory=dict)
@@ -31,19 +36,19 @@ class RegistryState:
     history: tuple[LedgerRecord, ...] = ()
     stack: tuple[str, ...] = ()
     left: Mapping[str, str] = field(default_factory=dict)
-    shown: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+    evidence: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     demoted: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def previous(self) -> str:
-        """What a rollback returns to; "" if there is nothing."""
+        """The checkpoint that a rollback makes live; "" if there is none."""
         return self.stack[-2] if len(self.stack) > 1 else ""
 
 
-def standing_of(records: Iterable[LedgerRecord]) -> RegistryState:
+def state_of(records: Iterable[LedgerRecord]) -> RegistryState:
     stages: dict[str, Stage] = {}
     decided: dict[str, LedgerRecord] = {}
-    shown: dict[str, tuple[Mapping[str, Any], ...]] = {}
+    evidence: dict[str, tuple[Mapping[str, Any], ...]] = {}
     demoted: dict[str, str] = {}
     left: dict[str, str] = {}
     history: list[LedgerRecord] = []
@@ -52,9 +57,9 @@ def standing_of(records: Iterable[LedgerRecord]) -> RegistryState:
         if record.kind == CHECKPOINT:
             stages.setdefault(record.checkpoint, "candidate")
         if record.kind == DECISION:
-            # What a policy is left for speaks of that policy, not of the one that is returned to.
+            # The evidence of a rollback concerns the policy that is rolled back, not the one that becomes live.
             about = stack[-1] if stack and record.verdict in (ROLLED_BACK, WITHDRAWN) else record.checkpoint
-            shown[about] = _joined(shown.get(about, ()), record.evidence)
+            evidence[about] = _joined(evidence.get(about, ()), record.evidence)
             reached = record.transition.rpartition(" -> ")[2]
             if record.verdict == PROMOTED and reached in ("validated", "canary"):
                 stages[record.checkpoint], decided[record.checkpoint] = reached, record
@@ -73,11 +78,11 @@ def standing_of(records: Iterable[LedgerRecord]) -> RegistryState:
                 demoted[str(record.details["twin"])] = "; ".join(record.reasons)
             else:
                 demoted.pop(str(record.details["twin"]), None)
-    return RegistryState(stages, decided, tuple(history), tuple(stack), left, shown, demoted)
+    return RegistryState(stages, decided, tuple(history), tuple(stack), left, evidence, demoted)
 
 
 def _joined(known: tuple[Mapping[str, Any], ...], more: tuple[Mapping[str, Any], ...]) -> tuple[Mapping[str, Any], ...]:
-    return (*known, *(each for each in more if each not in known))
+    return (*known, *(entry for entry in more if entry not in known))
 
 
 def stage_named(name: str) -> Stage:

@@ -90,18 +90,18 @@ def repeat(
             candidate.digest, config.digest, config_name, "any shape" if shape_varies else twin.object.name, seed,
             acting.ensemble, _rows(layout(twin.task.start(drawn.values, DRAWN, twin.task.by_name))), (),
         )  # fmt: skip
-    have = {each.trial for each in known.trials}
-    new = [each for each in logged if each.trial not in have]
+    have = {trial.trial for trial in known.trials}
+    new = [trial for trial in logged if trial.trial not in have]
     if not new:
         return known
     first = len(known.trials)
     draws = config.sampler(seed=known.seed).draw(first, first + len(new))
-    runtime, found = candidate.load(), dict[int, Repeat]()
-    for kind in dict.fromkeys(each.object for each in new):
-        rows = [row for row, each in enumerate(new) if each.object == kind]
-        found |= _of_kind(kind, rows, new, config.with_seed(known.seed), draws, runtime, acting)
-        on_progress(len(found), len(new), sum(each.success is True for each in found.values()))
-    return replace(known, trials=(*known.trials, *(found[row] for row in range(len(new)))))
+    runtime, repeats = candidate.load(), dict[int, Repeat]()
+    for kind in dict.fromkeys(trial.object for trial in new):
+        rows = [row for row, trial in enumerate(new) if trial.object == kind]
+        repeats |= _of_kind(kind, rows, new, config.with_seed(known.seed), draws, runtime, acting)
+        on_progress(len(repeats), len(new), sum(value.success is True for value in repeats.values()))
+    return replace(known, trials=(*known.trials, *(repeats[row] for row in range(len(new)))))
 
 
 def refuse_task(twin: Twin) -> None:
@@ -116,7 +116,7 @@ def refuse_task(twin: Twin) -> None:
     before, after = (layout(twin.task.start(values, 1, twin.task.by_name)) for values in (usual, moved))
     if not np.allclose((after - before)[:, [0, 1, 3, 4]], 0.01, atol=1e-6):
         raise UsageError(
-            f"task {twin.task.name!r}: where object and goal are is not set by {', '.join((*PLACES, *GOALS))} alone, "
+            f"task {twin.task.name!r}: {', '.join((*PLACES, *GOALS))} alone do not set the poses of object and goal, "
             "so its real trials cannot be repeated in the twin"
         )
 
@@ -133,30 +133,30 @@ def _of_kind(
     """Return row -> repeat. All trials with the same kind of object share one twin."""
     given = [trials[row] for row in rows]
     if kind not in OBJECTS:
-        why = f"the twin has no object {kind!r}" if kind else "the log does not say what the object was"
-        return {row: _without(each, each.why or why) for row, each in zip(rows, given, strict=True)}
+        why = f"the twin has no object {kind!r}" if kind else "the log does not name the object"
+        return {row: _without(trial, trial.why or why) for row, trial in zip(rows, given, strict=True)}
     try:
         config = replace(config, scene=replace(config.scene, object=OBJECTS[kind]))
         twin = twin_of(config)
     except TwinloopError as error:
-        return {row: _without(each, f"no twin with a {kind}: {error}") for row, each in zip(rows, given, strict=True)}
-    found: dict[int, Repeat] = {}
+        return {row: _without(trial, f"no twin with a {kind}: {error}") for row, trial in zip(rows, given, strict=True)}
+    repeats: dict[int, Repeat] = {}
     laid_out: list[tuple[int, Draws]] = []
-    for row, each in zip(rows, given, strict=True):
+    for row, trial in zip(rows, given, strict=True):
         mine = _taken(draws, [row])
-        laid = _laid_out(twin, each, mine)
+        laid = _laid_out(twin, trial, mine)
         if isinstance(laid, Draws):
             laid_out.append((row, laid))
         else:
-            found[row] = _without(each, laid)
+            repeats[row] = _without(trial, laid)
     if laid_out:
-        block = _together([each for _, each in laid_out])
+        block = _together([trial for _, trial in laid_out])
         (episodes,) = acted(config, twin, runtime, acting, [block], width=min(len(laid_out), WIDEST))
         success = outcomes_of(episodes, config, twin).success
         for (row, _), done in zip(laid_out, success, strict=True):
-            each = trials[row]
-            found[row] = Repeat(each.trial, kind, _layout_of(each), bool(done))
-    return found
+            trial = trials[row]
+            repeats[row] = Repeat(trial.trial, kind, _layout_of(trial), bool(done))
+    return repeats
 
 
 def _laid_out(twin: Twin, trial: Logged, draws: Draws) -> Draws | str:
@@ -169,12 +169,12 @@ def _laid_out(twin: Twin, trial: Logged, draws: Draws) -> Draws | str:
     for column, offset in offsets.items():
         low, high = BY_NAME[column.partition(".")[0]].plausible
         if not low - 1e-6 <= offset <= high + 1e-6:
-            return f"{column} would be {offset:.1f}; {low:g} to {high:g} is what the twin can begin with"
+            return f"{column} would be {offset:.1f}; the twin allows {low:g} to {high:g}"
     values = dict(draws.values) | {column: np.array([offset]) for column, offset in offsets.items()}
     began = layout(twin.task.start(values, 1, twin.task.by_name))[0]
     off = np.hypot(*(began - wanted)[[0, 1]]), np.hypot(*(began - wanted)[[3, 4]])
     if not max(off) <= MOST_OFF_M:
-        return f"the twin begins with the object {100 * off[0]:.1f} cm and the goal {100 * off[1]:.1f} cm away"
+        return f"the twin starts with the object {100 * off[0]:.1f} cm and the goal {100 * off[1]:.1f} cm away"
     return replace(draws, values=values)
 
 
@@ -187,7 +187,7 @@ def scene_of(dataset: Dataset, attempt: int) -> tuple[np.ndarray | None, str]:
         return None, f"the log has no {SCENE}"
     scene = np.asarray(frames[SCENE][0], float).ravel()
     if scene.shape != (14,) or not np.isfinite(scene).all():
-        return None, f"{SCENE}: its first frame does not hold the poses of object and goal"
+        return None, f"{SCENE}: its first frame lacks the poses of object and goal"
     return scene, ""
 
 

@@ -81,11 +81,11 @@ class Repeats:
 
     def digest(self, trials: int | None = None) -> str:
         """Return the digest with only the first `trials` trials, or with all if None."""
-        content = asdict(self) | {"trials": [asdict(each) for each in self.trials[:trials]]}
+        content = asdict(self) | {"trials": [asdict(trial) for trial in self.trials[:trials]]}
         return hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        done = [each.success for each in self.trials if each.success is not None]
+        done = [trial.success for trial in self.trials if trial.success is not None]
         return {
             "kind": "repeats", "path": self.file, "digest": self.digest(), "trials": len(self.trials),
             "repeated": len(done), "successes": sum(done), "twin": self.twin, "config": self.config, "seed": self.seed,
@@ -94,8 +94,8 @@ class Repeats:
 
 def trial_names(real: RealEpisodes) -> list[str]:
     """Return one name per episode. The name does not use the index in a log, because logs grow and are merged."""
-    told = zip(real.recorded_at, real.scene, real.robot_id, strict=True)
-    return [f"{moment} scene {scene} {robot}" for moment, scene, robot in told]
+    columns = zip(real.recorded_at, real.scene, real.robot_id, strict=True)
+    return [f"{moment} scene {scene} {robot}" for moment, scene, robot in columns]
 
 
 def folder_of(registry: Path, checkpoint: str) -> Path:
@@ -116,24 +116,24 @@ def load_repeats(path: Path) -> Repeats:
     try:
         content = json.loads(text)
         if content["format_version"] != FORMAT_VERSION:
-            raise ValueError(f"format_version is {content['format_version']!r}, {FORMAT_VERSION} is what is read")
+            raise ValueError(f"format_version is {content['format_version']!r}, this version reads {FORMAT_VERSION}")
         values = content["repeats"]
         trials = tuple(
-            Repeat(**each | {"layout": None if each["layout"] is None else tuple(map(float, each["layout"]))})
-            for each in values["trials"]
+            Repeat(**value | {"layout": None if value["layout"] is None else tuple(map(float, value["layout"]))})
+            for value in values["trials"]
         )
         drawn = tuple(tuple(map(float, row)) for row in values["drawn"])
         repeats = Repeats(**values | {"drawn": drawn, "trials": trials})
         whole = repeats.digest() == content["digest"]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise CorruptError(f"{path}: does not hold repeats of trials ({error!r:.200})") from None
+        raise CorruptError(f"{path}: cannot be read as repeats of trials ({error!r:.200})") from None
     if not whole or path.name != repeats.file:
         raise CorruptError(f"{path}: was altered after it was written")
     return repeats
 
 
 def repeats_of(
-    registry: Path, checkpoint: str, shown: Iterable[Mapping[str, Any]], troubles: list[str]
+    registry: Path, checkpoint: str, evidence: Iterable[Mapping[str, Any]], troubles: list[str]
 ) -> tuple[Repeats, ...]:
     """Return all repeats of a checkpoint and append problems to `troubles`.
 
@@ -142,43 +142,47 @@ def repeats_of(
     Args:
         shown: evidence entries of earlier decisions.
     """
-    folder, found = folder_of(registry, checkpoint), dict[str, Repeats]()
+    folder, by_name = folder_of(registry, checkpoint), dict[str, Repeats]()
     for path in sorted(folder.glob("repeats-*.json")):
         try:
-            each = load_repeats(path)
-            if each.checkpoint != checkpoint:
-                raise CorruptError(f"{path}: is of checkpoint {each.checkpoint[:12]}...")
-            found[path.name] = each
+            repeats = load_repeats(path)
+            if repeats.checkpoint != checkpoint:
+                raise CorruptError(f"{path}: belongs to checkpoint {repeats.checkpoint[:12]}...")
+            by_name[path.name] = repeats
         except (TwinloopError, OSError) as error:
             troubles.append(str(error))
-    for entry in shown:
+    for entry in evidence:
         if entry.get("kind") == "repeats":
-            each = found.get(str(entry["path"]))
-            if each is None:
-                troubles.append(f"{folder / str(entry['path'])}: was shown before and is missing, or cannot be read")
-            elif each.digest(int(entry["trials"])) != entry["digest"]:
-                troubles.append(f"{folder / each.file}: its first {entry['trials']} trials are not those shown before")
-    return tuple(found.values())
+            repeats = by_name.get(str(entry["path"]))
+            if repeats is None:
+                troubles.append(
+                    f"{folder / str(entry['path'])}: was used as evidence before; now it is missing or cannot be read"
+                )
+            elif repeats.digest(int(entry["trials"])) != entry["digest"]:
+                troubles.append(
+                    f"{folder / repeats.file}: its first {entry['trials']} trials are not those used as evidence before"
+                )
+    return tuple(by_name.values())
 
 
-def combined(repeats: Repeats, real: RealEpisodes, shown: Sequence[EvaluationEvidence]) -> Combined | str:
+def combined(repeats: Repeats, real: RealEpisodes, evaluations: Sequence[EvaluationEvidence]) -> Combined | str:
     """Combine real trials, their repeats and the evaluations in the same twin, or return why that is not possible."""
-    known = {each.trial: each for each in repeats.trials}
+    known = {trial.trial: trial for trial in repeats.trials}
     names = trial_names(real)
     if len(set(names)) < len(names):
-        return "some trials were recorded at the same time in the same scene, and cannot be told apart"
+        return "some trials were recorded at the same time in the same scene, so they cannot be distinguished"
     mine = [known.get(name) for name in names]
     done = [each for each in mine if each is not None and each.success is not None]
     if len(done) < len(mine):
         why = next((f": {each.why}" for each in mine if each is not None and each.success is None), "")
         return f"{len(mine) - len(done)} of {len(mine)} trials were not repeated in {repeats.config}{why}"
-    same = [each for each in shown if each.twin == repeats.twin]
+    same = [each for each in evaluations if each.twin == repeats.twin]
     groups = by_twin(each for each in same if each.evaluation.subject.ensemble == repeats.ensemble)
     if not groups:
-        return f"there is no evaluation in {repeats.config} to combine them with"
+        return f"no evaluation in {repeats.config} to combine them with"
     unlike = unlike_scenes(repeats, done)
     if unlike:
-        return f"the scenes on the robot are not drawn as those of the evaluation in {repeats.config} ({unlike})"
+        return f"the scenes on the robot are distributed unlike those of the evaluation in {repeats.config} ({unlike})"
     rate = groups[0].success
     return combine(real.managed, [float(bool(each.success)) for each in done], np.arange(rate.trials) < rate.successes)
 
@@ -187,22 +191,29 @@ def unlike_scenes(repeats: Repeats, trials: Sequence[Repeat]) -> str:
     """Return how the scenes of the trials differ from those the twin's config draws; "" if no difference is shown."""
     from scipy.stats import ks_2samp
 
-    others = sorted({each.object for each in trials} - {repeats.object})
+    others = sorted({trial.object for trial in trials} - {repeats.object})
     if others:
-        return f"there: {', '.join(others)}; here: {repeats.object}"
-    there = np.array([each.layout for each in trials], float)
-    here = np.array(repeats.drawn, float)
-    if there.shape[1:] != (len(LAYOUT),) or here.shape[1:] != (len(LAYOUT),) or not np.isfinite(there).all():
-        return "their layouts are not known"
-    found = []
-    for name, some, drawn, near in zip(LAYOUT, there.T, here.T, FIXED, strict=True):
-        if np.ptp(drawn) < near:
-            furthest = np.abs(some - drawn.mean()).max()
+        return f"objects on the robot: {', '.join(others)}; in the twin: {repeats.object}"
+    real_layouts = np.array([trial.layout for trial in trials], float)
+    sampled_layouts = np.array(repeats.drawn, float)
+    if (
+        real_layouts.shape[1:] != (len(LAYOUT),)
+        or sampled_layouts.shape[1:] != (len(LAYOUT),)
+        or not np.isfinite(real_layouts).all()
+    ):
+        return "their layouts are unknown"
+    differences = []
+    for name, real, sampled, near in zip(LAYOUT, real_layouts.T, sampled_layouts.T, FIXED, strict=True):
+        if np.ptp(sampled) < near:
+            furthest = np.abs(real - sampled.mean()).max()
             if furthest > near:
-                found.append(f"{name} is up to {furthest:.3g} off")
+                differences.append(f"{name} is up to {furthest:.3g} off")
             continue
-        p_value = float(ks_2samp(some, drawn).pvalue)  # type: ignore[attr-defined]
+        p_value = float(ks_2samp(real, sampled).pvalue)  # type: ignore[attr-defined]
         if not p_value >= LEVEL / len(LAYOUT):
-            told = f"{some.min():.3g} to {some.max():.3g} there, {drawn.min():.3g} to {drawn.max():.3g} here"
-            found.append(f"{name}: {told}, p = {p_value:.2g}")
-    return "; ".join(found)
+            ranges = (
+                f"{real.min():.3g} to {real.max():.3g} on the robot, {sampled.min():.3g} to "
+                f"{sampled.max():.3g} in the twin"
+            )
+            differences.append(f"{name}: {ranges}, p = {p_value:.2g}")
+    return "; ".join(differences)

@@ -60,7 +60,7 @@ def acted(
 ) -> Iterator[Episodes]:
     """Episodes in which the runtime moves the robot."""
     seed = config.rollout.seed
-    watch = LiveSensors(twin, config.observe, width=width, seed=seed, features=runtime.space.told)
+    watch = LiveSensors(twin, config.observe, width=width, seed=seed, features=runtime.space.sensed)
     pictures = tuple(feature.name for feature in runtime.space.pictures)
     eyes = LiveCameras(twin, config.cameras, pictures, width=width, seed=seed) if pictures else None
     actor = PolicyActor(twin, runtime, watch, acting, width=width, seed=seed, eyes=eyes)

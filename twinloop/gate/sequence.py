@@ -17,7 +17,7 @@ SERIES = 2000  # simulated sessions that the expected number of trials is taken 
 
 @dataclass(frozen=True)
 class SequentialStep:
-    """The test after a trial, or a pair of them: the money won against both claims, as logarithms."""
+    """State of the test after a trial or pair of trials: log wealth against both claims."""
 
     trials: int
     log_evidence_for: float
@@ -25,7 +25,7 @@ class SequentialStep:
 
 
 def plan_of(rules: ProductionRules, *, against: bool) -> RatePlan | PairPlan:
-    """against: there is a live policy to be compared with."""
+    """Return the plan of the test. `against`: whether the candidate is compared with a live policy."""
     if against:
         return PairPlan(null=-rules.regress, target=rules.gain, error=rules.error, miss=rules.miss)
     return RatePlan(null=rules.success, target=rules.aim, error=rules.error, miss=rules.miss)
@@ -58,8 +58,11 @@ def expected_trials(case: Case, *, most: int) -> str:
 
 
 def arms_of(case: Case) -> tuple[RealEpisodes, RealEpisodes]:
-    """(candidate, control) of the case. Alone, every episode of the policy counts, in whichever arm. In turns, the i-th
-    trials of both belong together: those of one scene, where scenes were noted."""
+    """Return the episodes of candidate and control.
+
+    Without a live policy, every episode of the candidate counts, in any arm, and the control is empty. With one, the
+    i-th trials of both are a pair: those of the same scene, if scenes were recorded.
+    """
     episodes = case.episodes.take(~case.episodes.interrupted)
     if not case.incumbent:
         return episodes.of(case.digest), episodes.take(np.zeros(len(episodes), bool))
@@ -67,7 +70,7 @@ def arms_of(case: Case) -> tuple[RealEpisodes, RealEpisodes]:
 
 
 def _matched(ours: RealEpisodes, theirs: RealEpisodes) -> tuple[RealEpisodes, RealEpisodes]:
-    """In the order of the candidate's scenes, those that only one has met at the end; as they are without scenes."""
+    """Sort both by the candidate's scenes; unpaired scenes come last. Without scenes, return both unchanged."""
     scenes = [list(zip(arm.log.tolist(), arm.scene.tolist(), strict=True)) for arm in (ours, theirs)]
     if any(scene < 0 for arm in scenes for _, scene in arm) or any(len(set(arm)) < len(arm) for arm in scenes):
         return ours, theirs
@@ -80,7 +83,7 @@ def _matched(ours: RealEpisodes, theirs: RealEpisodes) -> tuple[RealEpisodes, Re
 
 
 def counted(candidate: RealEpisodes, control: RealEpisodes) -> tuple[np.ndarray, np.ndarray]:
-    """What counts as done. Nobody knows how some ended: for the candidate that is a failure, for the control not."""
+    """Return the successes of both. Unknown outcomes count as candidate failures and control successes."""
     return candidate.managed, control.managed | (control.outcome == "unknown")
 
 
@@ -90,20 +93,20 @@ def judge(plan: RatePlan | PairPlan, ours: np.ndarray, theirs: np.ndarray) -> Te
     return plan.judge_trials(ours)
 
 
-def standing_of_trials(case: Case) -> TestState:
+def judge_real_trials(case: Case) -> TestState:
     plan = plan_of(case.rules.production, against=bool(case.incumbent))
     return judge(plan, *counted(*arms_of(case)))
 
 
 def path_of_trials(case: Case) -> tuple[SequentialStep, ...]:
-    """The test after each trial so far, for whoever wants to see how it came to its answer."""
+    """Return the state of the test after each trial so far."""
     plan = plan_of(case.rules.production, against=bool(case.incumbent))
     ours, theirs = counted(*arms_of(case))
-    came = ours.astype(int)  # the place of each outcome among the plan's
+    outcomes = ours.astype(int)  # index of each outcome in plan.outcomes
     if isinstance(plan, PairPlan):
         pairs = min(len(ours), len(theirs))
-        came = 1 + came[:pairs] - theirs[:pairs]
-    counts = np.cumsum(np.eye(len(plan.outcomes))[came], axis=0)
+        outcomes = 1 + outcomes[:pairs] - theirs[:pairs]
+    counts = np.cumsum(np.eye(len(plan.outcomes))[outcomes], axis=0)
     sides = zip((plan.bets_for, plan.bets_against), plan.factors(), strict=True)
     better, worse = (
         scipy.special.logsumexp(bets.log_weights + counts @ np.log(gains), axis=1) for bets, gains in sides
@@ -114,7 +117,7 @@ def path_of_trials(case: Case) -> tuple[SequentialStep, ...]:
 
 
 def longest_run(case: Case) -> int:
-    """How often one arm came in a row, at most, among the trials of both."""
+    """Return the largest number of consecutive trials of one arm."""
     episodes = case.episodes.take(~case.episodes.interrupted)
     ours = (episodes.checkpoint == case.digest) & (episodes.arm == CANDIDATE)
     theirs = (episodes.checkpoint == case.incumbent) & (episodes.arm == CONTROL)

@@ -54,7 +54,7 @@ class Status:
     registry: Registry
     live: PolicyStatus | None
     made_live: LedgerRecord | None
-    shown_by: LedgerRecord | None
+    promoted_by: LedgerRecord | None
     policies: tuple[PolicyStatus, ...]
     twins: Mapping[str, TwinTrust]
     demoted: Mapping[str, str]
@@ -63,19 +63,19 @@ class Status:
 
     def to_json(self) -> dict[str, Any]:
         live = self.registry.live
-        made, shown = self.made_live, self.shown_by
+        decision, promotion = self.made_live, self.promoted_by
         return {
             "path": str(self.registry.path),
             "live": {
                 "checkpoint": self.live.digest, "name": self.live.name, "since": live.since,
                 "path": str(self.registry.path / "checkpoints" / self.live.digest), "record": live.record,
-                "verdict": made.details.get("sentence", made.verdict) if made else "",
-                "evidence": list(shown.evidence) if shown else [],
+                "verdict": decision.details.get("sentence", decision.verdict) if decision else "",
+                "evidence": list(promotion.evidence) if promotion else [],
             } if self.live and live else None,
             "policies": [
-                {"checkpoint": each.digest, "name": each.name, "stage": each.stage, "since": each.since,
-                 "note": each.note}
-                for each in self.policies
+                {"checkpoint": policy.digest, "name": policy.name, "stage": policy.stage, "since": policy.since,
+                 "note": policy.note}
+                for policy in self.policies
             ],
             "twins": [
                 {"twin": digest, **trust.to_json(), "demoted": self.demoted.get(digest)}
@@ -88,16 +88,16 @@ class Status:
 
 
 def status_of(registry: Registry, rules: CanaryRules) -> Status:
-    standing = registry.standing
-    policies = tuple(_policy(registry, digest) for digest in standing.stages)
-    live = next((each for each in policies if each.digest == registry.production), None)
-    made = registry.record(registry.live.record) if registry.live else None
+    state = registry.state
+    policies = tuple(_policy(registry, digest) for digest in state.stages)
+    live = next((policy for policy in policies if policy.digest == registry.production), None)
+    decision = registry.record(registry.live.record) if registry.live else None
     order = {"production": 0, "canary": 1, "validated": 2, "candidate": 3}
     return Status(
         registry=registry,
         live=live,
-        made_live=made,
-        shown_by=next(
+        made_live=decision,
+        promoted_by=next(
             (
                 record
                 for record in reversed(live.decisions if live else ())
@@ -105,10 +105,10 @@ def status_of(registry: Registry, rules: CanaryRules) -> Status:
             ),
             None,
         ),
-        policies=tuple(sorted(policies, key=lambda each: order[each.stage])),
+        policies=tuple(sorted(policies, key=lambda one: order[one.stage])),
         twins=twins_of(registry, rules),
-        demoted=standing.demoted,
-        history=tuple((record.time, record.checkpoint) for record in standing.history),
+        demoted=state.demoted,
+        history=tuple((record.time, record.checkpoint) for record in state.history),
         head=registry.ledger.head,
     )
 
@@ -117,7 +117,7 @@ def _policy(registry: Registry, digest: str) -> PolicyStatus:
     records = [record for record in registry.ledger.records if record.checkpoint == digest]
     details = next((record.details for record in records if "policy" in record.details), {})
     stage = registry.stage(digest) or "candidate"
-    decided = registry.standing.decided.get(digest)
+    decided = registry.state.decided.get(digest)
     since = registry.live.since if stage == "production" and registry.live else (decided or records[0]).time
     decisions = tuple(record for record in records if record.kind == DECISION)
     return PolicyStatus(
@@ -127,16 +127,16 @@ def _policy(registry: Registry, digest: str) -> PolicyStatus:
 
 
 def _note(registry: Registry, digest: str, decisions: tuple[LedgerRecord, ...]) -> str:
-    standing = registry.standing
+    state = registry.state
     last = str(decisions[-1].details.get("sentence", "; ".join(decisions[-1].reasons))) if decisions else ""
     if digest == registry.production:
         return last
-    left = standing.left.get(digest)
+    left = state.left.get(digest)
     if left and not (decisions and decisions[-1].time > left):
-        return f"rolled back from on {left[:16].replace('T', ' ')}"
-    was = [place for place, record in enumerate(standing.history) if record.checkpoint == digest]
-    if was and was[-1] + 1 < len(standing.history):
-        return f"was live until {standing.history[was[-1] + 1].time[:16].replace('T', ' ')}"
+        return f"rolled back on {left[:16].replace('T', ' ')}"
+    was = [place for place, record in enumerate(state.history) if record.checkpoint == digest]
+    if was and was[-1] + 1 < len(state.history):
+        return f"was live until {state.history[was[-1] + 1].time[:16].replace('T', ' ')}"
     return last or "not decided yet"
 
 
@@ -147,27 +147,27 @@ def problems_of(registry_path: Path, *, head: str = "") -> tuple[str, ...]:
         head: digest of the last record, as noted elsewhere; "" if none was noted.
     """
     ledger = read_ledger(registry_path)
-    found = list(ledger.problems)
+    problems = list(ledger.problems)
     if head and head not in {record.digest for record in ledger.records}:
-        found.append(f"record {head[:12]}...: is not in the ledger, though it was noted as its last")
-    if not found:
+        problems.append(f"record {head[:12]}...: is not in the ledger, but was noted as its last record")
+    if not problems:
         try:
             Registry.open(registry_path)
         except TwinloopError as error:
-            found.append(str(error))
+            problems.append(str(error))
     for digest in digests_of(registry_path):
         try:
             pinned(registry_path, digest)
         except TwinloopError as error:
-            found.append(str(error))
+            problems.append(str(error))
     folder = registry_path / EVIDENCE
-    for each in sorted(folder.iterdir()) if folder.is_dir() else ():
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         try:
-            if not is_digest(each.name):
-                raise TwinloopError(f"{each}: is nothing that was shown")
-            show_evaluation(pinned_evaluation(registry_path, each.name))
+            if not is_digest(path.name):
+                raise TwinloopError(f"{path}: is not evidence of this registry")
+            show_evaluation(pinned_evaluation(registry_path, path.name))
         except TwinloopError as error:
-            found.append(str(error))
+            problems.append(str(error))
     named = {record.checkpoint for record in ledger.records if record.checkpoint}
-    found += [f"checkpoints/{digest}: is missing" for digest in sorted(named - set(digests_of(registry_path)))]
-    return tuple(found)
+    problems += [f"checkpoints/{digest}: is missing" for digest in sorted(named - set(digests_of(registry_path)))]
+    return tuple(problems)

@@ -39,7 +39,7 @@ def is_digest(name: str) -> bool:
 def checked(name: str) -> str:
     """Return `name` if it is a digest, or raise RegistryError. Used before a digest becomes part of a path."""
     if not isinstance(name, str) or not is_digest(name):
-        raise RegistryError(f"{name!r:.80}: is not a digest; 64 digits from 0 to 9 and a to f were expected")
+        raise RegistryError(f"{name!r:.80}: is not a digest; 64 hexadecimal digits were expected")
     return name
 
 
@@ -48,11 +48,11 @@ def look_at(folder: Path) -> Pinned:
     card = read_card(folder)
     weights = folder / card.file
     if not weights.is_file():
-        raise CheckpointError(f"{weights}: is missing, though the card names it")
+        raise CheckpointError(f"{weights}: is missing, but the card names it")
     with storage_errors(weights):
-        found = digest_file(weights)
-    if found != card.weights:
-        raise CheckpointError(f"{weights}: is not the one its card describes (sha256 {found.sha256[:12]}...)")
+        digest = digest_file(weights)
+    if digest != card.weights:
+        raise CheckpointError(f"{weights}: does not match its card (sha256 {digest.sha256[:12]}...)")
     return Pinned(folder, card)
 
 
@@ -69,11 +69,11 @@ def pin_checkpoint(registry: Path, folder: Path, *, scratch: Path) -> Pinned:
 def pinned(registry: Path, digest: str) -> Pinned:
     folder = registry / CHECKPOINTS / checked(digest)
     if not folder.is_dir():
-        raise RegistryError(f"{registry}: has no checkpoint {digest[:12]}...; `twinloop status` lists those it has")
-    found = look_at(folder)
-    if found.digest != digest:
-        raise RegistryError(f"{folder}: holds checkpoint {found.digest[:12]}..., which is not its name")
-    return found
+        raise RegistryError(f"{registry}: has no checkpoint {digest[:12]}...; `twinloop status` lists its checkpoints")
+    checkpoint = look_at(folder)
+    if checkpoint.digest != digest:
+        raise RegistryError(f"{folder}: contains checkpoint {checkpoint.digest[:12]}..., not the one it is named after")
+    return checkpoint
 
 
 def pin_evaluation(registry: Path, folder: Path, *, scratch: Path) -> tuple[str, Path]:
@@ -92,15 +92,15 @@ def pinned_evaluation(registry: Path, digest: str) -> Path:
     folder = registry / EVIDENCE / checked(digest)
     path = folder / EVALUATION
     if not path.is_file():
-        raise RegistryError(f"{folder}: is missing, though the ledger names it")
+        raise RegistryError(f"{folder}: is missing, but the ledger names it")
     if digest_file(path).sha256 != digest:
-        raise CorruptError(f"{path}: was altered after it was shown")
+        raise CorruptError(f"{path}: was altered after it was used as evidence")
     return folder
 
 
 def digests_of(registry: Path) -> tuple[str, ...]:
     folder = registry / CHECKPOINTS
-    return tuple(sorted(each.name for each in folder.iterdir() if is_digest(each.name))) if folder.is_dir() else ()
+    return tuple(sorted(path.name for path in folder.iterdir() if is_digest(path.name))) if folder.is_dir() else ()
 
 
 def named(registry: Path, name: str) -> str:
@@ -108,9 +108,11 @@ def named(registry: Path, name: str) -> str:
     known = digests_of(registry)
     fits = [digest for digest in known if digest.startswith(name)]
     if not re.fullmatch(f"[0-9a-f]{{{SHORTEST_PREFIX},64}}", name) or len(fits) != 1:
-        some = ", ".join(digest[:12] for digest in (fits or known)[:8]) or "none"
-        what = "fits several" if len(fits) > 1 else "is the name of no checkpoint here"
-        raise RegistryError(f"{registry}: {name!r:.80} {what}; {SHORTEST_PREFIX} or more digits of one of: {some}")
+        listed = ", ".join(digest[:12] for digest in (fits or known)[:8]) or "none"
+        problem = "matches several checkpoints" if len(fits) > 1 else "matches no checkpoint"
+        raise RegistryError(
+            f"{registry}: {name!r:.80} {problem}; give at least {SHORTEST_PREFIX} digits of one of: {listed}"
+        )
     return fits[0]
 
 
@@ -132,7 +134,7 @@ def read_json(path: Path, most_bytes: int) -> dict:
     """Read a JSON mapping that the registry wrote, or raise RegistryError."""
     with storage_errors(path):
         if path.stat().st_size > most_bytes:
-            raise RegistryError(f"{path}: has more than {most_bytes:,} bytes; it is not what was written")
+            raise RegistryError(f"{path}: has more than {most_bytes:,} bytes; the file was altered")
         text = path.read_bytes()
     try:
         values = json.loads(text)

@@ -97,4 +97,4 @@ def refuse_misfit(candidate: Candidate, config: RunConfig, twin: Twin, *, config
     differences = candidate.space.differences(space_of(config, twin, candidate.space))
     if differences:
         table = table_of(differences, here=candidate.name, there=config_name)
-        raise CheckpointError(f"{candidate.name} does not fit the cell of {config_name}; these differ:\n{table}")
+        raise CheckpointError(f"{candidate.name} does not fit the cell of {config_name}. Differences:\n{table}")

@@ -77,8 +77,10 @@ class Card:
 def read_card(folder: Path) -> Card:
     path = folder / CARD
     if not path.is_file():
-        what = "has no card.json" if folder.is_dir() else "is not a folder"
-        raise CheckpointError(f"{folder}: {what}; a checkpoint is a folder with a card and a file of weights")
+        problem = "has no card.json" if folder.is_dir() else "is not a folder"
+        raise CheckpointError(
+            f"{folder}: {problem}; a checkpoint folder with card.json and a weights file was expected"
+        )
     text = read_bounded(path, MAX_CARD_BYTES, error=CheckpointError)
     try:
         values = json.loads(text)
@@ -89,11 +91,13 @@ def read_card(folder: Path) -> Card:
 
 def _card(path: Path, values: object) -> Card:
     if not isinstance(values, Mapping):
-        raise CheckpointError(f"{path}: holds a {type(values).__name__}; a mapping was expected")
-    known = {each.name for each in fields(Card)}
+        raise CheckpointError(f"{path}: contains a {type(values).__name__}; a mapping was expected")
+    known = {key_field.name for key_field in fields(Card)}
     if values.get("format_version") != FORMAT_VERSION:
         given = values.get("format_version")
-        raise CheckpointError(f"{path}: format_version: {given!r} was given, this twinloop reads {FORMAT_VERSION}")
+        raise CheckpointError(
+            f"{path}: format_version: {given!r} was given; this version of twinloop reads {FORMAT_VERSION}"
+        )
     for key in (*sorted(known), "digest"):
         if key not in values:
             raise CheckpointError(f"{path}: {key}: is missing")
@@ -113,5 +117,5 @@ def _card(path: Path, values: object) -> Card:
     if not FILE.fullmatch(str(card.file)):
         raise CheckpointError(f"{path}: file: {card.file!r} was given; policy-DIGEST.safetensors was expected")
     if values["digest"] != digest:
-        raise CheckpointError(f"{path}: was changed after it was written: its content has digest {digest[:12]}...")
+        raise CheckpointError(f"{path}: was altered: its content has digest {digest[:12]}...")
     return card

@@ -63,9 +63,9 @@ def load(path: Path) -> Checkpoint:
         claimed = build(path / CARD, card).state_dict()
     tensors, _ = read_tensors(file, claimed)
     with storage_errors(file):
-        found = digest_file(file).sha256
-    if found != card.weights.sha256:
-        raise CheckpointError(f"{file}: is not the one its card describes (sha256 {found[:12]}...)")
+        digest = digest_file(file).sha256
+    if digest != card.weights.sha256:
+        raise CheckpointError(f"{file}: does not match its card (sha256 {digest[:12]}...)")
     policy = build(path / CARD, card)
     policy.load_state_dict(tensors)
     return Checkpoint(path, card, policy.eval())
@@ -94,19 +94,21 @@ def build(where: Path, card: Card) -> Policy:
     for name, value in card.settings.items():
         largest = MAX_LAYERS if name in LAYERS else MAX_SETTING
         if isinstance(value, int) and not 0 <= value <= largest:
-            raise CheckpointError(f"{where}: settings.{name}: {value} was given; 0 to {largest} were expected")
+            raise CheckpointError(
+                f"{where}: settings.{name}: {value} was given; a number from 0 to {largest} was expected"
+            )
     horizon = card.settings.get("horizon", 0)
     sizes = {feature.name: feature.shape for feature in (*card.space.inputs, card.space.action)}
     claimed = sum(math.prod(feature.shape) for feature in card.space.vectors)
     claimed = max(claimed, math.prod(card.space.action.shape) * (horizon if isinstance(horizon, int) else 0))
     if claimed > MAX_ELEMENTS or any(side < 1 for shape in sizes.values() for side in shape):
-        told = ", ".join(f"{name} {list(shape)}" for name, shape in sizes.items())
-        raise CheckpointError(f"{where}: space: {told:.200} was given; {MAX_ELEMENTS:,} elements at most are laid out")
+        shapes = ", ".join(f"{name} {list(shape)}" for name, shape in sizes.items())
+        raise CheckpointError(f"{where}: space: {shapes:.200} was given; the maximum is {MAX_ELEMENTS:,} elements")
     try:
         scales = blank_scales(card.space, int(card.settings["horizon"]))
         return kind(card.space, scales, **card.settings)
     except (TypeError, KeyError, ValueError, RuntimeError, AttributeError) as error:
-        raise CheckpointError(f"{where}: settings: do not describe a policy of kind {card.policy}: {error}") from None
+        raise CheckpointError(f"{where}: settings: invalid for policy {card.policy}: {error}") from None
 
 
 def load_runtime(path: Path) -> TorchRuntime:

@@ -53,9 +53,9 @@ class Chunks:
     def add(self, ids: np.ndarray, chunks: np.ndarray) -> None:
         """Add a new (horizon, actions) chunk for each of these slots, starting at this period."""
         # Actions with NaN or infinity are ignored.
-        said = np.isfinite(chunks).all(axis=2, keepdims=True)
-        self._sum[ids] = self._sum[ids] * self._keep + np.where(said, chunks, 0)
-        self._weight[ids] = self._weight[ids] * self._keep + said
+        finite = np.isfinite(chunks).all(axis=2, keepdims=True)
+        self._sum[ids] = self._sum[ids] * self._keep + np.where(finite, chunks, 0)
+        self._weight[ids] = self._weight[ids] * self._keep + finite
         self._left[ids] = self._executed
 
     def advance(self, running: np.ndarray, held: np.ndarray) -> np.ndarray:

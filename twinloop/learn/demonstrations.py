@@ -108,7 +108,7 @@ def load_demonstrations(
     report = verify(path).require()
     dataset = Dataset.open(path)
     space = Space.of(dataset.header, inputs)
-    columns = [*space.told, "action", *(("command",) if space.estimates else ())]
+    columns = [*space.sensed, "action", *(("command",) if space.estimates else ())]
     tables: dict[str, list[np.ndarray]] = {name: [] for name in columns}
     lengths, attempts, indices, tasks = [], [], [], []
     stored, wanted = 0, most if most is not None else np.inf
@@ -133,13 +133,13 @@ def load_demonstrations(
         indices.append(index[keep])
         tasks += [task for task, kept in zip(episodes["task"].to_pylist(), keep, strict=True) if kept]
     if not lengths:
-        raise DatasetError(f"{path}: has no accepted episode to learn from; {stored} are stored")
+        raise DatasetError(f"{path}: has no accepted episodes to train on; {stored} are stored")
     header = dataset.header
     vectors = {name: np.concatenate(parts) for name, parts in tables.items()}
     for name, values in vectors.items():
         if not np.isfinite(values).all():
             bad = int((~np.isfinite(values).all(axis=1)).sum())
-            raise DatasetError(f"{path}: {name}: {bad:,} of {len(values):,} frames hold NaN or infinity")
+            raise DatasetError(f"{path}: {name}: {bad:,} of {len(values):,} frames contain NaN or infinity")
     action = vectors.pop("action")
     count = np.concatenate(lengths)
     if space.estimates:

@@ -52,7 +52,7 @@ def finetuning(config: FinetuneConfig) -> TrainingJob:
     differences = card.space.differences(lesson.mixture.space)
     if differences:
         table = table_of(differences, here=config.checkpoint.name, there=config.data[0].name)
-        raise CheckpointError(f"{config.checkpoint}: was made for other data:\n{table}")
+        raise CheckpointError(f"{config.checkpoint}: was trained on incompatible data:\n{table}")
     return lesson
 
 
@@ -68,4 +68,4 @@ def _mix(config: FinetuneConfig) -> str | None:
 def _refuse_unknown_parts(config: FinetuneConfig, parts: list[str]) -> None:
     for name in config.train.frozen:
         if name.partition(".")[0] not in parts:
-            raise UsageError(f"--freeze: {name!r} is no part of this policy; {nearest(name, parts)}")
+            raise UsageError(f"--freeze: this policy has no part {name!r}; {nearest(name, parts)}")

@@ -54,8 +54,8 @@ class Mixture:
         counts = rng.multinomial(min(most, self.frames), self.weights)
         rows = [rng.integers(0, part.frames, count) for part, count in zip(self.parts, counts, strict=True)]
         pieces = max(1, -(-int(counts.sum()) // size))
-        split = [np.array_split(each, pieces) for each in rows]
-        return [self._gather([each[piece] for each in split], horizon) for piece in range(pieces)]
+        split = [np.array_split(row, pieces) for row in rows]
+        return [self._gather([rows_of_part[piece] for rows_of_part in split], horizon) for piece in range(pieces)]
 
     def _gather(self, frames: list[np.ndarray], horizon: int) -> Batch:
         inputs = {
@@ -83,10 +83,10 @@ def agreed_space(parts: Sequence[Demonstrations]) -> Space:
         if differences:
             table = table_of(differences, here=first.source.path, there=other.source.path)
             advice = ""
-            if [what for what, _, _ in differences] == ["rate"]:
+            if [difference for difference, _, _ in differences] == ["rate"]:
                 slower = min(first.space.rate_hz, other.space.rate_hz)
                 advice = f"\nOnly the rates differ: --rate {slower:g} resamples all to {slower:g} Hz"
-            raise DatasetError(f"{first.source.path} and {other.source.path} do not fit together:\n{table}{advice}")
+            raise DatasetError(f"{first.source.path} and {other.source.path} are incompatible:\n{table}{advice}")
     return first.space
 
 
@@ -106,15 +106,17 @@ def weights_of(sources: Sequence[DataSource], mix: str | None) -> list[float]:
         if not meant.any():
             meant = np.array([source.kind == name.strip() for source in sources])
         if not (meant & unnamed).any():
-            valid = dict.fromkeys(word for source in sources for word in (source.path, source.kind))
-            raise UsageError(f"--mix: {name.strip()!r} names no dataset here (or one twice); valid: {', '.join(valid)}")
+            valid = dict.fromkeys(label for source in sources for label in (source.path, source.kind))
+            raise UsageError(
+                f"--mix: {name.strip()!r} matches no dataset, or one that is already named; valid: {', '.join(valid)}"
+            )
         weights[meant] = weight * frames[meant] / frames[meant].sum()
         unnamed &= ~meant
     if unnamed.any():
         missing = ", ".join(source.path for source, without in zip(sources, unnamed, strict=True) if without)
-        raise UsageError(f"--mix: {mix!r} says nothing of {missing}; every dataset needs a weight")
+        raise UsageError(f"--mix: {mix!r} has no weight for {missing}; give every dataset a weight")
     if weights.sum() <= 0:
-        raise UsageError("--mix: all weights are 0; one at least must be more")
+        raise UsageError("--mix: all weights are 0; at least one must be positive")
     return list(weights / weights.sum())
 
 

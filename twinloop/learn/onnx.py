@@ -73,8 +73,8 @@ def export_onnx(
     # This form also rejects NaN.
     if not difference <= tolerance:
         raise CheckpointError(
-            f"{path}: was not written: ONNX Runtime and torch differ by {difference:.3g} in an action of {SAMPLES} "
-            f"situations; {tolerance:g} at most was expected"
+            f"{path}: was not written: ONNX Runtime and torch differ by {difference:.3g} in an action ({SAMPLES} "
+            f"inputs compared); the maximum is {tolerance:g}"
         )
     with storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -100,15 +100,18 @@ class _Whole(nn.Module):
 
 def _graph(policy: Policy, space: Space, card_digest: str, knows_real: bool) -> "ModelProto":
     _need("onnx", "onnxscript")
-    made = examples(policy, space, 2, seed=0)
+    inputs = examples(policy, space, 2, seed=0)
     count = torch.export.Dim("n", min=1, max=1 << 16)
     with _quiet():
         # Two steps, because a single step would silently fix a batch size that cannot be dynamic.
         traced = torch.export.export(
-            _Whole(policy, space), tuple(made.values()), dynamic_shapes=(tuple({0: count} for _ in made),), strict=False
+            _Whole(policy, space),
+            tuple(inputs.values()),
+            dynamic_shapes=(tuple({0: count} for _ in inputs),),
+            strict=False,
         )
         program = torch.onnx.export(
-            traced, dynamo=True, input_names=list(made), output_names=["actions"], optimize=True, verbose=False
+            traced, dynamo=True, input_names=list(inputs), output_names=["actions"], optimize=True, verbose=False
         )
     if program is None:
         raise CheckpointError(f"{policy.name}: torch exported nothing")
@@ -155,17 +158,17 @@ def examples(policy: Policy, space: Space, count: int, *, seed: int) -> dict[str
 def _difference(policy: Policy, space: Space, content: bytes, *, seed: int) -> float:
     """Return the largest absolute difference over one batch and over single observations; both occur in use."""
     session, whole = session_of(content, threads=1), _Whole(policy, space)
-    situations = examples(policy, space, SAMPLES, seed=seed)
+    inputs = examples(policy, space, SAMPLES, seed=seed)
     worst = 0.0
     for rows in (slice(0, SAMPLES), *(slice(row, row + 1) for row in range(16))):
-        given = {name: values[rows] for name, values in situations.items()}
+        given = {name: values[rows] for name, values in inputs.items()}
         with torch.inference_mode():
-            wanted = whole(*given.values()).numpy()
-        found = np.asarray(session.run(None, {name: values.numpy() for name, values in given.items()})[0])
-        if found.shape != wanted.shape:
-            raise CheckpointError(f"ONNX Runtime answers with shape {found.shape}, torch with {wanted.shape}")
+            expected = whole(*given.values()).numpy()
+        actual = np.asarray(session.run(None, {name: values.numpy() for name, values in given.items()})[0])
+        if actual.shape != expected.shape:
+            raise CheckpointError(f"ONNX Runtime returns shape {actual.shape}, torch returns {expected.shape}")
         # np.maximum propagates NaN; max does not.
-        worst = float(np.maximum(worst, np.abs(found - wanted).max()))
+        worst = float(np.maximum(worst, np.abs(actual - expected).max()))
     return worst
 
 

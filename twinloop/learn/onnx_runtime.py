@@ -42,10 +42,12 @@ class OnnxRuntime:
             self.knows_real = bool(facts.get("knows_real", False))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise CheckpointError(f"{path}: its metadata is malformed: {error!r:.200}") from None
-        wanted = [*(feature.name for feature in self.space.inputs), "real", "noise"]
-        found = [each.name for each in self._session.get_inputs()]
-        if found != wanted:
-            raise CheckpointError(f"{path}: reads {', '.join(found)}; its metadata says {', '.join(wanted)}")
+        expected = [*(feature.name for feature in self.space.inputs), "real", "noise"]
+        inputs = [argument.name for argument in self._session.get_inputs()]
+        if inputs != expected:
+            raise CheckpointError(
+                f"{path}: has the inputs {', '.join(inputs)}; its metadata lists {', '.join(expected)}"
+            )
 
     def chunks(
         self,
@@ -73,15 +75,17 @@ def session_of(content: bytes, *, threads: int, where: Path | str = "ONNX") -> "
     try:
         return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime's exceptions have no narrower common base
-        raise CheckpointError(f"{where}: ONNX Runtime refuses it: {error!s:.300}") from None
+        raise CheckpointError(f"{where}: ONNX Runtime cannot load it: {error!s:.300}") from None
 
 
 def _content(path: Path) -> bytes:
     if not path.is_file():
-        raise CheckpointError(f"{path}: is no file; an ONNX file of `twinloop export` was expected")
+        raise CheckpointError(f"{path}: is not a file; an ONNX file of `twinloop export` was expected")
     content = read_bounded(path, MAX_FILE_BYTES, error=CheckpointError)
     if ELSEWHERE in content:
-        raise CheckpointError(f"{path}: keeps numbers in other files; one that is whole was expected")
+        raise CheckpointError(
+            f"{path}: stores weights in external files; an ONNX file with embedded weights was expected"
+        )
     return content
 
 
@@ -95,5 +99,7 @@ def _facts(path: Path, session: "InferenceSession") -> dict[str, Any]:
     except (ValueError, RecursionError, TypeError, KeyError) as error:
         raise CheckpointError(f"{path}: its metadata is malformed: {error!r:.200}") from None
     if version != FORMAT_VERSION:
-        raise CheckpointError(f"{path}: format_version: {version!r} was given, this twinloop reads {FORMAT_VERSION}")
+        raise CheckpointError(
+            f"{path}: format_version: {version!r} was given; this version of twinloop reads {FORMAT_VERSION}"
+        )
     return facts

@@ -106,8 +106,8 @@ class Optimisation:
         if not torch.isfinite(loss):
             write_tensors(trouble, arrays_to_tensors({**batch.inputs, "action": batch.actions, "real": batch.real}))
             raise TrainingError(
-                f"the loss of step {self.step} is {loss.item()}; its batch is kept in {trouble} and the last good "
-                f"checkpoint beside it. A lower --learning-rate than {config.learning_rate:g} often helps"
+                f"the loss of step {self.step} is {loss.item()}; its batch was saved to {trouble}, next to the last "
+                f"good checkpoint. Try a lower --learning-rate than {config.learning_rate:g}"
             )
         self._optimiser.zero_grad()
         loss.backward()

@@ -101,12 +101,12 @@ class CachedPictures:
             stored = part.episode_index[episode]
             row = place.start[stored] + rows - part.starts[episode]
             for shard in np.unique(place.shard[stored]):
-                here = np.flatnonzero(place.shard[stored] == shard)
+                in_shard = np.flatnonzero(place.shard[stored] == shard)
                 for name, files in place.files.items():
                     file = files[shard]
                     if file is None:
-                        raise DatasetError(f"{part.source.path}: {name}: an episode's pictures were not decoded")
-                    out[name][done + here] = file[row[here]]
+                        raise DatasetError(f"{part.source.path}: {name}: images of an episode were not decoded")
+                    out[name][done + in_shard] = file[row[in_shard]]
             done += len(rows)
         return out
 
@@ -132,7 +132,7 @@ def open_pictures(
         features, entries = read_pictures(part.space), part.dataset.entries
         if part.source.digest not in places:
             shard, start = _index(part.dataset)
-            files: dict[str, list[np.ndarray | None]] = {each.name: [None] * len(entries) for each in features}
+            files: dict[str, list[np.ndarray | None]] = {feature.name: [None] * len(entries) for feature in features}
             places[part.source.digest] = _Place(files, shard, start)
             needed[part.source.digest] = (part, set())
         needed[part.source.digest][1].update(places[part.source.digest].shard[part.episode_index].tolist())
@@ -144,8 +144,8 @@ def open_pictures(
     ]
     total, done = sum(dataset.entries[shard].frames for _, dataset, _, shard in jobs), 0
     with ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="decoder") as pool:
-        made = pool.map(lambda job: _file(job[1], job[1].entries[job[3]], job[2], side_px, cache), jobs)
-        for (digest, dataset, feature, shard), file in zip(jobs, made, strict=True):
+        decoded = pool.map(lambda job: _file(job[1], job[1].entries[job[3]], job[2], side_px, cache), jobs)
+        for (digest, dataset, feature, shard), file in zip(jobs, decoded, strict=True):
             places[digest].files[feature.name][shard] = file
             done += dataset.entries[shard].frames
             if progress is not None:
@@ -157,8 +157,8 @@ def read_pictures(space: Space) -> tuple[Feature, ...]:
     """Return the image features of this space. Raise DatasetError for depth, which no policy reads yet."""
     for feature in space.pictures:
         if feature.dtype == "depth":
-            valid = ", ".join(each.name for each in space.pictures if each.dtype == "video") or "none here"
-            raise DatasetError(f"{feature.name}: is depth, which no policy reads yet; pictures it can read: {valid}")
+            valid = ", ".join(picture.name for picture in space.pictures if picture.dtype == "video") or "none here"
+            raise DatasetError(f"{feature.name}: is a depth image, which no policy reads yet; valid images: {valid}")
     return space.pictures
 
 
@@ -182,10 +182,10 @@ def forget_pictures(videos: Iterable[str], *, cache: Path) -> int:
     if not cache.is_dir():
         return 0
     with storage_errors(cache):
-        found = [file for video in sorted(videos) for file in cache.glob(f"{video}-*")]
-        for file in found:
+        files = [file for video in sorted(videos) for file in cache.glob(f"{video}-*")]
+        for file in files:
             file.unlink(missing_ok=True)
-    return len(found)
+    return len(files)
 
 
 def _index(dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:
@@ -210,12 +210,12 @@ def _file(dataset: Dataset, entry: ShardEntry, feature: Feature, side_px: int, c
 def _is_whole(path: Path, shape: tuple[int, ...]) -> bool:
     """Return whether the file exists with the expected shape and type. Otherwise it is written again."""
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        pictures = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         return False
     except (ValueError, EOFError):
         return False
-    return isinstance(found, np.memmap) and found.shape == shape and found.dtype == np.uint8
+    return isinstance(pictures, np.memmap) and pictures.shape == shape and pictures.dtype == np.uint8
 
 
 def _decode(dataset: Dataset, entry: ShardEntry, feature: Feature, path: Path, shape: tuple[int, ...]) -> None:

@@ -75,13 +75,13 @@ class VectorInputs(nn.Module):
 
     def examples(self, count: int, *, generator: torch.Generator) -> dict[str, Tensor]:
         """Return random vectors with the mean and standard deviation of the data."""
-        made = {}
+        inputs = {}
         for index, name in enumerate(self.names):
             mean, std = self.get_buffer(f"mean{index}"), self.get_buffer(f"std{index}")
-            made[name] = mean + std * torch.randn(count, len(mean), generator=generator)
+            inputs[name] = mean + std * torch.randn(count, len(mean), generator=generator)
             for start in self._quaternions[name]:
-                made[name][:, start : start + 4] = nn.functional.normalize(made[name][:, start : start + 4])
-        return made
+                inputs[name][:, start : start + 4] = nn.functional.normalize(inputs[name][:, start : start + 4])
+        return inputs
 
 
 def _two_axes(quaternions: Tensor) -> Tensor:
@@ -161,7 +161,11 @@ class Policy(nn.Module, ABC):
     def default_settings(cls) -> dict[str, Any]:
         """Every setting the constructor takes, with its default."""
         parameters = inspect.signature(cls.__init__).parameters.values()
-        return {each.name: each.default for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY}
+        return {
+            parameter.name: parameter.default
+            for parameter in parameters
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        }
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:

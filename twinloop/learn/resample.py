@@ -21,7 +21,7 @@ def resampled(demonstrations: "Demonstrations", rate_hz: float) -> "Demonstratio
     if space.pictures:
         names = ", ".join(feature.name for feature in space.pictures)
         raise DatasetError(
-            f"{demonstrations.source.name}: cannot be resampled to {rate_hz:g} Hz with pictures ({names})"
+            f"{demonstrations.source.name}: cannot be resampled to {rate_hz:g} Hz, because it has images ({names})"
         )
     lengths = np.maximum(1, np.floor((demonstrations.lengths - 1) * rate_hz / space.rate_hz + 1e-9).astype(int) + 1)
     starts = np.cumsum(lengths) - lengths

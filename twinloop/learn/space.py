@@ -34,10 +34,10 @@ class Space:
         from twinloop.observe.estimate import derived  # imports the physics engine, which reading a card does not need
 
         named = tuple(inputs)
-        known = {each.name: each for each in header.features if each.name.startswith("observation.")}
-        made_out = derived(known, header.robot)
-        if made_out is not None:
-            known[ESTIMATE] = made_out
+        known = {feature.name: feature for feature in header.features if feature.name.startswith("observation.")}
+        estimate = derived(known, header.robot)
+        if estimate is not None:
+            known[ESTIMATE] = estimate
         for name in named:
             if name not in known:
                 raise DatasetError(f"dataset {header.name!r} has no input {name!r}; {nearest(name, known, most=99)}")
@@ -49,7 +49,7 @@ class Space:
         return tuple(feature for feature in self.inputs if not feature.is_picture)
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def sensed(self) -> tuple[str, ...]:
         """Names of the vectors that sensors must provide. An estimate is replaced by the vectors that it needs."""
         names = (NEEDED if feature.name == ESTIMATE else (feature.name,) for feature in self.vectors)
         return tuple(dict.fromkeys(name for several in names for name in several))
@@ -79,7 +79,7 @@ class Space:
         return tuple(feature for feature in self.inputs if feature.is_picture)
 
     def differences(self, other: "Space") -> list[tuple[str, str, str]]:
-        """Return (what, here, there) for every difference that makes the two spaces incompatible."""
+        """Return (label, ours, theirs) for every difference that makes the two spaces incompatible."""
         rows = [("robot", self.robot, other.robot), ("rate", f"{self.rate_hz:g} Hz", f"{other.rate_hz:g} Hz")]
         theirs = {feature.name: feature for feature in (*other.inputs, other.action)}
         for ours in (*self.inputs, self.action):
@@ -109,7 +109,7 @@ def table_of(differences: Iterable[tuple[str, str, str]], *, here: str, there: s
     """Return the differences as a text table with one column per side."""
     rows = [("", here, there), *differences]
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
-    return "\n".join(f"  {what:{widths[0]}}  {ours:{widths[1]}}  {theirs}" for what, ours, theirs in rows)
+    return "\n".join(f"  {label:{widths[0]}}  {ours:{widths[1]}}  {theirs}" for label, ours, theirs in rows)
 
 
 def _as_read(feature: Feature) -> Feature:

@@ -53,11 +53,11 @@ def read_tensors(path: Path, expected: Mapping[str, Tensor] | None = None) -> tu
     # The whole file is read only after its header has passed all checks.
     content = read_bounded(path, MAX_FILE_BYTES, error=CheckpointError)
     if content[: len(start)] != start:
-        raise CheckpointError(f"{path}: was changed while it was read")
+        raise CheckpointError(f"{path}: changed while it was being read")
     tensors = load(content)
     for name, tensor in tensors.items():
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
-            raise CheckpointError(f"{path}: {name}: holds NaN or infinity; finite numbers were expected")
+            raise CheckpointError(f"{path}: {name}: contains NaN or infinity; finite numbers were expected")
     return tensors, facts
 
 
@@ -69,11 +69,13 @@ def _start(path: Path) -> tuple[int, bytes]:
         size = os.fstat(file.fileno()).st_size
         content = file.read(8 + MAX_HEADER_BYTES)
     if size > MAX_FILE_BYTES:
-        raise CheckpointError(f"{path}: has {size:,} bytes; {MAX_FILE_BYTES:,} at most are read")
-    for start, what in DISGUISES.items():
+        raise CheckpointError(f"{path}: has {size:,} bytes; the maximum is {MAX_FILE_BYTES:,}")
+    for start, kind in DISGUISES.items():
         # A valid file may begin with a one-byte signature by chance, because its first bytes are the header's length.
         if content.startswith(start) and (len(start) > 1 or not _plausible(content, size)):
-            raise CheckpointError(f"{path}: is {what}; only safetensors are read, since that could run code")
+            raise CheckpointError(
+                f"{path}: is {kind}, which could run code when loaded; only safetensors files are read"
+            )
     return size, content
 
 
@@ -85,17 +87,18 @@ def _header(path: Path, content: bytes, file_bytes: int) -> dict:
     size = int.from_bytes(content[:8], "little") if len(content) >= 8 else -1
     if not 2 <= size <= min(file_bytes - 8, MAX_HEADER_BYTES):
         raise CheckpointError(
-            f"{path}: says its header has {size:,} bytes, of a file of {file_bytes:,}; is it a whole safetensors?"
+            f"{path}: its header claims {size:,} bytes, but the file has {file_bytes:,}; it is truncated "
+            "or not a safetensors file"
         )
     try:
         header = json.loads(content[8 : 8 + size])
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: its header is not JSON ({error}); is it a safetensors file?") from None
+        raise CheckpointError(f"{path}: its header is not JSON ({error}); a safetensors file was expected") from None
     if not isinstance(header, dict):
-        raise CheckpointError(f"{path}: its header holds a {type(header).__name__}; a mapping was expected")
+        raise CheckpointError(f"{path}: its header is a {type(header).__name__}; a mapping was expected")
     facts = header.get("__metadata__", {})
     if not isinstance(facts, dict) or not all(isinstance(value, str) for value in facts.values()):
-        raise CheckpointError(f"{path}: __metadata__: a mapping of texts was expected")
+        raise CheckpointError(f"{path}: __metadata__: a mapping of strings was expected")
     return header
 
 
@@ -120,18 +123,18 @@ def _look_over(path: Path, header: Mapping[str, object], room: int) -> None:
             raise CheckpointError(f"{path}: {name} and {other} claim the same bytes")
     claimed = sum(stop - start for start, stop, _ in places)
     if claimed != room:
-        raise CheckpointError(f"{path}: has {room:,} bytes of numbers, its header claims {claimed:,}")
+        raise CheckpointError(f"{path}: has {room:,} bytes of data, but its header claims {claimed:,}")
 
 
 def _refuse_other(path: Path, header: Mapping[str, object], expected: Mapping[str, Tensor]) -> None:
     missing, extra = sorted(set(expected) - set(header)), sorted(set(header) - set(expected))
     if missing or extra:
         wrong = f"missing {', '.join(missing[:3]) or 'nothing'}; unknown {', '.join(extra[:3]) or 'nothing'}"
-        raise CheckpointError(f"{path}: is not what its card describes: {wrong}")
+        raise CheckpointError(f"{path}: does not match its card: {wrong}")
     for name, tensor in expected.items():
         shape = header[name]["shape"]  # type: ignore[index]
         if tuple(shape) != tuple(tensor.shape):
-            raise CheckpointError(f"{path}: {name}: has shape {shape}, its card describes {list(tensor.shape)}")
+            raise CheckpointError(f"{path}: {name}: has shape {shape}, but its card describes {list(tensor.shape)}")
 
 
 def arrays_to_tensors(arrays: Mapping[str, np.ndarray]) -> dict[str, Tensor]:

@@ -78,7 +78,7 @@ class TrainingJob:
 def prepare(config: TrainingJobConfig, parent: Checkpoint | None = None) -> TrainingJob:
     """Verify and load the data; check that it fits together and, for fine-tuning, fits the checkpoint."""
     if len(set(config.datasets)) < len(config.datasets):
-        raise UsageError(f"a dataset is named twice: {', '.join(map(str, config.datasets))}")
+        raise UsageError(f"a dataset was given twice: {', '.join(map(str, config.datasets))}")
     parts = tuple(
         load_demonstrations(path, config.inputs, rate_hz=config.rate_hz, most=config.most) for path in config.datasets
     )
@@ -103,7 +103,7 @@ def _pictures(config: TrainingJobConfig, parts: tuple[Demonstrations, ...]) -> P
     settings = POLICIES[config.policy].default_settings() | config.settings
     if "image_size" not in settings:
         able = ", ".join(name for name, kind in POLICIES.items() if "image_size" in kind.default_settings())
-        raise UsageError(f"{config.policy} reads no pictures ({seen[0].name}); policies that do: {able}")
+        raise UsageError(f"{config.policy} does not read images ({seen[0].name}); policies that do: {able}")
     return open_pictures(parts, int(settings["image_size"]), cache=config.cache or default_cache())
 
 

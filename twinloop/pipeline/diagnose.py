@@ -25,12 +25,12 @@ from twinloop.run.twin import twin_of
 @dataclass(frozen=True)
 class DiagnoseConfig:
     """Attributes:
-    worlds: counterfactual cells for each gap.
+    cells: counterfactual cells for each gap.
     episodes: episodes in each cell.
     tried: episodes for each simulation of the explanation; 0 leaves it out.
     """
 
-    worlds: int = 24
+    cells: int = 24
     episodes: int = 16
     tried: int = 48
     seed: int = 2_000_003
@@ -49,8 +49,8 @@ def diagnose(
     executor: Executor = LOCAL,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> GapReport:
-    """Say which gaps cost the policy its success on the robot. cache: the folder of banks."""
-    worlds, episodes, seed = settings.worlds, settings.episodes, settings.seed
+    """Estimate which gaps cost the policy success on the robot. `cache` is the folder of banks."""
+    cells, episodes, seed = settings.cells, settings.episodes, settings.seed
     twin = twin_of(config)
     refuse_misfit(candidate, config, twin, config_name=config_name)
     logs = [load_runlog(path) for path in runlogs]
@@ -64,15 +64,17 @@ def diagnose(
         return executor.run(simulate_counterfactuals, job, chunks, workers=count)
 
     key = bank_key(
-        policy=candidate.digest, config=config, cameras=cameras, worlds=worlds, episodes=episodes, seed=seed,
+        policy=candidate.digest, config=config, cameras=cameras, cells_per_gap=cells, episodes=episodes, seed=seed,
         acting=asdict(acting),
     )  # fmt: skip
-    bank = make_bank(config, simulate, folder=cache / f"bank-{key}", worlds=worlds, seed=seed, on_progress=on_progress)
+    bank = make_bank(
+        config, simulate, folder=cache / f"bank-{key}", cells_per_gap=cells, seed=seed, on_progress=on_progress
+    )
     report = gap_report(real, traces, datasets, bank, config, subject={
         "checkpoint": candidate.name, "checkpoint_digest": candidate.digest, "config": config_name,
         "config_digest": config.digest, "robot": twin.robot.name,
         "runlogs": [{"path": str(log.path), "digest": log.digest} for log in logs],
-        "worlds": worlds, "episodes": episodes, "seed": seed,
+        "cells": cells, "episodes": episodes, "seed": seed,
     })  # fmt: skip
     if settings.tried and report.open:
         closing = replace(job, episodes=settings.tried, seed=seed + 1, cameras=())

@@ -17,7 +17,7 @@ from twinloop.gate.promote import Maker
 from twinloop.gate.repeat import logged_trials, refuse_task, repeat
 from twinloop.gate.repeats import trial_names, write_repeats
 from twinloop.gate.runlog_evidence import load_runlog
-from twinloop.gate.sequence import expected_trials, standing_of_trials
+from twinloop.gate.sequence import expected_trials, judge_real_trials
 from twinloop.gate.statistics.sequential import TestState
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.chunks import ActingConfig
@@ -152,7 +152,7 @@ def runlog_maker(
         usual_s = tasks()[task].longest_s if task in tasks() else 1.0
         ensembles = [shown.evaluation.subject.ensemble for shown in case.evaluations]
         config = DeployConfig(
-            speed=speed, longest_s=longest_s or usual_s / speed, ensemble=ensembles[0] if ensembles else None
+            speed=speed, episode_timeout_s=longest_s or usual_s / speed, ensemble=ensembles[0] if ensembles else None
         )
 
         on_plan(expected_trials(case, most=case.canary.episodes))
@@ -160,7 +160,7 @@ def runlog_maker(
 
             def on_progress(progress: "SessionProgress") -> None:
                 current = _with_log(case, log)
-                report(progress_of(progress, standing_of_trials(current)))
+                report(progress_of(progress, judge_real_trials(current)))
                 if progress.done % len(policies) == 0 and _decided(current):
                     raise _DecidedError
 
@@ -186,7 +186,7 @@ def _with_log(case: Case, log: Path) -> Case:
 
 
 def _decided(case: Case) -> bool:
-    trials = standing_of_trials(case)
+    trials = judge_real_trials(case)
     return trials.decision != "continue" and trials.trials >= case.rules.production.trials
 
 

@@ -67,10 +67,10 @@ def test_our_own_export_comes_back_as_it_was(tmp_path: Path):
         for feature in ours.header.columns:
             assert np.array_equal(one[feature.name], other[feature.name]), feature.name
         for feature in ours.header.pictures:
-            if said[feature.name] != "encoded again":
+            if said[feature.name] != "re-encoded":
                 assert np.array_equal(ours.pictures(number, feature.name), back.pictures(place, feature.name))
         place += 1
-    assert sum(each == "encoded again" for each in said.values()) <= 2, "depth and masks come back exactly"
+    assert sum(each == "re-encoded" for each in said.values()) <= 2, "depth and masks come back exactly"
 
 
 def test_a_film_is_copied_without_loss_and_one_without_key_frames_is_encoded_again(tmp_path: Path):
@@ -83,7 +83,7 @@ def test_a_film_is_copied_without_loss_and_one_without_key_frames_is_encoded_aga
     film(source / "videos/chunk-000/observation.images.front/episode_000001.mp4", rows[1], 30, key_every=250)
     bring(source, tmp_path / "encoded")
     said = json.loads((tmp_path / "encoded" / CONVERSIONS).read_text())
-    assert said["pictures"] == {"observation.images.front": "encoded again"}
+    assert said["pictures"] == {"observation.images.front": "re-encoded"}
     one, other = (Dataset.open(tmp_path / each) for each in ("copied", "encoded"))
     a, b = (each.pictures(0, "observation.images.front").astype(int) for each in (one, other))
     assert a.shape == b.shape == (rows[0], 32, 48, 3)
@@ -130,7 +130,7 @@ def test_one_missing_video_costs_its_episode_and_not_the_camera(tmp_path: Path):
     done = bring(source, tmp_path / "out")
     assert not done.left_out
     assert verdicts(tmp_path / "out") == ["accepted", "picture_frames", "picture_frames", "accepted"]
-    assert "there is no video" in done.qualities[1].errors[0].said
+    assert "the video is missing" in done.qualities[1].errors[0].said
     assert "40 frames" in done.qualities[2].errors[0].said
     assert verify(tmp_path / "out").require().ok
 
@@ -224,7 +224,7 @@ def test_a_folder_that_leads_elsewhere_is_refused(tmp_path: Path):
     shutil.copy(source / "data/chunk-000/episode_000000.parquet", tmp_path / "secret.parquet")
     os.remove(source / "data/chunk-000/episode_000000.parquet")
     os.symlink(tmp_path / "secret.parquet", source / "data/chunk-000/episode_000000.parquet")
-    with pytest.raises(DatasetError, match="leads out of"):
+    with pytest.raises(DatasetError, match="leaves"):
         bring(source, tmp_path / "out")
 
 
@@ -242,14 +242,14 @@ def test_a_template_that_wanders_is_refused(tmp_path: Path, template: str):
     source = lerobot_v2(tmp_path / "source", episodes=1)
     info = json.loads((source / "meta/info.json").read_text())
     (source / "meta/info.json").write_text(json.dumps({**info, "data_path": template}))
-    with pytest.raises(DatasetError, match=r"no path|may hold"):
+    with pytest.raises(DatasetError, match=r"not inside|not a valid path"):
         bring(source, tmp_path / "out")
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"codebase_version": "v1.0"}, "v2.0, v2.1 and v3.0 can be read"),
+        ({"codebase_version": "v1.0"}, "v2.0, v2.1 and v3.0 are supported"),
         ({"fps": "fast"}, "fps 'fast'"),
         ({"total_episodes": -1}, "total_episodes"),
         ({"features": {"action": {"dtype": "float32"}}}, "features.action"),

@@ -181,7 +181,7 @@ def test_a_headerless_csv_gets_numbered_columns(tmp_path: Path):
     logs = write(tmp_path / "logs", "csv")
     for path in logs.iterdir():
         path.write_text(path.read_text().split("\n", 1)[1])
-    with pytest.raises(UsageError, match=r"(?s)first line holds numbers.*from: \[col_0, col_1, col_2, col_3\]"):
+    with pytest.raises(UsageError, match=r"(?s)first line contains numbers.*from: \[col_0, col_1, col_2, col_3\]"):
         open_source(logs)
     text = "rate_hz: 50\ncolumns: {observation.state: {from: [col_0, col_1]}, action: {from: [col_2, col_3]}}\n"
     (tmp_path / "m.yaml").write_text(text)
@@ -238,7 +238,7 @@ def test_a_wrong_mapping_says_what_would_be_right(tmp_path: Path, text: str, sai
 def test_logs_outside_the_folder_are_not_read(tmp_path: Path, mapping: Path):
     logs = write(tmp_path / "logs", "csv")
     mapping.write_text(SIMPLE + "files: '../*.csv'\n")
-    with pytest.raises(UsageError, match="leads out"):
+    with pytest.raises(UsageError, match="leaves the folder"):
         open_source(logs, load_mapping(mapping))
 
 

@@ -155,7 +155,7 @@ def test_a_card_that_cannot_be_read_is_an_error_not_an_omission(tmp_path):
     peopled(tmp_path / "d", [ADA])
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "card.json").write_text("{")
-    with pytest.raises(CheckpointError, match="cannot be told: repair or remove it"):
+    with pytest.raises(CheckpointError, match="is unknown: repair or remove it"):
         forget(ADA, [tmp_path / "d"], [tmp_path / "p"], cache=tmp_path)
 
 

@@ -88,7 +88,7 @@ def test_workers_that_publish_elsewhere_are_found_out(remote: Remote):
             made.folder.rename(writer.scratch("gone"))
             writer.commit(made)
             shutil.rmtree(writer.scratch("gone"))
-        with pytest.raises(StorageError, match="the same store for every machine"):
+        with pytest.raises(StorageError, match="use the same store"):
             writer.finish()
 
 

@@ -79,7 +79,7 @@ def test_a_run_goes_on_where_it_was_and_may_grow(remote: Remote, tmp_path: Path)
     verify(remote).require()
     with pytest.raises(DatasetError, match="shrink"):
         RemoteWriter.open(remote, header(episodes=4), CONFIG_TEXT)
-    with pytest.raises(DatasetError, match="run_seed: 7 there, 8 given"):
+    with pytest.raises(DatasetError, match="run_seed: 7 in the folder, 8 in this run"):
         RemoteWriter.open(remote, header(run_seed=8), CONFIG_TEXT)
 
 
@@ -100,7 +100,7 @@ def test_a_shard_made_twice_is_committed_once(remote: Remote, tmp_path: Path):
         again = [pool.submit(publish, remote, whose, draft(tmp_path / f"{n}", 0, 4, header())) for n in range(4)]
         assert [each.result() for each in again] == [None] * 4
     other = draft(tmp_path / "other", 0, 4, header(run_seed=8))
-    with pytest.raises(CorruptError, match="came out different"):
+    with pytest.raises(CorruptError, match="with a different result"):
         publish(remote, whose, other)
     objects = Objects(remote)
     assert len(read_entries(objects, header())) == 3
@@ -115,7 +115,7 @@ def test_what_is_damaged_is_named_and_made_again(remote: Remote):
     )
     objects.write(frames, b"x" * entry.files["frames.parquet"].bytes)
     objects.delete([episodes])
-    found = {problem.file: problem.what for problem in verify(remote).problems}
+    found = {problem.file: problem.description for problem in verify(remote).problems}
     assert found.keys() == {f"shards/{entry.name}/frames.parquet", f"shards/{entry.name}/episodes.parquet"}
     with pytest.raises(CorruptError, match=r"episodes\.[0-9a-f]{16}\.parquet: is missing"):
         Dataset.open(remote.url)
@@ -164,9 +164,9 @@ def test_the_lease_of_another_machine_runs_out_and_its_holder_notices(remote: Re
     first.acquire()
     first._over.set()  # it stands still
     (key,) = objects.sizes(LEASES)
-    away = {**vars(Holder.here()), "host": "elsewhere", "boot": "another", "released": False}
+    away = {**vars(Holder.this_process()), "host": "elsewhere", "boot": "another", "released": False}
     objects.write(key, json.dumps(away).encode())
-    with pytest.raises(LockedError, match=r"on elsewhere .* free in [1-3] s"):
+    with pytest.raises(LockedError, match=r"on elsewhere .* expires in [1-3] s"):
         Lease(objects, lease_s=3).acquire()
     second = Lease(objects, lease_s=3)
     for _ in range(100):
@@ -196,7 +196,7 @@ def test_a_worker_of_another_dataset_cannot_add_to_this_one(remote: Remote, tmp_
 
 def test_an_address_that_holds_something_else_is_refused(remote: Remote):
     Objects(remote).write("notes.txt", b"mine")
-    with pytest.raises(DatasetError, match=r"not a dataset and not empty \(it holds notes.txt\)"):
+    with pytest.raises(DatasetError, match=r"not a dataset and not empty \(it contains notes.txt\)"):
         put(remote)
     with pytest.raises(DatasetError, match=r"has no dataset.json"):
         Dataset.open(remote.url)

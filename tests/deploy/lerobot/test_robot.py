@@ -109,7 +109,7 @@ def test_a_lost_connection_is_an_error_and_can_be_made_anew(write):
             robot.act(np.array(robot.describe().home))
             robot.observe()
 
-    with pytest.raises(RobotError, match=r"lerobot:arm.yaml: .*no status packet. Connect again to go on"):
+    with pytest.raises(RobotError, match=r"lerobot:arm.yaml: .*no status packet. Reconnect to continue"):
         work()
     with pytest.raises(RobotError, match="not connected"):
         robot.observe()
@@ -122,7 +122,7 @@ def test_a_lost_connection_is_an_error_and_can_be_made_anew(write):
 
 @pytest.mark.parametrize(
     ("config", "complaint"),
-    [({"calibrated": False}, "run lerobot-calibrate"), ({"stuck": True}, "shoulder stays away from it")],
+    [({"calibrated": False}, "run lerobot-calibrate"), ({"stuck": True}, "shoulder is still away from it")],
 )
 def test_a_robot_that_cannot_begin_says_why(write, config, complaint, monkeypatch):
     monkeypatch.setattr(robot_module, "SETTLE_S", 0.1)
@@ -154,7 +154,7 @@ def test_a_detector_of_the_labs_own_tells_the_outcome_or_nobody_does(write):
         assert robot.end().success is True
     with LerobotRobot(str(write(outcome=f"{here}:says_much"))) as robot, pytest.raises(RobotError, match="'certainly'"):
         robot.end()
-    with pytest.raises(ConfigError, match="there is no nothing in"):
+    with pytest.raises(ConfigError, match="has no callable nothing"):
         LerobotRobot(str(write(outcome=f"{here}:nothing"))).connect()
 
 
@@ -175,8 +175,8 @@ def test_a_leader_is_read_in_our_units(write):
     ("changes", "complaint"),
     [
         ({"robot": {"type": "subprocess:Popen", "config": {"args": ["true"]}}}, "has no connect, is_connected"),
-        ({"robot": {"type": "os:system"}}, "is no class"),
-        ({"robot": {"type": "os:no_such"}}, "there is no no_such in os"),
+        ({"robot": {"type": "os:system"}}, "is not a class"),
+        ({"robot": {"type": "os:no_such"}}, "os has no callable no_such"),
         ({"robot": {"type": "no_such_module:Arm"}}, "No module named"),
         ({"robot": {"type": ARM, "config": {"speed": 3}}}, "unexpected keyword argument 'speed'"),
         (
@@ -230,7 +230,7 @@ def test_the_example_can_be_read_and_needs_lerobot_to_be_connected_to():
     robot = robot_named(f"lerobot:{ROOT / 'examples' / 'so101.yaml'}")
     assert isinstance(robot, LerobotRobot)
     assert [joint.name for joint in robot.config.joints][-1] == "gripper"
-    with pytest.raises(UsageError, match="which one"):
+    with pytest.raises(UsageError, match="config file is missing"):
         robot_named("lerobot")
     try:
         import lerobot  # noqa: F401  # pyright: ignore[reportMissingImports]

@@ -26,13 +26,13 @@ def with_limit(about: Description, kind: str, change: object) -> Description:
 @pytest.mark.parametrize(
     ("kind", "change", "told"),
     [
-        ("velocity", np.nan, "limits.velocity: that of joint1 is not a number"),
-        ("position", np.nan, "limits.position: that of joint1 is not a number"),
-        ("position", np.inf, "limits.position: that of joint1 must be finite"),
-        ("position", 9.0, "limits.position: that of joint1 must be from a lower to a higher"),
-        ("acceleration", 0.0, "limits.acceleration: that of joint1 must be more than 0"),
-        ("effort", -1.0, "limits.effort: that of joint1 must be more than 0"),
-        ("workspace_m", np.nan, "limits.workspace_m: that of x is not a number"),
+        ("velocity", np.nan, "limits.velocity of joint1 is missing"),
+        ("position", np.nan, "limits.position of joint1 is missing"),
+        ("position", np.inf, "limits.position of joint1 must be finite"),
+        ("position", 9.0, r"limits.position of joint1 must be \[low, high\]"),
+        ("acceleration", 0.0, "limits.acceleration of joint1 must be more than 0"),
+        ("effort", -1.0, "limits.effort of joint1 must be more than 0"),
+        ("workspace_m", np.nan, "limits.workspace_m of x is missing"),
         ("velocity", lambda values: values[:-1], r"limits.velocity has shape \(7,\); \(8,\) was expected"),
     ],
 )
@@ -43,7 +43,7 @@ def test_limits_that_are_missing_or_none_are_refused(twin: Twin, kind: str, chan
 
 def test_a_workspace_without_a_model_to_hold_it_is_refused(twin: Twin):
     about = described(twin)
-    with pytest.raises(RobotError, match="no model of a franka_panda"):
+    with pytest.raises(RobotError, match="no model of franka_panda"):
         SafetyFilter(about, bounds_of(about), None)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from twinloop.gate.statistics.agreement import Counted, agreement, mean_maximum_rank_violation, pearson
-from twinloop.gate.statistics.foresight import foretell, record
+from twinloop.gate.statistics.prediction import predict_real_rate, record
 
 
 def counted(*rates: float, trials: int | None = None) -> list[Counted]:
@@ -82,20 +82,20 @@ def test_bands_hold_as_often_as_they_say():
     for _ in range(400):
         twin = rng.uniform(0.2, 0.9, 9)
         real = np.clip(0.1 + 0.8 * twin + rng.normal(0, 0.06, 9), 0, 1)
-        held += foretell(float(twin[-1]), counted(*twin[:-1]), counted(*real[:-1])).holds(float(real[-1]))
+        held += predict_real_rate(float(twin[-1]), counted(*twin[:-1]), counted(*real[:-1])).holds(float(real[-1]))
     assert 0.86 < held / 400 < 0.97
 
 
 def test_a_band_needs_policies_and_is_wide_beyond_them():
-    assert foretell(0.5, counted(0.2, 0.4), counted(0.2, 0.4)).low == 0
+    assert predict_real_rate(0.5, counted(0.2, 0.4), counted(0.2, 0.4)).low == 0
     sim, real = counted(0.1, 0.2, 0.3, 0.4), counted(0.12, 0.21, 0.35, 0.41)
-    near, far = foretell(0.25, sim, real), foretell(0.9, sim, real)
+    near, far = predict_real_rate(0.25, sim, real), predict_real_rate(0.9, sim, real)
     assert not near.beyond
     assert far.beyond
     assert near.high - near.low < 0.3
     assert far.low < 0.5
     assert far.high == 1
-    assert foretell(0.5, counted(0.5, 0.5, 0.5), counted(0.4, 0.5, 0.6)).estimate == pytest.approx(0.5)
+    assert predict_real_rate(0.5, counted(0.5, 0.5, 0.5), counted(0.4, 0.5, 0.6)).estimate == pytest.approx(0.5)
 
 
 def test_bands_that_fail_are_found_and_good_ones_seldom_accused():

@@ -76,7 +76,7 @@ def test_an_alarm_stays_and_money_stays_a_number():
     monitor = after(Monitor(WATCHES), *np.zeros(600))
     first = monitor.alarms["success"]
     assert after(monitor, *np.ones(50)).alarms["success"] == first
-    assert all(np.isfinite(each.money).all() for each in monitor.followed)
+    assert all(np.isfinite(each.money).all() for each in monitor.states)
     json.dumps(monitor.to_json(), allow_nan=False)
     assert monitor.closeness["success"] == 1
     assert monitor.closeness["intervention"] == 0
@@ -85,8 +85,8 @@ def test_an_alarm_stays_and_money_stays_a_number():
 def test_what_was_not_seen_changes_nothing_but_the_count():
     monitor = Monitor(WATCHES).update({"success": None})
     assert monitor.episodes == 1
-    assert monitor.followed == Monitor(WATCHES).followed
-    assert monitor.followed[0].mean is None
+    assert monitor.states == Monitor(WATCHES).states
+    assert monitor.states[0].mean is None
 
 
 def test_what_is_higher_than_promised_is_noticed_too():
@@ -114,13 +114,13 @@ def test_numbers_that_cannot_be_are_refused(wrong: float):
 
 
 def test_other_mistakes_are_refused():
-    with pytest.raises(ValueError, match="speed: not watched; intervention, success are"):
+    with pytest.raises(ValueError, match="speed: not monitored; signals: intervention, success"):
         Monitor(WATCHES).update({"speed": 0.5})
-    with pytest.raises(ValueError, match="a name of its own"):
+    with pytest.raises(ValueError, match="with different names"):
         Monitor((WATCHES[0], WATCHES[0]))
     with pytest.raises(ValueError, match="between 0 and 1"):
         MonitoredSignal("success", 1.0, "lower")
     broken = Monitor(WATCHES).to_json()
     broken["watches"][0]["money"] = [1.0]
-    with pytest.raises(ValueError, match="amounts of money"):
+    with pytest.raises(ValueError, match="amounts of wealth"):
         Monitor.from_json(broken)

@@ -105,9 +105,9 @@ def test_a_bet_is_fair_at_what_it_bets_against():
 def test_plans_that_make_no_sense_are_refused(wrong: tuple[float, float]):
     with pytest.raises(ValueError, match="null < target"):
         RatePlan(*wrong)
-    with pytest.raises(ValueError, match="chance between 0 and 1"):
+    with pytest.raises(ValueError, match="probability between 0 and 1"):
         RatePlan(0.5, 0.6, error=0)
-    with pytest.raises(ValueError, match="only_candidate was expected"):
+    with pytest.raises(ValueError, match="only_candidate were expected"):
         PairPlan(0.0, 0.2).judge((1, 2))
     with pytest.raises(ValueError, match="sum to 1"):
         expect(RatePlan(0.5, 0.6), (0.5, 0.6), series=1, most_trials=1, seed=0)

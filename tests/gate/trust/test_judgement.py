@@ -9,8 +9,8 @@ import pytest
 from twinloop.cli import main
 from twinloop.dashboard.trust import render_trust
 from twinloop.errors import UsageError
-from twinloop.gate.statistics.foresight import PredictionInterval
-from twinloop.gate.trust import Foretold, load_pairs, pairs_of, trust
+from twinloop.gate.statistics.prediction import PredictionInterval
+from twinloop.gate.trust import CheckedPrediction, load_pairs, pairs_of, trust
 
 ROOT = Path(__file__).parents[3]
 SIMPLER = [parent / "shared/data/simpler_paired/perf.json" for parent in ROOT.parents[:2]]
@@ -46,14 +46,14 @@ def test_the_published_figures_are_reproduced():
         assert task is not None
         assert task.agreement.pearson == pytest.approx(correlation, abs=5e-4)
         assert task.agreement.mmrv == pytest.approx(violation, abs=5e-4)
-        assert task.standing == "trusted"
-    assert found.standing == "trusted"
+        assert task.level == "trusted"
+    assert found.level == "trusted"
 
 
 def test_a_twin_that_is_biased_but_consistent_is_trusted():
     real = tuple(0.6 * rate + 0.02 * (place % 2) for place, rate in enumerate(SIM))
     found = judged(SIM, real)
-    assert found.standing == "trusted"
+    assert found.level == "trusted"
     assert found.record.made == len(SIM) - 3
     band = found.tasks[0].predict(0.4, confidence=0.9)
     assert band.low < 0.25 < band.high
@@ -61,28 +61,30 @@ def test_a_twin_that_is_biased_but_consistent_is_trusted():
 
 def test_a_twin_that_ranks_the_wrong_way_round_is_not():
     found = judged(SIM, tuple(1 - rate for rate in SIM))
-    assert found.standing == "distrusted"
+    assert found.level == "distrusted"
     assert any("correlation" in reason for reason in found.reasons)
 
 
 def test_predictions_that_failed_demote_it_however_well_it_correlates():
     real = tuple(0.9 * rate for rate in SIM)
-    broken = [Foretold("pick", f"q{n}", PredictionInterval(0.8, 0.7, 0.65, 0.75, 0.9, 8), 0.3) for n in range(4)]
-    assert judged(SIM, real).standing == "trusted"
-    found = judged(SIM, real, foretold=broken)
-    assert found.standing == "distrusted"
-    assert "4 of 4 fell outside" in found.reasons[0]
+    broken = [
+        CheckedPrediction("pick", f"q{n}", PredictionInterval(0.8, 0.7, 0.65, 0.75, 0.9, 8), 0.3) for n in range(4)
+    ]
+    assert judged(SIM, real).level == "trusted"
+    found = judged(SIM, real, predictions=broken)
+    assert found.level == "distrusted"
+    assert "4 of 4 real rates fell outside" in found.reasons[0]
 
 
 def test_too_little_is_untested():
     for many in (1, 2, 3):
         found = judged(SIM[:many], SIM[:many])
-        assert found.standing == "untested"
+        assert found.level == "untested"
         assert "too few to judge" in found.reasons[0]
     flat = judged((1.0,) * 6, SIM[:6])
-    assert flat.standing == "untested"
+    assert flat.level == "untested"
     assert "same rate in the twin or in reality" in flat.reasons[0]
-    assert trust({}, seed=0).standing == "untested"
+    assert trust({}, seed=0).level == "untested"
 
 
 def test_all_forms_of_a_rate_are_read_and_counts_widen():
@@ -94,23 +96,23 @@ def test_all_forms_of_a_rate_are_read_and_counts_widen():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"real": {"t": {"p": NaN}}, "sim": {"t": {"p": 0.5}}}', "NaN is not a number"),
+        ('{"real": {"t": {"p": NaN}}, "sim": {"t": {"p": 0.5}}}', "NaN is not a finite number"),
         ('{"real": {"t": {"p": 1e999}}, "sim": {"t": {"p": 0.5}}}', r"real\.t\.p: inf was given"),
         ('{"real": {"t": {"p": 1.5}}, "sim": {"t": {"p": 0.5}}}', r"real\.t\.p: a rate of 1\.5"),
         ('{"real": {"t": {"p": true}}, "sim": {"t": {"p": 0.5}}}', "True was given"),
         ('{"real": {"t": {"p": "0.5"}}, "sim": {"t": {"p": 0.5}}}', "a number from 0 to 1"),
         ('{"real": {"t": {"p": {"rate": 0.5}}}, "sim": {"t": {"p": 0.5}}}', "rate was given"),
-        ('{"real": {"t": {"p": {"rate": 0.5, "trials": 0}}}, "sim": {"t": {"p": 0.5}}}', "from 1 on"),
+        ('{"real": {"t": {"p": {"rate": 0.5, "trials": 0}}}, "sim": {"t": {"p": 0.5}}}', "of at least 1"),
         ('{"real": {"t": {"p": {"successes": 9, "trials": 4}}}, "sim": {"t": {"p": 0.5}}}', r"a rate of 2\.25"),
-        ('{"real": {"t": {"p": 0.5}}, "sim": {"u": {"p": 0.5}}}', "task t: on the side of real only"),
-        ('{"real": {"t": {"p": 0.5}}, "sim": {"t": {"p": 0.5, "q": 1}}}', "policy of t q: on the side of sim only"),
-        ('{"real": {"t": {"p": 0.5, "p": 0.6}}, "sim": {"t": {"p": 0.5}}}', "'p' is there twice"),
+        ('{"real": {"t": {"p": 0.5}}, "sim": {"u": {"p": 0.5}}}', "task t: only under real"),
+        ('{"real": {"t": {"p": 0.5}}, "sim": {"t": {"p": 0.5, "q": 1}}}', "policy of t q: only under sim"),
+        ('{"real": {"t": {"p": 0.5, "p": 0.6}}, "sim": {"t": {"p": 0.5}}}', "'p' occurs twice"),
         ('{"real": {}, "sim": {}}', "has no task"),
         ('{"real": {"t": {"p": 0.5}}}', "sim missing"),
         ('{"real": {}, "sim": {}, "rael": {}}', "did you mean real"),
         ('{"real": [], "sim": {}}', "a mapping was expected"),
-        ("[" * 100_000, "is not JSON"),
-        ("{", "is not JSON"),
+        ("[" * 100_000, "is not valid JSON"),
+        ("{", "is not valid JSON"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, text: str, says: str):
@@ -127,7 +129,7 @@ def test_the_command_says_it_and_draws_it(tmp_path: Path, capsys: pytest.Capture
     assert main(["trust", str(path), "--predict", "0.4", "--report", str(report), "--json"]) == 0
     told = json.loads(capsys.readouterr().out.splitlines()[-1])
     task = told["tasks"]["pick <it>"]
-    assert told["standing"] == "trusted"
+    assert told["level"] == "trusted"
     assert task["pearson"] == pytest.approx(1)
     assert task["mmrv"] == 0
     assert task["predicted"]["low"] < 0.36 < task["predicted"]["high"]

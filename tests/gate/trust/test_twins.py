@@ -40,13 +40,13 @@ def test_every_policy_tried_on_both_sides_is_a_pair(world: World):
 def test_a_twin_that_was_wrong_is_demoted_and_its_word_alone_counts_no_more(world: World):
     fail_on_the_robot(world)
     registry = Registry.open(world.registry)
-    assert "0.95" in registry.standing.demoted[TWIN]
+    assert "0.95" in registry.state.demoted[TWIN]
     (record,) = [each for each in registry.ledger.records if each.kind == "twin"]
     assert record.verdict == "demoted"
     world.policy(2)
     found = world.promote(2, evaluations=(world.evaluated(2),))
     assert found.reached == "validated"
-    failed = {finding.rule: finding.said for finding in found.steps[-1].decision.failed}
+    failed = {finding.rule: finding.sentence for finding in found.steps[-1].decision.failed}
     assert set(failed) == {"trust in the twin", "predicted success"}
     assert "supervised episodes" in failed["trust in the twin"]
     assert "another twin" in failed["trust in the twin"]
@@ -76,7 +76,7 @@ def test_a_twin_that_was_right_stays_and_predicts(world: World):
     (pair,) = trust.pairs
     low, said = trust.predict(pair.sim, besides="")
     assert low == pytest.approx(pair.sim.interval[0] - 0.05)
-    assert "less its largest error so far (0.05)" in said
+    assert "minus its largest error so far (0.05)" in said
 
 
 def test_a_twin_that_ranks_policies_upside_down_is_demoted(tmp_path: Path):
@@ -96,7 +96,7 @@ def test_a_twin_that_ranks_policies_upside_down_is_demoted(tmp_path: Path):
     assert task.agreement.pearson is not None
     assert task.agreement.pearson < -0.8
     assert any("correlation" in failure for failure in trust.failures)
-    assert TWIN in Registry.open(world.registry).standing.demoted
+    assert TWIN in Registry.open(world.registry).state.demoted
 
 
 def test_a_twin_is_restored_when_more_trials_show_it_was_luck(world: World):
@@ -104,11 +104,11 @@ def test_a_twin_is_restored_when_more_trials_show_it_was_luck(world: World):
     start = [Tried(world.digest(1), bool(each)) for each in some(POOR, 16)]
     log = runlog(world.path / "runs" / "log", start, shard=16)
     world.promote(1, to="production", runlogs=(log,))
-    assert TWIN in Registry.open(world.registry).standing.demoted
+    assert TWIN in Registry.open(world.registry).state.demoted
     runlog(world.path / "runs" / "log", start + [Tried(world.digest(1))] * 80, shard=16)
     world.promote(1, to="production", runlogs=(log,))
     registry = Registry.open(world.registry)
-    assert TWIN not in registry.standing.demoted
+    assert TWIN not in registry.state.demoted
     assert [each.verdict for each in registry.ledger.records if each.kind == "twin"] == ["demoted", "restored"]
 
 

@@ -13,13 +13,13 @@ CANS_FAIL = {"about": "object", "kind": "can", "p": 0.001, "corrected": 0.01,
 
 def asked(tmp_path: Path, found: GapReport | None, **settings) -> list[tuple[int, int, dict[str, str]]]:
     collecting = Collecting(tmp_path, LoopConfig(robot="twin", **settings))
-    errands = collecting.errands(0, found, tmp_path)
+    requests = collecting.requests(0, found, tmp_path)
     # Asked again, as after a kill, it is the same, whatever is found then.
-    assert collecting.errands(0, report({}), tmp_path) == errands
-    return [(errand.first, errand.episodes, dict(errand.conditions)) for errand in errands]
+    assert collecting.requests(0, report({}), tmp_path) == requests
+    return [(request.first, request.episodes, dict(request.conditions)) for request in requests]
 
 
-def test_what_is_collected_is_what_the_plan_asks_for_errand_by_errand(tmp_path: Path):
+def test_what_is_collected_is_what_the_plan_asks_for_request_by_request(tmp_path: Path):
     found = asked(tmp_path, report({"object": 20.0, "latency": 20.0}, looks=(CANS_FAIL,)), budget=60, rounds=1)
     assert len(found) == 2
     assert sum(many for _, many, _ in found) == 60
@@ -35,15 +35,15 @@ def test_what_no_plan_asks_for_is_collected_as_scenes_come(tmp_path: Path):
     assert asked(tmp_path, None, budget=0, rounds=3) == []
 
 
-def test_errands_are_carried_out_one_after_another_and_what_they_cost_is_taken_off_the_budget(tmp_path: Path):
+def test_requests_are_carried_out_one_after_another_and_what_they_cost_is_taken_off_the_budget(tmp_path: Path):
     collecting = Collecting(tmp_path, LoopConfig(robot="twin", budget=8, rounds=2, demonstrator="script", workers=1))
     assert [collecting.part(number) for number in (BEFORE, 0, 1)] == [2, 4, 8]
-    write_json(tmp_path / "errands.json", [
+    write_json(tmp_path / "requests.json", [
         {"robot": "twin", "episodes": 1, "conditions": {"cloth": "blue"}},
         {"robot": "twin", "episodes": 1, "conditions": {"cloth": "red"}},
     ])  # fmt: skip
     said: list[str] = []
-    good = collecting.run(0, collecting.errands(0, None, tmp_path), say=said.append)
+    good = collecting.run(0, collecting.requests(0, None, tmp_path), say=said.append)
     assert said == [f"collecting 1 demonstrations with cloth {colour}" for colour in ("blue", "red")]
     rows = Dataset.open(collecting.log(0)).attempts()
     assert rows["condition/cloth"].to_pylist() == ["blue", "red"]
@@ -52,6 +52,6 @@ def test_errands_are_carried_out_one_after_another_and_what_they_cost_is_taken_o
     assert (collecting.known(0), collecting.known(1)) == ((), (collecting.log(0),))
     assert collecting.part(1) == 6
     # The next round goes on where this one ended.
-    write_json(tmp_path / "errands.json", [{"robot": "twin", "episodes": 1, "conditions": {}}])
-    collecting.run(1, collecting.errands(1, None, tmp_path), say=said.append)
+    write_json(tmp_path / "requests.json", [{"robot": "twin", "episodes": 1, "conditions": {}}])
+    collecting.run(1, collecting.requests(1, None, tmp_path), say=said.append)
     assert Dataset.open(collecting.log(1)).attempts()["scene"].to_pylist() == [FIRST_SCENE + 2]

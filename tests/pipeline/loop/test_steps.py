@@ -25,13 +25,13 @@ def ranged(cm: float) -> RunConfig:
 def a_round(successes: int) -> Round:
     return Round(
         number=0, config_digest="", demonstrations=0, steps=1, parent="", twin=rate_json(Rate(successes, 10)),
-        robot=NOT_DEPLOYED, gate={}, verdict="", found=("latency",), errands=({"episodes": 2, "conditions": {}},),
+        robot=NOT_DEPLOYED, gate={}, verdict="", open_gaps=("latency",), requests=({"episodes": 2, "conditions": {}},),
         collected=2, prepared=True,
     )  # fmt: skip
 
 
 def test_a_policy_that_fails_in_the_twin_too_is_trained_longer():
-    settings = LoopConfig(robot="twin", tuning=100, target=0.9)
+    settings = LoopConfig(robot="twin", finetune_steps=100, target=0.9)
     assert tuning_steps(settings, a_round(9)) == 100
     assert tuning_steps(settings, a_round(8)) == 100 * LONGER_TUNING
 

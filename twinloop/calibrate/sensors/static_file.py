@@ -89,7 +89,7 @@ def _read_sensor(section: Section, name: str) -> SensorConfig:
     elements = section.raw("elements")
     if elements is None:
         elements = []
-    if not isinstance(elements, list) or not all(isinstance(each, int) and each >= 0 for each in elements):
+    if not isinstance(elements, list) or not all(isinstance(element, int) and element >= 0 for element in elements):
         raise section.error("elements", f"is {elements!r}; a list of numbers of elements was expected, e.g. [0, 1, 2]")
     kind = section.one_of("kind", "", {word: word for word in get_args(Kind)})
     sensor = SensorConfig(

@@ -192,9 +192,7 @@ def _intervals(
     found, ranges = {}, {}
     for number in np.flatnonzero(told):
         ends = [place + sign * TAIL * size for size in (error, width) for sign in (-1, 1)]
-        value, low, high, least, most = (
-            _values(np.clip(each, _LOW, _HIGH))[COLUMNS[number]] for each in (place, *ends)
-        )
+        value, low, high, least, most = (_values(np.clip(end, _LOW, _HIGH))[COLUMNS[number]] for end in (place, *ends))
         found[COLUMNS[number]] = IntervalEstimate(value, low, high)
         ranges[COLUMNS[number]] = least, most
     return found, ranges

@@ -45,10 +45,11 @@ def _camera(name: str, shown: list[CameraFeature]) -> rrb.Tabs:
     lens = f"{camera_path(name)}/lens"
     layers = [each for each in shown if each.feature.is_picture and each.kind != "rgb"]
     over = rrb.Spatial2DView(
-        name=name, origin=lens, contents=["+ $origin/**", *(f"- /{each.path}/**" for each in layers)]
+        name=name, origin=lens, contents=["+ $origin/**", *(f"- /{layer.path}/**" for layer in layers)]
     )
     alone = [
-        rrb.Spatial2DView(name=f"{name} {each.kind}", origin=lens, contents=[f"+ /{each.path}/**"]) for each in layers
+        rrb.Spatial2DView(name=f"{name} {layer.kind}", origin=lens, contents=[f"+ /{layer.path}/**"])
+        for layer in layers
     ]
     return rrb.Tabs(over, *alone, name=name)
 

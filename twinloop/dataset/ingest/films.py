@@ -52,7 +52,7 @@ class VideoFilm:
         with _reading(self.path) as container:
             stream = container.streams.video[0]
             if stream.width * stream.height > MOST_PIXELS:
-                raise DatasetError(f"{self.path}: pictures of {stream.width} × {stream.height} are not read")
+                raise DatasetError(f"{self.path}: images of {stream.width} × {stream.height} pixels are not supported")
             whole = self.frames is None
             ticks = 1.0
             if not whole:
@@ -101,7 +101,7 @@ def screen(film: Film, look: PictureFormat, rows: int) -> Screening:
         for picture in film.pictures(look):
             if picture.shape[:2] != (look.height, look.width):
                 size = f"{picture.shape[0]} × {picture.shape[1]}"
-                problem = f"picture {count} is {size}, {look.height} × {look.width} are declared"
+                problem = f"image {count} is {size}; {look.height} × {look.width} is declared"
                 break
             known = hashlib.blake2b(picture[::THUMB, ::THUMB].tobytes(), digest_size=8).digest()
             if known != last:
@@ -112,7 +112,7 @@ def screen(film: Film, look: PictureFormat, rows: int) -> Screening:
                 samples.append(np.ascontiguousarray(picture[::stride, ::stride]))
             count += 1
     except (av.error.FFmpegError, DatasetError, ValueError) as error:
-        problem = f"decoding stops: {error}"
+        problem = f"decoding failed: {error}"
     rate = film.rate_hz if count and not problem else 0.0
     return Screening(FilmFacts(count, rate, longest, problem), tuple(samples))
 
@@ -120,7 +120,7 @@ def screen(film: Film, look: PictureFormat, rows: int) -> Screening:
 def stats_of(samples: Sequence[np.ndarray], look: PictureFormat) -> np.ndarray:
     """(1, len(STATS), channels), as stored in a shard."""
     channels = 3 if look.kind == "video" else 1
-    pixels = np.concatenate([each.reshape(-1, channels) for each in samples])
+    pixels = np.concatenate([sample.reshape(-1, channels) for sample in samples])
     pixels = depth.to_metres(pixels) if look.kind == "depth" else pixels.astype(np.float32) / 255
     return episode_stats(pixels, np.array([len(pixels)]))
 
@@ -214,5 +214,5 @@ def _reading(path: Path):
     # Always read as MP4: FFmpeg could take the file for a playlist and open other files.
     with av.open(str(path), format="mp4") as container:
         if not container.streams.video:
-            raise DatasetError(f"{path}: has no pictures in it")
+            raise DatasetError(f"{path}: contains no images")
         yield container

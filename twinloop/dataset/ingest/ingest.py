@@ -83,14 +83,14 @@ def ingest(
         consent.require("record", today=datetime.now(UTC).date())
     mapping, options, limits = mapping or MappingConfig(), options or IngestOptions(), limits or QualityConfig()
     total = len(source)
-    found = survey(source, mapping, options, lambda done: on_progress(IngestProgress("surveying", done, total)))
-    header = _header(source, found, mapping, name)
-    text = _config_text(source, found, mapping, options, name, label)
-    job = _Job(source, found, mapping, options, limits, name, consent.columns() if consent else {})
+    surveyed = survey(source, mapping, options, lambda done: on_progress(IngestProgress("surveying", done, total)))
+    header = _header(source, surveyed, mapping, name)
+    text = _config_text(source, surveyed, mapping, options, name, label)
+    job = _Job(source, surveyed, mapping, options, limits, name, consent.columns() if consent else {})
     rejected = 0
     with DatasetWriter.open(out, header, text, verify=True) as writer:
-        _refuse_changed(Dataset(out, header, writer.entries), found)
-        replace_file(out / CONVERSIONS, _conversions(source, found, mapping), scratch=out / SCRATCH)
+        _refuse_changed(Dataset(out, header, writer.entries), surveyed)
+        replace_file(out / CONVERSIONS, _conversions(source, surveyed, mapping), scratch=out / SCRATCH)
         missing = writer.missing()
         for attempt, _ in missing:
             draft, quality = job.write(attempt, writer.scratch(f"attempt-{attempt}"))
@@ -98,7 +98,7 @@ def ingest(
             rejected += bool(quality.errors)
             on_progress(IngestProgress("writing", total - len(writer.missing()), total, rejected))
         digest = writer.finish()
-    return Ingested(out, digest, stored_qualities(Dataset.open(out)), found.left_out)
+    return Ingested(out, digest, stored_qualities(Dataset.open(out)), surveyed.left_out)
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,9 @@ class _Job:
                 np.array([attempt]), np.array([rows]), (self._task(raw),), features, self._frames(raw, frames)
             )
         else:
-            nothing = {each.name: np.empty((0, len(STATS), each.shape[2])) for each in features if each.is_picture}
+            nothing = {
+                feature.name: np.empty((0, len(STATS), feature.shape[2])) for feature in features if feature.is_picture
+            }
             pictures = PictureFiles({}, nothing, {})
         draft = write_shard(
             folder, attempt, attempt + 1, recording, self._columns(raw, quality, rows), fps=self.survey.rate_hz,
@@ -145,7 +147,7 @@ class _Job:
         screenings = {
             name: screen(raw.films[name], camera.look, raw.rows)
             if name in raw.films
-            else Screening(FilmFacts(0, problem="there is no video"), ())
+            else Screening(FilmFacts(0, problem="the video is missing"), ())
             for name, camera in self.survey.cameras.items()
         }
         films = {name: screening.facts for name, screening in screenings.items()} | self._left_out_films(raw)
@@ -170,7 +172,7 @@ class _Job:
         for feature in self.survey.features:
             values = frames.get(feature.name)
             if values is not None and values.shape[1] != feature.shape[0]:
-                widths = f"{values.shape[1]} elements, the other episodes {feature.shape[0]}"
+                widths = f"{values.shape[1]} elements; the other episodes have {feature.shape[0]}"
                 raise Unreadable(f"{raw.label}: {feature.name} has {widths}", check="ragged_columns")
         for name, values in frames.items():
             # Features that the checks read get the verdict non_finite, with the row. This is for rewards and flags.
@@ -194,8 +196,8 @@ class _Job:
         return out
 
     def _empty(self) -> dict[str, np.ndarray]:
-        columns = [each for each in self.survey.features if not each.is_picture]
-        return {each.name: np.empty((0, *each.shape), each.dtype) for each in columns}
+        columns = [feature for feature in self.survey.features if not feature.is_picture]
+        return {column.name: np.empty((0, *column.shape), column.dtype) for column in columns}
 
     def _film(self, raw: RawEpisode, screenings: Mapping[str, Screening], folder: Path) -> PictureFiles:
         files: dict[str, FileDigest] = {}
@@ -208,7 +210,7 @@ class _Job:
             if camera.copied and isinstance(film, VideoFilm):
                 digest, count = copy_film(film, path, fps=self.survey.rate_hz)
                 if count != raw.rows:
-                    raise DatasetError(f"{film.path}: {count} pictures were copied for {raw.rows} rows")
+                    raise DatasetError(f"{film.path}: {count} images were copied for {raw.rows} rows")
             else:
                 digest = encode_film(film, camera.look, feature, path, raw.rows, fps=self.survey.rate_hz)
             files[video_file(feature)] = digest
@@ -265,51 +267,51 @@ def _with_complaint(take: RecordedEpisode, error: Unreadable) -> RecordedEpisode
     return replace(take, complaints=(error.finding,))
 
 
-def _header(source: IngestSource, found: Survey, mapping: MappingConfig, name: str) -> Header:
+def _header(source: IngestSource, surveyed: Survey, mapping: MappingConfig, name: str) -> Header:
     versions = {"twinloop": __version__, "ingest": source.kind}
-    if any(not camera.copied for camera in found.cameras.values()):
+    if any(not camera.copied for camera in surveyed.cameras.values()):
         versions["av"] = encoder_version()
     return Header(
-        name=name, source="real", robot=found.robot, fps=found.rate_hz, features=found.features, phases=(),
+        name=name, source="real", robot=surveyed.robot, fps=surveyed.rate_hz, features=surveyed.features, phases=(),
         config_digest=mapping.digest, run_seed=0, shard_episodes=1, episodes=len(source), keep_rejected=True,
         versions=versions,
     )  # fmt: skip
 
 
 def _config_text(
-    source: IngestSource, found: Survey, mapping: MappingConfig, options: IngestOptions, name: str, label: str
+    source: IngestSource, surveyed: Survey, mapping: MappingConfig, options: IngestOptions, name: str, label: str
 ) -> str:
     """config.yaml: source, options and mapping. The key `ingest` distinguishes it from the config of a run."""
     plain = write_record(mapping)
     given = {"pictures": options.pictures, "task": options.task, "outcome": options.outcome}
     content = {
         "ingest": {
-            "as": name, "source": label, "format": source.kind, "rate_hz": found.rate_hz, "robot": found.robot,
+            "as": name, "source": label, "format": source.kind, "rate_hz": surveyed.rate_hz, "robot": surveyed.robot,
             **{key: value for key, value in given.items() if value}, "mapping": plain,
         }
     }  # fmt: skip
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
 
 
-def _conversions(source: IngestSource, found: Survey, mapping: MappingConfig) -> bytes:
-    widths = {feature.name: feature.shape[0] for feature in found.features if not feature.is_picture}
+def _conversions(source: IngestSource, surveyed: Survey, mapping: MappingConfig) -> bytes:
+    widths = {feature.name: feature.shape[0] for feature in surveyed.features if not feature.is_picture}
     features = {}
-    for column in found.columns:
+    for column in surveyed.columns:
         if column.name in widths:
             conversions = conversions_of(column, widths[column.name])
-            lowest = found.lowest.get(column.name, np.zeros(len(conversions))).tolist()
+            lowest = surveyed.lowest.get(column.name, np.zeros(len(conversions))).tolist()
             pairs = zip(conversions, lowest, strict=True)
-            features[column.name] = [{**each.to_json(), "lowest": least} for each, least in pairs]
+            features[column.name] = [{**conversion.to_json(), "lowest": least} for conversion, least in pairs]
     content = {
         "format": source.kind,
         "rule": "stored = scale * recorded + offset, after unwrapping",
         "features": features,
-        "sources": {column.name: list(column.sources) for column in found.columns},
-        "stored_as": {each.name: each.dtype for each in found.features if not each.is_picture},
-        "pictures": {name: _how(camera) for name, camera in found.cameras.items()},
-        "clock": "timing" if found.timed else "rows are evenly spaced at the rate, as recorded",
+        "sources": {column.name: list(column.sources) for column in surveyed.columns},
+        "stored_as": {feature.name: feature.dtype for feature in surveyed.features if not feature.is_picture},
+        "pictures": {name: _how(camera) for name, camera in surveyed.cameras.items()},
+        "clock": "timing" if surveyed.timed else "rows are evenly spaced at the rate, as recorded",
         "limits": {name: list(ends) for name, ends in mapping.limits.items()},
-        "left_out": dict(found.left_out),
+        "left_out": dict(surveyed.left_out),
     }
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 
@@ -317,17 +319,17 @@ def _conversions(source: IngestSource, found: Survey, mapping: MappingConfig) ->
 def _how(camera: Camera) -> str:
     if camera.copied:
         return "copied"
-    return "encoded again" if camera.look.kind == "video" else "encoded again, without loss"
+    return "re-encoded" if camera.look.kind == "video" else "re-encoded, lossless"
 
 
-def _refuse_changed(dataset: Dataset, found: Survey) -> None:
+def _refuse_changed(dataset: Dataset, surveyed: Survey) -> None:
     """A dataset may grow with its source, but stored episodes must not have changed."""
     if not dataset.entries:
         return
     attempts = dataset.attempts()
     for attempt, digest in zip(attempts["attempt"].to_pylist(), attempts["source_digest"].to_pylist(), strict=True):
-        if attempt >= len(found.digests) or found.digests[attempt] != digest:
-            advice = "choose another --out, or remove that folder to make it anew"
+        if attempt >= len(surveyed.digests) or surveyed.digests[attempt] != digest:
+            advice = "choose another --out, or remove that folder to ingest again"
             raise DatasetError(
-                f"{dataset.path}: episode {attempt} of the source has changed since it came in; {advice}"
+                f"{dataset.path}: episode {attempt} of the source has changed since it was ingested; {advice}"
             )

@@ -54,14 +54,14 @@ def read_info(root: Path) -> Info:
         raise DatasetError(f"{where}: a mapping with `features` was expected")
     version, rate, episodes = values.get("codebase_version"), values.get("fps"), values.get("total_episodes")
     if version not in ("v2.0", "v2.1", "v3.0"):
-        raise DatasetError(f"{where}: codebase_version {version!r}; v2.0, v2.1 and v3.0 can be read")
+        raise DatasetError(f"{where}: codebase_version {version!r}; v2.0, v2.1 and v3.0 are supported")
     if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 < rate <= 1e5:
         raise DatasetError(f"{where}: fps {rate!r}; a number above 0 was expected")
     if isinstance(episodes, bool) or not isinstance(episodes, int) or not 0 <= episodes <= MOST_EPISODES:
-        raise DatasetError(f"{where}: total_episodes {episodes!r}; a count up to {MOST_EPISODES:,} was expected")
+        raise DatasetError(f"{where}: total_episodes {episodes!r}; a whole number up to {MOST_EPISODES:,} was expected")
     chunks = values.get("chunks_size", 1000)
     if isinstance(chunks, bool) or not isinstance(chunks, int) or chunks < 1:
-        raise DatasetError(f"{where}: chunks_size {chunks!r}; a count from 1 was expected")
+        raise DatasetError(f"{where}: chunks_size {chunks!r}; a whole number of at least 1 was expected")
     numbers, names, looks, left_out = {}, {}, {}, {}
     for name, feature in values["features"].items():
         if name in COUNTERS:
@@ -76,7 +76,7 @@ def read_info(root: Path) -> Info:
                     raise ValueError(f"shape {shape}")
                 numbers[name], names[name] = width, _names(feature.get("names"), width)
             else:
-                left_out[name] = f"{kind} is no number"
+                left_out[name] = f"{kind} is not a number"
         except _LeftOut as why:
             left_out[name] = str(why)
         except (KeyError, TypeError, ValueError) as error:
@@ -94,7 +94,7 @@ class _LeftOut(Exception):
 
 def _look(kind: str, shape: list[int], feature: dict) -> PictureFormat:
     if kind == "image":
-        raise _LeftOut("pictures inside Parquet are not read, only videos")
+        raise _LeftOut("images inside Parquet files are not supported, only videos")
     facts = {**(feature.get("video_info") or {}), **(feature.get("info") or {})}
     names = feature.get("names") or []
     if len(shape) != 3:
@@ -109,10 +109,10 @@ def _look(kind: str, shape: list[int], feature: dict) -> PictureFormat:
             facts.get(f"video.{key}", own) for key, own in zip(("depth_min", "depth_max", "shift"), ours, strict=True)
         )
         if given != ours:
-            raise _LeftOut("its depth is quantised over another range than is read here")
+            raise _LeftOut("its depth is quantised over an unsupported range")
         return PictureFormat("depth", shape[0], shape[1])
     if shape[2] != CHANNELS["video"]:
-        raise _LeftOut(f"has {shape[2]} channels; 3 of a video were expected")
+        raise _LeftOut(f"has {shape[2]} channels; 3 were expected")
     return PictureFormat("video", shape[0], shape[1])
 
 
@@ -146,7 +146,7 @@ def read_rows(root: Path, path: Path, columns: list[str] | None = None) -> pa.Ta
     try:
         with pq.ParquetFile(file_path, pre_buffer=False) as file:
             if file.metadata.num_rows > MOST_ROWS:
-                raise Unreadable(f"{path}: has {file.metadata.num_rows:,} rows; {MOST_ROWS:,} at most are read")
+                raise Unreadable(f"{path}: has {file.metadata.num_rows:,} rows; the maximum is {MOST_ROWS:,}")
             have = set(file.schema_arrow.names)
             wanted = None if columns is None else [name for name in columns if name in have]
             return file.read(wanted, use_threads=False)
@@ -175,7 +175,7 @@ def _flat(column: pa.Array, width: int, where: str) -> np.ndarray:
             raise Unreadable(f"{where} is missing in {column.null_count} rows", check="ragged_columns")
         column, lists = column.flatten(), True
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type)):
-        raise Unreadable(f"{where} holds {column.type}, numbers were expected", check="ragged_columns")
+        raise Unreadable(f"{where} has type {column.type}; numbers were expected", check="ragged_columns")
     if len(column) != rows * width:
         counts = f"{len(column):,} numbers in {rows:,} rows of {width}"
         raise Unreadable(f"{where} is ragged: {counts}", check="ragged_columns")

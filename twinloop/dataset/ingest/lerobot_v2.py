@@ -29,7 +29,7 @@ class LerobotV2:
         self.rate_hz: float | None = self._info.rate_hz
         self.robot, self.looks, self.left_out = self._info.robot, self._info.looks, self._info.left_out
         self._tasks = {
-            int(each["task_index"]): str(each["task"]) for each in self._lines("meta/tasks.jsonl", "task_index", "task")
+            int(line["task_index"]): str(line["task"]) for line in self._lines("meta/tasks.jsonl", "task_index", "task")
         }
         self._episodes = self._lines("meta/episodes.jsonl", "episode_index", "length")
         if not self._episodes:
@@ -49,7 +49,7 @@ class LerobotV2:
         table = read_rows(self._root, path, [*self._info.numbers, "timestamp", "task_index"])
         declared = episode.get("length")
         if isinstance(declared, int) and declared != table.num_rows:
-            raise Unreadable(f"{path.name}: has {table.num_rows} rows, meta/episodes.jsonl lists {declared}")
+            raise Unreadable(f"{path.name}: has {table.num_rows} rows, but meta/episodes.jsonl lists {declared}")
         columns = to_arrays(table, self._info, where=path.name)
         outcome, by = outcome_of(columns)
         films = {}
@@ -82,7 +82,7 @@ class LerobotV2:
         path = self._root / name
         if not path.exists():
             return []
-        found = []
+        values = []
         for number, line in enumerate(text_inside(self._root, path).splitlines(), start=1):
             if not line.strip():
                 continue
@@ -95,5 +95,5 @@ class LerobotV2:
                 raise DatasetError(
                     f"{path}:{number}: a mapping with {', '.join(needed)} was expected ({error})"
                 ) from None
-            found.append(value)
-        return found
+            values.append(value)
+        return values

@@ -35,9 +35,9 @@ class LerobotV3:
         self.robot, self.looks, self.left_out = self._info.robot, self._info.looks, self._info.left_out
         self._episodes = self._read_episodes()
         self._first_rows: dict[str, int] = {}
-        for each in self._episodes:
-            path = self._data_path(each)
-            self._first_rows[path] = min(self._first_rows.get(path, 1 << 62), each["dataset_from_index"])
+        for episode in self._episodes:
+            path = self._data_path(episode)
+            self._first_rows[path] = min(self._first_rows.get(path, 1 << 62), episode["dataset_from_index"])
         self._rows = lru_cache(maxsize=1)(self._read_file)  # consecutive episodes are in one file
 
     def __len__(self) -> int:
@@ -60,12 +60,12 @@ class LerobotV3:
         if "episode_index" in table.column_names:
             numbers = set(table["episode_index"].to_pylist())
             if numbers - {episode["episode_index"]}:
-                raise Unreadable(f"{label}: {path} has rows of other episodes in its place", check="ragged_columns")
+                raise Unreadable(f"{label}: {path} has rows of other episodes at this position", check="ragged_columns")
         columns = to_arrays(table, self._info, where=label)
         outcome, by = outcome_of(columns)
-        told = episode.get("sim/outcome")
-        if told in ("success", "failure", "unknown"):
-            outcome, by = told, str(episode.get("sim/outcome_by") or "")
+        stored_outcome = episode.get("sim/outcome")
+        if stored_outcome in ("success", "failure", "unknown"):
+            outcome, by = stored_outcome, str(episode.get("sim/outcome_by") or "")
         return RawEpisode(
             index=index, label=label, rows=table.num_rows, columns=columns, time_s=clock(table),
             films=self._films(episode, table.num_rows), task=str((episode.get("tasks") or [""])[0]),
@@ -99,8 +99,10 @@ class LerobotV3:
     def _read_episodes(self) -> list[dict[str, Any]]:
         files = sorted((self._root / "meta/episodes").glob("*/*.parquet"))
         if not files:
-            raise DatasetError(f"{self._root / 'meta/episodes'}: has no Parquet file; v3.0 lists its episodes there")
-        found: list[dict[str, Any]] = []
+            raise DatasetError(
+                f"{self._root / 'meta/episodes'}: has no Parquet file, which v3.0 datasets need to list their episodes"
+            )
+        episodes: list[dict[str, Any]] = []
         for path in files:
             try:
                 table = read_rows(self._root, path)
@@ -110,11 +112,11 @@ class LerobotV3:
             table = table.select([name for name in table.column_names if not name.startswith("stats/")])
             if not set(NEEDED) <= set(table.column_names):
                 raise DatasetError(f"{path}: lacks {', '.join(sorted(set(NEEDED) - set(table.column_names)))}")
-            found += table.to_pylist()
-        if len(found) > MOST_EPISODES:
-            raise DatasetError(f"{self._root}: has {len(found):,} episodes; {MOST_EPISODES:,} at most are read")
-        for each in found:
-            counts = [each[name] for name in NEEDED]
+            episodes += table.to_pylist()
+        if len(episodes) > MOST_EPISODES:
+            raise DatasetError(f"{self._root}: has {len(episodes):,} episodes; the maximum is {MOST_EPISODES:,}")
+        for episode in episodes:
+            counts = [episode[name] for name in NEEDED]
             if not all(isinstance(count, (int, np.integer)) and count >= 0 for count in counts):
                 raise DatasetError(f"{self._root / 'meta/episodes'}: an episode has {counts} for {', '.join(NEEDED)}")
-        return sorted(found, key=lambda each: each["episode_index"])
+        return sorted(episodes, key=lambda episode: episode["episode_index"])

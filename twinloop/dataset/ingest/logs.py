@@ -75,7 +75,9 @@ class Logs:
         if by == "column":
             table = _select(table, _keys(table, name, place.label) == place.value)
         needed = [source for column in mapping.columns for source in column.sources]
-        problems = [each for each in table.ragged if any(f"{source.split('[')[0]} " in each for source in needed)]
+        problems = [
+            message for message in table.ragged if any(f"{source.split('[')[0]} " in message for source in needed)
+        ]
         if problems:
             raise Unreadable("; ".join(problems), check="ragged_columns")
         time_s = None
@@ -101,10 +103,10 @@ class Logs:
             return mapping.outcome, "human" if mapping.outcome != "unknown" else ""  # type: ignore[return-value]
         if not mapping.outcome_from:
             return "unknown", ""
-        said = self._fact(table, mapping.outcome_from, last=True).lower()
-        if not said:
+        text = self._fact(table, mapping.outcome_from, last=True).lower()
+        if not text:
             return "unknown", ""
-        return ("success" if said in YES else "failure"), "human"
+        return ("success" if text in YES else "failure"), "human"
 
     def _fact(self, table: Table, key: str, *, last: bool = False) -> str:
         """A single value: of the document, or the first (or last) value of a column."""
@@ -124,24 +126,27 @@ class Logs:
             return [path]
         pattern = self._mapping.files or "*"
         if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
-            raise UsageError(f"files: {pattern!r} leads out of the folder; a pattern like '*.csv' was expected")
-        found = sorted(each for each in path.glob(pattern) if each.is_file() and self._format(each, strict=False))
+            raise UsageError(f"files: {pattern!r} leaves the folder; a pattern like '*.csv' was expected")
+        files = sorted(file for file in path.glob(pattern) if file.is_file() and self._format(file, strict=False))
         if not self._mapping.files:
-            kinds = {self._format(each) for each in found}
+            kinds = {self._format(file) for file in files}
             if len(kinds) > 1:
-                raise UsageError(f"{path}: holds {', '.join(sorted(kinds))}; say which in the mapping, files: '*.csv'")
-        if not found:
-            raise UsageError(f"{path}: has no log like {pattern!r}; logs end in {', '.join(ENDINGS)}")
-        return [inside(path, each) for each in found]
+                raise UsageError(
+                    f"{path}: contains {', '.join(sorted(kinds))}; choose one in the mapping, for example "
+                    "files: '*.csv'"
+                )
+        if not files:
+            raise UsageError(f"{path}: no file matches {pattern!r}; logs end in {', '.join(ENDINGS)}")
+        return [inside(path, file) for file in files]
 
     def _format(self, path: Path, *, strict: bool = True) -> str:
-        found = self._mapping.format or ENDINGS.get(path.suffix.lower(), "")
-        if not found and strict:
-            raise UsageError(f"{path}: what kind of log is it? Say so in the mapping; format: csv, json, jsonl or npz")
-        return found
+        kind = self._mapping.format or ENDINGS.get(path.suffix.lower(), "")
+        if not kind and strict:
+            raise UsageError(f"{path}: unknown log format; set it in the mapping, format: csv, json, jsonl or npz")
+        return kind
 
     def _split(self) -> list[_Place]:
-        by, _, what = self._mapping.episodes.partition(":")
+        by, _, argument = self._mapping.episodes.partition(":")
         places: list[_Place] = []
         for file in self._files:
             if by == "file":
@@ -149,9 +154,9 @@ class Logs:
                 continue
             try:
                 if by == "keys":
-                    names = matching(self._document(file), what)
+                    names = matching(self._document(file), argument)
                 else:
-                    values = _keys(self._table(file, ""), what, file.name)
+                    values = _keys(self._table(file, ""), argument, file.name)
                     _, first = np.unique(values, return_index=True)
                     names = [str(values[row]) for row in np.sort(first)]
                 places += [_Place(file, f"{file.name}:{name}", name) for name in names]
@@ -163,10 +168,10 @@ class Logs:
 
     def _document(self, file: Path) -> dict[str, Any]:
         kind = self._format(file)
-        found = read_npz(self._root, file) if kind == "npz" else read_json(self._root, file)
-        if not isinstance(found, dict):
-            raise Unreadable(f"{file.name}: has no keys to tell episodes by", check="ragged_columns")
-        return found
+        document = read_npz(self._root, file) if kind == "npz" else read_json(self._root, file)
+        if not isinstance(document, dict):
+            raise Unreadable(f"{file.name}: has no keys that separate episodes", check="ragged_columns")
+        return document
 
     def _read_table(self, file: Path, key: str) -> Table:
         kind = self._format(file)
@@ -189,26 +194,26 @@ class Logs:
         try:
             table = self._table(self._files[0], "")
         except Unreadable as error:
-            return f"{error}; and a log needs a mapping, --mapping FILE: docs/ingesting.md shows one"
+            return f"{error}. Logs also need a mapping (--mapping FILE, see docs/ingesting.md)"
         clock = next((name for name in table.columns if name.lower() in CLOCKS), "")
         rest = [name for name in table.columns if name != clock]
-        told = [
+        actions = [
             name
             for name in rest
             if any(word in name.lower() for word in ("action", "goal", "command", "target", "cmd"))
         ]
-        seen = [name for name in rest if name not in told]
+        states = [name for name in rest if name not in actions]
         file = self._files[0].name
-        lines = [f"{file}: a log needs a mapping that says what its columns are, --mapping FILE. For example:"]
+        lines = [f"{file}: a log needs a mapping that describes its columns (--mapping FILE). For example:"]
         if self._format(self._files[0]) == "csv" and list(table.columns)[:1] == ["col_0"]:
             lines.insert(
-                0, f"{file}: the first line holds numbers, so the columns are called col_0, col_1, ... in order"
+                0, f"{file}: the first line contains numbers, so the columns are named col_0, col_1, ... in order"
             )
         lines += [f"  time: {{column: {clock}, unit: s}}" if clock else "  rate_hz: 50", "  columns:"]
-        if seen:
-            lines.append(f"    observation.state: {{from: [{', '.join(map(_quoted, seen[:12]))}], unit: rad}}")
-        if told:
-            lines.append(f"    action: {{from: [{', '.join(map(_quoted, told[:12]))}], unit: rad}}")
+        if states:
+            lines.append(f"    observation.state: {{from: [{', '.join(map(_quoted, states[:12]))}], unit: rad}}")
+        if actions:
+            lines.append(f"    action: {{from: [{', '.join(map(_quoted, actions[:12]))}], unit: rad}}")
         return "\n".join(lines)
 
 
@@ -222,7 +227,7 @@ def _keys(table: Table, name: str, where: str) -> np.ndarray:
     if name not in table.columns or table.columns[name].ndim != 1:
         known = [*table.columns, *table.words]
         raise Unreadable(
-            f"{where}: has no column {name!r} to tell episodes by; {nearest(name, known)}", check="ragged_columns"
+            f"{where}: has no column {name!r} to separate episodes by; {nearest(name, known)}", check="ragged_columns"
         )
     values = table.columns[name]
     whole = values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.round(values)).all()
@@ -232,7 +237,7 @@ def _keys(table: Table, name: str, where: str) -> np.ndarray:
 def _select(table: Table, rows: np.ndarray) -> Table:
     columns = {name: values[rows] for name, values in table.columns.items()}
     words = {
-        name: [each for each, kept in zip(values, rows, strict=True) if kept] for name, values in table.words.items()
+        name: [value for value, kept in zip(values, rows, strict=True) if kept] for name, values in table.words.items()
     }
     # A broken line belongs to the episode of the row before it.
     lost = tuple((row, sentence) for row, sentence in table.lost if len(rows) and rows[max(row - 1, 0)])

@@ -10,11 +10,11 @@ from twinloop.durable import read_bounded, require_utf8
 from twinloop.errors import DatasetError
 
 MOST_TEXT = 256 << 20
-"""Bytes of a JSON or CSV file: Python needs about ten times as many to hold the first."""
+"""Maximum size of a JSON or CSV file in bytes. Python needs about ten times as much memory for JSON."""
 MOST_BINARY = 4 << 30
 MOST_EPISODES = 1_000_000
 MOST_ROWS = 10_000_000
-"""Of an episode: a day at 100 Hz."""
+"""Maximum number of rows of an episode: a day at 100 Hz."""
 
 
 def inside(root: Path, path: Path, *, most_bytes: int = MOST_BINARY) -> Path:
@@ -24,13 +24,13 @@ def inside(root: Path, path: Path, *, most_bytes: int = MOST_BINARY) -> Path:
     except (OSError, RuntimeError):
         raise Unreadable(f"{path}: is missing") from None
     if not resolved.is_relative_to(root.resolve()):
-        raise DatasetError(f"{path}: leads out of {root}; files are read from below it only")
+        raise DatasetError(f"{path}: leaves {root}; only files inside it are read")
     require_utf8(resolved)
     if not resolved.is_file():
         raise Unreadable(f"{path}: is not a file")
     size = resolved.stat().st_size
     if size > most_bytes:
-        raise Unreadable(f"{path}: has {size:,} bytes; {most_bytes:,} at most are read")
+        raise Unreadable(f"{path}: has {size:,} bytes; the maximum is {most_bytes:,}")
     return resolved
 
 
@@ -50,9 +50,9 @@ def filled(template: str, values: Mapping[str, int | str], *, where: str) -> str
         if name is None:
             continue
         if name not in values or conversion or not re.fullmatch(r"(0?\d{0,2}d?)?", form or ""):
-            raise DatasetError(f"{where}: {template!r} is no path of files; it may hold {', '.join(values)}")
+            raise DatasetError(f"{where}: {template!r} is not a valid path template; placeholders: {', '.join(values)}")
     path = template.format(**values)
     parts = Path(path).parts
     if not parts or Path(path).is_absolute() or ".." in parts or "\0" in path:
-        raise DatasetError(f"{where}: {path!r} is no path below the dataset's folder")
+        raise DatasetError(f"{where}: {path!r} is not inside the dataset's folder")
     return path

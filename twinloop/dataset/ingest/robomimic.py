@@ -36,7 +36,7 @@ class Robomimic:
         with self._open() as file:
             data = _group(self._h5, file, "data", self._path)
             names = [str(name) for name in data]
-            self._demos = sorted((each for each in names if DEMO.fullmatch(each)), key=lambda each: int(each[5:]))
+            self._demos = sorted((demo for demo in names if DEMO.fullmatch(demo)), key=lambda demo: int(demo[5:]))
             if not self._demos or len(self._demos) > MOST_EPISODES:
                 raise DatasetError(f"{self._path}: data/ has {len(self._demos)} groups named demo_0, demo_1, ...")
             args = _attribute(data, "env_args")
@@ -60,7 +60,7 @@ class Robomimic:
         }
         for name in self._layout:
             if not self._is_picture(name) and len(self._layout[name]) > 1:
-                self._left_out[name] = f"has shape {self._layout[name]} a row; vectors and RGB pictures are read"
+                self._left_out[name] = f"has shape {self._layout[name]} per row; only vectors and RGB images are read"
 
     @property
     def left_out(self) -> Mapping[str, str]:
@@ -102,7 +102,7 @@ class Robomimic:
         ragged = {name: length for name, length in lengths.items() if length != rows}
         if ragged:
             counts = ", ".join(f"{name} {length}" for name, length in list(ragged.items())[:4])
-            raise Unreadable(f"{label}: actions have {rows} rows, {counts}", check="ragged_columns")
+            raise Unreadable(f"{label}: actions have {rows} rows, but {counts}", check="ragged_columns")
         outcome, by = _outcome(success, columns.get("rewards"))
         masks = ", ".join(name for name, demos in self._masks.items() if self._demos[index] in demos)
         return RawEpisode(
@@ -118,10 +118,10 @@ class Robomimic:
 
     def _first_readable(self, file) -> dict[str, Any]:
         for name in self._demos:
-            found = dict(self._datasets(_group(self._h5, file, f"data/{name}", self._path)))
-            if found:
-                return found
-        raise DatasetError(f"{self._path}: no demo has a dataset in it")
+            datasets = dict(self._datasets(_group(self._h5, file, f"data/{name}", self._path)))
+            if datasets:
+                return datasets
+        raise DatasetError(f"{self._path}: no demo contains a dataset")
 
     def _datasets(self, group, prefix: str = "", level: int = 0) -> Iterator[tuple[str, Any]]:
         """name -> dataset of everything below a group that lies in this file."""
@@ -131,7 +131,7 @@ class Robomimic:
             if name in SKIPPED or not isinstance(group.get(name, getlink=True), self._h5.HardLink):
                 if name not in SKIPPED:
                     raise DatasetError(
-                        f"{self._path}: {group.name}/{name} is a link; only what lies in the file is read"
+                        f"{self._path}: {group.name}/{name} is a link; only data inside the file is read"
                     )
                 continue
             member = group[name]
@@ -139,15 +139,17 @@ class Robomimic:
                 yield from self._datasets(member, f"{prefix}{name}/", level + 1)
                 continue
             if member.is_virtual or member.external:
-                raise DatasetError(f"{self._path}: {member.name} is kept in other files; only this one is read")
+                raise DatasetError(
+                    f"{self._path}: {member.name} is stored in external files; only data inside the file is read"
+                )
             if member.dtype.kind not in "fiub" or member.dtype.itemsize > 8:
                 if not self._layout:  # of the first demo; of a later one it is missing then, which is a verdict
-                    self._left_out[f"{prefix}{name}"] = f"holds {member.dtype}, numbers are read"
+                    self._left_out[f"{prefix}{name}"] = f"has type {member.dtype}; only numbers are read"
                 continue
             if not member.shape:
                 continue
             if member.size > MOST_ELEMENTS or member.shape[0] > MOST_ROWS:
-                raise Unreadable(f"{member.name}: has {member.size:,} numbers; {MOST_ELEMENTS:,} at most are read")
+                raise Unreadable(f"{member.name}: has {member.size:,} numbers; the maximum is {MOST_ELEMENTS:,}")
             yield f"{prefix}{name}", member
 
     def _is_picture(self, name: str) -> bool:
@@ -172,7 +174,7 @@ class Robomimic:
         for name in file["mask"]:
             part = file["mask"][name] if isinstance(file["mask"].get(name, getlink=True), self._h5.HardLink) else None
             if part is not None and getattr(part, "ndim", 0) == 1 and part.size <= MOST_EPISODES:
-                masks[name] = {_text(each) for each in part[()]}
+                masks[name] = {_text(demo) for demo in part[()]}
         return masks
 
 
@@ -191,7 +193,7 @@ def _group(h5, file, name: str, path: Path):
             raise DatasetError(f"{path}: has no group {name}; a robomimic file has data/demo_0, data/demo_1, ...")
         place = place[part]
     if not isinstance(place, h5.Group):
-        raise DatasetError(f"{path}: {name} is no group")
+        raise DatasetError(f"{path}: {name} is not a group")
     return place
 
 
@@ -206,10 +208,10 @@ def _text(value: object) -> str:
 
 def _json(value: object) -> dict[str, Any]:
     try:
-        found = json.loads(value) if isinstance(value, str) else {}
+        parsed = json.loads(value) if isinstance(value, str) else {}
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def _stored_name(name: str) -> str:

@@ -29,9 +29,9 @@ def _feature(raw: RawEpisode, column: ColumnMap) -> np.ndarray:
     if column.names and len(column.names) != width:
         raise UsageError(f"columns.{column.name}: {len(column.names)} names for {width} elements ({raw.label})")
     conversions = conversions_of(column, width)
-    if all(each.is_identity for each in conversions):
+    if all(conversion.is_identity for conversion in conversions):
         return recorded
-    converted = [each.apply(recorded[:, place]) for place, each in enumerate(conversions)]
+    converted = [conversion.apply(recorded[:, place]) for place, conversion in enumerate(conversions)]
     # Values in single precision stay so after a conversion.
     kind = np.float32 if recorded.dtype == np.float32 else np.float64
     return np.stack(converted, axis=1).astype(kind)
@@ -47,9 +47,9 @@ def conversions_of(column: ColumnMap, width: int) -> tuple[Conversion, ...]:
 def _elements(raw: RawEpisode, source: str) -> np.ndarray:
     """(rows, d) of `name`, `name[3]` or `name[0:3]`; a column may itself be called `q[0]`."""
     values, part = raw.columns.get(source), slice(None)
-    if values is None and (found := REFERENCE.fullmatch(source)):
-        values, first = raw.columns.get(found["name"]), int(found["first"])
-        part = slice(first, int(found["stop"]) if found["stop"] else first + 1)
+    if values is None and (reference := REFERENCE.fullmatch(source)):
+        values, first = raw.columns.get(reference["name"]), int(reference["first"])
+        part = slice(first, int(reference["stop"]) if reference["stop"] else first + 1)
     if values is None:
         known = nearest(source, raw.columns)
         raise Unreadable(f"{raw.label}: has no column {source!r}; {known}", check="ragged_columns")
@@ -68,10 +68,10 @@ def restored(frames: Mapping[str, np.ndarray], conversions: Mapping[str, Sequenc
     for name, elements in conversions.items():
         stored = frames[name].reshape(len(frames[name]), -1)
         parts = []
-        for place, each in enumerate(elements):
+        for place, element in enumerate(elements):
             conversion = Conversion(
-                each["scale"], each["offset"], each["recorded_unit"], each["stored_unit"], each["unwrap"]
+                element["scale"], element["offset"], element["recorded_unit"], element["stored_unit"], element["unwrap"]
             )
-            parts.append(conversion.invert(stored[:, place], lowest=each["lowest"]))
+            parts.append(conversion.invert(stored[:, place], lowest=element["lowest"]))
         out[name] = np.stack(parts, axis=1)
     return out

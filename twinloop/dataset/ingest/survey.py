@@ -64,7 +64,7 @@ class Survey:
 
 
 @dataclass
-class _Found:
+class _Tally:
     kinds: dict[str, np.dtype] = field(default_factory=dict)
     widths: dict[str, Counter] = field(default_factory=dict)
     large: bool = False
@@ -82,23 +82,23 @@ def survey(
     source: IngestSource, mapping: MappingConfig, options: IngestOptions, on_episode: Callable[[int], None]
 ) -> Survey:
     columns = mapping.columns or source.columns()
-    found = _Found()
+    tally = _Tally()
     summaries: list[EpisodeStatistics] = []
     for index in range(len(source)):
-        raw, frames = _read(source, index, columns, found, options) or (RawEpisode(index, "", 0, {}), {})
+        raw, frames = _read(source, index, columns, tally, options) or (RawEpisode(index, "", 0, {}), {})
         # The rate is not known yet; the statistics do not use it.
         summaries.append(EpisodeStatistics.of(take_of(raw, frames, columns, 1.0, mapping)))
         on_episode(index + 1)
-    if not found.readable:
-        raise DatasetError(f"no episode can be read: {found.problem or 'the source is empty'}")
+    if not tally.readable:
+        raise DatasetError(f"no episode can be read: {tally.problem or 'the source is empty'}")
     declared = options.rate_hz or source.rate_hz
-    rate = declared or (nominal_rate(float(np.median(found.rates_hz))) if found.rates_hz else None)
+    rate = declared or (nominal_rate(float(np.median(tally.rates_hz))) if tally.rates_hz else None)
     if rate is None:
-        raise UsageError("at which rate was it recorded? Say so with --rate-hz, or rate_hz or time in the mapping")
-    cameras, left_out = _cameras(source, found, options)
-    timed = any(_differs(clock, rate) for clock in found.clocks)
+        raise UsageError("the recording rate is unknown; give --rate-hz, or rate_hz or time in the mapping")
+    cameras, left_out = _cameras(source, tally, options)
+    timed = any(_differs(clock, rate) for clock in tally.clocks)
     return Survey(
-        features=tuple(_features(columns, found, timed=timed, cameras=cameras)),
+        features=tuple(_features(columns, tally, timed=timed, cameras=cameras)),
         columns=columns,
         rate_hz=rate,
         rate_declared=declared is not None,
@@ -106,9 +106,9 @@ def survey(
         timed=timed,
         cameras=cameras,
         crowd=DatasetStatistics.of(summaries),
-        digests=tuple(found.digests),
+        digests=tuple(tally.digests),
         left_out={**source.left_out, **left_out},
-        lowest=found.lowest,
+        lowest=tally.lowest,
     )
 
 
@@ -130,7 +130,7 @@ def take_of(
         if values.dtype.kind in "fiu" and not name.startswith("next.") and name != "phase"
     }
     units = {
-        name: tuple(each.stored for each in conversions_of(by_name[name], values.shape[1]))
+        name: tuple(conversion.stored for conversion in conversions_of(by_name[name], values.shape[1]))
         for name, values in signals.items()
     }
     return RecordedEpisode(
@@ -150,40 +150,40 @@ def take_of(
 
 
 def _read(
-    source: IngestSource, index: int, columns: tuple[ColumnMap, ...], found: _Found, options: IngestOptions
+    source: IngestSource, index: int, columns: tuple[ColumnMap, ...], tally: _Tally, options: IngestOptions
 ) -> tuple[RawEpisode, dict[str, np.ndarray]] | None:
     try:
         raw = source.read(index)
         frames = shaped(raw, columns)
     except Unreadable as error:
-        found.digests.append("")
-        found.problem = found.problem or str(error)
+        tally.digests.append("")
+        tally.problem = tally.problem or str(error)
         return None
-    found.readable += 1
+    tally.readable += 1
     digest = hashlib.sha256(str(raw.rows).encode())
     for name, values in frames.items():
-        known = found.kinds.get(name, values.dtype)
-        found.kinds[name] = np.result_type(known, values.dtype)
-        found.widths.setdefault(name, Counter())[values.shape[1]] += 1
+        known = tally.kinds.get(name, values.dtype)
+        tally.kinds[name] = np.result_type(known, values.dtype)
+        tally.widths.setdefault(name, Counter())[values.shape[1]] += 1
         if values.dtype == np.uint64 and values.size and values.max() > LARGEST:
-            found.large = True
+            tally.large = True
         digest.update(name.encode() + np.ascontiguousarray(values).tobytes())
     for column in columns:
-        if any(each.unwrap for each in column.conversions) and raw.rows:
+        if any(conversion.unwrap for conversion in column.conversions) and raw.rows:
             least = recorded_of(raw, column).min(axis=0).astype(np.float64)
-            known = found.lowest.setdefault(column.name, least)
-            found.lowest[column.name] = np.fmin(known, least)
+            known = tally.lowest.setdefault(column.name, least)
+            tally.lowest[column.name] = np.fmin(known, least)
     if raw.time_s is not None:
         digest.update(raw.time_s.tobytes())
         rate_hz = estimate_clock(raw.time_s).rate_hz
-        found.rates_hz += [rate_hz] if np.isfinite(rate_hz) else []
-    found.digests.append(digest.hexdigest())
-    found.clocks.append(_unevenness(raw.time_s))
+        tally.rates_hz += [rate_hz] if np.isfinite(rate_hz) else []
+    tally.digests.append(digest.hexdigest())
+    tally.clocks.append(_unevenness(raw.time_s))
     if options.pictures != "none":
         for camera, film in raw.films.items():
-            found.filmed[camera] += 1
-            if camera not in found.uncopied and not can_copy(film):
-                found.uncopied.add(camera)
+            tally.filmed[camera] += 1
+            if camera not in tally.uncopied and not can_copy(film):
+                tally.uncopied.add(camera)
     return raw, frames
 
 
@@ -207,31 +207,31 @@ def _differs(clock: np.ndarray | None, rate_hz: float) -> bool:
     return bool(worst > rounding or abs(slope * rate_hz - 1) * rows / rate_hz > rounding)
 
 
-def _cameras(source: IngestSource, found: _Found, options: IngestOptions) -> tuple[dict[str, Camera], dict[str, str]]:
+def _cameras(source: IngestSource, tally: _Tally, options: IngestOptions) -> tuple[dict[str, Camera], dict[str, str]]:
     if options.pictures == "none":
-        return {}, dict.fromkeys(source.looks, "pictures were not asked for")
+        return {}, dict.fromkeys(source.looks, "images were not requested")
     cameras, left_out = {}, {}
     for name, look in source.looks.items():
-        have, copied = found.filmed[name], name not in found.uncopied
-        missing = found.readable - have
+        have, copied = tally.filmed[name], name not in tally.uncopied
+        missing = tally.readable - have
         # A few missing videos cost their episodes; many missing videos cost the camera.
-        few = have > missing and missing <= max(1, MAX_MISSING * found.readable)
+        few = have > missing and missing <= max(1, MAX_MISSING * tally.readable)
         if not have or (options.pictures == "auto" and not few):
-            why = f"{missing} of {found.readable} episodes have no video of it"
-            left_out[name] = f"{why}; --pictures all keeps it and rejects those" if have else why
+            why = f"{missing} of {tally.readable} episodes have no video of it"
+            left_out[name] = f"{why}; --pictures all keeps the camera and rejects those episodes" if have else why
         else:
             cameras[name] = Camera(look, copied)
     return cameras, left_out
 
 
-def _features(columns: tuple[ColumnMap, ...], found: _Found, *, timed: bool, cameras: Mapping[str, Camera]):
+def _features(columns: tuple[ColumnMap, ...], tally: _Tally, *, timed: bool, cameras: Mapping[str, Camera]):
     for column in columns:
-        if column.name not in found.widths:
+        if column.name not in tally.widths:
             continue
-        ((width, _),) = found.widths[column.name].most_common(1)
-        units = [each.stored for each in conversions_of(column, width)]
+        ((width, _),) = tally.widths[column.name].most_common(1)
+        units = [conversion.stored for conversion in conversions_of(column, width)]
         unit = units[0] if len(set(units)) == 1 else "; ".join(units)
-        yield Feature(column.name, _stored_kind(found.kinds[column.name], found.large), (width,), column.names, unit)
+        yield Feature(column.name, _stored_kind(tally.kinds[column.name], tally.large), (width,), column.names, unit)
     if timed:
         yield Feature(TIMING, "float64", (1,), ("robot_s",), "s")
     for name, camera in cameras.items():

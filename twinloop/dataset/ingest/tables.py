@@ -130,8 +130,8 @@ def _without_cut_row(table: Table, where: str) -> Table:
 
 def _delimiter(head: str, skip_rows: int) -> str:
     lines = head.splitlines()[skip_rows : skip_rows + 5]
-    counts = {each: min((line.count(each) for line in lines if line), default=0) for each in ",;\t| "}
-    best = max(counts, key=lambda each: counts[each])
+    counts = {delimiter: min((line.count(delimiter) for line in lines if line), default=0) for delimiter in ",;\t| "}
+    best = max(counts, key=lambda delimiter: counts[delimiter])
     return best if counts[best] else ","
 
 
@@ -194,16 +194,16 @@ def document_table(value: Any, rows: str, *, where: str) -> Table:
     for part in rows.split(".") if rows else ():
         if not isinstance(value, dict) or part not in value:
             known = ", ".join(value) if isinstance(value, dict) else type(value).__name__
-            raise Unreadable(f"{where}: rows: no {part!r} in it ({known})", check="ragged_columns")
+            raise Unreadable(f"{where}: rows: no key {part!r} ({known})", check="ragged_columns")
         value = value[part]
     if isinstance(value, dict) and not rows:
-        lists = [each for each in value.values() if isinstance(each, list) and each and isinstance(each[0], dict)]
+        lists = [item for item in value.values() if isinstance(item, list) and item and isinstance(item[0], dict)]
         value = lists[0] if len(lists) == 1 else value
     if isinstance(value, list):
         return _records(value, facts, where)
     if isinstance(value, dict):
         return _by_column(value, facts, where)
-    raise Unreadable(f"{where}: holds {type(value).__name__}, rows were expected", check="ragged_columns")
+    raise Unreadable(f"{where}: contains {type(value).__name__}; rows were expected", check="ragged_columns")
 
 
 def _facts(value: Any) -> dict[str, Any]:
@@ -212,7 +212,7 @@ def _facts(value: Any) -> dict[str, Any]:
 
 def _records(records: list, facts: dict[str, Any], where: str) -> Table:
     if len(records) > MOST_ROWS:
-        raise Unreadable(f"{where}: has {len(records):,} rows; {MOST_ROWS:,} at most are read")
+        raise Unreadable(f"{where}: has {len(records):,} rows; the maximum is {MOST_ROWS:,}")
     gathered: dict[str, list] = {}
     for number, record in enumerate(records):
         flat = _flat(record if isinstance(record, dict) else {"value": record})
@@ -229,11 +229,11 @@ def _by_column(values: dict, facts: dict[str, Any], where: str) -> Table:
     lists = {name: value for name, value in _flat(values).items() if isinstance(value, list) and value}
     lengths = {name: len(value) for name, value in lists.items()}
     if not lengths:
-        raise Unreadable(f"{where}: has no list of numbers in it", check="ragged_columns")
+        raise Unreadable(f"{where}: contains no list of numbers", check="ragged_columns")
     rows = max(set(lengths.values()), key=list(lengths.values()).count)
     wrong = {name: length for name, length in lengths.items() if length != rows}
     table = _table({name: value for name, value in lists.items() if name not in wrong}, rows, facts, where)
-    ragged = tuple(f"{name} has {length} values, others {rows}" for name, length in wrong.items())
+    ragged = tuple(f"{name} has {length} values; others have {rows}" for name, length in wrong.items())
     return replace(table, ragged=table.ragged + ragged)
 
 
@@ -257,7 +257,7 @@ def _table(gathered: Mapping[str, list], rows: int, facts: dict[str, Any], where
         if any(isinstance(value, list) for value in values):
             widths = {len(value) if isinstance(value, list) else -1 for value in values}
             if len(widths) > 1:
-                ragged.append(f"{name} has between {max(min(widths), 0)} and {max(widths)} values a row")
+                ragged.append(f"{name} has between {max(min(widths), 0)} and {max(widths)} values per row")
                 continue
         try:
             filled = [np.nan if value is None else value for value in values] if missing else values
@@ -265,10 +265,10 @@ def _table(gathered: Mapping[str, list], rows: int, facts: dict[str, Any], where
         except (ValueError, OverflowError):
             array = np.array(None)
         if array.dtype.kind not in "fiub" or array.ndim not in (1, 2):
-            ragged.append(f"{name} holds something else than numbers")
+            ragged.append(f"{name} contains values that are not numbers")
             continue
         columns[name] = array
-    return Table(rows, columns, words, facts, tuple(f"{where}: {each}" for each in ragged))
+    return Table(rows, columns, words, facts, tuple(f"{where}: {problem}" for problem in ragged))
 
 
 def read_npz(root: Path, path: Path) -> dict[str, np.ndarray]:
@@ -278,9 +278,9 @@ def read_npz(root: Path, path: Path) -> dict[str, np.ndarray]:
         if file.suffix == ".npy":
             return {"value": _plain(np.load(file, mmap_mode="r", allow_pickle=False), path)}
         with zipfile.ZipFile(file) as archive:
-            size = sum(each.file_size for each in archive.infolist())
+            size = sum(member.file_size for member in archive.infolist())
         if size > MOST_BINARY:
-            raise Unreadable(f"{path.name}: unpacks to {size:,} bytes; {MOST_BINARY:,} at most are read")
+            raise Unreadable(f"{path.name}: unpacks to {size:,} bytes; the maximum is {MOST_BINARY:,}")
         with np.load(file, allow_pickle=False) as arrays:
             return {name: _plain(arrays[name], path) for name in arrays.files}
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, KeyError, SyntaxError) as error:
@@ -289,7 +289,7 @@ def read_npz(root: Path, path: Path) -> dict[str, np.ndarray]:
 
 def _plain(array: np.ndarray, path: Path) -> np.ndarray:
     if array.dtype.kind not in "fiubUS" or array.dtype.itemsize > 1 << 12:
-        raise Unreadable(f"{path.name}: holds {array.dtype}, numbers were expected")
+        raise Unreadable(f"{path.name}: contains {array.dtype}; numbers were expected")
     return array
 
 
@@ -297,11 +297,13 @@ def array_table(arrays: Mapping[str, np.ndarray], *, where: str) -> Table:
     columns = {name: array for name, array in arrays.items() if array.ndim in (1, 2) and array.dtype.kind in "fiub"}
     facts = {name: array.item() for name, array in arrays.items() if array.ndim == 0}
     if not columns:
-        raise Unreadable(f"{where}: has no array of one or two axes", check="ragged_columns")
+        raise Unreadable(f"{where}: has no array with one or two dimensions", check="ragged_columns")
     lengths = [len(array) for array in columns.values()]
     rows = max(set(lengths), key=lengths.count)
     ragged = tuple(
-        f"{where}: {name} has {len(array)} rows, others {rows}" for name, array in columns.items() if len(array) != rows
+        f"{where}: {name} has {len(array)} rows; others have {rows}"
+        for name, array in columns.items()
+        if len(array) != rows
     )
     return Table(rows, {name: array for name, array in columns.items() if len(array) == rows}, {}, facts, ragged)
 

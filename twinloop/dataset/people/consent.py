@@ -41,10 +41,12 @@ class Consent:
     def __post_init__(self) -> None:
         check_pseudonym(self.participant)
         if not self.purpose.strip():
-            raise ConsentError(f"consent of {self.participant}: purpose: is empty; say what they were told it is for")
+            raise ConsentError(
+                f"consent of {self.participant}: purpose is empty; give the purpose that the participant agreed to"
+            )
         for use in self.scope:
             if use not in USES:
-                raise ConsentError(f"consent of {self.participant}: scope: {use!r} is no use; {nearest(use, USES)}")
+                raise ConsentError(f"consent of {self.participant}: scope: unknown use {use!r}; {nearest(use, USES)}")
         if self.expires_on < self.given_on:
             raise ConsentError(
                 f"consent of {self.participant}: expires_on {self.expires_on} is before given_on {self.given_on}"
@@ -62,7 +64,7 @@ class Consent:
             if not row.get(name):
                 raise ConsentError(
                     f"an episode of {check_pseudonym(participant)} has no {name}: "
-                    "data of people enters only with a consent"
+                    "data of people needs a recorded consent"
                 )
         purpose, scope, given_on, expires_on = (str(row[name]) for name in CONSENT_COLUMNS)
         uses: tuple[Use, ...] = tuple(scope.split(","))  # pyright: ignore[reportAssignmentType]
@@ -77,7 +79,7 @@ class Consent:
     def require(self, use: Use, *, today: date) -> None:
         """Raise ConsentError if the consent does not cover `use` on the day `today`."""
         if today < self.given_on:
-            raise ConsentError(f"the consent of {self.participant} is given from {self.given_on} on; it is {today}")
+            raise ConsentError(f"the consent of {self.participant} is valid from {self.given_on}; today is {today}")
         if today > self.expires_on:
             raise ConsentError(
                 f"the consent of {self.participant} expired on {self.expires_on}; "
@@ -85,7 +87,7 @@ class Consent:
             )
         if use not in self.scope:
             raise ConsentError(
-                f"the consent of {self.participant} covers {', '.join(self.scope) or 'nothing'}, and not: {use}"
+                f"the consent of {self.participant} covers {', '.join(self.scope) or 'nothing'}, but not {use}"
             )
 
 
@@ -101,7 +103,7 @@ def write_consent(path: Path, consent: Consent) -> None:
     """Write the YAML file that `read_consent` reads. An existing file is kept, because it was signed."""
     with storage_errors(path):
         if path.exists():
-            raise UsageError(f"{path}: is there already; choose another --out")
+            raise UsageError(f"{path}: exists already; choose another --out")
         write_file(path, yaml.safe_dump(write_record(consent), sort_keys=False, allow_unicode=True).encode())
 
 
@@ -137,8 +139,10 @@ def require_consent(rows: pa.Table | dict[str, pa.Array], use: Use, *, where: st
     return len({values[0] for values in distinct})
 
 
-def _date(who: str, key: str, text: str) -> date:
+def _date(participant: str, key: str, text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise ConsentError(f"consent of {check_pseudonym(who)}: {key}: {text!r} is no day like 2027-12-31") from None
+        raise ConsentError(
+            f"consent of {check_pseudonym(participant)}: {key}: {text!r} is not a date such as 2027-12-31"
+        ) from None

@@ -66,14 +66,14 @@ def forget_in(path: Path, participant: str, *, today: date | None = None, dry_ru
     with storage_errors(path):
         if dry_run:
             dataset = Dataset.open(path)
-            return _told(dataset, _theirs(dataset, participant), participant)
+            return _result(dataset, _theirs(dataset, participant), participant)
         clean_up(path)
         lock = WriterLock(path / LOCK)
         lock.acquire()
         try:
             dataset = Dataset.open(path)
             masks = _theirs(dataset, participant)
-            result = _told(dataset, masks, participant)
+            result = _result(dataset, masks, participant)
             if masks:
                 day = datetime.now(UTC).date() if today is None else today
                 tombstones = read_tombstones(path).with_one(
@@ -102,7 +102,7 @@ def _first(theirs: Mapping[int, np.ndarray]) -> int:
     return min(first + int(mask.argmax()) for first, mask in theirs.items())
 
 
-def _told(dataset: Dataset, theirs: Mapping[int, np.ndarray], participant: str) -> Forgotten:
+def _result(dataset: Dataset, theirs: Mapping[int, np.ndarray], participant: str) -> Forgotten:
     stones = read_tombstones(dataset.path)
     digests = set(stones.digests(participant))
     if theirs:

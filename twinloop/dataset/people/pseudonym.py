@@ -6,7 +6,7 @@ import secrets
 from twinloop.errors import ConsentError
 
 ALPHABET = "23456789bcdfghjkmnpqrstvwxz"
-"""No vowels, so that no names result, and no characters that look alike."""
+"""No vowels, so that no names can result, and no characters that look alike."""
 MADE_LETTERS = 10
 
 # A neutral word and a short number. A long number could be a phone number or a date of birth.

@@ -111,7 +111,7 @@ def read_tombstones(path: Path) -> Tombstones:
         stones = tuple(Tombstone(**record) for record in content["tombstones"])
         return Tombstones(stones, tuple(FormerDigest(**record) for record in content["former"]))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise CorruptError(f"{file}: is no record of who was forgotten ({error!r:.120})") from None
+        raise CorruptError(f"{file}: is not a record of removed participants ({error!r:.120})") from None
 
 
 def past_digests(header: Header, entries: Sequence[ShardEntry]) -> Iterator[tuple[str, int]]:

@@ -42,7 +42,7 @@ DERIVED = ("report.html", "quality.json", "quality.html")
 MADE_ANEW = {MANIFEST, SHARDS, SCRATCH, LOCK, EXPORT, FORGOTTEN, *EXPORT_FOLDERS, *DERIVED}
 
 
-def replace_dataset(dataset: Dataset, gone: Mapping[int, np.ndarray], stones: Tombstones) -> None:
+def replace_dataset(dataset: Dataset, removed: Mapping[int, np.ndarray], stones: Tombstones) -> None:
     """Replace the dataset by a copy without the attempts in `gone`. The caller holds the dataset's lock.
 
     Args:
@@ -57,7 +57,7 @@ def replace_dataset(dataset: Dataset, gone: Mapping[int, np.ndarray], stones: To
     lock = WriterLock(new / LOCK)
     lock.acquire()  # keeps writers out of the new folder too, until the swap is complete
     try:
-        _build(dataset, gone, stones, new)
+        _build(dataset, removed, stones, new)
         sync_tree(work)
         try:
             exchange(dataset.path, new)
@@ -96,15 +96,15 @@ def _work(path: Path) -> Path:
     return path.parent / f".{path.name}{_SUFFIX}"
 
 
-def _build(dataset: Dataset, gone: Mapping[int, np.ndarray], stones: Tombstones, new: Path) -> None:
+def _build(dataset: Dataset, removed: Mapping[int, np.ndarray], stones: Tombstones, new: Path) -> None:
     for file in sorted(dataset.path.iterdir()):
         if file.name not in MADE_ANEW:
             _copy(file, new / file.name)
     entries = []
     for entry in dataset.entries:
         folder = new / SHARDS / entry.name
-        if entry.first in gone:
-            entries.append(_without(dataset, entry, gone[entry.first], folder))
+        if entry.first in removed:
+            entries.append(_without(dataset, entry, removed[entry.first], folder))
         else:
             folder.mkdir()
             for name in entry.files:
@@ -132,13 +132,13 @@ def _same(source: Path, target: Path) -> None:
         copy_file(source, target, digest_file(source))
 
 
-def _without(dataset: Dataset, entry: ShardEntry, gone: np.ndarray, folder: Path) -> ShardEntry:
+def _without(dataset: Dataset, entry: ShardEntry, removed: np.ndarray, folder: Path) -> ShardEntry:
     """Rewrite the shard without the attempts in `gone`. The remaining images are encoded again."""
     header, rows = dataset.header, dataset.episodes(entry)
     all_lengths, frames = to_numpy(rows["length"]), dataset.frames(entry)
-    lengths = np.where(gone, 0, all_lengths)
+    lengths = np.where(removed, 0, all_lengths)
     kept = np.flatnonzero(lengths)
-    staying = np.repeat(~gone, all_lengths)
+    staying = np.repeat(~removed, all_lengths)
     starts = np.cumsum(all_lengths) - all_lengths
     tasks = rows["task"].to_pylist()
 
@@ -161,7 +161,7 @@ def _without(dataset: Dataset, entry: ShardEntry, gone: np.ndarray, folder: Path
         pictures=pictures if header.pictures else None,
     )
     columns = {
-        name: _emptied(name, rows[name].combine_chunks(), gone)
+        name: _emptied(name, rows[name].combine_chunks(), removed)
         for name in rows.column_names
         if not name.startswith(STATS_PREFIX)
     }
@@ -171,13 +171,13 @@ def _without(dataset: Dataset, entry: ShardEntry, gone: np.ndarray, folder: Path
     return draft.entry()
 
 
-def _emptied(name: str, values: pa.Array, gone: np.ndarray) -> pa.Array:
+def _emptied(name: str, values: pa.Array, removed: np.ndarray) -> pa.Array:
     """Return the column with null for removed attempts, or a neutral value if the column is required."""
     blanks = {"task": "", "verdict": FORGOTTEN_VERDICT, "success": False}
     if name == "attempt":
         return values
     blank = pa.scalar(blanks.get(name), REQUIRED.get(name, values.type))
     return pa.array(
-        [blank.as_py() if is_gone else value for value, is_gone in zip(values.to_pylist(), gone, strict=True)],
+        [blank.as_py() if is_removed else value for value, is_removed in zip(values.to_pylist(), removed, strict=True)],
         values.type,
     )

@@ -73,10 +73,10 @@ def place(text: str | Path | Remote) -> Path | Remote:
     if protocol in HERE:
         return Path(rest)
     if protocol not in STORES and protocol not in _known_to_fsspec():
-        raise UsageError(f"{text}: fsspec knows no store of the kind {protocol}://; those made for this are {ATOMIC}")
+        raise UsageError(f"{text}: fsspec has no store {protocol}://; recommended: {ATOMIC}")
     remote = Remote(text.rstrip("/"))
     if not remote.bucket or not remote.name:
-        raise UsageError(f"{text}: a bucket and a path below it were expected, as in {protocol}://bucket/run")
+        raise UsageError(f"{text}: a bucket and a path in it were expected, for example {protocol}://bucket/run")
     return remote
 
 

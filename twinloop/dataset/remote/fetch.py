@@ -98,7 +98,7 @@ def download(objects: Objects, entry: ShardEntry, folder: Path, names: Iterable[
         objects.download(key, path)
         if digest_file(path) != committed:
             path.unlink()
-            raise CorruptError(f"{objects.remote}/{key}: has another content than was committed")
+            raise CorruptError(f"{objects.remote}/{key}: does not have the committed content")
 
 
 def _remove(folder: Path) -> None:

@@ -47,7 +47,7 @@ class Holder:
     nonce: str = ""
 
     @classmethod
-    def here(cls) -> "Holder":
+    def this_process(cls) -> "Holder":
         now = datetime.now(UTC).isoformat(timespec="seconds")
         process = socket.gethostname(), _boot(), os.getpid(), _started(os.getpid()), now
         return cls(*process, nonce=secrets.token_hex(8))
@@ -73,7 +73,7 @@ class Lease:
 
     def __init__(self, objects: Objects, *, lease_s: float = LEASE_S):
         self._objects, self._lease_s = objects, lease_s
-        self._mine, self._key = Holder.here(), ""
+        self._mine, self._key = Holder.this_process(), ""
         self._over = threading.Event()
         self.lost_to: str | None = None
 
@@ -101,12 +101,13 @@ class Lease:
         """Raise LockedError if another writer has taken over because this process stalled for a lease period."""
         if self.lost_to is not None:
             reason = (
-                f"is being written by {self.lost_to}, after this process was silent for more than {self._lease_s:g} s"
+                f"is being written by {self.lost_to}, because this process did not renew its lock for more "
+                f"than {self._lease_s:g} s"
             )
-            raise LockedError(f"{self._objects.remote}: {reason}; wait for it to end")
+            raise LockedError(f"{self._objects.remote}: {reason}; wait until it ends")
 
     def _refuse(self, holder: str, left_s: float) -> None:
-        advice = f"wait for it to end; if it has died, it is free in {left_s:.0f} s"
+        advice = f"wait until it ends; if it was killed, the lock expires in {left_s:.0f} s"
         raise LockedError(f"{self._objects.remote}: is being written by {holder}; {advice}")
 
     def _numbered(self) -> list[str]:

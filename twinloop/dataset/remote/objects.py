@@ -112,7 +112,7 @@ class Objects:
                 self._fs.get_file(self._path(key), str(part))
                 part.replace(file)
             except FileNotFoundError:
-                raise CorruptError(f"{self._path(key)}: is missing, though the manifest lists it") from None
+                raise CorruptError(f"{self._path(key)}: is missing, but the manifest lists it") from None
             finally:
                 part.unlink(missing_ok=True)
 
@@ -156,9 +156,10 @@ class Objects:
         if not self.remote.atomic:
             if not self.remote.single_writer:
                 raise UsageError(
-                    f"{self.remote}: two runs could commit the same shard there, since {self.remote.protocol}:// looks "
-                    f"first and writes then. If this run is the only one that writes there, say --single-writer; else "
-                    f"use {ATOMIC}, a mounted folder, or a folder here and copy that"
+                    f"{self.remote}: two runs could commit the same shard, because "
+                    f"{self.remote.protocol}:// has no atomic "
+                    f"creation. If only this run writes there, give --single-writer. Otherwise use {ATOMIC}, a mounted "
+                    f"folder, or a local folder that you copy afterwards"
                 )
             return
         self._fs.invalidate_cache()
@@ -170,8 +171,8 @@ class Objects:
         self.delete([probe])
         if not first or second:
             raise StorageError(
-                f"{self.remote}: the store of bucket {self.remote.bucket!r} overwrites objects that were to be created "
-                "only where there is none (If-None-Match: *), so no commit would be atomic; use a store that honours it"
+                f"{self.remote}: the store of bucket {self.remote.bucket!r} ignores If-None-Match: * and overwrites "
+                "existing objects, so commits are not atomic; use a store that supports it"
             )
 
     @contextmanager
@@ -190,7 +191,7 @@ class Objects:
 
 
 def _filesystem(remote: Remote) -> Any:
-    package, family = STORES.get(remote.protocol, ("what fsspec needs for it", "other"))
+    package, family = STORES.get(remote.protocol, ("a package that fsspec needs", "other"))
     try:
         import fsspec
 
@@ -202,11 +203,11 @@ def _filesystem(remote: Remote) -> Any:
         return fsspec.filesystem(remote.protocol, **options)
     except ImportError as error:
         extra = "twinloop[s3]" if family == "s3" else package
-        advice = "install what is named there" if family == "other" else f"run: pip install '{extra}'"
+        advice = "install the package named there" if family == "other" else f"run: pip install '{extra}'"
         raise UsageError(f"{remote}: {package} is not installed ({error}); {advice}") from None
     except (TypeError, ValueError) as error:  # some stores need more options than an address
         name = f"FSSPEC_{remote.protocol.upper()}_..."
-        raise UsageError(f"{remote}: {error}; fsspec takes what is missing from the environment, as {name}") from None
+        raise UsageError(f"{remote}: {error}; set the missing options in the environment, as {name}") from None
 
 
 def _store_errors() -> tuple[type[Exception], ...]:
@@ -225,17 +226,19 @@ def _in_plain_words(error: Exception, remote: Remote) -> str:
     detail = str(error) or type(error).__name__
     kind = type(error).__name__
     if isinstance(error, NotImplementedError):
-        return f"fsspec cannot do that with {remote.protocol}:// ({detail}); choose another store"
+        return f"fsspec does not support this operation with {remote.protocol}:// ({detail}); choose another store"
     if isinstance(error, FileNotFoundError):
-        return f"there is no bucket {remote.bucket!r}; create it, or choose another"
+        return f"there is no bucket {remote.bucket!r}; create it or choose another"
     if isinstance(error, PermissionError) or kind in ("NoCredentialsError", "PartialCredentialsError"):
         names = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" if remote.protocol.startswith("s3") else "the credentials"
-        return f"the store refuses ({detail}); set {names} in the environment to somebody who may read and write there"
+        return f"access denied ({detail}); set {names} in the environment for an account that can read and write there"
     if kind in ("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ConnectionError"):
-        return f"the store does not answer ({detail}); check the network and AWS_ENDPOINT_URL, then run it again"
+        return (
+            f"the store does not answer ({detail}); check the network and AWS_ENDPOINT_URL, then run the command again"
+        )
     if _code(error) in FAILS_ITSELF:
         return (
-            f"the store itself failed, each time it was tried ({detail}); it may be full, or starting: see to it, then "
-            "run the same command again. Nothing that was committed is lost"
+            f"the store failed repeatedly ({detail}); it may be full or starting. Check it, then run the same "
+            "command again. Committed data is not lost"
         )
-    return f"{detail}; nothing that was committed is lost, run the same command again to go on"
+    return f"{detail}; committed data is not lost, run the same command again to continue"

@@ -26,5 +26,5 @@ def publish(remote: Remote, identity: str, draft: ShardDraft) -> None:
     if not objects.create(key, entry.to_line()):
         stored = objects.read(key)
         if stored is None or ShardEntry.from_line(stored.rstrip(b"\n")) != entry:
-            raise CorruptError(f"{remote}/{key}: shard {entry.name} was made again and came out different")
+            raise CorruptError(f"{remote}/{key}: shard {entry.name} was generated again with a different result")
     shutil.rmtree(draft.folder, ignore_errors=True)

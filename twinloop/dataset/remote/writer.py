@@ -85,7 +85,7 @@ class RemoteWriter:
         """Record a shard as committed. Publish it first if its folder is still here."""
         self._lease.require()
         if (draft.first, draft.stop) not in set(self.header.plan()):
-            raise DatasetError(f"{self.path}: attempts {draft.first}-{draft.stop} are no shard of this dataset")
+            raise DatasetError(f"{self.path}: attempts {draft.first}-{draft.stop} are not a shard of this dataset")
         if draft.folder.is_dir():
             publish(self.path, self.identity, draft)
         self._committed[(draft.first, draft.stop)] = draft.entry()
@@ -103,8 +103,8 @@ class RemoteWriter:
             sizes = self._objects.sizes(SHARDS)
             lost = sorted(referenced - sizes.keys())
             if lost:
-                raise StorageError(f"{self.path}/{lost[0]}: was published by a worker and is not there; is it the same "
-                                   "store for every machine and process?")  # fmt: skip
+                raise StorageError(f"{self.path}/{lost[0]}: was published by a worker but is missing; check that all "
+                                   "machines and processes use the same store")  # fmt: skip
             self._objects.write(snapshot_key(self.identity), b"".join(entry.to_line() for entry in self.entries))
             self._objects.delete(key for key in sizes if key not in referenced)
         return self.digest()
@@ -129,5 +129,7 @@ def _refuse(objects: Objects, header: Header) -> None:
         return
     stray = [key for key in objects.sizes("") if not key.startswith("lock/") and key != CONFIG]
     if stray:
-        some = ", ".join(stray[:5]) + (" ..." if len(stray) > 5 else "")
-        raise DatasetError(f"{objects.remote}: is not a dataset and not empty (it holds {some}); choose another --out")
+        listed = ", ".join(stray[:5]) + (" ..." if len(stray) > 5 else "")
+        raise DatasetError(
+            f"{objects.remote}: is not a dataset and not empty (it contains {listed}); choose another --out"
+        )

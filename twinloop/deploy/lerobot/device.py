@@ -50,14 +50,14 @@ class TeleoperatorDevice(Device, Protocol):
 
 def make_robot(config: DeviceConfig) -> RobotDevice:
     """Create a robot without connecting to it."""
-    return _made(config, "robots", "RobotConfig", "make_robot_from_config", ROBOT)
+    return _make(config, "robots", "RobotConfig", "make_robot_from_config", ROBOT)
 
 
 def make_teleoperator(config: DeviceConfig) -> TeleoperatorDevice:
-    return _made(config, "teleoperators", "TeleoperatorConfig", "make_teleoperator_from_config", TELEOPERATOR)
+    return _make(config, "teleoperators", "TeleoperatorConfig", "make_teleoperator_from_config", TELEOPERATOR)
 
 
-def _made(config: DeviceConfig, room: str, base: str, maker: str, interface: tuple[str, ...]) -> Any:
+def _make(config: DeviceConfig, room: str, base: str, maker: str, interface: tuple[str, ...]) -> Any:
     if ":" in config.type:
         return _of_class(config, interface)
     package = _lerobot(room)
@@ -65,16 +65,16 @@ def _made(config: DeviceConfig, room: str, base: str, maker: str, interface: tup
     _register(package, kinds, config.type)
     if config.type not in kinds.get_known_choices():
         known = nearest(config.type, kinds.get_known_choices())
-        raise ConfigError(config.where, f"type {config.type!r}: lerobot has no such one; {known}")
+        raise ConfigError(config.where, f"type {config.type!r}: lerobot has no such device; {known}")
     _register(_lerobot("cameras"))
     decode = importlib.import_module("draccus").decode  # lerobot's own config parser
     try:
-        made = decode(kinds.get_choice_class(config.type), dict(config.config))
-        return getattr(importlib.import_module(f"{package.__name__}.utils"), maker)(made)
+        parsed = decode(kinds.get_choice_class(config.type), dict(config.config))
+        return getattr(importlib.import_module(f"{package.__name__}.utils"), maker)(parsed)
     except ImportError as error:
-        raise UsageError(f"{config.where}: {config.type} needs what is not installed: {error}") from None
+        raise UsageError(f"{config.where}: {config.type} needs a package that is not installed: {error}") from None
     except Exception as error:  # drivers raise arbitrary exceptions for a wrong config
-        raise ConfigError(config.where, f"lerobot refuses it: {error}") from None
+        raise ConfigError(config.where, f"lerobot rejects the config: {error}") from None
 
 
 def _of_class(config: DeviceConfig, interface: tuple[str, ...]) -> Any:
@@ -82,31 +82,33 @@ def _of_class(config: DeviceConfig, interface: tuple[str, ...]) -> Any:
     kind = imported(config.type, config.where)
     missing = [method for method in interface if not hasattr(kind, method)]
     if not isinstance(kind, type) or missing:
-        what = f"has no {', '.join(missing)}" if isinstance(kind, type) else "is no class"
-        raise ConfigError(config.where, f"type {config.type!r}: {what}; lerobot's interface was expected")
+        problem = f"has no {', '.join(missing)}" if isinstance(kind, type) else "is not a class"
+        raise ConfigError(
+            config.where, f"type {config.type!r}: {problem}; a class with lerobot's interface was expected"
+        )
     try:
         return kind(**config.config)
     except (TypeError, ValueError) as error:
-        raise ConfigError(config.where, f"{config.type} refuses it: {error}") from None
+        raise ConfigError(config.where, f"{config.type} rejects the config: {error}") from None
 
 
 def imported(name: str, where: str) -> Any:
     """Import the callable `module:name`."""
     module, _, inside = name.partition(":")
     try:
-        found = getattr(importlib.import_module(module), inside, None)
+        target = getattr(importlib.import_module(module), inside, None)
     except ImportError as error:
         raise ConfigError(where, f"{name!r}: {error}") from None
-    if not callable(found):
-        raise ConfigError(where, f"{name!r}: there is no {inside} in {module} that could be called")
-    return found
+    if not callable(target):
+        raise ConfigError(where, f"{name!r}: {module} has no callable {inside}")
+    return target
 
 
 def _lerobot(room: str) -> Any:
     try:
         return importlib.import_module(f"lerobot.{room}")
     except Exception as error:  # lerobot's own imports raise other errors than ImportError
-        advice = "install it beside twinloop, e.g. pip install 'lerobot[feetech]' (docs/hardware.md)"
+        advice = "install it in the same environment, e.g. pip install 'lerobot[feetech]' (docs/hardware.md)"
         raise UsageError(f"lerobot cannot be imported ({error}); {advice}") from None
 
 

@@ -30,7 +30,7 @@ class LerobotRobot:
 
     def __init__(self, config: str):
         if not config:
-            raise UsageError("robot 'lerobot': which one? Name its file: lerobot:CONFIG.yaml (docs/hardware.md)")
+            raise UsageError("robot 'lerobot': the config file is missing; give lerobot:CONFIG.yaml (docs/hardware.md)")
         self.config = read_lerobot(Path(config))
         self.id = f"lerobot:{Path(config).name}"
         self._device: RobotDevice | None = None
@@ -45,10 +45,10 @@ class LerobotRobot:
             self._about = _description(self.config, self.id, device)
             self._device = device
             # Calibration needs a human to move the arm; it is done beforehand with lerobot's own command.
-            self._drive(lambda: device.connect(calibrate=False), "cannot be connected to")
-            if not self._drive(lambda: device.is_calibrated, "does not say whether it is calibrated"):
+            self._drive(lambda: device.connect(calibrate=False), "connecting failed")
+            if not self._drive(lambda: device.is_calibrated, "reading the calibration status failed"):
                 self.close()
-                raise RobotError(f"{self.id}: is not calibrated; run lerobot-calibrate for it, then again")
+                raise RobotError(f"{self.id}: is not calibrated; run lerobot-calibrate, then try again")
         return self._about
 
     def describe(self) -> Description:
@@ -62,9 +62,9 @@ class LerobotRobot:
         return Briefing(self.config.instruction, dict(self.config.conditions))
 
     def observe(self) -> Reading:
-        told = self._observation()
+        observation = self._observation()
         self._sequence += 1
-        return Reading(self._sequence, time.monotonic(), self._features(told))
+        return Reading(self._sequence, time.monotonic(), self._features(observation))
 
     def act(self, action: np.ndarray) -> None:
         action = np.asarray(action, float)
@@ -74,19 +74,21 @@ class LerobotRobot:
 
     def stop(self) -> None:
         """Hold the arm at its measured position and the gripper at its last command, as it may hold an object."""
-        here = self._position(self._observation())
+        position = self._position(self._observation())
         if self._command is not None:
-            here[-1] = self._command[-1]
-        self._send(np.clip(here, *self._about.limits.position.T))
+            position[-1] = self._command[-1]
+        self._send(np.clip(position, *self._about.limits.position.T))
 
     def end(self) -> Outcome:
         self.stop()
         if self.config.outcome == HUMAN:
-            return Outcome(None, "it is for a human to say")
+            return Outcome(None, "judged by a human")
         seen = self._drive(lambda: self._detector(self._observation()), f"{self.config.outcome} failed")
         if seen is not None and not isinstance(seen, (bool, np.bool_)):
-            raise RobotError(f"{self.id}: {self.config.outcome} says {seen!r:.40}; True, False or None was expected")
-        return Outcome(None if seen is None else bool(seen), f"as {self.config.outcome} saw it")
+            raise RobotError(
+                f"{self.id}: {self.config.outcome} returned {seen!r:.40}; True, False or None was expected"
+            )
+        return Outcome(None if seen is None else bool(seen), f"judged by {self.config.outcome}")
 
     def close(self) -> None:
         """Disconnect. lerobot's drivers then disable the torque unless the arm's config prevents that."""
@@ -125,7 +127,9 @@ class LerobotRobot:
                 return
             if time.monotonic() > until:
                 name = self._about.joints[int(far.argmax())]
-                raise RobotError(f"{self.id}: does not get home: {name} stays away from it; is something in the way?")
+                raise RobotError(
+                    f"{self.id}: did not reach the home position: {name} is still away from it; check for an obstacle"
+                )
             time.sleep(self._about.period_s)
 
     def _connected(self) -> RobotDevice:
@@ -140,60 +144,65 @@ class LerobotRobot:
             raise
         except Exception as error:  # drivers raise arbitrary exceptions
             self.close()
-            raise RobotError(f"{self.id}: {problem}: {error or type(error).__name__}. Connect again to go on") from None
+            raise RobotError(f"{self.id}: {problem}: {error or type(error).__name__}. Reconnect to continue") from None
 
     def _observation(self) -> Mapping[str, Any]:
-        return self._drive(self._connected().get_observation, "tells nothing")
+        return self._drive(self._connected().get_observation, "reading the observation failed")
 
     def _send(self, action: np.ndarray) -> None:
         device, joints = self._connected(), self.config.joints
         command = {joint.key: joint.line.theirs(float(value)) for joint, value in zip(joints, action, strict=True)}
-        self._drive(lambda: device.send_action(command), "takes no command")
+        self._drive(lambda: device.send_action(command), "sending the command failed")
         self._command = action
 
-    def _number(self, told: Mapping[str, Any], key: str) -> float:
+    def _number(self, observation: Mapping[str, Any], key: str) -> float:
         try:
-            return float(told[key])
+            return float(observation[key])
         except (KeyError, TypeError, ValueError):
-            given = repr(told[key])[:40] if key in told else "nothing"
-            raise RobotError(f"{self.id}: tells {given} as {key}; a number was announced") from None
+            given = repr(observation[key])[:40] if key in observation else "nothing"
+            raise RobotError(f"{self.id}: {key} is {given}; a number was expected") from None
 
-    def _position(self, told: Mapping[str, Any]) -> np.ndarray:
-        return np.array([joint.line.ours(self._number(told, joint.key)) for joint in self.config.joints])
+    def _position(self, observation: Mapping[str, Any]) -> np.ndarray:
+        return np.array([joint.line.ours(self._number(observation, joint.key)) for joint in self.config.joints])
 
-    def _features(self, told: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        features = {"observation.state": self._position(told).astype(np.float32)}
-        for what, name in ALSO.items():
-            known = [joint.also[what] for joint in self.config.joints if what in joint.also]
+    def _features(self, observation: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        features = {"observation.state": self._position(observation).astype(np.float32)}
+        for quantity, name in ALSO.items():
+            known = [joint.also[quantity] for joint in self.config.joints if quantity in joint.also]
             if known:
-                values = [each.line.ours(self._number(told, each.key)) for each in known]
+                values = [channel.line.ours(self._number(observation, channel.key)) for channel in known]
                 features[name] = np.array(values, np.float32)
         for feature in self._about.observed:
             if feature.is_picture:
-                picture = told.get(feature.name.removeprefix(PREFIX))
+                picture = observation.get(feature.name.removeprefix(PREFIX))
                 features[feature.name] = np.asarray(picture if picture is not None else ())
         return features
 
 
 def _description(config: LerobotConfig, id: str, device: RobotDevice) -> Description:
-    told, taken = dict(device.observation_features), set(device.action_features)
+    available, accepted = dict(device.observation_features), set(device.action_features)
     keys = {joint.key for joint in config.joints}
-    problem = unmapped(config, told)
-    if problem is None and keys != taken:
-        problem = f"the robot takes {', '.join(sorted(taken))}; the joints' keys are {', '.join(sorted(keys))}"
+    problem = unmapped(config, available)
+    if problem is None and keys != accepted:
+        problem = (
+            f"the robot accepts the keys {', '.join(sorted(accepted))}; the joints have the keys "
+            f"{', '.join(sorted(keys))}"
+        )
     if problem is not None:
         raise ConfigError(f"{config.file}: joints", problem)
     joints, names = config.joints, tuple(joint.name for joint in config.joints)
     unit = _unit([joint.line.unit for joint in joints])
     observed = [Feature("observation.state", "float32", (len(joints),), names, unit)]
-    for what, name in ALSO.items():
-        if what in joints[0].also:
-            units = [joint.also[what].line.unit for joint in joints]
+    for quantity, name in ALSO.items():
+        if quantity in joints[0].also:
+            units = [joint.also[quantity].line.unit for joint in joints]
             observed.append(Feature(name, "float32", (len(joints),), names, _unit(units)))
-    for key, shape in told.items():
+    for key, shape in available.items():
         if isinstance(shape, tuple):
             if len(shape) != 3 or shape[2] != 3:
-                raise ConfigError(f"{config.file}: robot", f"{key} has shape {shape}; pictures in colour were expected")
+                raise ConfigError(
+                    f"{config.file}: robot", f"{key} has shape {shape}; colour images (height, width, 3) were expected"
+                )
             observed.append(Feature(PREFIX + key, "video", (int(shape[0]), int(shape[1]), 3)))
     return Description(
         robot=config.model,

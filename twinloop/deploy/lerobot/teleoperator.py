@@ -36,7 +36,7 @@ class Teleoperation:
 
     def __init__(self, config: LerobotConfig):
         if config.teleoperator is None:
-            raise ConfigError(f"{config.file}: teleoperator", "is missing; nobody to show how it is done")
+            raise ConfigError(f"{config.file}: teleoperator", "is missing; demonstrations need a teleoperator")
         self._config, self._where = config, f"{config.file}: teleoperator"
         self._device: TeleoperatorDevice | None = None
 
@@ -47,7 +47,7 @@ class Teleoperation:
             keys, given = {joint.key for joint in self._config.joints}, set(device.action_features)
             if not keys <= given:
                 raise ConfigError(
-                    self._where, f"tells {', '.join(sorted(given))}; {', '.join(sorted(keys - given))} is missing"
+                    self._where, f"reports {', '.join(sorted(given))}; {', '.join(sorted(keys - given))} is missing"
                 )
             self._device = device
             self._drive(lambda: device.connect(calibrate=False))
@@ -56,11 +56,11 @@ class Teleoperation:
         device = self._device
         if device is None:
             raise RobotError(f"{self._where}: not connected")
-        told, events = self._drive(device.get_action), self._events(device)
+        reported, events = self._drive(device.get_action), self._events(device)
         try:
-            action = [joint.line.ours(float(told[joint.key])) for joint in self._config.joints]
+            action = [joint.line.ours(float(reported[joint.key])) for joint in self._config.joints]
         except (KeyError, TypeError, ValueError) as error:
-            raise RobotError(f"{self._where}: tells {error} as no number") from None
+            raise RobotError(f"{self._where}: no number for {error}") from None
         success = True if events.get(WON) else False if events.get(LOST) else None
         over = bool(events.get(OVER) or events.get(AGAIN) or success is not None)
         return TeleoperationSample(np.array(action), over, success, bool(events.get(AGAIN)))
@@ -85,4 +85,4 @@ class Teleoperation:
             raise
         except Exception as error:  # drivers raise arbitrary exceptions
             self.close()
-            raise RobotError(f"{self._where}: was lost: {error or type(error).__name__}") from None
+            raise RobotError(f"{self._where}: connection lost: {error or type(error).__name__}") from None

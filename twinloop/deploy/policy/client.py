@@ -99,7 +99,7 @@ class PolicyProcess:
         except (WireError, KeyError) as error:
             raise self.lost(str(error)) from None
         if message.get("asked") != self._asked or chunk.shape != (self.horizon, *self.facts.space.action.shape):
-            raise self.lost(f"answered what was not asked: a chunk of shape {chunk.shape}")
+            raise self.lost(f"returned an action chunk of wrong shape: {chunk.shape}")
         return chunk
 
     def lost(self, problem: str) -> PolicyError:
@@ -130,7 +130,7 @@ class PolicyProcess:
 
     def _connected(self) -> socket.socket:
         if self._link is None:
-            raise PolicyError(f"policy {self.name}: its process does not run")
+            raise PolicyError(f"policy {self.name}: its process is not running")
         return self._link
 
 

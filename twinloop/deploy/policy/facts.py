@@ -20,7 +20,7 @@ class PolicyFacts:
         differences = self.space.differences(about.space([feature.name for feature in self.space.inputs]))
         if differences:
             table = table_of(differences, here=self.name, there=about.id)
-            raise CheckpointError(f"{self.name} does not fit {about.id}; these differ:\n{table}")
+            raise CheckpointError(f"{self.name} does not fit {about.id}. Differences:\n{table}")
 
 
 def read_facts(path: Path) -> PolicyFacts:

@@ -40,7 +40,8 @@ def load_policy(path: Path) -> tuple[PolicyRuntime, str, bool]:
         import torch
     except ImportError:
         raise UsageError(
-            f"{path}: needs torch: pip install 'twinloop[learn]'; or deploy a file of `twinloop export`, which does not"
+            f"{path}: needs torch: pip install 'twinloop[learn]'; or deploy an ONNX file of `twinloop "
+            "export`, which needs no torch"
         ) from None
     from twinloop.learn.checkpoint import load_runtime
 

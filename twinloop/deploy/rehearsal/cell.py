@@ -104,12 +104,12 @@ class RehearsalCell:
     def _read(self) -> None:
         world = self._running()
         self._sequence += 1
-        told = world.senses.look(world.past)
+        readings = world.senses.look(world.past)
         features = {
-            "observation.state": told["position"],
-            "observation.velocity": told["velocity"],
-            "observation.effort": told["effort"],
-            "observation.environment_state": np.concatenate([told["object"], world.situation.goal_pose]),
+            "observation.state": readings["position"],
+            "observation.velocity": readings["velocity"],
+            "observation.effort": readings["effort"],
+            "observation.environment_state": np.concatenate([readings["object"], world.situation.goal_pose]),
         }
         self._break(features)
         self._reading = Reading(self._sequence, self._clock_s, features)

@@ -49,7 +49,7 @@ class CellLayout:
 
     @property
     def conditions(self) -> dict[str, str]:
-        light = next(word for most, word in LIGHTS if self.values["lighting_intensity"] < most)
+        light = next(name for most, name in LIGHTS if self.values["lighting_intensity"] < most)
         return {"object": self.kind, "light": light, "human": "present" if self.human else "absent"}
 
     @property

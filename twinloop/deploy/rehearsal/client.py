@@ -119,4 +119,4 @@ class RehearsalRobot:
                 process.kill()
         self.close()
         how = "was stopped" if code is None else f"signal {-code}" if code < 0 else f"exit code {code}"
-        return RobotError(f"{self.id}: {problem}; its process: {how}. Connect again to go on")
+        return RobotError(f"{self.id}: {problem}; its process: {how}. Reconnect to continue")

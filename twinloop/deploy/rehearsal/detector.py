@@ -69,12 +69,12 @@ def outcome_of(world: DrakeWorld) -> Outcome:
 
 def _in_words(seen: _Seen, success: bool) -> str:
     if success:
-        return "in the target zone, at rest, let go"
+        return "in the target zone, at rest, released"
     away_m = float(np.linalg.norm((seen.position("object") - seen.position("goal"))[0, :2]))
     if seen.finger_force_n.max() >= 0.1:
         return "still in the fingers"
     if seen.speed >= 0.05:
         return "still moving"
     if away_m >= TARGET_RADIUS_M:
-        return f"{100 * away_m:.0f} cm from the middle of the target zone"
+        return f"{100 * away_m:.0f} cm from the centre of the target zone"
     return "not upright in the target zone"

@@ -107,8 +107,8 @@ class CellSensors:
         """Advance a two-state Markov chain: the tracker loses the object for a while, not for single frames."""
         values = self._values
         dark = DARK_LOSS * max(0.0, 1 - self._light / FULL_LIGHT)
-        found = (1 - values["tracker_loss_share"]) * (1 - values.get("human_hiding_share", 0.0)) * (1 - dark)
-        share = min(1 - found, 0.95)
+        detected_share = (1 - values["tracker_loss_share"]) * (1 - values.get("human_hiding_share", 0.0)) * (1 - dark)
+        share = min(1 - detected_share, 0.95)
         find = min(1.0, self._period_s / OUTAGE_S)
         lose = min(1.0, find * share / max(1 - share, 1e-9))
         self._hidden = chance > find if self._hidden else chance < lose

@@ -22,7 +22,7 @@ FORCE_N = 140.0
 """Force at the wrist sensor above which the robot backs off: the limit of ISO/TS 15066 for pressing a hand."""
 
 AXES = ("x", "y", "z")
-ONLY_NARROWER = ", and a limits file may only narrow that"
+ONLY_NARROWER = "; a limits file may only narrow it"
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,14 @@ def bounds_of(about: Description) -> Bounds:
             raise RobotError(f"{about.id}: limits.{kind} has shape {values.shape}; {shape} was expected")
         if np.isnan(values).any():
             which = (AXES if kind == "workspace_m" else names)[int(np.argwhere(np.isnan(values))[0][0])]
-            raise RobotError(f"{about.id}: limits.{kind}: that of {which} is not a number; without it nothing is sent")
+            raise RobotError(f"{about.id}: limits.{kind} of {which} is missing; without it no command is sent")
         arrays[kind] = values
     if len(names) != count:
         raise RobotError(f"{about.id}: the action has {count} elements and {len(names)} names")
     _refuse(about.id, "position", names, ~np.isfinite(arrays["position"]).all(axis=1), "must be finite")
     for kind, labels in (("position", names), ("workspace_m", AXES)):
         low, high = arrays[kind].T
-        _refuse(about.id, kind, labels, low >= high, "must be from a lower to a higher value")
+        _refuse(about.id, kind, labels, low >= high, "must be [low, high] with low < high")
     for kind in ("velocity", "acceleration", "effort"):
         _refuse(about.id, kind, names, arrays[kind] <= 0, "must be more than 0")
     if not 0 < about.rate_hz < np.inf:
@@ -94,13 +94,16 @@ def bounds_of(about: Description) -> Bounds:
 
 def _refuse(robot: str, kind: str, labels: tuple[str, ...], wrong: np.ndarray, why: str) -> None:
     if wrong.any():
-        raise RobotError(f"{robot}: limits.{kind}: that of {labels[int(np.argmax(wrong))]} {why}")
+        raise RobotError(f"{robot}: limits.{kind} of {labels[int(np.argmax(wrong))]} {why}")
 
 
 def slowed(bounds: Bounds, speed: float) -> Bounds:
     """Return the bounds with velocity and acceleration multiplied by `speed`, which must be in (0, 1]."""
     if not 0 < speed <= 1:
-        raise UsageError(f"--speed: {speed:g} was given; more than 0 and at most 1: options may only narrow the limits")
+        raise UsageError(
+            f"--speed: {speed:g} was given; a number above 0 and at most 1 was expected, because options "
+            "may only narrow the limits"
+        )
     return replace(bounds, velocity=bounds.velocity * speed, acceleration=bounds.acceleration * speed)
 
 
@@ -120,7 +123,7 @@ def narrowed(bounds: Bounds, path: Path) -> Bounds:
         labels = AXES if key == "workspace_m" else bounds.names
         for label, value in getattr(file, key).items():
             if label not in labels:
-                raise root.error(f"{key}.{label}", f"is not known here; {nearest(label, labels)}")
+                raise root.error(f"{key}.{label}", f"is unknown; {nearest(label, labels)}")
             row = limits[key][labels.index(label)]
             low, high = row if np.ndim(row) else (0.0, row)
             allowed = f"{low:g} to {high:g}" if np.ndim(row) else f"{high:g} at most"

@@ -55,12 +55,14 @@ class SafetyFilter:
         if np.isfinite(bounds.workspace_m).any():
             if twin is None:
                 raise RobotError(
-                    f"{about.id}: its workspace is limited, and no model of a {about.robot} is known to tell where "
-                    "its tool is; a package can add one (docs/extending.md)"
+                    f"{about.id}: its workspace is limited, but there is no model of {about.robot} to compute the "
+                    "tool position; a package can add one (docs/extending.md)"
                 )
             joints = (*twin.robot.arm_joints, "gripper")
             if about.joints != joints:
-                raise RobotError(f"{about.id}: has the joints {', '.join(about.joints)}; its model {', '.join(joints)}")
+                raise RobotError(
+                    f"{about.id}: has the joints {', '.join(about.joints)}; its model has {', '.join(joints)}"
+                )
             self._workspace = Workspace(bounds.workspace_m, Tool(twin))
         arm = bounds.effort[: len(twin.arm_joints)] if twin is not None else bounds.effort[:-1]
         self._back_off = BackOff(arm_effort=arm, force_n=bounds.force_n, period_s=about.period_s)

@@ -41,10 +41,10 @@ class Tool:
 
     def jacobian(self, position: np.ndarray) -> np.ndarray:
         """Return (3, elements) the derivative of the tool position with respect to each element."""
-        here = np.array(self.place(position))
+        tool = np.array(self.place(position))
         joints = self._twin.arm_joints
         out = np.zeros((3, len(position)))
-        out[:, : self._arm] = cross(self._data.xaxis[joints], here - self._data.xanchor[joints]).T
+        out[:, : self._arm] = cross(self._data.xaxis[joints], tool - self._data.xanchor[joints]).T
         return out
 
 
@@ -77,8 +77,8 @@ class Workspace:
             self._already_m = min(self._already_m, self._outside_m(position))
 
     def _outside_m(self, position: np.ndarray) -> float:
-        here = self._tool.place(position)
-        return max(0.0, *(max(low - at, at - high) for at, (low, high) in zip(here, self._box_m, strict=True)))
+        tool = self._tool.place(position)
+        return max(0.0, *(max(low - at, at - high) for at, (low, high) in zip(tool, self._box_m, strict=True)))
 
     def _crossed(self, motion: MotionLimiter, velocity: np.ndarray) -> np.ndarray | None:
         """Return (3,) the axes on which the braking motion leaves the box, or None if it stays inside.

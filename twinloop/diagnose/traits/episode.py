@@ -89,7 +89,7 @@ class EpisodeTrace:
         return self.state[:, :-1]
 
     @cached_property
-    def told(self) -> np.ndarray:
+    def command(self) -> np.ndarray:
         """(n, joints + 1) commands that were sent; the actions if commands are not recorded."""
         sent = self.part("command")
         return np.asarray(self.frames["action"], float) if sent is None else sent
@@ -113,7 +113,7 @@ class EpisodeTrace:
     @cached_property
     def closing(self) -> np.ndarray:
         """(n,) whether the gripper is commanded to close."""
-        return (self.told[:, -1] - self.arm.closed) / self.arm.stroke < CLOSING
+        return (self.command[:, -1] - self.arm.closed) / self.arm.stroke < CLOSING
 
     @cached_property
     def first_closing(self) -> int:

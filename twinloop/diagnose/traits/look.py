@@ -6,26 +6,26 @@ from twinloop.diagnose.traits.episode import EpisodeTrace
 from twinloop.signals.pictures import Appearance
 
 
-def brightness_percent(shown: EpisodeTrace) -> float:
-    return _percent(shown, lambda look: look.brightness)
+def brightness_percent(episode: EpisodeTrace) -> float:
+    return _percent(episode, lambda look: look.brightness)
 
 
-def contrast_percent(shown: EpisodeTrace) -> float:
-    return _percent(shown, lambda look: look.contrast)
+def contrast_percent(episode: EpisodeTrace) -> float:
+    return _percent(episode, lambda look: look.contrast)
 
 
-def saturation_percent(shown: EpisodeTrace) -> float:
-    return _percent(shown, lambda look: look.saturation)
+def saturation_percent(episode: EpisodeTrace) -> float:
+    return _percent(episode, lambda look: look.saturation)
 
 
-def warmth_percent(shown: EpisodeTrace) -> float:
+def warmth_percent(episode: EpisodeTrace) -> float:
     """Mean of red minus mean of blue."""
-    return _percent(shown, lambda look: look.red - look.blue)
+    return _percent(episode, lambda look: look.red - look.blue)
 
 
-def sharpness_percent(shown: EpisodeTrace) -> float:
-    return _percent(shown, lambda look: look.sharpness)
+def sharpness_percent(episode: EpisodeTrace) -> float:
+    return _percent(episode, lambda look: look.sharpness)
 
 
-def _percent(shown: EpisodeTrace, of: Callable[[Appearance], float]) -> float:
-    return float("nan") if shown.look is None else 100 * of(shown.look)
+def _percent(episode: EpisodeTrace, of: Callable[[Appearance], float]) -> float:
+    return float("nan") if episode.look is None else 100 * of(episode.look)

@@ -63,12 +63,12 @@ def look(
     registry = Registry.open(registry_path)
     live = registry.live
     if live is None or not live.checkpoint:
-        raise RegistryError(f"{registry_path}: nothing is live, so there is nothing to watch")
+        raise RegistryError(f"{registry_path}: nothing is live, so there is nothing to monitor")
     logs = tuple(load_runlog(path.resolve()) for path in runlogs)
     check_state(registry_path, live, logs)
     real, shifts = _since(live, logs, scales)
     strange = None if shifts is None else shifts.largest > rules.monitor.drift_deviations
-    monitor = monitor_of(rules, shown=shown_for(registry), drift=scales is not None)
+    monitor = monitor_of(rules, promoted_at=shown_for(registry), drift=scales is not None)
     watched = watch(monitor, real, strange)
     incidents, undone = _act(registry_path, live, logs, real, shifts, watched, rules)
     write_state(registry_path, live, logs, watched)
@@ -83,7 +83,7 @@ def shown_for(registry: Registry) -> Rate:
             rows = [row for entry in record.evidence if entry.get("kind") == "runlog" for row in entry["rates"]]
             mine = [row for row in rows if row["checkpoint"] == production]
             return Rate(sum(int(row["managed"]) for row in mine), sum(int(row["trials"]) for row in mine))
-    raise RegistryError(f"{registry.ledger.path}: does not say what {production[:12]}... was promoted on")
+    raise RegistryError(f"{registry.ledger.path}: has no record of the promotion of {production[:12]}...")
 
 
 def _since(
@@ -95,12 +95,12 @@ def _since(
     real = whole.take(mine)
     if scales is None:
         return real, None
-    found = [shifts_of(log.path, scales) for log in logs]
+    shifts = [shifts_of(log.path, scales) for log in logs]
     # An episode is found by its log and attempt; the attempts of a log are its rows.
     places = list(zip(real.log.tolist(), real.attempt.tolist(), strict=True))
     return real, Shifts(
-        np.array([found[log].largest[attempt] for log, attempt in places], float),
-        np.array([found[log].element[attempt] for log, attempt in places], object),
+        np.array([shifts[log].largest[attempt] for log, attempt in places], float),
+        np.array([shifts[log].element[attempt] for log, attempt in places], object),
     )
 
 
@@ -113,7 +113,7 @@ def _act(
     watched: Sequence[Watched],
     rules: RulesConfig,
 ) -> tuple[tuple[Path, ...], LedgerRecord | None]:
-    alarmed = [each for each in watched if each.alarm is not None]
+    alarmed = [signal for signal in watched if signal.alarm is not None]
     if not alarmed:
         return (), None
     evidence = [log.to_json() for log in logs]
@@ -121,12 +121,12 @@ def _act(
         now = writer.registry
         if now.live != live:
             return (), None  # another process has changed the live policy meanwhile
-        opened = [_open(writer, live, logs, real, shifts, each, evidence) for each in alarmed]
-        undoing = [each for each in alarmed if each.name in UNDOING]
+        opened = [_open(writer, live, logs, real, shifts, signal, evidence) for signal in alarmed]
+        undoing = [signal for signal in alarmed if signal.name in UNDOING]
         if not undoing or not rules.monitor.roll_back:
             return tuple(file for file in opened if file is not None), None
-        reasons = [each.sentence for each in undoing]
-        if now.standing.previous:
+        reasons = [signal.sentence for signal in undoing]
+        if now.state.previous:
             record = writer.roll_back(reasons=reasons, evidence=evidence, rules=rules.digest)
         else:
             record = writer.withdraw(reasons=reasons, evidence=evidence, rules=rules.digest)
@@ -141,28 +141,28 @@ def _open(
     logs: Sequence[RunlogEvidence],
     real: RealEpisodes,
     shifts: Shifts | None,
-    each: Watched,
+    signal: Watched,
     evidence: Sequence[dict[str, Any]],
 ) -> Path | None:
     """Write the episodes to be diagnosed as an incident file and a record; None if the incident exists already."""
-    name = f"{live.record[:12]}-{each.name}-{each.alarm}"
+    name = f"{live.record[:12]}-{signal.name}-{signal.alarm}"
     for record in writer.registry.ledger.records:
         opened = str(record.details.get("incident", ""))
-        if record.kind == INCIDENT and opened.startswith(f"{live.record[:12]}-{each.name}-"):
+        if record.kind == INCIDENT and opened.startswith(f"{live.record[:12]}-{signal.name}-"):
             return None
-    rows = range(each.began, each.alarm or 0)
+    rows = range(signal.began, signal.alarm or 0)
     content = {
         "id": name,
         "checkpoint": live.checkpoint,
         "live_since": live.since,
-        "signal": each.name,
-        "said": each.sentence,
+        "signal": signal.name,
+        "said": signal.sentence,
         "episodes": [
             {
                 "runlog": str(logs[int(real.log[row])].path), "attempt": int(real.attempt[row]),
                 "recorded_at": str(real.recorded_at[row]), "robot": str(real.robot_id[row]),
-                "outcome": str(real.outcome[row]), "suspect": bool(each.bad[row]),
-                "reasons": _reasons(real, shifts, row, each),
+                "outcome": str(real.outcome[row]), "suspect": bool(signal.bad[row]),
+                "reasons": _reasons(real, shifts, row, signal),
                 "conditions": {key: str(values[row]) for key, values in real.conditions.items()},
             }
             for row in rows
@@ -172,24 +172,26 @@ def _open(
     with storage_errors(folder):
         folder.mkdir(exist_ok=True)
         digest = replace_file(folder / f"{name}.json", json_text(content).encode(), scratch=writer.scratch)
-    details = {"incident": name, "file": digest.to_json(), "signal": each.name, "episodes": len(content["episodes"])}
+    details = {"incident": name, "file": digest.to_json(), "signal": signal.name, "episodes": len(content["episodes"])}
     writer.add(
-        INCIDENT, OPENED, checkpoint=live.checkpoint, reasons=[each.sentence], evidence=evidence, details=details
+        INCIDENT, OPENED, checkpoint=live.checkpoint, reasons=[signal.sentence], evidence=evidence, details=details
     )
     return folder / f"{name}.json"
 
 
-def _reasons(real: RealEpisodes, shifts: Shifts | None, row: int, each: Watched) -> list[str]:
-    told = []
+def _reasons(real: RealEpisodes, shifts: Shifts | None, row: int, signal: Watched) -> list[str]:
+    reasons = []
     if real.outcome[row] != "success":
         failure = str(real.failure[row]).replace("_", " ")
-        told.append(f"{real.outcome[row]}{f': {failure}' if failure else ''}")
+        reasons.append(f"{real.outcome[row]}{f': {failure}' if failure else ''}")
     if real.interventions[row]:
-        told.append(f"{real.interventions[row]} interventions")
+        reasons.append(f"{real.interventions[row]} interventions")
     worked = {name: int(values[row]) for name, values in real.safety.items() if values[row]}
     if worked:
-        periods = ", ".join(f"{name} {many}" for name, many in worked.items())
-        told.append(f"safety filter, of {real.length[row]} periods: {periods}")
-    if shifts is not None and (each.name == DRIFT or each.bad[row]) and shifts.element[row]:
-        told.append(f"{shifts.element[row]} is {shifts.largest[row]:.1f} training deviations away")
-    return told
+        periods = ", ".join(f"{name} {count}" for name, count in worked.items())
+        reasons.append(f"safety filter, of {real.length[row]} periods: {periods}")
+    if shifts is not None and (signal.name == DRIFT or signal.bad[row]) and shifts.element[row]:
+        reasons.append(
+            f"{shifts.element[row]} is {shifts.largest[row]:.1f} training standard deviations away from the mean"
+        )
+    return reasons

@@ -31,7 +31,7 @@ class TrainingScales:
 
         q and -q are the same rotation, so the mean of quaternions is not meaningful.
         """
-        feature = next(each for each in self.space.vectors if each.name == name)
+        feature = next(vector for vector in self.space.vectors if vector.name == name)
         keep = np.ones(feature.shape[0], bool)
         for start in quaternion_starts(feature):
             keep[start : start + 4] = False
@@ -61,7 +61,9 @@ def scales_of(checkpoint: Path) -> TrainingScales:
     for module in loaded.policy.modules():
         if isinstance(module, VectorInputs):
             for index, name in enumerate(module.names):
-                mean, std = (module.get_buffer(f"{what}{index}").numpy().astype(float) for what in ("mean", "std"))
+                mean, std = (
+                    module.get_buffer(f"{statistic}{index}").numpy().astype(float) for statistic in ("mean", "std")
+                )
                 inputs[name] = (mean, std)
     return TrainingScales(loaded.card.space, inputs)
 
@@ -76,7 +78,7 @@ def shifts_of(path: Path, scales: TrainingScales) -> Shifts:
         columns = {name: STATS_PREFIX + name for name in scales.inputs if name in features}
         table = dataset.episodes(entry, ["attempt", *columns.values()])
         for row in table.to_pylist():
-            best, who = 0.0, ""
+            best, worst = 0.0, ""
             for name, column in columns.items():
                 if row[column] is None:
                     continue
@@ -88,7 +90,7 @@ def shifts_of(path: Path, scales: TrainingScales) -> Shifts:
                 place = int(np.argmax(away))
                 if away[place] > best:
                     names = features[name].names
-                    best, who = float(away[place]), f"{name}.{names[place] if names else place}"
+                    best, worst = float(away[place]), f"{name}.{names[place] if names else place}"
             largest.append(best)
-            element.append(who)
+            element.append(worst)
     return Shifts(np.array(largest), np.array(element, object))

@@ -29,14 +29,16 @@ def check_state(registry: Path, live: Live, logs: Sequence[RunlogEvidence]) -> N
     if not path.exists():
         return
     values = read_json(path, LARGEST_BYTES)
-    here = {str(log.path) for log in logs}
+    paths = {str(log.path) for log in logs}
     try:
-        for seen in values["logs"]:
-            if seen["path"] not in here:
-                raise RegistryError(f"{seen['path']}: was watched before; show it again with --runlog, beside new ones")
-            require_shown(Path(seen["path"]), attempts=int(seen["attempts"]), digest=str(seen["digest"]))
+        for entry in values["logs"]:
+            if entry["path"] not in paths:
+                raise RegistryError(
+                    f"{entry['path']}: was monitored before; give it again with --runlog, together with new ones"
+                )
+            require_shown(Path(entry["path"]), attempts=int(entry["attempts"]), digest=str(entry["digest"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise RegistryError(f"{path}: is not what a monitor wrote ({error!s:.100})") from None
+        raise RegistryError(f"{path}: is not a valid monitor state ({error!s:.100})") from None
 
 
 def write_state(registry: Path, live: Live, logs: Sequence[RunlogEvidence], watched: Sequence[Watched]) -> Path:
@@ -45,7 +47,7 @@ def write_state(registry: Path, live: Live, logs: Sequence[RunlogEvidence], watc
         "checkpoint": live.checkpoint,
         "record": live.record,
         "logs": [{"path": str(log.path), "attempts": log.attempts, "digest": log.digest} for log in logs],
-        "watched": [each.to_json() for each in watched],
+        "watched": [signal.to_json() for signal in watched],
     }
     with storage_errors(path):
         path.parent.mkdir(exist_ok=True)

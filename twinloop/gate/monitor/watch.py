@@ -13,10 +13,10 @@ from twinloop.gate.statistics.monitor import Monitor, MonitoredSignal, success_w
 SUCCESS, INTERVENTIONS, SAFETY, DRIFT = "success", "interventions", "safety", "drift"
 UNDOING = (SUCCESS, INTERVENTIONS, SAFETY)
 """Signals whose alarm rolls back. An alarm of drift alone only opens an incident."""
-TOLD = {
+LABELS = {
     SUCCESS: "success",
     INTERVENTIONS: "episodes with an intervention",
-    SAFETY: "periods in which the filter kept it from harm",
+    SAFETY: "periods in which the safety filter prevented harm",
     DRIFT: "episodes with inputs unlike the training data",
 }
 
@@ -58,15 +58,16 @@ class Watched:
 
     @property
     def sentence(self) -> str:
-        word = "at least" if self.lower_is_worse else "at most"
-        promised = f"{word} {100 * self.expected:.0f} % was promised"
+        bound = "at least" if self.lower_is_worse else "at most"
+        promised = f"{bound} {100 * self.expected:.0f} % expected"
         if not len(self.values):
-            return f"{TOLD[self.name]}: no episode yet, {promised}"
+            return f"{LABELS[self.name]}: no episode yet, {promised}"
         if self.alarm is None:
-            return f"{TOLD[self.name]}: {100 * self.values.mean():.0f} % over {len(self.values)} episodes, {promised}"
+            return f"{LABELS[self.name]}: {100 * self.values.mean():.0f} % over {len(self.values)} episodes, {promised}"
         recent = self.values[self.began : self.alarm]
         return (
-            f"{TOLD[self.name]}: {100 * recent.mean():.0f} % in the {len(recent)} episodes up to number {self.alarm}, "
+            f"{LABELS[self.name]}: {100 * recent.mean():.0f} % in the {len(recent)} episodes up to number "
+            f"{self.alarm}, "
             f"{promised}"
         )
 
@@ -74,21 +75,21 @@ class Watched:
         return {
             "signal": self.name, "episodes": len(self.values), "expected": self.expected,
             "mean": float(self.values.mean()) if len(self.values) else None, "alarm": self.alarm, "began": self.began,
-            "closeness": [round(float(each), 4) for each in self.closeness], "sentence": self.sentence,
+            "closeness": [round(float(value), 4) for value in self.closeness], "sentence": self.sentence,
         }  # fmt: skip
 
 
-def monitor_of(rules: RulesConfig, *, shown: Rate, drift: bool) -> Monitor:
-    """Return a monitor for the limits in force at promotion. `shown` is the success rate in the promotion trials."""
-    asked, limits = rules.monitor, rules.production
+def monitor_of(rules: RulesConfig, *, promoted_at: Rate, drift: bool) -> Monitor:
+    """Return a monitor for the limits at promotion. `promoted_at` is the success rate in the promotion trials."""
+    rises, limits = rules.monitor, rules.production
     watches = [
-        success_watch(shown.successes, shown.trials, drop=asked.drop),
-        _at_most(INTERVENTIONS, limits.interventions, asked.interventions),
-        _at_most(SAFETY, limits.safety, asked.safety),
+        success_watch(promoted_at.successes, promoted_at.trials, drop=rises.drop),
+        _at_most(INTERVENTIONS, limits.interventions, rises.interventions),
+        _at_most(SAFETY, limits.safety, rises.safety),
     ]
     if drift:
-        watches.append(_at_most(DRIFT, DRIFT_FINE, asked.drift))
-    return Monitor(tuple(watches), float(asked.false_alarm_episodes))
+        watches.append(_at_most(DRIFT, DRIFT_FINE, rises.drift))
+    return Monitor(tuple(watches), float(rises.false_alarm_episodes))
 
 
 def _at_most(name: str, limit: float, rise: float) -> MonitoredSignal:
@@ -111,11 +112,11 @@ def watch(monitor: Monitor, real: RealEpisodes, strange: np.ndarray | None) -> t
         values[DRIFT] = np.asarray(strange, float)
     path: dict[str, list[float]] = {name: [] for name in values}
     for row in range(len(real)):
-        monitor = monitor.update({name: float(each[row]) for name, each in values.items()})
+        monitor = monitor.update({name: float(signal[row]) for name, signal in values.items()})
         for name, close in monitor.closeness.items():
             path[name].append(close)
     return tuple(
-        Watched(each.name, each.expected, each.worse == "lower", values[each.name], np.array(path[each.name]),
-                monitor.alarms.get(each.name))
-        for each in monitor.watches
+        Watched(signal.name, signal.expected, signal.worse == "lower", values[signal.name], np.array(path[signal.name]),
+                monitor.alarms.get(signal.name))
+        for signal in monitor.watches
     )  # fmt: skip

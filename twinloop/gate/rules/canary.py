@@ -20,7 +20,7 @@ def rules(case: Case) -> tuple[Rule, ...]:
         Rule("count", "episodes of the candidate in the trials", "at most", limits.episodes, partial(_count, case)),
     ]  # fmt: skip
     if limits.human_ready:
-        ready = "somebody who can stop the robot is ready (--human-ready)"
+        ready = "a person who can stop the robot is ready (--human-ready)"
         rules.append(Rule("human ready", ready, "is", True, partial(_ready, case)))
     return tuple(rules)
 
@@ -34,58 +34,60 @@ def _still(case: Case) -> Measured:
 def _trusted(case: Case) -> Measured:
     """A demoted twin alone is not enough. Another twin is, or supervised real episodes."""
     demoted, need = [], case.rules.canary.supervised
-    for each in case.twins:
-        trust = case.trust.get(each.twin)
+    for evaluated in case.twins:
+        trust = case.trust.get(evaluated.twin)
         if trust is not None and trust.failures:
-            demoted.append((each, trust))
+            demoted.append((evaluated, trust))
         elif trust is not None and trust.pairs:
-            return Measured(True, f"{trust.config}: {trust.sentence}", each.evidence)
+            return Measured(True, f"{trust.config}: {trust.sentence}", evaluated.evidence)
         elif case.rules.canary.untried_twin:
-            said = f"{each.config}: no policy compared with a robot yet; these trials will be the first"
-            return Measured(True, said, each.evidence)
+            sentence = f"{evaluated.config}: no policy compared with a robot yet; these trials will be the first"
+            return Measured(True, sentence, evaluated.evidence)
     if not demoted:
         return Measured(False, "none of its twins was compared with a robot yet (canary.untried_twin is false)")
     done = len(case.episodes.of(case.digest)) if case.runlogs else 0
     if done >= need:
-        said = f"the twin is demoted; {done} supervised real episodes replace it"
-        return Measured(True, said, tuple(log.digest for log in case.runlogs))
+        sentence = f"the twin is demoted; {done} supervised real episodes replace it"
+        return Measured(True, sentence, tuple(log.digest for log in case.runlogs))
     twin, trust = demoted[0]
-    said = (
+    sentence = (
         f"the twin {twin.config} ({twin.twin[:8]}) is demoted: {trust.failures[0]}. Give an evaluation in another "
         f"twin (for example a calibrated one), or a runlog with {need} supervised episodes of this policy (now: {done})"
     )
-    return Measured(False, said, twin.evidence)
+    return Measured(False, sentence, twin.evidence)
 
 
 def _predicted(case: Case) -> Measured:
     """The lowest prediction of the twins that are not demoted; before a first comparison, the twin's own bound."""
-    found = []
-    for each in case.twins:
-        trust = case.trust.get(each.twin)
+    predictions = []
+    for twin in case.twins:
+        trust = case.trust.get(twin.twin)
         if trust is not None and trust.failures:
             continue
         if trust is not None and trust.pairs:
-            low, said = trust.predict(each.success, besides=case.digest)
-            found.append((low, said, each.evidence))
+            low, sentence = trust.predict(twin.success, besides=case.digest)
+            predictions.append((low, sentence, twin.evidence))
         else:
             confidence = case.rules.validated.confidence
-            bound = rate_bound(each.success.successes, each.success.trials, confidence=confidence)
-            said = f"{bound.low:.2f}, the lower bound in {each.config}: no policy compared with a robot yet"
-            found.append((bound.low, said, each.evidence))
-    if not found:
+            bound = rate_bound(twin.success.successes, twin.success.trials, confidence=confidence)
+            sentence = f"{bound.low:.2f}, the lower bound in {twin.config}: no policy compared with a robot yet"
+            predictions.append((bound.low, sentence, twin.evidence))
+    if not predictions:
         real = case.episodes.of(case.digest) if case.runlogs else None
         if real is None or not len(real):
-            return Measured(None, "every twin that it was evaluated in is demoted")
+            return Measured(None, "every twin in which it was evaluated is demoted")
         rate = real.success
         return Measured(rate.value, f"measured instead: {rate.successes} of {rate.trials} supervised episodes")
-    low, said, evidence = min(found, key=lambda each: each[0])
-    return Measured(float(low), said, evidence)
+    low, sentence, evidence = min(predictions, key=lambda prediction: prediction[0])
+    return Measured(float(low), sentence, evidence)
 
 
 def _speed(case: Case) -> Measured:
     if case.canary is None:
         return Measured(None, "robot, speed and episodes of the trials are not given")
-    return Measured(float(case.canary.speed), f"{case.canary.speed:g} of {case.canary.robot or 'the robot'}'s speed")
+    return Measured(
+        float(case.canary.speed), f"{case.canary.speed:g} of the speed of {case.canary.robot or 'the robot'}"
+    )
 
 
 def _count(case: Case) -> Measured:

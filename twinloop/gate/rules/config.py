@@ -43,7 +43,7 @@ class ValidatedRules:
 class CanaryRules:
     """Validated -> canary: on the robot, slowly and for a short time."""
 
-    human_ready: bool = flag(True, help="somebody who can stop the robot must be confirmed with --human-ready")
+    human_ready: bool = flag(True, help="--human-ready must confirm that a person can stop the robot")
     speed: float = open_share(0.3, help="maximum share of the robot's speed")
     episodes: int = integer(
         60,
@@ -66,7 +66,10 @@ class CanaryRules:
         0.2, help="a twin with a larger mean maximum rank violation is demoted, once `pairs` are known"
     )
     pairs: int = integer(
-        4, low=1, high=1_000_000, help="policies tried in twin and reality that the two rules above need"
+        4,
+        low=1,
+        high=1_000_000,
+        help="number of policies with trials in twin and reality that the two rules above need",
     )
 
 
@@ -125,7 +128,7 @@ class MonitorRules:
         4.0,
         low=0.1,
         high=1000,
-        help="an input whose mean over an episode is this many training deviations off is drift",
+        help="an input counts as drift if its mean over an episode is this many training standard deviations off",
     )
     roll_back: bool = flag(True, help="a confirmed drop of success rolls back automatically")
 

@@ -19,7 +19,7 @@ class RuleResult:
         asks: what is compared with the limit, in words.
         measured: the value; None if it could not be measured.
         passed: whether the rule holds.
-        said: the measurement in a sentence.
+        sentence: the measurement in a sentence.
         evidence: digests of the files that it was read from.
     """
 
@@ -29,24 +29,27 @@ class RuleResult:
     compared: Compared
     limit: float | str | bool
     passed: bool
-    said: str
+    sentence: str
     evidence: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        values = asdict(self)
+        values["said"] = values.pop("sentence")  # the key in existing ledgers
+        return values
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "RuleResult":
         plain: dict[str, Any] = {**values, "evidence": tuple(values["evidence"])}
+        plain["sentence"] = plain.pop("said")
         return cls(**plain)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The measurement of a rule. `value` is None if it is missing; `said` is the measurement in a sentence."""
+    """The measurement of a rule. `value` is None if it is missing; `sentence` is the measurement in a sentence."""
 
     value: float | str | bool | None
-    said: str
+    sentence: str
     evidence: tuple[str, ...] = ()
 
 
@@ -70,11 +73,11 @@ class Rule:
         if isinstance(value, float) and not math.isfinite(value):
             return RuleResult(
                 self.name, self.asks, None, self.compared, self.limit, False,
-                f"{measured.said} (not a finite number)", measured.evidence,
+                f"{measured.sentence} (not a finite number)", measured.evidence,
             )  # fmt: skip
         passed = value is not None and self._holds(value)
         return RuleResult(
-            self.name, self.asks, value, self.compared, self.limit, passed, measured.said, measured.evidence
+            self.name, self.asks, value, self.compared, self.limit, passed, measured.sentence, measured.evidence
         )
 
     def _holds(self, value: float | str | bool) -> bool:

@@ -11,7 +11,7 @@ from twinloop.gate.case import Case
 from twinloop.gate.repeats import combined
 from twinloop.gate.rules.finding import Measured, Rule
 from twinloop.gate.rules.twin import believed
-from twinloop.gate.sequence import ACCEPT, arms_of, longest_run, standing_of_trials
+from twinloop.gate.sequence import ACCEPT, arms_of, judge_real_trials, longest_run
 from twinloop.gate.statistics.binomial import clopper_pearson
 from twinloop.gate.statistics.prediction_powered import Combined
 
@@ -76,17 +76,17 @@ def _interleaved(case: Case) -> Measured:
 
 def _sequential(case: Case) -> Measured:
     _candidate(case)
-    standing = standing_of_trials(case)
-    ends = "" if standing.estimate is None else f" ({standing.estimate:.2f}, {standing.low:.2f} to {standing.high:.2f})"
-    word = {"accept": "good enough", "reject": "not good enough", "continue": "undecided"}[standing.decision]
-    return Measured(standing.decision, f"{word} after {standing.trials} trials: {standing.reason}{ends}", _logs(case))
+    test = judge_real_trials(case)
+    ends = "" if test.estimate is None else f" ({test.estimate:.2f}, {test.low:.2f} to {test.high:.2f})"
+    result = {"accept": "good enough", "reject": "not good enough", "continue": "undecided"}[test.decision]
+    return Measured(test.decision, f"{result} after {test.trials} trials: {test.reason}{ends}", _logs(case))
 
 
 def _success(case: Case) -> Measured:
     rate = _candidate(case).success
     low, high = rate.interval
-    said = f"{rate.successes} of {rate.trials} without help ({100 * low:.0f} to {100 * high:.0f} %)"
-    return Measured(rate.value, said, _logs(case))
+    sentence = f"{rate.successes} of {rate.trials} without help ({100 * low:.0f} to {100 * high:.0f} %)"
+    return Measured(rate.value, sentence, _logs(case))
 
 
 def _share(case: Case, of: str, which: Callable[[RealEpisodes], np.ndarray]) -> Measured:
@@ -100,8 +100,8 @@ def _aborted(case: Case) -> Measured:
     real = case.episodes.of(case.digest)
     _candidate(case)
     aborted, interrupted = int((real.outcome == "aborted").sum()), int(real.interrupted.sum())
-    said = f"{aborted} of {len(real)} episodes, {interrupted} of them interrupted by the operator"
-    return Measured(aborted / len(real), said, _logs(case))
+    sentence = f"{aborted} of {len(real)} episodes, {interrupted} of which the operator interrupted"
+    return Measured(aborted / len(real), sentence, _logs(case))
 
 
 def _periods(case: Case, which: Callable[[RealEpisodes], np.ndarray]) -> Measured:
@@ -117,20 +117,21 @@ def _combined(case: Case) -> Measured:
     be combined, the exact lower bound of the trials alone is used.
     """
     real = _candidate(case)
-    each = [combined(repeats, real, case.evaluations) for repeats in case.repeats]
-    could = [found for found in each if isinstance(found, Combined)]
+    results = [combined(repeats, real, case.evaluations) for repeats in case.repeats]
+    could = [result for result in results if isinstance(result, Combined)]
     used = (*_logs(case), *(repeats.digest() for repeats in case.repeats))
     if not could:
         low, high = clopper_pearson(real.success.successes, len(real))
-        why = "; ".join(found for found in each if isinstance(found, str))
+        why = "; ".join(result for result in results if isinstance(result, str))
         alone = f"the trials alone give {float(low):.2f} to {float(high):.2f}"
         return Measured(float(low), f"cannot be combined: {why}; {alone}", used)
-    found = min(could, key=lambda one: one.low)
-    said = (
-        f"{found.estimate:.2f} ({found.low:.2f} to {found.high:.2f}); the trials alone give {found.real_low:.2f} to "
-        f"{found.real_high:.2f}; worth {found.worth_trials} real trials instead of {found.trials}"
+    result = min(could, key=lambda one: one.low)
+    sentence = (
+        f"{result.estimate:.2f} ({result.low:.2f} to {result.high:.2f}); the trials alone give "
+        f"{result.real_low:.2f} to "
+        f"{result.real_high:.2f}; worth {result.worth_trials} real trials instead of {result.trials}"
     )
-    return Measured(found.low, said, (*used, *(each.digest for each in case.evaluations)))
+    return Measured(result.low, sentence, (*used, *(evaluation.digest for evaluation in case.evaluations)))
 
 
 def _speed(case: Case) -> Measured:
@@ -149,8 +150,8 @@ def _non_finite(case: Case) -> Measured:
 def _candidate(case: Case) -> RealEpisodes:
     candidate, _ = arms_of(case)
     if not len(candidate):
-        what = f"arm {CANDIDATE!r}" if case.incumbent else "this checkpoint"
-        raise RegistryError(f"no real episode of {what}; {HOW}")
+        missing = f"arm {CANDIDATE!r}" if case.incumbent else "this checkpoint"
+        raise RegistryError(f"no real episodes of {missing}; {HOW}")
     return candidate
 
 

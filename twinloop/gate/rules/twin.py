@@ -21,7 +21,7 @@ def rules(case: Case) -> tuple[Rule, ...]:
                 partial(_training_data, case))] if limits.training_data else []),
         Rule("evidence", "all evidence files are unchanged", "is", True, partial(believed, case)),
         Rule("episodes", "number of attempts in each twin", "at least", limits.episodes, partial(_episodes, case)),
-        Rule("unseen draws", "no evaluation uses draws of the training data", "is", True, partial(_unseen, case)),
+        Rule("unseen draws", "no evaluation uses draws from the training data", "is", True, partial(_unseen, case)),
         Rule("success", f"lower bound of success, {sure}", "at least", limits.success, partial(_success, case)),
         Rule("harm", f"upper bound of implausible or unsafe attempts, {sure}", "at most", limits.harm,
              partial(_harm, case)),
@@ -50,8 +50,8 @@ def _metrics(case: Case) -> Measured:
             return Measured(None, f"{name} is missing on the card", (case.digest,))
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
             return Measured(False, f"{name} is {value!r}", (case.digest,))
-    said = f"loss {metrics['loss']:.4g}, on held-out episodes {metrics['held_out_loss']:.4g}"
-    return Measured(True, said, (case.digest,))
+    sentence = f"loss {metrics['loss']:.4g}, on held-out episodes {metrics['held_out_loss']:.4g}"
+    return Measured(True, sentence, (case.digest,))
 
 
 def _training_data(case: Case) -> Measured:
@@ -72,57 +72,57 @@ def _episodes(case: Case) -> Measured:
 def _unseen(case: Case) -> Measured:
     _twins(case)
     seeds = {int(source["run_seed"]) for source in case.checkpoint.card.data if source["kind"] != "real"}
-    seen = [each for each in case.evaluations if each.evaluation.subject.seed in seeds]
-    used = tuple(each.digest for each in case.evaluations)
+    seen = [evaluation for evaluation in case.evaluations if evaluation.evaluation.subject.seed in seeds]
+    used = tuple(evaluation.digest for evaluation in case.evaluations)
     if seen:
         return Measured(False, f"seed {seen[0].evaluation.subject.seed} is in the training data", used)
-    tried = sorted({each.evaluation.subject.seed for each in case.evaluations})
-    return Measured(True, f"evaluated on seed {', '.join(map(str, tried))}; training data has "
+    evaluated = sorted({evaluation.evaluation.subject.seed for evaluation in case.evaluations})
+    return Measured(True, f"evaluated on seed {', '.join(map(str, evaluated))}; training data has "
                           f"{', '.join(map(str, sorted(seeds))) or 'none'}", used)  # fmt: skip
 
 
 def _success(case: Case) -> Measured:
     confidence = case.rules.validated.confidence
     bounds = [
-        (rate_bound(each.success.successes, each.success.trials, confidence=confidence).low, each)
-        for each in _twins(case)
+        (rate_bound(twin.success.successes, twin.success.trials, confidence=confidence).low, twin)
+        for twin in _twins(case)
     ]
     low, worst = min(bounds, key=lambda pair: pair[0])
-    said = f"{worst.success.successes:,} of {worst.success.trials:,} in {_name(worst)}: at least {low:.3f}"
-    return Measured(float(low), said, worst.evidence)
+    sentence = f"{worst.success.successes:,} of {worst.success.trials:,} in {_name(worst)}: at least {low:.3f}"
+    return Measured(float(low), sentence, worst.evidence)
 
 
 def _harm(case: Case) -> Measured:
     confidence = case.rules.validated.confidence
     bounds = [
-        (rate_bound(each.harm.successes, each.harm.trials, confidence=confidence).high, each) for each in _twins(case)
+        (rate_bound(twin.harm.successes, twin.harm.trials, confidence=confidence).high, twin) for twin in _twins(case)
     ]
     high, worst = max(bounds, key=lambda pair: pair[0])
-    said = f"{worst.harm.successes:,} of {worst.harm.trials:,} in {_name(worst)}: at most {high:.3f}"
-    return Measured(float(high), said, worst.evidence)
+    sentence = f"{worst.harm.successes:,} of {worst.harm.trials:,} in {_name(worst)}: at most {high:.3f}"
+    return Measured(float(high), sentence, worst.evidence)
 
 
 def _regress(case: Case) -> Measured:
     twins = _twins(case)
     if not case.incumbent:
         return Measured(0.0, "no other policy is live")
-    rivals = {(each.twin, each.evaluation.subject.seed, each.evaluation.subject.ensemble): each for each in case.rivals}
-    found = []
-    for each in case.evaluations:
-        subject = each.evaluation.subject
-        rival = rivals.get((each.twin, subject.seed, subject.ensemble))
+    rivals = {(one.twin, one.evaluation.subject.seed, one.evaluation.subject.ensemble): one for one in case.rivals}
+    comparisons = []
+    for evaluation in case.evaluations:
+        subject = evaluation.evaluation.subject
+        rival = rivals.get((evaluation.twin, subject.seed, subject.ensemble))
         if rival is not None:
-            found.append((compare(each.evaluation, rival.evaluation), each, rival))
-    lacking = [each for each in twins if each.twin not in {ours.twin for _, ours, _ in found}]
+            comparisons.append((compare(evaluation.evaluation, rival.evaluation), evaluation, rival))
+    lacking = [twin for twin in twins if twin.twin not in {ours.twin for _, ours, _ in comparisons}]
     if lacking:
         advice = "run `twinloop evaluate --against`"
         return Measured(None, f"the live policy was not evaluated on the same draws of {_name(lacking[0])}; {advice}")
-    worst, ours, rival = min(found, key=lambda each: each[0].interval[0])
+    worst, ours, rival = min(comparisons, key=lambda row: row[0].interval[0])
     low, high = worst.interval
     if worst.trials < case.rules.validated.episodes:
         return Measured(None, f"only {worst.trials:,} draws in common", (ours.digest, rival.digest))
-    said = f"{100 * worst.difference:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f}) on {worst.trials:,} draws"
-    return Measured(float(low), said, (ours.digest, rival.digest))
+    sentence = f"{100 * worst.difference:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f}) on {worst.trials:,} draws"
+    return Measured(float(low), sentence, (ours.digest, rival.digest))
 
 
 def _twins(case: Case) -> tuple[TwinRate, ...]:

@@ -59,7 +59,7 @@ class Agreement:
 
 def pearson(sim: np.ndarray, real: np.ndarray) -> np.ndarray:
     """Pearson correlation along the last axis; NaN if one side does not vary."""
-    x, y = (each - each.mean(axis=-1, keepdims=True) for each in (np.asarray(sim, float), np.asarray(real, float)))
+    x, y = (rates - rates.mean(axis=-1, keepdims=True) for rates in (np.asarray(sim, float), np.asarray(real, float)))
     spread = np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1))
     known = spread > 1e-12
     return np.where(known, np.clip((x * y).sum(axis=-1) / np.where(known, spread, 1), -1, 1), np.nan)
@@ -83,7 +83,7 @@ def agreement(
         raise ValueError(f"{len(sim)} policies in the twin and {len(real)} in reality were given; pairs were expected")
     if len(sim) < 2:
         return Agreement(len(sim), None, -1.0, 1.0, None, 0.0, 1.0, sim[0].rate - real[0].rate if sim else None)
-    x, y = (np.array([each.rate for each in side]) for side in (sim, real))
+    x, y = (np.array([counted.rate for counted in side]) for side in (sim, real))
     r, violation = float(pearson(x, y)), float(mean_maximum_rank_violation(x, y))
     correlated = None if np.isnan(r) else r
     ends = (-1.0, 1.0, 0.0, 1.0)
@@ -113,13 +113,13 @@ def _intervals(
     return float(low), float(high), float(min(least, violation)), float(max(most, violation))
 
 
-def _possible(side: Sequence[Counted], many: int, rng: np.random.Generator) -> np.ndarray:
+def _possible(side: Sequence[Counted], samples: int, rng: np.random.Generator) -> np.ndarray:
     """Draw (many, policies) rates from the Jeffreys posterior; a rate with unknown number of trials is not varied."""
-    out = np.empty((many, len(side)))
-    for place, each in enumerate(side):
-        if each.trials is None:
-            out[:, place] = each.rate
+    out = np.empty((samples, len(side)))
+    for place, counted in enumerate(side):
+        if counted.trials is None:
+            out[:, place] = counted.rate
         else:
-            hits = each.rate * each.trials
-            out[:, place] = rng.beta(hits + 0.5, each.trials - hits + 0.5, many)
+            hits = counted.rate * counted.trials
+            out[:, place] = rng.beta(hits + 0.5, counted.trials - hits + 0.5, samples)
     return out

@@ -55,7 +55,7 @@ def rate_bound(successes: int, trials: int, *, confidence: float = 0.95, kind: K
     elif confidence > 0.5:
         low, high = wilson(hits, n, confidence=1 - 2 * tail)
     else:
-        raise ValueError(f"confidence: {confidence} was given, more than 0.5 was expected of a bound of Wilson's")
+        raise ValueError(f"confidence: {confidence} was given, more than 0.5 was expected for a Wilson bound")
     rate = float(hits / n) if n > 0 else None
     return RateBound(int(successes), int(trials), confidence, kind, rate, float(low), float(high))
 
@@ -127,7 +127,7 @@ def _tail(confidence: float) -> float:
 
 
 def _beta_ends(hits: np.ndarray, n: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
-    some, missed = np.maximum(hits, 1), np.maximum(n - hits, 1)
-    low = np.where(hits == 0, 0.0, scipy.special.betaincinv(some, n - some + 1, tail))
+    at_least_one, missed = np.maximum(hits, 1), np.maximum(n - hits, 1)
+    low = np.where(hits == 0, 0.0, scipy.special.betaincinv(at_least_one, n - at_least_one + 1, tail))
     high = np.where(hits == n, 1.0, scipy.special.betaincinv(n - missed + 1, missed, 1 - tail))
     return low, high

@@ -49,7 +49,7 @@ def expect(
         )
     rng = np.random.default_rng(seed)
     ends = [_series(plan, chance, min(BATCH, series - first), most_trials, rng) for first in range(0, series, BATCH)]
-    verdict, took = (np.concatenate([each[part] for each in ends]) for part in (0, 1))
+    verdict, took = (np.concatenate([end[part] for end in ends]) for part in (0, 1))
     return Expectation(
         series=series, most_trials=most_trials,
         accepted=float((verdict == 1).mean()), rejected=float((verdict == -1).mean()),
@@ -59,24 +59,24 @@ def expect(
 
 
 def _series(
-    plan: RatePlan | PairPlan, chances: np.ndarray, many: int, most: int, rng: np.random.Generator
+    plan: RatePlan | PairPlan, chances: np.ndarray, count: int, most: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (verdict, number of trials), each (many,). The verdict is 1 (accept), -1 (reject) or 0 (undecided)."""
-    verdict, took, open_ = np.zeros(many, int), np.full(many, most), np.arange(many)
+    verdict, took, open_ = np.zeros(count, int), np.full(count, most), np.arange(count)
     sides = ((plan.bets_for, plan.error), (plan.bets_against, plan.miss))
     gains = plan.factors()
-    money = [np.ones((many, len(side.shares))) for side, _ in sides]
+    money = [np.ones((count, len(side.shares))) for side, _ in sides]
     for trial in range(1, most + 1):
         outcome = rng.choice(len(chances), size=len(open_), p=chances)
-        shown = []
+        decided = []
         for place, (side, wrong) in enumerate(sides):
             money[place] *= gains[place][outcome]
-            shown.append(money[place] @ side.weights >= 1 / wrong)
-        better, worse = shown[0], shown[1] & ~shown[0]
+            decided.append(money[place] @ side.weights >= 1 / wrong)
+        better, worse = decided[0], decided[1] & ~decided[0]
         verdict[open_[better]], verdict[open_[worse]] = 1, -1
         ended = better | worse
         took[open_[ended]] = trial
-        open_, money = open_[~ended], [each[~ended] for each in money]
+        open_, money = open_[~ended], [wealth[~ended] for wealth in money]
         if not len(open_):
             break
     return verdict, took

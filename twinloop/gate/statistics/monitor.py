@@ -44,9 +44,9 @@ class MonitoredSignal:
         if self.worse not in ("lower", "higher"):
             raise ValueError(f"{self.name}: worse is {self.worse!r}; lower or higher was expected")
         if not 0 < self.expected < 1:
-            raise ValueError(f"{self.name}: {self.expected} was expected of it; a mean between 0 and 1 is possible")
+            raise ValueError(f"{self.name}: expected is {self.expected}; a number between 0 and 1 was expected")
         if self.notice is not None and not 0 <= self.notice <= 1:
-            raise ValueError(f"{self.name}: notice is {self.notice}; a mean from 0 to 1 was expected")
+            raise ValueError(f"{self.name}: notice is {self.notice}; a number from 0 to 1 was expected")
 
     @cached_property
     def bets(self) -> Bets:
@@ -66,7 +66,7 @@ class MonitoredSignal:
 
 
 @dataclass(frozen=True)
-class Followed:
+class DetectorState:
     """The state of one signal's detector.
 
     Attributes:
@@ -95,23 +95,23 @@ class Monitor:
         false_alarm_episodes: minimum mean number of episodes before a false alarm of any signal. A false alarm within t
             episodes has probability at most t / false_alarm_episodes.
         episodes: number of episodes so far.
-        followed: the detector state of each signal.
+        states: the detector state of each signal.
     """
 
     watches: tuple[MonitoredSignal, ...]
     false_alarm_episodes: float = FALSE_ALARM_EPISODES
     episodes: int = 0
-    followed: tuple[Followed, ...] = field(default=())
+    states: tuple[DetectorState, ...] = field(default=())
 
     def __post_init__(self) -> None:
         names = [watch.name for watch in self.watches]
         if not names or len(set(names)) < len(names):
-            raise ValueError(f"watches {names} were given; at least one was expected, each with a name of its own")
+            raise ValueError(f"watches {names} were given; at least one was expected, with different names")
         if not (math.isfinite(self.false_alarm_episodes) and self.false_alarm_episodes > 1):
             raise ValueError(f"false_alarm_episodes: {self.false_alarm_episodes} was given; more than 1 was expected")
-        if not self.followed:
-            blank = tuple(Followed((0.0,) * len(watch.bets.shares)) for watch in self.watches)
-            object.__setattr__(self, "followed", blank)
+        if not self.states:
+            blank = tuple(DetectorState((0.0,) * len(watch.bets.shares)) for watch in self.watches)
+            object.__setattr__(self, "states", blank)
 
     @property
     def threshold(self) -> float:
@@ -121,42 +121,42 @@ class Monitor:
     @property
     def alarms(self) -> dict[str, int]:
         """Signal -> number of the episode that raised the alarm, from 1."""
-        pairs = zip(self.watches, self.followed, strict=True)
-        return {watch.name: each.alarmed_at for watch, each in pairs if each.alarmed_at is not None}
+        pairs = zip(self.watches, self.states, strict=True)
+        return {watch.name: state.alarmed_at for watch, state in pairs if state.alarmed_at is not None}
 
     @property
     def closeness(self) -> dict[str, float]:
         """Signal -> closeness to an alarm, 0 to 1: the log of its wealth relative to the log of the threshold."""
         return {
-            watch.name: float(np.clip(np.log1p(self._money(watch, each)) / np.log1p(self.threshold), 0, 1))
-            for watch, each in zip(self.watches, self.followed, strict=True)
+            watch.name: float(np.clip(np.log1p(self._money(watch, state)) / np.log1p(self.threshold), 0, 1))
+            for watch, state in zip(self.watches, self.states, strict=True)
         }
 
     def update(self, values: Mapping[str, float | None]) -> "Monitor":
         """Return the monitor after one more episode. A signal that is absent or None has no value in this episode."""
         known = {watch.name for watch in self.watches}
         if strange := sorted(set(values) - known):
-            raise ValueError(f"{', '.join(strange)}: not watched; {', '.join(sorted(known))} are")
+            raise ValueError(f"{', '.join(strange)}: not monitored; signals: {', '.join(sorted(known))}")
         number = self.episodes + 1
-        followed = tuple(
-            self._next(watch, each, values.get(watch.name), number)
-            for watch, each in zip(self.watches, self.followed, strict=True)
+        states = tuple(
+            self._next(watch, state, values.get(watch.name), number)
+            for watch, state in zip(self.watches, self.states, strict=True)
         )
-        return replace(self, episodes=number, followed=followed)
+        return replace(self, episodes=number, states=states)
 
-    def _next(self, watch: MonitoredSignal, each: Followed, value: float | None, number: int) -> Followed:
+    def _next(self, watch: MonitoredSignal, state: DetectorState, value: float | None, number: int) -> DetectorState:
         if value is None:
-            return each
+            return state
         if not 0 <= value <= 1:
-            raise ValueError(f"{watch.name}: {value} was seen in episode {number}; a number from 0 to 1 was expected")
-        money = np.minimum((np.array(each.money) + 1) * watch.gains(float(value)), RICHEST)
-        now = Followed(tuple(money.tolist()), each.seen + 1, each.total + float(value), each.alarmed_at)
-        alarmed = each.alarmed_at is None and self._money(watch, now) >= self.threshold
+            raise ValueError(f"{watch.name}: {value} in episode {number}; a number from 0 to 1 was expected")
+        money = np.minimum((np.array(state.money) + 1) * watch.gains(float(value)), RICHEST)
+        now = DetectorState(tuple(money.tolist()), state.seen + 1, state.total + float(value), state.alarmed_at)
+        alarmed = state.alarmed_at is None and self._money(watch, now) >= self.threshold
         return replace(now, alarmed_at=number) if alarmed else now
 
     @staticmethod
-    def _money(watch: MonitoredSignal, each: Followed) -> float:
-        return float(np.array(each.money) @ watch.bets.weights)
+    def _money(watch: MonitoredSignal, state: DetectorState) -> float:
+        return float(np.array(state.money) @ watch.bets.weights)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -164,8 +164,8 @@ class Monitor:
             "episodes": self.episodes,
             "watches": [
                 watch.to_json()
-                | {"money": list(each.money), "seen": each.seen, "total": each.total, "alarmed_at": each.alarmed_at}
-                for watch, each in zip(self.watches, self.followed, strict=True)
+                | {"money": list(state.money), "seen": state.seen, "total": state.total, "alarmed_at": state.alarmed_at}
+                for watch, state in zip(self.watches, self.states, strict=True)
             ],
         }
 
@@ -176,16 +176,21 @@ class Monitor:
         Raises:
             ValueError, TypeError, KeyError: the value was not made by `to_json`.
         """
-        watches, followed = [], []
+        watches, states = [], []
         for row in value["watches"]:
             watch = MonitoredSignal(row["name"], row["expected"], row["worse"], row["notice"])
-            money = tuple(float(each) for each in row["money"])
-            if len(money) != len(watch.bets.shares) or not all(math.isfinite(each) and each >= 0 for each in money):
-                raise ValueError(f"{watch.name}: {len(money)} amounts of money were given, not those of this watch")
+            money = tuple(float(amount) for amount in row["money"])
+            if len(money) != len(watch.bets.shares) or not all(
+                math.isfinite(amount) and amount >= 0 for amount in money
+            ):
+                raise ValueError(
+                    f"{watch.name}: {len(money)} amounts of wealth were given; {len(watch.bets.shares)} "
+                    "finite ones from 0 were expected"
+                )
             alarmed_at = None if row["alarmed_at"] is None else int(row["alarmed_at"])
             watches.append(watch)
-            followed.append(Followed(money, int(row["seen"]), float(row["total"]), alarmed_at))
-        return cls(tuple(watches), float(value["false_alarm_episodes"]), int(value["episodes"]), tuple(followed))
+            states.append(DetectorState(money, int(row["seen"]), float(row["total"]), alarmed_at))
+        return cls(tuple(watches), float(value["false_alarm_episodes"]), int(value["episodes"]), tuple(states))
 
 
 def success_watch(successes: int, trials: int, *, confidence: float = 0.9, drop: float = 0.15) -> MonitoredSignal:

@@ -91,37 +91,38 @@ def combine(
     Raises:
         ValueError: the shapes do not match, an array is empty, or an outcome is out of range.
     """
-    truth, paired, many = (np.asarray(each, float) for each in (real, twin_paired, twin_many))
-    if truth.shape != paired.shape or truth.ndim != 1 or not len(truth) or many.ndim != 1 or not len(many):
+    truth, paired, in_twin = (np.asarray(outcomes, float) for outcomes in (real, twin_paired, twin_many))
+    if truth.shape != paired.shape or truth.ndim != 1 or not len(truth) or in_twin.ndim != 1 or not len(in_twin):
         raise ValueError(
-            f"{truth.shape} real, {paired.shape} paired and {many.shape} twin trials were given; as many paired as "
-            "real ones were expected, and at least one of each"
+            f"{truth.shape} real, {paired.shape} paired and {in_twin.shape} twin trials were given; "
+            "expected: one paired "
+            "trial for each real one, and at least one of each kind"
         )
-    if not all(((each >= 0) & (each <= 1)).all() for each in (truth, paired, many)):
-        raise ValueError("outcomes from 0 to 1 were expected, of which none is missing")
+    if not all(((outcomes >= 0) & (outcomes <= 1)).all() for outcomes in (truth, paired, in_twin)):
+        raise ValueError("finite outcomes from 0 to 1 were expected")
     if not np.isin(truth, (0, 1)).all():
-        raise ValueError("real outcomes are success or failure: 1 or 0 was expected")
+        raise ValueError("real outcomes must be 0 or 1")
     # The threshold is fixed beforehand, not chosen by the data: the twin succeeds if its rate is at least one half.
-    says, said = (paired >= 0.5).astype(float), (many >= 0.5).astype(float)
+    paired_succeeds, twin_succeeds = (paired >= 0.5).astype(float), (in_twin >= 0.5).astype(float)
     n, hits = len(truth), int(truth.sum())
     if method == "strata":
-        n_yes, hits_yes = says.sum(), (truth * says).sum()
+        n_yes, hits_yes = paired_succeeds.sum(), (truth * paired_succeeds).sum()
         estimate, low, high = strata(
-            n_yes, hits_yes, n - n_yes, hits - hits_yes, said.sum(), len(said), confidence=confidence
+            n_yes, hits_yes, n - n_yes, hits - hits_yes, twin_succeeds.sum(), len(twin_succeeds), confidence=confidence
         )
-        weight = _weight(truth, says)
+        weight = _weight(truth, paired_succeeds)
     elif method == "betting":
-        low, high = _betting(truth, paired, many, confidence)
+        low, high = _betting(truth, paired, in_twin, confidence)
         weight = min(max(_weight(truth, paired), 0.0), 1.0)
-        estimate = float(truth.mean() + weight * (many.mean() - paired.mean()))
+        estimate = float(truth.mean() + weight * (in_twin.mean() - paired.mean()))
     else:
-        estimate, low, high, weight = normal(truth, paired, many, confidence=confidence)
+        estimate, low, high, weight = normal(truth, paired, in_twin, confidence=confidence)
     real_low, real_high = clopper_pearson(hits, n, confidence=confidence)
     apart = float(paired.std() * truth.std())
     return Combined(
-        method=method, confidence=confidence, trials=n, twin_trials=len(many),
+        method=method, confidence=confidence, trials=n, twin_trials=len(in_twin),
         estimate=float(np.clip(estimate, 0, 1)), low=float(low), high=float(high),
-        real_rate=hits / n, real_low=float(real_low), real_high=float(real_high), twin_rate=float(many.mean()),
+        real_rate=hits / n, real_low=float(real_low), real_high=float(real_high), twin_rate=float(in_twin.mean()),
         weight=float(weight), correlation=float(np.corrcoef(truth, paired)[0, 1]) if apart > 0 else None,
         worth_trials=round(n * float((real_high - real_low) / (high - low)) ** 2) if high > low else None,
     )  # fmt: skip
@@ -133,7 +134,7 @@ def strata(
     n_no: ArrayLike,
     hits_no: ArrayLike,
     many_yes: ArrayLike,
-    many: ArrayLike,
+    twin_trials: ArrayLike,
     *,
     confidence: float = 0.95,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -144,15 +145,17 @@ def strata(
     Args:
         n_yes, hits_yes: real trials and successes under conditions in which the twin succeeds.
         n_no, hits_no: real trials and successes under conditions in which the twin fails.
-        many_yes, many: successes and number of twin trials under other conditions.
+        many_yes, twin_trials: successes and number of twin trials under other conditions.
     """
-    n1, x1, n0, x0, yes, all_ = (np.asarray(each, float) for each in (n_yes, hits_yes, n_no, hits_no, many_yes, many))
+    n1, x1, n0, x0, yes, all_ = (
+        np.asarray(counts, float) for counts in (n_yes, hits_yes, n_no, hits_no, many_yes, twin_trials)
+    )
     share = (yes + n1) / (all_ + n1 + n0)
     # A stratum without real trials gets the pooled rate as estimate and the interval 0 to 1.
     pooled = (x1 + x0 + 0.5) / (n1 + n0 + 1)
     rate1 = np.where(n1 > 0, x1 / np.maximum(n1, 1), pooled)
     rate0 = np.where(n0 > 0, x0 / np.maximum(n0, 1), pooled)
-    (low1, high1), (low0, high0) = (clopper_pearson(*each, confidence=confidence) for each in ((x1, n1), (x0, n0)))
+    (low1, high1), (low0, high0) = (clopper_pearson(*counts, confidence=confidence) for counts in ((x1, n1), (x0, n0)))
     z = float(scipy.special.ndtri(0.5 + confidence / 2))
     loose = (z * (rate1 - rate0)) ** 2 * share * (1 - share) / (all_ + n1 + n0)
     estimate = share * rate1 + (1 - share) * rate0
@@ -166,16 +169,16 @@ def strata(
 
 
 def normal(
-    truth: np.ndarray, paired: np.ndarray, many: np.ndarray, *, confidence: float
+    truth: np.ndarray, paired: np.ndarray, in_twin: np.ndarray, *, confidence: float
 ) -> tuple[float, float, float, float]:
     """Return (estimate, low, high, weight) of PPI++ for a mean."""
     n = len(truth)
-    weight = _weight(truth, paired) / (1 + n / len(many))
+    weight = _weight(truth, paired) / (1 + n / len(in_twin))
     left = truth - weight * paired
-    estimate = float(weight * many.mean() + left.mean())
+    estimate = float(weight * in_twin.mean() + left.mean())
     spread = float(left.var(ddof=1)) if n > 1 else 0.25
     z = float(scipy.special.ndtri(0.5 + confidence / 2))
-    reach = z * np.sqrt(weight**2 * many.var() / len(many) + spread / n)
+    reach = z * np.sqrt(weight**2 * in_twin.var() / len(in_twin) + spread / n)
     return estimate, max(0.0, estimate - reach), min(1.0, estimate + reach), weight
 
 
@@ -186,12 +189,12 @@ def _weight(truth: np.ndarray, paired: np.ndarray) -> float:
     return float(truth @ centred) / spread if spread > 0 else 0.0
 
 
-def _betting(truth: np.ndarray, paired: np.ndarray, many: np.ndarray, confidence: float) -> tuple[float, float]:
+def _betting(truth: np.ndarray, paired: np.ndarray, in_twin: np.ndarray, confidence: float) -> tuple[float, float]:
     n = len(truth)
     weights = _learnt_weights(truth, paired)
     # Each real trial is compared with its own part of the twin trials, so that the residuals are independent.
-    usual = np.array([part.mean() if len(part) else 0.0 for part in np.array_split(many, n)])
-    weights = np.where([len(part) > 0 for part in np.array_split(many, n)], weights, 0.0)
+    usual = np.array([part.mean() if len(part) else 0.0 for part in np.array_split(in_twin, n)])
+    weights = np.where([len(part) > 0 for part in np.array_split(in_twin, n)], weights, 0.0)
     left = truth - weights * (paired - usual)
     error = (1 - confidence) / 2
     return _refuted(left, weights, error), 1 - _refuted(1 - left, weights, error)
@@ -203,10 +206,10 @@ def _learnt_weights(truth: np.ndarray, paired: np.ndarray) -> np.ndarray:
     The weights are shrunk towards 0 as if by four more trials in which the twin did not help.
     """
     before = np.arange(len(truth))
-    sums = [np.concatenate([[0.0], np.cumsum(each)[:-1]]) for each in (truth, paired, truth * paired, paired**2)]
-    many = np.maximum(before, 1)
-    together = sums[2] - sums[0] * sums[1] / many
-    spread = sums[3] - sums[1] ** 2 / many
+    sums = [np.concatenate([[0.0], np.cumsum(values)[:-1]]) for values in (truth, paired, truth * paired, paired**2)]
+    count = np.maximum(before, 1)
+    together = sums[2] - sums[0] * sums[1] / count
+    spread = sums[3] - sums[1] ** 2 / count
     return np.clip(together / (spread + 1), 0, 1)
 
 

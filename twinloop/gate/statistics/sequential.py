@@ -60,7 +60,7 @@ class _Plan(ABC):
     def __post_init__(self) -> None:
         for name, value in (("error", self.error), ("miss", self.miss)):
             if not 0 < value < 1:
-                raise ValueError(f"{name}: {value} was given, a chance between 0 and 1 was expected")
+                raise ValueError(f"{name}: {value} was given, a probability between 0 and 1 was expected")
         low, high = self.scale
         if not low < self.null < self.target < high:
             raise ValueError(
@@ -109,7 +109,7 @@ class _Plan(ABC):
     def judge(self, counts: Sequence[int]) -> TestState:
         """Return the state of the test from the count of each outcome."""
         if len(counts) != len(self.outcomes) or min(counts) < 0:
-            raise ValueError(f"{list(counts)} was given; how often each of {', '.join(self.outcomes)} was expected")
+            raise ValueError(f"{list(counts)} was given; counts of {', '.join(self.outcomes)} were expected")
         trials, tally = int(sum(counts)), np.asarray(counts, float)
         null, target = self._scaled(self.null), self._scaled(self.target)
         better = float(self.bets_for.log_money(self.values, tally, null))
@@ -128,13 +128,13 @@ class _Plan(ABC):
     def _decided(self, better: float, worse: float) -> tuple[Decision, str]:
         name = self.tested
         if better >= -np.log(self.error):
-            return "accept", f"{name} is above {self.null:g}; the chance of saying so wrongly is {self.error:g} at most"
+            return "accept", f"{name} is above {self.null:g}; the error probability is at most {self.error:g}"
         if worse >= -np.log(self.miss):
             return (
                 "reject",
-                f"{name} is below {self.target:g}; the chance of saying so wrongly is {self.miss:g} at most",
+                f"{name} is below {self.target:g}; the error probability is at most {self.miss:g}",
             )
-        return "continue", f"neither that {name} is above {self.null:g} nor that it is below {self.target:g} is shown"
+        return "continue", f"it is not shown yet that {name} is above {self.null:g} or below {self.target:g}"
 
     @property
     def tested(self) -> str:
@@ -189,7 +189,7 @@ class PairPlan(_Plan):
 
     @property
     def tested(self) -> str:
-        return "the candidate's success rate less the control's"
+        return "the candidate's success rate minus the control's"
 
     def judge_trials(self, candidate: Sequence[bool] | np.ndarray, control: Sequence[bool] | np.ndarray) -> TestState:
         """Return the state of the test. Trials are paired in order; a trial without a partner is not counted yet."""

@@ -5,12 +5,12 @@ twins.py        rates from the registry's ledger; a twin whose predictions faile
 pairs_file.py   rates from a JSON file, for `twinloop trust`
 """
 
-from .judgement import Foretold, PolicyPair, TaskTrust, Trust, TrustRules, trust
+from .judgement import CheckedPrediction, PolicyPair, TaskTrust, Trust, TrustRules, trust
 from .pairs_file import load_pairs, pairs_of
 from .twins import TwinTrust, enter_twins, twins_of
 
 __all__ = [
-    "Foretold",
+    "CheckedPrediction",
     "PolicyPair",
     "TaskTrust",
     "Trust",

@@ -8,9 +8,9 @@ import numpy as np
 
 from twinloop.curate.intervals import wilson
 from twinloop.gate.statistics.agreement import LEAST_POLICIES, Agreement, Counted, agreement
-from twinloop.gate.statistics.foresight import PredictionInterval, PredictionRecord, foretell, record
+from twinloop.gate.statistics.prediction import PredictionInterval, PredictionRecord, predict_real_rate, record
 
-TrustStanding = Literal["trusted", "untested", "distrusted"]
+TrustLevel = Literal["trusted", "untested", "distrusted"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class TrustRules:
 
 
 @dataclass(frozen=True)
-class Foretold:
+class CheckedPrediction:
     """A prediction band for a policy at a task, and the real rate that was measured later."""
 
     task: str
@@ -70,23 +70,23 @@ class TaskTrust:
     """The judgement of one task."""
 
     task: str
-    standing: TrustStanding
+    level: TrustLevel
     reasons: tuple[str, ...]
     pairs: tuple[PolicyPair, ...]
     agreement: Agreement
-    foretold: tuple[Foretold, ...]
+    predictions: tuple[CheckedPrediction, ...]
     record: PredictionRecord
 
     def predict(self, sim: float, *, confidence: float) -> PredictionInterval:
         """Predict the real success of another policy from its success in the twin."""
-        return foretell(
+        return predict_real_rate(
             sim, [pair.sim for pair in self.pairs], [pair.real for pair in self.pairs], confidence=confidence
         )
 
     def to_json(self) -> dict[str, Any]:
         agreement = self.agreement
         return {
-            "standing": self.standing,
+            "level": self.level,
             "reasons": list(self.reasons),
             "policies": agreement.policies,
             "pearson": agreement.pearson,
@@ -95,7 +95,7 @@ class TaskTrust:
             "mmrv_interval": [agreement.mmrv_low, agreement.mmrv_high],
             "gap": agreement.gap,
             "predictions": self.record.to_json(),
-            "foretold": [prediction.to_json() for prediction in self.foretold],
+            "tested_predictions": [prediction.to_json() for prediction in self.predictions],
             "pairs": {pair.policy: {"sim": pair.sim.to_json(), "real": pair.real.to_json()} for pair in self.pairs},
         }
 
@@ -104,7 +104,7 @@ class TaskTrust:
 class Trust:
     """The judgement of the twin as a whole."""
 
-    standing: TrustStanding
+    level: TrustLevel
     reasons: tuple[str, ...]
     tasks: tuple[TaskTrust, ...]
     record: PredictionRecord
@@ -115,7 +115,7 @@ class Trust:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "standing": self.standing,
+            "level": self.level,
             "reasons": list(self.reasons),
             "predictions": self.record.to_json(),
             "rules": self.rules.to_json(),
@@ -128,67 +128,70 @@ def trust(
     *,
     seed: int,
     rules: TrustRules | None = None,
-    foretold: Sequence[Foretold] = (),
+    predictions: Sequence[CheckedPrediction] = (),
 ) -> Trust:
     """Judge a twin.
 
     Args:
         pairs: task -> policies in the order in which they were tried.
         seed: seed of the resampling.
-        foretold: predictions that were recorded before their real trials. In a task without any, each policy is
+        predictions: bands that were recorded before their real trials. In a task without any, each policy is
             predicted from those before it.
     """
     rules = rules or TrustRules()
     tasks = tuple(
         _judge_task(
-            name, tuple(policies), [prediction for prediction in foretold if prediction.task == name], rules, seed
+            name, tuple(policies), [prediction for prediction in predictions if prediction.task == name], rules, seed
         )
         for name, policies in pairs.items()
     )
-    held = [prediction.held for task in tasks for prediction in task.foretold]
+    held = [prediction.held for task in tasks for prediction in task.predictions]
     total = record(held, confidence=rules.confidence)
     reasons = []
     if total.failed(rules.error):
         reasons.append(_failed_predictions(total))
-    reasons += [f"{task.task}: {reason}" for task in tasks if task.standing == "distrusted" for reason in task.reasons]
+    reasons += [f"{task.task}: {reason}" for task in tasks if task.level == "distrusted" for reason in task.reasons]
     if reasons:
         return Trust("distrusted", tuple(reasons), tasks, total, rules)
-    trusted = [task.task for task in tasks if task.standing == "trusted"]
+    trusted = [task.task for task in tasks if task.level == "trusted"]
     if trusted:
         reasons = [
-            f"agrees with reality at {', '.join(trusted)}",
-            f"{total.made - total.missed} of {total.made} predictions held, at bands of {rules.confidence:.0%}",
+            f"success in the twin agrees with reality for {', '.join(trusted)}",
+            f"{total.made - total.missed} of {total.made} real rates fell inside the predicted "
+            f"{rules.confidence:.0%} bands",
         ]
-        if rest := [task.task for task in tasks if task.standing != "trusted"]:
-            reasons.append(f"untested at {', '.join(rest)}")
+        if rest := [task.task for task in tasks if task.level != "trusted"]:
+            reasons.append(f"untested for {', '.join(rest)}")
         return Trust("trusted", tuple(reasons), tasks, total, rules)
     reasons = [f"{task.task}: {reason}" for task in tasks for reason in task.reasons]
-    return Trust("untested", tuple(reasons) or ("no policy was tried in twin and reality",), tasks, total, rules)
+    return Trust(
+        "untested", tuple(reasons) or ("no policy has trials both in the twin and in reality",), tasks, total, rules
+    )
 
 
 def _judge_task(
-    name: str, pairs: tuple[PolicyPair, ...], foretold: list[Foretold], rules: TrustRules, seed: int
+    name: str, pairs: tuple[PolicyPair, ...], recorded: list[CheckedPrediction], rules: TrustRules, seed: int
 ) -> TaskTrust:
     agreed = agreement([pair.sim for pair in pairs], [pair.real for pair in pairs], seed=seed)
-    predictions = foretold or _predictions_in_order(name, pairs, rules.confidence)
+    predictions = recorded or _predictions_in_order(name, pairs, rules.confidence)
     held = record([prediction.held for prediction in predictions], confidence=rules.confidence)
     reasons = _reasons_to_distrust(pairs, agreed, held, rules)
-    standing: TrustStanding = "distrusted"
+    level: TrustLevel = "distrusted"
     if not reasons:
-        standing, reasons = _trusted_or_untested(agreed, held, rules)
-    return TaskTrust(name, standing, reasons, pairs, agreed, tuple(predictions), held)
+        level, reasons = _trusted_or_untested(agreed, held, rules)
+    return TaskTrust(name, level, reasons, pairs, agreed, tuple(predictions), held)
 
 
-def _predictions_in_order(task: str, pairs: tuple[PolicyPair, ...], confidence: float) -> list[Foretold]:
+def _predictions_in_order(task: str, pairs: tuple[PolicyPair, ...], confidence: float) -> list[CheckedPrediction]:
     """Predict each policy from those before it."""
     predictions = []
     for place, pair in enumerate(pairs):
         before = pairs[:place]
-        band = foretell(
+        band = predict_real_rate(
             pair.sim.rate, [other.sim for other in before], [other.real for other in before], confidence=confidence
         )
         if band.estimate is not None:
-            predictions.append(Foretold(task, pair.policy, band, pair.real.rate))
+            predictions.append(CheckedPrediction(task, pair.policy, band, pair.real.rate))
     return predictions
 
 
@@ -237,7 +240,7 @@ def _newcombe(sim: Counted, real: Counted) -> tuple[float, float, float]:
 
 def _trusted_or_untested(
     agreed: Agreement, held: PredictionRecord, rules: TrustRules
-) -> tuple[TrustStanding, tuple[str, ...]]:
+) -> tuple[TrustLevel, tuple[str, ...]]:
     if agreed.policies < rules.least_policies:
         compared = f"{agreed.policies} {'policy' if agreed.policies == 1 else 'policies'} compared"
         return "untested", (f"{compared}; too few to judge ({rules.least_policies} are needed)",)
@@ -257,4 +260,7 @@ def _trusted_or_untested(
 
 
 def _failed_predictions(held: PredictionRecord) -> str:
-    return f"predictions failed: {held.missed} of {held.made} fell outside bands of {held.confidence:.0%}"
+    return (
+        f"predictions failed: {held.missed} of {held.made} real rates fell outside the predicted "
+        f"{held.confidence:.0%} bands"
+    )

@@ -30,7 +30,7 @@ def load_pairs(path: Path) -> dict[str, tuple[PolicyPair, ...]]:
     try:
         content = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: is not JSON that can be used: {error!s:.200}") from None
+        raise UsageError(f"{path}: is not valid JSON: {error!s:.200}") from None
     return pairs_of(content, name=str(path))
 
 
@@ -39,35 +39,35 @@ def pairs_of(content: Any, *, name: str) -> dict[str, tuple[PolicyPair, ...]]:
     sides = _mapping(content, name)
     for key in sides:
         if key not in (*SIDES, "note"):
-            raise UsageError(f"{name}: {key!r} is not known; {nearest(key, (*SIDES, 'note'))}")
+            raise UsageError(f"{name}: unknown key {key!r}; {nearest(key, (*SIDES, 'note'))}")
     if missing := [side for side in SIDES if side not in sides]:
         raise UsageError(f"{name}: {' and '.join(missing)} missing; real and sim were expected, each task -> policy")
     real, sim = ({str(key): value for key, value in _mapping(sides[s], f"{name}: {s}").items()} for s in SIDES)
     _same(real, sim, name, "task")
     if not real:
         raise UsageError(f"{name}: has no task; real and sim were expected, each task -> policy -> rate")
-    found = {}
+    pairs = {}
     for task in real:
         ours, theirs = (_mapping(side[task], f"{name}: {s}.{task}") for side, s in ((real, "real"), (sim, "sim")))
         _same(ours, theirs, name, f"policy of {task}")
-        found[task] = tuple(
+        pairs[task] = tuple(
             PolicyPair(policy, _counted(theirs[policy], f"{name}: sim.{task}.{policy}"),
                  _counted(ours[policy], f"{name}: real.{task}.{policy}"))
             for policy in ours
         )  # fmt: skip
-    return found
+    return pairs
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} is there twice")
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} occurs twice")
     return content
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not a number that can be used")
+    raise ValueError(f"{text} is not a finite number")
 
 
 def _mapping(value: Any, where: str) -> Mapping[str, Any]:
@@ -76,12 +76,11 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
     return value
 
 
-def _same(real: Mapping[str, Any], sim: Mapping[str, Any], name: str, what: str) -> None:
-    for here, there, side in ((real, sim, "real"), (sim, real, "sim")):
-        if alone := sorted(set(here) - set(there)):
+def _same(real: Mapping[str, Any], sim: Mapping[str, Any], name: str, kind: str) -> None:
+    for ours, theirs, side in ((real, sim, "real"), (sim, real, "sim")):
+        if alone := sorted(set(ours) - set(theirs)):
             raise UsageError(
-                f"{name}: {what} {', '.join(alone)}: on the side of {side} only; without the other it is no pair, "
-                "add it there or leave it out here"
+                f"{name}: {kind} {', '.join(alone)}: only under {side}; add it to the other side or remove it here"
             )
 
 
@@ -97,7 +96,7 @@ def _counted(value: Any, where: str) -> Counted:
             raise UsageError(f"{where}: {', '.join(sorted(value)) or 'nothing'} was given; {FORMS} was expected")
         trials = number(value["trials"])
         if trials < 1 or trials != int(trials):
-            raise UsageError(f"{where}: {value['trials']} trials were given; a whole number from 1 on was expected")
+            raise UsageError(f"{where}: {value['trials']} trials were given; a whole number of at least 1 was expected")
         rate = value["rate"] if "rate" in value else number(value["successes"]) / trials
     rate = number(rate)
     if not 0 <= rate <= 1:

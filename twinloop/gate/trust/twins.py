@@ -12,7 +12,7 @@ from twinloop.gate.registry import Registry, Writer
 from twinloop.gate.registry_state import DEMOTED, RESTORED, TWIN
 from twinloop.gate.rules.config import CanaryRules
 from twinloop.gate.statistics.agreement import LEAST_POLICIES, Counted
-from twinloop.gate.statistics.foresight import foretell
+from twinloop.gate.statistics.prediction import predict_real_rate
 
 from .judgement import PolicyPair, Trust, TrustRules, trust
 
@@ -53,7 +53,7 @@ class TwinTrust:
     @property
     def failures(self) -> tuple[str, ...]:
         """Why the twin is demoted; empty while its predictions hold."""
-        return self.trust.reasons if self.trust.standing == "distrusted" else ()
+        return self.trust.reasons if self.trust.level == "distrusted" else ()
 
     @property
     def sentence(self) -> str:
@@ -71,12 +71,12 @@ class TwinTrust:
             return f"{text}; predictions failed"
         if policies < self.trust.rules.least_policies:
             return f"{text}; too few to judge ({self.trust.rules.least_policies} are needed)"
-        return f"{text}; {self.trust.standing}"
+        return f"{text}; {self.trust.level}"
 
     def to_json(self) -> dict[str, Any]:
         return {
             "config": self.config, "pairs": [pair.to_json() for pair in self.pairs],
-            "standing": "demoted" if self.failures else self.trust.standing,
+            "level": "demoted" if self.failures else self.trust.level,
             "tasks": [{"task": task.task, **task.agreement.to_json()} for task in self.trust.tasks],
         }  # fmt: skip
 
@@ -92,7 +92,9 @@ class TwinTrust:
         others = [pair for pair in self.pairs if pair.policy != besides]
         groups = dict.fromkeys((pair.task, pair.robot) for pair in others)
         bands = [
-            foretell(sim.value, [_counted(pair.sim) for pair in pairs], [_counted(pair.real) for pair in pairs])
+            predict_real_rate(
+                sim.value, [_counted(pair.sim) for pair in pairs], [_counted(pair.real) for pair in pairs]
+            )
             for pairs in ([pair for pair in others if (pair.task, pair.robot) == group] for group in groups)
         ]
         known = [band for band in bands if band.estimate is not None]
@@ -102,36 +104,36 @@ class TwinTrust:
             return band.low, f"{text}, predicted from {band.policies} policies compared in {self.config}"
         difference = max([0.0, *(pair.sim.value - pair.real.value for pair in others)])
         low = max(0.0, sim.interval[0] - difference)
-        return low, f"{low:.2f}: lower bound in {self.config}, less its largest error so far ({difference:.2f})"
+        return low, f"{low:.2f}: lower bound in {self.config} minus its largest error so far ({difference:.2f})"
 
 
 def twins_of(
-    registry: Registry, rules: CanaryRules, *, shown: Iterable[Mapping[str, Any]] = ()
+    registry: Registry, rules: CanaryRules, *, evidence: Iterable[Mapping[str, Any]] = ()
 ) -> dict[str, TwinTrust]:
-    """Judge every twin that has an evaluation in the ledger or in the new evidence `shown`."""
-    evidence = [*(entry for entries in registry.standing.shown.values() for entry in entries), *shown]
-    sims, reals = _in_twins(evidence), _on_robots(evidence)
+    """Judge every twin that has an evaluation in the ledger or in the new `evidence`."""
+    entries = [*(entry for entries in registry.state.evidence.values() for entry in entries), *evidence]
+    sims, reals = _in_twins(entries), _on_robots(entries)
     pairs: dict[str, list[TwinRealPair]] = {}
     configs: dict[str, str] = {}
     for (twin, policy), (config, sim) in sims.items():
         configs[twin] = config
         pairs.setdefault(twin, [])
-        for (robot, task, who), real in reals.items():
-            if who == policy and real.trials and sim.trials:
+        for (robot, task, name), real in reals.items():
+            if name == policy and real.trials and sim.trials:
                 pairs[twin].append(TwinRealPair(policy, twin, config, robot, task, sim, real))
     return {twin: _trust(twin, configs[twin], compared, rules) for twin, compared in pairs.items()}
 
 
 def enter_twins(writer: Writer, twins: Mapping[str, TwinTrust]) -> None:
     """Record in the ledger which twins are newly demoted, and which are restored."""
-    demoted = writer.registry.standing.demoted
+    demoted = writer.registry.state.demoted
     for digest, twin in twins.items():
         details = {"twin": digest, **twin.to_json()}
         if twin.failures and digest not in demoted:
             reasons = [f"{twin.config}: {reason}" for reason in twin.failures]
             writer.add(TWIN, DEMOTED, details=details, reasons=reasons)
         elif digest in demoted and not twin.failures:
-            reason = f"{twin.config}: with the trials since then, its predictions hold"
+            reason = f"{twin.config}: its predictions agree with the trials since then"
             writer.add(TWIN, RESTORED, details=details, reasons=[reason])
 
 

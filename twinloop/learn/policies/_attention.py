@@ -10,14 +10,14 @@ class Attention(nn.Module):
     def __init__(self, width: int, heads: int):
         super().__init__()
         if heads < 1 or width % heads:
-            raise ValueError(f"width {width} is no multiple of heads {heads}")
+            raise ValueError(f"width {width} is not a multiple of heads {heads}")
         self._heads = heads
         self.query, self.pair = nn.Linear(width, width), nn.Linear(width, 2 * width)
         self.leave = nn.Linear(width, width)
 
-    def forward(self, asking: Tensor, asked: Tensor) -> Tensor:
-        query = self.query(asking).unflatten(2, (self._heads, -1)).transpose(1, 2)
-        key, value = self.pair(asked).unflatten(2, (2, self._heads, -1)).permute(2, 0, 3, 1, 4).unbind(0)
+    def forward(self, queries: Tensor, context: Tensor) -> Tensor:
+        query = self.query(queries).unflatten(2, (self._heads, -1)).transpose(1, 2)
+        key, value = self.pair(context).unflatten(2, (2, self._heads, -1)).permute(2, 0, 3, 1, 4).unbind(0)
         return self.leave(scaled_dot_product_attention(query, key, value).transpose(1, 2).flatten(2))
 
 

@@ -53,9 +53,9 @@ class ActPolicy(Policy):
         }  # fmt: skip
         # One token per vector; a policy that reads only images has one token with the `real` flag.
         alone = [replace(space, inputs=(feature,)) for feature in space.vectors] or [replace(space, inputs=())]
-        vectors = [VectorInputs(each, scales) for each in alone]
+        vectors = [VectorInputs(subspace, scales) for subspace in alone]
         self.vectors, self.code = nn.ModuleList(vectors), ActionCode(space, scales)
-        self.enter = nn.ModuleList(_enter(each.width, width) for each in vectors)
+        self.enter = nn.ModuleList(_enter(vector.width, width) for vector in vectors)
         self.sight = ImageEncoder(space, width=width, image_size=image_size, shift_px=shift_px)
         self.encoder = nn.ModuleList(EncoderLayer(width, heads) for _ in range(encoder_layers))
         self.queries = nn.Parameter(0.5 * torch.randn(horizon, width))

@@ -86,11 +86,11 @@ class FlowPolicy(Policy):
 
     def _end(self, chunk: Tensor, time: Tensor, seen: Tensor) -> Tensor:
         angle = time * self.get_buffer("waves")
-        told = seen + self.when(torch.cat([angle.sin(), angle.cos()], dim=1))
-        hidden = self.enter(chunk) + told
-        told = gelu(told)
+        condition = seen + self.when(torch.cat([angle.sin(), angle.cos()], dim=1))
+        hidden = self.enter(chunk) + condition
+        condition = gelu(condition)
         for block in self.blocks:
-            hidden = block(hidden, told)
+            hidden = block(hidden, condition)
         return self.leave(self.norm(hidden))
 
     def settings(self) -> dict[str, Any]:
@@ -102,8 +102,9 @@ class _Block(nn.Module):
 
     def __init__(self, width: int):
         super().__init__()
+        # `told` is a key of the weights in existing checkpoints.
         self.norm, self.up, self.told = nn.LayerNorm(width), nn.Linear(width, width), nn.Linear(width, width)
         self.down = nn.Linear(width, width)
 
-    def forward(self, hidden: Tensor, told: Tensor) -> Tensor:
-        return hidden + self.down(gelu(self.up(self.norm(hidden)) + self.told(told)))
+    def forward(self, hidden: Tensor, condition: Tensor) -> Tensor:
+        return hidden + self.down(gelu(self.up(self.norm(hidden)) + self.told(condition)))

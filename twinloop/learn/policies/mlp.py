@@ -19,7 +19,7 @@ class MlpPolicy(Policy):
     ):
         super().__init__()
         if space.pictures:
-            raise ValueError(f"mlp reads no pictures ({space.pictures[0].name}); act and flow do")
+            raise ValueError(f"mlp does not read images ({space.pictures[0].name}); use act or flow")
         self.horizon, self.executed, self._width, self._depth = horizon, executed, width, depth
         self._actions = space.action.shape[0]
         self.vectors, self.code = VectorInputs(space, scales), ActionCode(space, scales)

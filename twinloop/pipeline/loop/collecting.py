@@ -45,35 +45,35 @@ class Collecting:
     def _spent(self, number: int) -> int:
         return sum(_attempts(self.log(earlier)) for earlier in range(BEFORE, number))
 
-    def errands(self, number: int, report: GapReport | None, folder: Path) -> tuple[CollectionRequest, ...]:
+    def requests(self, number: int, report: GapReport | None, folder: Path) -> tuple[CollectionRequest, ...]:
         """The plan's requests, then the rest of the round's part without conditions."""
-        file, robot = folder / "errands.json", self._settings.robot
+        file, robot = folder / "requests.json", self._settings.robot
         if not file.exists():
             budget, requests = self.part(number), []
             if report is not None:
                 plan = make_plan(report, robot=robot, budget=budget)
                 write_json(folder / "plan.json", plan.to_json())
-                requests = plan.errands()
-            rest = budget - sum(errand["episodes"] for errand in requests)
+                requests = plan.requests()
+            rest = budget - sum(request["episodes"] for request in requests)
             write_json(file, requests + ([{"robot": robot, "episodes": rest, "conditions": {}}] if rest else []))
         return read_plan(file) if json.loads(file.read_text(encoding="utf-8")) else ()
 
-    def run(self, number: int, errands: tuple[CollectionRequest, ...], *, say: Callable[[str], None]) -> int:
+    def run(self, number: int, requests: tuple[CollectionRequest, ...], *, say: Callable[[str], None]) -> int:
         """Collect, and return the number of accepted demonstrations in the runlog."""
         settings, log = self._settings, self.log(number)
         default = CollectConfig()
         imperfection = None if settings.demonstrator == "script" else default.imperfection
-        for errand in errands:
-            conditions = ", ".join(f"{name} {value}" for name, value in errand.conditions.items())
-            say(f"collecting {errand.episodes} demonstrations{f' with {conditions}' if conditions else ''}")
+        for request in requests:
+            conditions = ", ".join(f"{name} {value}" for name, value in request.conditions.items())
+            say(f"collecting {request.episodes} demonstrations{f' with {conditions}' if conditions else ''}")
             done = collect(
-                errand.robot, log, episodes=errand.episodes,
-                first=FIRST_SCENE + self._spent(number) + errand.first,
-                config=replace(default, conditions=errand.conditions, imperfection=imperfection),
+                request.robot, log, episodes=request.episodes,
+                first=FIRST_SCENE + self._spent(number) + request.first,
+                config=replace(default, conditions=request.conditions, imperfection=imperfection),
                 workers=settings.workers,
             )  # fmt: skip
             if done.stopped:
-                raise UsageError(f"{errand.robot}: {done.stopped}; run the same command again to continue")
+                raise UsageError(f"{request.robot}: {done.stopped}; run the same command again to continue")
         return demonstrations_in(log)
 
 

@@ -10,7 +10,9 @@ from twinloop.durable import read_bounded, replace_file, storage_errors
 from twinloop.errors import CorruptError
 
 MOST_BYTES = 1 << 22
-TUPLES = ("found", "errands")
+TUPLES = ("open_gaps", "requests")
+FORMER_KEYS = {"found": "open_gaps", "errands": "requests"}
+"""Keys of `round.json` in version 0.1 -> their names now."""
 NOT_DEPLOYED: Mapping[str, Any] = {"successes": 0, "trials": 0, "rate": None, "low": 0.0, "high": 1.0}
 """Success rate of a policy that the gate held back, so that it did not act on the robot."""
 
@@ -24,8 +26,8 @@ class Round:
         steps: of training. parent: digest of the checkpoint it was fine-tuned from.
         twin, robot: success rates, as JSON.
         gate: the stage that was reached, and the reasons against the next one.
-        verdict, found: sentence and open gaps of the diagnosis.
-        errands: collection requests after the round. collected: accepted demonstrations that they gave.
+        verdict, open_gaps: sentence and open gaps of the diagnosis.
+        requests: collection requests after the round. collected: accepted demonstrations that they gave.
         prepared: diagnosis and collection are done, so that another round can follow.
     """
 
@@ -38,8 +40,8 @@ class Round:
     robot: Mapping[str, Any]
     gate: Mapping[str, Any]
     verdict: str
-    found: tuple[str, ...]
-    errands: tuple[Mapping[str, Any], ...]
+    open_gaps: tuple[str, ...]
+    requests: tuple[Mapping[str, Any], ...]
     collected: int
     prepared: bool
 
@@ -54,9 +56,10 @@ class LoopResult:
 
 def read_round(file: Path) -> Round:
     try:
-        value = json.loads(read_bounded(file, MOST_BYTES))
+        content = json.loads(read_bounded(file, MOST_BYTES))
+        value: Any = {FORMER_KEYS.get(key, key): item for key, item in content.items()}
         return Round(**value | {name: tuple(value[name]) for name in TUPLES})
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise CorruptError(
             f"{file}: is not the record of a round ({error!s:.100}); delete it and run the loop again"
         ) from None

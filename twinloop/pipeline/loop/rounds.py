@@ -1,6 +1,6 @@
 """The rounds of a loop, one folder each. After a kill, the same command continues.
 
-round-0/  config.yaml  policy/  evaluation/  runlog/  diagnosis/  plan.json  errands.json  round.json
+round-0/  config.yaml  policy/  evaluation/  runlog/  diagnosis/  plan.json  requests.json  round.json
 round-1/  ...          its policy is that of round 0, fine-tuned
 collected/             demonstrations on the robot, a log for each round that asked for them
 datasets/              simulated episodes, by config
@@ -93,7 +93,7 @@ def _round(config: RunConfig, steps: Steps) -> Round:
         first = folder / "before"
         with storage_errors(first):
             first.mkdir(exist_ok=True)
-        collecting.run(BEFORE, collecting.errands(BEFORE, None, first), say=steps.say)
+        collecting.run(BEFORE, collecting.requests(BEFORE, None, first), say=steps.say)
     known = collecting.known(number)
     learnt = sum(map(demonstrations_in, known))
     card = steps.train(steps.generate(config), known, learnt)
@@ -101,18 +101,18 @@ def _round(config: RunConfig, steps: Steps) -> Round:
     gate = steps.gate(config)
     held_back = settings.gated and bool(gate["held_back"])
     robot = NOT_DEPLOYED if held_back else steps.deploy()
-    # The last round prepares no next one, unless more rounds are asked for later.
+    # The last round prepares no next one; a later call with more rounds does that.
     prepares = _short(robot, settings) and not last
     report = steps.diagnose(config) if prepares and settings.strategy == "diagnose" and not held_back else None
-    errands, collected = (), 0
+    requests, collected = (), 0
     if prepares and settings.strategy in COLLECTING:
-        errands = collecting.errands(number, report, folder)
-        collected = collecting.run(number, errands, say=steps.say)
+        requests = collecting.requests(number, report, folder)
+        collected = collecting.run(number, requests, say=steps.say)
     done = Round(
         number=number, config_digest=config.digest, demonstrations=learnt, steps=card.steps,
         parent=card.parent, twin=twin, robot=robot, gate=gate, verdict=report.verdict() if report is not None else "",
-        found=tuple(finding.gap for finding in report.open) if report is not None else (),
-        errands=tuple({"episodes": errand.episodes, "conditions": dict(errand.conditions)} for errand in errands),
+        open_gaps=tuple(finding.gap for finding in report.open) if report is not None else (),
+        requests=tuple({"episodes": one.episodes, "conditions": dict(one.conditions)} for one in requests),
         collected=collected, prepared=prepares,
     )  # fmt: skip
     write_json(file, asdict(done))

@@ -19,6 +19,13 @@ wide: the config's ranges, no real data. blind: the config's ranges and real dat
 COLLECTING = ("diagnose", "adr", "blind", "real")
 CHANGEABLE = ("rounds", "workers")
 """Settings that may change when a loop is continued."""
+FORMER_KEYS = {
+    "imagined": "cell_episodes",
+    "judged": "evaluation_episodes",
+    "tuning": "finetune_steps",
+    "worlds": "cells",
+}
+"""Keys of `settings.json` in version 0.1 -> their names now."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +39,11 @@ class LoopConfig:
         trials: episodes on the robot per round.
         objects: object kinds in the scene; the config's own by default.
         episodes: simulated per round, over all object kinds.
-        steps: of the first training. tuning: steps of fine-tuning in later rounds.
+        steps: of the first training. finetune_steps: steps in later rounds.
         settings: of the policy.
         gated: a policy that the gate holds back does not act on the robot.
-        judged: evaluation episodes in the twin per object kind.
-        worlds: counterfactual cells per gap. imagined: episodes in each.
+        evaluation_episodes: evaluation episodes in the twin per object kind.
+        cells: counterfactual cells per gap. cell_episodes: episodes in each.
     """
 
     robot: str
@@ -48,22 +55,22 @@ class LoopConfig:
     objects: tuple[str, ...] = ()
     episodes: int = 2000
     steps: int = 3000
-    tuning: int = 1500
+    finetune_steps: int = 1500
     policy: str = "mlp"
     inputs: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     demonstrator: Literal["human-like", "script"] = "human-like"
     gated: bool = True
-    judged: int = 200
-    worlds: int = 24
-    imagined: int = 16
+    evaluation_episodes: int = 200
+    cells: int = 24
+    cell_episodes: int = 16
     seed: int = 1
     workers: int = 2
 
     def __post_init__(self) -> None:
         for name in self.objects:
             if name not in OBJECTS:
-                raise UsageError(f"--objects: {name!r} is not an object; {nearest(name, OBJECTS)}")
+                raise UsageError(f"--objects: unknown object {name!r}; {nearest(name, OBJECTS)}")
         if len(set(self.objects)) < len(self.objects):
             raise UsageError(f"--objects: {', '.join(self.objects)} names an object twice")
 
@@ -77,7 +84,7 @@ def refuse_another(out: Path, config: RunConfig, settings: LoopConfig) -> None:
     if not file.exists():
         write_json(file, given)
         return
-    before = json.loads(read_bounded(file, MOST_BYTES))
+    before = {FORMER_KEYS.get(key, key): value for key, value in json.loads(read_bounded(file, MOST_BYTES)).items()}
     now = json.loads(json.dumps(given, default=str))
     changed = [f"{key}: was {before.get(key)!r}, you gave {now[key]!r}" for key in now if before.get(key) != now[key]]
     if changed:

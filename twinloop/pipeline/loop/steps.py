@@ -114,7 +114,7 @@ class Steps:
                 candidate = candidate_of(self.policy)
                 done = evaluate(
                     candidate, kind.with_seed(unseen_seed(candidate)), config_name=f"round-{self.number}/{name}",
-                    episodes=self.settings.judged, workers=self.settings.workers, executor=self.executor,
+                    episodes=self.settings.evaluation_episodes, workers=self.settings.workers, executor=self.executor,
                 )  # fmt: skip
                 write_evaluation(done, folder)
             rates.append(load_evaluation(folder).success)
@@ -149,11 +149,11 @@ class Steps:
         folder = self.folder / "diagnosis"
         if not (folder / "report.json").exists():
             self.say("diagnosing")
-            episodes = self.settings.imagined
+            episodes = self.settings.cell_episodes
             report = diagnose(
                 [self.folder / "runlog"], candidate_of(self.policy), config, config_name=f"round-{self.number}",
                 cache=self.out / "banks", workers=self.settings.workers, executor=self.executor,
-                settings=DiagnoseConfig(worlds=self.settings.worlds, episodes=episodes, tried=3 * episodes),
+                settings=DiagnoseConfig(cells=self.settings.cells, episodes=episodes, tried=3 * episodes),
             )  # fmt: skip
             with storage_errors(folder):
                 folder.mkdir(exist_ok=True)
@@ -175,4 +175,4 @@ class Steps:
 
 def tuning_steps(settings: LoopConfig, before: Round) -> int:
     """More steps if the policy failed in the twin too: that is not a gap but too little training."""
-    return settings.tuning * (LONGER_TUNING if (before.twin["rate"] or 0.0) < settings.target else 1)
+    return settings.finetune_steps * (LONGER_TUNING if (before.twin["rate"] or 0.0) < settings.target else 1)

@@ -41,7 +41,7 @@ class PredictionInterval:
         return asdict(self)
 
 
-def foretell(
+def predict_real_rate(
     at: float, sim: Sequence[Counted], real: Sequence[Counted], *, confidence: float = 0.9
 ) -> PredictionInterval:
     """Predict the real success rate of a policy with success rate `at` in the twin.
@@ -52,31 +52,31 @@ def foretell(
     """
     if not 0 <= at <= 1:
         raise ValueError(f"a rate of {at} in the twin was given, one from 0 to 1 was expected")
-    many = len(sim)
-    if many < LEAST_POLICIES:
-        return PredictionInterval(at, None, 0.0, 1.0, confidence, many)
-    x, y = (np.array([each.rate for each in side]) for side in (sim, real))
+    policies = len(sim)
+    if policies < LEAST_POLICIES:
+        return PredictionInterval(at, None, 0.0, 1.0, confidence, policies)
+    x, y = (np.array([counted.rate for counted in side]) for side in (sim, real))
     centred = x - x.mean()
     spread = float(centred @ centred)
     slope = float(centred @ y) / spread if spread > 1e-12 else 0.0
     left = y - y.mean() - slope * centred
-    free = many - 2
+    free = policies - 2
     noise = max(float(left @ left) / free, _counting_noise(real), SMALLEST_SPREAD**2)
     estimate = float(y.mean() + slope * (at - x.mean()))
     nearest = float(np.clip(at, x.min(), x.max()))
     places = np.array([at, nearest])
     apart = (places - x.mean()) ** 2 / spread if spread > 1e-12 else np.zeros(2)
-    reach = float(scipy.special.stdtrit(free, 0.5 + confidence / 2)) * np.sqrt(noise * (1 + 1 / many + apart))
+    reach = float(scipy.special.stdtrit(free, 0.5 + confidence / 2)) * np.sqrt(noise * (1 + 1 / policies + apart))
     middle = y.mean() + slope * (places - x.mean())
     low, high = float((middle - reach).min()), float((middle + reach).max())
     estimate, low, high = np.clip([estimate, low, high], 0, 1).tolist()
-    return PredictionInterval(at, estimate, low, high, confidence, many, beyond=nearest != at)
+    return PredictionInterval(at, estimate, low, high, confidence, policies, beyond=nearest != at)
 
 
 def _counting_noise(real: Sequence[Counted]) -> float:
     """Mean binomial variance of the rates whose number of trials is known; 0 if none is."""
-    known = [each.rate * (1 - each.rate) / each.trials for each in real if each.trials]
-    return float(np.mean(known)) if known else 0.0
+    variances = [counted.rate * (1 - counted.rate) / counted.trials for counted in real if counted.trials]
+    return float(np.mean(variances)) if variances else 0.0
 
 
 @dataclass(frozen=True)
