@@ -16,9 +16,10 @@ from twinloop.twin.scene import Scene, Start
 
 @dataclass(frozen=True)
 class Role:
-    """A part that one of several entities plays. Each episode draws which (row `task_choice`).
+    """A part that one of several entities plays. Programs, relations and instructions name the role.
 
-    Programs, relations and instructions name the role. Roles are drawn in their order: the first varies fastest.
+    Each episode draws a number k (row `task_choice`), and every role is played by its candidate k. So all roles of a
+    task have equally many candidates, and two roles are played by different entities if their candidates k differ.
     """
 
     name: str
@@ -86,12 +87,11 @@ class Task:
 
     def choices(self, chance: np.ndarray) -> dict[str, np.ndarray]:
         """Role -> (n,) index of the candidate that plays it, for (n,) numbers between 0 and 1."""
-        total = int(np.prod([len(role.candidates) for role in self.roles])) if self.roles else 1
-        number = np.minimum((chance * total).astype(int), total - 1)
-        chosen = {}
-        for role in self.roles:
-            number, chosen[role.name] = np.divmod(number, len(role.candidates))
-        return chosen
+        if not self.roles:
+            return {}
+        count = len(self.roles[0].candidates)
+        number = np.minimum((chance * count).astype(int), count - 1)
+        return {role.name: number for role in self.roles}
 
     def succeeded(self, scene: Scene) -> np.ndarray:
         """(n,) whether all relations of `success` hold."""
