@@ -65,7 +65,7 @@ def evidence_of(deviations: np.ndarray, summary: TraitSummary, usual: TraitSumma
     return [
         Evidence(
             trait=ENTRIES[at].name,
-            description=ENTRIES[at].about.says,
+            description=ENTRIES[at].about.description,
             unit=ENTRIES[at].about.unit,
             robot=_in_unit(ENTRIES[at], float(summary.values[at])),
             twin=_in_unit(ENTRIES[at], float(usual.values[at])),

@@ -15,7 +15,7 @@ class Trait:
     """One trait.
 
     Attributes:
-        says: what the trait is, in words.
+        description: the trait in words.
         gap: the gap that it is mainly evidence of; None if any gap changes it.
         of: value of the trait in one episode; NaN if it is unknown.
         floor: standard deviation between two correct simulators of the same cell. Smaller differences are no evidence.
