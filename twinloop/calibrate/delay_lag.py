@@ -1,7 +1,9 @@
 """The simple model of a driven joint: a dead time and a first-order lag between goal and position.
 
 It knows nothing of load, friction or speed limits. A calibrated twin must predict held-out logs better than this, so
-`calibrate` and `replay` report both.
+`calibrate` and `replay` report both. Its two numbers are fitted to the positions that they predict. They are other
+quantities than the delay of `signals/delay.py`, one shift of the whole motion, from which the fit starts. For the
+shoulder lift of an SO-101 at 30 Hz, the shift is 139 ms, and the fitted dead time and lag are 35 and 81 ms.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,9 +14,14 @@ import numpy as np
 from twinloop.calibrate.bench import Bench, ChannelMap
 from twinloop.calibrate.slots import goal_channel
 from twinloop.calibrate.track import Track
+from twinloop.signals.delay import estimate_delay
+from twinloop.signals.response import simulate
 
-DELAYS_S = (0.0, 0.03, 0.07, 0.12)
-LAGS_S = (0.01, 0.03, 0.07, 0.15, 0.3)
+LONGEST_DELAY_S = 0.5
+DEAD_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Shares of the delay that the fit starts from as dead time; the rest is the lag."""
+LEAST_LAG_S = 0.01
+MIN_LAG_FRAMES = 1e-3
 
 
 @dataclass(frozen=True)
@@ -34,18 +41,9 @@ def driven_channels(bench: Bench) -> list[ChannelMap]:
 
 def predict(bench: Bench, channel: ChannelMap, track: Track, model: DelayLag) -> np.ndarray:
     """(frames, 1) positions in the model's unit: the exact response to goals that hold between frames."""
-    from scipy.signal import lfilter
-
     goal = track.commands[goal_channel(bench, channel.joint)][:, 0]
-    delay, lag = model.delay_s * bench.logs.rate_hz, max(model.lag_s * bench.logs.rate_hz, 1e-3)
-    whole = int(delay)
-    # Within a frame the goal of `whole + 2` frames ago holds first, then that of `whole + 1` frames ago.
-    before, after = np.exp(-1 / lag), np.exp(-(1 - delay + whole) / lag)
-    frame = np.arange(len(goal))
-    old, new = goal[np.maximum(frame - 2 - whole, 0)], goal[np.maximum(frame - 1 - whole, 0)]
-    drive = (after - before) * old + (1 - after) * new
-    drive[0] = track.begin[channel.name][0]
-    return np.asarray(lfilter([1.0], [1.0, -before], drive))[:, None]
+    lag_s, start = max(model.lag_s, MIN_LAG_FRAMES / bench.logs.rate_hz), float(track.begin[channel.name][0])
+    return simulate(goal, model.delay_s, lag_s, rate_hz=bench.logs.rate_hz, start=start)[:, None]
 
 
 def fit_delay_lag(bench: Bench, tracks: Sequence[Track]) -> dict[str, DelayLag]:
@@ -62,11 +60,20 @@ def _fit(bench: Bench, channel: ChannelMap, tracks: Sequence[Track]) -> DelayLag
     def cost(variables: np.ndarray) -> float:
         return delay_lag_rmse(bench, channel, tracks, model_of(variables))
 
-    grid = [np.array([delay_s, np.log(lag_s)]) for delay_s in DELAYS_S for lag_s in LAGS_S]
-    start = min(grid, key=cost)
+    delay_s = _delay_s(bench, channel, tracks)
+    splits = [(share * delay_s, max((1 - share) * delay_s, LEAST_LAG_S)) for share in DEAD_SHARES]
+    start = min((np.array([dead_s, np.log(lag_s)]) for dead_s, lag_s in splits), key=cost)
     simplex = start + np.array([[0.0, 0.0], [0.02, 0.0], [0.0, 0.5]])
     options = {"xatol": 1e-4, "fatol": 1e-9, "maxfev": 200, "initial_simplex": simplex}
     return model_of(minimize(cost, start, method="Nelder-Mead", options=options).x)
+
+
+def _delay_s(bench: Bench, channel: ChannelMap, tracks: Sequence[Track]) -> float:
+    """The shift between goal and position, without the frame for which a goal is held."""
+    goal, rate_hz = goal_channel(bench, channel.joint), bench.logs.rate_hz
+    pairs = [(track.commands[goal], track.measured[channel.name]) for track in tracks]
+    delay = estimate_delay(pairs, shifts=range(int(LONGEST_DELAY_S * rate_hz) + 2), fit_gain=True)
+    return max(delay.rows - 1, 0.0) / rate_hz if delay is not None else 0.0
 
 
 def delay_lag_rmse(bench: Bench, channel: ChannelMap, tracks: Sequence[Track], model: DelayLag) -> float:
