@@ -1,0 +1,1 @@
+# usd-core wraps C++ classes and ships no stubs.
