@@ -16,8 +16,8 @@ LAYERS = (
     # foundations
     "errors", "durable", "lazy", "plugins", "signals", "config",
     # stages, in the order of the flow
-    "twin", "randomize", "simulate", "observe", "curate", "run", "fleet", "dataset", "learn", "gate", "deploy",
-    "diagnose", "calibrate",
+    "twin", "randomize", "simulate", "observe", "curate", "run", "scene_export", "fleet", "dataset", "learn", "gate",
+    "deploy", "diagnose", "calibrate",
     # the order of the stages, then what presents it
     "pipeline", "dashboard", "api", "cli", "__init__", "__main__",
 )  # fmt: skip
@@ -36,6 +36,8 @@ CLOSED = {
                 "shutter", "stage", "tracking"),
     "randomize": ("actuation", "appearance", "bystander", "disturbance", "environment", "human", "latency", "optics",
                   "sequence", "surroundings", "visual"),
+    "scene_export": ("drives", "files", "links", "looks", "mjcf", "scene", "soft", "spec", "surfaces", "transforms",
+                     "urdf", "usd"),
     "simulate": ("cpu_engine", "warp_engine"),
     "twin": ("item", "placing", "robots.so101", "robots.trial", "tasks.handover"),
 }  # fmt: skip

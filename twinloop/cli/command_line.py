@@ -65,7 +65,7 @@ def _add_command(
         from twinloop.fleet.local import prepare
 
         prepare(WORK[name], os.cpu_count() or 1)
-    module = import_module(f"twinloop.cli.{name}")
+    module = import_module(f"twinloop.cli.{name.replace('-', '_')}")
     command = commands.add_parser(
         name,
         description=module.__doc__,
@@ -85,8 +85,13 @@ class _Parser(argparse.ArgumentParser):
     def format_help(self) -> str:
         lines = ["usage: twinloop COMMAND ...", "", "A sim-to-real data pipeline for robot learning."]
         for title, group in GROUPS.items():
-            lines += ["", f"{title}:", *(f"  {name:11} {summary}" for name, summary in group.items())]
-        lines += ["", "options:", "  --help      print this page and exit", "  --version   print the version and exit"]
+            lines += ["", f"{title}:", *(f"  {name:12} {summary}" for name, summary in group.items())]
+        lines += [
+            "",
+            "options:",
+            "  --help       print this page and exit",
+            "  --version    print the version and exit",
+        ]
         return "\n".join([*lines, "", EXAMPLES])
 
 

@@ -7,6 +7,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "parameters": "list every parameter that a config may vary",
         "schema": "write the JSON Schema of a config file, for editors",
         "episode": "simulate one episode of a run again and inspect it",
+        "export-scene": "write the cell as a folder for other programs: MuJoCo (MJCF), Isaac Sim (USD), ROS (URDF)",
         "gallery": "write a contact sheet of camera images: draws, labels, or a sweep of one parameter",
     },
     "Inspect and manage datasets": {
