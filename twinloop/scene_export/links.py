@@ -26,7 +26,7 @@ KINDS: dict[int, JointKind] = {
 
 
 @dataclass(frozen=True)
-class Link:
+class RigidLink:
     """A rigid link and the joint to its parent.
 
     Attributes:
@@ -53,17 +53,17 @@ class Link:
     to_world: np.ndarray
 
 
-def links_of(model: mujoco.MjModel, data: mujoco.MjData, *, left_out: frozenset[int] = frozenset()) -> list[Link]:
+def links_of(model: mujoco.MjModel, data: mujoco.MjData, *, left_out: frozenset[int] = frozenset()) -> list[RigidLink]:
     """All links, parents first. The world is not a link."""
     names = Names(model)
-    links: list[Link] = []
+    links: list[RigidLink] = []
     for body in range(1, model.nbody):
         if body not in left_out:
             links += _links_of_body(model, data, body, names)
     return links
 
 
-def _links_of_body(model: mujoco.MjModel, data: mujoco.MjData, body: int, names: Names) -> list[Link]:
+def _links_of_body(model: mujoco.MjModel, data: mujoco.MjData, body: int, names: Names) -> list[RigidLink]:
     name, parent = names["body"][body], int(model.body_parentid[body])
     joints = range(model.body_jntadr[body], model.body_jntadr[body] + model.body_jntnum[body])
     to_parent = transform(model.body_pos[body], model.body_quat[body])
@@ -74,7 +74,9 @@ def _links_of_body(model: mujoco.MjModel, data: mujoco.MjData, body: int, names:
             to_parent = to_world
         origin = np.zeros(3)
         root = int(model.body_rootid[body])
-        return [Link(name, body, root, parent_name, "fixed", -1, f"{name}_fixed", to_parent, origin, origin, to_world)]
+        return [
+            RigidLink(name, body, root, parent_name, "fixed", -1, f"{name}_fixed", to_parent, origin, origin, to_world)
+        ]
     links = []
     for joint in joints:
         last = joint == joints[-1]
@@ -87,7 +89,7 @@ def _links_of_body(model: mujoco.MjModel, data: mujoco.MjData, body: int, names:
             at_zero = joint_motion(kind, anchor, axis, -float(model.qpos0[address]))
             to_parent = to_parent @ at_zero
         links.append(
-            Link(
+            RigidLink(
                 name=name if last else f"{name}_before_{names['joint'][joint + 1].rpartition('/')[2]}",
                 body=body if last else -1,
                 root=int(model.body_rootid[body]),
@@ -105,7 +107,7 @@ def _links_of_body(model: mujoco.MjModel, data: mujoco.MjData, body: int, names:
     return _with_start_poses(model, data, links)
 
 
-def _with_start_poses(model: mujoco.MjModel, data: mujoco.MjData, links: list[Link]) -> list[Link]:
+def _with_start_poses(model: mujoco.MjModel, data: mujoco.MjData, links: list[RigidLink]) -> list[RigidLink]:
     """The links of one body with poses of virtual links: from the body back through its later joints."""
     placed, to_world = [links[-1]], links[-1].to_world
     for link, later in zip(links[-2::-1], links[:0:-1], strict=True):
@@ -117,7 +119,7 @@ def _with_start_poses(model: mujoco.MjModel, data: mujoco.MjData, links: list[Li
         else:
             motion = later.parent_to_link @ joint_motion(later.kind, later.anchor, later.axis, position)
         to_world = to_world @ inverse(motion)
-        placed.append(Link(**{**vars(link), "to_world": to_world}))
+        placed.append(RigidLink(**{**vars(link), "to_world": to_world}))
     return placed[::-1]
 
 
@@ -129,7 +131,7 @@ def joint_motion(kind: JointKind, anchor: np.ndarray, axis: np.ndarray, position
     return shift @ turn(axis, position) @ inverse(shift)
 
 
-def articulated_roots(links: list[Link]) -> set[int]:
+def articulated_roots(links: list[RigidLink]) -> set[int]:
     """Top bodies of trees with a joint that is not a single free one."""
     return {link.root for link in links if link.kind in ("hinge", "slide", "ball")}
 

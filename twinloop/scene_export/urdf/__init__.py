@@ -7,7 +7,7 @@ import numpy as np
 
 from twinloop.scene_export.drives import drives_of, mimics_of
 from twinloop.scene_export.files import INDEX, SceneFiles, left_out
-from twinloop.scene_export.links import Link, links_of, virtual_link_note
+from twinloop.scene_export.links import RigidLink, links_of, virtual_link_note
 from twinloop.scene_export.scene import CompleteScene
 from twinloop.scene_export.soft import soft_things
 from twinloop.scene_export.spec.assets import file_name
@@ -61,7 +61,7 @@ def _pose(to_world: np.ndarray) -> dict[str, object]:
     return {"position_m": to_world[:3, 3].tolist(), "quaternion_wxyz": quaternion(to_world[:3, :3]).tolist()}
 
 
-def _entity(model: mujoco.MjModel, data: mujoco.MjData, links: list[Link]) -> dict[str, object]:
+def _entity(model: mujoco.MjModel, data: mujoco.MjData, links: list[RigidLink]) -> dict[str, object]:
     """What `scene.json` says about one URDF file. `links`: the root first."""
     root = links[0]
     bodies = [link.body for link in links if link.body >= 0]

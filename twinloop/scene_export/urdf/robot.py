@@ -13,10 +13,10 @@ import mujoco
 import numpy as np
 
 from twinloop.scene_export.drives import JointDrive, Mimic
-from twinloop.scene_export.links import VIRTUAL_INERTIA, VIRTUAL_MASS_KG, Link
+from twinloop.scene_export.links import VIRTUAL_INERTIA, VIRTUAL_MASS_KG, RigidLink
 from twinloop.scene_export.soft import SoftThing
 from twinloop.scene_export.transforms import inverse, matrix, transform
-from twinloop.scene_export.urdf.shapes import Part, Shapes, add_geometry, add_origin, number, numbers
+from twinloop.scene_export.urdf.shapes import Shapes, UrdfPart, add_geometry, add_origin, number, numbers
 
 UNKNOWN_VELOCITY, UNKNOWN_EFFORT, FARTHEST_M = 100.0, 1000.0, 1000.0
 """Limits that URDF requires and the model does not have."""
@@ -27,7 +27,7 @@ def plain(name: str) -> str:
     return re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)
 
 
-def base_of(links: list[Link]) -> str:
+def base_of(links: list[RigidLink]) -> str:
     """Name of the link that stands for the world, where the root has a joint to it; "" where it has none."""
     return f"{links[0].name}_base" if links[0].kind in ("hinge", "slide", "ball") else ""
 
@@ -52,7 +52,7 @@ class TreeWriter:
     ball_joints: list[str] = field(default_factory=list)
     invented: list[str] = field(default_factory=list)
 
-    def tree(self, name: str, links: list[Link]) -> ElementTree.Element:
+    def tree(self, name: str, links: list[RigidLink]) -> ElementTree.Element:
         """The `robot` element. The first link is the root, or hangs on a link without mass at the world's origin."""
         robot = ElementTree.Element("robot", name=plain(name))
         anchors = {link.name: link.anchor for link in links}
@@ -69,7 +69,7 @@ class TreeWriter:
                 self._add_joint(robot, replace(link, parent=parent), origin)
         return robot
 
-    def _add_link(self, robot: ElementTree.Element, link: Link, to_link: np.ndarray) -> None:
+    def _add_link(self, robot: ElementTree.Element, link: RigidLink, to_link: np.ndarray) -> None:
         element = ElementTree.SubElement(robot, "link", name=plain(link.name))
         model, body = self.model, link.body
         if body < 0:
@@ -97,7 +97,7 @@ class TreeWriter:
                 collision = ElementTree.SubElement(element, "collision", name=_part_name(name, index))
                 add_geometry(collision, part, to_link)
 
-    def _add_joint(self, robot: ElementTree.Element, link: Link, origin: np.ndarray) -> None:
+    def _add_joint(self, robot: ElementTree.Element, link: RigidLink, origin: np.ndarray) -> None:
         if link.kind == "ball":
             self._add_ball(robot, link, origin)
             return
@@ -130,7 +130,7 @@ class TreeWriter:
             terms = {"multiplier": number(mimic.multiplier), "offset": number(mimic.offset)}
             ElementTree.SubElement(element, "mimic", {"joint": leader, **terms})
 
-    def _add_ball(self, robot: ElementTree.Element, link: Link, origin: np.ndarray) -> None:
+    def _add_ball(self, robot: ElementTree.Element, link: RigidLink, origin: np.ndarray) -> None:
         """Three hinges about x, y and z, with two links between them."""
         self.ball_joints.append(link.joint_name)
         parent = link.parent
@@ -166,7 +166,7 @@ def add_inertial(element: ElementTree.Element, mass_kg: float, pose: np.ndarray,
     ElementTree.SubElement(inertial, "inertia", entries)
 
 
-def add_visual(element: ElementTree.Element, part: Part, to_link: np.ndarray, name: str, rgba: np.ndarray) -> None:
+def add_visual(element: ElementTree.Element, part: UrdfPart, to_link: np.ndarray, name: str, rgba: np.ndarray) -> None:
     visual = ElementTree.SubElement(element, "visual", name=name)
     add_geometry(visual, part, to_link)
     material = ElementTree.SubElement(visual, "material", name=f"{name}_colour")

@@ -18,7 +18,7 @@ PLANE_THICKNESS_M = 0.01
 
 
 @dataclass(frozen=True)
-class Part:
+class UrdfPart:
     """A primitive or mesh in a body: the text of URDF's `geometry`, and its pose."""
 
     tag: str
@@ -38,7 +38,7 @@ def add_origin(parent: ElementTree.Element, pose: np.ndarray) -> None:
     ElementTree.SubElement(parent, "origin", xyz=numbers(pose[:3, 3]), rpy=numbers(roll_pitch_yaw(pose[:3, :3])))
 
 
-def add_geometry(parent: ElementTree.Element, part: Part, to_link: np.ndarray) -> None:
+def add_geometry(parent: ElementTree.Element, part: UrdfPart, to_link: np.ndarray) -> None:
     """Add the pose and the geometry of a part. `to_link`: from the body to the link."""
     add_origin(parent, to_link @ part.to_body)
     ElementTree.SubElement(ElementTree.SubElement(parent, "geometry"), part.tag, part.attributes)
@@ -62,36 +62,36 @@ class Shapes:
     def name(self, geom: int) -> str:
         return self._names["geom"][geom]
 
-    def surface_part(self, key: str, surface: Surface, to_body: np.ndarray) -> Part:
+    def surface_part(self, key: str, surface: Surface, to_body: np.ndarray) -> UrdfPart:
         """A part with a mesh file. The same key gives the same file."""
         if key not in self._written:
             self._written[key] = f"{FOLDER}/{file_name(key, 'obj', self._taken)}"
             self.files[self._written[key]] = obj_text(surface).encode()
-        return Part("mesh", {"filename": self._written[key]}, to_body)
+        return UrdfPart("mesh", {"filename": self._written[key]}, to_body)
 
-    def parts(self, geom: int, *, collision: bool) -> list[Part]:
+    def parts(self, geom: int, *, collision: bool) -> list[UrdfPart]:
         """What is seen of a geom, or what touches: the convex hull of a mesh."""
         model, kinds = self._model, mujoco.mjtGeom
         kind, size = kinds(int(model.geom_type[geom])), model.geom_size[geom]
         pose = transform(model.geom_pos[geom], model.geom_quat[geom])
         name = self._names["geom"][geom]
         if kind == kinds.mjGEOM_BOX:
-            return [Part("box", {"size": numbers(2 * size)}, pose)]
+            return [UrdfPart("box", {"size": numbers(2 * size)}, pose)]
         if kind == kinds.mjGEOM_SPHERE:
-            return [Part("sphere", {"radius": number(float(size[0]))}, pose)]
+            return [UrdfPart("sphere", {"radius": number(float(size[0]))}, pose)]
         if kind in (kinds.mjGEOM_CYLINDER, kinds.mjGEOM_CAPSULE):
             radius, half = float(size[0]), float(size[1])
             sides = {"radius": number(radius), "length": number(2 * half)}
-            parts = [Part("cylinder", sides, pose)]
+            parts = [UrdfPart("cylinder", sides, pose)]
             if kind == kinds.mjGEOM_CAPSULE:
                 ends = (pose @ transform(np.array([0, 0, side * half])) for side in (1, -1))
-                parts += [Part("sphere", {"radius": number(radius)}, end) for end in ends]
+                parts += [UrdfPart("sphere", {"radius": number(radius)}, end) for end in ends]
             return parts
         if kind == kinds.mjGEOM_PLANE:
             self.planes.append(name)
             width, length = (2 * float(half) if half > 0 else 2 * PLANE_M for half in size[:2])
             box = numbers(np.array([width, length, PLANE_THICKNESS_M]))
-            return [Part("box", {"size": box}, pose @ transform(np.array([0, 0, -PLANE_THICKNESS_M / 2])))]
+            return [UrdfPart("box", {"size": box}, pose @ transform(np.array([0, 0, -PLANE_THICKNESS_M / 2])))]
         if kind == kinds.mjGEOM_HFIELD:
             hfield = int(model.geom_dataid[geom])
             return [self.surface_part(self._names["hfield"][hfield], height_field(model, hfield), pose)]

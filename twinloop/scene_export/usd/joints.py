@@ -11,7 +11,7 @@ import numpy as np
 from pxr import Sdf, Usd, UsdPhysics
 
 from twinloop.scene_export.drives import JointDrive, Mimic
-from twinloop.scene_export.links import Link
+from twinloop.scene_export.links import RigidLink
 from twinloop.scene_export.transforms import matrix, product, quaternion, rotation_to, transform
 from twinloop.scene_export.usd.paths import PrimPaths, quat, vector
 
@@ -20,7 +20,7 @@ Carrier = tuple[str, np.ndarray]
 
 
 def add_joint(
-    stage: Usd.Stage, path: str, link: Link, model: mujoco.MjModel, parent: Carrier | None, child: Carrier
+    stage: Usd.Stage, path: str, link: RigidLink, model: mujoco.MjModel, parent: Carrier | None, child: Carrier
 ) -> UsdPhysics.Joint:
     """Add the joint between a link and its parent. `parent` is None for the world."""
     turn = rotation_to(link.axis) if link.kind in ("hinge", "slide") else np.array([1.0, 0, 0, 0])
@@ -32,7 +32,7 @@ def add_joint(
     return joint
 
 
-def _define(stage: Usd.Stage, path: str, link: Link, model: mujoco.MjModel) -> UsdPhysics.Joint:
+def _define(stage: Usd.Stage, path: str, link: RigidLink, model: mujoco.MjModel) -> UsdPhysics.Joint:
     index = link.joint
     if link.kind == "fixed":
         return UsdPhysics.FixedJoint.Define(stage, path)
@@ -68,7 +68,7 @@ def _set_frames(
 
 
 def set_dynamics(
-    joint: UsdPhysics.Joint, link: Link, model: mujoco.MjModel, data: mujoco.MjData, drive: JointDrive | None
+    joint: UsdPhysics.Joint, link: RigidLink, model: mujoco.MjModel, data: mujoco.MjData, drive: JointDrive | None
 ) -> None:
     """Set the drive, start position, armature and friction of a hinge or slide."""
     prim, dof = joint.GetPrim(), int(model.jnt_dofadr[link.joint])

@@ -4,10 +4,10 @@ import mujoco
 import numpy as np
 
 from twinloop.scene_export.files import left_out
-from twinloop.scene_export.links import Link, virtual_link_note
+from twinloop.scene_export.links import RigidLink, virtual_link_note
 
 
-def format_notes(model: mujoco.MjModel, links: list[Link], averaged: list[str]) -> list[str]:
+def format_notes(model: mujoco.MjModel, links: list[RigidLink], averaged: list[str]) -> list[str]:
     notes = [
         "contacts: the engine's soft contacts (solref, solimp, margin) and torsional and rolling friction are left out",
         "lights: the engine's lights have no unit; a colour of 1 becomes an intensity of 1000",

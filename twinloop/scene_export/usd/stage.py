@@ -7,7 +7,7 @@ from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 
 from twinloop.scene_export.drives import drives_of, mimics_of
 from twinloop.scene_export.files import SceneFiles
-from twinloop.scene_export.links import VIRTUAL_INERTIA, VIRTUAL_MASS_KG, Link, articulated_roots, links_of
+from twinloop.scene_export.links import VIRTUAL_INERTIA, VIRTUAL_MASS_KG, RigidLink, articulated_roots, links_of
 from twinloop.scene_export.scene import CompleteScene
 from twinloop.scene_export.soft import SoftThing, soft_things
 from twinloop.scene_export.spec.names import Names
@@ -102,7 +102,7 @@ class _StageBuilder:
             UsdGeom.Xform.Define(self.stage, prims[root])
         return prims
 
-    def _is_rigid(self, link: Link) -> bool:
+    def _is_rigid(self, link: RigidLink) -> bool:
         """True for a link that is a rigid body of its own, not part of its parent or of the world."""
         if link.body < 0 or link.kind != "fixed" or self.model.body_mocapid[link.body] >= 0:
             return True
@@ -110,7 +110,7 @@ class _StageBuilder:
             return self.model.body_weldid[link.body] != 0 and self.model.body_mass[link.body] > 0
         return not link.parent or self.model.body_mass[link.body] > 0
 
-    def _add_link(self, link: Link, root: str) -> None:
+    def _add_link(self, link: RigidLink, root: str) -> None:
         rigid = self._is_rigid(link)
         carrier = self.carriers.get(link.parent) if not rigid else None
         parent, pose = root, link.to_world
@@ -131,7 +131,7 @@ class _StageBuilder:
         if link.body >= 0:
             self._furnish(path, link.body)
 
-    def _weigh(self, prim: Usd.Prim, link: Link) -> None:
+    def _weigh(self, prim: Usd.Prim, link: RigidLink) -> None:
         model, body = self.model, link.body
         if body < 0:
             mass = UsdPhysics.MassAPI.Apply(prim)
@@ -158,7 +158,7 @@ class _StageBuilder:
         for light in np.flatnonzero(model.light_bodyid == body):
             add_light(self.stage, self.paths.new(path, self.names["light"][light]), model, int(light))
 
-    def _add_joint(self, link: Link, root: str) -> None:
+    def _add_joint(self, link: RigidLink, root: str) -> None:
         if link.kind == "free" or not self._is_rigid(link) or link.root not in self.articulated:
             return
         if link.body >= 0 and self.model.body_mocapid[link.body] >= 0:
