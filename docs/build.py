@@ -7,6 +7,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
+from twinloop.calibrate.bench_file import BenchFile
 from twinloop.cli.schema import SCHEMAS
 from twinloop.config.reference import reference, reference_rows
 from twinloop.curate.checks import CHECKS
@@ -342,8 +343,9 @@ def hardware_page() -> str:
     return page.replace("{KEYS}", _keys(LerobotConfig))
 
 
-def ingesting_page() -> str:
-    return (DOCS / "ingesting.md.in").read_text(encoding="utf-8").replace("{KEYS}", _keys(MappingFile))
+def keys_page(name: str, record: type) -> str:
+    """A page with a table of all keys of a file."""
+    return (DOCS / f"{name}.md.in").read_text(encoding="utf-8").replace("{KEYS}", _keys(record))
 
 
 def extending_page() -> str:
@@ -474,7 +476,8 @@ PAGES = {
     "gpu.md": gpu_page,
     "hardware.md": hardware_page,
     "extending.md": extending_page,
-    "ingesting.md": ingesting_page,
+    "ingesting.md": lambda: keys_page("ingesting", MappingFile),
+    "calibrating.md": lambda: keys_page("calibrating", BenchFile),
     "statistics.md": statistics_page,
     "scale.md": scale_page,
     "gate.md": gate_page,

@@ -1,6 +1,6 @@
 """Bench: a model to compare logs with, the meaning of the log columns in it, and the variables that may be fitted.
 
-All top-level keys of a bench file are read here; docs/calibrating.md lists all keys.
+`bench_file.py` declares the keys of a bench file; here they are checked against the model.
 """
 
 import hashlib
@@ -9,24 +9,35 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import mujoco
 import numpy as np
 
-from twinloop.calibrate.channels import ChannelMap, read_channels
-from twinloop.calibrate.logs import FORMATS, Log, read_logs
+from twinloop.calibrate.bench_file import (
+    BenchFile,
+    ChannelFile,
+    DriveFile,
+    InputFile,
+    LogConfig,
+    PlaceFile,
+    Refusal,
+    Search,
+    TwinFile,
+    Variable,
+    VariableFile,
+)
+from twinloop.calibrate.channels import ChannelMap, channel_map
+from twinloop.calibrate.logs import Log, read_logs
 from twinloop.calibrate.models import DRIVES, Knob
-from twinloop.calibrate.places import Place, named, read_parameter, read_places
-from twinloop.config.section import Section, is_number
+from twinloop.calibrate.places import Place, check_name, fit_variable, places_of
+from twinloop.config.record import read_record
+from twinloop.config.section import Section
 from twinloop.config.yaml_file import read_yaml
 from twinloop.errors import ModelError, UsageError, nearest
 from twinloop.signals.clock import estimate_clock, nominal_rate
-from twinloop.twin.robots import robots
 from twinloop.twin.robots.mjcf_file import checked_files
 
-Search = Literal["slopes", "population"]
-"""Search method: `slopes` follows gradients; `population` is for chaotic motion, where gradients are useless."""
 UNDECLARED_HZ = 100.0
 """Grid rate until the logs are read, where the bench file declares no rate."""
 
@@ -46,30 +57,6 @@ class DriveConfig:
     joints: tuple[str, ...]
     enabled: str
     inputs: dict[str, tuple[str, float]]
-
-
-@dataclass(frozen=True)
-class LogConfig:
-    """How logs are read.
-
-    Attributes:
-        format: one of `FORMATS`.
-        files: pattern of file names.
-        rows: key of the list of rows in a JSON file.
-        time: column with the time in seconds; empty if there is none.
-        rate_hz: rate of the even grid onto which logs are resampled.
-        rate_declared: whether the bench file gives the rate. Otherwise it is estimated (`at_logged_rate`).
-        begin_frames: number of frames of free flight from which the initial state of an undriven body is estimated;
-            1: the first frame as logged.
-    """
-
-    format: str
-    files: str
-    rows: str
-    time: str
-    rate_hz: float
-    begin_frames: int
-    rate_declared: bool = True
 
 
 @dataclass(frozen=True)
@@ -110,50 +97,37 @@ def load_bench(path: Path) -> Bench:
     """Read a bench file and compile its model."""
     value, lines = read_yaml(path)
     root = Section(str(path), "", value, lines)
-    logs = _read_logs(root.section("logs"))
-    twin = root.section("twin")
-    spec, sources = _read_model(twin, path.parent)
-    timestep_ms = twin.number("timestep_ms", 5.0, low=0.1, high=50)
-    twin.finish()
-    substeps = substeps_of(logs.rate_hz, timestep_ms)
-    spec.option.timestep = 1 / logs.rate_hz / substeps
-    # Static friction and strong braking need an implicit integrator.
-    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
-    try:
-        model = spec.compile()
-    except (ValueError, mujoco.FatalError) as error:
-        raise ModelError(f"{path}: MuJoCo cannot compile its model: {error}") from None
-    drive, knobs = _read_drive(root.section("drive"), model)
-    if drive is not None:
+    file = read_record(BenchFile, root)
+    logs = file.logs if file.logs.rate_hz else replace(file.logs, rate_hz=UNDECLARED_HZ, rate_declared=False)
+    spec, sources = _spec_of(root, file.twin)
+    substeps = substeps_of(logs.rate_hz, file.twin.timestep_ms)
+    model = _compiled(spec, path, timestep_s=1 / logs.rate_hz / substeps)
+    knobs: dict[str, Knob] = {}
+    if file.drive is not None:
+        knobs |= _drive_variables(root, file.drive, model)
         # The drive computes the torque, and logs may exceed the joint limits of the model.
         model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ACTUATION
-        model.jnt_limited[[model.joint(name).id for name in drive.joints]] = False
-    places: dict[str, tuple[Place, ...]] = {}
-    section = root.section("parameters")
-    for name in section:
-        knobs[name], places[name] = read_parameter(section.section(name), name, model)
-    section.finish()
-    constants_section = root.section("constants")
-    constants = {name: read_places(constants_section, name, model) for name in constants_section}
-    constants_section.finish()
+        model.jnt_limited[[model.joint(name).id for name in file.drive.joints]] = False
+    places = {}
+    for name, parameter in file.parameters.items():
+        knobs[name] = fit_variable(parameter, name)
+        places[name] = places_of(parameter, model, _refusal(root, f"parameters.{name}"))
     bench = Bench(
         path=path,
         name=path.stem,
         model=model,
         substeps=substeps,
         logs=logs,
-        measured=read_channels(root.section("measured"), model, knobs),
-        commanded=read_channels(root.section("commanded"), model, knobs),
-        drive=drive,
+        measured=_channels(root, "measured", file.measured, model, knobs),
+        commanded=_channels(root, "commanded", file.commanded, model, knobs),
+        drive=None if file.drive is None else _drive_config(file.drive),
         knobs=knobs,
         places=places,
-        constants=constants,
-        fit=_read_fit(root, knobs),
+        constants={name: _constant(root, name, places, model) for name, places in file.constants.items()},
+        fit=expand(file.fit, knobs, lambda problem: root.error("fit", problem)),
         digest=_digest(value, sources),
-        search=root.one_of("search", "slopes", {word: word for word in get_args(Search)}),
+        search=file.search,
     )
-    root.finish()
     if not bench.compared:
         raise UsageError(f"{path}: no channel under `measured` is compared; there is nothing to hold the twin against")
     return bench
@@ -189,14 +163,19 @@ def substeps_of(rate_hz: float, timestep_ms: float) -> int:
     return max(1, round(1000 / rate_hz / timestep_ms))
 
 
-def _read_model(section: Section, folder: Path) -> tuple[mujoco.MjSpec, list[Path]]:
-    if ("robot" in section) == ("mjcf" in section):
-        raise section.error("", "names a robot or an mjcf file: one of the two was expected")
-    if "robot" in section:
-        return section.one_of("robot", "", robots()).build(), []
-    path = folder / section.text("mjcf", "")
+def _refusal(root: Section, path: str) -> Refusal:
+    """Makes errors about the keys of the section at `path`."""
+    return lambda key, problem: root.error(f"{path}.{key}", problem)
+
+
+def _spec_of(root: Section, twin: TwinFile) -> tuple[mujoco.MjSpec, list[Path]]:
+    """The model, and the files that it was read from."""
+    if twin.robot is not None:
+        return twin.robot.build(), []
+    folder = Path(root.file).parent
+    path = folder / str(twin.mjcf)
     if not path.resolve().is_relative_to(folder.resolve()):
-        raise section.error("mjcf", f"is {path}; a file in the folder of the bench file was expected")
+        raise root.error("twin.mjcf", f"is {path}; a file in the folder of the bench file was expected")
     sources = checked_files(path)
     try:
         return mujoco.MjSpec.from_file(str(path)), sources
@@ -204,93 +183,76 @@ def _read_model(section: Section, folder: Path) -> tuple[mujoco.MjSpec, list[Pat
         raise ModelError(f"{path}: MuJoCo cannot read it: {error}") from None
 
 
-def _read_logs(section: Section) -> LogConfig:
-    config = LogConfig(
-        format=section.one_of("format", "json", {name: name for name in FORMATS}),
-        files=section.text("files", "*"),
-        rows=section.text("rows", "entries"),
-        time=section.text("time", ""),
-        rate_hz=section.number("rate_hz", 0.0, low=0.1, high=100_000),
-        begin_frames=section.integer("begin_frames", 1, low=1, high=1000),
-        rate_declared=section.raw("rate_hz") is not None,
+def _compiled(spec: mujoco.MjSpec, path: Path, *, timestep_s: float) -> mujoco.MjModel:
+    spec.option.timestep = timestep_s
+    # Static friction and strong braking need an implicit integrator.
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
+    try:
+        return spec.compile()
+    except (ValueError, mujoco.FatalError) as error:
+        raise ModelError(f"{path}: MuJoCo cannot compile its model: {error}") from None
+
+
+def _channels(
+    root: Section, key: str, files: tuple[ChannelFile, ...], model: mujoco.MjModel, knobs: dict[str, Knob]
+) -> tuple[ChannelMap, ...]:
+    return tuple(channel_map(file, model, knobs, _refusal(root, f"{key}.{file.name}")) for file in files)
+
+
+def _constant(
+    root: Section, name: str, files: PlaceFile | tuple[PlaceFile, ...], model: mujoco.MjModel
+) -> tuple[Place, ...]:
+    """The places of one constant of the logs."""
+    if isinstance(files, PlaceFile):
+        return places_of(files, model, _refusal(root, f"constants.{name}"))
+    refusals = [_refusal(root, f"constants.{name}[{index}]") for index in range(len(files))]
+    return tuple(
+        place for file, refuse in zip(files, refusals, strict=True) for place in places_of(file, model, refuse)
     )
-    if not config.rate_declared:
-        if (config.format in ("json", "csv") and not config.time) or config.format == "npz":
-            raise section.error("rate_hz", "is missing; logs without a time column need their frames a second")
-        config = replace(config, rate_hz=UNDECLARED_HZ)
-    section.finish()
-    return config
 
 
-def _read_drive(section: Section, model: mujoco.MjModel) -> tuple[DriveConfig | None, dict[str, Knob]]:
-    if "model" not in section:
-        section.finish()
-        return None, {}
-    kind = section.one_of("model", "", DRIVES)
-    joints = section.texts("joints")
-    for joint in joints:
-        named(section, "joints", model, "joint", joint)
-    inputs_section = section.section("inputs")
+def _drive_config(file: DriveFile) -> DriveConfig:
     inputs = {}
-    for name in kind.inputs:
-        given = inputs_section.raw(name)
-        if isinstance(given, dict):
-            entry = inputs_section.section(name)
-            inputs[name] = (entry.text("constant", name), entry.number("scale", 1.0, low=-1e9, high=1e9))
-            entry.finish()
-        else:
-            inputs[name] = ("", inputs_section.number(name, kind.inputs[name], low=-1e9, high=1e9))
-    inputs_section.finish()
+    for name, default in DRIVES[file.model].inputs.items():
+        given = file.inputs.get(name, default)
+        inputs[name] = (given.constant or name, given.scale) if isinstance(given, InputFile) else ("", given)
+    return DriveConfig(file.model, file.joints, file.enabled, inputs)
+
+
+def _drive_variables(root: Section, file: DriveFile, model: mujoco.MjModel) -> dict[str, Knob]:
+    """Full name -> fit variable of each joint. A value for one joint comes before one for all joints."""
+    for joint in file.joints:
+        check_name(model, "joint", joint, "joints", _refusal(root, "drive"))
+    given = file.variables.read(root.section("drive"), "parameters")
+    refuse = _refusal(root, "drive.parameters")
     knobs: dict[str, Knob] = {}
-    parameters = section.section("parameters")
-    for knob in kind.knobs:
-        every = _changed(parameters, knob)
-        for joint in joints:
-            own = parameters.section(joint) if joint in parameters else None
-            full = f"{joint}.{knob.name}"
-            knobs[full] = _renamed(every if own is None else _changed(own, every), full)
-    for joint in joints:
-        if joint in parameters:
-            own = parameters.section(joint)
-            for knob in kind.knobs:
-                own.raw(knob.name)
-            own.finish()
-    parameters.finish()
-    drive = DriveConfig(section.text("model", ""), joints, section.text("enabled", ""), inputs)
-    section.finish()
-    return drive, knobs
+    for knob in DRIVES[file.model].knobs:
+        shared = _changed(knob, given.get(knob.name), knob.name, refuse)
+        for joint in file.joints:
+            own = given.get(joint, {}).get(knob.name)
+            name = f"{joint}.{knob.name}"
+            knobs[name] = replace(_changed(shared, own, name, refuse), name=name)
+    return knobs
 
 
-def _changed(section: Section, knob: Knob) -> Knob:
+def _changed(knob: Knob, given: Variable | None, key: str, refuse: Refusal) -> Knob:
     """The fit variable with the entries of the file: a number (its value), or `value`, `low` and `high`."""
-    given = section.raw(knob.name)
     if given is None:
         return knob
-    if is_number(given):
-        entry_value, low, high = float(given), min(knob.low, given), max(knob.high, given)
+    if isinstance(given, VariableFile):
+        low = knob.low if given.low is None else given.low
+        high = knob.high if given.high is None else given.high
+        value = min(max(knob.value, low), high) if given.value is None else given.value
     else:
-        entry = section.section(knob.name)
-        low, high = (
-            entry.number("low", knob.low, low=-1e9, high=1e9),
-            entry.number("high", knob.high, low=-1e9, high=1e9),
-        )
-        entry_value = entry.number("value", min(max(knob.value, low), high), low=low, high=high)
-        entry.finish()
+        value, low, high = given, min(knob.low, given), max(knob.high, given)
     if not low < high:
-        raise section.error(knob.name, f"has bounds {low:g} to {high:g}; the smaller one first")
+        raise refuse(key, f"has bounds {low:g} to {high:g}; the smaller one first")
+    if not low <= value <= high:
+        raise refuse(f"{key}.value", f"is {value:g}; it must be from {low:g} to {high:g}")
     if knob.log and low <= 0:
-        raise section.error(knob.name, f"is {entry_value:g}, bounds {low:g} to {high:g}; it must stay above 0")
-    return Knob(knob.name, knob.unit, entry_value, low, high, knob.reveals, knob.log, knob.row, knob.row_scale)
-
-
-def _renamed(knob: Knob, name: str) -> Knob:
-    return Knob(name, knob.unit, knob.value, knob.low, knob.high, knob.reveals, knob.log, knob.row, knob.row_scale)
-
-
-def _read_fit(root: Section, knobs: dict[str, Knob]) -> tuple[str, ...]:
-    if "fit" not in root:
-        return ()
-    return expand(root.texts("fit"), knobs, lambda problem: root.error("fit", problem))
+        raise refuse(key, f"is {value:g}, bounds {low:g} to {high:g}; it must stay above 0")
+    return replace(knob, value=value, low=low, high=high)
 
 
 def expand(names: tuple[str, ...], knobs: dict[str, Knob], error) -> tuple[str, ...]:

@@ -1,20 +1,14 @@
 """Channels: which column of a log is which quantity of the model."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import mujoco
 
-from twinloop.calibrate.effort import QUANTITIES, EffortConfig, read_effort, unit_factor
+from twinloop.calibrate.bench_file import EFFORT_UNITS, WIDTH, ChannelFile, Of, Refusal
+from twinloop.calibrate.effort import EffortConfig, effort_config
 from twinloop.calibrate.models import Knob
-from twinloop.calibrate.places import named
-from twinloop.config.section import Section
+from twinloop.calibrate.places import check_name
 
-Of = Literal[
-    "position", "velocity", "torque", "current", "place", "turn", "linear_velocity", "angular_velocity"
-]  # fmt: skip
-WIDTH: dict[str, int] = {"place": 3, "turn": 4, "linear_velocity": 3, "angular_velocity": 3}
-"""Elements of a quantity; 1 for those that are not listed."""
 DEFAULT_UNIT = {"torque": "N·m", "current": "A"}
 
 
@@ -47,51 +41,29 @@ class ChannelMap:
     late_frames: float = 0.0
 
 
-def read_channels(section: Section, model: mujoco.MjModel, knobs: dict[str, Knob]) -> tuple[ChannelMap, ...]:
-    """The channels of one section. Adds the fit variables of torque and current channels to `knobs`."""
-    channels = []
-    for name in section:
-        entry = section.section(name)
-        channels.append(_read_channel(entry, name, model, knobs))
-        entry.finish()
-    section.finish()
-    return tuple(channels)
-
-
-def _read_channel(entry: Section, name: str, model: mujoco.MjModel, knobs: dict[str, Knob]) -> ChannelMap:
-    of: Of = entry.one_of("of", "position", {word: word for word in get_args(Of)})
-    joint, actuator = entry.text("joint", ""), entry.text("actuator", "")
-    if joint:
-        named(entry, "joint", model, "joint", joint)
-    if actuator:
-        named(entry, "actuator", model, "actuator", actuator)
-    width = WIDTH.get(of, 1)
-    elements = entry.raw("elements")
-    if elements is None:
-        elements = list(range(width))
-    if not isinstance(elements, list) or len(elements) != width:
-        raise entry.error("elements", f"is {elements!r}; {width} numbers or names were expected for {of}")
-    unit = entry.text("unit", DEFAULT_UNIT.get(of, "rad"))
-    scale, offset = entry.number("scale", 1.0, low=-1e9, high=1e9), entry.number("offset", 0.0, low=-1e9, high=1e9)
-    if scale == 0:
-        raise entry.error("scale", "is 0; a number other than 0 was expected")
-    effort, late_frames = None, 0.0
-    if of in QUANTITIES and not actuator:
-        scale *= unit_factor(entry, of, unit)
-        effort = read_effort(entry, name, of, joint, knobs)
-    if of == "linear_velocity":
-        late_frames = entry.number("late_frames", 0.0, low=0.0, high=100.0)
+def channel_map(
+    file: ChannelFile, model: mujoco.MjModel, knobs: dict[str, Knob], refuse: Refusal
+) -> ChannelMap:  # fmt: skip
+    """The channel of one entry of a bench file. Adds the fit variables of a torque or current channel to `knobs`."""
+    if file.joint:
+        check_name(model, "joint", file.joint, "joint", refuse)
+    if file.actuator:
+        check_name(model, "actuator", file.actuator, "actuator", refuse)
+    unit = file.unit or DEFAULT_UNIT.get(file.of, "rad")
+    scale = 1.0 if file.scale is None else file.scale
+    if file.is_effort:
+        scale *= EFFORT_UNITS[file.of].get(unit, 1.0)
     return ChannelMap(
-        name=name,
-        column=entry.text("column", name),
-        elements=tuple(elements),
-        joint=joint,
-        actuator=actuator,
-        of=of,
+        name=file.name,
+        column=file.column or file.name,
+        elements=tuple(range(WIDTH.get(file.of, 1))) if file.elements is None else file.elements,
+        joint=file.joint,
+        actuator=file.actuator,
+        of=file.of,
         unit=unit,
         scale=scale,
-        offset=offset,
-        compared=entry.flag("compared", True),
-        effort=effort,
-        late_frames=late_frames,
+        offset=file.offset,
+        compared=file.compared,
+        effort=effort_config(file, knobs, refuse) if file.is_effort else None,
+        late_frames=file.late_frames or 0.0,
     )

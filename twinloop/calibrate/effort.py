@@ -10,23 +10,14 @@ of a torque sensor behind the gears does not include these two (`at: link`).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import mujoco
 import numpy as np
 
+from twinloop.calibrate.bench_file import EFFORT_UNITS, MODEL_UNIT, ChannelFile, Refusal, Side, Variable, VariableFile
 from twinloop.calibrate.models.knob import Knob
-from twinloop.config.section import Section, is_number
 
-Side = Literal["motor", "link"]
-QUANTITIES = ("torque", "current")
-UNITS: dict[str, dict[str, float]] = {
-    "torque": {"Nm": 1.0, "N·m": 1.0, "N.m": 1.0, "mNm": 1e-3, "Ncm": 1e-2},
-    "current": {"A": 1.0, "mA": 1e-3},
-}
-"""Unit in a log -> factor to N·m or A."""
-MODEL_UNIT = {"torque": "N·m", "current": "A"}
-CONSTANT, GEARS = "torque_constant_nm_a", "gear_ratio"
+CONSTANT = "torque_constant_nm_a"
 AROUND = 5.0
 """Bounds of a torque constant that is given as one number: a fifth of the number to five times the number."""
 LOADS = "a known load that is held or moved, such as the arm's own weight in several poses"
@@ -54,71 +45,46 @@ class EffortConfig:
         return value_of(self.constant) * self.gear_ratio if self.constant else 1.0
 
 
-def unit_factor(section: Section, quantity: str, unit: str) -> float:
-    """Factor from `unit` to N·m or A. An unknown unit needs a `scale` in the file."""
-    units = UNITS[quantity]
-    if unit in units:
-        return units[unit]
-    if section.raw("scale") is None:
-        valid = ", ".join(units)
-        raise section.error(
-            "unit", f"is {unit!r}; {valid} were expected for a {quantity}, or a `scale` to {MODEL_UNIT[quantity]}"
-        )
-    return 1.0
-
-
-def read_effort(section: Section, name: str, quantity: str, joint: str, knobs: dict[str, Knob]) -> EffortConfig:
-    """The keys of one torque or current channel. Adds its fit variables to `knobs`."""
-    if not joint:
-        raise section.error("joint", f"is missing; a {quantity} is that of a joint")
-    sides: dict[str, Side] = {"motor": "motor", "link": "link"}
-    side = section.one_of("at", "motor", sides)
-    gear_ratio = section.number(GEARS, 1.0, low=1e-3, high=1e5)
-    constant = bias = ""
-    if quantity == "current":
+def effort_config(file: ChannelFile, knobs: dict[str, Knob], refuse: Refusal) -> EffortConfig:
+    """The torque or current of one channel. Adds its fit variables to `knobs`."""
+    joint, constant, bias = file.joint, "", ""
+    if file.of == "current":
         constant = f"{joint}.{CONSTANT}"
-        given = _variable(section, CONSTANT, constant, "N·m/A", LOADS, log=True)
-        if given is not None and constant in knobs:
-            raise section.error(
+        if file.torque_constant_nm_a is not None and constant in knobs:
+            raise refuse(
                 CONSTANT, f"of {joint} is given more than once; give it once, or in `drive.parameters` if it has one"
             )
-        if given is not None:
-            knobs[constant] = given
+        if file.torque_constant_nm_a is not None:
+            variable = file.torque_constant_nm_a
+            knobs[constant] = _variable(variable, CONSTANT, constant, "N·m/A", LOADS, refuse, log=True)
         elif constant not in knobs:
-            raise section.error(
+            raise refuse(
                 CONSTANT,
                 "is missing; give the motor's torque constant as a number, or as {value, low, high} if it is not known "
-                f"well. `{GEARS}` brings it to the joint",
+                "well. `gear_ratio` brings it to the joint",
             )
-    elif section.raw(CONSTANT) is not None:
-        raise section.error(CONSTANT, "is given for a torque; it belongs to a channel with `of: current`")
-    if section.raw("bias") is not None:
-        bias = f"{joint}.{name}_bias"
-        variable = _variable(section, "bias", bias, MODEL_UNIT[quantity], AT_REST, log=False)
-        assert variable is not None
-        knobs[bias] = variable
-    return EffortConfig(side, constant, gear_ratio, bias)
+    if file.bias is not None:
+        bias = f"{joint}.{file.name}_bias"
+        knobs[bias] = _variable(file.bias, "bias", bias, MODEL_UNIT[file.of], AT_REST, refuse, log=False)
+    return EffortConfig(file.at or "motor", constant, file.gear_ratio or 1.0, bias)
 
 
-def _variable(section: Section, key: str, name: str, unit: str, reveals: str, *, log: bool) -> Knob | None:
+def _variable(
+    given: Variable, key: str, name: str, unit: str, reveals: str, refuse: Refusal, *, log: bool
+) -> Knob:  # fmt: skip
     """A fit variable that a file gives as a number, or as value, low and high."""
-    given = section.raw(key)
-    if given is None:
-        return None
-    if is_number(given):
-        value = float(given)
-        reach = abs(value) or 1.0
-        low, high = (value / AROUND, value * AROUND) if log else (value - reach, value + reach)
-    else:
-        entry = section.section(key)
-        low, high = entry.number("low", 0.0, low=-1e9, high=1e9), entry.number("high", 0.0, low=-1e9, high=1e9)
+    if isinstance(given, VariableFile):
+        low, high = given.low or 0.0, given.high or 0.0
         middle = float(np.sqrt(low * high)) if log and low > 0 else (low + high) / 2
-        value = entry.number("value", middle, low=min(low, high), high=max(low, high))
-        entry.finish()
-    if not low < high:
-        raise section.error(key, f"is {given!r}; a number, or value, low and high were expected, low below high")
+        value = middle if given.value is None else given.value
+    else:
+        value, reach = given, abs(given) or 1.0
+        low, high = (value / AROUND, value * AROUND) if log else (value - reach, value + reach)
+    if not low < high or not low <= value <= high:
+        problem = f"is {value:g}, bounds {low:g} to {high:g}"
+        raise refuse(key, f"{problem}; a number, or value, low and high were expected, low below high")
     if log and low <= 0:
-        raise section.error(key, f"is {given!r}; it must stay above 0")
+        raise refuse(key, f"is {value:g}, bounds {low:g} to {high:g}; it must stay above 0")
     return Knob(name, unit, value, low, high, reveals, log)
 
 
@@ -130,7 +96,7 @@ class EffortReader:
     """
 
     def __init__(self, model: mujoco.MjModel, channels: Sequence, batch) -> None:
-        self._channels = [channel for channel in channels if channel.of in QUANTITIES]
+        self._channels = [channel for channel in channels if channel.of in EFFORT_UNITS]
         self._dofs = [int(model.joint(channel.joint).dofadr[0]) for channel in self._channels]
         self._timestep_s = model.opt.timestep
         if self._channels:

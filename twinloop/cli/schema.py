@@ -6,6 +6,8 @@ from typing import Any
 
 from rich.console import Console
 
+from twinloop.calibrate.bench_file import bench_schema
+from twinloop.calibrate.sensors.static_file import static_schema
 from twinloop.dataset.ingest.mapping_file import mapping_schema
 from twinloop.dataset.people.consent import consent_schema
 from twinloop.deploy.schemas import cell_schema, limits_schema, plan_schema, robot_schema
@@ -25,6 +27,8 @@ SCHEMAS = {
     "cell": cell_schema,
     "robot": robot_schema,
     "mapping": mapping_schema,
+    "bench": bench_schema,
+    "static": static_schema,
     "limits": limits_schema,
     "plan": plan_schema,
     "consent": consent_schema,

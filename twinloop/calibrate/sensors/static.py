@@ -60,16 +60,16 @@ class _Findings:
 
 def calibrate_static(static: StaticFile, logs: Path, *, seed: int) -> TwinPatch:
     """Make the patch from the logs and scans in the folder `logs`."""
-    found, digests = _Findings(), {}
+    found, digests, config = _Findings(), {}, static.logs
     if static.sensors:
         read = read_logs(
-            logs, format=static.format, files=static.files, rows=static.rows, time=static.time, rate_hz=static.rate_hz
+            logs, format=config.format, files=config.files, rows=config.rows, time=config.time, rate_hz=config.rate_hz
         )
         digests |= {log.name: log.digest for log in read}
         for sensor in static.sensors:
             _OF_KIND[sensor.kind](static, sensor, [readings_of(log, sensor) for log in read], read, found)
-    if static.scans:
-        digests |= _scans(static, logs, found, seed=seed)
+    if static.scans is not None:
+        digests |= _scans(static, static.scans.files, logs, found, seed=seed)
     return TwinPatch(
         fitted=found.fitted,
         unknown=found.unknown,
@@ -147,10 +147,10 @@ def _imu(row: str, scale: float):
     def of(static: StaticFile, sensor: SensorConfig, runs: list[np.ndarray], logs: list[Log], found: _Findings):
         noises: list[ImuNoise] = []
         for log, rows in zip(logs, runs, strict=True):
-            refuse_motion(log, sensor, np.diff(rows, axis=0), static.rate_hz)
-            noises += [imu_noise(readings, static.rate_hz) for readings in rows.T]
+            refuse_motion(log, sensor, np.diff(rows, axis=0), static.logs.rate_hz)
+            noises += [imu_noise(readings, static.logs.rate_hz) for readings in rows.T]
         # The noise of the row is per reading at the control rate, so the density is scaled to that bandwidth.
-        whites = [each.random_walk.scaled(scale * static.control_hz**0.5) for each in noises]
+        whites = [each.random_walk.scaled(scale * static.twin.control_hz**0.5) for each in noises]
         found.tell(sensor.name, row, whites)
         walks = [
             IntervalEstimate(*(end * scale / white.value for end in (each.walk.value, each.walk.low, each.walk.high)))
@@ -176,7 +176,7 @@ def _white(row: str, scale: float):
     def of(static: StaticFile, sensor: SensorConfig, runs: list[np.ndarray], logs: list[Log], found: _Findings):
         noises = []
         for log, rows in zip(logs, runs, strict=True):
-            refuse_motion(log, sensor, rows, static.rate_hz)
+            refuse_motion(log, sensor, rows, static.logs.rate_hz)
             noises += [deviation(each - each.mean(), degrees=len(each) - 1).scaled(scale) for each in rows.T]
         found.tell(sensor.name, row, noises)
 
@@ -187,8 +187,8 @@ def _drifting(row: str, drift_row: str):
     def of(static: StaticFile, sensor: SensorConfig, runs: list[np.ndarray], logs: list[Log], found: _Findings):
         lines = []
         for log, rows in zip(logs, runs, strict=True):
-            time_s = np.arange(len(rows)) / static.rate_hz
-            refuse_motion(log, sensor, rows - time_s[:, None] * np.polyfit(time_s, rows, 1)[0], static.rate_hz)
+            time_s = np.arange(len(rows)) / static.logs.rate_hz
+            refuse_motion(log, sensor, rows - time_s[:, None] * np.polyfit(time_s, rows, 1)[0], static.logs.rate_hz)
             lines += [line_of(each, time_s) for each in rows.T]
         found.tell(sensor.name, row, [line.noise for line in lines])
         if drift_row:
@@ -208,10 +208,10 @@ _OF_KIND: dict[str, Callable[[StaticFile, SensorConfig, list[np.ndarray], list[L
 }
 
 
-def _scans(static: StaticFile, folder: Path, found: _Findings, *, seed: int) -> dict[str, str]:
-    files = [folder] if folder.is_file() else sorted(folder.glob(static.scans))
+def _scans(static: StaticFile, pattern: str, folder: Path, found: _Findings, *, seed: int) -> dict[str, str]:
+    files = [folder] if folder.is_file() else sorted(folder.glob(pattern))
     if not files:
-        raise DatasetError(f"{folder}: no file is named like {static.scans!r}, as `scans.files` of {static.path} says")
+        raise DatasetError(f"{folder}: no file is named like {pattern!r}, as `scans.files` of {static.path} says")
     noise = depth_noise([read_scan(file) for file in files], rng=np.random.default_rng(seed))
     if noise.step_mm is None:
         found.unknown["depth.depth_quantisation_mm"] = Unknown(

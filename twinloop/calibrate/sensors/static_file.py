@@ -2,55 +2,71 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
+from twinloop.calibrate.bench_file import LogFormat
 from twinloop.calibrate.logs import FORMATS
+from twinloop.config.fields import flag, internal, listed, number, text, texts, word
+from twinloop.config.kinds import Integer
+from twinloop.config.record import by_name, json_schema, nested, read_record
 from twinloop.config.section import Section
 from twinloop.config.yaml_file import read_yaml
 
-Kind = Literal["encoder", "gyroscope", "accelerometer", "force", "torque", "effort", "tracker"]
+SensorKind = Literal["encoder", "gyroscope", "accelerometer", "force", "torque", "effort", "tracker"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SensorConfig:
+    """One sensor of the logs. `columns` has the column's name, or the sensor's, where the file gives none."""
+
+    name: str = internal()
+    kind: SensorKind = word(words=get_args(SensorKind), help="what it measures")
+    column: str = text("", help="column of the log", otherwise="the name of the sensor")
+    columns: tuple[str, ...] = texts((), help="several columns, joined")
+    elements: tuple[int, ...] = listed(
+        Integer(low=0), (), what="element", help="elements to use; all if none are given"
+    )
+    scale: float = number(1.0, help="factor from readings to SI units: rad, rad/s, m/s², N, N·m, m")
+    zeroed: bool = flag(False, help="the sensor was zeroed just before each log")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", self.columns or (self.column or self.name,))
 
 
 @dataclass(frozen=True)
-class SensorConfig:
-    """One sensor of the logs.
+class StaticLogs(LogFormat):
+    format: str = word("npz", words=FORMATS, help="format of the files")
 
-    Attributes:
-        columns, elements: columns of the log, and the elements to use; all if `elements` is empty.
-        scale: factor from readings to SI units: rad, rad/s, m/s², N, N·m, m.
-        zeroed: whether the sensor was zeroed just before each log.
-    """
 
-    name: str
-    kind: Kind
-    columns: tuple[str, ...]
-    elements: tuple[int, ...]
-    scale: float
-    zeroed: bool
+@dataclass(frozen=True)
+class StaticTwin:
+    control_hz: float = number(25.0, low=1, high=1000, unit="Hz", help="control rate of the twin: that of its noise")
+
+
+@dataclass(frozen=True)
+class ScanFiles:
+    files: str = text("*.pcd", help="pattern of file names")
 
 
 @dataclass(frozen=True)
 class StaticFile:
-    """A static file.
+    """A static file. `digest` is the SHA-256 of its content."""
 
-    Attributes:
-        files, rows, time, rate_hz: how logs are read, as in a bench file.
-        control_hz: control rate of the twin, to which the noise rows of the parameter table refer.
-        scans: pattern of file names of scans; empty if there are none.
-    """
+    path: Path = internal()
+    digest: str = internal()
+    twin: StaticTwin = nested(StaticTwin, help="the twin that the estimates are for")
+    logs: StaticLogs = nested(StaticLogs, help="how logs are read")
+    sensors: tuple[SensorConfig, ...] = by_name(
+        SensorConfig, named="name", most=None, what="sensor", help="sensors at rest, by name"
+    )
+    scans: ScanFiles | None = nested(ScanFiles, optional=True, help="scans of a flat table")
 
-    path: Path
-    format: str
-    files: str
-    rows: str
-    time: str
-    rate_hz: float
-    control_hz: float
-    sensors: tuple[SensorConfig, ...]
-    scans: str
-    digest: str
+    def problems(self) -> Iterator[tuple[str, str]]:
+        if self.sensors and self.logs.rate_hz is None:
+            yield "logs.rate_hz", "is missing; how many readings a second do the logs have?"
 
 
 def is_static(path: Path) -> bool:
@@ -62,43 +78,10 @@ def is_static(path: Path) -> bool:
 def load_static(path: Path) -> StaticFile:
     """Read a static file."""
     value, lines = read_yaml(path)
-    root = Section(str(path), "", value, lines)
-    twin = root.section("twin")
-    control_hz = twin.number("control_hz", 25.0, low=1, high=1000)
-    twin.finish()
-    logs = root.section("logs")
-    form = logs.one_of("format", "npz", {name: name for name in FORMATS})
-    files, rows, time = logs.text("files", "*"), logs.text("rows", "entries"), logs.text("time", "")
-    rate_hz = logs.number("rate_hz", 0.0, low=0.0, high=100_000)
-    section = root.section("sensors")
-    sensors = tuple(_read_sensor(section.section(name), name) for name in section)
-    section.finish()
-    if sensors and rate_hz == 0:
-        raise logs.error("rate_hz", "is missing; how many readings a second do the logs have?")
-    logs.finish()
-    scans = root.section("scans")
-    pattern = scans.text("files", "*.pcd") if "scans" in root else ""
-    scans.finish()
-    root.finish()
     digest = hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-    return StaticFile(path, form, files, rows, time, rate_hz, control_hz, sensors, pattern, digest)
+    return read_record(StaticFile, Section(str(path), "", value, lines), given={"path": path, "digest": digest})
 
 
-def _read_sensor(section: Section, name: str) -> SensorConfig:
-    columns = section.texts("columns") if "columns" in section else (section.text("column", name),)
-    elements = section.raw("elements")
-    if elements is None:
-        elements = []
-    if not isinstance(elements, list) or not all(isinstance(element, int) and element >= 0 for element in elements):
-        raise section.error("elements", f"is {elements!r}; a list of numbers of elements was expected, e.g. [0, 1, 2]")
-    kind = section.one_of("kind", "", {word: word for word in get_args(Kind)})
-    sensor = SensorConfig(
-        name=name,
-        kind=kind,
-        columns=tuple(columns),
-        elements=tuple(elements),
-        scale=section.number("scale", 1.0, low=-1e9, high=1e9),
-        zeroed=section.flag("zeroed", False),
-    )
-    section.finish()
-    return sensor
+def static_schema() -> dict[str, Any]:
+    """JSON Schema of a static file."""
+    return json_schema(StaticFile, title="Twinloop sensors at rest")
