@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from twinloop.calibrate.bench import Bench
-from twinloop.calibrate.effort import QUANTITIES
+from twinloop.calibrate.bench_file import EFFORT_UNITS
 from twinloop.calibrate.log_finding import LogFinding
 from twinloop.calibrate.track import Track
 from twinloop.curate.quality import confusion
@@ -22,7 +22,7 @@ def effort_signs(bench: Bench, tracks: list[Track]) -> list[LogFinding]:
     Friction is not part of it, so only large differences are findings. Skipped where the position of a joint is not
     logged.
     """
-    channels = [channel for channel in (*bench.measured, *bench.commanded) if channel.of in QUANTITIES]
+    channels = [channel for channel in (*bench.measured, *bench.commanded) if channel.of in EFFORT_UNITS]
     positions = [
         next((c for c in bench.measured if c.joint == bench.model.joint(joint).name and c.of == "position"), None)
         for joint in range(bench.model.njnt)
