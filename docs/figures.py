@@ -45,7 +45,7 @@ def _rates(rows: list[dict[str, float]]) -> str:
 
 def _arms(rows: list[dict[str, float]]) -> str:
     return _table(
-        ("control", "candidate", "fixed test, pairs", "mean pairs if equal", "as hoped", "far better", "worse",
+        ("control", "candidate", "fixed test, pairs", "mean pairs if equal", "at the target", "far better", "worse",
          "wrongly accepted", "wrongly rejected"),
         [
             (
@@ -65,15 +65,15 @@ def _saved(rows: list[dict[str, float]]) -> str:
 
 def _powered(cells: list[dict[str, Any]]) -> str:
     sizes = sorted({cell["trials"] for cell in cells})
-    seen: dict[tuple[float, float, float], dict[int, dict[str, Any]]] = {}
+    by_rates: dict[tuple[float, float, float], dict[int, dict[str, Any]]] = {}
     for cell in cells:
-        seen.setdefault((cell["real"], cell["twin"], cell["correlation"]), {})[cell["trials"]] = cell
+        by_rates.setdefault((cell["real"], cell["twin"], cell["correlation"]), {})[cell["trials"]] = cell
     rows = [
         (
             f"{real:g}", f"{twin:g}", f"{correlation:.2f}",
             *(_cell(by[n]) for n in sizes),
         )
-        for (real, twin, correlation), by in seen.items()
+        for (real, twin, correlation), by in by_rates.items()
     ]  # fmt: skip
     head = ("real rate", "twin's", "correlation", *(f"{n} trials: coverage, width ratio, fewer" for n in sizes))
     return _table(head, rows)
@@ -84,14 +84,14 @@ def _cell(cell: Mapping[str, float]) -> str:
 
 
 def _others(cells: list[dict[str, Any]]) -> str:
-    def told(each: Mapping[str, float]) -> str:
-        return f"{each['coverage']:.3f}, {each['width']:.2f}"
+    def coverage_width(result: Mapping[str, float]) -> str:
+        return f"{result['coverage']:.3f}, {result['width']:.2f}"
 
     rows = [
         (
             f"{cell['correlation']:.2f}", f"{cell['trials']}", f"{cell['coverage_alone']:.3f}, "
-            f"{cell['width'] / cell['width_ratio']:.2f}", told(cell),
-            *(told(cell["others"][name]) for name in ("normal", "bootstrap", "betting", "betting_alone")),
+            f"{cell['width'] / cell['width_ratio']:.2f}", coverage_width(cell),
+            *(coverage_width(cell["others"][name]) for name in ("normal", "bootstrap", "betting", "betting_alone")),
         )
         for cell in cells
     ]  # fmt: skip
@@ -99,35 +99,38 @@ def _others(cells: list[dict[str, Any]]) -> str:
     return _table(("correlation", "trials", *(f"{kind}: coverage, width" for kind in kinds)), rows)
 
 
-def _false(found: Mapping[str, Any]) -> str:
+def _false(monitoring: Mapping[str, Any]) -> str:
     names = ("success", "intervention", "safety", "drift", "any")
-    cases = {"everything exactly at its promise": "at_promise", "as it was before promotion": "as_before"}
-    rows = [(what, *(f"{100 * found[key][name]:.1f} %" for name in names)) for what, key in cases.items()]
-    head = (f"false alarms within {found['horizon']:,} episodes (bound {100 * found['bound']:.0f} %)", *names)
+    cases = {"all signals exactly at their expected values": "at_promise", "as before promotion": "as_before"}
+    rows = [(case, *(f"{100 * monitoring[key][name]:.1f} %" for name in names)) for case, key in cases.items()]
+    head = (f"false alarms within {monitoring['horizon']:,} episodes (bound {100 * monitoring['bound']:.0f} %)", *names)
     return _table(head, rows)
 
 
-def _delays(found: Mapping[str, Any]) -> str:
-    promise = found["expected"]
-    rows = [_delay("success, 0.95", each["rate"], promise["success"], each) for each in found["success"]]
-    for name, cases in found["others"].items():
-        rows += [_delay(name, each["mean_after"], promise[name], each) for each in cases]
-    return _table(("what", "promised", "falls or rises to", "median", "90 % within", "not noticed in 600"), rows)
+def _delays(monitoring: Mapping[str, Any]) -> str:
+    expected = monitoring["expected"]
+    rows = [_delay("success, 0.95", case["rate"], expected["success"], case) for case in monitoring["success"]]
+    for name, cases in monitoring["others"].items():
+        rows += [_delay(name, case["mean_after"], expected[name], case) for case in cases]
+    return _table(("signal", "expected", "changes to", "median", "90 % within", "not detected in 600"), rows)
 
 
-def _delay(what: str, after: float, promised: float, each: Mapping[str, float]) -> tuple[str, ...]:
+def _delay(signal: str, after: float, expected: float, case: Mapping[str, float]) -> tuple[str, ...]:
     def episodes(key: str) -> str:
-        return f"{each[key]:.0f}" if each[key] < 600 else "over 600"
+        return f"{case[key]:.0f}" if case[key] < 600 else "over 600"
 
-    return what, f"{promised:.3f}", f"{after:g}", episodes("median"), episodes("p90"), f"{100 * each['missed']:.1f} %"
+    return signal, f"{expected:.3f}", f"{after:g}", episodes("median"), episodes("p90"), f"{100 * case['missed']:.1f} %"
 
 
-def _window(found: Mapping[str, Any]) -> str:
-    ours, window = next(each for each in found["success"] if each["rate"] == 0.7), found["window"]
+def _window(monitoring: Mapping[str, Any]) -> str:
+    ours, window = next(case for case in monitoring["success"] if case["rate"] == 0.7), monitoring["window"]
+    false_alarms = f"{100 * monitoring['at_promise']['success']:.1f} %"
     return (
-        f"A test of the last 30 episodes at 1 %, after each, notices a fall to 0.7 after {window['median_delay']:.0f}\n"
-        f"episodes instead of {ours['median']:.0f}, and raises a false alarm within {found['horizon']:,} episodes in\n"
-        f"{100 * window['false_alarms']:.0f} % of series instead of {100 * found['at_promise']['success']:.1f} %. What "
-        "lies between the promise and the rate that was counted is\nnot noticed soon, and is not meant to be: it was "
-        "not promised."
+        "For comparison, a test of the last 30 episodes at a level of 1 %, after each episode:\n\n"
+        f"- It detects a drop to 0.7 after {window['median_delay']:.0f} episodes instead of {ours['median']:.0f}.\n"
+        f"- It raises a false alarm within {monitoring['horizon']:,} episodes in "
+        f"{100 * window['false_alarms']:.0f} % of "
+        f"series instead of {false_alarms}.\n\n"
+        "The monitor detects a rate between the expected value and the measured rate slowly or not at all, because "
+        "such a\nrate does not violate the expectation."
     )

@@ -25,14 +25,14 @@ def tables(scaling: dict, writer: dict) -> dict[str, str]:
 
 
 def _measured(scaling: dict) -> str:
-    lines = ["| | workers | trajectories/s, all in | of the limit | once started | of the limit |", "|---" * 6 + "|"]
+    lines = ["| | workers | trajectories/s, total | of the limit | once started | of the limit |", "|---" * 6 + "|"]
     for workers in (1, 2):
         lines.append(f"| the engine alone (limit) | {workers} | {scaling[f'limit_{workers}']:.1f} | 1 | | |")
-        for name, shown in (("local", "`--executor local`"), ("ray", "`--executor ray`"), ("store", "into a store")):
+        for name, label in (("local", "`--executor local`"), ("ray", "`--executor ray`"), ("store", "into a store")):
             key = f"{name}_{workers}"
             if key in scaling:
                 lines.append(
-                    f"| {shown} | {workers} | {scaling[key]:.1f} | {scaling[f'{key}_share']:.2f} "
+                    f"| {label} | {workers} | {scaling[key]:.1f} | {scaling[f'{key}_share']:.2f} "
                     f"| {scaling[f'{key}_started']:.1f} | {scaling[f'{key}_started_share']:.2f} |"
                 )
     return "\n".join(lines)
@@ -70,25 +70,26 @@ def _breaks(scaling: dict, writer: dict) -> str:
     shards, objects = rate / scaling["shard_episodes"], scaling["files_per_shard"] + 1
     frames = MILLION * scaling["frames_per_trajectory"]
     limits = {
-        "starting up takes as long as making a million": MILLION / rate / scaling["start_s_ray"],
-        "fetching and exporting a million for LeRobot, on one machine, takes as long as making it": MILLION
+        "start-up takes as long as a million trajectories": MILLION / rate / scaling["start_s_ray"],
+        "fetching and exporting a million trajectories for LeRobot on one machine takes as long as making them": MILLION
         / rate
         / (frames / writer["export_frames_per_s"]),
-        f"a driver that commits into a folder ({scaling['commits_per_s_folder']:,.0f} shards/s) is busy": scaling[
+        f"the driver cannot commit more into a folder ({scaling['commits_per_s_folder']:,.0f} shards/s)": scaling[
             "commits_per_s_folder"
         ]
         / shards,
-        f"a driver that hears of {scaling['driver_results_per_s_ray']:,} results/s on Ray is busy": scaling[
+        f"the driver cannot receive more results on Ray ({scaling['driver_results_per_s_ray']:,} per s)": scaling[
             "driver_results_per_s_ray"
         ]
         / shards,
-        f"{PUTS_PER_S:,} PUT/s below one prefix are used up": PUTS_PER_S / (shards * objects),
-        f"a link of {LINK_BYTES_PER_S * 8 / 1e9:g} Gbit/s into the store is full": LINK_BYTES_PER_S
+        f"{PUTS_PER_S:,} PUT/s for one prefix are reached": PUTS_PER_S / (shards * objects),
+        f"the network link of {LINK_BYTES_PER_S * 8 / 1e9:g} Gbit/s to the store is full": LINK_BYTES_PER_S
         / (rate * scaling["bytes_per_trajectory"]),
     }
-    lines = ["| at machines | what |", "|---|---|"]
+    lines = ["| machines | limit |", "|---|---|"]
     lines += [
-        f"| {max(1, round(many)):,} | {what} |" for what, many in sorted(limits.items(), key=lambda each: each[1])
+        f"| {max(1, round(machines)):,} | {limit} |"
+        for limit, machines in sorted(limits.items(), key=lambda row: row[1])
     ]
     return "\n".join(lines)
 
