@@ -44,13 +44,13 @@ def _api_entry(name: str) -> Iterator[str]:
     text, _, example = (inspect.getdoc(value) or "").partition("\nExample:\n")
     if inspect.isfunction(value):
         parameters = inspect.signature(value).parameters.values()
-        shown = [p.name if p.default is p.empty else f"{p.name}={_default(p.default)}" for p in parameters]
+        arguments = [p.name if p.default is p.empty else f"{p.name}={_default(p.default)}" for p in parameters]
         first_keyword = next((i for i, p in enumerate(parameters) if p.kind is p.KEYWORD_ONLY), None)
         if first_keyword is not None:
-            shown.insert(first_keyword, "*")
+            arguments.insert(first_keyword, "*")
         yield from (
             "```python",
-            *textwrap.wrap(f"tl.{name}({', '.join(shown)})", 118, subsequent_indent="    "),
+            *textwrap.wrap(f"tl.{name}({', '.join(arguments)})", 118, subsequent_indent="    "),
             "```",
             "",
         )

@@ -37,8 +37,8 @@ def _by_gap(singles: list[dict[str, Any]]) -> Iterator[str]:
     yield f"| gap | {' | '.join(f'open by {size:g}' for size in sizes)} |"
     yield "|---" * (1 + len(sizes)) + "|"
     for gap in GAPS:
-        told = (", ".join(_place(row, gap) for row in singles if row["gaps"] == {gap: size}) for size in sizes)
-        yield f"| `{gap}` | {' | '.join(cell or '–' for cell in told)} |"
+        cells = (", ".join(_place(row, gap) for row in singles if row["gaps"] == {gap: size}) for size in sizes)
+        yield f"| `{gap}` | {' | '.join(cell or '–' for cell in cells)} |"
 
 
 def _place(row: Mapping[str, Any], gap: str) -> str:
@@ -52,8 +52,8 @@ def _missed(rows: list[dict[str, Any]]) -> Iterator[str]:
     for row in rows:
         more = [gap for gap in row["found"] if gap not in row["gaps"]]
         less = [gap for gap in row["gaps"] if gap not in row["found"]]
-        told = [f"{gap} {row['probability'][gap]:.2f} ({row['points'][gap]:.0f} points)" for gap in more]
-        told += [f"{gap} only {row['probability'][gap]:.2f}" for gap in less]
-        if told:
+        errors = [f"{gap} {row['probability'][gap]:.2f} ({row['points'][gap]:.0f} points)" for gap in more]
+        errors += [f"{gap} only {row['probability'][gap]:.2f}" for gap in less]
+        if errors:
             true = " and ".join(f"{gap} {size:g}" for gap, size in row["gaps"].items()) or "nothing"
-            yield f"- seed {row['seed']}, {true}, success {100 * row['success']:.0f} %: {', '.join(told)}"
+            yield f"- seed {row['seed']}, {true}, success {100 * row['success']:.0f} %: {', '.join(errors)}"

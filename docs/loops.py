@@ -13,7 +13,7 @@ TARGET, MOST_ROUNDS, MOST_DEMONSTRATIONS = 0.9, 3, 200
 def tables(results: Mapping[str, Any]) -> dict[str, str]:
     """Placeholder -> text."""
     cells = results["cells"]
-    return {"LOOPS": "\n\n".join(_cell(name, each) for name, each in cells.items()), "LOOPS_TOLD": _told(cells)}
+    return {"LOOPS": "\n\n".join(_cell(name, cell) for name, cell in cells.items()), "LOOPS_SUMMARY": _summary(cells)}
 
 
 def _cell(name: str, cell: Mapping[str, Any]) -> str:
@@ -25,11 +25,11 @@ def _cell(name: str, cell: Mapping[str, Any]) -> str:
     ]
     for strategy in CONTROLS:
         row = cell["rows"].get(strategy, {"rounds": ()})
-        for each in row["rounds"]:
+        for round_ in row["rounds"]:
             simulated = "–" if strategy == "real" else f"{row['episodes']:,}"
             lines.append(
-                f"| `{strategy}` | {each['number']} | {each['steps']:,} | {simulated} | {each['demonstrations']} "
-                f"| {_rate(each['twin'])} | {_rate(each['robot'])} | {_listed(each['open_gaps']) or '–'} |"
+                f"| `{strategy}` | {round_['number']} | {round_['steps']:,} | {simulated} | {round_['demonstrations']} "
+                f"| {_rate(round_['twin'])} | {_rate(round_['robot'])} | {_listed(round_['open_gaps']) or '–'} |"
             )
         if row.get("again"):
             lines.append(f"| `{strategy}` | the same policy again | – | – | – | – | {_rate(row['again'])} | – |")
@@ -45,17 +45,17 @@ def _rate(rate: Mapping[str, Any]) -> str:
     return f"{rate['successes']} of {_trials(rate)} ({low:.0f}–{high:.0f} %)"
 
 
-def _told(cells: Mapping[str, Any]) -> str:
+def _summary(cells: Mapping[str, Any]) -> str:
     """Which strategies reached the goal, and which were not run."""
     sentences = []
     for name, cell in cells.items():
         reached = [strategy for strategy in CONTROLS if _reached(cell["rows"].get(strategy))]
         missed = [strategy for strategy in CONTROLS if strategy in cell["rows"] and strategy not in reached]
         absent = [strategy for strategy in CONTROLS if strategy not in cell["rows"]]
-        told = [f"the goal was reached by {_words(reached)}" if reached else "nobody reached the goal"]
-        told += [f"not by {_words(missed)}"] if reached and missed else []
-        told += [f"{_words(absent)} {'was' if len(absent) == 1 else 'were'} not run"] if absent else []
-        sentences.append(f"On `{name}` {'; '.join(told)}.")
+        clauses = [f"the goal was reached by {_words(reached)}" if reached else "no strategy reached the goal"]
+        clauses += [f"not by {_words(missed)}"] if reached and missed else []
+        clauses += [f"{_words(absent)} {'was' if len(absent) == 1 else 'were'} not run"] if absent else []
+        sentences.append(f"On `{name}` {'; '.join(clauses)}.")
         sentences += _compared(cell["rows"])
     if not any("seed=" in name for name in cells):
         sentences.append("No cell of an unseen seed was run yet.")
@@ -66,16 +66,16 @@ def _compared(rows: Mapping[str, Any]) -> list[str]:
     """Whether the loop ends better than each control: Fisher's exact test with Holm's correction."""
     if "diagnose" not in rows:
         return []
-    ours, found = _end(rows["diagnose"]), []
+    ours, p_values = _end(rows["diagnose"]), []
     for strategy in CONTROLS[1:]:
         if strategy in rows:
             table = [_counts(ours), _counts(_end(rows[strategy]))]
-            found.append((float(np.asarray(fisher_exact(table))[1]), strategy))
-    worst, told = 0.0, []
-    for place, (p_value, strategy) in enumerate(sorted(found)):
-        worst = max(worst, min(1.0, p_value * (len(found) - place)))
-        told.append(f"`{strategy}` p = {worst:.2g}")
-    return [f"The end of `diagnose` against that of each control: {', '.join(told)}."] if told else []
+            p_values.append((float(np.asarray(fisher_exact(table))[1]), strategy))
+    worst, comparisons = 0.0, []
+    for place, (p_value, strategy) in enumerate(sorted(p_values)):
+        worst = max(worst, min(1.0, p_value * (len(p_values) - place)))
+        comparisons.append(f"`{strategy}` p = {worst:.2g}")
+    return [f"The end of `diagnose` against that of each control: {', '.join(comparisons)}."] if comparisons else []
 
 
 def _end(row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -93,11 +93,11 @@ def _trials(rate: Mapping[str, Any]) -> int:
 
 def _reached(row: Mapping[str, Any] | None) -> bool:
     return any(
-        each["robot"]["rate"] is not None
-        and each["robot"]["rate"] >= TARGET
-        and each["number"] <= MOST_ROUNDS
-        and each["demonstrations"] <= MOST_DEMONSTRATIONS
-        for each in (row or {}).get("rounds", ())
+        round_["robot"]["rate"] is not None
+        and round_["robot"]["rate"] >= TARGET
+        and round_["number"] <= MOST_ROUNDS
+        and round_["demonstrations"] <= MOST_DEMONSTRATIONS
+        for round_ in (row or {}).get("rounds", ())
     )
 
 

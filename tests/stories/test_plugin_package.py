@@ -91,7 +91,7 @@ def test_a_plugin_row_is_validated_listed_and_documented(environment: dict[str, 
     assert done.returncode == 2
     assert "hand_mass_kg" in done.stderr
     assert "the mass of the hand in kg, plausible from 0.05 to 3" in done.stderr
-    script = "import runpy; print(runpy.run_path('docs/build.py')['parameters_page']())"
+    script = "import runpy; print(runpy.run_path('docs/reference_pages.py')['parameters_page']())"
     page = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, env=environment, check=True, capture_output=True, text=True
     )
