@@ -39,6 +39,8 @@ INT, FLOAT, TEXT, BOOL = pa.int64(), pa.float64(), pa.string(), pa.bool_()
 EPISODE_COLUMNS = (
     EpisodeColumn("attempt", INT, "all", "index of the episode in its run"),
     EpisodeColumn("task", TEXT, "all", "instruction"),
+    EpisodeColumn("task_name", TEXT, "sim", "name of the task"),
+    EpisodeColumn("slots", TEXT, "sim", "words of the instruction's slots, as JSON"),
     EpisodeColumn("length", INT, "all", "stored frames; 0 for an episode without rows"),
     EpisodeColumn("verdict", TEXT, "all", "`accepted`, or the name of the first check that failed"),
     EpisodeColumn("success", BOOL, "all", "whether the task was solved"),

@@ -18,7 +18,7 @@ def scene_features(config: RunConfig) -> dict[str, bool]:
         "wrist": config.observe.wrist,
         "touch": config.observe.touch,
         "person": any(fixture.path is not None for fixture in config.scene.task.fixtures),
-        "soft": config.scene.object.soft,
+        "soft": config.scene.world.things[0].object.soft,
     }
 
 

@@ -55,11 +55,11 @@ class Space:
         return tuple(dict.fromkeys(name for several in names for name in several))
 
     @property
-    def tracked_things(self) -> int:
-        """Number of things whose poses the estimate filters."""
+    def tracked_things(self) -> tuple[int, ...]:
+        """First columns, in the environment state, of the things whose poses the estimate filters."""
         from twinloop.observe.estimate import things_in_estimate  # imports the physics engine
 
-        return next((things_in_estimate(feature) for feature in self.vectors if feature.name == ESTIMATE), 0)
+        return next((things_in_estimate(feature) for feature in self.vectors if feature.name == ESTIMATE), ())
 
     @property
     def estimates(self) -> bool:

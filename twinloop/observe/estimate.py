@@ -15,7 +15,7 @@ from twinloop.observe.recording import ESTIMATE, NEEDED, Feature
 from twinloop.observe.tracking import ObjectTracker
 from twinloop.simulate.joint_predictor import JointPredictor
 from twinloop.twin.assemble import assemble
-from twinloop.twin.entity import POSE, state_names
+from twinloop.twin.entity import POSE
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots import robots
 from twinloop.twin.tasks import tasks
@@ -45,8 +45,8 @@ class StateEstimator:
         holds: whether there is something between the fingers.
     """
 
-    def __init__(self, twin: Twin, *, width: int, things: int | None = None):
-        """`things`: number of things at the beginning of the environment state; those of the twin by default."""
+    def __init__(self, twin: Twin, *, width: int, things: tuple[int, ...] | None = None):
+        """`things`: first column of each thing in the environment state; those of the twin by default."""
         self._twin, self._data = twin, mujoco.MjData(twin.model)
         gripper = twin.robot.gripper
         self._closed, self._stroke = gripper.closed, abs(gripper.open - gripper.closed)
@@ -54,8 +54,8 @@ class StateEstimator:
         self._closing = np.sign(gripper.closed_control - gripper.open_control)
         period_s = twin.control_period_s
         self.following = JointPredictor(np.array(twin.robot.home_rad), width=width, period_s=period_s)
-        count = len(twin.things) if things is None else things
-        self._tracking = [ObjectTracker(width=width, period_s=period_s) for _ in range(count)]
+        self._columns = tuple(index.columns.start for index in twin.things) if things is None else things
+        self._tracking = [ObjectTracker(width=width, period_s=period_s) for _ in self._columns]
         self._in_hand = np.zeros(width, int)
         self._long = max(1, round(STILL_S / period_s))
         self._still = np.zeros(width, int)
@@ -100,13 +100,13 @@ class StateEstimator:
         self._note_thing_in_hand(scene, measured_m, self.holds & ~held)
         still = np.sqrt(np.square(following.behind_rad).sum(axis=1)) < AT_REST_RAD
         self.environment = scene.copy()
-        for number, tracker in enumerate(self._tracking):
-            seen_pose = scene[:, 7 * number : 7 * number + 7]
+        for number, (column, tracker) in enumerate(zip(self._columns, self._tracking, strict=True)):
+            seen_pose = scene[:, column : column + 7]
             mine = self.holds & (self._in_hand == number)
             tracker.lie(seen_pose, ~mine)
             if mine.any():
                 tracker.carry(seen_pose, mine, tool_m=tool_m, measured_m=measured_m, still=still)
-            self.environment[:, 7 * number : 7 * number + 7] = tracker.pose
+            self.environment[:, column : column + 7] = tracker.pose
         lay = np.stack([tracker.lay_m for tracker in self._tracking])
         self.lay_m = lay[self._in_hand, np.arange(len(state))]
 
@@ -114,7 +114,7 @@ class StateEstimator:
         """The thing in a hand that has just closed is the one nearest to the tool."""
         if len(self._tracking) == 1 or not new.any():
             return
-        places = scene[:, : 7 * len(self._tracking)].reshape(len(scene), -1, 7)[:, :, :3]
+        places = np.stack([scene[:, column : column + 3] for column in self._columns], axis=1)
         nearest = np.square(places - tool_m[:, None]).sum(axis=2).argmin(axis=1)
         self._in_hand = np.where(new, nearest, self._in_hand)
 
@@ -131,8 +131,8 @@ class StateEstimator:
     def vector(self) -> np.ndarray:
         """(width, elements) the whole estimate for a policy. `feature_of` names the elements."""
         environment = self.environment.copy()
-        for number in range(len(self._tracking)):
-            turn = environment[:, 7 * number + 3 : 7 * number + 7]
+        for column in self._columns:
+            turn = environment[:, column + 3 : column + 7]
             turn /= np.maximum(np.sqrt(np.square(turn).sum(axis=1, keepdims=True)), 1e-9)
         return np.concatenate([
             self.following.believed_rad, self.opening[:, None], environment,
@@ -158,28 +158,28 @@ def derived(features: Mapping[str, Feature], robot: str) -> Feature | None:
         return None
     state, environment = features[NEEDED[0]], features[NEEDED[3]]
     known = (*robots()[robot].arm_joints, "gripper")
-    if state.names != known or not number_of_things(environment.names):
+    if state.names != known or not tracked_columns(environment.names):
         return None
     return feature_of(state.names, environment.names, state.unit)
 
 
-def things_in_estimate(estimate: Feature) -> int:
-    """Number of things whose poses an estimate contains."""
+def things_in_estimate(estimate: Feature) -> tuple[int, ...]:
+    """First columns, in the environment state, of the things whose poses an estimate contains."""
     behind = [name for name in estimate.names if name.startswith("behind.")]
     # The joints and the gripper come first; the environment is between them and the joints' lags.
-    return number_of_things(estimate.names[len(behind) + 1 : estimate.names.index(behind[0])])
+    return tracked_columns(estimate.names[len(behind) + 1 : estimate.names.index(behind[0])])
 
 
-def number_of_things(environment: tuple[str, ...]) -> int:
-    """How many of the entities of an environment state are things: those of the task with these entities.
-
-    For entities that no task has, only the first is tracked. 0 if the state does not begin with a pose.
-    """
-    entities = tuple(dict.fromkeys(name.rpartition(".")[0] for name in environment))
-    for task in tasks().values():
-        if state_names(task.entities) == environment:
-            return len(task.things)
-    return int(bool(entities) and environment[:7] == tuple(f"{entities[0]}.{part}" for part in POSE))
+def tracked_columns(environment: tuple[str, ...]) -> tuple[int, ...]:
+    """First column of each entity that a tracker follows: all but the fixtures that tasks know."""
+    fixed = {fixture.name for task in tasks().values() for fixture in task.fixtures}
+    columns = []
+    for column, name in enumerate(environment):
+        entity = name.rpartition(".")[0]
+        pose = tuple(f"{entity}.{part}" for part in POSE)
+        if entity not in fixed and environment[column : column + 7] == pose:
+            columns.append(column)
+    return tuple(columns)
 
 
 @lru_cache
@@ -189,12 +189,12 @@ def model_of(robot: str, rate_hz: int) -> Twin:
 
 
 def estimated(
-    seen: Mapping[str, np.ndarray], sent: np.ndarray, lengths: np.ndarray, twin: Twin, *, things: int = 1
+    seen: Mapping[str, np.ndarray], sent: np.ndarray, lengths: np.ndarray, twin: Twin, *, things: tuple[int, ...] = (0,)
 ) -> np.ndarray:
     """(frames, elements) estimates of whole episodes, back to back.
 
     Args:
-        things: number of things in the environment state.
+        things: first column of each thing in the environment state.
         sent: (frames, actions) the commands to the motors in each frame.
     """
     count, longest = len(lengths), int(lengths.max())

@@ -10,7 +10,7 @@ import numpy as np
 
 from twinloop.observe.features import SOURCES
 from twinloop.observe.sensor_errors import errors_of
-from twinloop.observe.sensors import SEEN, ObserveConfig, differentiated, is_plain, tell
+from twinloop.observe.sensors import SEEN, ObserveConfig, differentiated, is_plain, tell, thing_columns
 from twinloop.randomize.draw import Draws
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.episodes import channels_of
@@ -80,6 +80,7 @@ class LiveSensors:
                 self._past[channel] = np.zeros(shape, np.float32)
             self._past[channel][self._slots, tick] = values
         errors = {name: values[self._slots, tick] for name, values in self._errors.items()}
+        errors["things"] = thing_columns(self.twin)
         told = tell(
             errors, tick, lambda channel, when: self._past[channel][self._slots, when].astype(float), self._channels
         )

@@ -60,11 +60,17 @@ def sense(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int) -
     }
     first = np.repeat(episodes.starts, lengths)
     frames = np.arange(len(first)) - first
+    errors["things"] = thing_columns(twin)
     told = tell(errors, frames, lambda channel, when: episodes[channel][first + when].astype(float), channels)
     if config.velocity == "differentiated":
         before = np.arange(len(first)) - (frames > 0)
         told["velocity"] = differentiated(told["position"], told["position"][before], twin)
     return told
+
+
+def thing_columns(twin: Twin) -> np.ndarray:
+    """First column of each thing in the environment state."""
+    return np.array([index.columns.start for index in twin.things])
 
 
 def tell(
@@ -102,12 +108,12 @@ def _tell_effort(channel: str, errors: Errors, _frames: np.ndarray, recall: Reca
 
 
 def _tell_environment(channel: str, errors: Errors, frames: np.ndarray, recall: Recall) -> np.ndarray:
-    """Readings of the poses of things, which come first. Fixtures are known and not tracked."""
+    """Readings of the poses of things. Fixtures are known and not tracked."""
     when = errors["tracked"]
     seen = recall(channel, frames)
     late, held = _at(channel, when, recall), recall(channel, np.floor(when).astype(int))
-    for thing in range(errors["tracker"].shape[1] // 3):
-        own, place = slice(3 * thing, 3 * thing + 3), slice(7 * thing, 7 * thing + 3)
+    for number, column in enumerate(errors["things"]):
+        own, place = slice(3 * number, 3 * number + 3), slice(column, column + 3)
         turn = slice(place.stop, place.stop + 4)
         seen[:, place] = late[:, place] + errors["tracker"][:, own]
         # Orientations are not interpolated; the one of the earlier frame is used.

@@ -13,11 +13,11 @@ from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.writer import RemoteWriter
 from twinloop.dataset.versions import versions
 from twinloop.durable import storage_errors
-from twinloop.errors import FullDiskError, UsageError
+from twinloop.errors import ConfigError, FullDiskError, UsageError
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.observe.features import features_of
 from twinloop.observe.pictures import picture_features
-from twinloop.pipeline.produce import GenerateJob, Store, produce
+from twinloop.pipeline.produce import GenerateJob, Store, phases_of, produce
 from twinloop.run.config import MOST_EPISODES, RunConfig
 from twinloop.run.plugin_versions import plugin_versions_of
 from twinloop.run.twin import twin_of
@@ -197,8 +197,10 @@ def header_of(
     *,
     engine: EngineConfig = EngineConfig(),  # noqa: B008
 ) -> Header:
-    twin = twin_of(config)
-    refuse_unsupported(engine, twin, config.randomization)
+    refuse_labels_of_several_tasks(config)
+    for one in config.by_task.values():
+        refuse_unsupported(engine, twin_of(one), one.randomization)
+    twin = twin_of(next(iter(config.by_task.values())))
     features = features_of(twin, config.observe) + picture_features(config.cameras, twin)
     return Header(
         name=name,
@@ -206,7 +208,7 @@ def header_of(
         robot=config.scene.robot.name,
         fps=twin.control_hz,
         features=features,
-        phases=tuple(phase.name for phase in config.scene.task.phases),
+        phases=phases_of(config),
         config_digest=config.digest,
         run_seed=config.rollout.seed,
         shard_episodes=config.dataset.shard_episodes,
@@ -214,6 +216,19 @@ def header_of(
         keep_rejected=keep_rejected,
         versions=versions(features, films=bool(config.cameras), engine=engine) | plugin_versions_of(config),
     )
+
+
+def refuse_labels_of_several_tasks(config: RunConfig) -> None:
+    """Raise if cameras have labels whose elements are the bodies of one scene, and the run has several scenes."""
+    if len(config.by_task) == 1:
+        return
+    for name, camera in config.cameras.items():
+        unfit = [label for label in camera.labels if label != "classes"]
+        if unfit:
+            raise ConfigError(
+                f"cameras.{name}.labels", f"has {', '.join(unfit)}, whose elements differ between the tasks of a run; "
+                "with several tasks only classes can be recorded. Or make one dataset per task"
+            )  # fmt: skip
 
 
 class _Clock:

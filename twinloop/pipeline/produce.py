@@ -4,6 +4,7 @@ A pure function of (config, run seed, range). Nothing else decides the content o
 than once, or again after a crash.
 """
 
+import json
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -60,26 +61,51 @@ class GenerateJob:
 def produce(job: GenerateJob, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, ShardDraft]]:
     """Simulate, judge and write every range. Slots are refilled across ranges, so ranges may finish out of order."""
     config = config_from_text(job.config_yaml, name="config.yaml", folder=Path(job.folder))
-    twin, seed = twin_of(config), config.rollout.seed
-    sampler = config.sampler(seed=seed)
-    expert = Expert(twin, config.expert, width=job.width, seed=seed)
-    # Created before the first episode, so that a machine without OpenGL fails at once.
-    renderer = Renderer(twin, config.cameras) if config.cameras else None
-    here = versions(picture_features(config.cameras, twin), films=bool(config.cameras), engine=job.engine)
-    here |= plugin_versions_of(config)
-    refuse_other_versions(job.versions, here, otherwise="what they make would not be one dataset")
-    cell = Cell(twin, width=job.width, engine=make_engine(job.engine, twin.model, width=job.width))
-    blocks = (sampler.draw(first, stop) for first, stop in ranges)
-    # Rendering is slow: a worker that took its next range early would keep it from idle workers.
-    for batch in (iter([block]) for block in blocks) if renderer else (blocks,):
-        for episodes in rollout(cell, batch, expert, seed=seed):
-            attempts = episodes.draws.attempts
-            first, stop = int(attempts[0]), int(attempts[-1]) + 1
-            yield (first, stop), _write(episodes, config, twin, job, renderer)
+    if len(config.by_task) == 1:
+        yield from Producer(config, config, job).produce(ranges)
+        return
+    producers: dict[str, Producer] = {}
+    # One range at a time: the next one may be of another task.
+    for first, stop in ranges:
+        task = config.task_of_shard(first // config.dataset.shard_episodes)
+        if task not in producers:
+            producers[task] = Producer(config, config.by_task[task], job)
+        yield from producers[task].produce(iter([(first, stop)]))
+
+
+class Producer:
+    """A cell with its expert, for the episodes of one task.
+
+    Args:
+        run: the config of the run, whose digest every episode has.
+        config: the config of the task; the same as `run` unless the run has several tasks.
+    """
+
+    def __init__(self, run: RunConfig, config: RunConfig, job: GenerateJob):
+        self._run, self._config, self._job = run, config, job
+        self._twin, self._seed = twin_of(config), config.rollout.seed
+        self._sampler = config.sampler()
+        self._expert = Expert(self._twin, config.expert, width=job.width, seed=self._seed)
+        # Created before the first episode, so that a machine without OpenGL fails at once.
+        self._renderer = Renderer(self._twin, config.cameras) if config.cameras else None
+        here = versions(picture_features(config.cameras, self._twin), films=bool(config.cameras), engine=job.engine)
+        here |= plugin_versions_of(run)
+        refuse_other_versions(job.versions, here, otherwise="what they make would not be one dataset")
+        engine = make_engine(job.engine, self._twin.model, width=job.width)
+        self._cell = Cell(self._twin, width=job.width, engine=engine)
+
+    def produce(self, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, ShardDraft]]:
+        blocks = (self._sampler.draw(first, stop) for first, stop in ranges)
+        # Rendering is slow: a worker that took its next range early would keep it from idle workers.
+        for batch in (iter([block]) for block in blocks) if self._renderer else (blocks,):
+            for episodes in rollout(self._cell, batch, self._expert, seed=self._seed):
+                attempts = episodes.draws.attempts
+                first, stop = int(attempts[0]), int(attempts[-1]) + 1
+                yield (first, stop), _write(episodes, self._run, self._config, self._twin, self._job, self._renderer)
 
 
 def _write(
-    episodes: Episodes, config: RunConfig, twin: Twin, job: GenerateJob, renderer: Renderer | None
+    episodes: Episodes, run: RunConfig, config: RunConfig, twin: Twin, job: GenerateJob, renderer: Renderer | None
 ) -> ShardDraft:
     recording = observe(episodes, twin, config.observe, seed=config.rollout.seed)
     if renderer is not None:
@@ -88,12 +114,15 @@ def _write(
             features=recording.features + picture_features(config.cameras, twin),
             pictures=pictures_of(episodes, renderer, seed=config.rollout.seed),
         )
+    offset = phase_offset(run, config)
+    if offset:
+        recording = replace(recording, frames={**recording.frames, "phase": recording.frames["phase"] + offset})
     verdicts = judge(episodes, twin, config.curate)
     stored = verdicts.storable if job.keep_rejected else verdicts.storable & verdicts.accepted
     attempts = episodes.draws.attempts
     count = len(attempts)
     made_with = versions(recording.features, films=renderer is not None, engine=job.engine)
-    made_with |= plugin_versions_of(config)
+    made_with |= plugin_versions_of(run)
     columns = {
         "attempt": attempts,
         "task": recording.tasks,
@@ -101,7 +130,9 @@ def _write(
         "verdict": verdicts.reasons,
         "success": episodes.success,
         "seed": np.full(count, config.rollout.seed),
-        "config_digest": [config.digest] * count,
+        "config_digest": [run.digest] * count,
+        "task_name": [twin.task.name] * count,
+        "slots": [json.dumps(words, sort_keys=True) for _, words in twin.spoken(episodes.draws.values)],
         "duration_s": episodes.lengths * twin.control_period_s,
         "retries": episodes.retries,
         "last_phase": _last_phases(episodes, twin),
@@ -129,3 +160,26 @@ def _last_phases(episodes: Episodes, twin: Twin) -> list[str]:
         names[int(phase[end])] if length and np.isfinite(phase[end]) else ""
         for end, length in zip(ends, episodes.lengths, strict=True)
     ]
+
+
+def phases_of(run: RunConfig) -> tuple[str, ...]:
+    """Names of the phases of all tasks of a run, in the numbering of its dataset."""
+    tasks = [config.scene.world for config in run.by_task.values()]
+    if len(tasks) == 1:
+        return tuple(phase.name for phase in tasks[0].phases)
+    return tuple(f"{task.name}: {phase.name}" for task in tasks for phase in task.phases)
+
+
+def subtasks_of(run: RunConfig) -> tuple[str, ...]:
+    """The sub-task of each phase in words, with the names of its slots."""
+    return tuple(phase.words for config in run.by_task.values() for phase in config.scene.world.phases)
+
+
+def phase_offset(run: RunConfig, config: RunConfig) -> int:
+    """Number of the first phase of a task in the numbering of the run's dataset."""
+    offset = 0
+    for other in run.by_task.values():
+        if other.scene.task.name == config.scene.task.name:
+            break
+        offset += len(other.scene.world.phases)
+    return offset

@@ -29,8 +29,9 @@ def reproduce(
     *,
     engine: EngineConfig = EngineConfig(),  # noqa: B008
 ) -> Reproduced:
+    config = config.of_episode(attempt)
     twin, seed = twin_of(config), config.rollout.seed
-    draws = config.sampler(seed=seed).draw(attempt, attempt + 1)
+    draws = config.sampler().draw(attempt, attempt + 1)
     expert = Expert(twin, config.expert, width=1, seed=seed)
     cell = Cell(twin, width=1, engine=make_engine(engine, twin.model, width=1))
     (episodes,) = rollout(cell, iter([draws]), expert, seed=seed)

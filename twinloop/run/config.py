@@ -4,11 +4,12 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
 from twinloop.config.fields import integer, number, of_kind
@@ -37,6 +38,9 @@ SHARD_EPISODES = 64
 SHARD_EPISODES_WITH_CAMERAS = 4
 """Rendering takes seconds per episode. Small shards let several workers share a small run. The default depends on the
 config alone, so a dataset's digest is the same at any number of workers."""
+
+ANY = Uniform(0.0, 1.0)
+"""A number that selects one of several things, all equally often."""
 
 UNDECISIVE = {
     "rollout.parallel_envs": "how many simulations run at once",
@@ -116,6 +120,46 @@ class RunConfig:
     def with_seed(self, seed: int) -> "RunConfig":
         return replace(self, rollout=replace(self.rollout, seed=seed))
 
+    @cached_property
+    def by_task(self) -> "dict[str, RunConfig]":
+        """Task -> the config of its episodes. A run with one task has itself."""
+        if self.scene.is_single:
+            return {self.scene.task.name: self}
+        return {name: replace(self, scene=scene, randomization=self._rows_of(scene.world))
+                for name, scene in self.scene.of_tasks().items()}  # fmt: skip
+
+    def _rows_of(self, task: Task) -> dict[str, Distribution]:
+        """The rows that apply to one of several tasks."""
+        inapplicable, things = inapplicable_rows(task), {thing.name for thing in task.things}
+        rows: dict[str, Distribution] = {}
+        for name, distribution in self.randomization.items():
+            row, _, thing = name.partition(".")
+            if row not in inapplicable and (not thing or thing in things):
+                rows[name] = distribution
+        return dict(rows) if not task.roles else {"task_choice": ANY, **rows}
+
+    def for_task(self, name: str | None) -> "RunConfig":
+        """The config of one of the run's tasks; None is for a run that has one task only."""
+        if name is None and len(self.by_task) == 1:
+            return next(iter(self.by_task.values()))
+        if name not in self.by_task:
+            given = "none was named" if name is None else f"{name!r} was given"
+            raise UsageError(f"--task: {given}; the config has {', '.join(self.by_task)}")
+        return self.by_task[name]
+
+    def of_episode(self, episode: int) -> "RunConfig":
+        """The config of one episode: that of the task of its shard."""
+        return self.by_task[self.task_of_shard(episode // self.dataset.shard_episodes)]
+
+    def task_of_shard(self, shard: int) -> str:
+        """The task whose episodes a shard holds. Any number of shards has every task by its share, within one shard."""
+        names = list(self.by_task)
+        if len(names) == 1:
+            return names[0]
+        shares = tuple(self.scene.tasks[name] for name in names)
+        # Computed for a power of two of shards at once, because each depends on the ones before.
+        return names[_dealt(shares, 1 << shard.bit_length())[shard]]
+
     def sampler(self, randomization: Mapping[str, Distribution] | None = None, *, seed: int | None = None) -> Sampler:
         """The sampler of this run; of another randomization of the same scene, or with another seed, if given."""
         things = tuple(thing.name for thing in self.scene.world.things)
@@ -132,16 +176,31 @@ class RunConfig:
         Robot, task and object are in it by content, not by name or path. `UNDECISIVE` lists what is left out.
         """
         content = self.resolved()
+        scenes = self.scene.of_tasks()
         content["scene"] = {
             "robot": robot_content(self.scene.robot),
-            "task": task_content(self.scene.world),
+            "tasks": [task_content(scene.world) for scene in scenes.values()],
+            "layout": self.scene.layout,
         }
         for path in UNDECISIVE:
             section, _, key = path.partition(".")
             del content[section][key]
+        if not self.scene.is_single:
+            # A shard holds episodes of one task, so its size decides which task an episode has.
+            content["shares"] = [self.scene.tasks, self.dataset.shard_episodes]
         functions = (BY_NAME[name].apply for name in self.randomization)
         content["parameters"] = source_digest(*(function for function in functions if function is not None))
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+@lru_cache
+def _dealt(shares: tuple[float, ...], count: int) -> tuple[int, ...]:
+    """Number of the task of each of `count` shards: always that of the task that is furthest behind its share."""
+    wanted, done, dealt = np.array(shares) / sum(shares), np.zeros(len(shares)), []
+    for shard in range(count):
+        dealt.append(int(np.argmax(wanted * (shard + 1) - done)))
+        done[dealt[-1]] += 1
+    return tuple(dealt)
 
 
 def load_config(path: str | PathLike[str]) -> RunConfig:
@@ -196,12 +255,15 @@ def _read(root: Section) -> RunConfig:
 
 
 def _randomization(root: Section, scene: SceneConfig) -> dict[str, Distribution]:
+    if not scene.is_single:
+        names = {thing.name: None for one in scene.of_tasks().values() for thing in one.world.things}
+        return RandomizationKind(things=tuple(names)).read(root, "randomization")
     task = scene.world
     kind = RandomizationKind(inapplicable=inapplicable_rows(task), things=tuple(thing.name for thing in task.things))
     rows = kind.read(root, "randomization")
     if task.roles and "task_choice" not in rows:
         # A task with roles asks for each of its entities in turn.
-        rows["task_choice"] = Uniform(*BY_NAME["task_choice"].sensible)
+        rows["task_choice"] = ANY
     return rows
 
 

@@ -13,7 +13,7 @@ def plugin_versions_of(config: RunConfig) -> dict[str, str]:
     return plugin_versions(
         {
             "twinloop.robots": [config.scene.robot.name],
-            "twinloop.tasks": [config.scene.task.name],
+            "twinloop.tasks": [*config.by_task],
             "twinloop.parameters": config.randomization,
             "twinloop.checks": [check.name for check in PLUGIN_CHECKS],
         }

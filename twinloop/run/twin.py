@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 
+from twinloop.errors import UsageError
 from twinloop.observe.clearance import refuse_blocked
 from twinloop.run.config import RunConfig
 from twinloop.twin.assemble import Features, assemble
@@ -15,6 +16,8 @@ MAX_COMPILED = 4
 
 def twin_of(config: RunConfig) -> Twin:
     """The twin that a config describes, compiled once per process."""
+    if not config.scene.is_single:
+        raise UsageError(f"the config has several tasks ({', '.join(config.scene.tasks)}); name one with --task")
     digest = config.digest
     if digest not in _COMPILED:
         _COMPILED[digest] = _compile(config)
@@ -44,6 +47,7 @@ def _compile(config: RunConfig) -> Twin:
         control_hz=rollout_.control_hz,
         timestep_s=rollout_.timestep_ms / 1000,
         features=features,
+        layout=scene.layout,
     )
     refuse_blocked(twin, config.cameras)
     return twin

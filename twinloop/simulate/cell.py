@@ -299,12 +299,16 @@ class Cell(SceneState):
 
     def environment(self) -> np.ndarray:
         """(width, elements) the state of all entities, as recorded."""
-        parts = []
-        for entity in self.twin.task.entities:
-            parts += [self._position[entity.name], self._quat[entity.name]]
-            if entity.name in self._value:
-                parts.append(self._value[entity.name][:, None])
-        return np.concatenate(parts, axis=1)
+        out = np.zeros((self.width, self.twin.environment_size))
+        for index in (*self.twin.things, *self.twin.fixtures):
+            first, last = index.columns.start, index.columns.stop
+            out[:, first : first + 3], out[:, first + 3 : first + 7] = (
+                self._position[index.name],
+                self._quat[index.name],
+            )
+            if index.name in self._value:
+                out[:, last - 1] = self._value[index.name]
+        return out
 
     def thing_velocities(self) -> np.ndarray:
         """(width, 3 times the number of things)."""

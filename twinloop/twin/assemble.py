@@ -8,7 +8,7 @@ import numpy as np
 from twinloop.errors import ModelError, nearest
 from twinloop.twin.bystander import NAME as BYSTANDER
 from twinloop.twin.clutter import furnish as furnish_clutter
-from twinloop.twin.entity import Fixture, Thing
+from twinloop.twin.entity import Fixture, Thing, state_names
 from twinloop.twin.grasps import grips_of
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.robot import Robot
@@ -68,15 +68,17 @@ def assemble(
     control_hz: int = 25,
     timestep_s: float = 0.004,
     features: Features = PLAIN,
+    layout: tuple[str, ...] = (),
 ) -> Twin:
     """Compile a cell.
 
     Args:
+        layout: elements of the environment state, if it has more entities than those of the task.
         thing: replaces the object of the task's first thing.
     """
     task = task if thing is None else task.with_object(thing)
     spec = compose(robot, task, timestep_s=timestep_s, features=features)
-    twin = _index(compiled(spec, robot, task), robot, task, control_hz, features)
+    twin = _index(compiled(spec, robot, task), robot, task, control_hz, features, layout)
     if features.soft_pads and not len(twin.pad_geoms):
         raise ModelError(f"no geom of the fingers of robot {robot.name} touches things: it has no pads to be soft")
     for index in twin.things:
@@ -227,7 +229,9 @@ def _add_wrist_sensors(spec: mujoco.MjSpec, robot: Robot) -> None:
         sensor.objtype, sensor.objname = mujoco.mjtObj.mjOBJ_SITE, PREFIX + robot.tool_site
 
 
-def _index(model: mujoco.MjModel, robot: Robot, task: Task, control_hz: int, features: Features) -> Twin:
+def _index(
+    model: mujoco.MjModel, robot: Robot, task: Task, control_hz: int, features: Features, layout: tuple[str, ...]
+) -> Twin:
     joints = _ids(model, mujoco.mjtObj.mjOBJ_JOINT, robot.arm_joints, robot)
     fingers = _ids(model, mujoco.mjtObj.mjOBJ_JOINT, robot.gripper.joints, robot)
     actuators = _ids(model, mujoco.mjtObj.mjOBJ_ACTUATOR, (*robot.arm_actuators, robot.gripper.actuator), robot)
@@ -238,14 +242,14 @@ def _index(model: mujoco.MjModel, robot: Robot, task: Task, control_hz: int, fea
     for number in range(model.nsensor):
         start = int(model.sensor_adr[number])
         sensors[model.sensor(number).name] = slice(start, start + int(model.sensor_dim[number]))
-    things, fixtures = _entities(model, task, features)
+    things, fixtures = _entities(model, task, features, layout or state_names(task.entities))
     return Twin(
         model=model, robot=robot, task=task, control_hz=control_hz,
         arm_joints=joints, arm_qpos=model.jnt_qposadr[joints], arm_dofs=model.jnt_dofadr[joints],
         arm_controls=actuators[:-1], arm_filters=model.actuator_actadr[actuators[:-1]],
         gripper_control=int(actuators[-1]),
         gripper_qpos=model.jnt_qposadr[fingers], gripper_dofs=model.jnt_dofadr[fingers],
-        tool_site=tool, things=things, fixtures=fixtures,
+        tool_site=tool, things=things, fixtures=fixtures, layout=layout,
         sites={model.site(number).name: number for number in range(model.nsite) if "." in model.site(number).name},
         pad_geoms=np.concatenate([pads_of(model, model.body(name).id) for name in (left, right)]),
         touch=touch_index(model, (left, right), tool, sensors) if "left_touch" in sensors else None,
@@ -255,12 +259,12 @@ def _index(model: mujoco.MjModel, robot: Robot, task: Task, control_hz: int, fea
 
 
 def _entities(
-    model: mujoco.MjModel, task: Task, features: Features
+    model: mujoco.MjModel, task: Task, features: Features, layout: tuple[str, ...]
 ) -> tuple[tuple[ThingIndex, ...], tuple[FixtureIndex, ...]]:
-    things, fixtures, column = [], [], 0
+    things, fixtures = [], []
     for entity in task.entities:
-        columns = slice(column, column + len(entity.state_names))
-        column = columns.stop
+        first = layout.index(f"{entity.name}.{entity.state_names[0]}")
+        columns = slice(first, first + len(entity.state_names))
         if isinstance(entity, Thing):
             things.append(_thing_index(model, entity, features, columns))
         else:

@@ -116,9 +116,11 @@ class Layout:
         self._stand(name, place, yaw_rad + np.deg2rad(self.draw["fixture_yaw_deg"]), up_m)
         self._values[name] = np.broadcast_to(np.asarray(value, float), (self.count,))
 
-    def pose(self, name: str, poses: np.ndarray) -> None:
-        """Put an entity at (n, 7) poses."""
+    def pose(self, name: str, poses: np.ndarray, *, clear_m: float = 0.0) -> None:
+        """Put an entity at (n, 7) poses. Things that are placed later keep `clear_m` away."""
         self._poses[name] = poses
+        if clear_m:
+            self._taken.append((poses[:, :2], clear_m))
 
     def at(self, name: str) -> np.ndarray:
         """(n, 7) pose of an entity that has been placed."""

@@ -111,6 +111,7 @@ class Twin:
     sensors: dict[str, slice]
     longest_delay_s: float = 0.0
     focus: int = 0
+    layout: tuple[str, ...] = ()
     pad_geoms: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
     touch: TouchIndex | None = None
     surroundings: frozenset[Kind] = frozenset()
@@ -176,7 +177,8 @@ class Twin:
 
     @cached_property
     def environment_names(self) -> tuple[str, ...]:
-        return state_names(self.task.entities)
+        """Names of the elements. In a run of several tasks it has the entities of all of them; absent ones are 0."""
+        return self.layout or state_names(self.task.entities)
 
     @property
     def environment_size(self) -> int:
@@ -196,11 +198,13 @@ class Twin:
 
     def environment_at(self, start: Start) -> np.ndarray:
         """(n, elements) the environment state of n starts, followed by the corners of soft things."""
-        parts = []
-        for entity in self.task.entities:
-            parts.append(start.poses[entity.name])
-            if isinstance(entity, Fixture) and entity.joint is not None:
-                parts.append(start.values[entity.name][:, None])
+        count = len(next(iter(start.poses.values())))
+        environment = np.zeros((count, self.environment_size))
+        for index in (*self.things, *self.fixtures):
+            environment[:, self.pose_columns(index.name)] = start.poses[index.name]
+            if isinstance(index, FixtureIndex) and index.joint_qpos >= 0:
+                environment[:, index.columns.stop - 1] = start.values[index.name]
+        parts = [environment]
         for index in self.things:
             if index.soft is not None:
                 nodes = index.soft.put(start.poses[index.name]) + index.soft.home_m

@@ -165,7 +165,7 @@ class Steps:
         return {self.out / "datasets" / f"sim-{kind.digest[:12]}": kind for kind in kinds}
 
     def _kinds(self, config: RunConfig) -> dict[str, RunConfig]:
-        names = self.settings.objects or (config.scene.object.name,)
+        names = self.settings.objects or (config.scene.world.things[0].object.name,)
         return {name: replace(config, scene=replace(config.scene, object=OBJECTS[name])) for name in names}
 
     def _evaluations(self, config: RunConfig) -> tuple[Path, ...]:
