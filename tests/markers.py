@@ -32,6 +32,7 @@ SLOW_MODULES = (
     "observe/test_matter_pictures.py", "observe/test_occluders.py", "observe/test_renderer.py",
     "observe/test_sweeps.py", "pipeline/test_evaluate.py", "simulate/test_expert.py",
     "simulate/test_phase_tracker.py", "simulate/test_warp_engine.py", "twin/test_bystander.py", "twin/test_soft.py",
+    "twin/test_tasks_b.py",
 )  # fmt: skip
 """Modules that took more than 4 s of CPU time when this list was made."""
 

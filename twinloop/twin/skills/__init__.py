@@ -9,6 +9,7 @@ from twinloop.twin.skills.press import press as press
 from twinloop.twin.skills.pull import pull as pull
 from twinloop.twin.skills.push import push as push
 from twinloop.twin.skills.reach import reach as reach
+from twinloop.twin.skills.regrasp import regrasp as regrasp
 from twinloop.twin.skills.retreat import retreat as retreat
 from twinloop.twin.skills.shove import shove as shove
 from twinloop.twin.skills.turn import turn as turn

@@ -7,7 +7,7 @@ from twinloop.twin.relations import Relation
 from twinloop.twin.rotation import about_z, product
 from twinloop.twin.scene import Scene
 
-LEAD_RAD = 0.35
+LEAD_RAD = 0.25
 
 
 def turn(knob: str, *, to_rad: float, done: Relation, words: str = "") -> tuple[Phase, ...]:
@@ -23,6 +23,6 @@ def turn(knob: str, *, to_rad: float, done: Relation, words: str = "") -> tuple[
         return Target(memory.tool_m.copy(), product(about_z(ahead), scene.tool_axes))
 
     return (
-        Phase("turn", onward, words, thing=knob, gripper="closed", funnel=False, longest_s=8.0,
+        Phase("turn", onward, words, thing=knob, gripper="closed", funnel=False, longest_s=10.0,
               until=done.holds),
     )  # fmt: skip
