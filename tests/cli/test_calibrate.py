@@ -77,7 +77,7 @@ def test_a_patch_of_another_twin_is_refused(place: Path, tmp_path: Path, capsys:
     words = ("replay", TWIN, "--logs", str(place / "unseen"), "--patch", str(patch))
     assert "which" in told(capsys, *words, code=2)["error"]
     patch.write_text("fitted: {}\n")
-    assert "not a twin patch" in told(capsys, *words, code=2)["error"]
+    assert "twin_patch: is missing; the version 1 was expected" in told(capsys, *words, code=2)["error"]
 
 
 def test_workers_need_ray_and_threads_are_local(place: Path, capsys: pytest.CaptureFixture[str]):

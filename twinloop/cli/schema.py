@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from twinloop.calibrate.bench_file import bench_schema
+from twinloop.calibrate.patch import patch_schema
 from twinloop.calibrate.sensors.static_file import static_schema
 from twinloop.dataset.ingest.mapping_file import mapping_schema
 from twinloop.dataset.people.consent import consent_schema
@@ -29,6 +30,7 @@ SCHEMAS = {
     "mapping": mapping_schema,
     "bench": bench_schema,
     "static": static_schema,
+    "patch": patch_schema,
     "limits": limits_schema,
     "plan": plan_schema,
     "consent": consent_schema,

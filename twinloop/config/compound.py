@@ -95,7 +95,9 @@ class Span(Kind):
 
     Attributes:
         low, high: bounds of both ends.
-        point: a single number is a range too, from itself to itself. Without it, low must be below high.
+        point: a single number is a range too, from itself to itself.
+        equal: both ends may be equal.
+        digits: significant digits that are written; None for all.
     """
 
     FORMS = (list,)
@@ -103,6 +105,8 @@ class Span(Kind):
     low: float = -math.inf
     high: float = math.inf
     point: bool = False
+    equal: bool = False
+    digits: int | None = None
 
     def has_form(self, value: object) -> bool:
         return isinstance(value, list) or (self.point and is_number(value))
@@ -113,14 +117,15 @@ class Span(Kind):
         if not all_numbers(ends) or len(ends) != 2:
             raise self.refused(section, key)
         low, high = map(float, ends)
-        if low > high or (low == high and not self.point):
+        if low > high or (low == high and not (self.point or self.equal)):
             raise section.error(key, f"is {value!r}; the first must not be larger than the second")
         if low < self.low or high > self.high:
             raise section.error(key, f"is {value!r}; it must be {self._end.range}{self.in_unit}")
         return low, high
 
     def write(self, value: tuple[float, float]) -> Any:
-        return value[0] if self.point and value[0] == value[1] else list(value)
+        ends = [self._end.write(end) for end in value]
+        return ends[0] if self.point and ends[0] == ends[1] else ends
 
     def holds(self, value: object) -> bool:
         return isinstance(value, tuple)
@@ -135,7 +140,7 @@ class Span(Kind):
 
     @property
     def _end(self) -> Number:
-        return Number(low=self.low, high=self.high)
+        return Number(low=self.low, high=self.high, digits=self.digits)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,11 +37,11 @@ def kind_of(declared: Field) -> Kind | None:
 
 def number(
     default: Any = MISSING, *, low: float = -math.inf, high: float = math.inf, above: bool = False, unit: str = "",
-    help: str, key: str = "", otherwise: str = "",
+    help: str, key: str = "", otherwise: str = "", digits: int | None = None,
 ) -> Any:  # fmt: skip
     """`above`: `low` itself is not valid. `otherwise`: what the reference page says of a default that only the reader
-    knows."""
-    kind = Number(low=low, high=high, above=above, unit=unit, help=help, key=key, default=otherwise)
+    knows. `digits`: significant digits that are written."""
+    kind = Number(low=low, high=high, above=above, unit=unit, help=help, key=key, default=otherwise, digits=digits)
     return of_kind(kind, default)
 
 
@@ -51,9 +51,9 @@ def integer(
     return of_kind(Integer(low=low, high=high, unit=unit, help=help, default=otherwise), default)
 
 
-def version(current: int) -> Any:
+def version(current: int, *, help: str = "version of the format") -> Any:
     """The version of the file's format: required in the file, `current` in Python."""
-    return of_kind(Version(current=current, help="version of the format"), current)
+    return of_kind(Version(current=current, help=help), current)
 
 
 def flag(default: Any = MISSING, *, help: str) -> Any:

@@ -82,13 +82,19 @@ class Kind(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Kind):
-    """A number from `low` to `high`. `above`: `low` itself is not valid."""
+    """A number from `low` to `high`.
+
+    Attributes:
+        above: `low` itself is not valid.
+        digits: significant digits that are written; None for all.
+    """
 
     FORMS = (int, float)
 
     low: float = -math.inf
     high: float = math.inf
     above: bool = False
+    digits: int | None = None
 
     def read(self, section: Section, key: str) -> float:
         value = section.raw(key)
@@ -97,6 +103,9 @@ class Number(Kind):
         if not self.in_range(value):
             raise section.error(key, f"is {value:g}; it must be {self.range}")
         return float(value)
+
+    def write(self, value: float) -> float:
+        return value if self.digits is None else float(f"{value:.{self.digits}g}")
 
     def in_range(self, value: float) -> bool:
         return self.low <= value <= self.high and not (self.above and value == self.low)
@@ -161,7 +170,7 @@ class Version(Kind):
     def read(self, section: Section, key: str) -> int:
         value = section.raw(key)
         if value != self.current or isinstance(value, bool):
-            raise section.error(key, f"is {value!r:.60}; this Twinloop reads version {self.current}")
+            raise section.error(key, f"is {value!r:.60}; this Twinloop reads version {self.current}: {self.help}")
         return self.current
 
     def schema(self) -> dict[str, Any]:

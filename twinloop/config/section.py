@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from twinloop.config.yaml_file import Lines
 from twinloop.errors import ConfigError, nearest
-
-T = TypeVar("T")
 
 
 class Section:
@@ -68,65 +66,6 @@ class Section:
         if key.startswith("[") or not key:
             return self.path + key
         return f"{self.path}.{key}" if self.path else key
-
-    def item(self, key: str, index: int, value: Any) -> "Section":
-        """An entry of the list under a key."""
-        path = f"{self.path}.{key}[{index}]" if self.path else f"{key}[{index}]"
-        return Section(self.file, path, value, self._lines, folder=self.folder)
-
-    def number(self, key: str, default: float, *, low: float, high: float) -> float:
-        value = self.raw(key)
-        if key not in self._values:
-            return default
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise self.error(key, f"is {value!r}; a number from {low:g} to {high:g} was expected")
-        if not low <= value <= high:
-            raise self.error(key, f"is {value:g}; it must be from {low:g} to {high:g}")
-        return float(value)
-
-    def integer(self, key: str, default: int, *, low: int, high: int) -> int:
-        value = self.raw(key)
-        if key not in self._values:
-            return default
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise self.error(key, f"is {value!r}; a whole number from {low} to {high} was expected")
-        if not low <= value <= high:
-            raise self.error(key, f"is {value}; it must be from {low} to {high}")
-        return value
-
-    def flag(self, key: str, default: bool) -> bool:
-        value = self.raw(key)
-        if key not in self._values:
-            return default
-        if not isinstance(value, bool):
-            raise self.error(key, f"is {value!r}; true or false was expected")
-        return value
-
-    def text(self, key: str, default: str) -> str:
-        value = self.raw(key)
-        if key not in self._values:
-            return default
-        if not isinstance(value, str):
-            raise self.error(key, f"is {value!r}; a word was expected")
-        return value
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        value = self.raw(key)
-        if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
-            raise self.error(key, f"is {value!r}; a list of names was expected")
-        return tuple(value)
-
-    def numbers(self, key: str) -> tuple[float, ...]:
-        value = self.raw(key)
-        if not isinstance(value, list) or not value or not all(is_number(item) for item in value):
-            raise self.error(key, f"is {value!r}; a list of numbers was expected")
-        return tuple(float(item) for item in value)
-
-    def one_of(self, key: str, default: str, known: dict[str, T]) -> T:
-        name = self.text(key, default)
-        if name not in known:
-            raise self.error(key, f"is {name!r}; {nearest(name, known)}")
-        return known[name]
 
     def finish(self) -> None:
         """ConfigError for a key that was neither read nor expected."""
