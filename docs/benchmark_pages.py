@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from twinloop.pipeline.generate import WORLDS
+from twinloop.fleet.capacity import WORLDS
 from twinloop.simulate.engine import MOST_CONTACTS, MOST_ROWS
 
 DOCS = Path(__file__).parent

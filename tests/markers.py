@@ -30,7 +30,7 @@ SLOW_MODULES = (
     "laws/test_safety_laws.py", "laws/test_simulation_laws.py", "laws/test_watching_laws.py", "learn/test_actor.py",
     "learn/test_checkpoint.py", "learn/test_onnx.py", "learn/test_policies.py", "learn/test_train.py",
     "observe/test_matter_pictures.py", "observe/test_occluders.py", "observe/test_renderer.py",
-    "observe/test_sweeps.py", "pipeline/test_evaluate.py", "simulate/test_expert.py",
+    "observe/test_sweeps.py", "gate/test_evaluate.py", "simulate/test_expert.py",
     "simulate/test_phase_tracker.py", "simulate/test_warp_engine.py", "twin/test_bystander.py", "twin/test_soft.py",
     "twin/test_tasks_b.py",
 )  # fmt: skip

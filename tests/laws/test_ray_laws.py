@@ -40,9 +40,9 @@ from twinloop.dataset.remote.address import Remote
 from twinloop.errors import RenderError, StorageError, UsageError, WorkerError
 from twinloop.fleet.executor import LOCAL
 from twinloop.fleet.on_ray import RayExecutor
+from twinloop.gate.evaluate import evaluate
 from twinloop.learn.candidate import Candidate
 from twinloop.observe.gl import context
-from twinloop.pipeline.evaluate import evaluate
 from twinloop.pipeline.generate import generate, header_of
 from twinloop.pipeline.produce import GenerateJob, produce
 from twinloop.run.config import RunConfig, config_from_text

@@ -8,8 +8,8 @@ import pytest
 from twinloop.errors import RenderError
 from twinloop.observe.camera import CameraConfig
 from twinloop.observe.gl import context
-from twinloop.pipeline.gallery import gallery
 from twinloop.run.default import embedded_config
+from twinloop.run.gallery import gallery
 
 FAR = {"far": CameraConfig("fixed", (1.5, -0.5, 1.0), (0.4, 0.0, 0.05), 45.0, 96, 96, 25)}
 

@@ -13,8 +13,8 @@ from twinloop.observe.moments import picture_ticks, shown_in
 from twinloop.observe.projection import inverse, project, rays
 from twinloop.observe.renderer import Renderer
 from twinloop.pipeline.generate import generate
-from twinloop.pipeline.reproduce import reproduce
 from twinloop.run.config import RunConfig, config_from_text
+from twinloop.run.reproduce import reproduce
 
 CONFIG = """
 cameras:

@@ -18,11 +18,11 @@ from tests.gate.world import POOR, some
 from twinloop.cli import main
 from twinloop.cli.command_line import parser_of
 from twinloop.dataset import verify
+from twinloop.deploy.canary import runlog_maker
 from twinloop.gate.case import Canary, Case, case_of
 from twinloop.gate.registry import Registry, writing
 from twinloop.gate.rules import load_rules
 from twinloop.gate.sequence import judge_real_trials
-from twinloop.pipeline.make_evidence import runlog_maker
 from twinloop.twin.twin import Twin
 
 pytest.importorskip("torch")

@@ -102,7 +102,8 @@ def rollback(
 
 def _makers(config: ConfigLike | None, robot: str) -> Makers:
     """The functions that make missing evidence: in the twin of `config`, and on `robot`."""
-    from twinloop.pipeline.make_evidence import evaluation_maker, repeats_maker, runlog_maker
+    from twinloop.deploy.canary import runlog_maker
+    from twinloop.gate.evidence_makers import evaluation_maker, repeats_maker
 
     evaluation = runlog = repeats = None
     if config is not None:

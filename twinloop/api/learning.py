@@ -17,6 +17,8 @@ from twinloop.api.arguments import (
 )
 from twinloop.fleet.executor import Executor
 from twinloop.gate import Evaluation, write_evaluation
+from twinloop.gate.evaluate import TrialProgress, unseen_seed
+from twinloop.gate.evaluate import evaluate as _evaluate
 from twinloop.learn.candidate import Candidate, candidate_of, home_config
 from twinloop.learn.checkpoint import Checkpoint
 from twinloop.learn.chunks import ActingConfig
@@ -26,8 +28,6 @@ from twinloop.learn.space import DEFAULT_INPUTS
 from twinloop.learn.train import TrainProgress
 from twinloop.learn.train import train as _train
 from twinloop.learn.training_job import TrainingJobConfig, prepare
-from twinloop.pipeline.evaluate import TrialProgress, unseen_seed
-from twinloop.pipeline.evaluate import evaluate as _evaluate
 from twinloop.run.config import RunConfig
 
 EPISODES = 200

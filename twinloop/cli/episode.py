@@ -10,7 +10,7 @@ from rich.table import Table
 
 from twinloop.cli.arguments import add_backend, add_config, config_of, count, engine_of
 from twinloop.curate.checks import CHECKS
-from twinloop.pipeline.reproduce import Reproduced, reproduce
+from twinloop.run.reproduce import Reproduced, reproduce
 
 EXAMPLES = """\
 examples:

@@ -20,10 +20,10 @@ from twinloop.errors import RenderError, UsageError
 from twinloop.fleet.executor import executor_of
 from twinloop.gate import Comparison, Evaluation, compare, load_evaluation, write_evaluation
 from twinloop.gate.clips import film
+from twinloop.gate.evaluate import TrialProgress, evaluate, unseen_seed
 from twinloop.gate.evaluation import EVALUATION
 from twinloop.learn.candidate import Candidate, candidate_of, home_config
 from twinloop.learn.chunks import ActingConfig
-from twinloop.pipeline.evaluate import TrialProgress, evaluate, unseen_seed
 from twinloop.run.config import RunConfig
 from twinloop.simulate.engine import EngineConfig
 

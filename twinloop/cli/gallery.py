@@ -11,8 +11,8 @@ from twinloop.cli.arguments import add_config, config_of, count
 from twinloop.dashboard.images import write_png
 from twinloop.dashboard.overlay import overlaid
 from twinloop.dashboard.sheet import contact_sheet, side_by_side
-from twinloop.pipeline.gallery import GalleryPicture, gallery
 from twinloop.randomize.table import BY_NAME
+from twinloop.run.gallery import GalleryPicture, gallery
 
 EXAMPLES = """\
 examples:

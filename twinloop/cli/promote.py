@@ -135,8 +135,8 @@ def _makers(args: argparse.Namespace, console: Console) -> Makers:
     evaluation = runlog = repeats = None
     if args.config is not None:
         need_torch()
-        from twinloop.pipeline.evaluate import TrialProgress
-        from twinloop.pipeline.make_evidence import evaluation_maker, repeats_maker
+        from twinloop.gate.evaluate import TrialProgress
+        from twinloop.gate.evidence_makers import evaluation_maker, repeats_maker
         from twinloop.run.config import load_config
 
         twin = load_config(args.config)
@@ -158,9 +158,9 @@ def _makers(args: argparse.Namespace, console: Console) -> Makers:
 
 def _trials(args: argparse.Namespace, console: Console) -> Maker:
     from twinloop.deploy import session
+    from twinloop.deploy.canary import runlog_maker
     from twinloop.deploy.estop import stop_file_of
     from twinloop.deploy.keys import HELP, terminal
-    from twinloop.pipeline.make_evidence import runlog_maker
 
     def progress_of(progress: session.SessionProgress, trials: TestState) -> Progress:
         words = f"[green]{progress.successes:,} succeeded[/], {progress.aborted:,} aborted; {trials.decision}"

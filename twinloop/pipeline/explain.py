@@ -8,7 +8,8 @@ from typing import Any
 
 from twinloop.curate.hints import hint_for, most_frequent
 from twinloop.dataset import describe
-from twinloop.pipeline.generate import generate, width_of
+from twinloop.fleet.capacity import width_of
+from twinloop.pipeline.generate import generate
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig
 from twinloop.run.randomization import written_row

@@ -14,6 +14,7 @@ from twinloop.dataset.remote.writer import RemoteWriter
 from twinloop.dataset.versions import versions
 from twinloop.durable import storage_errors
 from twinloop.errors import ConfigError, FullDiskError, UsageError
+from twinloop.fleet.capacity import default_workers, refuse_together, width_of
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.observe.features import features_of
 from twinloop.observe.pictures import picture_features
@@ -22,13 +23,6 @@ from twinloop.run.config import MOST_EPISODES, RunConfig
 from twinloop.run.plugin_versions import plugin_versions_of
 from twinloop.run.twin import twin_of
 from twinloop.simulate.engine import EngineConfig, refuse_unsupported
-
-SLOTS_PER_WORKER = 256
-"""Maximum number of simulations in flight per CPU worker. More does not step faster, uses more memory and delays the
-first shard. The data does not depend on it."""
-
-WORLDS = 4096
-"""Maximum number of simulations in flight on a GPU, which needs many to be fast."""
 
 RUNS = "runs.jsonl"
 
@@ -130,39 +124,6 @@ def _writer(out: Path | Remote, header: Header, config_text: str) -> Iterator[Da
     # Existing shards are verified before the run continues. Reading takes about 1 % of the time of generating.
     with _disk_space_needed(out, header), DatasetWriter.open(out, header, config_text, verify=True) as writer:
         yield writer
-
-
-def refuse_together(engine: EngineConfig, executor: Executor) -> None:
-    """Raise UsageError if the engine does not run on the executor."""
-    if engine.backend == "warp" and executor.name == "ray":
-        raise UsageError(
-            "--backend warp does not run with --executor ray: assigning GPUs to Ray workers is not supported. Run "
-            "`generate` on each machine with its own --seed and --out, then join the datasets with `twinloop merge`; "
-            "or use --backend cpu"
-        )
-
-
-def default_workers(engine: EngineConfig, executor: Executor) -> int:
-    """One process per core; one for a GPU, which steps all its simulations at once."""
-    return 1 if engine.backend == "warp" else executor.capacity()
-
-
-def width_of(
-    config: RunConfig,
-    workers: int,
-    *,
-    engine: EngineConfig = EngineConfig(),  # noqa: B008
-    episodes: int = MOST_EPISODES,
-) -> int:
-    """Simulations in flight in each worker.
-
-    A worker that renders handles one shard at a time and needs no more slots. On a GPU an empty slot costs as much as a
-    full one, so there are at most as many slots as `episodes`.
-    """
-    most = SLOTS_PER_WORKER if engine.backend == "cpu" else min(WORLDS, -(-episodes // workers))
-    if config.cameras:
-        most = min(most, config.dataset.shard_episodes)
-    return max(1, min(most, -(-config.rollout.parallel_envs // workers)))
 
 
 @contextmanager

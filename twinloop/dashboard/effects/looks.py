@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from twinloop.dashboard.effects.measures import DONE, SAID, Measure, said_by_others
 from twinloop.dashboard.effects.strips import STRIPS, Strip
-from twinloop.pipeline.effect import RowEffect
 from twinloop.randomize.parameter import Gap, Group, Parameter
 from twinloop.randomize.table import TABLE
+from twinloop.run.effect import RowEffect
 
 LOOKS: dict[str, Strip | Measure] = {**STRIPS, **DONE, **SAID}
 

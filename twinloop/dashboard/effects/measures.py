@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.pipeline.effect import RowEffect
+from twinloop.run.effect import RowEffect
 
 CLEAR = 2.0
 """How many times the least difference is one that nobody overlooks."""

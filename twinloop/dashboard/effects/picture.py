@@ -12,8 +12,8 @@ from twinloop.dashboard.effects.strips import Strip, StripRenderer
 from twinloop.dashboard.formatting import number
 from twinloop.dashboard.images import jpeg_bytes
 from twinloop.dashboard.sheet import FAINT, GAP_PX, LINE_PX, PAPER, write_text
-from twinloop.pipeline.effect import RowEffect, effect_of
 from twinloop.randomize.parameter import Parameter
+from twinloop.run.effect import RowEffect, effect_of
 
 TILES = 5
 

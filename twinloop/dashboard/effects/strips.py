@@ -10,7 +10,7 @@ from twinloop.observe.clip import Clip
 from twinloop.observe.image import sensed
 from twinloop.observe.lens import through_lens
 from twinloop.observe.renderer import Renderer
-from twinloop.pipeline.effect import RowEffect
+from twinloop.run.effect import RowEffect
 
 TILE_PX = 96
 NOTICEABLE_LEVELS = 10

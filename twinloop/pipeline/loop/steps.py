@@ -14,6 +14,7 @@ from twinloop.durable import storage_errors
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate import load_evaluation, write_evaluation
+from twinloop.gate.evaluate import evaluate, unseen_seed
 from twinloop.gate.evaluation import rate_json
 from twinloop.gate.promote import PromoteConfig, promote
 from twinloop.gate.rules.config import load_rules
@@ -21,7 +22,6 @@ from twinloop.gate.runlog_evidence import load_runlog
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.card import Card, read_card
 from twinloop.pipeline.diagnose import DiagnoseConfig, diagnose
-from twinloop.pipeline.evaluate import evaluate, unseen_seed
 from twinloop.pipeline.generate import generate
 from twinloop.pipeline.loop.record import Round, read_round, write_json
 from twinloop.pipeline.loop.settings import LoopConfig

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from twinloop.dataset.versions import versions
 from twinloop.errors import UsageError
+from twinloop.fleet.capacity import default_workers, refuse_together, width_of
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate import Evaluation, Subject
 from twinloop.gate.outcomes import joined
 from twinloop.gate.rollouts import EvaluationJob, try_out
 from twinloop.learn.candidate import Candidate, refuse_misfit
 from twinloop.learn.chunks import ActingConfig
-from twinloop.pipeline.generate import default_workers, refuse_together, width_of
 from twinloop.run.config import RunConfig
 from twinloop.run.twin import twin_of
 from twinloop.simulate.engine import EngineConfig, refuse_unsupported

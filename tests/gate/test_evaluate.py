@@ -12,11 +12,11 @@ from tests.learn.neighbours import Neighbours
 from twinloop.errors import CheckpointError, UsageError
 from twinloop.gate import Evaluation
 from twinloop.gate.clips import film
+from twinloop.gate.evaluate import evaluate, unseen_seed
 from twinloop.learn.candidate import Candidate, refuse_misfit
 from twinloop.learn.chunks import ActingConfig
 from twinloop.observe.estimate import derived
 from twinloop.observe.features import features_of
-from twinloop.pipeline.evaluate import evaluate, unseen_seed
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.twin.twin import Twin
 
