@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 from mujoco import minimize
-from scipy.optimize import least_squares
+from scipy import optimize
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # for tests/, which is not installed
 
@@ -46,6 +46,8 @@ from twinloop.calibrate.objective import Objective, robust_cost, robust_weight
 from twinloop.calibrate.search import coarse, downhill
 from twinloop.calibrate.sweep import Where
 
+least_squares: Any = optimize.least_squares
+"""Without its type: pyright infers that a Jacobian is a text."""
 EXAMPLES = Path(__file__).parents[1] / "examples"
 ROUNDS, MAX_ITERATIONS, TOLERANCE = 24, 60, 1e-3
 HIDDEN = {"pendulum.resistance_ohm": 2.5, "pendulum.coulomb_nm": 0.03, "pendulum.delay_ms": 8.0,
