@@ -4,9 +4,10 @@ import argparse
 import shlex
 import shutil
 import sys
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -23,13 +24,15 @@ from twinloop.cli.arguments import (
     patch_of,
 )
 from twinloop.cli.progress import Progress, show_progress
-from twinloop.dashboard.drawing import prepare_drawing
 from twinloop.dataset import describe
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.fetch import mirror
 from twinloop.dataset.shard import EPISODES
 from twinloop.fleet.executor import executor_of
 from twinloop.pipeline.generate import Generated, GenerateProgress, generate
+
+if TYPE_CHECKING:
+    from twinloop.dashboard.report import ReportDraft
 
 EXAMPLES = """\
 examples:
@@ -78,13 +81,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     out = args.out or Path("datasets") / name
     if isinstance(out, Remote):
         out = replace(out, single_writer=args.single_writer)
-    with show_progress(console, "generating") as show:
-
-        def on_progress(progress: GenerateProgress) -> None:
-            show(_as_progress(progress))
-            if isinstance(out, Path) and progress.attempted == progress.planned:
-                prepare_drawing()  # the export comes next, and then the report
-
+    drafts: list[Future[ReportDraft | None]] = []
+    with show_progress(console, "generating") as show, ThreadPoolExecutor(max_workers=1) as beside_export:
         generated = generate(
             config,
             out,
@@ -93,16 +91,14 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             keep_rejected=args.keep_rejected,
             executor=executor_of(args.executor, args.address),
             engine=engine_of(args),
-            on_progress=on_progress,
+            on_progress=lambda progress: show(_as_progress(progress)),
+            on_committed=lambda: drafts.append(beside_export.submit(_draft_report, out)),
         )
     # An object store has no report. Only the episode tables are copied, which is enough to count rejected episodes.
     local = out if isinstance(out, Path) else mirror(out, only=[EPISODES])
     facts = describe(local)
-    report = None
-    if isinstance(out, Path):
-        from twinloop.dashboard.report import write_report  # its imports would delay the start of the workers
-
-        report = write_report(out)
+    draft = drafts[0].result()
+    report = draft.write() if draft else None
     _summarise(console, generated, facts, report)
     progress = generated.progress
     return {
@@ -117,6 +113,19 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "report": str(report) if report else None,
         "workers": generated.workers,
     }
+
+
+def _draft_report(out: Path | Remote) -> "ReportDraft | None":
+    """The report without its frame. It is drafted while the dataset is exported."""
+    if isinstance(out, Remote):
+        return None
+    # Imported here, because these imports would delay the start of the workers.
+    from twinloop.dashboard.drawing import prepare_drawing
+
+    prepare_drawing()
+    from twinloop.dashboard.report import draft_report
+
+    return draft_report(out)
 
 
 def _as_progress(progress: GenerateProgress) -> Progress:

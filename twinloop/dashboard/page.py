@@ -41,6 +41,7 @@ def render_page(
     footer: str = "",
     media: Iterable[Literal["films", "pictures"]] = (),
     interactive: bool = False,
+    body: str | None = None,
     **context: Any,
 ) -> str:
     """The text of a page.
@@ -52,34 +53,43 @@ def render_page(
         note, findings: a sentence and a list at the top.
         media: what is embedded in the page besides charts.
         interactive: charts can be zoomed and moved. The page carries the Vega runtime and is 0.9 MB larger.
+        body: the sections, if `render_body` has rendered them already.
     """
     from markupsafe import Markup
 
-    environment = _environment(interactive)
-    charts: list[Chart] = []
-    _CHARTS.set(charts)
-    body = environment.get_template(template).render(context)
+    body = render_body(template, interactive=interactive, **context) if body is None else body
     policy = "default-src 'none'; style-src 'unsafe-inline'" + "".join(MEDIA[kind] for kind in media)
     script = interactive_script() if interactive else ""
     if script:
         policy += f"; script-src '{content_hash(script)}'"
-    page = environment.get_template("base.html").render(
-        title=title,
-        heading=heading,
-        lead=lead,
-        pill=pill,
-        tiles=tiles,
-        note=note,
-        findings=findings,
-        footer=footer,
-        policy=Markup(policy),
-        style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
-        links=[(anchor, Markup(name)) for anchor, name in _SECTION.findall(body)],
-        body=Markup(body),
-        script=Markup(script),
+    return (
+        _environment(interactive)
+        .get_template("base.html")
+        .render(
+            title=title,
+            heading=heading,
+            lead=lead,
+            pill=pill,
+            tiles=tiles,
+            note=note,
+            findings=findings,
+            footer=footer,
+            policy=Markup(policy),
+            style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
+            links=[(anchor, Markup(name)) for anchor, name in _SECTION.findall(body)],
+            body=Markup(body),
+            script=Markup(script),
+        )
     )
+
+
+def render_body(template: str, *, interactive: bool = False, **context: Any) -> str:
+    """The sections of a page, with their charts."""
+    charts: list[Chart] = []
+    _CHARTS.set(charts)
+    body = _environment(interactive).get_template(template).render(context)
     drawings = dict(enumerate(inline_svgs(charts)))
-    return _PLACEHOLDER.sub(lambda match: drawings.get(int(match[1]), ""), page)
+    return _PLACEHOLDER.sub(lambda match: drawings.get(int(match[1]), ""), body)
 
 
 @cache

@@ -20,7 +20,6 @@ class DatasetSummary:
         accepted: rate over all attempts. success: rate over the attempts that were read.
         rejected: verdict -> number of attempts.
         hours: stored robot time. trajectories_per_second: per working time; None if no session was logged.
-        size_bytes: of the files, without the report.
         by_parameter: success by drawn value, the strongest association first.
     """
 
@@ -32,7 +31,6 @@ class DatasetSummary:
     frames: int
     hours: float
     trajectories_per_second: float | None
-    size_bytes: int
     digest: str
     complete: bool
     by_parameter: tuple[ParameterRates, ...]
@@ -51,14 +49,13 @@ def summarize(dataset: Dataset, attempts: Attempts | None = None) -> DatasetSumm
         frames=dataset.frame_count,
         hours=dataset.frame_count / dataset.header.fps / 3600,
         trajectories_per_second=overall_rate(read_sessions(dataset.path)),
-        size_bytes=_size_bytes(dataset),
         digest=dataset.digest(),
         complete=dataset.complete,
         by_parameter=success_by_parameter(attempts.draws, attempts.success),
     )
 
 
-def _size_bytes(dataset: Dataset) -> int:
+def size_bytes(dataset: Dataset) -> int:
     """Size of shards and export. The report is left out: its size would depend on itself."""
     export = [dataset.path / name for name in ("data", "meta")]
     files = (file for folder in export for file in folder.rglob("*") if file.is_file())
