@@ -54,7 +54,7 @@ test: check chromium ## lint, types and all tests, one process per core
 	$(PYTEST)
 
 quick: lint ## lint and the tests that are fast and start no process
-	$(PYTEST) -m "not processes and not ray and not store and not browser and not slow"
+	$(PYTEST) --quick
 
 faults: setup ## inject every fault as often as docs/promises.md says (about half an hour; as root also a full disk)
 	TWINLOOP_FAULTS=full $(BIN)/python -m pytest tests/faults tests/laws/test_one_digest.py tests/laws/test_ray_laws.py tests/laws/test_store_laws.py -s -o faulthandler_timeout=7200
@@ -81,7 +81,7 @@ pictures: setup ## draw the effect of every parameter (about a minute), then wri
 
 bench: setup ## every benchmark (about an hour and a half); results go to benchmarks/results/
 	@mkdir -p benchmarks/results
-	for name in throughput scaling writer memory cameras learning inference rehearsal cells engines sequential prediction_powered monitoring; do $(BIN)/python benchmarks/$$name.py --json | tail -n 1 > benchmarks/results/$$name.json; done
+	for name in throughput scaling writer memory cameras learning inference rehearsal cells engines sequential prediction_powered monitoring timestep; do $(BIN)/python benchmarks/$$name.py --json | tail -n 1 > benchmarks/results/$$name.json; done
 
 wheel: setup ## build a wheel in dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.markers import add_markers
+from tests.markers import pytest_addoption, pytest_collection_modifyitems, pytest_ignore_collect  # noqa: F401
 from tests.object_store import BUCKET, Store, program, serving
 from twinloop.randomize.distribution import Distribution, Uniform
 from twinloop.randomize.draw import Sampler
@@ -33,11 +33,6 @@ SEED_RANGES: dict[str, Distribution] = {
 }
 
 Simulate = Callable[..., Episodes]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        add_markers(item)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The markers of tests, set from what a test module or a test uses. `make quick` runs tests without any of them."""
+"""The markers of tests, set from what a test module or a test uses. `pytest --quick` runs tests without any of them."""
 
 import re
 from functools import cache
@@ -19,6 +19,8 @@ SOURCES = {
 FIXTURES = {"object_store": "store"}
 """Fixture -> marker of the tests that use it."""
 
+MARKERS = (*SOURCES, *FIXTURES.values(), "slow")
+
 SLOW_FOLDERS = ("stories", "faults", "outside")
 
 SLOW_MODULES = (
@@ -37,19 +39,40 @@ SLOW_MODULES = (
 """Modules that took more than 4 s of CPU time when this list was made."""
 
 
-def add_markers(item: pytest.Item) -> None:
-    """Set the markers of one test."""
-    for marker, pattern in SOURCES.items():
-        if re.search(pattern, _source(item.path)):
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--quick", action="store_true", help="run only tests without a marker, and import only their modules"
+    )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `--quick`, leave out modules in which every test has a marker, so that they are not imported."""
+    if config.getoption("--quick") and collection_path.name.startswith("test_") and module_markers(collection_path):
+        return True
+    return None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        for marker in item_markers(item):
             item.add_marker(marker)
-    for fixture in getattr(item, "fixturenames", ()):
-        if fixture in FIXTURES:
-            item.add_marker(FIXTURES[fixture])
-    path = item.path.relative_to(TESTS) if item.path.is_relative_to(TESTS) else item.path
-    if path.parts[0] in SLOW_FOLDERS or path.as_posix() in SLOW_MODULES:
-        item.add_marker("slow")
+    if config.getoption("--quick"):
+        marked = [item for item in items if any(item.get_closest_marker(name) for name in MARKERS)]
+        config.hook.pytest_deselected(items=marked)
+        items[:] = [item for item in items if item not in set(marked)]
+
+
+def item_markers(item: pytest.Item) -> set[str]:
+    """The markers of one test."""
+    fixtures = getattr(item, "fixturenames", ())
+    return module_markers(item.path) | {FIXTURES[fixture] for fixture in fixtures if fixture in FIXTURES}
 
 
 @cache
-def _source(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+def module_markers(path: Path) -> set[str]:
+    """The markers of all tests of a module."""
+    source = path.read_text(encoding="utf-8")
+    markers = {marker for marker, pattern in SOURCES.items() if re.search(pattern, source)}
+    place = path.relative_to(TESTS) if path.is_relative_to(TESTS) else path
+    is_slow = place.parts[0] in SLOW_FOLDERS or place.as_posix() in SLOW_MODULES
+    return markers | ({"slow"} if is_slow else set())

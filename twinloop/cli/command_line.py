@@ -61,7 +61,8 @@ def parser_of(words: Sequence[str]) -> argparse.ArgumentParser:
 def _add_command(
     commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, words: Sequence[str]
 ) -> None:
-    if name in WORK and NO_LOCAL_WORKERS.isdisjoint(words):
+    # Once this process has imported the work, there is nothing left to do meanwhile.
+    if name in WORK and WORK[name] not in sys.modules and NO_LOCAL_WORKERS.isdisjoint(words):
         from twinloop.fleet.local import prepare
 
         prepare(WORK[name], os.cpu_count() or 1)

@@ -92,7 +92,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             executor=executor_of(args.executor, args.address),
             engine=engine_of(args),
             on_progress=lambda progress: show(_as_progress(progress)),
-            on_committed=lambda: drafts.append(beside_export.submit(_draft_report, out)),
+            on_committed=lambda workers: drafts.append(beside_export.submit(_draft_report, out, workers)),
         )
     # An object store has no report. Only the episode tables are copied, which is enough to count rejected episodes.
     local = out if isinstance(out, Path) else mirror(out, only=[EPISODES])
@@ -115,14 +115,14 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     }
 
 
-def _draft_report(out: Path | Remote) -> "ReportDraft | None":
+def _draft_report(out: Path | Remote, workers: int) -> "ReportDraft | None":
     """The report without its frame. It is drafted while the dataset is exported."""
     if isinstance(out, Remote):
         return None
     # Imported here, because these imports would delay the start of the workers.
     from twinloop.dashboard.drawing import prepare_drawing
 
-    prepare_drawing()
+    prepare_drawing(workers)
     from twinloop.dashboard.report import draft_report
 
     return draft_report(out)

@@ -18,9 +18,9 @@ Item = tuple[int, Mapping[str, Any]]
 """Number of a chart and its specification."""
 
 
-def prepare_drawing() -> None:
-    """Start the processes that draw the charts of the next page. With one core they would save nothing."""
-    processes = min(MAX_PROCESSES, os.cpu_count() or 1)
+def prepare_drawing(most: int) -> None:
+    """Start the processes that draw the charts of the next page, at most `most`. One would save nothing."""
+    processes = min(most, MAX_PROCESSES, os.cpu_count() or 1)
     if processes > 1:
         prepare(__name__, processes - count_prepared(__name__))
 

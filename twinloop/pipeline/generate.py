@@ -73,7 +73,7 @@ def generate(
     executor: Executor = LOCAL,
     engine: EngineConfig = EngineConfig(),  # noqa: B008
     on_progress: Callable[[GenerateProgress], None] = lambda _: None,
-    on_committed: Callable[[], None] = lambda: None,
+    on_committed: Callable[[int], None] = lambda _: None,
 ) -> Generated:
     """Simulate, curate and write episodes into `out`, or continue an interrupted run there.
 
@@ -86,7 +86,7 @@ def generate(
         workers: processes; one per core by default.
         keep_rejected: store the frames of rejected episodes too.
         engine: must be the engine that the dataset was begun with.
-        on_committed: called when all shards are committed, before the export.
+        on_committed: called with the number of workers when all shards are committed, before the export.
     """
     total = config.rollout.episodes if episodes is None else episodes
     if not 1 <= total <= MOST_EPISODES:
@@ -113,7 +113,7 @@ def generate(
             on_progress(clock.tick(draft.stop - draft.first, draft.accepted, draft.frames))
         if isinstance(out, Path):
             clock.write_log(out, workers)
-        on_committed()
+        on_committed(workers)
         digest = writer.finish()
         return Generated(out, digest, clock.progress(), workers)
 
