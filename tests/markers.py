@@ -10,7 +10,7 @@ TESTS = Path(__file__).parent
 
 SOURCES = {
     "processes": r"\bsubprocess\b|\bPopen\b|\bPolicyProcess\b|\bRehearsalRobot\b|\brehearsal:|\bworkers=[2-9]"
-    r"|\bdeploy\(|\bcollect\(|\brun_local\b|\brun_loop\b",
+    r"|\bdeploy\(|\bcollect\(|\brun_local\b|\brun_loop\b|\bprepare_drawing\b",
     "ray": r"\bimport ray\b|\bRayExecutor\b|importorskip\(\"ray\"",
     "browser": r"\bplaywright\b|\bchromium\b",
 }

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.fleet.work import die_always, die_once, double, run_out_of_disk, stumble
+from tests.fleet.work import die_always, die_once, double, report_warm_up, run_out_of_disk, stumble
 from twinloop.errors import StorageError, WorkerError
 from twinloop.fleet import local
-from twinloop.fleet.local import dismiss, prepare, run_local
+from twinloop.fleet.local import count_prepared, dismiss, prepare, run_local
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -47,6 +47,14 @@ def test_prepared_workers_that_died_while_they_waited_are_not_missed():
         worker.process.wait()
     assert sorted(run_local(double, None, range(6), workers=2)) == [(item, 2 * item) for item in range(6)]
     assert not local._PREPARED
+
+
+def test_prepared_workers_are_counted_and_warm_up_once():
+    prepare("tests.fleet.work", 2)
+    assert count_prepared("tests.fleet.work") == 2
+    assert count_prepared("twinloop.pipeline.produce") == 0
+    assert dict(run_local(report_warm_up, None, range(4), workers=2)) == dict.fromkeys(range(4), True)
+    assert count_prepared("tests.fleet.work") == 0
 
 
 def test_prepared_workers_that_nobody_wanted_are_let_go():

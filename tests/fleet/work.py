@@ -7,6 +7,17 @@ from pathlib import Path
 
 from twinloop.errors import StorageError
 
+_WARMED_UP_IN: list[int] = []
+
+
+def warm_up() -> None:
+    _WARMED_UP_IN.append(os.getpid())
+
+
+def report_warm_up(_job: None, items: Iterator[int]) -> Iterator[tuple[int, bool]]:
+    for item in items:
+        yield item, [os.getpid()] == _WARMED_UP_IN
+
 
 def double(_job: None, items: Iterator[int]) -> Iterator[tuple[int, int]]:
     for item in items:
