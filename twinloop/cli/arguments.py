@@ -5,12 +5,12 @@ The stages are imported inside the functions: parsing arguments and printing `--
 
 import argparse
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from twinloop.errors import UsageError
+from twinloop.errors import UsageError, nearest
 from twinloop.fleet.executor import executor_names
 
 if TYPE_CHECKING:
@@ -49,12 +49,33 @@ def config_of(args: argparse.Namespace) -> "tuple[RunConfig, str]":
         config, name = load_config(args.config), args.config.stem
     if args.seed is not None:
         config = replace(config, rollout=replace(config.rollout, seed=args.seed))
+    if getattr(args, "robot_name", None) is not None:
+        config, name = config.with_robot(args.robot_name), f"{name}-{args.robot_name}"
+    if getattr(args, "task", None) is not None:
+        config, name = config.with_task(args.task), f"{name}-{args.task}"
     return config, name
 
 
 def add_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("config", nargs="?", type=Path, metavar="FILE", help=CONFIG_HELP)
     parser.add_argument("--seed", type=count(0, (1 << 63) - 1), metavar="N", help="run seed (default: the config's)")
+    parser.add_argument("--task", metavar="NAME", help="another task, or one of the config's tasks (`twinloop tasks`)")
+    parser.add_argument(
+        "--robot", dest="robot_name", metavar="NAME", help="another robot than the config's (`twinloop robots`)"
+    )
+
+
+def names_of(text: str, known: Collection[str], option: str) -> list[str]:
+    """The names in a list with commas, all of them known; `all` is every known name."""
+    if text == "all":
+        return sorted(known)
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"{option} {text}: {name!r} is not known; {nearest(name, known)}")
+    if not names:
+        raise UsageError(f"{option} {text!r}: names with commas between them were expected, or all")
+    return names
 
 
 def add_patch(parser: argparse.ArgumentParser) -> None:

@@ -4,6 +4,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Generate data in the twin": {
         "generate": "simulate a config and write a curated LeRobot dataset (the main job)",
         "explain": "print what a config will do: values, varied parameters, episodes, disk space, time",
+        "tasks": "list the tasks that a config can name, with their entities and instructions",
         "parameters": "list every parameter that a config may vary",
         "schema": "write the JSON Schema of a config file, for editors",
         "episode": "simulate one episode of a run again and inspect it",

@@ -43,8 +43,9 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     table = Table()
     for heading in ("check", "asks", "measured", "limit", "unit"):
         table.add_column(heading)
+    limits = config.curate.for_task(made.twin.task)
     for check in CHECKS:
-        limit = check.limit(config.curate)
+        limit = check.limit(limits)
         style = "" if measured[check.name] <= limit else "red"
         table.add_row(check.name, check.asks, f"{measured[check.name]:.4g}", f"{limit:g}", check.unit, style=style)
     console.print(table)

@@ -21,6 +21,7 @@ from twinloop.cli.arguments import (
     count,
     engine_of,
     location,
+    names_of,
     patch_of,
 )
 from twinloop.cli.progress import Progress, show_progress
@@ -28,8 +29,11 @@ from twinloop.dataset import describe
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.fetch import mirror
 from twinloop.dataset.shard import EPISODES
+from twinloop.errors import UsageError
 from twinloop.fleet.executor import executor_of
 from twinloop.pipeline.generate import Generated, GenerateProgress, generate
+from twinloop.twin.robots import robots
+from twinloop.twin.tasks import tasks
 
 if TYPE_CHECKING:
     from twinloop.dashboard.report import ReportDraft
@@ -40,16 +44,26 @@ examples:
   twinloop generate cell.yaml --episodes 500
   twinloop generate cell.yaml --episodes 500 --seed 7 --out datasets/cell-7 --workers 4
   twinloop generate cell.yaml --keep-rejected --json
+  twinloop generate --task stack --robot xarm7
+  twinloop generate --tasks stack,put_in_drawer --episodes 1000     # one dataset with both, in equal shares
+  twinloop generate --tasks all --robots all --episodes 10000       # a dataset per robot
   twinloop generate cell.yaml --executor ray --address auto         # on the cluster this machine belongs to
   twinloop generate cell.yaml --executor ray --address auto --out s3://bucket/run
   twinloop generate cell.yaml --patch patch.yaml --out datasets/fitted   # over ranges fitted to logs
   twinloop generate cell.yaml --backend warp                             # on a GPU
 """
 
+SHARD_OF_SEVERAL = 16
+"""Episodes per shard with --tasks. A shard holds episodes of one task, so small shards keep the shares exact."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config(parser)
     add_patch(parser)
+    parser.add_argument("--tasks", metavar="NAMES", help="several tasks in equal shares: names with commas, or all")
+    parser.add_argument(
+        "--robots", metavar="NAMES", help="a dataset per robot, in a folder each: names with commas, or all"
+    )
     parser.add_argument(
         "--episodes", type=count(), metavar="N", help="number of episodes (default: parallel_envs × episodes_per_env)"
     )
@@ -72,7 +86,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    if args.robots is None:
+        return _run(args, console)
+    if args.robot_name is not None:
+        raise UsageError("--robots and --robot: give one of them")
+    if args.out is not None and not isinstance(args.out, Path):
+        raise UsageError(f"--out {args.out}: with --robots only a folder can be given")
+    names = names_of(args.robots, robots(), "--robots")
+    # The episodes are those of all datasets together.
+    episodes = args.episodes and -(-args.episodes // len(names))
+    made = {}
+    for name in names:
+        console.print(f"[bold]{name}[/bold]")
+        out = (args.out or Path("datasets") / "robots") / name
+        own = argparse.Namespace(**{**vars(args), "robot_name": name, "out": out, "episodes": episodes})
+        made[name] = _run(own, console)
+    return {"robots": made}
+
+
+def _run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     config, name = config_of(args)
+    if args.tasks is not None:
+        if args.task is not None:
+            raise UsageError("--tasks and --task: give one of them")
+        config = config.with_tasks(names_of(args.tasks, tasks(), "--tasks"))
+        if config.dataset.shard_episodes > SHARD_OF_SEVERAL:
+            config = replace(config, dataset=replace(config.dataset, shard_episodes=SHARD_OF_SEVERAL))
+        name = f"{name}-tasks"
     patch = patch_of(args)
     if patch is not None:
         from twinloop.calibrate.apply_patch import patched

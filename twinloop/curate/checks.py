@@ -144,7 +144,7 @@ BUILTIN: tuple[Check, ...] = (
         unit="s",
         asks="duration of the episode",
         measure=lambda episodes, twin, _config: episodes.lengths * twin.control_period_s,
-        limit=lambda config: config.longest_s,
+        limit=lambda config: np.nan if config.longest_s is None else config.longest_s,
     ),
     Check(
         name=TASK_FAILED,

@@ -11,6 +11,7 @@ from twinloop.twin.twin import Twin
 
 
 def judge(episodes: Episodes, twin: Twin, config: CurateConfig) -> Verdicts:
+    config = config.for_task(twin.task)
     count = len(episodes.lengths)
     reasons = np.full(count, ACCEPTED, dtype=object)
     storable = np.ones(count, bool)

@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import yaml
@@ -17,7 +17,7 @@ from twinloop.config.record import json_schema, nested, read_record, write_recor
 from twinloop.config.section import Section
 from twinloop.config.yaml_file import parse_yaml, read_yaml
 from twinloop.curate.limits import CurateConfig
-from twinloop.errors import UsageError
+from twinloop.errors import UsageError, nearest
 from twinloop.observe.camera import CameraConfig, default_cameras
 from twinloop.observe.sensors import ObserveConfig
 from twinloop.randomize.distribution import Distribution, Uniform
@@ -30,7 +30,11 @@ from twinloop.run.scene import SceneConfig
 from twinloop.simulate.expert import ExpertConfig
 from twinloop.twin.content import robot_content, source_digest, task_content
 from twinloop.twin.objects import OBJECTS
+from twinloop.twin.robots import robots
 from twinloop.twin.task import Task
+from twinloop.twin.tasks import tasks
+
+T = TypeVar("T")
 
 MOST_EPISODES = 1 << 30  # points of the Sobol sequence
 MOST_SEED = (1 << 63) - 1
@@ -147,6 +151,21 @@ class RunConfig:
             raise UsageError(f"--task: {given}; the config has {', '.join(self.by_task)}")
         return self.by_task[name]
 
+    def with_task(self, name: str) -> "RunConfig":
+        """This config with another task: one of its own, or any by name. Rows that do not fit it are left out."""
+        if self.scene.tasks:
+            return self.for_task(name)
+        scene = replace(self.scene, task=_named("task", name, tasks()), object=None)
+        return replace(self, scene=scene, randomization=self._rows_of(scene.world))
+
+    def with_tasks(self, names: Iterable[str]) -> "RunConfig":
+        """This config with several tasks of equal shares."""
+        shares = {_named("task", name, tasks()).name: 1.0 for name in names}
+        return replace(self, scene=replace(self.scene, tasks=shares, object=None))
+
+    def with_robot(self, name: str) -> "RunConfig":
+        return replace(self, scene=replace(self.scene, robot=_named("robot", name, robots())))
+
     def of_episode(self, episode: int) -> "RunConfig":
         """The config of one episode: that of the task of its shard."""
         return self.by_task[self.task_of_shard(episode // self.dataset.shard_episodes)]
@@ -191,6 +210,12 @@ class RunConfig:
         functions = (BY_NAME[name].apply for name in self.randomization)
         content["parameters"] = source_digest(*(function for function in functions if function is not None))
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _named(what: str, name: str, known: Mapping[str, T]) -> T:
+    if name not in known:
+        raise UsageError(f"{what} {name!r}: {nearest(name, known)}")
+    return known[name]
 
 
 @lru_cache

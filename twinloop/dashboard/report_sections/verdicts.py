@@ -76,6 +76,8 @@ def _limits(config_text: str) -> CurateConfig | None:
 def _limit_text(limit: object, unit: str) -> str:
     if not isinstance(limit, int | float):
         return "–"
+    if math.isnan(limit):
+        return "set by the task"
     if math.isinf(limit):
         return "anything"
     if not unit:

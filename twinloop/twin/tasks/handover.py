@@ -128,7 +128,6 @@ HANDOVER = Task(
         "bring the {object} to the hand",
         "pass me the {object}",
     )),
-    longest_s=18.0,
     goal="goal",
     failures=FAILURES,
 )  # fmt: skip
