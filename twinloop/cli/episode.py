@@ -31,10 +31,11 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     episodes, verdict = reproduced.episodes, reproduced.verdicts.reasons[0]
     drawn = {column: float(episodes.draws.values[column][0]) for column in episodes.draws.varied}
     failure = reproduced.verdicts.failures[0]
+    ((instruction, _),) = reproduced.twin.spoken(episodes.draws.values)
     phases = _phases(reproduced)
     measured = {name: float(values[0]) for name, values in reproduced.verdicts.measures.items()}
 
-    console.print(f"episode {args.attempt} of seed {config.rollout.seed}: {reproduced.twin.instruction}")
+    console.print(f"episode {args.attempt} of seed {config.rollout.seed}: {instruction}")
     how = f" ({failure})" if failure else ""
     console.print(f"verdict {verdict}{how}, {len(episodes.tape)} frames, {int(episodes.retries[0])} retries\n")
     for column, value in drawn.items():
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     table = Table()
     for heading in ("check", "asks", "measured", "limit", "unit"):
         table.add_column(heading)
-    limits = config.curate.for_task(made.twin.task)
+    limits = config.curate.for_task(reproduced.twin.task)
     for check in CHECKS:
         limit = check.limit(limits)
         style = "" if measured[check.name] <= limit else "red"
