@@ -2,8 +2,9 @@
 
     python benchmarks/monitoring.py [--json] [--series 2000]
 
-Success, interventions, safety-filter activity and drift are monitored together. Without a change they are either
-exactly at the promised rates, the worst case for false alarms, or at the rates before promotion, the usual case. A
+The monitor is the gate's, with its default rules, for a policy with 57 successes in 60 promotion trials. Success,
+interventions, safety-filter activity and drift are monitored together. Without a change they are either exactly at
+their expected values, the worst case for false alarms, or at the rates before promotion, the usual case. A
 delay is the number of episodes from the change to the alarm, for changes after 200 good episodes. The baseline is a
 sliding window: an alarm when the exact test of the last 30 episodes gives p < 0.01.
 """
@@ -14,13 +15,10 @@ import json
 import numpy as np
 from scipy.special import bdtr
 
-from twinloop.gate.statistics.monitor import (
-    FALSE_ALARM_EPISODES,
-    MonitoredSignal,
-    mean_watch,
-    share_watch,
-    success_watch,
-)
+from twinloop.curate.rates import Rate
+from twinloop.gate.monitor.watch import monitor_of
+from twinloop.gate.rules.config import load_rules
+from twinloop.gate.statistics.monitor import FALSE_ALARM_EPISODES, MonitoredSignal
 
 HORIZON = 1000
 BEFORE, AFTER = 200, 600
@@ -29,14 +27,9 @@ DROPS = (0.9, 0.85, 0.8, 0.7, 0.5, 0.0)
 WINDOW, WINDOW_ERROR = 30, 0.01
 
 
-def watches(rng: np.random.Generator) -> dict[str, MonitoredSignal]:
-    """The promise of 60 canary trials: 57 successes, 2 interventions, the filter active 1 % of the time."""
-    return {
-        "success": success_watch(57, TRIALS),
-        "intervention": share_watch("intervention", 2, TRIALS),
-        "safety": mean_watch("safety", activity(0.01, (TRIALS,), rng)),
-        "drift": mean_watch("drift", activity(0.02, (TRIALS,), rng)),
-    }
+def watches() -> dict[str, MonitoredSignal]:
+    monitor = monitor_of(load_rules(None), promoted_at=Rate(57, TRIALS), drift=True)
+    return {watch.name: watch for watch in monitor.watches}
 
 
 def activity(mean: float, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
@@ -57,9 +50,7 @@ def alarms(values: np.ndarray, watch: MonitoredSignal, threshold: float) -> np.n
 
 
 def drawn(name: str, mean: float, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-    return (
-        (rng.random(shape) < mean).astype(float) if name in ("success", "intervention") else activity(mean, shape, rng)
-    )
+    return activity(mean, shape, rng) if name == "safety" else (rng.random(shape) < mean).astype(float)
 
 
 def false_alarms(
@@ -111,8 +102,8 @@ def main() -> None:
     parser.add_argument("--series", type=int, default=2000)
     given = parser.parse_args()
     rng = np.random.default_rng(0)
-    watched = watches(rng)
-    usual = {"success": 0.95, "intervention": 2 / TRIALS, "safety": 0.01, "drift": 0.02}
+    watched = watches()
+    usual = {"success": 0.95, "interventions": 2 / TRIALS, "safety": 0.01, "drift": 0.02}
     promised = {name: watch.expected for name, watch in watched.items()}
     threshold = FALSE_ALARM_EPISODES * len(watched)
     found = {
@@ -131,7 +122,7 @@ def main() -> None:
                 | delays(name, usual[name], mean, watched[name], threshold, series=given.series, rng=rng)
                 for mean in means
             ]
-            for name, means in (("intervention", (0.2, 0.4)), ("safety", (0.1, 0.2)), ("drift", (0.1, 0.3)))
+            for name, means in (("interventions", (0.2, 0.4)), ("safety", (0.1, 0.2)), ("drift", (0.1, 0.3)))
         },
         "window": window(0.95, 0.7, promised["success"], series=given.series, rng=rng),
     }  # fmt: skip

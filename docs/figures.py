@@ -100,7 +100,7 @@ def _others(cells: list[dict[str, Any]]) -> str:
 
 
 def _false(monitoring: Mapping[str, Any]) -> str:
-    names = ("success", "intervention", "safety", "drift", "any")
+    names = ("success", "interventions", "safety", "drift", "any")
     cases = {"all signals exactly at their expected values": "at_promise", "as before promotion": "as_before"}
     rows = [(case, *(f"{100 * monitoring[key][name]:.1f} %" for name in names)) for case, key in cases.items()]
     head = (f"false alarms within {monitoring['horizon']:,} episodes (bound {100 * monitoring['bound']:.0f} %)", *names)

@@ -14,8 +14,8 @@ def test_a_kind_that_fails_is_told_and_one_that_does_not_is_not():
     success = np.array([False] * 13 + [True] * 27)
     found = condition_tests(kinds, success)
     assert found[0].about == "light"
-    assert found[0].significant
-    assert not any(look.significant for look in found if look.about == "object")
+    assert found[0].corrected < 0.05
+    assert not any(look.corrected < 0.05 for look in found if look.about == "object")
 
 
 def test_p_values_are_fishers_and_corrected_after_holm():
@@ -40,5 +40,5 @@ def test_by_chance_alone_few_looks_are_told():
     told = 0
     for _ in range(60):
         kinds = {str(name): rng.integers(0, 2, 40).astype(str).astype(object) for name in range(4)}
-        told += any(look.significant for look in condition_tests(kinds, rng.random(40) < 0.6))
+        told += any(look.corrected < 0.05 for look in condition_tests(kinds, rng.random(40) < 0.6))
     assert told <= 8  # 3 of 60 are expected at most

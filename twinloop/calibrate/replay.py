@@ -15,7 +15,6 @@ from twinloop.calibrate.sweep import HERE, Where
 from twinloop.calibrate.track import Track
 
 BINS = 20
-BAND = 0.9
 
 
 @dataclass(frozen=True)

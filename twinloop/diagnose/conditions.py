@@ -30,10 +30,6 @@ class ConditionTest:
     p: float
     corrected: float
 
-    @property
-    def significant(self) -> bool:
-        return self.corrected < 0.05
-
     def to_json(self) -> dict[str, Any]:
         rates = {
             name: {"successes": rate.successes, "trials": rate.trials, "interval": list(rate.interval)}

@@ -11,7 +11,7 @@ from twinloop.gate.rules.config import ProductionRules
 from twinloop.gate.statistics.expectation import expect
 from twinloop.gate.statistics.sequential import PairPlan, RatePlan, TestState
 
-ACCEPT, REJECT = "accept", "reject"
+ACCEPT = "accept"
 SERIES = 2000  # simulated sessions that the expected number of trials is taken from
 
 

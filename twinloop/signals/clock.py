@@ -1,4 +1,4 @@
-"""Estimate the rate, jitter and gaps of a recorded clock.
+"""Estimate the rate and gaps of a recorded clock.
 
 Recorded clocks are rarely even. Stamps are rounded to a tick (often 1 ms), rows come late, rows are lost, and two rows
 get the same stamp. The median step of a clock with 1 ms ticks may say 10 ms while the mean step is 10.6 ms. Both are
@@ -23,7 +23,6 @@ class Clock:
     Attributes:
         rate_hz: mean rate without gaps and lost rows; NaN for fewer than two rows.
         typical_hz: rate of the median step.
-        jitter_s: standard deviation of the steps, without gaps and lost rows.
         repeated: number of rows with the same stamp as the row before.
         backward: number of rows with an earlier stamp than the row before, or with no stamp.
         gaps: indices of rows after which more than `GAP_PERIODS` periods pass.
@@ -32,15 +31,14 @@ class Clock:
 
     rate_hz: float
     typical_hz: float
-    jitter_s: float
     repeated: int
     backward: int
     gaps: tuple[int, ...]
     gap_s: float
 
-    def agrees_with(self, declared_hz: float, tolerance: float) -> bool:
-        """Whether the mean or the typical rate is within `tolerance` (a share) of a declared rate."""
-        return any(abs(rate / declared_hz - 1) <= tolerance for rate in (self.rate_hz, self.typical_hz))
+    def nearest_hz(self, declared_hz: float) -> float:
+        """The mean or the typical rate, whichever is nearer to a declared rate: a recorder may declare either."""
+        return min((self.rate_hz, self.typical_hz), key=lambda rate_hz: abs(np.log(rate_hz / declared_hz)))
 
 
 def estimate_clock(time_s: np.ndarray) -> Clock:
@@ -51,7 +49,7 @@ def estimate_clock(time_s: np.ndarray) -> Clock:
     steps = np.diff(spread_stamps(stamps))
     steps = np.where(steps > 0, steps, np.nan)
     if not np.isfinite(steps).any():
-        return Clock(np.nan, np.nan, np.nan, repeated, backward, (), 0.0)
+        return Clock(np.nan, np.nan, repeated, backward, (), 0.0)
     typical = float(np.nanmedian(steps))
     gaps = np.flatnonzero(steps > GAP_PERIODS * typical)
     regular = steps[(steps > NEAR[0] * typical) & (steps <= GAP_PERIODS * typical)]
@@ -62,7 +60,6 @@ def estimate_clock(time_s: np.ndarray) -> Clock:
     return Clock(
         rate_hz=1 / float(regular.mean()),
         typical_hz=1 / typical,
-        jitter_s=float(regular.std()),
         repeated=repeated,
         backward=backward,
         gaps=tuple(int(index) for index in gaps),

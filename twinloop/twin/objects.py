@@ -77,10 +77,6 @@ class SceneObject:
         return self.half_extents_m
 
     @property
-    def bounding_radius_m(self) -> float:
-        return float(np.linalg.norm(self.half_extents_m))
-
-    @property
     def soft(self) -> bool:
         return self.young_kpa > 0
 

@@ -158,10 +158,6 @@ class Twin:
         return self.things[self.focus].body
 
     @property
-    def object_geom(self) -> int:
-        return int(self.things[self.focus].geoms[0])
-
-    @property
     def object_geoms(self) -> np.ndarray:
         return self.things[self.focus].geoms
 

@@ -7,8 +7,6 @@ import pytest
 from scipy.stats import binom, binomtest
 
 from twinloop.gate.statistics.binomial import (
-    chance_of_at_least,
-    chance_of_at_most,
     clopper_pearson,
     fixed_test,
     rate_bound,
@@ -37,7 +35,6 @@ def test_nothing_tried_is_nothing_known():
     assert [float(end) for end in clopper_pearson(0, 0)] == [0, 1]
     found = rate_bound(0, 0)
     assert (found.rate, found.low, found.high) == (None, 0, 1)
-    assert chance_of_at_least(0, 0, rate=0.9) == chance_of_at_most(0, 0, rate=0.1) == 1
 
 
 def test_bounds_of_none_and_all():
@@ -52,12 +49,6 @@ def test_more_successes_never_lower_a_bound_and_wilsons_is_the_bolder():
     bold = [rate_bound(hits, 40, kind="wilson") for hits in range(41)]
     assert all(a.low < b.low and a.high < b.high for a, b in pairwise(exact) if b.high < 1)
     assert all(b.low >= e.low and b.high <= e.high for e, b in zip(exact[1:-1], bold[1:-1], strict=True))
-
-
-@pytest.mark.parametrize(("hits", "n", "rate"), [(18, 20, 0.7), (0, 20, 0.7), (20, 20, 0.9)])
-def test_p_values_are_tails(hits: int, n: int, rate: float):
-    assert chance_of_at_least(hits, n, rate=rate) == pytest.approx(binomtest(hits, n, rate, "greater").pvalue)
-    assert chance_of_at_most(hits, n, rate=rate) == pytest.approx(binomtest(hits, n, rate, "less").pvalue)
 
 
 def test_the_fixed_test_keeps_its_word_and_one_trial_less_would_not():

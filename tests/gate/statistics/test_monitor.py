@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from twinloop.gate.statistics.monitor import Monitor, MonitoredSignal, mean_watch, share_watch, success_watch
+from twinloop.gate.statistics.monitor import Monitor, MonitoredSignal, limit_watch, success_watch
 
 ROOT = Path(__file__).parents[3]
-WATCHES = (success_watch(57, 60), share_watch("intervention", 2, 60))
+WATCHES = (success_watch(57, 60), limit_watch("intervention", 0.09, rise=0.15))
 
 
 def after(monitor: Monitor, *outcomes: float) -> Monitor:
@@ -90,8 +90,7 @@ def test_what_was_not_seen_changes_nothing_but_the_count():
 
 
 def test_what_is_higher_than_promised_is_noticed_too():
-    quiet = np.random.default_rng(3).beta(0.1, 8, 60)
-    monitor = Monitor((mean_watch("safety", quiet),))
+    monitor = Monitor((limit_watch("safety", 0.05, rise=0.2),))
     for _ in range(100):
         monitor = monitor.update({"safety": 0.0})
     assert not monitor.alarms
@@ -102,9 +101,9 @@ def test_what_is_higher_than_promised_is_noticed_too():
 
 def test_promises_are_bounds_not_the_counts():
     assert success_watch(57, 60).expected < 0.95
-    assert share_watch("x", 0, 20).expected > 0
+    assert limit_watch("x", 0.0, rise=0.2).expected > 0
     assert success_watch(0, 0).expected < 0.01
-    assert share_watch("x", 0, 0).expected > 0.99
+    assert limit_watch("x", 1.0, rise=0.2).expected < 1
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), -0.1, 1.1, float("inf")])

@@ -7,8 +7,7 @@ then have the spectrum
     λ(θ) = K² dt + 4 sin²(θ/2) (σ² + B²/θ),    0 < θ < π,
 
 and a sine transform of n differences makes them independent, at θ = π k / (n + 1). This is exact for σ and K. All three
-are estimated by maximum likelihood of this spectrum. The Allan deviation is for plots and for comparison with data
-sheets.
+are estimated by maximum likelihood of this spectrum.
 """
 
 from dataclasses import dataclass
@@ -39,18 +38,6 @@ class ImuNoise:
     walk: IntervalEstimate
     instability: IntervalEstimate | None
     flicker_below: float
-
-
-def allan_deviation(readings: np.ndarray, rate_hz: float) -> tuple[np.ndarray, np.ndarray]:
-    """Overlapping Allan deviation: (averaging times in seconds, deviations), from the integrated reading."""
-    total = np.concatenate([[0.0], np.cumsum(np.asarray(readings, float))]) / rate_hz
-    longest = (len(total) - 1) // 3
-    sizes = np.unique(np.geomspace(1, max(longest, 1), 40).astype(int))
-    deviations = []
-    for size in sizes:
-        second = total[2 * size :] - 2 * total[size:-size] + total[: -2 * size]
-        deviations.append(np.sqrt(0.5 * np.mean(second**2)) * rate_hz / size)
-    return sizes / rate_hz, np.array(deviations)
 
 
 def imu_noise(readings: np.ndarray, rate_hz: float) -> ImuNoise:

@@ -26,7 +26,6 @@ from twinloop.signals.clock import estimate_clock, nominal_rate
 
 TIMING = "timing"
 MAX_MISSING = 0.2  # share of the episodes that may lack a camera's video
-MEASURED = ("float32", "float64", "int64")
 LARGEST = np.iinfo(np.int64).max
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from twinloop.curate.rates import Rate
 from twinloop.dataset.real_episodes import RealEpisodes
 from twinloop.gate.rules.config import RulesConfig
-from twinloop.gate.statistics.monitor import Monitor, MonitoredSignal, success_watch
+from twinloop.gate.statistics.monitor import Monitor, limit_watch, success_watch
 
 SUCCESS, INTERVENTIONS, SAFETY, DRIFT = "success", "interventions", "safety", "drift"
 UNDOING = (SUCCESS, INTERVENTIONS, SAFETY)
@@ -84,17 +84,12 @@ def monitor_of(rules: RulesConfig, *, promoted_at: Rate, drift: bool) -> Monitor
     rises, limits = rules.monitor, rules.production
     watches = [
         success_watch(promoted_at.successes, promoted_at.trials, drop=rises.drop),
-        _at_most(INTERVENTIONS, limits.interventions, rises.interventions),
-        _at_most(SAFETY, limits.safety, rises.safety),
+        limit_watch(INTERVENTIONS, limits.interventions, rise=rises.interventions),
+        limit_watch(SAFETY, limits.safety, rise=rises.safety),
     ]
     if drift:
-        watches.append(_at_most(DRIFT, DRIFT_FINE, rises.drift))
+        watches.append(limit_watch(DRIFT, DRIFT_FINE, rise=rises.drift))
     return Monitor(tuple(watches), float(rises.false_alarm_episodes))
-
-
-def _at_most(name: str, limit: float, rise: float) -> MonitoredSignal:
-    expected = float(np.clip(limit, 0.01, 0.98))
-    return MonitoredSignal(name, expected, "higher", min(expected + rise, 1.0))
 
 
 def watch(monitor: Monitor, real: RealEpisodes, strange: np.ndarray | None) -> tuple[Watched, ...]:

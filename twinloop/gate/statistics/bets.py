@@ -103,11 +103,3 @@ def limits(values: ArrayLike, counts: ArrayLike, *, error: float, using: Bets = 
         lower_limit(numbers, counts, error=error / 2, using=using),
         1 - lower_limit(1 - numbers, counts, error=error / 2, using=using),
     )
-
-
-def limits_of(numbers: ArrayLike, *, error: float) -> tuple[float, float]:
-    """Return `limits` of the mean of arbitrary numbers in 0..1."""
-    given = np.asarray(numbers, float)
-    if given.size and not ((given >= 0) & (given <= 1)).all():
-        raise ValueError("numbers from 0 to 1 were expected")
-    return limits(given, np.ones(len(given)), error=error) if given.size else (0.0, 1.0)

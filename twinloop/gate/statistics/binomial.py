@@ -60,18 +60,6 @@ def rate_bound(successes: int, trials: int, *, confidence: float = 0.95, kind: K
     return RateBound(int(successes), int(trials), confidence, kind, rate, float(low), float(high))
 
 
-def chance_of_at_least(successes: int, trials: int, *, rate: float) -> float:
-    """Exact p-value of "the rate is `rate` or less": the probability of this many successes or more."""
-    _counts(successes, trials)
-    return 1.0 if successes == 0 else float(scipy.special.bdtrc(successes - 1, trials, rate))
-
-
-def chance_of_at_most(successes: int, trials: int, *, rate: float) -> float:
-    """Exact p-value of "the rate is `rate` or more": the probability of this many successes or fewer."""
-    _counts(successes, trials)
-    return 1.0 if trials == 0 else float(scipy.special.bdtr(successes, trials, rate))
-
-
 @dataclass(frozen=True)
 class FixedTest:
     """A test with a fixed number of trials that accepts if at least `needed` of `trials` succeed.

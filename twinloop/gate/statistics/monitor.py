@@ -9,14 +9,14 @@ episodes is at most t/A. This is the Shiryaev-Roberts e-detector of Shin, Ramdas
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from twinloop.gate.statistics.bets import Bets, best_share, bets, limits_of
+from twinloop.gate.statistics.bets import Bets, best_share, bets
 from twinloop.gate.statistics.binomial import rate_bound
 
 Worse = Literal["lower", "higher"]
@@ -202,18 +202,10 @@ def success_watch(successes: int, trials: int, *, confidence: float = 0.9, drop:
     return MonitoredSignal("success", low, "lower", max(low - drop, 0.0))
 
 
-def share_watch(name: str, hits: int, trials: int, *, confidence: float = 0.9, rise: float = 0.15) -> MonitoredSignal:
-    """Return a signal for a share of episodes that should not grow, such as episodes with an intervention."""
-    high = _inside(rate_bound(hits, trials, confidence=confidence).high)
-    return MonitoredSignal(name, high, "higher", min(high + rise, 1.0))
-
-
-def mean_watch(name: str, numbers: Sequence[float] | np.ndarray, *, confidence: float = 0.9) -> MonitoredSignal:
-    """Return a signal for a number in 0..1 that should not grow, such as safety filter activity or drift.
-
-    The expected mean is an upper limit from `numbers`, the values before promotion.
-    """
-    return MonitoredSignal(name, _inside(limits_of(numbers, error=2 * (1 - confidence))[1]), "higher")
+def limit_watch(name: str, limit: float, *, rise: float) -> MonitoredSignal:
+    """Return a signal for a share that should not exceed `limit`, such as episodes with an intervention."""
+    expected = float(np.clip(limit, 0.01, 0.98))
+    return MonitoredSignal(name, expected, "higher", min(expected + rise, 1.0))
 
 
 def _inside(mean: float) -> float:

@@ -69,7 +69,7 @@ def rate(episode: RecordedEpisode, _statistics: DatasetStatistics, config: Quali
     rates = {camera: film.rate_hz for camera, film in episode.films.items() if film.rate_hz > 0}
     periods, _ = _periods(episode)
     if episode.rate_declared and episode.time_s is not None and len(periods) >= config.shortest_rows:
-        rates["timing"] = _rate_hz(episode.time_s, episode.rate_hz)
+        rates["timing"] = estimate_clock(episode.time_s).nearest_hz(episode.rate_hz)
     for where, measured_hz in rates.items():
         off = measured_hz / episode.rate_hz
         apart = max(off, 1 / off) - 1
@@ -88,15 +88,6 @@ def rate(episode: RecordedEpisode, _statistics: DatasetStatistics, config: Quali
             text,
             severity="error" if severe else "note",
         )
-
-
-def _rate_hz(time_s: np.ndarray, declared_hz: float) -> float:
-    """The mean rate or that of the median step, whichever is nearer to the declared one.
-
-    Late rows and a clock with coarse ticks move the two apart, and a recorder may declare either.
-    """
-    clock = estimate_clock(time_s)
-    return min((clock.rate_hz, clock.typical_hz), key=lambda rate_hz: abs(np.log(rate_hz / declared_hz)))
 
 
 def _periods(episode: RecordedEpisode) -> tuple[np.ndarray, float]:
