@@ -23,7 +23,7 @@ from .reader import Dataset
 from .shard import write_shard
 from .writer import DatasetWriter
 
-SCHEMA = ("robot", "fps", "phases", "features")  # must be equal in all merged datasets
+SCHEMA = ("robot", "fps", "phases", "subtasks", "features")  # must be equal in all merged datasets
 
 ORIGIN = {
     "origin": pa.string(),

@@ -33,6 +33,7 @@ class Header:
         fps: frames per second.
         features: columns and images of a frame.
         phases: names of the values of the integer feature `phase`, in order.
+        subtasks: words of the values of the integer feature `subtask_index`, in order.
         config_digest: digest of the config of the run.
         run_seed: seed of the run.
         shard_episodes: attempts per shard. The last shard may have fewer.
@@ -58,6 +59,7 @@ class Header:
     versions: Mapping[str, str] = field(default_factory=dict)
     format_version: int = FORMAT_VERSION
     cuts: tuple[int, ...] = ()
+    subtasks: tuple[str, ...] = ()
     config_sha256: str = ""
 
     def __post_init__(self) -> None:
@@ -97,7 +99,7 @@ class Header:
     def to_bytes(self) -> bytes:
         """Return the content of `dataset.json`, with a seal."""
         values = dataclasses.asdict(self)
-        for key in ("cuts", "config_sha256"):  # older datasets lack these keys, so empty ones are left out
+        for key in ("cuts", "subtasks", "config_sha256"):  # older datasets lack these keys, so empty ones are left out
             if not values[key]:
                 del values[key]
         return sealed(values, end="\n", indent=2)
@@ -117,7 +119,7 @@ class Header:
     def from_json(cls, values: object, *, where: str) -> "Header":
         if not isinstance(values, dict):
             raise DatasetError(f"{where}: contains a {type(values).__name__}; a mapping was expected")
-        defaults: dict[str, Any] = {"cuts": (), "config_sha256": ""}
+        defaults: dict[str, Any] = {"cuts": (), "subtasks": (), "config_sha256": ""}
         values = {**defaults, **values}
         if values.get("format_version") != FORMAT_VERSION:
             given = values.get("format_version")
@@ -131,11 +133,11 @@ class Header:
                 raise DatasetError(f"{where}: {key}: unknown key; {nearest(key, known)}")
         try:
             features = tuple(_feature(value) for value in values["features"])
-            phases, cuts = tuple(values["phases"]), tuple(values["cuts"])
+            names = {key: tuple(values[key]) for key in ("phases", "subtasks", "cuts")}
         except (TypeError, KeyError, ValueError) as error:
-            raise DatasetError(f"{where}: features, phases or cuts: malformed ({error})") from None
+            raise DatasetError(f"{where}: features, phases, subtasks or cuts: malformed ({error})") from None
         try:
-            return cls(**{**values, "features": features, "phases": phases, "cuts": cuts})
+            return cls(**{**values, **names, "features": features})
         except DatasetError as error:
             raise DatasetError(f"{where}: {error}") from None
 

@@ -21,6 +21,7 @@ IDENTITY = (
     "fps",
     "features",
     "phases",
+    "subtasks",
     "config_digest",
     "run_seed",
     "shard_episodes",

@@ -48,8 +48,11 @@ def export(dataset: Dataset, out: Path) -> dict[str, FileDigest]:
     meta = {
         "meta/info.json": write_file(out / "meta/info.json", _json(info)),
         "meta/stats.json": write_file(out / "meta/stats.json", _json(stats)),
-        "meta/tasks.parquet": write_file(out / "meta/tasks.parquet", _tasks(tasks)),
+        "meta/tasks.parquet": write_file(out / "meta/tasks.parquet", _texts("task", tasks)),
     }
+    if dataset.header.subtasks:
+        numbers = {text: number for number, text in enumerate(dataset.header.subtasks)}
+        meta["meta/subtasks.parquet"] = write_file(out / "meta/subtasks.parquet", _texts("subtask", numbers))
     return {**meta, **episodes.files, **data.files, **videos}
 
 
@@ -95,20 +98,21 @@ def _stats(moments: Mapping[str, Moments], sample: Mapping[str, np.ndarray]) -> 
     }
 
 
-def _tasks(tasks: Mapping[str, int]) -> pa.Buffer:
-    """Return a Parquet file with the task texts as a pandas index, as LeRobot expects.
+def _texts(what: str, numbers: Mapping[str, int]) -> pa.Buffer:
+    """Return a Parquet file with the texts of tasks or sub-tasks as a pandas index, as LeRobot expects.
 
     LeRobot reads this file with pandas. Without the pandas metadata that names the index column, the file loads
     without an error and every task reads as 0.
     """
-    table = pa.table({"task_index": pa.array(tasks.values(), pa.int64()), "task": pa.array(tasks, pa.string())})
+    index = f"{what}_index"
+    table = pa.table({index: pa.array(numbers.values(), pa.int64()), what: pa.array(numbers, pa.string())})
     columns = [
         {"name": name, "field_name": name, "pandas_type": kind, "numpy_type": dtype, "metadata": None}
-        for name, kind, dtype in (("task_index", "int64", "int64"), ("task", "unicode", "object"))
+        for name, kind, dtype in ((index, "int64", "int64"), (what, "unicode", "object"))
     ]
     labels = {"name": None, "field_name": None, "pandas_type": "unicode", "numpy_type": "object"}
     note = {
-        "index_columns": ["task"],
+        "index_columns": [what],
         "column_indexes": [{**labels, "metadata": {"encoding": "UTF-8"}}],
         "columns": columns,
         "creator": {"library": "pyarrow", "version": "1"},

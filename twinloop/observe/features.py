@@ -25,6 +25,7 @@ SOURCES = {
     "command": "command",
     "contact": "contact",
     "phase": "phase",
+    "subtask_index": None,
     "next.reward": "reward",
     "next.done": None,
     "next.success": "success",
@@ -66,6 +67,7 @@ def _seen_features(twin: Twin) -> tuple[Feature, ...]:
         Feature("contact", "float32", (3,), ("left_finger", "right_finger", "support"), "N"),
         *(_nodes_feature(index.soft) for index in twin.things if index.soft is not None),
         Feature("phase", "int64", (1,)),
+        Feature("subtask_index", "int64", (1,)),
         Feature("next.reward", "float32", (1,)),
         Feature("next.done", "bool", (1,)),
         Feature("next.success", "bool", (1,)),
@@ -104,7 +106,9 @@ def observe(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int)
     frames = {}
     for feature in features:
         channel = SOURCES[feature.name.removeprefix(CLEAN)]
-        if channel is None:
+        if feature.name == "subtask_index":
+            values = _subtasks(episodes, twin)
+        elif channel is None:
             values = _last_frames(episodes)
         elif channel in seen and not feature.name.startswith(CLEAN):
             values = seen[channel]
@@ -120,6 +124,14 @@ def observe(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int)
         features=features,
         frames=frames,
     )
+
+
+def _subtasks(episodes: Episodes, twin: Twin) -> np.ndarray:
+    """(frames,) index of the sub-task of each frame."""
+    numbers = twin.subtask_numbers(episodes.draws.values)
+    # The last frame of a diverged episode may hold NaN. It is never stored.
+    phase = np.nan_to_num(episodes["phase"][:, 0]).astype(int)
+    return numbers[np.repeat(np.arange(len(numbers)), episodes.lengths), phase]
 
 
 def _last_frames(episodes: Episodes) -> np.ndarray:

@@ -18,7 +18,7 @@ from twinloop.fleet.capacity import default_workers, refuse_together, width_of
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.observe.features import features_of
 from twinloop.observe.pictures import picture_features
-from twinloop.pipeline.produce import GenerateJob, Store, phases_of, produce
+from twinloop.pipeline.produce import GenerateJob, Store, phases_of, produce, subtasks_of
 from twinloop.run.config import MOST_EPISODES, RunConfig
 from twinloop.run.plugin_versions import plugin_versions_of
 from twinloop.run.twin import twin_of
@@ -173,6 +173,7 @@ def header_of(
         fps=twin.control_hz,
         features=features,
         phases=phases_of(config),
+        subtasks=subtasks_of(config),
         config_digest=config.digest,
         run_seed=config.rollout.seed,
         shard_episodes=config.dataset.shard_episodes,

@@ -6,7 +6,7 @@ than once, or again after a crash.
 
 import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -114,9 +114,7 @@ def _write(
             features=recording.features + picture_features(config.cameras, twin),
             pictures=pictures_of(episodes, renderer, seed=config.rollout.seed),
         )
-    offset = phase_offset(run, config)
-    if offset:
-        recording = replace(recording, frames={**recording.frames, "phase": recording.frames["phase"] + offset})
+    recording = replace(recording, frames=_numbered_in_run(recording.frames, run, config))
     verdicts = judge(episodes, twin, config.curate)
     stored = verdicts.storable if job.keep_rejected else verdicts.storable & verdicts.accepted
     attempts = episodes.draws.attempts
@@ -171,15 +169,16 @@ def phases_of(run: RunConfig) -> tuple[str, ...]:
 
 
 def subtasks_of(run: RunConfig) -> tuple[str, ...]:
-    """The sub-task of each phase in words, with the names of its slots."""
-    return tuple(phase.words for config in run.by_task.values() for phase in config.scene.world.phases)
+    """The sub-tasks of all tasks of a run in words, in the numbering of its dataset."""
+    return tuple(dict.fromkeys(text for config in run.by_task.values() for text in twin_of(config).subtasks))
 
 
-def phase_offset(run: RunConfig, config: RunConfig) -> int:
-    """Number of the first phase of a task in the numbering of the run's dataset."""
-    offset = 0
-    for other in run.by_task.values():
-        if other.scene.task.name == config.scene.task.name:
-            break
-        offset += len(other.scene.world.phases)
-    return offset
+def _numbered_in_run(frames: Mapping[str, np.ndarray], run: RunConfig, config: RunConfig) -> dict[str, np.ndarray]:
+    """Frames with phases and sub-tasks numbered as in the run's dataset: those of earlier tasks come first."""
+    if len(run.by_task) == 1:
+        return dict(frames)
+    before = list(run.by_task.values())[: list(run.by_task).index(config.scene.task.name)]
+    offset = sum(len(other.scene.world.phases) for other in before)
+    every = subtasks_of(run)
+    numbers = np.array([every.index(text) for text in twin_of(config).subtasks])
+    return {**frames, "phase": frames["phase"] + offset, "subtask_index": numbers[frames["subtask_index"]]}

@@ -13,7 +13,7 @@ from twinloop.twin.language import filled
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.robot import Robot
 from twinloop.twin.scene import Start
-from twinloop.twin.shapes import Forms, name_of
+from twinloop.twin.shapes import OWN, SHAPES, Forms, name_of
 from twinloop.twin.soft import SoftIndex
 from twinloop.twin.surroundings import Kind
 from twinloop.twin.task import Task
@@ -247,6 +247,34 @@ class Twin:
             words = self.words_of(float(draw["object_shape"][row]), roles)
             out.append((filled(self.task.language.choose(float(chance)), words), words))
         return out
+
+    @cached_property
+    def subtasks(self) -> tuple[str, ...]:
+        """The sub-tasks of all episodes in words, each once."""
+        return tuple(dict.fromkeys(text for texts in self._subtask_texts.values() for text in texts))
+
+    @cached_property
+    def _subtask_texts(self) -> dict[tuple[int, int], tuple[str, ...]]:
+        """(which entities play the roles, drawn shape) -> the words of every phase."""
+        choices = len(self.task.roles[0].candidates) if self.task.roles else 1
+        shapes = range(OWN, len(SHAPES)) if self.things[0].forms is not None else (OWN,)
+        texts = {}
+        for choice in range(choices):
+            roles = {role.name: role.candidates[choice] for role in self.task.roles}
+            for shape in shapes:
+                words = self.words_of(float(shape), roles)
+                texts[choice, shape] = tuple(filled(phase.words or phase.name, words) for phase in self.task.phases)
+        return texts
+
+    def subtask_numbers(self, draw: Mapping[str, np.ndarray]) -> np.ndarray:
+        """(n, phases) index into `subtasks` of every phase of n episodes."""
+        number = {text: place for place, text in enumerate(self.subtasks)}
+        chosen = self.task.choices(draw["task_choice"])
+        choice = next(iter(chosen.values())) if chosen else np.zeros(len(draw["task_choice"]), int)
+        shaped = self.things[0].forms is not None
+        shape = np.round(draw["object_shape"]).astype(int) if shaped else np.full(len(choice), OWN)
+        pairs = zip(choice.tolist(), shape.tolist(), strict=True)
+        return np.array([[number[text] for text in self._subtask_texts[pair]] for pair in pairs])
 
     @property
     def instruction(self) -> str:
