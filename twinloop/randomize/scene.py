@@ -1,6 +1,17 @@
 """Rows of the scene: what is asked for, in which words, and where fixtures stand."""
 
-from twinloop.randomize.parameter import Parameter
+import numpy as np
+
+from twinloop.randomize.parameter import Parameter, Rows
+from twinloop.twin.fixtures.hole import CLEARANCE_ROW, USUAL_CLEARANCE_MM, walls_of
+
+
+def _clearance(rows: Rows, ids: np.ndarray, clearance_mm: np.ndarray) -> None:
+    """Move the walls of all holes."""
+    walls, outwards = walls_of(rows.twin.model)
+    shift_m = (clearance_mm - USUAL_CLEARANCE_MM) / 2000
+    rows["geom_pos"][np.ix_(ids, walls, np.arange(2))] += shift_m[:, None, None] * outwards
+
 
 SCENE = (
     Parameter("task_choice", "environment", "environment", "1",
@@ -13,4 +24,7 @@ SCENE = (
               0.0, (-1.5, 1.5), "engineering estimate: furniture placed by hand", (-15.0, 15.0), ("x", "y")),
     Parameter("fixture_yaw_deg", "environment", "environment", "°", "how fixtures are turned about the vertical",
               0.0, (-5.0, 5.0), "engineering estimate: furniture placed by hand", (-45.0, 45.0)),
+    Parameter(CLEARANCE_ROW, "environment", "contact", "mm", "difference of the widths of a hole and its peg",
+              USUAL_CLEARANCE_MM, (0.5, 3.0), "engineering estimate: sliding fits of printed and milled parts",
+              (0.1, 10.0), apply=_clearance),
 )  # fmt: skip

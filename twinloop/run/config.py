@@ -29,6 +29,7 @@ from twinloop.run.randomization import RandomizationKind
 from twinloop.run.scene import SceneConfig
 from twinloop.simulate.expert import ExpertConfig
 from twinloop.twin.content import robot_content, source_digest, task_content
+from twinloop.twin.fixtures.hole import CLEARANCE_ROW
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots import robots
 from twinloop.twin.task import Task
@@ -306,4 +307,10 @@ def inapplicable_rows(task: Task) -> dict[str, str]:
     if any(thing.object.parts for thing in task.things):
         why = "applies to objects of one part"
         out |= dict.fromkeys(("object_shape", "surface_friction_ratio"), why)
+    own = {row for fixture in task.fixtures for row in fixture.rows}
+    if CLEARANCE_ROW in own:
+        why = f"would make an object that does not fit its hole; {CLEARANCE_ROW} varies the fit"
+        out |= dict.fromkeys(("object_shape", "object_size_scale"), why)
+    else:
+        out[CLEARANCE_ROW] = f"applies to tasks with a hole; {task.name} has none"
     return out

@@ -83,6 +83,7 @@ class Fixture:
         words: how an instruction refers to it.
         footprint_m: radius of the area on the table that other things must not start in.
         solid: False for a zone, which has no contacts.
+        rows: rows of the parameter table that act on fixtures of this kind only.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Fixture:
     words: str = ""
     footprint_m: float = 0.0
     solid: bool = True
+    rows: tuple[str, ...] = ()
 
     @property
     def state_names(self) -> tuple[str, ...]:

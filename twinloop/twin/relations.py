@@ -96,6 +96,19 @@ def inside(thing: str, frame: str, half_extents_m: tuple[float, float, float]) -
     )
 
 
+def deep_in(tip: str, rim: str, *, by_m: float, within_m: float) -> Relation:
+    """The tip of a thing is this deep below the rim of a hole, and near its axis."""
+
+    def local(scene: Scene) -> np.ndarray:
+        return inverse_rotated(scene.axes(rim), scene.position(tip) - scene.position(rim))
+
+    def holds(scene: Scene) -> np.ndarray:
+        off = local(scene)
+        return (off[:, 2] <= -by_m) & (np.sqrt(np.square(off[:, :2]).sum(axis=1)) < within_m)
+
+    return _relation(f"{tip}_in_{rim}", holds, lambda scene: _near(length(local(scene) + np.array([0.0, 0.0, by_m]))))
+
+
 def opened(fixture: str, by: float, *, less: bool = False) -> Relation:
     """The joint of a fixture is at least (`less`: at most) at this coordinate."""
 

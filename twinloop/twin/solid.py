@@ -42,7 +42,11 @@ def add_thing(spec: mujoco.MjSpec, thing: Thing, *, rolls: bool, simple: bool, s
             name=thing.name if number == 0 else f"{thing.name}.{number}", type=GEOM_TYPES[part.kind], size=part.size,
             pos=part.at, quat=part.quat, density=density, rgba=part.rgba or thing.rgba, **touching,
         )  # fmt: skip
-    for frame in kind.frames:
+    _add_frames(body, thing)
+
+
+def _add_frames(body: mujoco.MjsBody, thing: Thing) -> None:
+    for frame in thing.object.frames:
         body.add_site(name=f"{thing.name}.{frame.name}", pos=frame.at, quat=frame.quat)
 
 
@@ -78,6 +82,7 @@ def add_parts(spec: mujoco.MjSpec, thing: Thing, *, rolls: bool, cut: bool, seve
             name=name, type=mujoco.mjtGeom(int(forms.kind[0, part])), size=forms.size[0, part],
             pos=forms.place[0, part], quat=forms.quat[0, part], mass=0, rgba=thing.rgba, **_touching(rolls, several),
         )  # fmt: skip
+    _add_frames(body, thing)
 
 
 def free_parts(model: mujoco.MjModel, geoms: np.ndarray, solid: np.ndarray) -> None:

@@ -81,6 +81,9 @@ SETTINGS: dict[str, Setting] = {
                                why="After 0.3 s."),
     "object_shift_at_s": Setting("way", given={"object_shift_probability": 1.0, "object_shift_cm": 4.0},
                                  over=(0.1, 0.6), why="By 4 cm each way; later than this the hand is there already."),
+    "fixture_position_noise_cm": Setting("start", scene="task: open_drawer", why="Of the drawer of open_drawer."),
+    "fixture_yaw_deg": Setting("start", scene="task: open_drawer", why="Of the drawer of open_drawer."),
+    "hole_clearance_mm": Setting("hardest", scene="task: peg_insertion", why="Of the hole of peg_insertion."),
     "tracker_bias_mm": Setting("tracker", over=(0.0, 5.0), why="To one side; the other looks the same."),
 }  # fmt: skip
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from twinloop.twin.phase import Memory, Phase, Target
-from twinloop.twin.rotation import product, transposed
+from twinloop.twin.rotation import about_z, product, transposed
 from twinloop.twin.scene import Scene
 
 Point = tuple[float, float, float]
@@ -17,6 +17,7 @@ def carry(
     height_m: float = 0.1,
     offset_m: Point = CENTRE,
     aligned: bool = False,
+    turns: int = 1,
     words: str = "",
     speed_m_s: float = 0.45,
     tolerance_m: float = 0.025,
@@ -27,16 +28,19 @@ def carry(
     Args:
         offset_m: from the place, along the axes of the place.
         aligned: turn the thing so that its axes are those of the place.
+        turns: how often an aligned thing fits in a full turn.
     """
     return (
-        Phase("transfer", resting_at(thing, to, height_m, offset_m, aligned=aligned),
+        Phase("transfer", resting_at(thing, to, height_m, offset_m, aligned=aligned, turns=turns),
               words or f"carry the {{{thing}}} to the {{{to.partition('.')[0]}}}", thing=thing, anchor=to, moves=thing,
               gripper="closed", carrying=thing, turns=aligned, speed_m_s=speed_m_s, tolerance_m=tolerance_m,
               longest_s=longest_s),
     )  # fmt: skip
 
 
-def resting_at(thing: str, to: str, height_m: float, offset_m: Point = CENTRE, *, aligned: bool = False):
+def resting_at(
+    thing: str, to: str, height_m: float, offset_m: Point = CENTRE, *, aligned: bool = False, turns: int = 1
+):
     """Target: the centre of a thing, this high above where it would rest on a place or on another thing."""
     offset = np.array(offset_m)
 
@@ -45,11 +49,19 @@ def resting_at(thing: str, to: str, height_m: float, offset_m: Point = CENTRE, *
         position = scene.position(to) + (frame * offset[None, None, :]).sum(axis=2)
         half = (np.abs(scene.axes(thing)[:, 2, :]) * scene.half_extents_m(thing)).sum(axis=1)
         position[:, 2] += half + scene.rest_height_m(to) + height_m
-        return Target(position, aligned_axes(scene, thing, frame) if aligned else None)
+        return Target(position, aligned_axes(scene, thing, frame, turns=turns) if aligned else None)
 
     return target
 
 
-def aligned_axes(scene: Scene, thing: str, frame: np.ndarray) -> np.ndarray:
-    """(n, 3, 3) axes of the tool at which the gripped thing has the axes of `frame`."""
-    return product(frame, product(transposed(scene.axes(thing)), scene.tool_axes))
+def aligned_axes(scene: Scene, thing: str, frame: np.ndarray, *, turns: int = 1) -> np.ndarray:
+    """(n, 3, 3) axes of the tool at which the gripped thing has the axes of `frame`.
+
+    Args:
+        turns: how often the thing fits in a full turn about the z axis of `frame`; the nearest is taken.
+    """
+    now = scene.axes(thing)
+    wanted = [product(frame, about_z(np.full(len(frame), 2 * np.pi * turn / turns))) for turn in range(turns)]
+    alike = np.stack([(axes * now).sum(axis=(1, 2)) for axes in wanted])
+    nearest = np.stack(wanted)[alike.argmax(axis=0), np.arange(len(frame))]
+    return product(nearest, product(transposed(now), scene.tool_axes))

@@ -1,0 +1,60 @@
+"""Insert a square peg into a hole."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from twinloop.twin.entity import Draw, Entity, Thing
+from twinloop.twin.fixtures import hole
+from twinloop.twin.language import Language
+from twinloop.twin.objects import Frame, SceneObject
+from twinloop.twin.placing import Layout
+from twinloop.twin.relations import deep_in, let_go
+from twinloop.twin.scene import Start
+from twinloop.twin.skills import carry, grasp, insert, lift
+from twinloop.twin.task import Task
+
+PEG_XY_M, HOLE_XY_M = (0.45, -0.14), (0.5, 0.1)
+HALF_M, HALF_LENGTH_M = 0.012, 0.04
+DEPTH_M = 0.025
+PEG = SceneObject(
+    "peg", "box", (HALF_M, HALF_M, HALF_LENGTH_M), np.pi / 2, mass_kg=0.12, rgba=(0.85, 0.55, 0.2, 1.0),
+    frames=(Frame("tip", (0.0, 0.0, -HALF_LENGTH_M)),),
+)  # fmt: skip
+
+
+def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
+    layout = Layout(draw, count, entities)
+    layout.fixture("hole", HOLE_XY_M)
+    layout.thing("peg", PEG_XY_M)
+    return layout.done()
+
+
+PEG_INSERTION = Task(
+    name="peg_insertion",
+    entities=(Thing("peg", PEG), hole("hole", half_m=HALF_M)),
+    start=start,
+    program=(
+        *grasp("peg", raise_m=0.015),
+        *lift("peg", by_m=0.1),
+        *carry("peg", to="hole.rim", height_m=0.05, aligned=True, turns=4, tolerance_m=0.01),
+        *insert("peg", "peg.tip", "hole.rim", depth_m=DEPTH_M + 0.006, turns=4,
+                done=deep_in("peg.tip", "hole.rim", by_m=DEPTH_M + 0.002, within_m=0.006)),
+    ),
+    success=(deep_in("peg.tip", "hole.rim", by_m=DEPTH_M, within_m=0.006), let_go("peg")),
+    language=Language((
+        "insert the {peg} into the {hole}",
+        "put the {peg} in the {hole}",
+        "fit the {peg} into the {hole}",
+        "push the {peg} into the {hole}",
+        "place the {peg} in the {hole} of the block",
+        "stick the {peg} into the {hole}",
+        "slide the {peg} down into the {hole}",
+        "the {peg} goes into the {hole}",
+        "take the {peg} and insert it into the {hole}",
+        "pick up the {peg} and put it in the {hole}",
+        "plug the {hole} with the {peg}",
+        "align the {peg} with the {hole} and push it in",
+    )),
+    longest_s=30.0,
+)  # fmt: skip
