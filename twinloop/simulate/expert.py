@@ -228,18 +228,30 @@ class Expert:
         size = length(change)
         self._velocity += change * np.minimum(1, ACCELERATION_M_S2 * period / np.maximum(size, 1e-9))[:, None]
 
-        rate = TURN_PER_S * turn
-        rate *= np.minimum(1, FASTEST_TURN_RAD_S / np.maximum(length(rate), 1e-9))[:, None]
+        spin = TURN_PER_S * turn
+        spin *= np.minimum(1, FASTEST_TURN_RAD_S / np.maximum(length(spin), 1e-9))[:, None]
         twist = np.empty((len(error), 6))
         # A gripped thing that turns with the tool moves with it too.
-        twist[:, :3] = self._velocity - cross(rate, moved - cell.tool_position)
-        twist[:, 3:] = rate
+        twist[:, :3] = self._velocity - cross(spin, moved - cell.tool_position)
+        twist[:, 3:] = spin
 
         position = cell.arm_position_rad
-        rate = _least_squares(cell.jacobian(), twist, HOMING_PER_S * (self._home - position))
+        rate = self._rates(cell.jacobian(), twist, position)
         rate /= np.maximum(1, (np.abs(rate) / self._fastest).max(axis=1))[:, None]
         target = np.clip(self._target + period * rate, position - LEAD_RAD, position + LEAD_RAD)
         self._target = np.clip(target, self._lowest, self._highest)
+
+    def _rates(self, jacobian: np.ndarray, twist: np.ndarray, position: np.ndarray) -> np.ndarray:
+        """(width, joints) rates of the joints. A joint at its limit does not move further, and others take its part."""
+        homing = HOMING_PER_S * (self._home - position)
+        rate = _least_squares(jacobian, twist, homing)
+        ahead = self._target + self.twin.control_period_s * rate
+        stopped = ((ahead > self._highest) & (rate > 0)) | ((ahead < self._lowest) & (rate < 0))
+        rows = np.flatnonzero(stopped.any(axis=1))
+        if len(rows):
+            free = ~stopped[rows]
+            rate[rows] = _least_squares(jacobian[rows] * free[:, None, :], twist[rows], homing[rows] * free)
+        return rate
 
 
 def _least_squares(jacobian: np.ndarray, twist: np.ndarray, homing: np.ndarray) -> np.ndarray:

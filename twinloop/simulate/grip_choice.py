@@ -4,8 +4,11 @@ import numpy as np
 
 from twinloop.simulate.view import View
 from twinloop.twin.phase import GripChoice
-from twinloop.twin.rotation import DOWN
+from twinloop.twin.rotation import DOWN, about, product
 from twinloop.twin.twin import Twin
+
+CLOSING = np.array([0.0, 1.0, 0.0])
+"""Direction in which the fingers close, in the tool's frame."""
 
 
 def chosen_grips(twin: Twin, view: View, choice: GripChoice) -> tuple[np.ndarray, np.ndarray]:
@@ -27,8 +30,11 @@ def chosen_grips(twin: Twin, view: View, choice: GripChoice) -> tuple[np.ndarray
                 view.axes(entity)[rows],
                 view.tool_axes[rows],
                 _approach(twin, view, choice)[rows],
+                np.array(choice.along),
             )
-    return -choice.raise_m * axes[:, :, 2], axes
+    if choice.tilt_rad:
+        axes = product(axes, about(CLOSING, np.full(count, choice.tilt_rad)))
+    return np.array(choice.offset_m) - choice.raise_m * axes[:, :, 2], axes
 
 
 def _approach(twin: Twin, view: View, choice: GripChoice) -> np.ndarray:

@@ -29,7 +29,12 @@ class Grips:
     valid: np.ndarray
 
     def choose(
-        self, form: np.ndarray, object_axes: np.ndarray, tool_axes: np.ndarray, approach: np.ndarray
+        self,
+        form: np.ndarray,
+        object_axes: np.ndarray,
+        tool_axes: np.ndarray,
+        approach: np.ndarray,
+        along: np.ndarray,
     ) -> np.ndarray:
         """(n, 3, 3) the best grip of each of n objects.
 
@@ -37,13 +42,15 @@ class Grips:
             form: (n,) which shape each object has.
             approach: (n, 3) wanted direction of the tool's z axis in the world. A grip along this direction is best;
                 among equals the one that turns the tool least.
+            along: (3,) wanted direction of the tool's x axis in the object's frame; zero for any.
         """
         candidates = self.axes[form]
         world = (object_axes[:, None, :, :, None] * candidates[:, :, None, :, :]).sum(axis=3)
-        along = (world[:, :, :, 2] * approach[:, None, :]).sum(axis=2)
+        towards = (world[:, :, :, 2] * approach[:, None, :]).sum(axis=2)
         alike = (world * tool_axes[:, None]).sum(axis=(2, 3))
         # Directions that differ by less than a few degrees count as equal.
-        score = np.where(self.valid[form], 10 * np.round(along, 1) + alike, -np.inf)
+        ahead = (candidates[:, :, :, 0] * along).sum(axis=2)
+        score = np.where(self.valid[form], 10 * np.round(towards, 1) + 5 * ahead + alike, -np.inf)
         return candidates[np.arange(len(form)), score.argmax(axis=1)]
 
 

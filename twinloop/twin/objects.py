@@ -106,6 +106,22 @@ OBJECTS = {
         SceneObject("tower", "box", (0.02, 0.02, 0.035), QUARTER, mass_kg=0.2, rgba=(0.3, 0.6, 0.35, 1.0)),
         SceneObject("can", "cylinder", (0.024, 0.024, 0.032), 0.0, mass_kg=0.2, rgba=(0.75, 0.2, 0.25, 1.0)),
         SceneObject("puck", "cylinder", (0.03, 0.03, 0.014), 0.0, mass_kg=0.1, rgba=(0.15, 0.15, 0.18, 1.0)),
+        SceneObject("bottle", "cylinder", (0.02, 0.02, 0.065), 0.0, mass_kg=0.12, rgba=(0.2, 0.55, 0.5, 1.0)),
+        SceneObject(
+            "tag",
+            "box",
+            (0.02, 0.03, 0.05),
+            HALF,
+            mass_kg=0.08,
+            rgba=(0.85, 0.6, 0.2, 1.0),
+            parts=(
+                Part("box", (0.02, 0.03, 0.008), (0.0, 0.0, -0.042)),
+                Part("box", (0.006, 0.005, 0.03), (0.0, 0.025, -0.004)),
+                Part("box", (0.006, 0.005, 0.03), (0.0, -0.025, -0.004)),
+                Part("box", (0.006, 0.03, 0.012), (0.0, 0.0, 0.038)),
+            ),
+            frames=(Frame("eye", (0.0, 0.0, 0.0)),),
+        ),
         SceneObject(
             "sponge", "box", (0.03, 0.022, 0.02), HALF, mass_kg=0.05, rgba=(0.9, 0.76, 0.2, 1.0), young_kpa=100
         ),

@@ -52,11 +52,17 @@ class GripChoice:
         of: the entity, or a frame of it (`drawer.handle`), that is gripped.
         approach: direction from which the tool comes: `top`, `side`, or `frame` for the z axis of the frame itself.
         raise_m: distance from the centre of a thing to the grip, along the approach and towards the hand.
+        offset_m: from the centre to the grip, along the axes of the thing.
+        tilt_rad: turn the tool about its closing direction, towards the direction `along`.
+        along: direction in the frame of the thing that the tool's x axis is to have; (0, 0, 0) for any.
     """
 
     of: str
     approach: Literal["top", "side", "frame"] = "top"
     raise_m: float = 0.0
+    offset_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    along: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    tilt_rad: float = 0.0
 
 
 @dataclass(frozen=True)

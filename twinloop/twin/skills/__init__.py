@@ -2,6 +2,7 @@
 
 from twinloop.twin.skills.carry import carry as carry
 from twinloop.twin.skills.grasp import grasp as grasp
+from twinloop.twin.skills.hang import hang as hang
 from twinloop.twin.skills.insert import insert as insert
 from twinloop.twin.skills.lift import lift as lift
 from twinloop.twin.skills.place import place as place
@@ -13,3 +14,4 @@ from twinloop.twin.skills.regrasp import regrasp as regrasp
 from twinloop.twin.skills.retreat import retreat as retreat
 from twinloop.twin.skills.shove import shove as shove
 from twinloop.twin.skills.turn import turn as turn
+from twinloop.twin.skills.upend import upend as upend

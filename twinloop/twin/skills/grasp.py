@@ -18,6 +18,9 @@ def grasp(
     *,
     approach: Literal["top", "side", "frame"] = "top",
     raise_m: float = 0.0,
+    offset_m: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    along: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    tilt_rad: float = 0.0,
     approach_m: float = APPROACH_M,
     words: str = "",
     speed_m_s: float = 0.45,
@@ -28,10 +31,13 @@ def grasp(
     Args:
         approach: where the tool comes from: above, the robot's side, or along the z axis of the frame.
         raise_m: grip this far from the centre of the thing, towards the hand.
+        offset_m: grip this far from the centre, along the axes of the thing.
+        along: direction in the frame of the thing that the tool's x axis is to have.
+        tilt_rad: turn the tool about its closing direction, towards `along`.
         approach_m: distance from the grip at which the tool lines up.
     """
     words = words or f"grasp the {{{thing.partition('.')[0]}}}"
-    choice = GripChoice(thing, approach, raise_m)
+    choice = GripChoice(thing, approach, raise_m, offset_m, along, tilt_rad)
     return (
         Phase("approach", at_grip(thing, approach_m), words, thing=thing, anchor=thing, grip=choice, turns=True,
               speed_m_s=speed_m_s, tolerance_m=0.02),

@@ -1,0 +1,61 @@
+"""Stand a lying bottle up in the target zone."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from twinloop.twin.entity import Draw, Entity, Thing, zone
+from twinloop.twin.language import Language
+from twinloop.twin.objects import OBJECTS
+from twinloop.twin.placing import Layout
+from twinloop.twin.relations import at, at_rest, let_go, upright
+from twinloop.twin.scene import Start
+from twinloop.twin.skills import grasp, lift, retreat, upend
+from twinloop.twin.task import Task
+
+OBJECT_XY_M, GOAL_XY_M, RADIUS_M = (0.44, -0.14), (0.5, 0.12), 0.06
+TILT_RAD = np.pi / 4
+"""The hand leans half-way over at both ends of the turn."""
+LYING = (float(np.cos(np.pi / 4)), float(np.sin(np.pi / 4)), 0.0, 0.0)
+"""The z axis of the bottle points along -y."""
+
+
+def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
+    layout = Layout(draw, count, entities)
+    layout.thing("object", OBJECT_XY_M, quat=LYING)
+    layout.zone("goal", GOAL_XY_M)
+    return layout.done()
+
+
+PLACE_UPRIGHT = Task(
+    name="place_upright",
+    entities=(Thing("object", OBJECTS["bottle"]), zone("goal", radius_m=RADIUS_M)),
+    start=start,
+    program=(
+        *grasp("object", offset_m=(0.0, 0.0, 0.03), along=(0.0, 0.0, 1.0), tilt_rad=-TILT_RAD),
+        *lift("object", by_m=0.18),
+        *upend("object", to="goal"),
+        *retreat(by_m=0.08, upwards=False),
+    ),
+    success=(
+        upright("object"),
+        at("object", "goal", within_m=RADIUS_M),
+        at_rest("object"),
+        let_go("object"),
+    ),
+    language=Language((
+        "stand the {object} up in the target zone",
+        "place the {object} upright on the green circle",
+        "put the {object} on its feet in the target zone",
+        "the {object} has fallen over: stand it up on the target",
+        "turn the {object} upright and put it in the target zone",
+        "pick up the lying {object} and stand it on the green disc",
+        "set the {object} upright on the target",
+        "stand the {object} on the green circle",
+        "move the {object} to the target zone and make it stand",
+        "right the {object} and place it in the target area",
+        "put the {object} down upright in the target zone",
+        "make the {object} stand on the green disc",
+    )),
+    goal="goal",
+)  # fmt: skip
