@@ -36,15 +36,16 @@ class JointPredictor:
         joints, lags = len(home_rad), 1 + round(LONGEST_S / period_s)
         self._all = np.arange(width)
         self._wrong_rad = np.zeros((width, joints))
-        self._sent, self._off = np.zeros((width, lags, joints)), np.zeros((width, lags, joints))
-        self._misfit = np.zeros((width, lags))
+        # The width is the last axis here, because NumPy is slow if the innermost loop is over a few joints.
+        self._sent, self._off = np.zeros((lags, joints, width)), np.zeros((lags, joints, width))
+        self._misfit = np.zeros((lags, width))
         self.behind_rad = np.zeros((width, joints))
         self._fresh = np.ones(width, bool)
 
     def begin(self, ids: np.ndarray) -> None:
         """Forget the previous episodes of these arms."""
         self._fresh[ids] = True
-        self._off[ids] = self._misfit[ids] = self.behind_rad[ids] = 0
+        self._off[:, :, ids] = self._misfit[:, ids] = self.behind_rad[ids] = 0
 
     def take(self, told_rad: np.ndarray, sent_rad: np.ndarray) -> None:
         """Update the prediction. Call once per control period.
@@ -60,13 +61,15 @@ class JointPredictor:
         self.measured_rad = told_rad - self._wrong_rad
         if fresh.any():
             # Nothing moved before the first command.
-            self._sent[fresh] = self.measured_rad[fresh, None]
+            self._sent[:, :, fresh] = self.measured_rad[fresh].T
             sent_rad = np.where(fresh[:, None], self.measured_rad, sent_rad)
             fresh[:] = False
-        self._sent[:, 1:] = self._sent[:, :-1]
-        self._sent[:, 0] = sent_rad
-        missing = self.measured_rad[:, None] - self._sent - self._off
-        self._misfit = self._kept * self._misfit + np.square(missing).sum(axis=2)
-        self._off += (1 - self._trusted) * missing
-        self.believed_rad = sent_rad + self._off[self._all, np.argmin(self._misfit, axis=1)]
+        self._sent[1:] = self._sent[:-1]
+        self._sent[0] = sent_rad.T
+        missing = np.ascontiguousarray(self.measured_rad.T) - self._sent
+        missing -= self._off
+        self._misfit = self._kept * self._misfit + np.square(missing).sum(axis=1)
+        missing *= 1 - self._trusted
+        self._off += missing
+        self.believed_rad = sent_rad + self._off[np.argmin(self._misfit, axis=0), :, self._all]
         self.behind_rad += (1 - self._lately) * (self.believed_rad - self.measured_rad - self.behind_rad)
