@@ -11,7 +11,7 @@ from twinloop.curate.limits import CurateConfig
 from twinloop.randomize.distribution import Constant, Distribution, Uniform
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import ExpertConfig
-from twinloop.twin.assemble import assemble
+from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.failure import COMMON
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
@@ -79,7 +79,9 @@ def test_what_is_lost_on_the_way_was_dropped_in_transfer(few: Episodes, twin: Tw
 
 
 def test_what_stands_in_the_way_makes_some_fail(simulate: Simulate):
-    obstructed = assemble(FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["cube"], surroundings=frozenset({"item"}))
+    obstructed = assemble(
+        FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["cube"], features=Features(surroundings=frozenset({"item"}))
+    )
     ranges: dict[str, Distribution] = {
         "unexpected_item_probability": Constant(1.0),
         "unexpected_item_place_cm": Uniform(-12.0, 12.0),

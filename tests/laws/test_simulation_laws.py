@@ -11,7 +11,7 @@ from twinloop.simulate.cell import Cell
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert, ExpertConfig
 from twinloop.simulate.rollout import rollout
-from twinloop.twin.assemble import assemble
+from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.twin import Twin
 
 
@@ -35,8 +35,9 @@ def test_a_slot_used_again_does_not_drift(twin: Twin):
     ranges = {row.name: Uniform(*row.sensible) for row in TABLE if not row.pool and row.name not in OF_SOFT}
     draws = Sampler(ranges, seed=0).draw(0, 4)
     able = assemble(
-        twin.robot, twin.task, twin.object, rolling_friction=True, off_centre_mass=True, longest_delay_s=0.1,
-        shapes=True, two_materials=True, soft_pads=True,
+        twin.robot, twin.task, twin.object,
+        features=Features(rolling_friction=True, off_centre_mass=True, longest_delay_s=0.1, shapes=True,
+                          two_materials=True, soft_pads=True),
     )  # fmt: skip
     cell = Cell(able, width=4)
     ids = np.arange(4)
@@ -67,20 +68,21 @@ def test_inertia_and_constants_follow_the_mass(twin: Twin):
 
 
 def test_an_off_centre_mass_is_where_it_was_put(twin: Twin):
-    able = assemble(twin.robot, twin.task, twin.object, off_centre_mass=True)
+    able = assemble(twin.robot, twin.task, twin.object, features=Features(off_centre_mass=True))
     cell = Cell(able, width=1)
     where = cell.batch.bind("xipos")
     draws = Sampler({"object_com_offset_mm": Constant(3.0)}, seed=0).draw(0, 1)
     cell.admit(np.array([0]), draws, np.array([0]))
-    np.testing.assert_allclose(where[0, able.object_body] - cell.object_position[0], 0.003, atol=1e-9)
+    np.testing.assert_allclose(where[0, able.object_body] - cell.position("object")[0], 0.003, atol=1e-9)
 
 
 def test_every_physical_row_changes_the_physics(twin: Twin, simulate: Simulate):
     """A row that no trajectory notices would be a promise not kept."""
     noiseless = ExpertConfig(action_noise_rad=0.0)
     able = assemble(
-        twin.robot, twin.task, twin.object, rolling_friction=True, off_centre_mass=True, shapes=True,
-        two_materials=True, soft_pads=True,
+        twin.robot, twin.task, twin.object,
+        features=Features(rolling_friction=True, off_centre_mass=True, shapes=True, two_materials=True,
+                          soft_pads=True),
     )  # fmt: skip
     for row in TABLE:
         if row.group == "physics" and row.name not in OF_SOFT:

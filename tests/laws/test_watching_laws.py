@@ -15,7 +15,7 @@ from twinloop.simulate.actor import Actor, SlotActions
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.expert import Expert, ExpertConfig
 from twinloop.simulate.rollout import rollout
-from twinloop.twin.assemble import assemble
+from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.twin import Twin
 
 EVERY_SENSOR = SEED_RANGES | {
@@ -48,7 +48,7 @@ class Witness:
 
 @pytest.fixture(scope="module")
 def wrist_twin(twin: Twin) -> Twin:
-    return assemble(twin.robot, twin.task, twin.object, wrist_sensors=True)
+    return assemble(twin.robot, twin.task, twin.object, features=Features(wrist_sensors=True))
 
 
 def assert_seen_as_recorded(twin: Twin, config: ObserveConfig, ranges: dict, width: int) -> None:

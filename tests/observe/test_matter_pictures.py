@@ -9,7 +9,7 @@ from twinloop.observe.clip import CLASSES, Clip
 from twinloop.observe.labels import KEYPOINTS, label
 from twinloop.observe.renderer import Renderer
 from twinloop.randomize.distribution import Constant
-from twinloop.twin.assemble import assemble
+from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.shapes import SHAPES
 from twinloop.twin.twin import Twin
@@ -21,7 +21,7 @@ START = np.array([0])
 @pytest.fixture(scope="module", params=[False, True], ids=["whole", "cut"])
 def shaped(request, renderer: Renderer, twin: Twin) -> tuple[Twin, Renderer]:
     assert renderer
-    able = assemble(twin.robot, twin.task, twin.object, shapes=True, two_materials=request.param)
+    able = assemble(twin.robot, twin.task, twin.object, features=Features(shapes=True, two_materials=request.param))
     return able, Renderer(able, {"down": CAMERAS["down"]})
 
 
@@ -78,7 +78,7 @@ def test_a_stage_shows_each_shape_whatever_came_before(shaped: tuple[Twin, Rende
 def test_the_scenes_own_shape_is_drawn_where_none_is(renderer: Renderer, twin: Twin, simulate: Simulate):
     """A twin that could have any shape shows the cube exactly as one that can have no other."""
     episodes = simulate(1, ranges={})
-    able = assemble(twin.robot, twin.task, twin.object, shapes=True)
+    able = assemble(twin.robot, twin.task, twin.object, features=Features(shapes=True))
     for name, clip in Renderer(able, CAMERAS).film(episodes, 0, masks=True, ticks=START).items():
         np.testing.assert_array_equal(clip.rgb, renderer.film(episodes, 0, masks=True, ticks=START)[name].rgb)
 

@@ -16,7 +16,7 @@ from twinloop.observe.renderer import Renderer
 from twinloop.randomize.distribution import Constant, Distribution, Uniform
 from twinloop.simulate.episodes import Episodes
 from twinloop.twin import bystander
-from twinloop.twin.assemble import assemble
+from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
 from twinloop.twin.surroundings import Kind
@@ -34,7 +34,7 @@ VIEWS: Mapping[str, CameraConfig] = {
 
 @pytest.fixture(scope="module")
 def hidden_twin() -> Twin:
-    return assemble(FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["cube"], surroundings=KINDS)
+    return assemble(FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["cube"], features=Features(surroundings=KINDS))
 
 
 @pytest.fixture(scope="module")

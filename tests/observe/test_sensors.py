@@ -14,7 +14,7 @@ from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.sensing import SENSING
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import ExpertConfig
-from twinloop.twin.assemble import assemble
+from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.twin import Twin
 
 
@@ -37,7 +37,7 @@ def test_with_every_sensor_perfect_the_tape_is_what_is_seen(few: Episodes, twin:
 
 @pytest.fixture(scope="module")
 def wrist_twin(twin: Twin) -> Twin:
-    return assemble(twin.robot, twin.task, twin.object, wrist_sensors=True)
+    return assemble(twin.robot, twin.task, twin.object, features=Features(wrist_sensors=True))
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from twinloop.observe.sensors import ObserveConfig, sense
 from twinloop.randomize.distribution import Constant
 from twinloop.randomize.draw import Sampler
 from twinloop.simulate.episodes import Episodes
-from twinloop.twin.assemble import assemble
+from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.twin import Twin
 
 TOLD = ObserveConfig(touch=True)
@@ -19,7 +19,7 @@ TOLD = ObserveConfig(touch=True)
 
 @pytest.fixture(scope="module")
 def feeling(twin: Twin) -> Twin:
-    return assemble(twin.robot, twin.task, twin.object, touch=True, wrist_sensors=True)
+    return assemble(twin.robot, twin.task, twin.object, features=Features(touch=True, wrist_sensors=True))
 
 
 @pytest.fixture(scope="module")

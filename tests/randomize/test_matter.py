@@ -11,7 +11,7 @@ from twinloop.randomize.draw import Sampler
 from twinloop.randomize.matter import INSERT_RADIUS_M
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.episodes import Episodes
-from twinloop.twin.assemble import assemble
+from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.soft import axes_of
 from twinloop.twin.twin import Twin
 
@@ -35,7 +35,7 @@ def carried(episodes: Episodes, twin: Twin) -> np.ndarray:
 @pytest.mark.parametrize("mass", [0.08, 0.4])
 def test_a_pad_gives_by_force_over_stiffness(twin: Twin, simulate: Simulate, stiffness: float, mass: float):
     """Whatever the object weighs: it is the pad that gives. Measured by how far the fingers close."""
-    able = assemble(twin.robot, twin.task, twin.object, soft_pads=True)
+    able = assemble(twin.robot, twin.task, twin.object, features=Features(soft_pads=True))
     episodes = simulate(2, of=able, ranges=fixed(pad_stiffness_n_mm=stiffness, object_mass_kg=mass))
     grip = carried(episodes, able)
     force_n = episodes["contact"][grip, :2].mean()
@@ -46,7 +46,7 @@ def test_a_pad_gives_by_force_over_stiffness(twin: Twin, simulate: Simulate, sti
 
 def test_soft_pads_leave_friction_and_the_table_to_the_object(twin: Twin, simulate: Simulate):
     """A grip that slips with hard pads slips with soft ones."""
-    able = assemble(twin.robot, twin.task, twin.object, soft_pads=True)
+    able = assemble(twin.robot, twin.task, twin.object, features=Features(soft_pads=True))
     for friction, holds in ((0.03, False), (0.8, True)):
         ranges = fixed(friction_coefficient=friction, pad_stiffness_n_mm=40.0, object_mass_kg=0.4)
         assert simulate(1, of=able, ranges=ranges).success.all() == holds
@@ -54,7 +54,7 @@ def test_soft_pads_leave_friction_and_the_table_to_the_object(twin: Twin, simula
     table = admitted(able)
     for each in (cell, table):
         each.step(None, np.array([able.robot.home_rad]), np.array([able.robot.gripper.open]))
-    np.testing.assert_array_equal(cell.object_position, table.object_position)
+    np.testing.assert_array_equal(cell.position("object"), table.position("object"))
 
 
 def slid_m(twin: Twin, quat: tuple[float, float, float, float], **values: float) -> float:
@@ -62,14 +62,14 @@ def slid_m(twin: Twin, quat: tuple[float, float, float, float], **values: float)
     cell = admitted(twin, **{"gravity_tilt_deg": 10.5, "friction_coefficient": 0.5} | values)
     cell.object_quat[0] = quat
     cell.batch.forward()
-    before = cell.object_position.copy()
+    before = cell.position("object").copy()
     for _ in range(25):
         cell.step(None, np.array([twin.robot.home_rad]), np.array([twin.robot.gripper.open]))
-    return float(np.linalg.norm(cell.object_position[:, :2] - before[:, :2]))
+    return float(np.linalg.norm(cell.position("object")[:, :2] - before[:, :2]))
 
 
 def test_friction_differs_over_the_surface(twin: Twin):
-    able = assemble(twin.robot, twin.task, twin.object, two_materials=True)
+    able = assemble(twin.robot, twin.task, twin.object, features=Features(two_materials=True))
     upright, turned_over = (1, 0, 0, 0), (0, 1, 0, 0)
     assert slid_m(able, upright, surface_friction_ratio=0.2) < 0.01
     assert slid_m(able, turned_over, surface_friction_ratio=0.2) > 0.1
@@ -77,7 +77,7 @@ def test_friction_differs_over_the_surface(twin: Twin):
 
 
 def test_a_cut_object_weighs_and_falls_like_a_whole_one(twin: Twin, simulate: Simulate):
-    able = assemble(twin.robot, twin.task, twin.object, two_materials=True)
+    able = assemble(twin.robot, twin.task, twin.object, features=Features(two_materials=True))
     body = able.object_body
     for field in ("body_mass", "body_inertia", "body_ipos"):
         np.testing.assert_allclose(getattr(able.model, field)[body], getattr(twin.model, field)[body], atol=1e-12)
@@ -87,7 +87,7 @@ def test_a_cut_object_weighs_and_falls_like_a_whole_one(twin: Twin, simulate: Si
 @pytest.mark.parametrize("scale", [1.0, 1.15])
 def test_an_insert_moves_mass_as_if_it_were_compiled_in(twin: Twin, scale: float):
     """The engine's own sums for a box and a ball in it, against ours."""
-    able = assemble(twin.robot, twin.task, twin.object, off_centre_mass=True)
+    able = assemble(twin.robot, twin.task, twin.object, features=Features(off_centre_mass=True))
     share, mass, place = 0.4, 0.3, np.array([0.5, -0.3, 0.6])
     half = scale * np.array(able.object.half_extents_m)
     spec = mujoco.MjSpec()
@@ -104,7 +104,7 @@ def test_an_insert_moves_mass_as_if_it_were_compiled_in(twin: Twin, scale: float
     cell.admit(np.array([0]), type(draws)(draws.attempts, values, draws.varied), np.array([0]))
     thing = able.object_body
     np.testing.assert_allclose(cell["body_mass"][0, thing], mass)
-    np.testing.assert_allclose(where[0, thing] - cell.object_position[0], expected.body_ipos[1], atol=1e-9)
+    np.testing.assert_allclose(where[0, thing] - cell.position("object")[0], expected.body_ipos[1], atol=1e-9)
     np.testing.assert_allclose(
         tensor(cell["body_inertia"][0, thing], cell["body_iquat"][0, thing]),
         tensor(expected.body_inertia[1], expected.body_iquat[1]),
@@ -118,7 +118,7 @@ def tensor(inertia: np.ndarray, quat: np.ndarray) -> np.ndarray:
 
 
 def test_an_insert_in_the_middle_leaves_the_centre_and_draws_mass_in(twin: Twin):
-    able = assemble(twin.robot, twin.task, twin.object, off_centre_mass=True)
+    able = assemble(twin.robot, twin.task, twin.object, features=Features(off_centre_mass=True))
     cell, plain = admitted(able, heavy_insert_share=0.5), admitted(able, object_mass_kg=able.object.mass_kg)
     body = able.object_body
     np.testing.assert_allclose(cell["body_ipos"][0, body], 0, atol=1e-12)
@@ -149,5 +149,5 @@ def test_a_margin_holds_the_object_off_the_table(twin: Twin):
         cell = admitted(twin, contact_margin_mm=margin)
         for _ in range(25):
             cell.step(None, np.array([twin.robot.home_rad]), np.array([twin.robot.gripper.open]))
-        heights.append(float(cell.object_position[0, 2]))
+        heights.append(float(cell.position("object")[0, 2]))
     np.testing.assert_allclose(heights[1] - heights[0], 0.001, rtol=0.1)

@@ -11,7 +11,7 @@ from twinloop.randomize.latency import LATENCY
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.drive import Drive
 from twinloop.simulate.expert import ExpertConfig
-from twinloop.twin.assemble import assemble
+from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
@@ -24,7 +24,7 @@ ROWS = [row for row in (*ACTUATION, *LATENCY) if row.name not in SEEN_ONLY]
 
 @pytest.fixture(scope="module")
 def delayed_twin() -> Twin:
-    return assemble(FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["cube"], longest_delay_s=0.2)
+    return assemble(FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["cube"], features=Features(longest_delay_s=0.2))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

@@ -12,7 +12,7 @@ from twinloop.simulate.cell import Cell
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert, ExpertConfig
 from twinloop.simulate.rollout import rollout
-from twinloop.twin.assemble import assemble
+from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
@@ -93,7 +93,7 @@ class _Thief:
         act = self.expert.act(cell)
         if not self.taken and (act.phase == 4).all():
             self.taken = True
-            cell.object_position[:] = [0.5, -0.05, 0.02]
+            cell.position("object")[:] = [0.5, -0.05, 0.02]
             cell.object_velocity[:] = 0
         return act
 
@@ -135,7 +135,7 @@ LATE = {
 
 
 def test_arms_that_are_late_and_soft_are_not_made_to_swing(simulate: Simulate, twin: Twin):
-    late = assemble(FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["cube"], longest_delay_s=0.13)
+    late = assemble(FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["cube"], features=Features(longest_delay_s=0.13))
     episodes = simulate(24, of=late, ranges=LATE)
     assert episodes.success.all()
     assert (episodes.retries == 0).all()

@@ -17,8 +17,8 @@ def cell(twin: Twin) -> Cell:
 
 
 def put_at_goal(cell: Cell, slot: int) -> None:
-    cell.object_position[slot] = cell.goal_position[slot]
-    cell.object_position[slot, 2] += cell.object_half_height_m[slot]
+    cell.position("object")[slot] = cell.position("goal")[slot]
+    cell.position("object")[slot, 2] += cell.object_half_height_m[slot]
 
 
 def test_success_must_last(twin: Twin, cell: Cell):
@@ -35,7 +35,7 @@ def test_success_that_is_undone_counts_from_the_beginning(twin: Twin, cell: Cell
     put_at_goal(cell, 0)
     for _ in range(8):
         ending.look(cell)
-    cell.object_position[0, 2] += 0.1
+    cell.position("object")[0, 2] += 0.1
     ending.look(cell)
     put_at_goal(cell, 0)
     assert not any(ending.look(cell)[0][0] for _ in range(8))
@@ -43,7 +43,7 @@ def test_success_that_is_undone_counts_from_the_beginning(twin: Twin, cell: Cell
 
 def test_what_has_fallen_is_lost(twin: Twin, cell: Cell):
     ending = TerminationRule(twin, width=2)
-    cell.object_position[1, 2] = -0.3
+    cell.position("object")[1, 2] = -0.3
     over, lost = ending.look(cell)
     assert over.tolist() == lost.tolist() == [False, True]
 

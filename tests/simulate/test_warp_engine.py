@@ -17,7 +17,7 @@ from twinloop.simulate.engine import EngineConfig, make_engine
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert, ExpertConfig
 from twinloop.simulate.rollout import rollout
-from twinloop.twin.assemble import assemble
+from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.twin import Twin
 
 pytest.importorskip("mujoco_warp", reason="MuJoCo Warp is not installed: pip install 'twinloop[warp]'")
@@ -58,23 +58,23 @@ def test_free_motion_agrees_for_half_a_second(cells: tuple[Cell, Cell]):
     travelled = []
     for cell in cells:
         admit(cell, SEED_RANGES, seed=3)
-        cell.object_position[:, 2] += 1.5
+        cell.position("object")[:, 2] += 1.5
         cell.object_velocity[:] = [0.3, 0.2, 1.0]
         cell.engine.bind("qvel")[:, cell.twin.object_dof + 3 : cell.twin.object_dof + 6] = [3.0, -2.0, 1.0]
         cell.engine.forward(ALL)
-        before = cell.object_position.copy()
+        before = cell.position("object").copy()
         for tick in range(12):
             wave = 0.15 * np.sin(0.5 * tick + np.arange(len(cell.twin.arm_joints)))
             cell.step(None, np.array(cell.twin.robot.home_rad) + np.tile(wave, (WIDTH, 1)), np.full(WIDTH, 0.04))
         assert not cell.failed.any()
-        travelled.append(np.abs(cell.object_position - before).max())
+        travelled.append(np.abs(cell.position("object") - before).max())
     ours, theirs = cells
     assert min(travelled) > 0.1
     assert ours.support_force_n.max() == theirs.support_force_n.max() == 0
     np.testing.assert_allclose(theirs.arm_position_rad, ours.arm_position_rad, atol=CLOSE_RAD)
     np.testing.assert_allclose(theirs.arm_velocity_rad_s, ours.arm_velocity_rad_s, atol=50 * CLOSE_RAD)
     np.testing.assert_allclose(theirs.tool_position, ours.tool_position, atol=CLOSE_M)
-    np.testing.assert_allclose(theirs.object_position, ours.object_position, atol=CLOSE_M)
+    np.testing.assert_allclose(theirs.position("object"), ours.position("object"), atol=CLOSE_M)
     np.testing.assert_allclose(theirs.object_quat, ours.object_quat, atol=CLOSE_RAD)
     np.testing.assert_allclose(theirs.time_s, ours.time_s, atol=1e-9)
 
@@ -90,7 +90,7 @@ def demonstrate(cell: Cell, ranges: dict[str, Distribution], ticks: int) -> np.n
     for _ in range(ticks):
         act = expert.act(cell)
         cell.step(None, act.command_rad, act.opening)
-        seen.append(np.hstack([cell.arm_position_rad, cell.object_position, cell.finger_force_n]))
+        seen.append(np.hstack([cell.arm_position_rad, cell.position("object"), cell.finger_force_n]))
     assert not cell.failed.any()
     return np.array(seen)
 
@@ -100,7 +100,7 @@ def test_a_grasp_agrees_for_two_seconds(cells: tuple[Cell, Cell]):
     ours, theirs = (demonstrate(cell, SEED_RANGES, 50) for cell in cells)
     pressed = ours[-1, :, 10:].min(axis=1) > 5
     assert pressed.sum() >= 2
-    assert (cells[0].object_position[pressed, 2] > 0.021).any()
+    assert (cells[0].position("object")[pressed, 2] > 0.021).any()
     # What is drawn matters far more than what the engines differ by.
     assert np.ptp(ours[-1, :, 7:10], axis=0).max() > 1000 * CLOSE_M
     np.testing.assert_allclose(theirs[..., :7], ours[..., :7], atol=CLOSE_RAD)
@@ -114,8 +114,8 @@ def test_a_grasp_agrees_for_two_seconds(cells: tuple[Cell, Cell]):
 @pytest.fixture(scope="module")
 def able_cells(twin: Twin) -> tuple[Cell, Cell]:
     able = assemble(
-        twin.robot, twin.task, twin.object, rolling_friction=True, off_centre_mass=True, longest_delay_s=0.1,
-        soft_pads=True,
+        twin.robot, twin.task, twin.object,
+        features=Features(rolling_friction=True, off_centre_mass=True, longest_delay_s=0.1, soft_pads=True),
     )  # fmt: skip
     return Cell(able, width=1), warp_cell(able, width=1)
 
@@ -169,7 +169,7 @@ def rest_one_of_three(twin: Twin) -> np.ndarray:
     cell = warp_cell(twin)
     admit(cell, SEED_RANGES)
     assert not cell.failed.any()
-    cell.object_position[1:, 2] += 1.5
+    cell.position("object")[1:, 2] += 1.5
     cell.engine.forward(ALL)
     for _ in range(2):
         cell.step(None, np.tile(twin.robot.home_rad, (WIDTH, 1)), np.full(WIDTH, 0.04))

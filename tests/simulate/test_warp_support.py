@@ -11,7 +11,7 @@ from twinloop.errors import ModelError, UsageError
 from twinloop.randomize.distribution import Constant, Uniform
 from twinloop.simulate import warp_support
 from twinloop.simulate.engine import EngineConfig, refuse_unsupported
-from twinloop.twin.assemble import assemble
+from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.twin import Twin
 
@@ -73,7 +73,7 @@ class TestInstalled:
             refuse_unsupported(WARP, twin, {**SEED_RANGES, name: Uniform(4, 20)})
 
     def test_a_drawn_shape_is_refused(self, twin: Twin):
-        able = assemble(twin.robot, twin.task, twin.object, shapes=True)
+        able = assemble(twin.robot, twin.task, twin.object, features=Features(shapes=True))
         with pytest.raises(UsageError, match=r"object_shape \(sets geom_type"):
             refuse_unsupported(WARP, able, {"object_shape": Constant(1.0)})
 

@@ -11,7 +11,7 @@ from twinloop.randomize.bystander import BYSTANDER
 from twinloop.randomize.distribution import Choice, Constant, Distribution, Uniform
 from twinloop.randomize.draw import Sampler
 from twinloop.simulate.expert import ExpertConfig
-from twinloop.twin.assemble import assemble
+from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.bystander import AWAY_M, CENTRE_XY_M, EDGE_M, distance_m, poses
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
@@ -39,7 +39,7 @@ IN_THE_WAY: dict[str, Distribution] = {
 
 @pytest.fixture(scope="module")
 def visited() -> Twin:
-    return assemble(FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["cube"], surroundings=SOMEBODY)
+    return assemble(FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["cube"], features=Features(surroundings=SOMEBODY))
 
 
 def path(ranges: dict[str, Distribution], seconds: np.ndarray) -> np.ndarray:
@@ -117,7 +117,7 @@ def test_an_expert_that_yields_pushes_fewer_people_and_still_gets_its_work_done(
 @pytest.mark.parametrize("task", [PICK_AND_PLACE, HANDOVER], ids=lambda task: task.name)
 def test_the_tape_is_the_same_at_any_width(task, simulate: Simulate):
     kinds: frozenset[Kind] = frozenset({"bystander", "distractors", "item"})
-    twin = assemble(FRANKA_PANDA, task, OBJECTS["cube"], clutter=True, surroundings=kinds)
+    twin = assemble(FRANKA_PANDA, task, OBJECTS["cube"], features=Features(clutter=True, surroundings=kinds))
     sometimes = Choice((0.0, 1.0), (0.5, 0.5))
     ranges = {**SEED_RANGES, **PEOPLE, "bystander_probability": sometimes, "unexpected_item_probability": sometimes,
               "distractor_count": Uniform(0.0, 4.0), "clutter_count": Uniform(0.0, 4.0),

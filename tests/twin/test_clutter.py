@@ -7,7 +7,7 @@ from tests.conftest import SEED_RANGES, Simulate
 from twinloop.randomize.distribution import Constant, Uniform
 from twinloop.randomize.draw import Sampler
 from twinloop.simulate.cell import Cell
-from twinloop.twin.assemble import assemble
+from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.clutter import CLEARANCE_M, THINGS, poses
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
@@ -17,7 +17,7 @@ from twinloop.twin.twin import Twin
 
 @pytest.fixture(scope="module")
 def cluttered() -> Twin:
-    return assemble(FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["cube"], clutter=True)
+    return assemble(FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["cube"], features=Features(clutter=True))
 
 
 def test_as_many_things_stand_about_as_were_drawn_and_keep_clear():

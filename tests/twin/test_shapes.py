@@ -8,7 +8,7 @@ from tests.conftest import SEED_RANGES, Simulate
 from twinloop.randomize.distribution import Constant, choice_of
 from twinloop.randomize.draw import Sampler
 from twinloop.simulate.cell import Cell
-from twinloop.twin.assemble import assemble
+from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.shapes import SHAPES, forms_of, half_extents_m
 from twinloop.twin.soft import axes_of
@@ -20,7 +20,7 @@ RIGID = [name for name, thing in OBJECTS.items() if not thing.soft]
 
 @pytest.fixture(scope="module")
 def able(twin: Twin) -> Twin:
-    return assemble(twin.robot, twin.task, twin.object, shapes=True)
+    return assemble(twin.robot, twin.task, twin.object, features=Features(shapes=True))
 
 
 def admitted(twin: Twin, number: int, **values: float) -> Cell:
@@ -70,11 +70,11 @@ def test_a_shape_fills_its_box_and_no_more(able: Twin, number: int):
 @pytest.mark.parametrize("number", NUMBERS, ids=SHAPES)
 def test_a_shape_stands_still_where_it_begins(able: Twin, number: int):
     cell = admitted(able, number)
-    at = cell.object_position.copy()
+    at = cell.position("object").copy()
     home = np.array([able.robot.home_rad])
     for _ in range(10):
         cell.step(None, home, np.array([able.robot.gripper.open]))
-    assert np.abs(cell.object_position - at).max() < 0.001
+    assert np.abs(cell.position("object") - at).max() < 0.001
     np.testing.assert_allclose(cell.support_force_n, able.object.mass_kg * 9.81, rtol=0.05)
 
 

@@ -12,7 +12,7 @@ from twinloop.randomize.draw import Sampler
 from twinloop.run.config import config_from_text
 from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
-from twinloop.twin.assemble import assemble
+from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.distractors import colours_for
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
@@ -37,12 +37,12 @@ EVERYWHERE: dict[str, Distribution] = {
 
 @pytest.fixture(scope="module")
 def furnished() -> Twin:
-    return assemble(FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["tower"], clutter=True, surroundings=BOTH)
+    return assemble(FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["tower"], features=Features(clutter=True, surroundings=BOTH))
 
 
 @pytest.mark.parametrize("task", [PICK_AND_PLACE, HANDOVER], ids=lambda task: task.name)
 def test_nothing_starts_in_the_robot_the_object_or_the_goal(task):
-    twin = assemble(FRANKA_PANDA, task, OBJECTS["tower"], clutter=True, surroundings=BOTH)
+    twin = assemble(FRANKA_PANDA, task, OBJECTS["tower"], features=Features(clutter=True, surroundings=BOTH))
     model, data = twin.model, mujoco.MjData(twin.model)
     draws = Sampler(EVERYWHERE, seed=2).draw(0, 64)
     begin = task.start(draws.values, 64, twin.object)

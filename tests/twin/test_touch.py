@@ -5,7 +5,7 @@ import pytest
 
 from tests.conftest import SEED_RANGES, Simulate
 from twinloop.simulate.episodes import Episodes
-from twinloop.twin.assemble import assemble
+from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.touch import ACROSS, ALONG, FINGERS, PARTS, TAXELS
 from twinloop.twin.twin import Twin
@@ -13,7 +13,7 @@ from twinloop.twin.twin import Twin
 
 @pytest.fixture(scope="module")
 def feeling(twin: Twin) -> Twin:
-    return assemble(twin.robot, twin.task, twin.object, touch=True)
+    return assemble(twin.robot, twin.task, twin.object, features=Features(touch=True))
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def taxels_of(episodes: Episodes) -> np.ndarray:
 
 @pytest.mark.parametrize("name", ["cube", "can", "sponge"])
 def test_taxels_and_shear_add_up_to_the_contact_force(name: str, twin: Twin, simulate: Simulate):
-    able = assemble(twin.robot, twin.task, OBJECTS[name], touch=True)
+    able = assemble(twin.robot, twin.task, OBJECTS[name], features=Features(touch=True))
     episodes = simulate(2, of=able, ranges={})
     normal = taxels_of(episodes).sum(axis=(2, 3))
     shear = episodes["touch"].astype(float).reshape(-1, 2, TAXELS + 2)[:, :, TAXELS:]

@@ -12,7 +12,7 @@ from twinloop.cli import main
 from twinloop.observe.sensor_errors import errors_of
 from twinloop.randomize.distribution import Constant
 from twinloop.randomize.draw import Sampler
-from twinloop.twin.assemble import assemble
+from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.twin import Twin
 
 TRUTH = {
@@ -25,7 +25,7 @@ LOGS = 6
 @pytest.fixture(scope="module")
 def at_rest(twin: Twin, tmp_path_factory) -> Path:
     """What an arm that stands still would log, in six episodes."""
-    whole = assemble(twin.robot, twin.task, twin.object, wrist_sensors=True)
+    whole = assemble(twin.robot, twin.task, twin.object, features=Features(wrist_sensors=True))
     draws = Sampler({name: Constant(value) for name, value in TRUTH.items()}, seed=3).draw(0, LOGS)
     arrays = {}
     for row in range(LOGS):
