@@ -14,6 +14,7 @@ from twinloop.simulate.expert import ExpertConfig
 from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.failure import COMMON
 from twinloop.twin.objects import OBJECTS
+from twinloop.twin.relations import at
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 from twinloop.twin.twin import Twin
@@ -56,9 +57,7 @@ def test_an_arm_too_weak_to_move_never_reaches_the_object(simulate: Simulate, tw
 
 def test_what_was_put_down_elsewhere_missed_the_goal(simulate: Simulate, twin: Twin):
     """A zone so small that the expert's aim is not good enough."""
-    exacting = replace(
-        twin, task=replace(PICK_AND_PLACE, success=lambda scene: np.zeros(len(scene.goal_position), bool))
-    )
+    exacting = replace(twin, task=replace(PICK_AND_PLACE, success=(at("object", "goal", within_m=1e-6),)))
     assert failures_of(simulate(2, of=exacting), exacting, LIMITS) == ("missed_goal",) * 2
 
 

@@ -16,7 +16,9 @@ from twinloop.randomize.table import TABLE
 from twinloop.run.config import UNDECISIVE, RunConfig, config_from_text
 from twinloop.run.scene import SceneConfig
 from twinloop.twin.content import robot_content, task_content
+from twinloop.twin.relations import at
 from twinloop.twin.robots.franka_panda import build
+from twinloop.twin.skills import grasp, lift
 
 Leaf = tuple[str | int, ...]
 
@@ -74,7 +76,7 @@ def leaves(value: Any, path: Leaf = ()) -> Iterator[Leaf]:
         yield path
 
 
-def at(value: Any, path: Leaf) -> Any:
+def value_at(value: Any, path: Leaf) -> Any:
     for key in path:
         value = value[key]
     return value
@@ -97,9 +99,9 @@ def changes(value: Any) -> list[Any]:
 
 def changed(config: RunConfig, path: Leaf, folder: Path) -> RunConfig | None:
     resolved = config.resolved()
-    for other in changes(at(resolved, path)):
+    for other in changes(value_at(resolved, path)):
         content = copy.deepcopy(resolved)
-        at(content, path[:-1])[path[-1]] = other
+        value_at(content, path[:-1])[path[-1]] = other
         try:
             return read(yaml.safe_dump(content), folder)
         except UsageError:
@@ -118,7 +120,7 @@ def test_every_leaf_decides_the_digest(text: str, folder: Path):
     config = read(text, folder)
     tried = 0
     for path in leaves(config.resolved()):
-        if at(config.resolved(), path) in ({}, []):
+        if value_at(config.resolved(), path) in ({}, []):
             continue  # an empty section
         if text is ROBOT and path[:2] != ("scene", "robot"):
             continue  # all other sections are those of the defaults
@@ -183,10 +185,18 @@ def test_a_robot_or_task_of_another_package_decides_by_content():
     other = replace(scene.robot, build=lambda: heavier)
     assert robot_content(other) != robot_content(scene.robot)
     assert robot_content(replace(scene.robot, build=lambda: build())) == robot_content(scene.robot)
-    slower = replace(scene.task, phases=tuple(replace(phase, speed_m_s=0.1) for phase in scene.task.phases))
+    slower = replace(scene.task, program=tuple(replace(phase, speed_m_s=0.1) for phase in scene.task.program))
     assert task_content(slower) != task_content(scene.task)
-    foreign = replace(scene.task, success=lambda scene: scene.object_speed_m_s < 1)
-    assert task_content(foreign) != task_content(scene.task)
+    higher = replace(scene.task, program=(*grasp("object"), *lift("object", by_m=0.13), *scene.task.program[4:]))
+    assert task_content(higher) != task_content(scene.task)
+    (wide, *rest) = scene.task.success
+    narrow = at("object", "goal", within_m=0.01)
+    assert narrow.name == wide.name
+    assert task_content(replace(scene.task, success=(narrow, *rest))) != task_content(scene.task)
+    same = replace(scene.task, program=(*grasp("object"), *lift("object"), *scene.task.program[4:]))
+    assert task_content(same) == task_content(scene.task)
+    foreign = replace(wide, holds=lambda scene: scene.speed_m_s("object") < 1)
+    assert task_content(replace(scene.task, success=(foreign, *rest))) != task_content(scene.task)
 
 
 def test_a_range_and_the_same_range_in_another_form_are_told_apart():

@@ -9,12 +9,14 @@ from tests.observe.conftest import Varied, values_of
 from twinloop.observe.clip import Clip
 from twinloop.observe.compression import compressed
 from twinloop.observe.image import IN_THE_LIGHT, sensed
-from twinloop.observe.labels import KEYPOINTS, label
+from twinloop.observe.labels import keypoint_names, label
 from twinloop.observe.lens import through_lens
 from twinloop.observe.renderer import Renderer
 from twinloop.observe.shutter import Shutter
 from twinloop.randomize.table import BY_NAME
 from twinloop.simulate.episodes import Episodes
+
+KEYPOINTS = keypoint_names(("object",))
 
 
 @pytest.fixture(scope="module")

@@ -5,11 +5,12 @@ import pytest
 
 from tests.observe.conftest import Varied
 from twinloop.observe.clip import CLASSES, Clip
-from twinloop.observe.labels import KEYPOINTS, boxes, label
+from twinloop.observe.labels import boxes, keypoint_names, label
 from twinloop.observe.lens import through_lens
 from twinloop.observe.renderer import Renderer
 
 OBJECT = CLASSES.index("object")
+KEYPOINTS = keypoint_names(("object",))
 BEFORE_THE_ARM = 4  # control periods until it reaches over the object
 
 
@@ -58,14 +59,14 @@ def test_the_pose_in_the_camera_agrees_with_depth(clips: dict[str, Clip]):
     """Seen from above, the object's nearest depth is its top."""
     clip = clips["down"]
     labels = label(clip)
-    top = labels.poses.object_corners_in_camera[0, :, 2].min()
+    top = labels.poses.corners_in_camera[0, 0, :, 2].min()
     seen = clip.depth_m[0][clip.class_ids[0] == OBJECT].min()
     assert seen == pytest.approx(top, abs=1e-3)
 
 
 def test_the_object_in_the_gripper_is_at_the_tool(clips: dict[str, Clip]):
     labels = label(clips["front"])
-    apart = np.linalg.norm(labels.poses.object_to_camera[:, :3, 3] - labels.poses.tool_to_camera[:, :3, 3], axis=1)
+    apart = np.linalg.norm(labels.poses.things_to_camera[:, 0, :3, 3] - labels.poses.tool_to_camera[:, :3, 3], axis=1)
     assert apart.min() < 0.02
 
 

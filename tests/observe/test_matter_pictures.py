@@ -6,7 +6,7 @@ import pytest
 from tests.conftest import Simulate
 from tests.observe.conftest import CAMERAS
 from twinloop.observe.clip import CLASSES, Clip
-from twinloop.observe.labels import KEYPOINTS, label
+from twinloop.observe.labels import keypoint_names, label
 from twinloop.observe.renderer import Renderer
 from twinloop.randomize.distribution import Constant
 from twinloop.twin.assemble import Features, assemble
@@ -15,6 +15,7 @@ from twinloop.twin.shapes import SHAPES
 from twinloop.twin.twin import Twin
 
 OBJECT = CLASSES.index("object")
+KEYPOINTS = keypoint_names(("object",))
 START = np.array([0])
 
 

@@ -11,10 +11,14 @@ from twinloop.observe.camera import LABELS
 from twinloop.observe.clip import CLASSES, Clip
 from twinloop.observe.image import sensed
 from twinloop.observe.label_ids import things_in, things_of
-from twinloop.observe.labels import CORNERS, KEYPOINTS
+from twinloop.observe.labels import CORNERS, keypoint_names
 from twinloop.observe.truth import BEHIND, HIDDEN, SEEN, label_features, labels_of, quaternions
 from twinloop.simulate.episodes import Episodes
+from twinloop.twin.entity import Fixture
+from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 from twinloop.twin.twin import Twin
+
+KEYPOINTS = keypoint_names(("object",))
 
 
 @pytest.fixture(params=[0.0, -0.1, 0.08])
@@ -114,20 +118,32 @@ def test_seen_hidden_and_behind_are_told_apart(clips: dict[str, Clip]):
 def test_things_are_known_without_drawing(twin: Twin, clips: dict[str, Clip]):
     things = things_in(twin, CAMERAS)
     assert things.names == clips["front"].names
-    assert things.boxed == ("table", "robot", "object", "target")
+    assert things.boxed == ("table", "robot", "object", "goal")
     assert [CLASSES[kind] for kind in things.class_of] == ["table", "robot", "object", "target"]
     assert things.names[0] == "world"
 
 
-def test_classes_follow_from_names_and_from_what_a_body_hangs_on():
+def test_classes_follow_from_entities_from_names_and_from_what_a_body_hangs_on():
     model = mujoco.MjModel.from_xml_string("""<mujoco><worldbody><geom name="floor" size="1"/>
       <body name="clutter/mug"><geom size=".1"/></body>
-      <body name="person"><geom size=".1"/><body name="forearm"><geom size=".1"/></body></body>
+      <body name="palm"><geom size=".1"/><body name="forearm"><geom size=".1"/></body></body>
       <body><geom size=".1"/></body>
       <body name="lamp"><geom size=".1"/></body>
+      <body name="object"><geom size=".1"/></body>
+      <body name="goal"><geom size=".1"/></body>
+      <body name="cabinet"><geom size=".1"/><body name="cabinet.door"><geom size=".1"/></body></body>
       <body name="distractor/cup"><geom size=".1"/></body><body name="empty"/></worldbody></mujoco>""")
-    things = things_of(model)
-    kinds = [CLASSES[kind] for kind in things.classes]
-    assert kinds == ["background", "clutter", "person", "person", "robot", "background", "clutter", "background"]
-    assert things.boxed == ("clutter/mug", "person", "forearm", "robot", "lamp", "distractor/cup")
+    fixtures = (Fixture("cabinet", lambda *_: None), Fixture("palm", lambda *_: None, person=True))
+    things = things_of(model, replace(PICK_AND_PLACE, entities=(*PICK_AND_PLACE.entities, *fixtures)))
+    kinds = dict(zip(("floor", *things.names[1:-1]), (CLASSES[kind] for kind in things.classes), strict=False))
+    assert kinds == {
+        "floor": "background", "clutter/mug": "clutter", "palm": "person", "forearm": "person", "body4": "robot",
+        "lamp": "background", "object": "object", "goal": "target", "cabinet": "fixture", "cabinet.door": "fixture",
+        "distractor/cup": "clutter",
+    }  # fmt: skip
+    assert things.boxed == (
+        "clutter/mug", "palm", "forearm", "robot", "lamp", "object", "goal", "cabinet", "cabinet.door",
+        "distractor/cup",
+    )  # fmt: skip
+    assert things.tracked_names == ("object",)
     assert CLASSES[:5] == ("background", "robot", "object", "table", "target")

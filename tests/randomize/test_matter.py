@@ -60,7 +60,8 @@ def test_soft_pads_leave_friction_and_the_table_to_the_object(twin: Twin, simula
 def slid_m(twin: Twin, quat: tuple[float, float, float, float], **values: float) -> float:
     """How far the object slides in a second on a table that leans by 15 degrees (tan 15° = 0.27)."""
     cell = admitted(twin, **{"gravity_tilt_deg": 10.5, "friction_coefficient": 0.5} | values)
-    cell.object_quat[0] = quat
+    qpos = twin.things[0].qpos
+    cell.engine.bind("qpos")[0, qpos + 3 : qpos + 7] = quat
     cell.batch.forward()
     before = cell.position("object").copy()
     for _ in range(25):

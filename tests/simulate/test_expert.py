@@ -94,7 +94,8 @@ class _Thief:
         if not self.taken and (act.phase == 4).all():
             self.taken = True
             cell.position("object")[:] = [0.5, -0.05, 0.02]
-            cell.object_velocity[:] = 0
+            dof = cell.twin.things[0].dof
+            cell.engine.bind("qvel")[:, dof : dof + 3] = 0
         return act
 
 

@@ -54,7 +54,7 @@ def watch(twin: Twin, count: int, stop_before: int = 99) -> tuple[Episodes, Onlo
 @pytest.mark.parametrize("name", tasks())
 def test_demonstrations_that_succeed_complete_every_phase(twin: Twin, name: str):
     task = tasks()[name]
-    episodes, onlooker = watch(assemble(twin.robot, task, twin.object), 100)
+    episodes, onlooker = watch(assemble(twin.robot, task), 100)
     assert episodes.success.sum() > 90
     assert (onlooker.final[episodes.success] == len(task.phases)).mean() >= 0.99
 

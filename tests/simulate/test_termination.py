@@ -18,7 +18,7 @@ def cell(twin: Twin) -> Cell:
 
 def put_at_goal(cell: Cell, slot: int) -> None:
     cell.position("object")[slot] = cell.position("goal")[slot]
-    cell.position("object")[slot, 2] += cell.object_half_height_m[slot]
+    cell.position("object")[slot, 2] += cell.half_extents_m("object")[slot, 2]
 
 
 def test_success_must_last(twin: Twin, cell: Cell):

@@ -23,13 +23,13 @@ def cluttered() -> Twin:
 def test_as_many_things_stand_about_as_were_drawn_and_keep_clear():
     ranges = {**SEED_RANGES, "clutter_count": Uniform(0.0, 4.0), "clutter_place_cm": Uniform(-30.0, 30.0)}
     draws = Sampler(ranges, seed=0).draw(0, 200)
-    begin = start(draws.values, 200, OBJECTS["cube"])
-    where = poses(draws.values, begin.object_pose, begin.goal_pose)
+    begin = start(draws.values, 200, PICK_AND_PLACE.by_name)
+    where = poses(draws.values, begin)
     np.testing.assert_array_equal((where[:, :, 2] > 0).sum(axis=1), np.round(draws.values["clutter_count"]))
     # Pushed away from the goal last, a thing keeps clear of it; from the object it is pushed first.
-    apart = np.linalg.norm(where[:, :, :2] - begin.goal_pose[:, None, :2], axis=2)
+    apart = np.linalg.norm(where[:, :, :2] - begin.poses["goal"][:, None, :2], axis=2)
     assert apart.min() > CLEARANCE_M - 1e-9
-    nearest = np.linalg.norm(where[:, :, :2] - begin.object_pose[:, None, :2], axis=2).min()
+    nearest = np.linalg.norm(where[:, :, :2] - begin.poses["object"][:, None, :2], axis=2).min()
     assert nearest > CLEARANCE_M - 1e-9
 
 

@@ -14,7 +14,9 @@ from twinloop.randomize.draw import Sampler
 from twinloop.randomize.human import HUMAN
 from twinloop.simulate.episodes import Episodes
 from twinloop.twin.assemble import assemble
+from twinloop.twin.entity import Fixture
 from twinloop.twin.objects import OBJECTS
+from twinloop.twin.relations import lifted
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
 from twinloop.twin.tasks.handover import FROM_M, HANDOVER, PALM_AT_M, hand_poses
 from twinloop.twin.twin import Twin
@@ -78,10 +80,13 @@ def test_pressing_on_a_person_is_a_verdict_of_its_own(handed: Episodes, handover
     assert judge(replace(handed, tape=tape), handover_twin, LIMITS).reasons[3] == "person_pushed"
 
 
-def test_a_robot_that_touches_the_hand_feels_it(simulate: Simulate, handover_twin: Twin):
+def test_a_robot_that_touches_the_hand_feels_it(simulate: Simulate):
     """A palm held just where the fingers are."""
-    in_the_way = replace(HANDOVER, goal_poses=lambda _, time_s: np.tile([0.49, 0, 0.355, 1, 0, 0, 0], (len(time_s), 1)))
-    touching = simulate(1, of=replace(handover_twin, task=in_the_way), ranges={})
+    thing, palm = HANDOVER.entities
+    assert isinstance(palm, Fixture)
+    still = replace(palm, path=lambda _, time_s: np.tile([0.49, 0, 0.355, 1, 0, 0, 0], (len(time_s), 1)))
+    in_the_way = assemble(FRANKA_PANDA, replace(HANDOVER, entities=(thing, still)))
+    touching = simulate(1, of=in_the_way, ranges={})
     assert touching["person_force"].max() > 1.0
 
 
@@ -105,7 +110,7 @@ def test_what_a_person_does_is_what_the_failure_is_called(
 
 
 def test_what_does_not_stay_on_a_waiting_palm_slipped_off_it(simulate: Simulate, handover_twin: Twin):
-    never = replace(HANDOVER, success=lambda scene: np.zeros(len(scene.goal_position), bool))
+    never = replace(HANDOVER, success=(lifted("object", 10.0),))
     twin = replace(handover_twin, task=never)
     assert failures_of(simulate(2, of=twin, ranges={}), twin, LIMITS) == ("slipped_off_palm",) * 2
 

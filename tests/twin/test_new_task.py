@@ -4,21 +4,25 @@ from dataclasses import replace
 
 from tests.conftest import Simulate
 from twinloop.twin.assemble import assemble
+from twinloop.twin.language import Language
 from twinloop.twin.objects import OBJECTS
+from twinloop.twin.relations import lifted
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
-from twinloop.twin.task import Phase
+from twinloop.twin.skills import grasp, lift
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
+
+
+def hold(thing: str):
+    (phase,) = lift(thing, by_m=0.0)
+    return (replace(phase, name="hold", shortest_s=0.5),)
+
 
 LIFT = replace(
     PICK_AND_PLACE,
     name="lift",
-    instruction="lift the {object}",
-    phases=(
-        *PICK_AND_PLACE.phases[:3],
-        Phase("lift", anchor="here", height_m=0.15, gripper="closed", tolerance_m=0.02, carrying=True),
-        Phase("hold", anchor="here", height_m=0.0, gripper="closed", shortest_s=0.5, carrying=True),
-    ),
-    success=lambda scene: scene.object_position[:, 2] > scene.table_height_m + 0.1,
+    language=Language(("lift the {object}",)),
+    program=(*grasp("object"), *lift("object", by_m=0.15), *hold("object")),
+    success=(lifted("object", 0.08),),
 )
 
 

@@ -64,7 +64,7 @@ def test_a_shape_fills_its_box_and_no_more(able: Twin, number: int):
     reached = np.abs(surface_points(cell)).max(axis=0)
     assert (reached <= half + 1e-9).all()
     assert (reached > 0.93 * half).all()
-    assert cell.object_half_height_m[0] == half[2]
+    assert cell.half_extents_m("object")[0, 2] == half[2]
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=SHAPES)
@@ -121,5 +121,11 @@ def test_the_expert_picks_every_shape(able: Twin, simulate: Simulate):
 
 
 def test_an_instruction_names_the_shape(able: Twin):
-    assert able.instruction_for(-1.0) == able.instruction
-    assert "hammer" in able.instruction_for(float(SHAPES.index("hammer")))
+    ranges = {"object_shape": choice_of(tuple(map(float, NUMBERS)))}
+    draws = Sampler(ranges, seed=0).draw(0, 32)
+    for number, (instruction, words) in zip(draws.values["object_shape"], able.spoken(draws.values), strict=True):
+        assert words["object"] == SHAPES[int(number)]
+        assert words["object"] in instruction
+    ((instruction, _),) = able.spoken(Sampler({}, seed=0).draw(0, 1).values)
+    assert instruction == able.instruction
+    assert able.object.name in instruction

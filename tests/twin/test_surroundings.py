@@ -45,19 +45,19 @@ def test_nothing_starts_in_the_robot_the_object_or_the_goal(task):
     twin = assemble(FRANKA_PANDA, task, OBJECTS["tower"], features=Features(clutter=True, surroundings=BOTH))
     model, data = twin.model, mujoco.MjData(twin.model)
     draws = Sampler(EVERYWHERE, seed=2).draw(0, 64)
-    begin = task.start(draws.values, 64, twin.object)
+    begin = task.start(draws.values, 64, twin.task.by_name)
+    environment = twin.environment_at(begin)
     places = standing(draws.values, begin, twin.object, BOTH)
     ours = [model.geom(body).id for body in places]
     bodies = [model.body(number).name for number in range(model.nbody)]
     kept_free = [
         number for number in range(model.ngeom)
-        if bodies[model.geom_bodyid[number]].startswith(("robot/", "object", "target"))
+        if bodies[model.geom_bodyid[number]].startswith(("robot/", "object", "goal"))
     ]  # fmt: skip
     data.qpos[twin.arm_qpos] = twin.robot.home_rad
     nearest = np.inf
     for row in range(64):
-        data.qpos[twin.object_qpos : twin.object_qpos + 7] = begin.object_pose[row]
-        data.mocap_pos[twin.target_mocap], data.mocap_quat[twin.target_mocap] = np.split(begin.goal_pose[row], [3])
+        twin.pose_scene(data, environment[row])
         for body, where in places.items():
             data.mocap_pos[twin.mocap(body)] = where[row]
         mujoco.mj_kinematics(model, data)
@@ -69,7 +69,7 @@ def test_nothing_starts_in_the_robot_the_object_or_the_goal(task):
 def test_as_many_distractors_stand_as_are_drawn_and_they_look_alike_but_for_the_colour(furnished: Twin):
     ranges = {"distractor_count": Uniform(0.0, 4.0), "distractor_place_cm": Uniform(-6.0, 6.0), **SEED_RANGES}
     draws = Sampler(ranges, seed=0).draw(0, 256)
-    begin = PICK_AND_PLACE.start(draws.values, 256, furnished.object)
+    begin = PICK_AND_PLACE.start(draws.values, 256, furnished.task.by_name)
     places = standing(draws.values, begin, furnished.object, frozenset({"distractors"}))
     stand = np.sum([where[:, 2] > 0 for where in places.values()], axis=0)
     np.testing.assert_array_equal(stand, np.round(draws.values["distractor_count"]))
@@ -99,7 +99,7 @@ def test_the_unexpected_comes_as_often_as_it_says_and_as_tall():
     drawn = draws.values["unexpected_item_probability"]
     assert set(drawn) == {0.0, 1.0}
     assert drawn.mean() == pytest.approx(0.2, abs=0.01)
-    begin = PICK_AND_PLACE.start(draws.values, 4096, twin.object)
+    begin = PICK_AND_PLACE.start(draws.values, 4096, twin.task.by_name)
     (where,) = standing(draws.values, begin, twin.object, twin.surroundings).values()
     there = where[:, 2] > -1
     np.testing.assert_array_equal(there, drawn == 1)
@@ -111,7 +111,7 @@ def test_the_cell_puts_things_where_they_stand(furnished: Twin):
     draws = Sampler(EVERYWHERE, seed=0).draw(0, 3)
     cell = Cell(furnished, width=3)
     cell.admit(np.arange(3), draws, np.arange(3))
-    begin = PICK_AND_PLACE.start(draws.values, 3, furnished.object)
+    begin = PICK_AND_PLACE.start(draws.values, 3, furnished.task.by_name)
     where = cell.batch.bind("xpos")
     for body, places in standing(draws.values, begin, furnished.object, BOTH).items():
         np.testing.assert_allclose(where[:, furnished.model.body(body).id], places)

@@ -7,16 +7,16 @@ contents of the files are included.
 import hashlib
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, is_dataclass
 from functools import cache
+from inspect import isfunction
 from pathlib import Path
 from typing import Any
 
 import mujoco
+import numpy as np
 
 from twinloop.config.record import write_record
-from twinloop.twin.entity import FixtureJoint
-from twinloop.twin.phase import GripChoice
 from twinloop.twin.robot import Robot
 from twinloop.twin.task import Task
 
@@ -59,30 +59,55 @@ def task_content(task: Task) -> dict[str, Any]:
     paths = [fixture.path for fixture in task.fixtures if fixture.path is not None]
     furnishing = [fixture.furnish for fixture in task.fixtures]
     targets = [phase.target for phase in task.program]
+    conditions = [phase.until for phase in task.program if callable(phase.until)]
     relations = [relation.holds for relation in task.success]
     failures = [failure.holds for failure in task.failures]
     return {
         "name": task.name,
+        "start": function_content(task.start),
         "things": [asdict(thing) for thing in task.things],
         "fixtures": [_plain(fixture) for fixture in task.fixtures],
         "language": task.language.templates,
         "program": [_plain(phase) for phase in task.program],
         "roles": [asdict(role) for role in task.roles],
-        "success": [relation.name for relation in task.success],
+        "success": [{"name": relation.name, "holds": function_content(relation.holds)} for relation in task.success],
         "longest_s": task.longest_s,
         "goal": task.goal,
         "failures": [failure.name for failure in task.failures],
         "furniture": spec_digest(spec),
-        "code": source_digest(task.start, *targets, *relations, *failures, *paths, *furnishing),
+        "code": source_digest(task.start, *targets, *conditions, *relations, *failures, *paths, *furnishing),
     }
 
 
 def _plain(record: Any) -> dict[str, Any]:
-    """The fields of a record that are data. Functions are covered by `source_digest` and by the package's version."""
-    values = {field.name: getattr(record, field.name) for field in fields(record)}
-    plain = {name: value for name, value in values.items() if not callable(value)}
-    records = {name: asdict(value) for name, value in plain.items() if isinstance(value, GripChoice | FixtureJoint)}
-    return plain | records
+    """The fields of a record, with the arguments of its functions."""
+    return {field.name: _value(getattr(record, field.name)) for field in fields(record)}
+
+
+def function_content(function: Callable) -> dict[str, Any]:
+    """Name of a function and the values that it captured, e.g. the arguments of the skill that made it.
+
+    Its code is covered by `source_digest` and by the package's version.
+    """
+    cells = getattr(function, "__closure__", None) or ()
+    names = function.__code__.co_freevars if cells else ()
+    captured = {name: _value(cell.cell_contents) for name, cell in zip(names, cells, strict=True)}
+    return {"name": function.__qualname__, "captured": captured}
+
+
+def _value(value: Any) -> Any:
+    """A value as JSON. Objects that are not data are covered by their type."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, tuple | list):
+        return [_value(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _value(item) for key, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(value)
+    return function_content(value) if isfunction(value) else type(value).__qualname__
 
 
 def spec_digest(spec: mujoco.MjSpec) -> str:
