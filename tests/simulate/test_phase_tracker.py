@@ -66,6 +66,28 @@ def test_who_stops_has_completed_what_came_before_and_hardly_more(twin: Twin, ph
     assert (onlooker.final <= phase).all()
 
 
+@pytest.mark.parametrize("stop", ["lift", "transfer", "offer", "release"])
+def test_a_palm_that_comes_completes_no_phase_by_itself(twin: Twin, stop: str):
+    """In a handover the goal moves. What the robot has not done is not completed when the palm arrives."""
+    handover = assemble(twin.robot, tasks()["handover"])
+    phase = [phase.name for phase in handover.task.phases].index(stop)
+    _, onlooker = watch(handover, 10, stop_before=phase)
+    assert (onlooker.final >= phase - 1).all()
+    assert (onlooker.final <= phase).all()
+
+
+def test_a_condition_that_held_at_the_start_counts_only_in_its_phase(twin: Twin):
+    """The last phase of put_in_drawer ends when the drawer is closed, and it is closed at the start."""
+    drawer = assemble(twin.robot, tasks()["put_in_drawer"])
+    cell = Cell(drawer, width=2)
+    cell.admit(np.arange(2), Sampler({}, seed=0).draw(0, 2), np.arange(2))
+    progress = PhaseTracker(drawer, width=2)
+    for _ in range(5):
+        progress.look(cell)
+        cell.step(None, np.tile(twin.robot.home_rad, (2, 1)), np.full(2, twin.robot.gripper.open))
+    assert (progress.completed == 0).all()
+
+
 def test_nothing_is_taken_back(twin: Twin):
     _, onlooker = watch(twin, 10)
     assert (np.diff(np.array(onlooker.completed), axis=0) >= 0).all()

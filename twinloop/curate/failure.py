@@ -49,7 +49,7 @@ def ending_of(episodes: Episodes, twin: Twin) -> EpisodeSummary:
     pressed[some] = both_n[(episodes.starts + episodes.lengths - 1)[some]] > TOUCHED_N
     return EpisodeSummary(
         touched=episodes.worst(either_n) > TOUCHED_N,
-        gripped=episodes.worst(np.where(closing, both_n, 0)) > GRIPPED_N,
+        gripped=episodes.worst(_lasting(np.where(closing, both_n, 0), place)) > GRIPPED_N,
         lifted=episodes.worst(rise_m) > LIFTED_M,
         fell=episodes.worst(table_m - next_m) > BELOW_TABLE_M,
         # An actor that gives up before the timeout has lost the object, even if the fingers still touch something.
@@ -58,6 +58,11 @@ def ending_of(episodes: Episodes, twin: Twin) -> EpisodeSummary:
         ended_s=episodes.lengths * period_s,
         drawn=episodes.draws.values,
     )
+
+
+def _lasting(values: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """(frames,) the smaller of a value and the one before it in the episode: a knock of one frame is no grip."""
+    return np.where(place > 1, np.minimum(values, np.append(0, values[:-1])), 0)
 
 
 def _thing_heights_m(episodes: Episodes, twin: Twin) -> np.ndarray:

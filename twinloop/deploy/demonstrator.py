@@ -66,12 +66,12 @@ class Demonstrator:
         self._hands: dict[str, tuple[Twin, RobotView, Expert]] = {}
 
     def begin(self, briefing: Briefing, episode: int) -> None:
-        """Begin an episode. The briefing names the kind of object, which determines its size and grip."""
-        kind = briefing.conditions.get("object", "cube")
-        if kind not in OBJECTS:
+        """Begin an episode. The briefing may name the kind of object, which determines its size and grip."""
+        kind = briefing.conditions.get("object", "")
+        if kind and kind not in OBJECTS:
             raise RobotError(f"unknown object {kind!r}; {nearest(kind, OBJECTS)}")
         if kind not in self._hands:
-            twin = assemble(self._robot, self._task, OBJECTS[kind], control_hz=self._rate_hz)
+            twin = assemble(self._robot, self._task, OBJECTS.get(kind), control_hz=self._rate_hz)
             self._hands[kind] = twin, RobotView(twin), self._expert_of(twin)
         self._twin, self._sight, self._expert = self._hands[kind]
         self._sight.begin()

@@ -173,7 +173,7 @@ class EpisodeRunner:
     def _settle(self, about: Description) -> None:
         config, task = self._job.config, tasks()[self._job.task]
         bounds = bounds_for(about, config)
-        twin = twin_of_robot(about.robot, task, "cube", round(about.rate_hz))
+        twin = twin_of_robot(about.robot, task, "", round(about.rate_hz))
         self._safety = SafetyFilter(about, bounds, twin)
         self._tracker = EpisodeTracker(about, task, episode_timeout_s=config.episode_timeout_s)
         self._schedule = (

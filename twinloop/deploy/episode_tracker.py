@@ -27,9 +27,13 @@ ALONE = np.zeros(1, int)
 
 @lru_cache
 def twin_of_robot(robot: str, task: Task, kind: str, rate_hz: int) -> Twin | None:
-    """Return the twin of a robot with an object of this kind, or None if there is no model of the robot."""
+    """Return the twin of a robot, or None if there is no model of the robot.
+
+    Args:
+        kind: the object that is the task's first thing; "" or an unknown one for the task's own.
+    """
     known = robots()
-    return assemble(known[robot], task, OBJECTS[kind], control_hz=rate_hz) if robot in known else None
+    return assemble(known[robot], task, OBJECTS.get(kind), control_hz=rate_hz) if robot in known else None
 
 
 class EpisodeTracker:
@@ -49,17 +53,15 @@ class EpisodeTracker:
         self._tick = self._phase = 0
         if not self.sees:
             return
-        kind = briefing.conditions.get("object", "cube")
-        twin = twin_of_robot(
-            self._about.robot, self._task, kind if kind in OBJECTS else "cube", round(self._about.rate_hz)
-        )
+        kind = briefing.conditions.get("object", "")
+        twin = twin_of_robot(self._about.robot, self._task, kind, round(self._about.rate_hz))
         assert twin is not None
         self._twin, self._sight = twin, RobotView(twin)
         self._progress, self._ending = PhaseTracker(twin, width=1), TerminationRule(twin, width=1)
         self._progress.begin(ALONE)
         self._ending.begin(ALONE)
-        self._start_m: float | None = None
-        self._touched = self._gripped = self._lifted = self._fell = self._pressed = self._closing = False
+        self._start_m: np.ndarray | None = None
+        self._touched = self._gripped = self._lifted = self._fell = self._pressed = self._closing = self._grips = False
         self._released_s = np.inf
 
     @property
@@ -99,7 +101,7 @@ class EpisodeTracker:
     def _note(self, sight: RobotView, command: np.ndarray | None) -> None:
         """Update the quantities that `curate/failure.py` computes for a whole simulated episode."""
         both_n, either_n = float(sight.finger_force_n.min()), float(sight.finger_force_n.max())
-        height_m = float(sight.position(self._twin.things[0].name)[0, 2])
+        height_m = np.array([sight.position(index.name)[0, 2] for index in self._twin.things])
         self._start_m = height_m if self._start_m is None else self._start_m
         gripper = self._twin.robot.gripper
         was_closing, was_pressed = self._closing, self._pressed
@@ -109,6 +111,8 @@ class EpisodeTracker:
         if was_closing and was_pressed and not self._closing:
             self._released_s = self._tick / self._about.rate_hz
         self._touched |= either_n > TOUCHED_N
-        self._gripped |= self._closing and both_n > GRIPPED_N
-        self._lifted |= height_m - self._start_m > LIFTED_M
+        grips = self._closing and both_n > GRIPPED_N
+        self._gripped |= grips and self._grips
+        self._grips = grips
+        self._lifted |= bool((height_m - self._start_m > LIFTED_M).any())
         self._fell |= bool(fallen(sight, self._twin)[0])

@@ -5,8 +5,9 @@ the object is at the phase's target, the fingers press, or the fingers have let 
 so tolerances are wider than the expert's, and a completed phase implies all phases before it. A completed phase stays
 completed.
 
-Some evidence is sufficient at any time, such as the object at the goal. Other evidence counts only while its phase is
-the current one: open fingers press on nothing at the end of an episode, but also at its beginning.
+Some evidence is sufficient at any time: the object at the goal, or a condition of the task that did not hold at the
+beginning, such as an open drawer. Other evidence counts only while its phase is the current one: open fingers press on
+nothing at the end of an episode, but also at its beginning.
 """
 
 import numpy as np
@@ -29,6 +30,8 @@ class PhaseTracker:
         self._phases = twin.task.phases
         self._completed = np.zeros(width, int)
         self._fresh = np.ones(width, bool)
+        self._conditional = np.array([callable(phase.until) for phase in self._phases])
+        self._at_start = np.zeros((width, len(self._phases)), bool)
 
     def begin(self, ids: np.ndarray) -> None:
         self._program.begin(ids)
@@ -50,6 +53,9 @@ class PhaseTracker:
         self._program.enter(cell, self.phase, self._fresh)
         evidence, alone = self._evidence(cell)
         before = self._completed
+        begun = self._fresh & (before == 0)
+        self._at_start[begun] = evidence[begun]
+        alone = alone | (self._conditional & ~self._at_start)
         numbers = np.arange(len(self._phases))
         counts = evidence & (alone | (numbers == before[:, None]))
         self._completed = np.maximum(before, (counts * (numbers + 1)).max(axis=1))

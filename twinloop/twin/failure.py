@@ -16,7 +16,7 @@ class EpisodeSummary:
 
     Attributes:
         touched: a finger has pressed on the object.
-        gripped: both fingers have pressed at once while closing.
+        gripped: both fingers have pressed at once while closing, in two frames in a row.
         lifted: the object has left the table.
         fell: the object fell over the table's edge.
         holding: both fingers press at the end, and the actor has not given up the object.

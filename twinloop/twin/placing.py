@@ -11,9 +11,11 @@ import numpy as np
 from twinloop.twin.entity import Draw, Entity, Thing
 from twinloop.twin.scene import Start
 from twinloop.twin.shapes import half_extents_m
-from twinloop.twin.table import laid
+from twinloop.twin.table import HIGHEST_XY_M, LOWEST_XY_M, laid
 
 CLEARANCE_M = 0.015
+RING_M, RINGS, RING_PLACES = 0.02, 20, 16
+"""Distance of the rings on which a free place is looked for, their number, and places on each."""
 
 
 def pushed_away(place: np.ndarray, point: np.ndarray, clearance_m: float | np.ndarray) -> np.ndarray:
@@ -24,7 +26,7 @@ def pushed_away(place: np.ndarray, point: np.ndarray, clearance_m: float | np.nd
     return place + offset / np.maximum(distance, 1e-6)[:, None] * missing[:, None]
 
 
-def is_clear(place: np.ndarray, point: np.ndarray, clearance_m: float) -> np.ndarray:
+def is_clear(place: np.ndarray, point: np.ndarray, clearance_m: float | np.ndarray) -> np.ndarray:
     """(n,) whether the distance is at least `clearance_m`, with a tolerance for rounding."""
     return np.sqrt(np.square(place - point).sum(axis=1)) > clearance_m - 1e-6
 
@@ -137,12 +139,37 @@ class Layout:
         self._poses[name] = laid(self.draw, poses)
 
     def _clear(self, place: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Places that keep clear of everything that was placed before. Two passes, because one may undo another."""
+        """Places that keep clear of everything that was placed before."""
+        taken = [(point, radius + other + CLEARANCE_M) for point, other in self._taken]
+        moved = place
         for _ in range(2):
-            for point, other in self._taken:
-                place = pushed_away(place, point, radius + other + CLEARANCE_M)
-        self._taken.append((place, radius))
-        return place
+            for point, clearance_m in taken:
+                moved = pushed_away(moved, point, clearance_m)
+        free = _is_free(moved, taken)
+        # Between two others, pushing away from one may push into the other.
+        moved = moved if free.all() else np.where(free[:, None], moved, _nearest_free(place, taken))
+        self._taken.append((moved, radius))
+        return moved
+
+
+def _is_free(place: np.ndarray, taken: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """(n,) whether a place is clear of all points."""
+    return np.logical_and.reduce([np.ones(len(place), bool), *(is_clear(place, *other) for other in taken)])
+
+
+def _nearest_free(place: np.ndarray, taken: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """(n, 2) the first place on the table on growing rings that is clear; the place itself if there is none."""
+    out, missing = place.copy(), np.ones(len(place), bool)
+    for radius_m in RING_M * np.arange(1, RINGS):
+        for angle in np.arange(RING_PLACES) * 2 * np.pi / RING_PLACES:
+            candidate = place + radius_m * np.array([np.cos(angle), np.sin(angle)])
+            on_table = ((candidate >= LOWEST_XY_M) & (candidate <= HIGHEST_XY_M)).all(axis=1)
+            chosen = missing & on_table & _is_free(candidate, taken)
+            out[chosen] = candidate[chosen]
+            missing &= ~chosen
+            if not missing.any():
+                return out
+    return out
 
 
 def _matrix(quat: tuple[float, float, float, float]) -> np.ndarray:
