@@ -1,11 +1,11 @@
 """Measure whether calibration recovers known values: logs of the twin with hidden values, fitted as if they were real.
 
-    python benchmarks/known_truth.py [--truths 20] [--knobs 5] [--out benchmarks/results/known_truth.json]
+    python benchmarks/known_truth.py [--truths 20] [--variables 5] [--out benchmarks/results/known_truth.json]
 
 For every truth: fit variables are chosen at random, their values are drawn within their bounds, six logs of the bench
 are simulated (two gains, three motions, the motor off at the end of one), sensor noise is added, and `calibrate`
 runs. A variable is recovered if its estimate is within 5 % of the truth, or the truth is within the 90 % interval. A
-variable that is reported as unknown is counted separately. `--knobs 9` hides and fits all. Truths that are in the
+variable that is reported as unknown is counted separately. `--variables 9` hides and fits all. Truths that are in the
 file already are not repeated.
 """
 
@@ -54,9 +54,9 @@ def commands() -> list[Log]:
     ]
 
 
-def one(number: int, *, knobs: int) -> tuple[int, dict[str, Each]]:
+def one(number: int, *, variables: int) -> tuple[int, dict[str, Each]]:
     bench, rng = xl330(), np.random.default_rng(1000 + number)
-    drawn = set(rng.choice(len(ASKED), knobs, replace=False).tolist())
+    drawn = set(rng.choice(len(ASKED), variables, replace=False).tolist())
     truth = {name: float(rng.uniform(*ends)) for k, (name, ends) in enumerate(ASKED.items()) if k in drawn}
     logs = logs_of_truth(bench, truth, seed=number, asked=commands())
     began = time.process_time()
@@ -80,11 +80,11 @@ def one(number: int, *, knobs: int) -> tuple[int, dict[str, Each]]:
     return number, result
 
 
-def summary(runs: dict[str, dict[str, Each]], knobs: int) -> dict[str, object]:
+def summary(runs: dict[str, dict[str, Each]], variables: int) -> dict[str, object]:
     told = [each for run in runs.values() for each in run.values() if "unknown" not in each]
     return {
         "truths": len(runs),
-        "knobs": knobs,
+        "variables": variables,
         "hidden": sum(len(run) for run in runs.values()),
         "told": len(told),
         "recovered": sum(bool(each["recovered"]) for each in told),
@@ -100,23 +100,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--truths", type=int, default=20)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--knobs", type=int, default=5)
+    parser.add_argument("--variables", type=int, default=5)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "known_truth.json")
     args = parser.parse_args()
     runs: dict[str, dict[str, Each]] = {}
     if args.out.exists():
         before = json.loads(args.out.read_text(encoding="utf-8"))
-        if before["knobs"] != args.knobs:
-            parser.error(f"{args.out} is of {before['knobs']} knobs a truth; name another --out")
+        if before["variables"] != args.variables:
+            parser.error(f"{args.out} has {before['variables']} variables per truth; give another --out")
         runs = before["runs"]
     left = [number for number in range(args.first, args.first + args.truths) if str(number) not in runs]
     with multiprocessing.get_context("spawn").Pool(args.processes) as pool:
-        for number, result in pool.imap_unordered(partial(one, knobs=args.knobs), left):
+        for number, result in pool.imap_unordered(partial(one, variables=args.variables), left):
             runs[str(number)] = result
-            text = json.dumps(summary(runs, args.knobs), indent=1) + "\n"
+            text = json.dumps(summary(runs, args.variables), indent=1) + "\n"
             replace_file(args.out, text.encode(), scratch=args.out.parent)
-    print({key: value for key, value in summary(runs, args.knobs).items() if key != "runs"})
+    print({key: value for key, value in summary(runs, args.variables).items() if key != "runs"})
 
 
 if __name__ == "__main__":

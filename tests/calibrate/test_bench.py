@@ -22,7 +22,7 @@ def written(folder: Path, text: str) -> Path:
 def test_the_examples_load_and_fit_what_they_have(name: str):
     bench = load_bench(EXAMPLES / f"{name}.yaml")
     assert bench.fit
-    assert set(bench.fit) <= set(bench.knobs)
+    assert set(bench.fit) <= set(bench.variables)
     assert bench.model.opt.timestep * bench.substeps * bench.logs.rate_hz == pytest.approx(1)
 
 
@@ -67,7 +67,7 @@ def test_the_digest_follows_the_file_and_the_model(tmp_path: Path):
 
 def test_a_short_name_stands_for_every_joint_and_a_joint_for_all_of_its_own():
     bench = load_bench(EXAMPLES / "so101_cell.yaml")
-    assert len(expand(("delay_ms",), bench.knobs, UsageError)) == 6
-    own = expand(("elbow_flex",), bench.knobs, UsageError)
-    assert own == tuple(name for name in bench.knobs if name.startswith("elbow_flex."))
-    assert expand(("pendulum.sag",), xl330().knobs, UsageError) == ("pendulum.sag",)
+    assert len(expand(("delay_ms",), bench.variables, UsageError)) == 6
+    own = expand(("elbow_flex",), bench.variables, UsageError)
+    assert own == tuple(name for name in bench.variables if name.startswith("elbow_flex."))
+    assert expand(("pendulum.sag",), xl330().variables, UsageError) == ("pendulum.sag",)

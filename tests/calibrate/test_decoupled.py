@@ -15,7 +15,7 @@ from twinloop.calibrate.sweep import Where
 
 
 def both(bench: Bench, logs: list[Log], values: dict[str, float]) -> list[dict[str, np.ndarray]]:
-    sets = np.array([list(values.values()), [bench.knobs[name].value for name in values]])
+    sets = np.array([list(values.values()), [bench.variables[name].value for name in values]])
     return [
         BenchSimulator(bench, logs, tuple(values), where=Where(1), decoupled=decoupled).simulate(sets)
         for decoupled in (False, True)

@@ -183,8 +183,8 @@ def test_a_current_log_tells_the_torque_constant(tmp_path: Path):
         "EFFORT", "of: current, unit: mA, gear_ratio: 50, torque_constant_nm_a: {value: 0.06, low: 0.02, high: 0.3}"
     )
     for name, value in truths().items():
-        joint, _, knob = name.partition(".")
-        text = text.replace(f"    {joint}: {{", f"    {joint}: {{{knob}: {value}, ")
+        joint, _, variable = name.partition(".")
+        text = text.replace(f"    {joint}: {{", f"    {joint}: {{{variable}: {value}, ")
     text = text.replace("braking_nms_rad: 12}", "braking_nms_rad: 12, delay_ms: 2.5}")
     text = text.replace("braking_nms_rad: 6}", "braking_nms_rad: 6, delay_ms: 2.5}")
     truth = {f"{joint}.torque_constant_nm_a": float(CONSTANTS[place]) for place, joint in enumerate(JOINTS)}

@@ -76,7 +76,7 @@ def test_the_band_holds_most_of_what_was_not_seen(bench: Bench, recovered: tuple
     assert found.errors["position"].rmse < 0.01
 
 
-def test_of_knobs_that_stand_in_for_each_other_one_is_given_up(bench: Bench):
+def test_one_of_two_interchangeable_variables_is_reported_as_unknown(bench: Bench):
     """Held still at one duty, supply, winding and sag are one number."""
     still = command(0, 400)
     still.columns["goal_position"][:] = 0.4

@@ -9,7 +9,7 @@ import pytest
 from tests.calibrate.tosses import EXAMPLE, bench, logs_of, tossed
 from twinloop.calibrate.by_population import fit_by_population
 from twinloop.calibrate.check import check
-from twinloop.calibrate.population import Tried, loss, posterior
+from twinloop.calibrate.population import EvaluatedSets, loss, posterior
 from twinloop.cli import main
 
 TRUTH = {"friction": 0.22, "contact_damping_ratio": 1.3}
@@ -18,8 +18,8 @@ REAL = Path(__file__).parents[2] / "../shared/data/cube_tosses"
 
 def test_channels_weigh_the_same_whatever_their_unit():
     rng = np.random.default_rng(0)
-    tried = Tried(rng.random((30, 2)), rng.uniform(1, 2, (30, 5, 2)))
-    scaled = Tried(tried.places, tried.errors * [1000.0, 1.0])
+    tried = EvaluatedSets(rng.random((30, 2)), rng.uniform(1, 2, (30, 5, 2)))
+    scaled = EvaluatedSets(tried.places, tried.errors * [1000.0, 1.0])
     np.testing.assert_allclose(loss(tried), loss(scaled))
 
 
@@ -27,7 +27,7 @@ def test_the_posterior_is_narrow_where_recordings_agree():
     rng = np.random.default_rng(1)
     places = rng.random((400, 2))
     agree = np.abs(places[:, :1] - 0.4) + 0.02 * rng.standard_normal((400, 12)) ** 2
-    found = posterior(Tried(places, 1 + agree[..., None]), rng=rng)
+    found = posterior(EvaluatedSets(places, 1 + agree[..., None]), rng=rng)
     assert abs(found[:, 0].mean() - 0.4) < 0.03
     assert found[:, 0].std() < 0.1 * found[:, 1].std() + 0.02
 

@@ -1,4 +1,4 @@
-"""An interval reaches as far as the logs bear a knob, and is never narrower than the curvature says."""
+"""An interval reaches as far as the logs bear a variable, and is never narrower than the curvature says."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ AT = 0.5 + HALF * np.array([-4.0, -2.0, -1.0, 1.0, 2.0, 4.0])
 
 
 def curved() -> Posterior:
-    """Two knobs, known to STD, that do not feel each other."""
+    """Two variables, known to STD, that do not feel each other."""
     place, covariance = np.full(2, 0.5), STD**2 * np.eye(2)
     information = np.linalg.inv(covariance) - PRIOR * np.eye(2)
     return Posterior(("a", "b"), place, covariance, information, place - HALF, place + HALF, np.ones(2))
@@ -74,7 +74,7 @@ def test_walks_from_a_place_that_is_not_the_best_meet_a_better_one(bench: Bench)
     truth = {"pendulum.coulomb_nm": 0.03, "pendulum.delay_ms": 6.0}
     logs = logs_of_truth(bench, truth, seed=3, asked=[command(2, 200)])
     objective = Objective(bench, logs, tuple(truth), where=Where(1))
-    near = np.array([float(knob.inward(np.array(truth[knob.name]))) for knob in objective.knobs])
+    near = np.array([float(variable.inward(np.array(truth[variable.name]))) for variable in objective.variables])
     objective.rescale(objective.raw(near)[0])
     best = downhill(objective, near, rounds=8)
     curvature = posterior_of(objective, best)

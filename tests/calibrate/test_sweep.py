@@ -51,9 +51,9 @@ class LastFirst(LocalExecutor):
 @pytest.mark.parametrize("made", [pendulum, cube])
 def test_a_sweep_in_parts_is_one_batch(made: Callable[[], Made]):
     bench, logs, names = made()
-    knobs = [bench.knobs[name] for name in names]
+    variables = [bench.variables[name] for name in names]
     places = np.random.default_rng(1).random((5, len(names)))
-    values = np.stack([knob.outward(places[:, k]) for k, knob in enumerate(knobs)], axis=1)
+    values = np.stack([variable.outward(places[:, k]) for k, variable in enumerate(variables)], axis=1)
     plant = BenchSimulator(bench, logs, names)
     whole = plant.simulate(values)
     sweep = Sweep.of(bench, plant.tracks, names)

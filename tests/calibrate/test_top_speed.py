@@ -35,11 +35,14 @@ def test_a_fit_reaches_the_fastest_logged_speed(tmp_path: Path):
     tracks = [track_of(bench, log) for log in logs]
     assert "the fitted servo reaches" in speed_ceilings(bench, tracks, {})[0]
     fastest = max(float(np.abs(np.diff(log.columns["state"][:, 0])).max()) for log in logs) * RATE_HZ
-    floor = with_speed_floor(bench, tracks).knobs["swing.no_load_speed_rad_s"]
+    floor = with_speed_floor(bench, tracks).variables["swing.no_load_speed_rad_s"]
     assert 0.95 * fastest < floor.low <= floor.value < floor.high
     names = [*bench.fit, "swing.no_load_speed_rad_s"]
     patch = calibrate(bench, Checked(tuple(logs), (), {}), names, seed=0, where=Where(1)).patch
-    values = {**{name: knob.value for name, knob in with_speed_floor(bench, tracks).knobs.items()}, **patch.values}
+    values = {
+        **{name: variable.value for name, variable in with_speed_floor(bench, tracks).variables.items()},
+        **patch.values,
+    }
     assert values["swing.no_load_speed_rad_s"] >= 0.95 * fastest
     assert speed_ceilings(with_speed_floor(bench, tracks), tracks, patch.values) == []
 
@@ -49,7 +52,7 @@ def test_a_single_jump_of_an_encoder_is_no_speed(tmp_path: Path):
     position = swings(4, 0.3, 1.0)
     position[100] += 0.5
     track = track_of(bench, servo_log(position, position))
-    assert with_speed_floor(bench, [track]).knobs["swing.no_load_speed_rad_s"].low < 8
+    assert with_speed_floor(bench, [track]).variables["swing.no_load_speed_rad_s"].low < 8
 
 
 def test_the_ceiling_of_a_voltage_servo_is_named():

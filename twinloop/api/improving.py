@@ -135,7 +135,7 @@ def calibrate(
 
     rig = load_bench(Path(bench))
     wanted = tuple(fit)
-    names = expand(wanted, rig.knobs, lambda problem: UsageError(f"fit: {problem}")) if wanted else rig.fit
+    names = expand(wanted, rig.variables, lambda problem: UsageError(f"fit: {problem}")) if wanted else rig.fit
     checked = check(rig, logs_of(rig, Path(logs)))
     if not anyway:
         checked.refuse()

@@ -87,16 +87,16 @@ def fit_band(errors: Sequence[HeldOutError], *, wider: float = 1.0) -> Predictio
 def _of_new_logs(ratio: np.ndarray, groups: np.ndarray) -> float:
     """The 90 % quantile of the ratios, as it varies between resampled groups of logs."""
     _, groups = np.unique(groups, return_inverse=True)
-    many = int(groups.max()) + 1
+    count = int(groups.max()) + 1
     rng = np.random.default_rng(0)
     order = np.argsort(ratio)
     ratio, groups = ratio[order], groups[order]
     quantiles = []
     for _ in range(RESAMPLES):
-        weight = np.bincount(rng.integers(many, size=many), minlength=many)[groups].cumsum()
+        weight = np.bincount(rng.integers(count, size=count), minlength=count)[groups].cumsum()
         quantiles.append(ratio[np.searchsorted(weight, INSIDE * weight[-1])])
     # As for any prediction from a sample: the next group varies, and so does the estimate from few groups.
-    return float(np.quantile(quantiles, NEW_LOG)) * np.sqrt(1 + 1 / many)
+    return float(np.quantile(quantiles, NEW_LOG)) * np.sqrt(1 + 1 / count)
 
 
 def swing_factor(swing: float, typical: float | None) -> float:
@@ -111,7 +111,11 @@ def tracking_gap(bench: Bench, channel: ChannelMap, track: Track, rows: np.ndarr
     """
     from scipy.ndimage import uniform_filter1d
 
-    goals = [each.name for each in bench.commanded if each.joint == channel.joint and each.of == "position"]
+    goals = [
+        commanded.name
+        for commanded in bench.commanded
+        if commanded.joint == channel.joint and commanded.of == "position"
+    ]
     if channel.of != "position" or not goals or bench.drive is None:
         return np.zeros((len(rows), 1))
     distance = np.abs(track.commands[goals[0]] - rows)[:, 0] * track.enabled / abs(channel.scale)

@@ -29,7 +29,7 @@ from twinloop.calibrate.bench_file import (
 )
 from twinloop.calibrate.channels import ChannelMap, channel_map
 from twinloop.calibrate.logs import Log, read_logs
-from twinloop.calibrate.models import DRIVES, Knob
+from twinloop.calibrate.models import DRIVES, FitVariable
 from twinloop.calibrate.places import Place, check_name, fit_variable, places_of
 from twinloop.config.record import read_record
 from twinloop.config.section import Section
@@ -66,7 +66,7 @@ class Bench:
     Attributes:
         substeps: physics steps between two frames.
         measured, commanded: channels of the logs.
-        knobs: all fit variables by full name.
+        variables: all fit variables by full name.
         places: fit variable -> the numbers of the model that it sets.
         constants: constant of a log -> the numbers of the model that it sets.
         fit: names of the variables that are fitted by default.
@@ -81,7 +81,7 @@ class Bench:
     measured: tuple[ChannelMap, ...]
     commanded: tuple[ChannelMap, ...]
     drive: DriveConfig | None
-    knobs: dict[str, Knob]
+    variables: dict[str, FitVariable]
     places: dict[str, tuple[Place, ...]]
     constants: dict[str, tuple[Place, ...]]
     fit: tuple[str, ...]
@@ -102,15 +102,15 @@ def load_bench(path: Path) -> Bench:
     spec, sources = _spec_of(root, file.twin)
     substeps = substeps_of(logs.rate_hz, file.twin.timestep_ms)
     model = _compiled(spec, path, timestep_s=1 / logs.rate_hz / substeps)
-    knobs: dict[str, Knob] = {}
+    variables: dict[str, FitVariable] = {}
     if file.drive is not None:
-        knobs |= _drive_variables(root, file.drive, model)
+        variables |= _drive_variables(root, file.drive, model)
         # The drive computes the torque, and logs may exceed the joint limits of the model.
         model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ACTUATION
         model.jnt_limited[[model.joint(name).id for name in file.drive.joints]] = False
     places = {}
     for name, parameter in file.parameters.items():
-        knobs[name] = fit_variable(parameter, name)
+        variables[name] = fit_variable(parameter, name)
         places[name] = places_of(parameter, model, _refusal(root, f"parameters.{name}"))
     bench = Bench(
         path=path,
@@ -118,13 +118,13 @@ def load_bench(path: Path) -> Bench:
         model=model,
         substeps=substeps,
         logs=logs,
-        measured=_channels(root, "measured", file.measured, model, knobs),
-        commanded=_channels(root, "commanded", file.commanded, model, knobs),
+        measured=_channels(root, "measured", file.measured, model, variables),
+        commanded=_channels(root, "commanded", file.commanded, model, variables),
         drive=None if file.drive is None else _drive_config(file.drive),
-        knobs=knobs,
+        variables=variables,
         places=places,
         constants={name: _constant(root, name, places, model) for name, places in file.constants.items()},
-        fit=expand(file.fit, knobs, lambda problem: root.error("fit", problem)),
+        fit=expand(file.fit, variables, lambda problem: root.error("fit", problem)),
         digest=_digest(value, sources),
         search=file.search,
     )
@@ -195,9 +195,9 @@ def _compiled(spec: mujoco.MjSpec, path: Path, *, timestep_s: float) -> mujoco.M
 
 
 def _channels(
-    root: Section, key: str, files: tuple[ChannelFile, ...], model: mujoco.MjModel, knobs: dict[str, Knob]
+    root: Section, key: str, files: tuple[ChannelFile, ...], model: mujoco.MjModel, variables: dict[str, FitVariable]
 ) -> tuple[ChannelMap, ...]:
-    return tuple(channel_map(file, model, knobs, _refusal(root, f"{key}.{file.name}")) for file in files)
+    return tuple(channel_map(file, model, variables, _refusal(root, f"{key}.{file.name}")) for file in files)
 
 
 def _constant(
@@ -220,50 +220,50 @@ def _drive_config(file: DriveFile) -> DriveConfig:
     return DriveConfig(file.model, file.joints, file.enabled, inputs)
 
 
-def _drive_variables(root: Section, file: DriveFile, model: mujoco.MjModel) -> dict[str, Knob]:
+def _drive_variables(root: Section, file: DriveFile, model: mujoco.MjModel) -> dict[str, FitVariable]:
     """Full name -> fit variable of each joint. A value for one joint comes before one for all joints."""
     for joint in file.joints:
         check_name(model, "joint", joint, "joints", _refusal(root, "drive"))
     given = file.variables.read(root.section("drive"), "parameters")
     refuse = _refusal(root, "drive.parameters")
-    knobs: dict[str, Knob] = {}
-    for knob in DRIVES[file.model].knobs:
-        shared = _changed(knob, given.get(knob.name), knob.name, refuse)
+    variables: dict[str, FitVariable] = {}
+    for variable in DRIVES[file.model].variables:
+        shared = _changed(variable, given.get(variable.name), variable.name, refuse)
         for joint in file.joints:
-            own = given.get(joint, {}).get(knob.name)
-            name = f"{joint}.{knob.name}"
-            knobs[name] = replace(_changed(shared, own, name, refuse), name=name)
-    return knobs
+            own = given.get(joint, {}).get(variable.name)
+            name = f"{joint}.{variable.name}"
+            variables[name] = replace(_changed(shared, own, name, refuse), name=name)
+    return variables
 
 
-def _changed(knob: Knob, given: Variable | None, key: str, refuse: Refusal) -> Knob:
+def _changed(variable: FitVariable, given: Variable | None, key: str, refuse: Refusal) -> FitVariable:
     """The fit variable with the entries of the file: a number (its value), or `value`, `low` and `high`."""
     if given is None:
-        return knob
+        return variable
     if isinstance(given, VariableFile):
-        low = knob.low if given.low is None else given.low
-        high = knob.high if given.high is None else given.high
-        value = min(max(knob.value, low), high) if given.value is None else given.value
+        low = variable.low if given.low is None else given.low
+        high = variable.high if given.high is None else given.high
+        value = min(max(variable.value, low), high) if given.value is None else given.value
     else:
-        value, low, high = given, min(knob.low, given), max(knob.high, given)
+        value, low, high = given, min(variable.low, given), max(variable.high, given)
     if not low < high:
         raise refuse(key, f"has bounds {low:g} to {high:g}; the smaller one first")
     if not low <= value <= high:
         raise refuse(f"{key}.value", f"is {value:g}; it must be from {low:g} to {high:g}")
-    if knob.log and low <= 0:
+    if variable.log and low <= 0:
         raise refuse(key, f"is {value:g}, bounds {low:g} to {high:g}; it must stay above 0")
-    return replace(knob, value=value, low=low, high=high)
+    return replace(variable, value=value, low=low, high=high)
 
 
-def expand(names: tuple[str, ...], knobs: dict[str, Knob], error) -> tuple[str, ...]:
+def expand(names: tuple[str, ...], variables: dict[str, FitVariable], error) -> tuple[str, ...]:
     """Full names of fit variables. `stiffness_nm_rad` selects that of every joint, `elbow` all of one joint."""
-    found: list[str] = []
+    full_names: list[str] = []
     for name in names:
-        matches = [full for full in knobs if name in (full, full.rpartition(".")[2], full.rpartition(".")[0])]
+        matches = [full for full in variables if name in (full, full.rpartition(".")[2], full.rpartition(".")[0])]
         if not matches:
-            raise error(f"names {name!r}, which cannot be fitted; {nearest(name, knobs)}")
-        found += [full for full in matches if full not in found]
-    return tuple(found)
+            raise error(f"names {name!r}, which cannot be fitted; {nearest(name, variables)}")
+        full_names += [full for full in matches if full not in full_names]
+    return tuple(full_names)
 
 
 def _digest(value: dict[str, Any], sources: list[Path]) -> str:

@@ -247,7 +247,7 @@ class DriveFile:
     @property
     def variables(self) -> Keyed:
         """The kind of `parameters`, now that model and joints are known."""
-        own = {knob.name: VARIABLE for knob in DRIVES[self.model].knobs}
+        own = {variable.name: VARIABLE for variable in DRIVES[self.model].variables}
         return Keyed(kinds={**own, **{joint: Keyed(kinds=own) for joint in self.joints}})
 
 

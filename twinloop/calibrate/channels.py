@@ -6,7 +6,7 @@ import mujoco
 
 from twinloop.calibrate.bench_file import EFFORT_UNITS, WIDTH, ChannelFile, Of, Refusal
 from twinloop.calibrate.effort import EffortConfig, effort_config
-from twinloop.calibrate.models import Knob
+from twinloop.calibrate.models import FitVariable
 from twinloop.calibrate.places import check_name
 
 DEFAULT_UNIT = {"torque": "N·m", "current": "A"}
@@ -42,9 +42,9 @@ class ChannelMap:
 
 
 def channel_map(
-    file: ChannelFile, model: mujoco.MjModel, knobs: dict[str, Knob], refuse: Refusal
+    file: ChannelFile, model: mujoco.MjModel, variables: dict[str, FitVariable], refuse: Refusal
 ) -> ChannelMap:  # fmt: skip
-    """The channel of one entry of a bench file. Adds the fit variables of a torque or current channel to `knobs`."""
+    """The channel of one entry of a bench file. A torque or current channel adds its fit variables to `variables`."""
     if file.joint:
         check_name(model, "joint", file.joint, "joint", refuse)
     if file.actuator:
@@ -64,6 +64,6 @@ def channel_map(
         scale=scale,
         offset=file.offset,
         compared=file.compared,
-        effort=effort_config(file, knobs, refuse) if file.is_effort else None,
+        effort=effort_config(file, variables, refuse) if file.is_effort else None,
         late_frames=file.late_frames or 0.0,
     )

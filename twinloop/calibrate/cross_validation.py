@@ -112,9 +112,13 @@ def simple_values(bench: Bench, models: Mapping[str, DelayLag], channels: Sequen
     for channel in driven_channels(bench):
         if channel.name in channels and bench.drive is not None:
             prefix, model = f"{channel.joint}.", models[channel.name]
-            own = {name.removeprefix(prefix): knob for name, knob in bench.knobs.items() if name.startswith(prefix)}
-            made = DRIVES[bench.drive.model].as_delay_and_lag(own, model.delay_s, model.lag_s) or {}
-            values |= {prefix + name: value for name, value in made.items()}
+            own = {
+                name.removeprefix(prefix): variable
+                for name, variable in bench.variables.items()
+                if name.startswith(prefix)
+            }
+            settings = DRIVES[bench.drive.model].as_delay_and_lag(own, model.delay_s, model.lag_s) or {}
+            values |= {prefix + name: value for name, value in settings.items()}
     return values
 
 

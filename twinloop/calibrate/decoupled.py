@@ -72,15 +72,15 @@ class DecoupledSimulator:
 
     def simulate(self, values: np.ndarray) -> dict[str, np.ndarray]:
         """Channel -> (sets, logs, frames, 1), of (sets, fit variables) values."""
-        many = max(1, MAX_SIMULATIONS // len(self.tracks))
-        return joined([self._part(values[first : first + many]) for first in range(0, len(values), many)])
+        batch = max(1, MAX_SIMULATIONS // len(self.tracks))
+        return joined([self._part(values[first : first + batch]) for first in range(0, len(values), batch)])
 
     def _part(self, values: np.ndarray) -> dict[str, np.ndarray]:
         assert self.bench.drive is not None
         shape = (len(values), len(self.tracks), len(self.joints))
         kind = DRIVES[self.bench.drive.model]
         by_name = dict(zip(self.names, values.T, strict=True))
-        variables = {knob.name: self._variable(knob.name, by_name, shape) for knob in kind.knobs}
+        variables = {variable.name: self._variable(variable.name, by_name, shape) for variable in kind.variables}
         inputs = {
             name: np.broadcast_to(np.array([track.inputs[name] for track in self.tracks])[:, None], shape)
             for name in kind.inputs
@@ -100,9 +100,10 @@ class DecoupledSimulator:
         return rows
 
     def _variable(self, name: str, by_name: dict[str, np.ndarray], shape: tuple[int, int, int]) -> np.ndarray:
-        knobs = self.bench.knobs
+        variables = self.bench.variables
         columns = [
-            by_name.get(f"{joint}.{name}", np.full(shape[0], knobs[f"{joint}.{name}"].value)) for joint in self.joints
+            by_name.get(f"{joint}.{name}", np.full(shape[0], variables[f"{joint}.{name}"].value))
+            for joint in self.joints
         ]
         return np.ascontiguousarray(np.broadcast_to(np.stack(columns, axis=1)[:, None], shape))
 

@@ -15,7 +15,7 @@ import mujoco
 import numpy as np
 
 from twinloop.calibrate.bench_file import EFFORT_UNITS, MODEL_UNIT, ChannelFile, Refusal, Side, Variable, VariableFile
-from twinloop.calibrate.models.knob import Knob
+from twinloop.calibrate.models.fit_variable import FitVariable
 
 CONSTANT = "torque_constant_nm_a"
 AROUND = 5.0
@@ -45,19 +45,19 @@ class EffortConfig:
         return value_of(self.constant) * self.gear_ratio if self.constant else 1.0
 
 
-def effort_config(file: ChannelFile, knobs: dict[str, Knob], refuse: Refusal) -> EffortConfig:
-    """The torque or current of one channel. Adds its fit variables to `knobs`."""
+def effort_config(file: ChannelFile, variables: dict[str, FitVariable], refuse: Refusal) -> EffortConfig:
+    """The torque or current of one channel. Adds its fit variables to `variables`."""
     joint, constant, bias = file.joint, "", ""
     if file.of == "current":
         constant = f"{joint}.{CONSTANT}"
-        if file.torque_constant_nm_a is not None and constant in knobs:
+        if file.torque_constant_nm_a is not None and constant in variables:
             raise refuse(
                 CONSTANT, f"of {joint} is given more than once; give it once, or in `drive.parameters` if it has one"
             )
         if file.torque_constant_nm_a is not None:
             variable = file.torque_constant_nm_a
-            knobs[constant] = _variable(variable, CONSTANT, constant, "N·m/A", LOADS, refuse, log=True)
-        elif constant not in knobs:
+            variables[constant] = _variable(variable, CONSTANT, constant, "N·m/A", LOADS, refuse, log=True)
+        elif constant not in variables:
             raise refuse(
                 CONSTANT,
                 "is missing; give the motor's torque constant as a number, or as {value, low, high} if it is not known "
@@ -65,13 +65,13 @@ def effort_config(file: ChannelFile, knobs: dict[str, Knob], refuse: Refusal) ->
             )
     if file.bias is not None:
         bias = f"{joint}.{file.name}_bias"
-        knobs[bias] = _variable(file.bias, "bias", bias, MODEL_UNIT[file.of], AT_REST, refuse, log=False)
+        variables[bias] = _variable(file.bias, "bias", bias, MODEL_UNIT[file.of], AT_REST, refuse, log=False)
     return EffortConfig(file.at or "motor", constant, file.gear_ratio or 1.0, bias)
 
 
 def _variable(
     given: Variable, key: str, name: str, unit: str, reveals: str, refuse: Refusal, *, log: bool
-) -> Knob:  # fmt: skip
+) -> FitVariable:  # fmt: skip
     """A fit variable that a file gives as a number, or as value, low and high."""
     if isinstance(given, VariableFile):
         low, high = given.low or 0.0, given.high or 0.0
@@ -85,7 +85,7 @@ def _variable(
         raise refuse(key, f"{problem}; a number, or value, low and high were expected, low below high")
     if log and low <= 0:
         raise refuse(key, f"is {value:g}, bounds {low:g} to {high:g}; it must stay above 0")
-    return Knob(name, unit, value, low, high, reveals, log)
+    return FitVariable(name, unit, value, low, high, reveals, log)
 
 
 class EffortReader:
@@ -154,6 +154,6 @@ class EffortReader:
         return self._forces["qfrc_passive"][:, dof] + self._forces["qfrc_constraint"][:, dof]
 
 
-def value_reader(knobs: Mapping[str, Knob], by_name: Mapping[str, np.ndarray], width: int):
+def value_reader(variables: Mapping[str, FitVariable], by_name: Mapping[str, np.ndarray], width: int):
     """Fit variable -> (slots,) values: those of this simulation, or the bench's own."""
-    return lambda name: by_name[name] if name in by_name else np.full(width, knobs[name].value)
+    return lambda name: by_name[name] if name in by_name else np.full(width, variables[name].value)

@@ -35,7 +35,7 @@ def effort_signs(bench: Bench, tracks: list[Track]) -> list[LogFinding]:
         dof = int(bench.model.joint(channel.joint).dofadr[0])
         effort = channel.effort
         assert effort is not None
-        per_unit = bench.knobs[effort.constant].value * effort.gear_ratio if effort.constant else 1.0
+        per_unit = bench.variables[effort.constant].value * effort.gear_ratio if effort.constant else 1.0
         logged = [
             (track.measured | track.commands)[channel.name][frames, 0] * per_unit
             for track, (frames, _) in zip(tracks, needed, strict=True)

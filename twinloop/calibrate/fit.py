@@ -75,8 +75,8 @@ def calibrate(
         decoupled: search with joints simulated one by one; None does so where it is possible.
     """
     if not names:
-        raise UsageError(f"{bench.path}: nothing to fit: name fit variables with --fit, or under `fit` in the file")
-    asked = bench
+        raise UsageError(f"{bench.path}: nothing to fit: give fit variables with --fit, or under `fit` in the file")
+    requested = bench
     bench = with_speed_floor(bench, [track_of(bench, log) for log in checked.logs])
     alone = can_decouple(bench, tuple(names)) if decoupled is None else decoupled
     steps = DECOUPLED_STEPS if alone else BUDGET_STEPS
@@ -109,7 +109,7 @@ def calibrate(
             optimum, posterior = _settle(objective, optimum, on_progress, walks=1)
             lost = unidentified(objective, posterior.information)
     if alone and _disagrees(objective, optimum):
-        return calibrate(asked, checked, names, seed=seed, where=where, on_progress=on_progress, decoupled=False)
+        return calibrate(requested, checked, names, seed=seed, where=where, on_progress=on_progress, decoupled=False)
     samples = samples_of(objective, posterior, seed=seed)
     if on_progress is not None:
         on_progress("cross-validation", 0, 1)
@@ -121,7 +121,7 @@ def calibrate(
 
 def _refuse_if_nothing(known: list[str], unknown: dict[str, Unknown]) -> None:
     if not known:
-        reasons = "; ".join(f"{name}: {each.reason}" for name, each in unknown.items())
+        reasons = "; ".join(f"{name}: {missing.reason}" for name, missing in unknown.items())
         raise UsageError(f"none of the requested parameters can be determined from these logs: {reasons}")
 
 
@@ -131,14 +131,14 @@ def _simple_start(objective: Objective, models: dict[str, DelayLag]) -> list[np.
     for channel in driven_channels(objective.bench):
         delay, braking = (f"{channel.joint}.{name}" for name in ("delay_ms", "braking_nms_rad"))
         stiffness = f"{channel.joint}.stiffness_nm_rad"
-        if braking not in names or stiffness not in objective.bench.knobs:
+        if braking not in names or stiffness not in objective.bench.variables:
             return []
         model = models[channel.name]
-        values = {braking: objective.bench.knobs[stiffness].value * model.lag_s, delay: 1000 * model.delay_s}
+        values = {braking: objective.bench.variables[stiffness].value * model.lag_s, delay: 1000 * model.delay_s}
         for name, value in values.items():
             if name in names:
-                knob = objective.bench.knobs[name]
-                start[names.index(name)] = float(knob.inward(np.clip(value, knob.low, knob.high)))
+                variable = objective.bench.variables[name]
+                start[names.index(name)] = float(variable.inward(np.clip(value, variable.low, variable.high)))
     return [start] if objective.bench.drive is not None else []
 
 
@@ -152,7 +152,7 @@ def _lowest(scout: Objective, starts: list[np.ndarray], on_progress: OnProgress 
     for block in scout.blocks:
         rows = scout.of_block(block)
         lowest = min(reached, key=lambda optimum: float(robust_cost(optimum.residual[rows])))
-        place[block.knobs] = lowest.place[block.knobs]
+        place[block.variables] = lowest.place[block.variables]
     return place
 
 
@@ -193,7 +193,7 @@ def _disagrees(objective: Objective, optimum: Optimum) -> bool:
     """Whether the coupled simulation is far from the logs where the decoupled one is near."""
     bench, logs = objective.bench, [track.log for track in objective.plant.tracks]
     coupled = Objective(bench, logs, objective.names, where=objective.where, decoupled=False)
-    both = [each.raw(optimum.place)[0] for each in (objective, coupled)]
+    both = [simulated.raw(optimum.place)[0] for simulated in (objective, coupled)]
     for number in range(len(bench.compared)):
         own, full = (np.sqrt(np.mean(raw[objective.channel_of == number] ** 2)) for raw in both)
         if full > DISAGREEMENT * max(float(own), float(objective.scale[number])):
@@ -217,15 +217,17 @@ def _patch(
     notes = [f"{finding.severity}: {finding}" for finding in checked.findings]
     for joint, channel in validation.simple_joints.items():
         values = simple_values(bench, simple, [channel])
-        others = {name: each for name, each in fitted.items() if name.rpartition(".")[0] != joint}
-        fitted = others | {name: Fitted(value, value, value, bench.knobs[name].unit) for name, value in values.items()}
-        unknown = {name: each for name, each in unknown.items() if name.rpartition(".")[0] != joint}
+        others = {name: estimate for name, estimate in fitted.items() if name.rpartition(".")[0] != joint}
+        fitted = others | {
+            name: Fitted(value, value, value, bench.variables[name].unit) for name, value in values.items()
+        }
+        unknown = {name: estimate for name, estimate in unknown.items() if name.rpartition(".")[0] != joint}
         samples = {name: drawn for name, drawn in samples.items() if name in others}
         samples |= {name: (value,) * DRAWS for name, value in values.items()}
         notes.append(
             f"note: {joint}: a delay and a lag predict held-out logs better than the servo model: used instead"
         )
-    values = {name: each.value for name, each in fitted.items()}
+    values = {name: estimate.value for name, estimate in fitted.items()}
     notes += [f"warning: {message}" for message in speed_ceilings(bench, tracks, values)]
     plant = BenchSimulator(bench, [track.log for track in tracks], tuple(values), where=objective.where)
     errors = compare_with_logs(plant, plant.simulate(np.array([list(values.values())])), {}).errors
@@ -239,7 +241,9 @@ def _patch(
     )
     bands = validation.bands()
     simple_ranges = [name for joint in validation.simple_joints for name in fitted if name.startswith(joint + ".")]
-    ranges_of = {name: each for name, each in fitted.items() if name not in simple_ranges or name.endswith(".delay_ms")}
+    ranges_of = {
+        name: estimate for name, estimate in fitted.items() if name not in simple_ranges or name.endswith(".delay_ms")
+    }
     return TwinPatch(
         fitted=fitted,
         unknown=unknown,
@@ -267,16 +271,16 @@ def _patch(
 def proposed_ranges(bench: Bench, fitted: dict[str, Fitted]) -> dict[str, tuple[float, float]]:
     """Row of the parameter table -> the union of the 90 % intervals of all joints, within the row's plausible range."""
     ranges: dict[str, tuple[float, float]] = {}
-    for name, found in fitted.items():
-        knob = bench.knobs[name]
-        if knob.row not in BY_NAME:
+    for name, estimate in fitted.items():
+        variable = bench.variables[name]
+        if variable.row not in BY_NAME:
             continue
-        row = BY_NAME[knob.row]
-        ends = sorted((found.low * knob.row_scale, found.high * knob.row_scale))
+        row = BY_NAME[variable.row]
+        ends = sorted((estimate.low * variable.row_scale, estimate.high * variable.row_scale))
         if row.plausible[0] >= 0 and ends[0] < 0:
             # The row is a magnitude, so both signs of a bias count alike.
             ends = [0.0 if ends[1] > 0 else -ends[1], max(-ends[0], ends[1])]
         low, high = (float(np.clip(end, *row.plausible)) for end in ends)
-        before = ranges.get(knob.row, (low, high))
-        ranges[knob.row] = (min(low, before[0]), max(high, before[1]))
+        before = ranges.get(variable.row, (low, high))
+        ranges[variable.row] = (min(low, before[0]), max(high, before[1]))
     return ranges

@@ -32,14 +32,14 @@ def unidentified(objective: Objective, information: np.ndarray) -> dict[str, Unk
             break
         likeness = np.abs(covariance[worst]) / (std[worst] * std)
         likeness[worst] = 0
-        knob = objective.knobs[left[worst]]
+        variable = objective.variables[left[worst]]
         if 1 / np.sqrt(whole[worst, worst]) > KNOWN_STD:
-            reason = "changing it over its whole range hardly changes what these logs measured"
+            reason = "changing it over its whole range hardly changes the simulated measurements"
         elif likeness.max(initial=0) > 0.5:
-            reason = f"these logs cannot tell it from {names[left[int(np.argmax(likeness))]]}"
+            reason = f"these logs cannot distinguish it from {names[left[int(np.argmax(likeness))]]}"
         else:
-            reason = "these logs cannot tell it from several others together"
-        unknown[knob.name] = Unknown(reason, knob.reveals)
+            reason = "these logs cannot distinguish it from a combination of others"
+        unknown[variable.name] = Unknown(reason, variable.reveals)
         del left[worst]
     return unknown
 
@@ -56,8 +56,10 @@ def unidentifiable(objective: Objective, *, seed: int, points: int = 3) -> dict[
     for point in range(points):
         place = start if point == 0 else np.clip(start + rng.uniform(-0.25, 0.25, len(start)), 0.02, 0.98)
         _, slope = objective.linearised(place)
-        here = unidentified(objective, slope.T @ slope)
-        unknown = here if unknown is None else {name: why for name, why in unknown.items() if name in here}
+        unknown_here = unidentified(objective, slope.T @ slope)
+        unknown = (
+            unknown_here if unknown is None else {name: why for name, why in unknown.items() if name in unknown_here}
+        )
         if not unknown:
             break
     return unknown or {}

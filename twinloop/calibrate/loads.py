@@ -47,7 +47,7 @@ def can_decouple(bench: Bench, names: tuple[str, ...]) -> bool:
     hinges = bool((model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE).all())
     contacts = bool((model.geom_contype[:, None] & model.geom_conaffinity[None, :]).any()) or model.npair > 0
     passive = bool(model.jnt_stiffness.any() or model.body_gravcomp.any())
-    own = all(name in bench.knobs and name not in bench.places for name in names)
+    own = all(name in bench.variables and name not in bench.places for name in names)
     compared = all(channel.of in ("position", "velocity") for channel in bench.compared)
     # A commanded torque has no goal that the joint follows.
     compared = compared and all(channel.of == "position" for channel in bench.commanded)
@@ -142,8 +142,8 @@ def _dense(model: mujoco.MjModel, mass: np.ndarray) -> np.ndarray:
     """(n, dofs, dofs) symmetric mass matrices of the engine's sparse lower triangles."""
     dense = np.zeros((len(mass), model.nv, model.nv))
     for row in range(model.nv):
-        start, many = int(model.M_rowadr[row]), int(model.M_rownnz[row])
-        columns = model.M_colind[start : start + many]
-        dense[:, row, columns] = mass[:, start : start + many]
-        dense[:, columns, row] = mass[:, start : start + many]
+        start, count = int(model.M_rowadr[row]), int(model.M_rownnz[row])
+        columns = model.M_colind[start : start + count]
+        dense[:, row, columns] = mass[:, start : start + count]
+        dense[:, columns, row] = mass[:, start : start + count]
     return dense

@@ -27,7 +27,7 @@ class Block:
     """Variables that are fitted together, as indices, and the channels they are fitted to."""
 
     name: str
-    knobs: np.ndarray
+    variables: np.ndarray
     channels: tuple[str, ...]
 
 
@@ -67,7 +67,7 @@ class Objective:
         """`decoupled`: simulate each joint alone; None does so where it is possible."""
         self.bench, self.names, self.where = bench, tuple(names), where
         decoupled = can_decouple(bench, self.names) if decoupled is None else decoupled
-        self.knobs = [bench.knobs[name] for name in names]
+        self.variables = [bench.variables[name] for name in names]
         self.plant = BenchSimulator(bench, logs, names, where=where, decoupled=decoupled)
         self.blocks = blocks_of(bench, names)
         self._kept, channel_of, log_of = {}, [], []
@@ -80,8 +80,8 @@ class Objective:
                 mask[place, : track.frames] = known & (np.arange(track.frames) % every == 0)
             self._kept[channel.name] = mask
             width = 3 if channel.of == "turn" else len(channel.elements)
-            many = int(mask.sum()) * width
-            channel_of.append(np.full(many, number))
+            count = int(mask.sum()) * width
+            channel_of.append(np.full(count, number))
             log_of.append(np.repeat(np.nonzero(mask)[0], width))
         self.channel_of, self.log_of = np.concatenate(channel_of), np.concatenate(log_of)
         self.scale = np.ones(len(bench.compared))
@@ -89,15 +89,15 @@ class Objective:
 
     @property
     def start(self) -> np.ndarray:
-        return np.array([float(knob.inward(np.array(knob.value))) for knob in self.knobs])
+        return np.array([float(variable.inward(np.array(variable.value))) for variable in self.variables])
 
-    def prior_cost(self, places: np.ndarray, knobs: np.ndarray) -> np.ndarray:
+    def prior_cost(self, places: np.ndarray, variables: np.ndarray) -> np.ndarray:
         """Cost of these variables under the prior, which is centred on the values of the bench file."""
-        return self.prior_weight * np.square(places[..., knobs] - self.start[knobs]).sum(axis=-1)
+        return self.prior_weight * np.square(places[..., variables] - self.start[variables]).sum(axis=-1)
 
     def values(self, places: np.ndarray) -> np.ndarray:
         places = np.atleast_2d(places)
-        return np.stack([knob.outward(places[:, k]) for k, knob in enumerate(self.knobs)], axis=1)
+        return np.stack([variable.outward(places[:, k]) for k, variable in enumerate(self.variables)], axis=1)
 
     def raw(self, places: np.ndarray) -> np.ndarray:
         """(sets, residuals) in the unit of each log."""
@@ -138,16 +138,18 @@ class Objective:
     def linearised(self, place: np.ndarray, *, step: float = 2e-3) -> tuple[np.ndarray, np.ndarray]:
         """Residuals at a place, and their (residuals, variables) slopes by finite differences. One simulation moves one
         variable of each block."""
-        many = max(len(block.knobs) for block in self.blocks)
-        sets, moved = np.repeat(place[None], many + 1, axis=0), np.where(place + step <= 1, step, -step)
+        widest = max(len(block.variables) for block in self.blocks)
+        sets, moved = np.repeat(place[None], widest + 1, axis=0), np.where(place + step <= 1, step, -step)
         for block in self.blocks:
-            sets[1 + np.arange(len(block.knobs)), block.knobs] += moved[block.knobs]
+            sets[1 + np.arange(len(block.variables)), block.variables] += moved[block.variables]
         residual, *others = self.residuals(sets)
         change = np.stack(others) - residual
         slopes = np.zeros((len(residual), len(place)))
         for block in self.blocks:
             rows = self.of_block(block)
-            slopes[np.ix_(rows, block.knobs)] = (change[: len(block.knobs), rows] / moved[block.knobs][:, None]).T
+            slopes[np.ix_(rows, block.variables)] = (
+                change[: len(block.variables), rows] / moved[block.variables][:, None]
+            ).T
         return residual, slopes
 
 

@@ -142,11 +142,11 @@ class TwinPatch:
 
     @property
     def delay_lag_models(self) -> dict[str, DelayLag]:
-        return {name: DelayLag(each.delay_ms / 1000, each.lag_ms / 1000) for name, each in self.delay_lag.items()}
+        return {name: DelayLag(model.delay_ms / 1000, model.lag_ms / 1000) for name, model in self.delay_lag.items()}
 
     @property
     def values(self) -> dict[str, float]:
-        return {name: found.value for name, found in self.fitted.items()}
+        return {name: estimate.value for name, estimate in self.fitted.items()}
 
     def to_yaml(self) -> str:
         return yaml.safe_dump(write_record(self), sort_keys=False, allow_unicode=True, width=110)
@@ -169,8 +169,8 @@ def patch_schema() -> dict[str, Any]:
 def refuse_other_twin(patch: TwinPatch, bench: Bench) -> None:
     """Raise an error if the patch sets a variable that this bench does not have."""
     for name in patch.fitted:
-        if name not in bench.knobs:
+        if name not in bench.variables:
             raise UsageError(
                 f"the patch of {patch.provenance.twin or 'another twin'} sets {name!r}, which {bench.path} does not "
-                f"have; {nearest(name, bench.knobs)}"
+                f"have; {nearest(name, bench.variables)}"
             )

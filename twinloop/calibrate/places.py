@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import mujoco
 
 from twinloop.calibrate.bench_file import ParameterFile, PlaceFile, Refusal
-from twinloop.calibrate.models import Knob
+from twinloop.calibrate.models import FitVariable
 from twinloop.errors import nearest
 
 KINDS = ("body", "geom", "pair", "dof", "jnt", "actuator")
@@ -28,9 +28,9 @@ class Place:
     scale: float = 1.0
 
 
-def fit_variable(file: ParameterFile, name: str) -> Knob:
+def fit_variable(file: ParameterFile, name: str) -> FitVariable:
     """The fit variable of a number of the model."""
-    return Knob(
+    return FitVariable(
         name=name,
         unit=file.unit,
         value=(file.low + file.high) / 2 if file.value is None else file.value,

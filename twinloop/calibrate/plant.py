@@ -31,10 +31,10 @@ class BenchSimulator:
     def simulate(self, values: np.ndarray) -> dict[str, np.ndarray]:
         """Channel -> (sets, logs, frames, elements) in the model's units; NaN past a log's end."""
         if self._rig is None:
-            self._rig = self._made()
+            self._rig = self._make_simulator()
         return self._rig.simulate(np.atleast_2d(np.asarray(values, float)))
 
-    def _made(self) -> Rig | Swept | DecoupledSimulator:
+    def _make_simulator(self) -> Rig | Swept | DecoupledSimulator:
         if self.decoupled:
             return DecoupledSimulator(self.bench, self.tracks, self.names)
         if self._where.executor.name == "local":

@@ -50,8 +50,8 @@ def posterior_of(objective: Objective, optimum: Optimum) -> Posterior:
     variance = float(np.mean(weight * optimum.residual**2)) or 1.0
     memory = autocorrelation_time(objective, optimum.residual)
     fisher = curve / (variance * memory)
-    many = len(objective.names)
-    prior = PRIOR * np.eye(many)
+    count = len(objective.names)
+    prior = PRIOR * np.eye(count)
     covariance = np.linalg.inv(fisher + prior)
     bread = np.linalg.inv(curve + variance * memory * prior)
     logs = len(objective.plant.tracks)
@@ -118,10 +118,10 @@ def autocorrelation_time(objective: Objective, residual: np.ndarray) -> float:
 def fitted_of(objective: Objective, posterior: Posterior) -> dict[str, Fitted]:
     """Values and intervals of all variables."""
     fitted = {}
-    for place, (name, knob) in enumerate(zip(posterior.names, objective.knobs, strict=True)):
+    for place, (name, variable) in enumerate(zip(posterior.names, objective.variables, strict=True)):
         low, high = np.clip([posterior.low[place], posterior.high[place]], 0, 1)
-        value, bottom, top = (float(knob.outward(np.array(at))) for at in (posterior.place[place], low, high))
-        fitted[name] = Fitted(value, bottom, top, knob.unit)
+        value, bottom, top = (float(variable.outward(np.array(at))) for at in (posterior.place[place], low, high))
+        fitted[name] = Fitted(value, bottom, top, variable.unit)
     return fitted
 
 

@@ -49,41 +49,41 @@ def profiled(objective: Objective, optimum: Optimum, posterior: Posterior) -> tu
 def _walk(objective: Objective, optimum: Optimum, posterior: Posterior, longer: float) -> Walk:
     best, covariance = posterior.place, posterior.covariance
     strides = TAIL * longer * np.array([-stride for stride in reversed(STRIDES)] + list(STRIDES))
-    many, wide = max(len(block.knobs) for block in objective.blocks), len(strides)
-    sets = np.repeat(best[None], many * wide, axis=0)
+    widest, wide = max(len(block.variables) for block in objective.blocks), len(strides)
+    sets = np.repeat(best[None], widest * wide, axis=0)
     fixed = np.full((len(sets), len(objective.blocks)), -1)
     for number, block in enumerate(objective.blocks):
-        for row, knob in enumerate(block.knobs):
+        for row, variable in enumerate(block.variables):
             own = slice(row * wide, (row + 1) * wide)
-            std = np.sqrt(covariance[knob, knob])
-            at = np.clip(best[knob] + strides * std, 0, 1)
-            follow = covariance[block.knobs, knob] / covariance[knob, knob]
-            sets[own, block.knobs] = np.clip(best[block.knobs] + (at - best[knob])[:, None] * follow, 0, 1)
-            fixed[own, number] = knob
+            std = np.sqrt(covariance[variable, variable])
+            at = np.clip(best[variable] + strides * std, 0, 1)
+            follow = covariance[block.variables, variable] / covariance[variable, variable]
+            sets[own, block.variables] = np.clip(best[block.variables] + (at - best[variable])[:, None] * follow, 0, 1)
+            fixed[own, number] = variable
     residual = objective.residuals(sets)
     for _ in range(EASINGS):
-        tried = sets.copy()
+        moved = sets.copy()
         for number, block in enumerate(objective.blocks):
             rows = objective.of_block(block)
             for place in np.flatnonzero(fixed[:, number] >= 0):
                 eased = _eased(block, optimum, rows, sets[place], residual[place], int(fixed[place, number]))
-                tried[place, block.knobs] = eased
-        outcome = objective.residuals(tried)
+                moved[place, block.variables] = eased
+        outcome = objective.residuals(moved)
         for block in objective.blocks:
             rows = objective.of_block(block)
             lower = np.flatnonzero(robust_cost(outcome[:, rows]) < robust_cost(residual[:, rows]))
-            sets[np.ix_(lower, block.knobs)] = tried[np.ix_(lower, block.knobs)]
+            sets[np.ix_(lower, block.variables)] = moved[np.ix_(lower, block.variables)]
             residual[np.ix_(lower, rows)] = outcome[np.ix_(lower, rows)]
     excess = np.full((len(best), wide), np.inf)
     places = np.repeat(np.repeat(best[None, None], wide, axis=1), len(best), axis=0)
     for block in objective.blocks:
         rows = objective.of_block(block)
         cost = robust_cost(residual[:, rows]) - robust_cost(optimum.residual[rows])
-        cost += objective.prior_cost(sets, block.knobs) - objective.prior_cost(best, block.knobs)
-        for row, knob in enumerate(block.knobs):
+        cost += objective.prior_cost(sets, block.variables) - objective.prior_cost(best, block.variables)
+        for row, variable in enumerate(block.variables):
             own = slice(row * wide, (row + 1) * wide)
-            excess[knob] = cost[own] / (TAIL**2 * posterior.temper[knob])
-            places[knob][:, block.knobs] = sets[own][:, block.knobs]
+            excess[variable] = cost[own] / (TAIL**2 * posterior.temper[variable])
+            places[variable][:, block.variables] = sets[own][:, block.variables]
     return Walk(excess, places)
 
 
@@ -91,7 +91,7 @@ def _eased(
     block: Block, optimum: Optimum, rows: np.ndarray, place: np.ndarray, residual: np.ndarray, fixed: int
 ) -> np.ndarray:
     """The block's variables after a Gauss-Newton step of all but the fixed one."""
-    own = block.knobs
+    own = block.variables
     slope, step = optimum.jacobian[np.ix_(rows, own)], place[own] - optimum.place[own]
     length = float(step @ step)
     if length > 0:
@@ -110,7 +110,7 @@ def _eased(
 
 def _borne(walk: Walk) -> np.ndarray:
     """Strides with an acceptable cost that are not at a bound."""
-    at = np.stack([walk.places[knob, :, knob] for knob in range(len(walk.places))])
+    at = np.stack([walk.places[variable, :, variable] for variable in range(len(walk.places))])
     inside = (at > 0) & (at < 1)
     return (walk.excess <= 1) & inside
 
@@ -118,10 +118,10 @@ def _borne(walk: Walk) -> np.ndarray:
 def _best_met(objective: Objective, optimum: Optimum, walk: Walk) -> np.ndarray:
     place = optimum.place.copy()
     for block in objective.blocks:
-        of_block = walk.excess[block.knobs]
+        of_block = walk.excess[block.variables]
         row, stride = np.unravel_index(int(np.argmin(of_block)), of_block.shape)
         if of_block[row, stride] < 0:
-            place[block.knobs] = walk.places[block.knobs[row], stride, block.knobs]
+            place[block.variables] = walk.places[block.variables[row], stride, block.variables]
     return place
 
 
@@ -130,14 +130,17 @@ def widened(posterior: Posterior, walk: Walk) -> Posterior:
     variables too, so that draws stay in the valley."""
     best, covariance = posterior.place, posterior.covariance.copy()
     low, high = posterior.low.copy(), posterior.high.copy()
-    downs = np.stack([_end(posterior, walk, knob, -1) for knob in range(len(best))])
-    ups = np.stack([_end(posterior, walk, knob, 1) for knob in range(len(best))])
+    downs = np.stack([_end(posterior, walk, variable, -1) for variable in range(len(best))])
+    ups = np.stack([_end(posterior, walk, variable, 1) for variable in range(len(best))])
     reach = np.diag(ups - downs) / 2
-    for knob in np.argsort(-reach / np.sqrt(np.diag(covariance))):
-        low[knob], high[knob] = min(low[knob], downs[knob, knob]), max(high[knob], ups[knob, knob])
-        short = (reach[knob] / TAIL) ** 2 - covariance[knob, knob]
+    for variable in np.argsort(-reach / np.sqrt(np.diag(covariance))):
+        low[variable], high[variable] = (
+            min(low[variable], downs[variable, variable]),
+            max(high[variable], ups[variable, variable]),
+        )
+        short = (reach[variable] / TAIL) ** 2 - covariance[variable, variable]
         if short > 0:
-            chord = (ups[knob] - downs[knob]) / (2 * reach[knob])
+            chord = (ups[variable] - downs[variable]) / (2 * reach[variable])
             covariance += short * np.outer(chord, chord)
     information = np.linalg.inv(covariance) - PRIOR * np.eye(len(best))
     half = TAIL * np.sqrt(np.diag(covariance))
@@ -145,13 +148,16 @@ def widened(posterior: Posterior, walk: Walk) -> Posterior:
     return replace(posterior, covariance=covariance, information=information, low=low, high=high)
 
 
-def _end(posterior: Posterior, walk: Walk, knob: int, side: int) -> np.ndarray:
+def _end(posterior: Posterior, walk: Walk, variable: int, side: int) -> np.ndarray:
     """The outermost acceptable place on this side, interpolated between strides."""
     best = posterior.place
-    at = walk.places[knob, :, knob]
-    order = np.argsort(side * (at - best[knob]), kind="stable")
-    order = order[side * (at[order] - best[knob]) > 0]
-    excess, places = np.concatenate([[0.0], walk.excess[knob, order]]), np.vstack([best, walk.places[knob, order]])
+    at = walk.places[variable, :, variable]
+    order = np.argsort(side * (at - best[variable]), kind="stable")
+    order = order[side * (at[order] - best[variable]) > 0]
+    excess, places = (
+        np.concatenate([[0.0], walk.excess[variable, order]]),
+        np.vstack([best, walk.places[variable, order]]),
+    )
     last = int(np.flatnonzero(excess <= 1)[-1])
     if last + 1 == len(excess):
         return places[last]

@@ -50,7 +50,7 @@ def coarse(
         rows = objective.of_block(block)
         order = np.argsort(robust_cost(scaled[:, rows]))
         for rank in range(best):
-            starts[rank][block.knobs] = sets[order[rank], block.knobs]
+            starts[rank][block.variables] = sets[order[rank], block.variables]
     return starts
 
 
@@ -64,23 +64,23 @@ def downhill(
     damping = np.full(len(objective.blocks), 0.01)
     idle = np.zeros(len(objective.blocks), int)
     for turn in range(rounds):
-        tried = np.repeat(place[None], len(DAMPINGS), axis=0)
+        candidates = np.repeat(place[None], len(DAMPINGS), axis=0)
         for number, block in enumerate(objective.blocks):
-            rows, own = objective.of_block(block), block.knobs
+            rows, own = objective.of_block(block), block.variables
             slope = jacobian[np.ix_(rows, own)]
             for index, factor in enumerate(DAMPINGS):
-                tried[index, own] = _step(
+                candidates[index, own] = _step(
                     slope, residual[rows], place[own], start[own], objective.prior_weight, factor * damping[number]
                 )
-        outcome = objective.residuals(tried)
+        outcome = objective.residuals(candidates)
         next_place = place.copy()
         for number, block in enumerate(objective.blocks):
-            rows, own = objective.of_block(block), block.knobs
-            costs = robust_cost(outcome[:, rows]) + objective.prior_cost(tried, own)
+            rows, own = objective.of_block(block), block.variables
+            costs = robust_cost(outcome[:, rows]) + objective.prior_cost(candidates, own)
             now = robust_cost(residual[rows]) + objective.prior_cost(place, own)
             best = int(np.argmin(costs))
             if costs[best] < now * (1 - 1e-4):
-                next_place[own] = tried[best, own]
+                next_place[own] = candidates[best, own]
                 idle[number] = 0 if costs[best] < now * (1 - 1e-3) else idle[number] + 1
                 damping[number] = max(damping[number] * DAMPINGS[best], 1e-7)
             else:

@@ -45,16 +45,16 @@ def select_logs(
 def _pieces(bench: Bench, log: Log) -> list[Log]:
     """Consecutive pieces of a log, each about LONGEST_S long at most. They begin where the log is slow, because the
     simulation of a piece begins at rest."""
-    many = max(1, -(-len(log) // int(LONGEST_S * bench.logs.rate_hz)))
-    if many == 1:
+    count = max(1, -(-len(log) // int(LONGEST_S * bench.logs.rate_hz)))
+    if count == 1:
         return [log]
     motion = np.zeros(len(log))
     for channel in bench.compared:
         steps = np.linalg.norm(np.diff(column_of(log, channel), axis=0, prepend=np.nan), axis=1)
         motion += np.nan_to_num(steps / max(float(np.nanmean(steps)), 1e-12), nan=1e3)
-    ends, near = [0], len(log) // (6 * many)
-    for part in range(1, many):
-        middle = part * len(log) // many
+    ends, near = [0], len(log) // (6 * count)
+    for part in range(1, count):
+        middle = part * len(log) // count
         ends.append(middle - near + int(np.argmin(motion[middle - near : middle + near + 1])))
     return [log.select(slice(first, stop)) for first, stop in pairwise([*ends, len(log)])]
 
@@ -153,5 +153,5 @@ def folds(logs: Sequence[Log]) -> list[list[int]]:
     if by_setting := folds_by_setting(logs):
         return by_setting
     names = list(dict.fromkeys(log.name for log in logs))
-    many = min(FOLDS, len(names))
-    return [[k for k, log in enumerate(logs) if names.index(log.name) % many == first] for first in range(many)]
+    count = min(FOLDS, len(names))
+    return [[k for k, log in enumerate(logs) if names.index(log.name) % count == first] for first in range(count)]

@@ -32,8 +32,8 @@ class Rig:
 
     def simulate(self, values: np.ndarray) -> dict[str, np.ndarray]:
         """Channel -> (sets, logs, frames, elements), of (sets, fit variables) values."""
-        many = max(1, MOST_SLOTS // len(self.tracks))
-        return joined([self._part(values[first : first + many]) for first in range(0, len(values), many)])
+        batch = max(1, MOST_SLOTS // len(self.tracks))
+        return joined([self._part(values[first : first + batch]) for first in range(0, len(values), batch)])
 
     def _part(self, values: np.ndarray) -> dict[str, np.ndarray]:
         sets = len(values)
@@ -92,14 +92,14 @@ class Slots:
         by_name = {name: np.repeat(values[:, k], len(self.tracks)) for k, name in enumerate(self.names)}
         self.batch.reset(stage=mujoco.mjtStage.mjSTAGE_NONE.value)
         self._write_model(by_name)
-        value_of = value_reader(bench.knobs, by_name, self.width)
+        value_of = value_reader(bench.variables, by_name, self.width)
         self._command_scale = self._scale_commands(value_of)
         drive = self._begin(by_name)
         out = {channel.name: np.full((self.width, frames, _width(channel)), np.nan) for channel in bench.compared}
-        delay_s = self._knob("delay_ms", by_name) / 1000 if drive is not None else np.zeros((self.width, 1))
-        bias = self._knob("encoder_bias_rad", by_name) if drive is not None else np.zeros((self.width, 0))
+        delay_s = self._variable("delay_ms", by_name) / 1000 if drive is not None else np.zeros((self.width, 1))
+        bias = self._variable("encoder_bias_rad", by_name) if drive is not None else np.zeros((self.width, 0))
         armature = self._armature()
-        gone = np.zeros(self.width, bool)
+        diverged = np.zeros(self.width, bool)
         self._read(out, 0, bias)
         step_s = bench.model.opt.timestep
         period_s = 1 / bench.logs.rate_hz
@@ -114,17 +114,17 @@ class Slots:
                 try:
                     self.batch.step(nstep=at_once, stage=_SEEN)
                 except SimulationError as error:
-                    gone[error.ids] = True
+                    diverged[error.ids] = True
                 if reads_efforts:
                     self._efforts.read(out, frame - 1, self._motor_nm, self._braking, armature, value_of)
             self._read(out, frame, bias)
         self._efforts.repeat_last(out)
-        gone |= self.batch.warning[:, :, 1].any(axis=1)
+        diverged |= self.batch.warning[:, :, 1].any(axis=1)
         shape = (self.sets, len(self.tracks))
         past = np.arange(frames)[None, :] >= self._frames[self._log][:, None]
         for rows in out.values():
             # A diverged simulation gets a very large error; NaN would mean that it is unknown.
-            rows[gone] = 1e6
+            rows[diverged] = 1e6
             rows[past] = np.nan
         return {name: rows.reshape(*shape, *rows.shape[1:]) for name, rows in out.items()}
 
@@ -138,11 +138,11 @@ class Slots:
                 self._put(place, values, where=np.isfinite(values))
         everything = np.ones(self.width, bool)
         for name, places in bench.places.items():
-            value = by_name.get(name, np.full(self.width, bench.knobs[name].value))
+            value = by_name.get(name, np.full(self.width, bench.variables[name].value))
             for place in places:
                 self._put(place, value, where=everything)
         if bench.drive is not None:
-            self.field("dof_armature")[:, self._driven_dof] = self._knob("armature_kgm2", by_name)
+            self.field("dof_armature")[:, self._driven_dof] = self._variable("armature_kgm2", by_name)
             for name in ("dof_frictionloss", "dof_damping"):
                 self.field(name)
         self.batch.set_const()
@@ -155,12 +155,18 @@ class Slots:
             inertia[where, index[0]] *= share[:, None]
         rows[(where, *index)] = place.scale * value[where]
 
-    def _knob(self, name: str, by_name: dict[str, np.ndarray]) -> np.ndarray:
+    def _variable(self, name: str, by_name: dict[str, np.ndarray]) -> np.ndarray:
         """(slots, driven joints) values of a variable of the servo."""
         assert self.bench.drive is not None
         full = [f"{joint}.{name}" for joint in self.bench.drive.joints]
-        knobs = self.bench.knobs
-        return np.stack([by_name.get(each, np.full(self.width, knobs[each].value)) for each in full], axis=1)
+        variables = self.bench.variables
+        return np.stack(
+            [
+                by_name.get(joint_variable, np.full(self.width, variables[joint_variable].value))
+                for joint_variable in full
+            ],
+            axis=1,
+        )
 
     def _begin(self, by_name: dict[str, np.ndarray]) -> ServoModel | None:
         """Set every slot to the first frame of its log and make the servos."""
@@ -181,7 +187,7 @@ class Slots:
         drive = None
         if bench.drive is not None:
             kind = DRIVES[bench.drive.model]
-            values = {knob.name: self._knob(knob.name, by_name) for knob in kind.knobs}
+            values = {variable.name: self._variable(variable.name, by_name) for variable in kind.variables}
             self._qpos[:, self._driven_qpos] -= values["encoder_bias_rad"]
             given = {
                 name: np.array([track.inputs[name] for track in self.tracks])[self._log][:, None]
@@ -279,7 +285,7 @@ def goal_channel(bench: Bench, joint: str) -> str:
         if channel.joint == joint and channel.of in kinds:
             return channel.name
     raise DatasetError(
-        f"{bench.path}: no channel under `commanded` is the command of joint {joint!r}: the drive {bench.drive.model} "
+        f"{bench.path}: no channel under `commanded` commands joint {joint!r}: the drive {bench.drive.model} "
         f"needs one with `joint: {joint}` and `of: {' or '.join(kinds)}`"
     )
 

@@ -68,14 +68,14 @@ class SweepPart:
 
 def parts_of(values: np.ndarray, workers: int) -> list[SweepPart]:
     """Parts of equal size (within one), at most one per worker."""
-    rows, many = [tuple(map(float, row)) for row in values], min(workers, len(values))
-    ends = [part * len(rows) // many for part in range(many + 1)]
+    rows, count = [tuple(map(float, row)) for row in values], min(workers, len(values))
+    ends = [part * len(rows) // count for part in range(count + 1)]
     return [SweepPart(first, tuple(rows[first:stop])) for first, stop in pairwise(ends)]
 
 
 def simulate_parts(sweep: Sweep, parts: Iterator[SweepPart]) -> Iterator[tuple[SweepPart, dict[str, np.ndarray]]]:
     """Simulate parts in one worker."""
-    refuse_other_versions(sweep.versions, dict(VERSIONS), otherwise="the fit would depend on who computed what")
+    refuse_other_versions(sweep.versions, dict(VERSIONS), otherwise="the fit would depend on the worker")
     rig = _rig_of(sweep)
     for part in parts:
         yield part, rig.simulate(np.array(part.values).reshape(len(part.values), len(sweep.names)))
@@ -104,4 +104,4 @@ class Swept:
     def simulate(self, values: np.ndarray) -> dict[str, np.ndarray]:
         parts = parts_of(values, self._workers)
         done = self._executor.run(simulate_parts, self._sent, parts, workers=len(parts))
-        return joined([result for _, result in sorted(done, key=lambda each: each[0].first)])
+        return joined([result for _, result in sorted(done, key=lambda row: row[0].first)])

@@ -15,14 +15,16 @@ MARGIN = 1.05
 
 def with_speed_floor(bench: Bench, tracks: Sequence[Track]) -> Bench:
     """The bench with bounds of `no_load_speed_rad_s` that lie above the fastest logged speed of each joint."""
-    knobs = dict(bench.knobs)
+    variables = dict(bench.variables)
     fastest = _fastest(bench, tracks)
     for joint, speed in fastest.items():
-        knob = knobs.get(f"{joint}.{NO_LOAD_SPEED}")
-        if knob is not None and knob.low < MARGIN * speed:
+        variable = variables.get(f"{joint}.{NO_LOAD_SPEED}")
+        if variable is not None and variable.low < MARGIN * speed:
             low = MARGIN * speed
-            knobs[knob.name] = replace(knob, low=low, value=max(knob.value, low), high=max(knob.high, 2 * low))
-    return replace(bench, knobs=knobs)
+            variables[variable.name] = replace(
+                variable, low=low, value=max(variable.value, low), high=max(variable.high, 2 * low)
+            )
+    return replace(bench, variables=variables)
 
 
 def speed_ceilings(bench: Bench, tracks: Sequence[Track], values: Mapping[str, float]) -> list[str]:
@@ -32,8 +34,8 @@ def speed_ceilings(bench: Bench, tracks: Sequence[Track], values: Mapping[str, f
     kind, messages = DRIVES[bench.drive.model], []
     for joint in bench.drive.joints:
         own = {
-            knob.name: values.get(f"{joint}.{knob.name}", bench.knobs[f"{joint}.{knob.name}"].value)
-            for knob in kind.knobs
+            variable.name: values.get(f"{joint}.{variable.name}", bench.variables[f"{joint}.{variable.name}"].value)
+            for variable in kind.variables
         }
         for track in tracks:
             ceiling, fastest = kind.top_speed_rad_s(own, track.inputs), fastest_rad_s(bench, track).get(joint, 0.0)

@@ -49,7 +49,7 @@ def places_of(log: Log, channel: ChannelMap) -> list[int]:
     for element in channel.elements:
         if isinstance(element, str) and element not in names:
             known = ", ".join(names) or "none"
-            raise DatasetError(f"{log.name}: {channel.column} has no element named {element!r}; its names: {known}")
+            raise DatasetError(f"{log.name}: {channel.column} has no element {element!r}; elements: {known}")
         places.append(names.index(element) if isinstance(element, str) else int(element))
     if max(places) >= wide:
         raise DatasetError(f"{log.name}: {channel.column} has {wide} elements, not {max(places) + 1}")
@@ -87,7 +87,7 @@ def track_of(bench: Bench, log: Log) -> Track:
     inputs = {}
     for name, (constant, number) in (drive.inputs if drive is not None else {}).items():
         if constant and constant not in log.constants:
-            raise DatasetError(f"{log.name}: does not say {constant!r}, which the drive needs for {name}")
+            raise DatasetError(f"{log.name}: has no value {constant!r}, which the drive needs for {name}")
         inputs[name] = log.constants[constant] * number if constant else number
     return Track(log, commands, measured, enabled, inputs, begin_of(bench, measured))
 

@@ -93,7 +93,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     bench = load_bench(args.twin)
     names = bench.fit
     if args.fit:
-        names = expand(tuple(args.fit), bench.knobs, lambda problem: UsageError(f"--fit {problem}"))
+        names = expand(tuple(args.fit), bench.variables, lambda problem: UsageError(f"--fit {problem}"))
     logs = logs_of(bench, args.logs)
     bench = at_logged_rate(bench, logs)
     checked = check(bench, logs)

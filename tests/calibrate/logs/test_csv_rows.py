@@ -51,7 +51,7 @@ def test_without_a_time_column_rows_are_evenly_spaced(tmp_path: Path):
     [
         ("", "holds 0 lines"),
         ("t,q\n", "holds 1 lines"),
-        ("0.0,1.0\n0.1,2.0\n", "its first line holds numbers"),
+        ("0.0,1.0\n0.1,2.0\n", "its first line contains numbers"),
         ("t,q,q\n0,1,2\n", "'q' more than once"),
         ("time,q\n0,1\n", "has no column of numbers 't'.*Valid here: q, time"),
         ("t,q\n0,1\n,2\n", "row 2 has no number in its time column"),
@@ -65,5 +65,5 @@ def test_what_is_no_log_is_refused_by_name(tmp_path: Path, text: str, message: s
 def test_a_binary_file_is_refused(tmp_path: Path):
     path = tmp_path / "log.csv"
     path.write_bytes(b"t,q\n\xff\xfe0,1\n")
-    with pytest.raises(DatasetError, match="is no UTF-8 text"):
+    with pytest.raises(DatasetError, match="is not UTF-8 text"):
         read(path)

@@ -76,7 +76,7 @@ def test_files_without_a_dataset_and_datasets_in_a_folder_are_read(tmp_path: Pat
     shutil.copy(first / "data/chunk-000/episode_000001.parquet", bare / "a.parquet")
     assert [len(log) for log in read(bare)] == [40]
     shutil.rmtree(second / "data")
-    with pytest.raises(DatasetError, match="without any Parquet"):
+    with pytest.raises(DatasetError, match="without Parquet files"):
         read(tmp_path / "many")
     (tmp_path / "empty").mkdir()
     with pytest.raises(DatasetError, match=r"no meta/info\.json and no Parquet file"):

@@ -18,7 +18,7 @@ def test_what_was_written_is_read(tmp_path, form: str):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"nothing of the kind", "no PCD file"),
+        (b"nothing of the kind", "not a PCD file"),
         (b"FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nWIDTH 4\nHEIGHT 1\nDATA binary\n", "list of points"),
         (b"FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nWIDTH 4\nHEIGHT 4\nDATA binary\n1234", "fewer points"),
         (b"FIELDS x y\nSIZE 4 4\nTYPE F F\nWIDTH 4\nHEIGHT 4\nDATA binary\n", "x, y, z"),

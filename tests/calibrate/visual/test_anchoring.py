@@ -82,7 +82,7 @@ def test_a_picture_is_cut_to_shape_about_its_middle():
 
 def test_a_folder_without_frames_is_refused(tmp_path: Path):
     (tmp_path / "notes.txt").write_text("nothing to see")
-    with pytest.raises(DatasetError, match="no film"):
+    with pytest.raises(DatasetError, match="no video"):
         read_frames(tmp_path, height=10, width=10)
     (tmp_path / "a.png").write_bytes(b"no picture")
     with pytest.raises(DatasetError, match="cannot be read"):

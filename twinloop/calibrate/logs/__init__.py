@@ -43,7 +43,7 @@ def read_logs(path: Path, *, format: str, files: str, rows: str, time: str, rate
     elif format == "npz":
         logs = [(file, log) for file in paths for log in read_array_logs(file, rate_hz=rate_hz)]
     else:
-        raise DatasetError(f"{format!r} is no format of logs; {nearest(format, FORMATS)}")
+        raise DatasetError(f"unknown log format {format!r}; {nearest(format, FORMATS)}")
     return _with_unique_names(logs)
 
 

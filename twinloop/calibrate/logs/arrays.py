@@ -33,5 +33,5 @@ def read_array_logs(path: Path, *, rate_hz: float) -> list[Log]:
     except (ValueError, TypeError, AttributeError, zipfile.BadZipFile, OSError, KeyError) as error:
         raise DatasetError(f"{path}: not a NumPy archive of numbers: {error}") from None
     if not logs:
-        raise DatasetError(f"{path}: holds no array of shape (frames, elements); each array is one log")
+        raise DatasetError(f"{path}: has no array of shape (frames, elements); each array is one log")
     return logs

@@ -28,18 +28,19 @@ def read_csv_log(path: Path, *, time: str, rate_hz: float) -> Log:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DatasetError(f"{path}: is no UTF-8 text ({error}); save it as CSV in UTF-8") from None
+        raise DatasetError(f"{path}: is not UTF-8 text ({error}); save it as UTF-8") from None
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(COMMENT)]
     if len(lines) < 2:
-        raise DatasetError(f"{path}: holds {len(lines)} lines; a header with column names and rows were expected")
+        raise DatasetError(f"{path}: has {len(lines)} lines; a header with column names and rows were expected")
     delimiter = max(DELIMITERS, key=lines[0].count)
     header = [name.strip().strip('"') for name in lines[0].split(delimiter)]
     if all(_is_number(name) for name in header):
         raise DatasetError(
-            f"{path}: its first line holds numbers ({', '.join(header[:4])}); a header with column names was expected"
+            f"{path}: its first line contains numbers ({', '.join(header[:4])}); a header with column "
+            "names was expected"
         )
     if repeated := sorted({name for name in header if header.count(name) > 1}):
-        raise DatasetError(f"{path}: its header names {', '.join(map(repr, repeated))} more than once")
+        raise DatasetError(f"{path}: its header contains {', '.join(map(repr, repeated))} more than once")
     values = _values(lines[1:], len(header), delimiter)
     known = np.asarray(np.isfinite(values).any(axis=0))
     columns = {name: values[:, [place]] for place, name in enumerate(header) if known[place]}

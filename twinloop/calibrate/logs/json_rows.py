@@ -24,15 +24,15 @@ def read_json_log(path: Path, *, rows: str, time: str, rate_hz: float) -> Log:
     try:
         value = json.loads(read_bounded(path, MAX_BYTES, error=DatasetError))
     except (ValueError, RecursionError) as error:
-        raise DatasetError(f"{path}: not JSON: {error}") from None
+        raise DatasetError(f"{path}: is not JSON: {error}") from None
     entries = value.get(rows) if isinstance(value, dict) else value
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
-        raise DatasetError(f"{path}: holds no list of rows under {rows!r}; `logs.rows` of the bench file names it")
+        raise DatasetError(f"{path}: has no list of rows under {rows!r} (`logs.rows` of the bench file)")
     keys = dict.fromkeys(key for entry in entries for key, value in entry.items() if _is_number(value))
     # A missing number becomes NaN and keeps its row.
     columns = {key: np.array([[_number(entry.get(key))] for entry in entries]) for key in keys}
     if time and not (time in columns and np.isfinite(columns[time]).all()):
-        raise DatasetError(f"{path}: no number {time!r} in every row; `logs.time` of the bench file names the time")
+        raise DatasetError(f"{path}: some rows have no number {time!r} (`logs.time` of the bench file)")
     time_s = columns[time][:, 0] if time else np.arange(len(entries)) / rate_hz
     head = value if isinstance(value, dict) else {}
     constants = {key: float(entry) for key, entry in head.items() if _is_number(entry)}

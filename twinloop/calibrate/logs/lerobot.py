@@ -36,15 +36,13 @@ def read_lerobot_logs(path: Path, *, rate_hz: float) -> list[tuple[Path, Log]]:
     for root in roots:
         files = sorted((root / "data").rglob("*.parquet"))
         if not files:
-            raise DatasetError(f"{root}: a LeRobot dataset without any Parquet file under data/")
+            raise DatasetError(f"{root}: is a LeRobot dataset without Parquet files under data/")
         ask_people(root)
         logs += [(root, log) for _, log in _of_files(files, *_facts(root, rate_hz))]
     if not roots:
         files = sorted(file for file in path.rglob("*.parquet") if "meta" not in file.parts)
         if not files:
-            raise DatasetError(
-                f"{path}: no {INFO} and no Parquet file; the bench file says these logs are a LeRobot dataset"
-            )
+            raise DatasetError(f"{path}: has no {INFO} and no Parquet file; the bench file declares a LeRobot dataset")
         ask_people(files[0])
         logs = _of_files(files, *_facts(_root_of(files[0]), rate_hz))
     return logs
@@ -64,7 +62,7 @@ def _facts(root: Path | None, rate_hz: float) -> tuple[dict[str, tuple[str, ...]
         names = {name: named for name, feature in info["features"].items() if (named := _names(feature)) is not None}
         return names, float(info["fps"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise DatasetError(f"{root / INFO}: not the info file of a LeRobot dataset: {error!r}") from None
+        raise DatasetError(f"{root / INFO}: is not the info file of a LeRobot dataset: {error!r}") from None
 
 
 def _names(feature: dict[str, Any]) -> tuple[str, ...] | None:
@@ -79,7 +77,7 @@ def _names(feature: dict[str, Any]) -> tuple[str, ...] | None:
 def _of_files(files: list[Path], names: dict[str, tuple[str, ...]], rate_hz: float) -> list[tuple[Path, Log]]:
     logs = [(file, log) for file in files for log in _episodes(file, names, rate_hz)]
     if not logs:
-        raise DatasetError(f"{files[0].parent}: its Parquet files hold no rows of episodes")
+        raise DatasetError(f"{files[0].parent}: its Parquet files contain no episodes")
     return sorted(logs, key=lambda pair: pair[1].constants[EPISODE])
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from twinloop.calibrate.models.knob import Knob
+from twinloop.calibrate.models.fit_variable import FitVariable
 
 Values = Mapping[str, np.ndarray]
 """Fit variable -> an array over simulations and joints."""
@@ -22,15 +22,15 @@ STICK = "creeping starts from rest, and slow reversals"
 HEAVY = "the same slow motions with different loads, lifted and lowered"
 
 FRICTION = (
-    Knob("coulomb_nm", "N·m", 0.02, 0.0, 1.0, SLOW, row="joint_friction_nm"),
-    Knob("viscous_nms_rad", "N·m·s/rad", 0.005, 0.0, 2.0, "fast motion with the motor off, or at several speeds",
+    FitVariable("coulomb_nm", "N·m", 0.02, 0.0, 1.0, SLOW, row="joint_friction_nm"),
+    FitVariable("viscous_nms_rad", "N·m·s/rad", 0.005, 0.0, 2.0, "fast motion with the motor off, or at several speeds",
          row="joint_damping_nms_rad"),
-    Knob("stribeck_nm", "N·m", 0.0, 0.0, 0.5, STICK),
-    Knob("stribeck_speed_rad_s", "rad/s", 0.3, 0.05, 5.0, STICK, log=True),
-    Knob("load_motor", "1", 0.0, 0.0, 0.9, HEAVY),
-    Knob("load_outside", "1", 0.0, 0.0, 0.9, HEAVY),
-    Knob("stribeck_load_motor", "1", 0.0, 0.0, 1.0, HEAVY),
-    Knob("stribeck_load_outside", "1", 0.0, 0.0, 1.0, HEAVY),
+    FitVariable("stribeck_nm", "N·m", 0.0, 0.0, 0.5, STICK),
+    FitVariable("stribeck_speed_rad_s", "rad/s", 0.3, 0.05, 5.0, STICK, log=True),
+    FitVariable("load_motor", "1", 0.0, 0.0, 0.9, HEAVY),
+    FitVariable("load_outside", "1", 0.0, 0.0, 0.9, HEAVY),
+    FitVariable("stribeck_load_motor", "1", 0.0, 0.0, 1.0, HEAVY),
+    FitVariable("stribeck_load_outside", "1", 0.0, 0.0, 1.0, HEAVY),
 )  # fmt: skip
 
 

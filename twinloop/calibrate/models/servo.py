@@ -12,8 +12,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from twinloop.calibrate.models.fit_variable import FitVariable
 from twinloop.calibrate.models.friction import FRICTION, Friction, Values
-from twinloop.calibrate.models.knob import Knob
 
 STEPS = "quick reversals of the goal, or steps"
 
@@ -22,14 +22,16 @@ HELD_NM_RAD = 100.0
 
 COMMON = (
     *FRICTION,
-    Knob("armature_kgm2", "kg·m²", 0.002, 1e-5, 0.2, "fast accelerations: steps, quick sines, a free swing", log=True),
-    Knob("delay_ms", "ms", 0.0, 0.0, 250.0, STEPS, row="action_delay_ms"),
-    Knob("lag_ms", "ms", 0.0, 0.0, 250.0, STEPS),
-    Knob("backlash_rad", "rad", 0.0, 0.0, 0.1, "slow reversals under changing load", row="backlash_mrad",
-         row_scale=1000.0),
-    Knob("held_rad", "rad", NOTHING_HELD, NOTHING_HELD, 10.0, "closing on things of every kind that occurs"),
-    Knob("encoder_bias_rad", "rad", 0.0, -0.2, 0.2, "rest under gravity in several poses, both ways round",
-         row="encoder_bias_mrad", row_scale=1000.0),
+    FitVariable("armature_kgm2", "kg·m²", 0.002, 1e-5, 0.2, "fast accelerations: steps, quick sines, a free swing",
+                log=True),
+    FitVariable("delay_ms", "ms", 0.0, 0.0, 250.0, STEPS, row="action_delay_ms"),
+    FitVariable("lag_ms", "ms", 0.0, 0.0, 250.0, STEPS),
+    FitVariable("backlash_rad", "rad", 0.0, 0.0, 0.1, "slow reversals under changing load", row="backlash_mrad",
+                row_scale=1000.0),
+    FitVariable("held_rad", "rad", NOTHING_HELD, NOTHING_HELD, 10.0, "closing on objects of every kind"),
+    FitVariable("encoder_bias_rad", "rad", 0.0, -0.2, 0.2, "rest under gravity in several poses, approached from "
+                                                           "both sides",
+                row="encoder_bias_mrad", row_scale=1000.0),
 )  # fmt: skip
 
 
@@ -58,7 +60,7 @@ class ServoModel(ABC):
     Stages that change nothing in any simulation (no lag, no backlash, nothing held) are skipped.
     """
 
-    knobs: ClassVar[tuple[Knob, ...]]
+    variables: ClassVar[tuple[FitVariable, ...]]
     command: ClassVar[tuple[str, ...]] = ("position",)
     """Accepted values of `of` of the commanded channel."""
     inputs: ClassVar[dict[str, float]]
@@ -118,20 +120,24 @@ class ServoModel(ABC):
         """The speed of one joint at which the motor can no longer accelerate it, without friction and load."""
 
     @classmethod
-    def as_delay_and_lag(cls, knobs: Mapping[str, Knob], delay_s: float, lag_s: float) -> dict[str, float] | None:
+    def as_delay_and_lag(
+        cls, variables: Mapping[str, FitVariable], delay_s: float, lag_s: float
+    ) -> dict[str, float] | None:
         """Values for one joint that make the servo a dead time and a first-order lag; None if it cannot be one."""
-        del knobs, delay_s, lag_s
+        del variables, delay_s, lag_s
         return None
 
 
 class VoltageServo(ServoModel):
     """duty = clip(gain · error), followed by a DC motor. Inputs: duty_per_rad, supply_v."""
 
-    knobs: ClassVar[tuple[Knob, ...]] = (
-        Knob("torque_constant_nm_a", "N·m/A", 0.5, 0.02, 5.0, "holding a load, and fast free motion", log=True),
-        Knob("resistance_ohm", "Ω", 4.0, 0.3, 60.0, "holding a load: the error that a known torque needs", log=True),
-        Knob("duty_limit", "1", 1.0, 0.2, 1.0, "steps larger than the servo can follow"),
-        Knob("sag", "1", 0.0, 0.0, 2.0, "heavy loads held at several gains, up to full duty"),
+    variables: ClassVar[tuple[FitVariable, ...]] = (
+        FitVariable("torque_constant_nm_a", "N·m/A", 0.5, 0.02, 5.0, "holding a load, and fast free motion", log=True),
+        FitVariable(
+            "resistance_ohm", "Ω", 4.0, 0.3, 60.0, "holding a load: the error that a known torque needs", log=True
+        ),
+        FitVariable("duty_limit", "1", 1.0, 0.2, 1.0, "steps larger than the servo can follow"),
+        FitVariable("sag", "1", 0.0, 0.0, 2.0, "heavy loads held at several gains, up to full duty"),
         *COMMON,
     )
     inputs: ClassVar[dict[str, float]] = {"duty_per_rad": 1.0, "supply_v": 12.0}
@@ -160,13 +166,15 @@ class PositionServo(ServoModel):
     Within `deadband_rad` of its goal the servo gives no torque.
     """
 
-    knobs: ClassVar[tuple[Knob, ...]] = (
-        Knob("stiffness_nm_rad", "N·m/rad", 15.0, 0.3, 300.0, "rest in poses with different gravity load", log=True),
-        Knob("braking_nms_rad", "N·m·s/rad", 1.0, 0.01, 30.0, "fast motion, steps", log=True),
-        Knob("torque_limit_nm", "N·m", 3.0, 0.05, 10.0, "steps larger than the servo can follow, or a stall", log=True),
-        Knob("no_load_speed_rad_s", "rad/s", 6.0, 0.5, 60.0, "steps so large that the servo reaches its top speed",
-             log=True),
-        Knob("deadband_rad", "rad", 0.0, 0.0, 0.1, "many small steps, and rest after them"),
+    variables: ClassVar[tuple[FitVariable, ...]] = (
+        FitVariable("stiffness_nm_rad", "N·m/rad", 15.0, 0.3, 300.0, "rest in poses with different gravity load",
+                    log=True),
+        FitVariable("braking_nms_rad", "N·m·s/rad", 1.0, 0.01, 30.0, "fast motion, steps", log=True),
+        FitVariable("torque_limit_nm", "N·m", 3.0, 0.05, 10.0, "steps larger than the servo can follow, or a stall",
+                    log=True),
+        FitVariable("no_load_speed_rad_s", "rad/s", 6.0, 0.5, 60.0,
+                    "steps so large that the servo reaches its top speed", log=True),
+        FitVariable("deadband_rad", "rad", 0.0, 0.0, 0.1, "many small steps, and rest after them"),
         *COMMON,
     )  # fmt: skip
     inputs: ClassVar[dict[str, float]] = {}
@@ -198,18 +206,20 @@ class PositionServo(ServoModel):
         return max(values["no_load_speed_rad_s"], values["torque_limit_nm"] / values["braking_nms_rad"])
 
     @classmethod
-    def as_delay_and_lag(cls, knobs: Mapping[str, Knob], delay_s: float, lag_s: float) -> dict[str, float] | None:
+    def as_delay_and_lag(
+        cls, variables: Mapping[str, FitVariable], delay_s: float, lag_s: float
+    ) -> dict[str, float] | None:
         """A stiff servo without friction whose braking makes the lag."""
-        values = {knob.name: 0.0 for knob in FRICTION if knob.name != "stribeck_speed_rad_s"}
-        braking = knobs["braking_nms_rad"]
-        stiffness = min(knobs["stiffness_nm_rad"].high, braking.high / max(lag_s, 1e-3))
+        values = {variable.name: 0.0 for variable in FRICTION if variable.name != "stribeck_speed_rad_s"}
+        braking = variables["braking_nms_rad"]
+        stiffness = min(variables["stiffness_nm_rad"].high, braking.high / max(lag_s, 1e-3))
         return {
             **values,
             "stiffness_nm_rad": stiffness,
             "braking_nms_rad": max(stiffness * lag_s, braking.low),
-            "torque_limit_nm": max(knobs["torque_limit_nm"].high, 4 * stiffness),  # never reached
-            "no_load_speed_rad_s": knobs["no_load_speed_rad_s"].high,
-            "armature_kgm2": knobs["armature_kgm2"].low,
+            "torque_limit_nm": max(variables["torque_limit_nm"].high, 4 * stiffness),  # never reached
+            "no_load_speed_rad_s": variables["no_load_speed_rad_s"].high,
+            "armature_kgm2": variables["armature_kgm2"].low,
             "deadband_rad": 0.0,
             "backlash_rad": 0.0,
             "encoder_bias_rad": 0.0,
@@ -225,10 +235,10 @@ class TorqueDrive(ServoModel):
     are as in the other drives.
     """
 
-    knobs: ClassVar[tuple[Knob, ...]] = (
-        Knob("torque_gain", "1", 1.0, 0.2, 2.0, "a known load that is held or moved"),
-        Knob("torque_limit_nm", "N·m", 100.0, 0.05, 1000.0, "commands beyond what the motor can do", log=True),
-        *(knob for knob in COMMON if knob.name not in ("backlash_rad", "held_rad")),
+    variables: ClassVar[tuple[FitVariable, ...]] = (
+        FitVariable("torque_gain", "1", 1.0, 0.2, 2.0, "a known load that is held or moved"),
+        FitVariable("torque_limit_nm", "N·m", 100.0, 0.05, 1000.0, "commands beyond what the motor can do", log=True),
+        *(variable for variable in COMMON if variable.name not in ("backlash_rad", "held_rad")),
     )
     command: ClassVar[tuple[str, ...]] = ("torque", "current")
     inputs: ClassVar[dict[str, float]] = {}

@@ -117,16 +117,16 @@ class _Spectrum:
             gradient = 0.5 * slopes @ (self.count * (self.power / density - 1))
             information = 0.5 * (slopes * self.count) @ slopes.T
             move = np.linalg.solve(information + 1e-12 * np.trace(information) * np.eye(len(free)), gradient)
-            length, better, found, tried = 1.0, False, value, square
+            length, better, likelihood, candidate = 1.0, False, value, square
             while length > 1e-4 and not better:
-                tried = square.copy()
-                tried[list(free)] = np.maximum(square[list(free)] + length * move, 0)
-                found = self.log_likelihood(*np.sqrt(tried))
-                better = found > value + 1e-9
+                candidate = square.copy()
+                candidate[list(free)] = np.maximum(square[list(free)] + length * move, 0)
+                likelihood = self.log_likelihood(*np.sqrt(candidate))
+                better = likelihood > value + 1e-9
                 length /= 2
             if not better:
                 break
-            gain, value, square = found - value, found, np.minimum(tried, 1e12 * scale)
+            gain, value, square = likelihood - value, likelihood, np.minimum(candidate, 1e12 * scale)
             if gain < 1e-6:
                 break
         return value, np.sqrt(square)

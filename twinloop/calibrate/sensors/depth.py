@@ -84,13 +84,15 @@ def depth_noise(scans: Sequence[Scan], *, rng: np.random.Generator) -> DepthNois
     step = depth_step(np.concatenate([depth[np.isfinite(depth)] for depth in depths]), rng=rng)
     planes = [table_plane(scan, rng=rng) for scan in scans]
     measured = [patches_of(depth, plane.on_it) for depth, plane in zip(depths, planes, strict=True)]
-    if sum(len(each.z_m) for each in measured) < FEWEST_PATCHES:
-        raise DatasetError(f"{scans[0].name}: too little of a plane is seen; scan a bare table that fills the view")
+    if sum(len(patches.z_m) for patches in measured) < FEWEST_PATCHES:
+        raise DatasetError(
+            f"{scans[0].name}: too little of a plane is visible; scan an empty table that fills the view"
+        )
     twin = _Twin(measured, planes, 0.0 if step is None else step.value)
     coarse = _Law(measured, SPREADS_PX, twin.variances(SPREADS_PX, rng=rng))
-    asked = [*coarse.by_distance(), coarse.spread()]
+    spreads = [*coarse.by_distance(), coarse.spread()]
     # A second, finer grid covers only the range that the first one found.
-    fine = np.unique(np.concatenate([np.linspace(0.8 * min(asked), 1.2 * max(asked), 12), [0.0]]))
+    fine = np.unique(np.concatenate([np.linspace(0.8 * min(spreads), 1.2 * max(spreads), 12), [0.0]]))
     law = _Law(measured, fine, twin.variances(fine, rng=rng))
     spread = law.spread()
     blocks = _blocks(measured)
@@ -125,7 +127,7 @@ def depth_step(depth_m: np.ndarray, *, rng: np.random.Generator) -> IntervalEsti
     lines = np.arange(1000 / COARSEST_MM, 1000 / FINEST_MM, 0.2 / span)
 
     def coherence(values: np.ndarray, lines: np.ndarray) -> np.ndarray:
-        parts = [np.abs(np.exp(2j * np.pi * np.outer(some, values)).mean(axis=1)) for some in _chunks(lines, 512)]
+        parts = [np.abs(np.exp(2j * np.pi * np.outer(chunk, values)).mean(axis=1)) for chunk in _chunks(lines, 512)]
         return np.concatenate(parts)
 
     height = coherence(disparity, lines)
@@ -183,14 +185,14 @@ class _Twin:
 
     def variances(self, spreads_px: np.ndarray, *, rng: np.random.Generator) -> np.ndarray:
         """(spreads, patches) residual variance in the same patches, for each jitter."""
-        found = []
+        variances = []
         for patches, truth in zip(self._measured, self._truths, strict=True):
             # All spreads use the same noise, so that the curve is smooth.
             noise = NormalStream(rng).normals(2, *truth.shape)
             number = patches.rows * (truth.shape[1] // PATCH_PX) + patches.columns
-            shown = [quantised(jittered(truth, spread, noise), self._step_mm) for spread in spreads_px]
-            found.append([patches_of(each.astype(float), None).variance[number] for each in shown])
-        return np.concatenate(found, axis=1)
+            images = [quantised(jittered(truth, spread, noise), self._step_mm) for spread in spreads_px]
+            variances.append([patches_of(image.astype(float), None).variance[number] for image in images])
+        return np.concatenate(variances, axis=1)
 
 
 class _Law:
@@ -198,8 +200,8 @@ class _Law:
 
     def __init__(self, measured: Sequence[Patches], spreads_px: np.ndarray, modelled: np.ndarray):
         self.spreads, self.modelled = spreads_px, modelled
-        self.z = np.concatenate([each.z_m for each in measured])
-        self.variance = np.concatenate([each.variance for each in measured])
+        self.z = np.concatenate([patches.z_m for patches in measured])
+        self.variance = np.concatenate([patches.variance for patches in measured])
         self.bin = np.floor(self.z / BIN_M).astype(int)
 
     def spread(self, chosen: np.ndarray | None = None) -> float:
@@ -212,8 +214,8 @@ class _Law:
         return float(np.interp(measured, np.maximum.accumulate(modelled), self.spreads))
 
     def _full_bins(self) -> list[np.ndarray]:
-        inside = [np.flatnonzero(self.bin == each) for each in np.unique(self.bin)]
-        return [each for each in inside if len(each) >= FEWEST_OF_BIN]
+        inside = [np.flatnonzero(self.bin == members) for members in np.unique(self.bin)]
+        return [members for members in inside if len(members) >= FEWEST_OF_BIN]
 
     def by_distance(self) -> list[float]:
         return [self.spread(inside) for inside in self._full_bins()]
@@ -223,18 +225,18 @@ class _Law:
         before, after = self.spreads[above - 1], self.spreads[above]
         share = float(np.clip((spread - before) / (after - before), 0, 1))
         twin = (1 - share) * self.modelled[above - 1] + share * self.modelled[above]
-        found = []
+        rows = []
         for inside in self._full_bins():
             near = float(self.bin[inside[0]]) * BIN_M
-            real, modelled = (1000 * float(np.sqrt(np.median(each[inside]))) for each in (self.variance, twin))
-            found.append(DepthBin(near, near + BIN_M, len(inside), real, modelled))
-        return tuple(found)
+            real, modelled = (1000 * float(np.sqrt(np.median(variance[inside]))) for variance in (self.variance, twin))
+            rows.append(DepthBin(near, near + BIN_M, len(inside), real, modelled))
+        return tuple(rows)
 
 
 def _blocks(measured: Sequence[Patches]) -> list[np.ndarray]:
     """Groups of neighbouring patches, whose errors are correlated. The bootstrap resamples whole groups."""
     keys = np.concatenate([
-        number * 10_000 + (each.rows // 4) * 100 + each.columns // 4 for number, each in enumerate(measured)
+        number * 10_000 + (patches.rows // 4) * 100 + patches.columns // 4 for number, patches in enumerate(measured)
     ])  # fmt: skip
     return [np.flatnonzero(keys == key) for key in np.unique(keys)]
 
@@ -244,11 +246,11 @@ def _resampled(blocks: list[np.ndarray], rng: np.random.Generator) -> np.ndarray
 
 
 def _axial(bins: Sequence[DepthBin]) -> tuple[float, float]:
-    z = np.array([(each.near_m + each.far_m) / 2 for each in bins])
-    weight = np.sqrt([each.patches for each in bins])
+    z = np.array([(depth_bin.near_m + depth_bin.far_m) / 2 for depth_bin in bins])
+    weight = np.sqrt([depth_bin.patches for depth_bin in bins])
     design = np.stack([np.ones_like(z), z**2], axis=1) * weight[:, None]
-    found = np.linalg.lstsq(design, weight * np.array([each.measured_mm for each in bins]), rcond=None)[0]
-    return float(found[0]), float(found[1])
+    solution = np.linalg.lstsq(design, weight * np.array([depth_bin.measured_mm for depth_bin in bins]), rcond=None)[0]
+    return float(solution[0]), float(solution[1])
 
 
 def _holes(depths: Sequence[np.ndarray], planes: Sequence[Plane]) -> IntervalEstimate:

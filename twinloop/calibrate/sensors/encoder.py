@@ -31,7 +31,7 @@ def encoder_floor(readings_rad: np.ndarray) -> EncoderFloor:
     tolerance = max(FINEST, 4 * float(np.spacing(np.float32(np.abs(readings).max()))))
     values = _apart(np.unique(readings), tolerance)
     if len(values) == 1:
-        return EncoderFloor(None, None, "every reading is the same: noise stays below half a step, whatever the step")
+        return EncoderFloor(None, None, "all readings are equal: the noise is below half a step of unknown size")
     step = _step(values, tolerance)
     if step is None:
         return EncoderFloor(
@@ -80,8 +80,8 @@ def _noise(readings: np.ndarray, step: float) -> IntervalEstimate:
     def best_place(noise: float) -> float:
         centre, reach = float(np.average(numbers, weights=counts)), 1.0
         for _ in range(6):
-            tried = centre + np.linspace(-reach, reach, 21)
-            centre, reach = float(tried[np.argmax(at_place(noise, tried))]), reach / 6
+            centres = centre + np.linspace(-reach, reach, 21)
+            centre, reach = float(centres[np.argmax(at_place(noise, centres))]), reach / 6
         return float(at_place(noise, np.array([centre]))[0])
 
     widest = max(spread, 0.3) * 3

@@ -32,20 +32,20 @@ def together(estimates: Iterable[IntervalEstimate]) -> tuple[IntervalEstimate, I
     taken as differences between sensors, and are added to the second interval. The computation uses logarithms
     unless an interval includes 0.
     """
-    found = list(estimates)
-    ends = np.array([(each.value, each.low, each.high) for each in found])
-    if len(found) == 1 or (ends[:, 1] == ends[:, 2]).all():
+    gathered = list(estimates)
+    ends = np.array([(estimate.value, estimate.low, estimate.high) for estimate in gathered])
+    if len(gathered) == 1 or (ends[:, 1] == ends[:, 2]).all():
         known = IntervalEstimate(float(np.median(ends[:, 0])), float(ends[:, 1].min()), float(ends[:, 2].max()))
         return known, known
     logs = bool((ends[:, 1] > 0).all())
     middle, low, high = (np.log(ends) if logs else ends).T
     error = np.maximum((high - low) / (2 * TAIL), 1e-9 * np.abs(middle).max() + 1e-30)
     # Near 0 an error shrinks with its value, so weights by error would favour the smallest value.
-    weight = 1 / error**2 if logs else np.ones(len(found))
+    weight = 1 / error**2 if logs else np.ones(len(gathered))
     mean = float(weight @ middle / weight.sum())
-    scatter = float((1 / error**2) @ (middle - mean) ** 2) - (len(found) - 1)
+    scatter = float((1 / error**2) @ (middle - mean) ** 2) - (len(gathered) - 1)
     norm = float((1 / error**2).sum() - (error**-4.0).sum() / (error**-2.0).sum())
-    between = max(scatter / norm, 0.0) if len(found) > 1 and norm > 0 else 0.0
+    between = max(scatter / norm, 0.0) if len(gathered) > 1 and norm > 0 else 0.0
     if logs:
         weight = 1 / (error**2 + between)
         mean = float(weight @ middle / weight.sum())

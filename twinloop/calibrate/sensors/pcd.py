@@ -30,8 +30,8 @@ def read_scan(path: Path) -> Scan:
     content = read_bounded(path, MOST_BYTES, error=DatasetError)
     head, body = _header(path, content)
     try:
-        names, sizes, kinds = head["FIELDS"], [int(word) for word in head["SIZE"]], head["TYPE"]
-        counts = [int(word) for word in head.get("COUNT", ["1"] * len(names))]
+        names, sizes, kinds = head["FIELDS"], [int(text) for text in head["SIZE"]], head["TYPE"]
+        counts = [int(text) for text in head.get("COUNT", ["1"] * len(names))]
         width, height, form = int(head["WIDTH"][0]), int(head["HEIGHT"][0]), head["DATA"][0]
         types = [np.dtype(f"<{_KINDS[kind]}{size}") for kind, size in zip(kinds, sizes, strict=True)]
     except (KeyError, ValueError, IndexError, TypeError) as error:
@@ -56,7 +56,7 @@ def read_scan(path: Path) -> Scan:
             case _:
                 raise DatasetError(f"{path}: DATA {form!r} is unknown; ascii, binary or binary_compressed was expected")
     except ValueError as error:
-        raise DatasetError(f"{path}: holds fewer points than its header says: {error}") from None
+        raise DatasetError(f"{path}: has fewer points than its header declares: {error}") from None
     xyz = np.stack([columns[names.index(axis)][:, 0].astype(float) for axis in "xyz"], axis=1)
     return Scan(path.stem, xyz.reshape(height, width, 3))
 
@@ -67,7 +67,7 @@ def _header(path: Path, content: bytes) -> tuple[dict[str, list[str]], bytes]:
     while "DATA" not in head:
         end = content.find(b"\n", place, place + 4096)
         if end < 0 or len(head) > 32:
-            raise DatasetError(f"{path}: is no PCD file: no line DATA in its header")
+            raise DatasetError(f"{path}: is not a PCD file: its header has no line DATA")
         words = content[place:end].decode("ascii", errors="replace").split()
         if words and not words[0].startswith("#"):
             head[words[0]] = words[1:]
@@ -87,11 +87,11 @@ def _columns(data: bytes, types: list[np.dtype], counts: list[int], points: int)
 def _unpacked(path: Path, body: bytes, expected: int) -> bytes:
     packed, whole = (int(number) for number in np.frombuffer(body, "<u4", 2))
     if whole != expected or packed > len(body) - 8:
-        raise DatasetError(f"{path}: {packed:,} packed bytes for {whole:,}, though {expected:,} were expected")
-    found = _lzf(body[8 : 8 + packed], whole)
-    if len(found) != whole:
-        raise DatasetError(f"{path}: its compressed part ends early: {len(found):,} of {whole:,} bytes")
-    return found
+        raise DatasetError(f"{path}: {packed:,} packed bytes for {whole:,}, but {expected:,} were expected")
+    content = _lzf(body[8 : 8 + packed], whole)
+    if len(content) != whole:
+        raise DatasetError(f"{path}: its compressed part ends early: {len(content):,} of {whole:,} bytes")
+    return content
 
 
 def _lzf(packed: bytes, most: int) -> bytes:

@@ -36,18 +36,18 @@ def table_plane(scan: Scan, *, rng: np.random.Generator) -> Plane:
     cloud = points[seen]
     if len(cloud) < 1000:
         raise DatasetError(f"{scan.name}: {len(cloud):,} pixels have depth; a scan of a table was expected")
-    some = cloud[rng.integers(len(cloud), size=min(len(cloud), 4000))]
+    sample = cloud[rng.integers(len(cloud), size=min(len(cloud), 4000))]
     best, most = np.zeros(3), -1
     for _ in range(TRIES):
         # A plane that does not pass through the camera satisfies 1/z = a x/z + b y/z + c.
-        triple = some[rng.integers(len(some), size=3)]
+        triple = sample[rng.integers(len(sample), size=3)]
         try:
-            found = np.linalg.solve(_rays(triple), 1 / triple[:, 2])
+            plane = np.linalg.solve(_rays(triple), 1 / triple[:, 2])
         except np.linalg.LinAlgError:
             continue
-        count = int(_near(some, found, NEAR_SHARE).sum())
+        count = int(_near(sample, plane, NEAR_SHARE).sum())
         if count > most:
-            best, most = found, count
+            best, most = plane, count
     share = NEAR_SHARE
     for _ in range(6):
         near = cloud[_near(cloud, best, share)]

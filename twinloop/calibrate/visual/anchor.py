@@ -25,9 +25,9 @@ from twinloop.simulate.rollout import rollout
 
 SCENES = 24
 REVEALS = {
-    "read_noise": "frames that follow each other while the camera and most of the scene stand still",
-    "shot_noise": "frames that follow each other while the camera and most of the scene stand still",
-    "defocus_px": "things with edges in view",
+    "read_noise": "consecutive frames with a fixed camera and a mostly static scene",
+    "shot_noise": "consecutive frames with a fixed camera and a mostly static scene",
+    "defocus_px": "objects with edges in view",
 }
 
 
@@ -54,11 +54,11 @@ class Set:
     def __init__(self, config: RunConfig, camera: str, *, scenes: int = SCENES):
         cameras = config.cameras_or_default
         if camera not in cameras:
-            raise UsageError(f"--camera {camera}: is not in this config; {nearest(camera, cameras)}")
+            raise UsageError(f"--camera {camera}: is not a camera of this config; {nearest(camera, cameras)}")
         seed = config.rollout.seed
         # Rows that are fitted must not be randomized as well.
         fitted = {column.partition(".")[0] for column in COLUMNS}
-        varied = {name: each for name, each in config.randomization.items() if name not in fitted}
+        varied = {name: distribution for name, distribution in config.randomization.items() if name not in fitted}
         draws = Sampler(varied, seed=seed).draw(0, scenes)
         twin = twin_of(replace(config, randomization=varied))
         own = replace(cameras[camera], depth=False, rgb=True, labels=())
@@ -75,7 +75,7 @@ class Set:
             clip = renderer.film(episodes, row, ticks=tick)[camera]
             self._clips.append((int(draws.attempts[row]), _repeated(clip), values))
         if not self._clips:
-            raise UsageError("every episode diverged before its first frame; there is nothing to look at")
+            raise UsageError("every episode diverged before its first frame; there are no images")
 
     def develop(self, values: dict[str, float], *, seed: int | None = None) -> list[np.ndarray]:
         """A run of frames of every scene with these values of the fitted rows. The noise is the same for one seed."""
@@ -112,35 +112,35 @@ def anchor(config: RunConfig, frames: Path, *, camera: str, scenes: int = SCENES
     runs = [run.rgb for run in real.runs]
     # The distance is measured on held-out frames if there are enough runs.
     fit, held = (runs[::2], runs[1::2]) if len(runs) >= 8 else (runs, runs)
-    found = match(fit, stage.develop, rng=rng)
+    matched = match(fit, stage.develop, rng=rng)
     before = [run[0] for run in stage.develop({}, seed=config.rollout.seed + 1)]
-    after = [run[0] for run in stage.develop(found.values, seed=config.rollout.seed + 1)]
+    after = [run[0] for run in stage.develop(matched.values, seed=config.rollout.seed + 1)]
     seen = [run[0] for run in held]
     apart = [distance(seen, twin, rng=np.random.default_rng(7)) for twin in (before, after)]
-    shown = tuple(
+    examples = tuple(
         (seen[number * len(seen) // 4], before[number * len(before) // 4], after[number * len(after) // 4])
         for number in range(min(4, len(seen), len(before)))
     )
-    return Anchored(_patch(config, real, found, camera, apart), found, apart[0], apart[1], shown)
+    return Anchored(_patch(config, real, matched, camera, apart), matched, apart[0], apart[1], examples)
 
 
-def _patch(config: RunConfig, real: Frames, found: Match, camera: str, apart: list[float]) -> TwinPatch:
+def _patch(config: RunConfig, real: Frames, matched: Match, camera: str, apart: list[float]) -> TwinPatch:
     return TwinPatch(
         fitted={
-            name: Fitted(each.value, each.low, each.high, BY_NAME[name.partition(".")[0]].unit)
-            for name, each in found.found.items()
+            name: Fitted(estimate.value, estimate.low, estimate.high, BY_NAME[name.partition(".")[0]].unit)
+            for name, estimate in matched.fitted.items()
         },
-        unknown={name: Unknown(why, REVEALS.get(name, "")) for name, why in found.unknown.items()},
+        unknown={name: Unknown(why, REVEALS.get(name, "")) for name, why in matched.unknown.items()},
         samples={},
         spread={},
-        ranges=row_ranges(found.ranges),
+        ranges=row_ranges(matched.ranges),
         provenance=Provenance(
             twin=f"camera {camera}",
             twin_digest=config.digest,
             logs=real.digests,
             residual={
                 name: {"real": float(a), "before": float(b), "after": float(c)}
-                for name, a, b, c in zip(NAMES, found.real, found.before, found.after, strict=True)
+                for name, a, b, c in zip(NAMES, matched.real, matched.before, matched.after, strict=True)
                 if np.isfinite([a, b, c]).all()
             },
             code=f"twinloop {__version__}",
@@ -148,7 +148,7 @@ def _patch(config: RunConfig, real: Frames, found: Match, camera: str, apart: li
         ),
         notes=(
             f"frames of {camera}: sliced Wasserstein distance of patches {apart[0]:.3g} before, {apart[1]:.3g} after, "
-            f"in levels of 255, on frames the fit had not seen",
+            f"in levels of 255, on held-out frames",
         ),
     )
 

@@ -8,13 +8,13 @@ PATCH_PX = 5
 PATCHES, DIRECTIONS = 20_000, 96
 
 
-def distance(some: Sequence[np.ndarray], others: Sequence[np.ndarray], *, rng: np.random.Generator) -> float:
+def distance(frames: Sequence[np.ndarray], others: Sequence[np.ndarray], *, rng: np.random.Generator) -> float:
     """Mean Wasserstein-1 distance of the patches of both sets, over random directions.
 
     Patches contain brightness, colour, noise and sharpness together. Directions have unit length, so the distance is
     about the RMS change of a pixel.
     """
-    first, second = _patches(some, rng), _patches(others, rng)
+    first, second = _patches(frames, rng), _patches(others, rng)
     directions = rng.standard_normal((first.shape[1], DIRECTIONS))
     # Half of the directions use only the means of a patch; otherwise details would hide brightness and colour.
     flat = np.repeat(rng.standard_normal((3, DIRECTIONS // 2)), PATCH_PX * PATCH_PX, axis=0)
@@ -26,11 +26,11 @@ def distance(some: Sequence[np.ndarray], others: Sequence[np.ndarray], *, rng: n
 
 def _patches(frames: Sequence[np.ndarray], rng: np.random.Generator) -> np.ndarray:
     """(PATCHES, 3 · 25) red, green and blue values of patches, the same number from each frame."""
-    each = -(-PATCHES // len(frames))
-    found = []
+    per_frame = -(-PATCHES // len(frames))
+    patches = []
     for frame in frames:
         windows = np.lib.stride_tricks.sliding_window_view(frame, (PATCH_PX, PATCH_PX), axis=(0, 1))
-        rows = rng.integers(windows.shape[0], size=each)
-        columns = rng.integers(windows.shape[1], size=each)
-        found.append(windows[rows, columns].reshape(each, -1))
-    return np.concatenate(found)[:PATCHES].astype(float)
+        rows = rng.integers(windows.shape[0], size=per_frame)
+        columns = rng.integers(windows.shape[1], size=per_frame)
+        patches.append(windows[rows, columns].reshape(per_frame, -1))
+    return np.concatenate(patches)[:PATCHES].astype(float)

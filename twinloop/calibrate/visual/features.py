@@ -32,7 +32,7 @@ def features(rgb: np.ndarray) -> np.ndarray:
     clear = clear if clear.mean() > 0.02 else np.ones_like(clear)
     red, green, blue = mean[clear].mean(axis=0) + 0.1
     luma, *chroma = (mean[clear] @ TO_YCC.T).T
-    spread = np.sqrt(sum(np.var(each) for each in chroma)) + 0.05
+    spread = np.sqrt(sum(np.var(channel) for channel in chroma)) + 0.05
     dark, bright = _noise(frames)
     return np.array([
         GAMMA * np.log2(brightness + 1e-3), GAMMA * np.log(red / green), GAMMA * np.log(blue / green),
@@ -95,7 +95,7 @@ def _still(change: np.ndarray) -> np.ndarray:
 
 def _edges(luma: np.ndarray) -> float:
     """Log of the share of a strong step over eight pixels that lies between two neighbouring pixels (median)."""
-    found = []
+    ratios = []
     for picture in (luma, luma.T):
         step = np.abs(picture[:, 2 * STEP_PX :] - picture[:, : -2 * STEP_PX])
         steepest = np.zeros_like(step)
@@ -103,6 +103,6 @@ def _edges(luma: np.ndarray) -> float:
         for place in range(2 * STEP_PX):
             np.maximum(steepest, between[:, place : place + step.shape[1]], out=steepest)
         strong = step > max(STEP_LEVELS, float(np.quantile(step, 0.95)))
-        found.append(steepest[strong] / step[strong])
-    shares = np.concatenate(found)
+        ratios.append(steepest[strong] / step[strong])
+    shares = np.concatenate(ratios)
     return float(np.log(np.median(shares))) if len(shares) >= 20 else np.nan

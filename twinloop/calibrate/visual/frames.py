@@ -43,12 +43,12 @@ def read_frames(folder: Path, *, height: int, width: int, camera: str = "") -> F
     films = _of_camera([path for path in files if path.suffix.lower() in FILMS], camera)
     pictures = _of_camera([path for path in files if path.suffix.lower() in PICTURES], camera)
     if not films and not pictures:
-        raise DatasetError(f"{folder}: holds no film ({', '.join(FILMS)}) and no picture ({', '.join(PICTURES)})")
+        raise DatasetError(f"{folder}: contains no video ({', '.join(FILMS)}) and no image ({', '.join(PICTURES)})")
     if len(films) + len(pictures) > MOST_FILES:
-        raise UsageError(f"{folder}: {len(films) + len(pictures):,} files; choose some, {MOST_FILES:,} at most")
-    each = max(1, MOST_RUNS // max(len(films) + bool(pictures), 1))
-    runs = [run for film in films for run in _runs_of_film(film, each, height, width)]
-    runs += _runs_of_pictures(pictures, each, height, width)
+        raise UsageError(f"{folder}: {len(films) + len(pictures):,} files; choose at most {MOST_FILES:,}")
+    runs_per_file = max(1, MOST_RUNS // max(len(films) + bool(pictures), 1))
+    runs = [run for film in films for run in _runs_of_film(film, runs_per_file, height, width)]
+    runs += _runs_of_pictures(pictures, runs_per_file, height, width)
     digests = {path.name: digest_file(path).sha256 for path in films}
     if pictures:
         together = hashlib.sha256("".join(digest_file(path).sha256 for path in pictures).encode())
@@ -58,8 +58,8 @@ def read_frames(folder: Path, *, height: int, width: int, camera: str = "") -> F
 
 def _of_camera(paths: list[Path], camera: str) -> list[Path]:
     """Paths that contain the camera's name, as in datasets with one folder per camera; all paths if none does."""
-    word = re.compile(rf"(^|[._/]){re.escape(camera)}([._/]|$)")
-    named = [path for path in paths if camera and word.search(path.as_posix())]
+    pattern = re.compile(rf"(^|[._/]){re.escape(camera)}([._/]|$)")
+    named = [path for path in paths if camera and pattern.search(path.as_posix())]
     return named or paths
 
 
@@ -82,7 +82,7 @@ def _runs_of_film(path: Path, count: int, height: int, width: int) -> list[Run]:
                 if len(runs) == count:
                     break
     except (av.error.FFmpegError, IndexError, ValueError) as error:
-        raise DatasetError(f"{path}: cannot be read as a film: {error}") from None
+        raise DatasetError(f"{path}: cannot be read as a video: {error}") from None
     if not runs:
         raise DatasetError(f"{path}: has fewer than {RUN} frames")
     return runs
@@ -102,7 +102,7 @@ def _picture(path: Path, height: int, width: int) -> np.ndarray:
         with av.open(str(path)) as file:
             return fitted(next(file.decode(video=0)).to_ndarray(format="rgb24"), height, width)
     except (av.error.FFmpegError, IndexError, StopIteration, ValueError) as error:
-        raise DatasetError(f"{path}: cannot be read as a picture: {error}") from None
+        raise DatasetError(f"{path}: cannot be read as an image: {error}") from None
 
 
 def fitted(rgb: np.ndarray, height: int, width: int) -> np.ndarray:

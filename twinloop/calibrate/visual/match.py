@@ -32,14 +32,14 @@ class Match:
     """Result of a fit.
 
     Attributes:
-        found: column -> value with its interval.
+        fitted: column -> value with its interval.
         ranges: column -> range that also covers how real frames differ from each other.
         unknown: column -> why it is not determined.
         real, before, after: features of real frames and of the twin before and after the fit, averaged over runs, in
             the order of `features.NAMES`.
     """
 
-    found: dict[str, IntervalEstimate]
+    fitted: dict[str, IntervalEstimate]
     ranges: dict[str, tuple[float, float]]
     unknown: dict[str, str]
     real: np.ndarray
@@ -48,41 +48,43 @@ class Match:
 
     @property
     def values(self) -> dict[str, float]:
-        return {column: each.value for column, each in self.found.items()}
+        return {column: estimate.value for column, estimate in self.fitted.items()}
 
 
 def match(real: Sequence[np.ndarray], develop: Develop, *, rng: np.random.Generator) -> Match:
     """Fit the columns to `real`, runs of (f, h, w, 3) frames."""
     seen = np.stack([features(run) for run in real])
     nominal = _features(develop(_values(_nominal())))
-    told, unknown = _told(seen, nominal)
+    determined, unknown = _determined(seen, nominal)
     target = _middle(seen)
-    place = _start(target, _middle(nominal), told)
-    shown = _features(develop(_values(place)))
-    weight = _weight(seen, shown, told, rng)
-    cost, slope, damping = _cost(target, shown, weight), np.eye(len(place)), 0.01
+    place = _start(target, _middle(nominal), determined)
+    twin_features = _features(develop(_values(place)))
+    weight = _weight(seen, twin_features, determined, rng)
+    cost, slope, damping = _cost(target, twin_features, weight), np.eye(len(place)), 0.01
     fresh = False
     for _ in range(ROUNDS):
         if not fresh:
-            slope, fresh = _slope(place, shown, develop, told), True
-        tried = np.clip(place + _step(target, shown, slope, weight, told, damping), _LOW, _HIGH)
-        after = _features(develop(_values(tried)))
+            slope, fresh = _slope(place, twin_features, develop, determined), True
+        candidate = np.clip(place + _step(target, twin_features, slope, weight, determined, damping), _LOW, _HIGH)
+        after = _features(develop(_values(candidate)))
         reached = _cost(target, after, weight)
         if reached < cost:
             done = reached > 0.98 * cost
-            place, shown, cost, damping, fresh = tried, after, reached, damping / 5, False
+            place, twin_features, cost, damping, fresh = candidate, after, reached, damping / 5, False
             if done:
                 break
         else:
             damping = max(10 * damping, 1e-3)
     if not fresh:
-        slope = _slope(place, shown, develop, told)
-    weight = _weight(seen, shown, told, rng)
-    found, ranges = _intervals(place, seen, shown, slope, weight, told)
-    return Match(found, ranges, unknown, target, _middle(nominal), _middle(shown))
+        slope = _slope(place, twin_features, develop, determined)
+    weight = _weight(seen, twin_features, determined, rng)
+    fitted, ranges = _intervals(place, seen, twin_features, slope, weight, determined)
+    return Match(fitted, ranges, unknown, target, _middle(nominal), _middle(twin_features))
 
 
-def _weight(seen: np.ndarray, shown: np.ndarray, told: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _weight(
+    seen: np.ndarray, twin_features: np.ndarray, determined: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
     """(features, features) weights: the inverse covariance of the differences between real and twin features.
 
     The covariance is a bootstrap over real runs and twin scenes. It includes the correlation of read and shot noise.
@@ -90,28 +92,33 @@ def _weight(seen: np.ndarray, shown: np.ndarray, told: np.ndarray, rng: np.rando
     again = []
     for _ in range(REPEATS):
         of_real = _middle(seen[rng.integers(len(seen), size=len(seen))])
-        of_twin = _middle(shown[rng.integers(len(shown), size=len(shown))])
+        of_twin = _middle(twin_features[rng.integers(len(twin_features), size=len(twin_features))])
         again.append(np.nan_to_num(of_real - of_twin))
     chance = np.cov(np.array(again).T) + np.diag(_FINEST**2)
     weight = np.zeros_like(chance)
-    weight[np.ix_(told, told)] = np.linalg.inv(chance[np.ix_(told, told)])
+    weight[np.ix_(determined, determined)] = np.linalg.inv(chance[np.ix_(determined, determined)])
     return weight
 
 
-def _cost(target: np.ndarray, shown: np.ndarray, weight: np.ndarray) -> float:
-    off = np.nan_to_num(target - _middle(shown))
+def _cost(target: np.ndarray, twin_features: np.ndarray, weight: np.ndarray) -> float:
+    off = np.nan_to_num(target - _middle(twin_features))
     return float(off @ weight @ off)
 
 
 def _step(
-    target: np.ndarray, shown: np.ndarray, slope: np.ndarray, weight: np.ndarray, told: np.ndarray, damping: float
+    target: np.ndarray,
+    twin_features: np.ndarray,
+    slope: np.ndarray,
+    weight: np.ndarray,
+    determined: np.ndarray,
+    damping: float,
 ) -> np.ndarray:
     """A Levenberg-Marquardt step."""
-    off = np.nan_to_num(target - _middle(shown))
-    curve = (slope.T @ weight @ slope)[np.ix_(told, told)]
-    pull = (slope.T @ weight @ off)[told]
+    off = np.nan_to_num(target - _middle(twin_features))
+    curve = (slope.T @ weight @ slope)[np.ix_(determined, determined)]
+    pull = (slope.T @ weight @ off)[determined]
     move = np.zeros(len(off))
-    move[told] = np.linalg.solve(curve + damping * np.diag(np.diag(curve) + 1e-12), pull)
+    move[determined] = np.linalg.solve(curve + damping * np.diag(np.diag(curve) + 1e-12), pull)
     return np.clip(move, -20 * _STEPS, 20 * _STEPS)
 
 
@@ -138,45 +145,50 @@ def _middle(rows: np.ndarray) -> np.ndarray:
     return middle
 
 
-def _told(seen: np.ndarray, nominal: np.ndarray) -> tuple[np.ndarray, dict[str, str]]:
+def _determined(seen: np.ndarray, nominal: np.ndarray) -> tuple[np.ndarray, dict[str, str]]:
     """Which columns the frames determine, and why they do not determine the others."""
-    told, unknown = np.ones(len(COLUMNS), bool), {}
+    determined, unknown = np.ones(len(COLUMNS), bool), {}
     for place, column in enumerate(COLUMNS):
         if np.isfinite(seen[:, place]).sum() >= 2 and np.isfinite(nominal[:, place]).any():
             continue
-        told[place] = False
+        determined[place] = False
         unknown[column] = (
-            "nothing stands still from one frame to the next, so noise cannot be told from motion"
+            "the whole image moves between frames, so noise cannot be distinguished from motion"
             if place in NOISE
-            else "no strong edges are in view"
+            else "no strong edges are visible"
         )
-    if not told[:4].all():
-        raise DatasetError("the frames are too few: two runs of pictures are needed at least")
-    return told, unknown
+    if not determined[:4].all():
+        raise DatasetError("too few frames: at least two runs of images are needed")
+    return determined, unknown
 
 
-def _start(target: np.ndarray, nominal: np.ndarray, told: np.ndarray) -> np.ndarray:
+def _start(target: np.ndarray, nominal: np.ndarray, determined: np.ndarray) -> np.ndarray:
     off = np.nan_to_num(target - nominal)
     place = np.array([off[0], off[1], off[2], off[3], 0.5, 0.003, 0.4])
-    if told[4]:
+    if determined[4]:
         place[4], place[5] = np.sqrt(max(target[4], 0.05)), np.sqrt(max(target[5], 1e-6))
-    place[~told] = 0.0
+    place[~determined] = 0.0
     return np.clip(place, _LOW, _HIGH)
 
 
-def _slope(place: np.ndarray, shown: np.ndarray, develop: Develop, told: np.ndarray) -> np.ndarray:
+def _slope(place: np.ndarray, twin_features: np.ndarray, develop: Develop, determined: np.ndarray) -> np.ndarray:
     """(features, columns) Jacobian by finite differences, on the same scenes with the same noise."""
     slope = np.eye(len(place))
-    for column in np.flatnonzero(told):
+    for column in np.flatnonzero(determined):
         moved = place.copy()
         step = _STEPS[column] if place[column] + _STEPS[column] <= _HIGH[column] else -_STEPS[column]
         moved[column] += step
-        slope[:, column] = np.nan_to_num(_middle(_features(develop(_values(moved)))) - _middle(shown)) / step
+        slope[:, column] = np.nan_to_num(_middle(_features(develop(_values(moved)))) - _middle(twin_features)) / step
     return slope
 
 
 def _intervals(
-    place: np.ndarray, seen: np.ndarray, shown: np.ndarray, slope: np.ndarray, weight: np.ndarray, told: np.ndarray
+    place: np.ndarray,
+    seen: np.ndarray,
+    twin_features: np.ndarray,
+    slope: np.ndarray,
+    weight: np.ndarray,
+    determined: np.ndarray,
 ) -> tuple[dict[str, IntervalEstimate], dict[str, tuple[float, float]]]:
     """(intervals of the values, ranges of the columns).
 
@@ -185,17 +197,17 @@ def _intervals(
     """
     curve = slope.T @ weight @ slope + np.diag(12 / (_HIGH - _LOW) ** 2)
     covariance = np.zeros_like(curve)
-    covariance[np.ix_(told, told)] = np.linalg.inv(curve[np.ix_(told, told)])
+    covariance[np.ix_(determined, determined)] = np.linalg.inv(curve[np.ix_(determined, determined)])
     error = np.sqrt(np.diag(covariance))
     back = covariance @ slope.T @ weight
-    width = np.sqrt(np.maximum(_spread(seen, back) - _spread(shown, back), 0) + error**2)
-    found, ranges = {}, {}
-    for number in np.flatnonzero(told):
+    width = np.sqrt(np.maximum(_spread(seen, back) - _spread(twin_features, back), 0) + error**2)
+    fitted, ranges = {}, {}
+    for number in np.flatnonzero(determined):
         ends = [place + sign * TAIL * size for size in (error, width) for sign in (-1, 1)]
         value, low, high, least, most = (_values(np.clip(end, _LOW, _HIGH))[COLUMNS[number]] for end in (place, *ends))
-        found[COLUMNS[number]] = IntervalEstimate(value, low, high)
+        fitted[COLUMNS[number]] = IntervalEstimate(value, low, high)
         ranges[COLUMNS[number]] = least, most
-    return found, ranges
+    return fitted, ranges
 
 
 def _spread(rows: np.ndarray, back: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Knob:
+class FitVariable:
     """A fit variable.
 
     Attributes:
