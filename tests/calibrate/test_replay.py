@@ -98,7 +98,7 @@ def test_without_commands_the_beginning_is_replayed_in_the_units_of_the_log(tmp_
 
 def test_a_log_that_lacks_what_the_bench_needs_is_named(bench: Bench):
     log = command(0, 100)
-    with pytest.raises(DatasetError, match="made_0_kp100: does not say 'kp'"):
+    with pytest.raises(DatasetError, match="made_0_kp100: has no value 'kp'"):
         replay(bench, [replace(log, constants={"vin": 7.4})], where=Where(1))
     columns = {name: column for name, column in log.columns.items() if name != "position"}
     with pytest.raises(DatasetError, match="has no column 'position'"):

@@ -49,8 +49,8 @@ def test_without_a_time_column_rows_are_evenly_spaced(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "holds 0 lines"),
-        ("t,q\n", "holds 1 lines"),
+        ("", "has 0 lines"),
+        ("t,q\n", "has 1 lines"),
         ("0.0,1.0\n0.1,2.0\n", "its first line contains numbers"),
         ("t,q,q\n0,1,2\n", "'q' more than once"),
         ("time,q\n0,1\n", "has no column of numbers 't'.*Valid here: q, time"),

@@ -133,14 +133,14 @@ def test_people_who_did_not_agree_are_not_looked_at(tmp_path: Path):
     assert len(read(tmp_path / "agreed")) == 2
     ask_people(tmp_path / "agreed" / "videos")
     peopled(tmp_path / "not", [ADA, ""])
-    with pytest.raises(ConsentError, match="not: analyse"):
+    with pytest.raises(ConsentError, match="but not analyse"):
         read(tmp_path / "not")
-    with pytest.raises(ConsentError, match="not: analyse"):
+    with pytest.raises(ConsentError, match="but not analyse"):
         compare_datasets(tmp_path / "agreed", tmp_path / "not", seed=0)
     # What was exported still knows.
     (tmp_path / "not" / "dataset.json").unlink()
     for path in (tmp_path / "not", next((tmp_path / "not" / "data").rglob("*.parquet"))):
-        with pytest.raises(ConsentError, match="not: analyse"):
+        with pytest.raises(ConsentError, match="but not analyse"):
             read(path)
 
 
