@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,18 +20,10 @@ _HERE, _EXCHANGE = -100, 2  # values of AT_FDCWD and RENAME_EXCHANGE in the Linu
 
 @dataclass(frozen=True)
 class FileDigest:
+    """SHA-256 and size of a file."""
+
     sha256: str
     bytes: int
-
-    def to_json(self) -> dict[str, str | int]:
-        return {"sha256": self.sha256, "bytes": self.bytes}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, object]) -> "FileDigest":
-        sha256, size = value["sha256"], value["bytes"]
-        if not isinstance(sha256, str) or not isinstance(size, int):
-            raise TypeError(f"a file needs sha256 (text) and bytes (a number), not {dict(value)}")
-        return cls(sha256, size)
 
 
 class DurableFile:

@@ -1,4 +1,5 @@
 import json
+from dataclasses import asdict
 
 import pytest
 
@@ -142,11 +143,11 @@ def test_a_video_with_other_frames_than_rows_is_named(pictured):
     folders = [pictured / f"shards/{line['first']:09d}-{line['stop']:09d}" for line in lines]
     assert lines[0]["frames"] != lines[1]["frames"]
     replace(folders[0] / name, (folders[1] / name).read_bytes())
-    lines[0]["files"][name] = digest_file(folders[0] / name).to_json()
+    lines[0]["files"][name] = asdict(digest_file(folders[0] / name))
     del lines[1]["files"]["observation.images.wrist.mp4"]
     (folders[1] / "observation.images.wrist.mp4").unlink()
     replace(folders[2] / name, b"no video at all")
-    lines[2]["files"][name] = digest_file(folders[2] / name).to_json()
+    lines[2]["files"][name] = asdict(digest_file(folders[2] / name))
     manifest.write_bytes(b"".join(sealed(line) + b"\n" for line in lines))
     told = [str(problem) for problem in verify(pictured).problems]
     counts = f"has {lines[1]['frames']} frames for {lines[0]['frames']} rows"

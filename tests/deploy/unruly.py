@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from twinloop.config.record import read_record, write_record
+from twinloop.config.section import Section
 from twinloop.deploy.policy.server import serve
 from twinloop.learn.space import Space
 
@@ -53,12 +55,12 @@ class Unruly:
 
 
 def policy_file(path: Path, space: Space, **does: object) -> Path:
-    path.write_text(json.dumps({"space": space.to_json(), **does}))
+    path.write_text(json.dumps({"space": write_record(space), **does}))
     return path
 
 
 if __name__ == "__main__":
     told = json.loads(Path(sys.argv[2]).read_text())
-    runtime = Unruly(Space.from_json(told.pop("space")), **told)
+    runtime = Unruly(read_record(Space, Section("", "", told.pop("space"), {})), **told)
     digest = f"digest of {Path(sys.argv[2]).stem}"
     serve(socket.socket(fileno=int(sys.argv[1])), runtime, digest=digest, knows_real=False)

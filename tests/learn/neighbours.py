@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from twinloop.config.record import read_record, write_record
+from twinloop.config.section import Section
 from twinloop.learn.space import ACTION, DEFAULT_INPUTS, Space
 from twinloop.observe.features import features_of, observe
 from twinloop.observe.sensors import ObserveConfig
@@ -59,11 +61,11 @@ class Neighbours:
 
     def save(self, path: Path) -> None:
         arrays = {"moments": self.moments, "futures": self.futures, "mean": self.mean, "scale": self.scale}
-        np.savez(path, allow_pickle=False, space=json.dumps(self.space.to_json()), executed=self.executed, **arrays)
+        np.savez(path, allow_pickle=False, space=json.dumps(write_record(self.space)), executed=self.executed, **arrays)
 
     @classmethod
     def load(cls, path: Path) -> "Neighbours":
         with np.load(path) as arrays:
-            space = Space.from_json(json.loads(str(arrays["space"])))
+            space = read_record(Space, Section("", "", json.loads(str(arrays["space"])), {}))
             numbers = (arrays[name] for name in ("moments", "futures", "mean", "scale"))
             return cls(space, *numbers, executed=int(arrays["executed"]))

@@ -108,10 +108,11 @@ def changed(folder: Path, **values) -> None:
         ({"seed": 99}, "was altered"),
         ({"file": "../../etc/passwd"}, "policy-DIGEST"),
         ({"format_version": 7}, "format_version"),
-        ({"sede": 1}, "sede"),
-        ({"space": {"robot": 3}}, "malformed"),
-        ({"weights": "x"}, "malformed"),
-        ({"data": 5}, "malformed"),
+        ({"sede": 1}, "sede.*did you mean seed"),
+        ({"space": {"robot": 3}}, "space.robot: is 3; a text"),
+        ({"weights": "x"}, "weights: is 'x'; a mapping of sha256, bytes"),
+        ({"data": 5}, "data: is 5; a list"),
+        ({"digest": None}, "was altered"),
     ],
 )
 def test_a_card_that_was_changed_is_refused(checkpoint, values, said):

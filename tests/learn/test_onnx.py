@@ -141,8 +141,8 @@ def test_files_from_outside_are_refused_by_name(checkpoint: Path, tmp_path: Path
         OnnxRuntime(file)
     model = onnx.load(file)
     for change, problem in (
-        ({"format_version": 99}, "format_version: 99 was given"),
-        ({"horizon": None}, "metadata is malformed"),
+        ({"format_version": 99}, "metadata: format_version: is 99; this Twinloop reads version 1"),
+        ({"horizon": None}, "metadata: horizon: is None; a whole number"),
         ({"space": facts["space"] | {"inputs": facts["space"]["inputs"][:1]}}, "its metadata lists observation.state"),
     ):
         model.metadata_props[0].value = json.dumps(facts | change)

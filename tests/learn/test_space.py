@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.learn.demonstrated import FEATURES
+from twinloop.config.record import read_record, write_record
+from twinloop.config.section import Section
 from twinloop.dataset import Dataset
 from twinloop.errors import DatasetError
 from twinloop.learn.space import Space, table_of
@@ -16,7 +18,7 @@ def space(reached) -> Space:
 
 
 def test_a_space_survives_json(space):
-    assert Space.from_json(space.to_json()) == space
+    assert read_record(Space, Section("", "", write_record(space), {})) == space
 
 
 def test_a_space_does_not_differ_from_itself(space):

@@ -1,6 +1,7 @@
 """Write a checkpoint as one ONNX file, checked against torch, for a robot that has no torch."""
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -50,4 +51,4 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         f"ONNX Runtime and torch differ by {parity.max_abs_difference:.1e} at most in an action of {parity.samples} "
         f"situations ({parity.tolerance:g} is allowed)"
     )
-    return parity.to_json()
+    return asdict(parity) | {"path": str(parity.path)}

@@ -46,7 +46,7 @@ def number(
 
 
 def integer(
-    default: Any = MISSING, *, low: int, high: int, unit: str = "", help: str, otherwise: str = ""
+    default: Any = MISSING, *, low: int, high: int | None = None, unit: str = "", help: str, otherwise: str = ""
 ) -> Any:  # fmt: skip
     return of_kind(Integer(low=low, high=high, unit=unit, help=help, default=otherwise), default)
 

@@ -27,6 +27,7 @@ class Kind(ABC):
         key: name in the file, where it differs from the attribute's name.
         default: what the reference page says for a default that only the reader knows; "" for the field's own.
         absent: value of a key that the file does not have, for a field that has no default in Python; None: required.
+        required: the file must have the key, although the field has a default in Python.
         omit_default: the writer leaves the key out if it has the default value.
     """
 
@@ -38,6 +39,7 @@ class Kind(ABC):
     key: str = ""
     default: str = ""
     absent: Any = None
+    required: bool = False
     omit_default: bool = False
 
     @abstractmethod
@@ -166,6 +168,7 @@ class Version(Kind):
     FORMS = (int,)
 
     current: int
+    required: bool = True
 
     def read(self, section: Section, key: str) -> int:
         value = section.raw(key)

@@ -12,7 +12,7 @@ A field without a kind gets one from its annotation (`annotations.py`) and its h
 A rule over several fields is a method `problems(self)` of the record that yields (key, what is wrong).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
@@ -77,9 +77,23 @@ def read_record(
         else:
             raise section.error(key, f"is missing; {kind.wanted()}")
     made = record(**values)
-    for key, problem in made.problems() if hasattr(made, "problems") else ():  # pyright: ignore[reportAttributeAccessIssue]
+    for key, problem in _problems(made):
         raise section.error(key, problem)
     return made
+
+
+def check_record(record: Any) -> None:
+    """Check a record that Python code made as if it were read. ConfigError names the key."""
+    section = Section("", "", write_record(record), {})
+    for key, _, kind in declared(type(record)):
+        if key in section:
+            kind.read(section, key)
+    for key, problem in _problems(record):
+        raise section.error(key, problem)
+
+
+def _problems(record: Any) -> Iterator[tuple[str, str]]:
+    return record.problems() if hasattr(record, "problems") else iter(())
 
 
 def write_record(record: Any) -> dict[str, Any]:
@@ -117,7 +131,7 @@ def _annotations(declared_field: Field, kind: Kind) -> dict[str, Any]:
 
 def is_required(declared_field: Field, kind: Kind) -> bool:
     """Whether a file must have the key."""
-    return isinstance(kind, Version) or (default_of(declared_field) is MISSING and kind.absent is None)
+    return kind.required or (default_of(declared_field) is MISSING and kind.absent is None)
 
 
 def default_of(declared_field: Field) -> Any:

@@ -30,7 +30,8 @@ class Section:
         path = self._path_of(key)
         # A key that is missing has no line; its section has.
         line = self._lines.get(path) or self._lines.get(self.path)
-        return f"{self.file}:{line}: {path}" if line and path else f"{self.file}: {path}".rstrip(": ")
+        file = f"{self.file}:{line}" if line and path else self.file
+        return ": ".join(part for part in (file, path) if part)
 
     def error(self, key: str, problem: str) -> ConfigError:
         return ConfigError(self.where(key), problem)

@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from twinloop.config.record import read_record, write_record
+from twinloop.config.section import Section
 from twinloop.durable import FileDigest, digest_file, read_bounded, replace_file, sync_folder, sync_tree
-from twinloop.errors import CorruptError
+from twinloop.errors import ConfigError, CorruptError
 
 from .layout import EXPORT, EXPORT_FOLDERS, SCRATCH
 from .lerobot import export
@@ -22,7 +24,7 @@ from .seal import sealed, unsealed
 MOST_BYTES = 1 << 30
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ExportRecord:
     """The content of `export.json`.
 
@@ -32,11 +34,12 @@ class ExportRecord:
     """
 
     digest: str
+    format: str = "lerobot v3.0"
     files: Mapping[str, FileDigest]
 
     def to_bytes(self) -> bytes:
-        files = {name: file.to_json() for name, file in sorted(self.files.items())}
-        return sealed({"digest": self.digest, "format": "lerobot v3.0", "files": files}, end="\n", indent=2)
+        value = write_record(self)
+        return sealed(value | {"files": dict(sorted(value["files"].items()))}, end="\n", indent=2)
 
 
 def read_export_record(path: Path) -> ExportRecord | None:
@@ -44,13 +47,8 @@ def read_export_record(path: Path) -> ExportRecord | None:
     if not (path / EXPORT).exists():
         return None
     try:
-        value = unsealed(read_bounded(path / EXPORT, MOST_BYTES))
-        unknown = sorted(value.keys() - {"digest", "format", "files"})
-        if unknown:
-            raise ValueError(f"unknown keys {', '.join(unknown)}")
-        files = {str(name): FileDigest.from_json(file) for name, file in value["files"].items()}
-        return ExportRecord(str(value["digest"]), files)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return read_record(ExportRecord, Section("", "", unsealed(read_bounded(path / EXPORT, MOST_BYTES)), {}))
+    except (ValueError, ConfigError) as error:
         raise CorruptError(f"{path / EXPORT}: is not an export record ({error})") from None
 
 
@@ -79,7 +77,7 @@ def install_export(dataset: Dataset) -> ExportRecord:
     for folder in (new, old):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-    record = ExportRecord(dataset.digest(), export(dataset, new))
+    record = ExportRecord(digest=dataset.digest(), files=export(dataset, new))
     sync_tree(new)
 
     (path / EXPORT).unlink(missing_ok=True)

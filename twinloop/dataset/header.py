@@ -1,15 +1,19 @@
 """Header: the properties that all shards of a dataset share and that identify the dataset."""
 
-import dataclasses
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Literal
 
+from twinloop.config.compound import Listed, Mapped, Texts
+from twinloop.config.fields import integer, number, of_kind, text, version, word
+from twinloop.config.kinds import Flag, Integer, Text
+from twinloop.config.record import check_record, read_record, write_record
+from twinloop.config.section import Section
 from twinloop.durable import read_bounded
-from twinloop.errors import CorruptError, DatasetError, nearest
+from twinloop.errors import ConfigError, CorruptError, DatasetError, nearest
 from twinloop.observe.recording import Feature
 
 from .seal import SEAL, sealed, unsealed
@@ -22,53 +26,70 @@ MOST_IDS = 256  # mask ids are 8 bits
 PICTURE_SIDE = (16, 8192)  # pixels; supported by all encoders
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Header:
     """The content of `dataset.json`.
 
     Attributes:
-        name: name of the dataset.
-        source: origin of the episodes: simulation, a robot, or both.
-        robot: name of the robot.
-        fps: frames per second.
         features: columns and images of a frame.
         phases: names of the values of the integer feature `phase`, in order.
-        subtasks: words of the values of the integer feature `subtask_index`, in order.
         config_digest: digest of the config of the run.
         run_seed: seed of the run.
-        shard_episodes: attempts per shard. The last shard may have fewer.
-        episodes: planned attempts. A run may be continued with more of them.
-        keep_rejected: whether rows of rejected episodes are stored too.
-        versions: versions of all software that affects the values, `{"twinloop": ..., "mujoco": ...}`.
-        format_version: version of the file format.
-        cuts: first attempt of each shard, for shards of different sizes. Only a merge with images has them.
-        config_sha256: SHA-256 of config.yaml. The writer sets it.
     """
 
-    name: str
-    source: Literal["sim", "real", "mixed"]
-    robot: str
-    fps: float
+    name: str = text(help="name of the dataset")
+    source: Literal["sim", "real", "mixed"] = word(
+        words=("sim", "real", "mixed"), help="origin of the episodes: simulation, a robot, or both"
+    )
+    robot: str = text(help="name of the robot")
+    fps: float = number(low=0, above=True, unit="Hz", help="frames per second")
     features: tuple[Feature, ...]
     phases: tuple[str, ...]
     config_digest: str
     run_seed: int
-    shard_episodes: int
-    episodes: int
-    keep_rejected: bool = False
-    versions: Mapping[str, str] = field(default_factory=dict)
-    format_version: int = FORMAT_VERSION
-    cuts: tuple[int, ...] = ()
-    subtasks: tuple[str, ...] = ()
-    config_sha256: str = ""
+    shard_episodes: int = integer(low=1, help="attempts per shard; the last shard may have fewer")
+    episodes: int = integer(low=0, help="planned attempts; a run may be continued with more of them")
+    keep_rejected: bool = of_kind(Flag(required=True, help="rows of rejected episodes are stored too"), False)
+    versions: Mapping[str, str] = of_kind(
+        Mapped(item=Text(), required=True, help="versions of all software that affects the values"),
+        default_factory=dict,
+    )
+    format_version: int = version(FORMAT_VERSION)
+    cuts: tuple[int, ...] = of_kind(
+        Listed(
+            item=Integer(low=0), what="attempt", omit_default=True,
+            help="first attempt of each shard, for shards of different sizes; only a merge with images has them",
+        ),
+        (),
+    )  # fmt: skip
+    subtasks: tuple[str, ...] = of_kind(
+        Texts(
+            empty=True, omit_default=True, help="words of the values of the integer feature `subtask_index`, in order"
+        ),
+        (),
+    )
+    config_sha256: str = of_kind(Text(omit_default=True, help="SHA-256 of config.yaml; the writer sets it"), "")
 
     def __post_init__(self) -> None:
         # 50 and 50.0 are the same frame rate and must give the same digest.
         if isinstance(self.fps, float) and self.fps.is_integer():
             object.__setattr__(self, "fps", int(self.fps))
-        problem = _problem(self)
-        if problem:
-            raise DatasetError(f"header of dataset {self.name!r}: {problem}")
+        try:
+            check_record(self)
+        except ConfigError as error:
+            raise DatasetError(f"header of dataset {self.name!r}: {error}") from None
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        if self.cuts and not _are_cuts(self.cuts, self.episodes):
+            expected = f"attempts in order from 0 to below {self.episodes} were expected"
+            yield "cuts", f"is {list(self.cuts)}; {expected}"
+        names = [feature.name for feature in self.features]
+        if len(set(names)) < len(names):
+            yield "features", f"has a name twice: {', '.join(sorted(names))}"
+        for feature in self.features:
+            problem = _picture_problem(feature) if feature.is_picture else _column_problem(feature)
+            if problem:
+                yield "features", f"{feature.name} {problem}"
 
     def plan(self) -> list[tuple[int, int]]:
         """Return the attempt range [first, stop) of every shard of the complete dataset."""
@@ -98,11 +119,7 @@ class Header:
 
     def to_bytes(self) -> bytes:
         """Return the content of `dataset.json`, with a seal."""
-        values = dataclasses.asdict(self)
-        for key in ("cuts", "subtasks", "config_sha256"):  # older datasets lack these keys, so empty ones are left out
-            if not values[key]:
-                del values[key]
-        return sealed(values, end="\n", indent=2)
+        return sealed(write_record(self), end="\n", indent=2)
 
     @classmethod
     def read(cls, path: Path) -> "Header":
@@ -117,83 +134,22 @@ class Header:
 
     @classmethod
     def from_json(cls, values: object, *, where: str) -> "Header":
-        if not isinstance(values, dict):
-            raise DatasetError(f"{where}: contains a {type(values).__name__}; a mapping was expected")
-        defaults: dict[str, Any] = {"cuts": (), "subtasks": (), "config_sha256": ""}
-        values = {**defaults, **values}
-        if values.get("format_version") != FORMAT_VERSION:
-            given = values.get("format_version")
-            valid = f"this version of twinloop reads {FORMAT_VERSION}"
-            raise DatasetError(f"{where}: format_version: {given!r} was given, {valid}")
-        known = {known.name for known in dataclasses.fields(cls)}
-        for key in (*sorted(known), *values):
-            if key not in values:
-                raise DatasetError(f"{where}: {key}: is missing")
-            if key not in known:
-                raise DatasetError(f"{where}: {key}: unknown key; {nearest(key, known)}")
         try:
-            features = tuple(_feature(value) for value in values["features"])
-            names = {key: tuple(values[key]) for key in ("phases", "subtasks", "cuts")}
-        except (TypeError, KeyError, ValueError) as error:
-            raise DatasetError(f"{where}: features, phases, subtasks or cuts: malformed ({error})") from None
-        try:
-            return cls(**{**values, **names, "features": features})
-        except DatasetError as error:
+            return read_record(cls, Section("", "", values, {}))
+        except (ConfigError, DatasetError) as error:
             raise DatasetError(f"{where}: {error}") from None
 
 
-def _feature(value: dict) -> Feature:
-    feature = Feature(**{**value, "shape": tuple(value["shape"]), "names": tuple(value.get("names", ()))})
-    valid = cast(tuple[str, ...], get_args(Feature.__annotations__["dtype"]))
-    if feature.dtype not in valid:
-        raise ValueError(f"{feature.name}: dtype {feature.dtype!r}; valid are {', '.join(valid)}")
-    return feature
-
-
-def _problem(header: Header) -> str | None:
-    kinds: dict[str, type | tuple[type, ...]] = {
-        "name": str,
-        "robot": str,
-        "config_digest": str,
-        "config_sha256": str,
-        "run_seed": int,
-        "shard_episodes": int,
-        "episodes": int,
-        "keep_rejected": bool,
-        "fps": (int, float),
-        "versions": Mapping,
-    }
-    for key, kind in kinds.items():
-        value = getattr(header, key)
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            kind_name = " or ".join(option.__name__ for option in (kind if isinstance(kind, tuple) else (kind,)))
-            return f"{key}: {value!r} was given, {kind_name} was expected"
-    sources = cast(tuple[str, ...], get_args(Header.__annotations__["source"]))
-    if header.source not in sources:
-        return f"source: {header.source!r} was given, valid are {', '.join(sources)}"
-    for key, least in (("fps", 0), ("shard_episodes", 0), ("episodes", -1)):
-        if getattr(header, key) <= least:
-            return f"{key}: {getattr(header, key)!r} was given, it must be more than {least}"
-    if header.cuts and not _are_cuts(header.cuts, header.episodes):
-        return f"cuts: {list(header.cuts)} was given, attempts in order from 0 to below {header.episodes} were expected"
-    names = [feature.name for feature in header.features]
-    if len(set(names)) < len(names):
-        return f"features: a name occurs twice: {', '.join(sorted(names))}"
-    for feature in header.pictures:
-        problem = _picture_problem(feature)
-        if problem:
-            return f"features: {feature.name} {problem}"
-    for feature in header.columns:
-        if len(feature.shape) != 1 or feature.shape[0] < 1:
-            return f"features: {feature.name} has shape {feature.shape}; a vector (n,) was expected"
-        if feature.names and len(feature.names) != feature.shape[0]:
-            return f"features: {feature.name} has {feature.shape[0]} elements and {len(feature.names)} names"
-    return None
-
-
 def _are_cuts(cuts: tuple[int, ...], episodes: int) -> bool:
-    whole = all(isinstance(cut, int) and not isinstance(cut, bool) for cut in cuts)
-    return whole and cuts[0] == 0 and all(before < after for before, after in pairwise((*cuts, episodes)))
+    return cuts[0] == 0 and all(before < after for before, after in pairwise((*cuts, episodes)))
+
+
+def _column_problem(feature: Feature) -> str | None:
+    if len(feature.shape) != 1 or feature.shape[0] < 1:
+        return f"has shape {feature.shape}; a vector (n,) was expected"
+    if feature.names and len(feature.names) != feature.shape[0]:
+        return f"has {feature.shape[0]} elements and {len(feature.names)} names"
+    return None
 
 
 def _picture_problem(feature: Feature) -> str | None:

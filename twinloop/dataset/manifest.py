@@ -4,39 +4,35 @@ A line is valid once it ends with a newline. Bytes after the last newline were l
 and the next writer removes them.
 """
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from twinloop.config.compound import Mapped
+from twinloop.config.fields import integer, of_kind
+from twinloop.config.record import Nested, read_record, write_record
+from twinloop.config.section import Section
 from twinloop.durable import FileDigest, append_line, read_bounded, replace_file
-from twinloop.errors import CorruptError
+from twinloop.errors import ConfigError, CorruptError
 
 from .seal import sealed, unsealed
 
-_COUNTS = ("first", "stop", "accepted", "stored", "frames")
 MOST_BYTES = 4 << 30  # a line has a few hundred bytes
 
 
 @dataclass(frozen=True)
 class ShardEntry:
-    """The manifest line of a committed shard.
+    """The manifest line of a committed shard, which holds the attempts [first, stop)."""
 
-    Attributes:
-        first, stop: the shard holds the attempts [first, stop).
-        accepted: attempts that passed all checks.
-        stored: attempts with rows in frames.parquet.
-        frames: rows of frames.parquet.
-        files: file name -> digest.
-    """
-
-    first: int
-    stop: int
-    accepted: int
-    stored: int
-    frames: int
-    files: Mapping[str, FileDigest]
+    first: int = integer(low=0, help="first attempt")
+    stop: int = integer(low=0, help="first attempt after the shard")
+    accepted: int = integer(low=0, help="attempts that passed all checks")
+    stored: int = integer(low=0, help="attempts with rows in frames.parquet")
+    frames: int = integer(low=0, help="rows of frames.parquet")
+    files: Mapping[str, FileDigest] = of_kind(
+        Mapped(item=Nested(record=FileDigest), names=r"[^./][^/]*", form="a plain file name", what="file", most=None)
+    )
 
     @property
     def name(self) -> str:
@@ -47,23 +43,16 @@ class ShardEntry:
         return sum(file.bytes for file in self.files.values())
 
     def to_line(self) -> bytes:
-        value = {key: getattr(self, key) for key in _COUNTS}
-        value["files"] = {name: file.to_json() for name, file in sorted(self.files.items())}
-        return sealed(value) + b"\n"
+        value = write_record(self)
+        return sealed(value | {"files": dict(sorted(value["files"].items()))}) + b"\n"
 
     @classmethod
-    def from_line(cls, line: bytes) -> "ShardEntry":
-        value = unsealed(line)
-        unknown = sorted(value.keys() - {*_COUNTS, "files"})
-        if unknown:
-            raise ValueError(f"unknown keys {', '.join(unknown)}")
-        counts = {key: value[key] for key in _COUNTS}
-        if not all(isinstance(count, int) and count >= 0 for count in counts.values()):
-            raise ValueError(f"{', '.join(_COUNTS)} must be counts")
-        files = {str(name): FileDigest.from_json(file) for name, file in value["files"].items()}
-        if not all(name == os.path.basename(name) and not name.startswith(".") for name in files):
-            raise ValueError(f"file names must be plain names, not {', '.join(files)}")
-        return cls(**counts, files=files)
+    def from_line(cls, line: bytes, *, where: str) -> "ShardEntry":
+        """Read a line of a manifest, without the newline. CorruptError names `where` and what is wrong."""
+        try:
+            return read_record(cls, Section("", "", unsealed(line), {}))
+        except (ValueError, ConfigError) as error:
+            raise CorruptError(f"{where}: is not a shard entry ({error!s:.200}): {line[:80]!r}") from None
 
 
 @dataclass(frozen=True)
@@ -98,12 +87,11 @@ def read_manifest(path: Path, *, damaged: bool = False) -> Manifest:
     entries, damaged_lines = [], []
     for number, line in enumerate(data[:complete_bytes].split(b"\n")[:-1], start=1):
         try:
-            entries.append(ShardEntry.from_line(line))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            problem = f"is not a shard entry ({error!s:.200}): {line[:80]!r}"
+            entries.append(ShardEntry.from_line(line, where=f"{path}:{number}"))
+        except CorruptError as error:
             if not damaged:
-                raise CorruptError(f"{path}:{number}: {problem}") from None
-            damaged_lines.append(f"line {number} {problem}")
+                raise
+            damaged_lines.append(str(error).replace(f"{path}:{number}:", f"line {number}", 1))
     ordered = ordered_entries(entries, where=str(path))
     return Manifest(ordered, torn=complete_bytes < len(data), damaged=tuple(damaged_lines))
 

@@ -4,16 +4,19 @@ Everything but the subject is worked out from the outcomes, so the two cannot di
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from twinloop.config.fields import version
+from twinloop.config.json_file import load_json, record_from_json
+from twinloop.config.record import write_record
 from twinloop.curate.rates import ParameterRates, Rate, success_by_parameter
 from twinloop.dataset.parquet import EPISODE_OPTIONS, encode, read_table
-from twinloop.durable import digest_file, read_bounded, replace_file, storage_errors
+from twinloop.durable import FileDigest, digest_file, replace_file, storage_errors
 from twinloop.errors import CorruptError, UsageError
 from twinloop.gate.outcomes import Outcomes
 
@@ -122,6 +125,22 @@ def _parameter_json(rates: ParameterRates) -> dict[str, Any]:
     return {"parameter": rates.column, "p_value": rates.p_value, "strength": rates.strength, "bins": bins}
 
 
+@dataclass(frozen=True, kw_only=True)
+class EvaluationFile:
+    """The content of `evaluation.json`: the subject, results for other readers, and the digest of the outcomes."""
+
+    format_version: int = version(FORMAT_VERSION)
+    subject: Subject
+    episodes: int
+    success: dict[str, Any]
+    phases: tuple[dict[str, Any], ...]
+    completion_s: dict[str, float]
+    failures: dict[str, int]
+    verdicts: dict[str, int]
+    parameters: tuple[dict[str, Any], ...]
+    outcomes: FileDigest
+
+
 def write_evaluation(evaluation: Evaluation, folder: Path) -> Path:
     """Both files, whole or not at all: the JSON comes last and names the other's digest."""
     with storage_errors(folder):
@@ -129,13 +148,8 @@ def write_evaluation(evaluation: Evaluation, folder: Path) -> Path:
         (folder / EVALUATION).unlink(missing_ok=True)
         rows = encode(evaluation.outcomes.table(), EPISODE_OPTIONS)
         digest = replace_file(folder / EPISODES, rows.to_pybytes(), scratch=folder)
-        content = {
-            "format_version": FORMAT_VERSION,
-            "subject": asdict(evaluation.subject),
-            **evaluation.results(),
-            "outcomes": digest.to_json(),
-        }
-        text = json.dumps(content, indent=2, allow_nan=False) + "\n"
+        file = EvaluationFile(subject=evaluation.subject, **evaluation.results(), outcomes=digest)
+        text = json.dumps(write_record(file), indent=2, allow_nan=False) + "\n"
         replace_file(folder / EVALUATION, text.encode(), scratch=folder)
     return folder / EVALUATION
 
@@ -144,18 +158,10 @@ def load_evaluation(folder: Path) -> Evaluation:
     path = folder / EVALUATION
     if not path.is_file():
         raise UsageError(f"{folder}: has no {EVALUATION}; a folder that `twinloop evaluate` wrote was expected")
-    text = read_bounded(path, LARGEST_BYTES)
-    try:
-        content = json.loads(text)
-        if content["format_version"] != FORMAT_VERSION:
-            raise ValueError(f"format_version is {content['format_version']!r}, this version reads {FORMAT_VERSION}")
-        values = content["subject"]
-        subject = Subject(**values | {"phases": tuple(map(str, values["phases"]))})
-        sha256 = content["outcomes"]["sha256"]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise CorruptError(f"{path}: is not an evaluation ({error!r:.200})") from None
-    rows = folder / EPISODES
-    if not rows.is_file() or digest_file(rows).sha256 != sha256:
+    content = load_json(path, max_bytes=LARGEST_BYTES, what="an evaluation", error=CorruptError)
+    file = record_from_json(EvaluationFile, content, where=str(path), error=CorruptError)
+    rows, subject = folder / EPISODES, file.subject
+    if not rows.is_file() or digest_file(rows).sha256 != file.outcomes.sha256:
         raise CorruptError(f"{rows}: is missing or does not match {EVALUATION}; run `twinloop evaluate` again")
     try:
         return Evaluation(subject, Outcomes.of_table(read_table(rows), subject.phases))

@@ -10,17 +10,18 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from twinloop.config.record import write_record
 from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import CheckpointError, UsageError
-from twinloop.learn.onnx_runtime import FORMAT_VERSION, METADATA, session_of
+from twinloop.learn.onnx_runtime import METADATA, OnnxMetadata, session_of
 from twinloop.learn.policy import Policy, VectorInputs, picture_tensor
 from twinloop.learn.space import Space
 
@@ -44,9 +45,6 @@ class OnnxParity:
     samples: int
     max_abs_difference: float
     tolerance: float
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"path": str(self.path)}
 
 
 def export_onnx(
@@ -122,17 +120,16 @@ def _graph(policy: Policy, space: Space, card_digest: str, knows_real: bool) -> 
         node.ClearField("doc_string")
     del model.graph.metadata_props[:]
     del model.metadata_props[:]
-    facts = {
-        "format_version": FORMAT_VERSION,
-        "card_digest": card_digest,
-        "policy": policy.name,
-        "horizon": policy.horizon,
-        "executed": policy.executed,
-        "image_size": policy.image_size,
-        "space": space.to_json(),
-        "knows_real": knows_real,
-    }
-    model.metadata_props.add(key=METADATA, value=json.dumps(facts, sort_keys=True))
+    metadata = OnnxMetadata(
+        card_digest=card_digest,
+        policy=policy.name,
+        horizon=policy.horizon,
+        executed=policy.executed,
+        image_size=policy.image_size,
+        space=space,
+        knows_real=knows_real,
+    )
+    model.metadata_props.add(key=METADATA, value=json.dumps(write_record(metadata), sort_keys=True))
     return model
 
 

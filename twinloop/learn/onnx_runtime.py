@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from twinloop.config.fields import version
+from twinloop.config.json_file import record_from_json
 from twinloop.durable import read_bounded
 from twinloop.errors import CheckpointError, UsageError
 from twinloop.learn.pictures import as_read
@@ -22,6 +25,26 @@ ELSEWHERE = b"\n\x08location"
 """Bytes that mark weights in an external file. Such files are refused because the path could be any file."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class OnnxMetadata:
+    """What an exported policy says of itself.
+
+    Attributes:
+        card_digest: digest of the checkpoint that it was exported from.
+        policy: kind of the network.
+        knows_real: the policy was trained on real data. Older files lack this key; they count as not trained on it.
+    """
+
+    format_version: int = version(FORMAT_VERSION)
+    card_digest: str
+    policy: str
+    horizon: int
+    executed: int
+    image_size: int
+    space: Space
+    knows_real: bool = False
+
+
 class OnnxRuntime:
     """An exported policy.
 
@@ -32,16 +55,10 @@ class OnnxRuntime:
 
     def __init__(self, path: Path, *, threads: int = 1):
         self._session = session_of(_content(path), threads=threads, where=path)
-        facts = _facts(path, self._session)
-        try:
-            self.space = Space.from_json(facts["space"])
-            self.horizon, self.executed = int(facts["horizon"]), int(facts["executed"])
-            self.policy, self.card_digest = str(facts["policy"]), str(facts["card_digest"])
-            self._image_size = int(facts["image_size"])
-            # Older files lack this key; their policies count as not trained on real data.
-            self.knows_real = bool(facts.get("knows_real", False))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise CheckpointError(f"{path}: its metadata is malformed: {error!r:.200}") from None
+        metadata = _metadata(path, self._session)
+        self.space, self.horizon, self.executed = metadata.space, metadata.horizon, metadata.executed
+        self.policy, self.card_digest = metadata.policy, metadata.card_digest
+        self.knows_real, self._image_size = metadata.knows_real, metadata.image_size
         expected = [*(feature.name for feature in self.space.inputs), "real", "noise"]
         inputs = [argument.name for argument in self._session.get_inputs()]
         if inputs != expected:
@@ -89,17 +106,12 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _facts(path: Path, session: "InferenceSession") -> dict[str, Any]:
+def _metadata(path: Path, session: "InferenceSession") -> OnnxMetadata:
     text = session.get_modelmeta().custom_metadata_map.get(METADATA)
     if text is None:
         raise CheckpointError(f"{path}: was not written by `twinloop export`: its metadata has no {METADATA!r}")
     try:
-        facts = json.loads(text)
-        version = facts["format_version"]
-    except (ValueError, RecursionError, TypeError, KeyError) as error:
-        raise CheckpointError(f"{path}: its metadata is malformed: {error!r:.200}") from None
-    if version != FORMAT_VERSION:
-        raise CheckpointError(
-            f"{path}: format_version: {version!r} was given; this version of twinloop reads {FORMAT_VERSION}"
-        )
-    return facts
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path}: its metadata is not JSON ({error!s:.200})") from None
+    return record_from_json(OnnxMetadata, value, where=f"{path}: metadata", error=CheckpointError)

@@ -1,8 +1,7 @@
 """Space: the inputs and actions of a policy. Datasets with equal spaces can be mixed."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from twinloop.dataset import STATE_FEATURES, Header
 from twinloop.errors import DatasetError, nearest
@@ -96,14 +95,6 @@ class Space:
         rows += [(name, "missing", _size(feature)) for name, feature in theirs.items()]
         return [row for row in rows if row[1] != row[2]]
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "Space":
-        inputs, action = tuple(map(_feature, values["inputs"])), _feature(values["action"])
-        return cls(str(values["robot"]), float(values["rate_hz"]), inputs, action)
-
 
 def table_of(differences: Iterable[tuple[str, str, str]], *, here: str, there: str) -> str:
     """Return the differences as a text table with one column per side."""
@@ -119,10 +110,3 @@ def _as_read(feature: Feature) -> Feature:
 
 def _size(feature: Feature) -> str:
     return " × ".join(map(str, feature.shape))
-
-
-def _feature(value: Mapping[str, Any]) -> Feature:
-    return Feature(
-        name=str(value["name"]), dtype=value["dtype"], shape=tuple(map(int, value["shape"])),
-        names=tuple(map(str, value["names"])), unit=str(value["unit"]),
-    )  # fmt: skip

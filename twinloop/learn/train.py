@@ -165,9 +165,9 @@ def _errors(policy: Policy, lesson: TrainingJob) -> dict[str, float]:
     return dict(zip(lesson.mixture.space.action.names, map(float, wrong), strict=True))
 
 
-def _limits(lesson: TrainingJob) -> dict[str, list[float]]:
+def _limits(lesson: TrainingJob) -> dict[str, tuple[float, ...]]:
     actions = [part.action for part in lesson.mixture.parts]
     return {
-        "lowest_action": np.min([action.min(axis=0) for action in actions], axis=0).tolist(),
-        "highest_action": np.max([action.max(axis=0) for action in actions], axis=0).tolist(),
+        "lowest_action": tuple(np.min([action.min(axis=0) for action in actions], axis=0).tolist()),
+        "highest_action": tuple(np.max([action.max(axis=0) for action in actions], axis=0).tolist()),
     }

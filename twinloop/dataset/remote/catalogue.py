@@ -37,17 +37,10 @@ def read_entries(objects: Objects, header: Header) -> tuple[ShardEntry, ...]:
     listed = sorted(objects.sizes(f"{MANIFESTS}/{dataset_identity}"))
     known = {}
     for line in (objects.read(snapshot_key(dataset_identity)) or b"").splitlines():
-        entry = _entry(line, f"{objects.remote}/{snapshot_key(dataset_identity)}")
+        entry = ShardEntry.from_line(line, where=f"{objects.remote}/{snapshot_key(dataset_identity)}")
         known[entry_key(dataset_identity, entry.name)] = entry
     unread = [key for key in listed if key not in known]
     for first in range(0, len(unread), AT_ONCE):
         for key, data in objects.read_many(unread[first : first + AT_ONCE]).items():
-            known[key] = _entry(data, f"{objects.remote}/{key}")
+            known[key] = ShardEntry.from_line(data.rstrip(b"\n"), where=f"{objects.remote}/{key}")
     return ordered_entries((known[key] for key in listed), where=str(objects.remote))
-
-
-def _entry(line: bytes, where: str) -> ShardEntry:
-    try:
-        return ShardEntry.from_line(line.rstrip(b"\n"))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CorruptError(f"{where}: is not a shard entry ({error}): {line[:80]!r}") from None

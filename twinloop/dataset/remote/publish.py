@@ -25,6 +25,6 @@ def publish(remote: Remote, identity: str, draft: ShardDraft) -> None:
     key = entry_key(identity, entry.name)
     if not objects.create(key, entry.to_line()):
         stored = objects.read(key)
-        if stored is None or ShardEntry.from_line(stored.rstrip(b"\n")) != entry:
+        if stored is None or ShardEntry.from_line(stored.rstrip(b"\n"), where=f"{remote}/{key}") != entry:
             raise CorruptError(f"{remote}/{key}: shard {entry.name} was generated again with a different result")
     shutil.rmtree(draft.folder, ignore_errors=True)

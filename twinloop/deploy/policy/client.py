@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from twinloop import errors
+from twinloop.config.json_file import record_from_json
 from twinloop.deploy.policy.facts import PolicyFacts, read_facts
 from twinloop.deploy.wire import WireError, receive, send
 from twinloop.errors import CheckpointError, PolicyError, TwinloopError
@@ -72,7 +73,7 @@ class PolicyProcess:
         if "error" in facts:
             self.end()
             raise _rebuilt(str(facts.get("kind")), str(facts["error"]))
-        space = Space.from_json(facts["space"])
+        space = record_from_json(Space, facts["space"], where=f"{self.name}: space", error=PolicyError)
         self.facts = PolicyFacts(self.name, str(facts["digest"]), space, bool(facts["knows_real"]))
         self.horizon, self.executed = int(facts["horizon"]), int(facts["executed"])
 

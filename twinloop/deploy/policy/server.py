@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from twinloop.config.record import write_record
 from twinloop.deploy.wire import WireError, receive, send
 from twinloop.errors import TwinloopError, UsageError
 from twinloop.learn.runtime import PolicyRuntime
@@ -56,7 +57,7 @@ def serve(link: socket.socket, runtime: PolicyRuntime, *, digest: str, knows_rea
     """
     _warm_up(runtime)
     facts = {
-        "space": runtime.space.to_json(), "horizon": runtime.horizon, "executed": runtime.executed,
+        "space": write_record(runtime.space), "horizon": runtime.horizon, "executed": runtime.executed,
         "digest": digest, "knows_real": knows_real,
     }  # fmt: skip
     try:

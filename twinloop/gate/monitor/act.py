@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from twinloop.config.record import write_record
 from twinloop.curate.rates import Rate
 from twinloop.dataset.real_episodes import RealEpisodes, in_utc
 from twinloop.durable import replace_file, storage_errors
@@ -172,7 +173,12 @@ def _open(
     with storage_errors(folder):
         folder.mkdir(exist_ok=True)
         digest = replace_file(folder / f"{name}.json", json_text(content).encode(), scratch=writer.scratch)
-    details = {"incident": name, "file": digest.to_json(), "signal": signal.name, "episodes": len(content["episodes"])}
+    details = {
+        "incident": name,
+        "file": write_record(digest),
+        "signal": signal.name,
+        "episodes": len(content["episodes"]),
+    }
     writer.add(
         INCIDENT, OPENED, checkpoint=live.checkpoint, reasons=[signal.sentence], evidence=evidence, details=details
     )
