@@ -28,6 +28,9 @@ from twinloop.twin.product_parts import (
     yaw,
 )
 
+LOWER = 0.2
+"""Difference in height of parts that cross each other. Surfaces in one plane flicker in images."""
+
 
 def _carton(r: Drawn) -> list[Part]:
     return [box(r(40, 110), r(28, 62), r(30, 70))]
@@ -113,7 +116,7 @@ def _channel(r: Drawn) -> list[Part]:
 
 def _cross(r: Drawn) -> list[Part]:
     arm, height = r(18, 28), r(22, 45)
-    return [box(r(64, 100), arm, height), box(arm, r(48, 64), height)]
+    return [box(r(64, 100), arm, height), box(arm, r(48, 64), height - LOWER)]
 
 
 def _steps(r: Drawn) -> list[Part]:
@@ -128,8 +131,10 @@ def _prism(sides: int) -> Callable[[Drawn], list[Part]]:
     def parts(r: Drawn) -> list[Part]:
         width, height = r(36, 62), r(22, 80)
         side = width * np.tan(np.pi / sides)
-        turns = [2 * np.pi * number / sides for number in range(sides // 2)]
-        return [box(side, width, height, quat=yaw(turn)) for turn in turns]
+        return [
+            box(side, width, height - LOWER * number, quat=yaw(2 * np.pi * number / sides))
+            for number in range(sides // 2)
+        ]
 
     return parts
 
@@ -286,16 +291,16 @@ def _padlock(r: Drawn) -> list[Part]:
 def _gear(r: Drawn) -> list[Part]:
     radius, height, tooth = r(20, 26), r(16, 34), r(7, 11)
     reach = r(4, 6)
-    turns = np.arange(4) * np.pi / 4
-    return [
-        cylinder(radius, height),
-        *(box(2 * (radius + reach), tooth, height, quat=yaw(float(turn))) for turn in turns),
+    teeth = [
+        box(2 * (radius + reach), tooth, height - LOWER * (number + 1), quat=yaw(number * np.pi / 4))
+        for number in range(4)
     ]
+    return [cylinder(radius, height), *teeth]
 
 
 def _star(r: Drawn) -> list[Part]:
     arm, height, length = r(13, 20), r(20, 44), r(50, 64)
-    return [box(arm, length, height, quat=yaw(number * np.pi / 3)) for number in range(3)]
+    return [box(arm, length, height - LOWER * number, quat=yaw(number * np.pi / 3)) for number in range(3)]
 
 
 def _candy(r: Drawn) -> list[Part]:
