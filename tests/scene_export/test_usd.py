@@ -201,6 +201,25 @@ def test_meshes_are_where_the_engine_has_them(tmp_path: Path):
     np.testing.assert_allclose(soft, data.flexvert_xpos, atol=1e-6)
 
 
+def test_a_table_with_an_image_keeps_it_and_its_size(tmp_path: Path):
+    exported = export_scene(snapshot_of(embedded_config(), episode=5), tmp_path / "out", "usd")
+    stage, model = opened(tmp_path / "out"), exported.scene.model
+    table = stage.GetPrimAtPath("/World/table/table")
+    assert table.IsA(UsdGeom.Mesh)
+    points = np.array(UsdGeom.Mesh(table).GetPointsAttr().Get())
+    np.testing.assert_allclose(np.ptp(points, axis=0), 2 * model.geom("table").size, rtol=1e-6)
+    coordinates = np.array(UsdGeom.PrimvarsAPI(table).GetPrimvar("st").Get())
+    repeats = model.mat_texrepeat[int(model.geom("table").matid[0])]
+    np.testing.assert_allclose(np.ptp(coordinates, axis=0), repeats, rtol=1e-6)
+    material, _ = UsdShade.MaterialBindingAPI(table).ComputeBoundMaterial()
+    sampler = UsdShade.Shader(stage.GetPrimAtPath(f"{material.GetPath()}/texture"))
+    assert (tmp_path / "out" / sampler.GetInput("file").Get().path).exists()
+    faces = np.array(UsdGeom.Mesh(table).GetFaceVertexIndicesAttr().Get()).reshape(-1, 3)
+    corners = points[faces]
+    volume = np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum() / 6
+    assert volume == pytest.approx(8 * np.prod(model.geom("table").size), rel=1e-5), "faces must point outwards"
+
+
 def test_cameras_lights_and_colours(tmp_path: Path):
     exported = export_scene(workshop(), tmp_path / "out", "usd")
     stage, model, data = opened(tmp_path / "out"), exported.scene.model, exported.scene.data

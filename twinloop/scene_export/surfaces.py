@@ -105,6 +105,25 @@ def height_field(model: mujoco.MjModel, hfield: int) -> Surface:
     return Surface(vertices, faces)
 
 
+def textured_rectangle(half_x: float, half_y: float, repeats: np.ndarray) -> Surface:
+    """A rectangle in the plane z = 0, seen from above, with a texture that repeats along x and y."""
+    vertices = np.array([[-half_x, -half_y, 0], [half_x, -half_y, 0], [half_x, half_y, 0], [-half_x, half_y, 0]])
+    return _projected(vertices, np.array([[0, 1, 2], [0, 2, 3]]), np.array([half_x, half_y]), repeats)
+
+
+def textured_box(half: np.ndarray, repeats: np.ndarray) -> Surface:
+    """A box with a texture that is projected along z, as the engine does."""
+    signs = np.array([[x, y, z] for z in (-1, 1) for y in (-1, 1) for x in (-1, 1)])
+    quads = [(0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5)]
+    faces = np.array([triangle for a, b, c, d in quads for triangle in ((a, b, c), (a, c, d))])
+    return _projected(signs * half, faces, half[:2], repeats)
+
+
+def _projected(vertices: np.ndarray, faces: np.ndarray, half: np.ndarray, repeats: np.ndarray) -> Surface:
+    coordinates = repeats * (vertices[:, :2] / (2 * half) + 0.5)
+    return Surface(vertices, faces, corner_texcoords=coordinates[faces])
+
+
 def tube(points: np.ndarray, segments: np.ndarray, radius: float, *, sides: int = 8) -> Surface:
     """A closed prism around each segment between two points."""
     turn = 2 * np.pi * np.arange(sides) / sides

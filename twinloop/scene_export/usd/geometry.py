@@ -7,7 +7,7 @@ from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, Vt
 from twinloop.scene_export.spec.assets import mesh_surface
 from twinloop.scene_export.spec.bodies import MESH_TYPES, asset_frame
 from twinloop.scene_export.spec.names import Names
-from twinloop.scene_export.surfaces import Surface, ellipsoid, height_field
+from twinloop.scene_export.surfaces import Surface, ellipsoid, height_field, textured_box, textured_rectangle
 from twinloop.scene_export.usd.materials import Materials
 from twinloop.scene_export.usd.paths import WORLD, PrimPaths, place
 
@@ -69,7 +69,10 @@ class Geometry:
         kind, size = kinds(int(model.geom_type[geom])), model.geom_size[geom]
         pos, quat, scale = model.geom_pos[geom], model.geom_quat[geom], None
         stage, textured = self._stage, False
-        if kind == kinds.mjGEOM_BOX:
+        surface = self._textured(kind, geom)
+        if surface is not None:
+            shape, textured = define_mesh(stage, path, surface), True
+        elif kind == kinds.mjGEOM_BOX:
             shape, scale = UsdGeom.Cube.Define(stage, path), size
             shape.CreateSizeAttr(2.0)
         elif kind == kinds.mjGEOM_SPHERE:
@@ -98,6 +101,21 @@ class Geometry:
         place(shape.GetPrim(), pos, quat, scale)
         _set_extent(shape)
         return textured
+
+    def _textured(self, kind: mujoco.mjtGeom, geom: int) -> Surface | None:
+        """A box or plane as a mesh, if it has an image; None if a primitive of USD shows the same."""
+        model, material = self._model, int(self._model.geom_matid[geom])
+        if material < 0 or not self._materials.has_image(material):
+            return None
+        repeats, size = model.mat_texrepeat[material], model.geom_size[geom]
+        if model.mat_texuniform[material]:
+            repeats = repeats * size[:2]
+        if kind == mujoco.mjtGeom.mjGEOM_BOX:
+            return textured_box(size, repeats)
+        touches_nothing = not (model.geom_contype[geom] or model.geom_conaffinity[geom])
+        if kind == mujoco.mjtGeom.mjGEOM_PLANE and touches_nothing and (size[:2] > 0).all():
+            return textured_rectangle(float(size[0]), float(size[1]), repeats)
+        return None
 
     def add_groups(self) -> None:
         """Add collision groups: two groups that do not touch each other are filtered."""

@@ -28,6 +28,14 @@ class Materials:
         self.files: dict[str, bytes] = {}
         self.averaged: set[str] = set()
 
+    def has_image(self, material: int) -> bool:
+        """True if a material has a flat texture that is not of one colour."""
+        texture = int(self._model.mat_texid[material, RGB])
+        if texture < 0 or int(self._model.tex_type[texture]) in CUBE:
+            return False
+        pixels = texture_pixels(self._model, texture)
+        return bool((pixels != pixels[0, 0]).any())
+
     def colour_of(self, rgba: np.ndarray, material: int, *, textured: bool) -> np.ndarray:
         """RGBA of a geom in the encoding of a screen."""
         if material < 0:
@@ -78,11 +86,11 @@ class Materials:
         for key, (kind, value) in inputs.items():
             shader.CreateInput(key, kind).Set(value)
         if texture >= 0:
-            self._connect_texture(shader, path, texture)
+            self._connect_texture(shader, path, texture, colour)
         surface.CreateSurfaceOutput().ConnectToSource(shader.ConnectableAPI(), "surface")
         return surface
 
-    def _connect_texture(self, shader: UsdShade.Shader, path: str, texture: int) -> None:
+    def _connect_texture(self, shader: UsdShade.Shader, path: str, texture: int, colour: np.ndarray) -> None:
         name = file_name(self._model.texture(texture).name or f"texture{texture}", "png", self._taken)
         self.files[f"{FOLDER}/{name}"] = png(texture_pixels(self._model, texture))
         reader = UsdShade.Shader.Define(self._stage, f"{path}/coordinates")
@@ -91,12 +99,15 @@ class Materials:
         sampler = UsdShade.Shader.Define(self._stage, f"{path}/texture")
         sampler.CreateIdAttr("UsdUVTexture")
         sampler.CreateInput("file", Sdf.ValueTypeNames.Asset).Set(f"./{FOLDER}/{name}")
+        sampler.CreateInput("sourceColorSpace", Sdf.ValueTypeNames.Token).Set("sRGB")
+        tint = Gf.Vec4f(*(float(value) for value in colour))
+        sampler.CreateInput("scale", Sdf.ValueTypeNames.Float4).Set(tint)
         for side in ("wrapS", "wrapT"):
             sampler.CreateInput(side, Sdf.ValueTypeNames.Token).Set("repeat")
         coordinates = reader.CreateOutput("result", Sdf.ValueTypeNames.Float2)
         sampler.CreateInput("st", Sdf.ValueTypeNames.Float2).ConnectToSource(coordinates)
-        colour = sampler.CreateOutput("rgb", Sdf.ValueTypeNames.Float3)
-        shader.GetInput("diffuseColor").ConnectToSource(colour)
+        pixels = sampler.CreateOutput("rgb", Sdf.ValueTypeNames.Float3)
+        shader.GetInput("diffuseColor").ConnectToSource(pixels)
 
     def bind_friction(self, prim: Usd.Prim, friction: float) -> None:
         key = round(friction, 9)
