@@ -20,7 +20,6 @@ from twinloop.cli import main
 from twinloop.dashboard.effects.looks import range_of
 from twinloop.dashboard.effects.picture import picture_of
 from twinloop.dashboard.effects.strips import StripRenderer
-from twinloop.dashboard.report import render_report
 from twinloop.observe.image import sensed
 from twinloop.observe.renderer import Renderer
 from twinloop.randomize.draw import Sampler
@@ -112,14 +111,13 @@ def draw_report() -> None:
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
-        config, dataset, page_file = (Path(folder) / name for name in ("cell.yaml", "pick_and_place", "report.html"))
+        config, dataset = Path(folder) / "cell.yaml", Path(folder) / "pick_and_place"
         config.write_text(REPORT_CONFIG, encoding="utf-8")
         main(["generate", str(config), "--episodes", str(REPORT_EPISODES), "--out", str(dataset)])
-        page_file.write_text(render_report(dataset), encoding="utf-8")
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         width, height = REPORT_SIZE_PX
         page = browser.new_page(viewport={"width": width, "height": height})
-        page.goto(page_file.as_uri())
+        page.goto((dataset / "report.html").as_uri())
         page.screenshot(path=REPORT)
         browser.close()
     print(f"{REPORT.name}: {REPORT.stat().st_size:,} B")

@@ -139,9 +139,9 @@ def copy_file(source: Path, target: Path, committed: FileDigest) -> None:
             while part := original.read(_COPIED_BYTES):
                 copy.write(part)
     except FileNotFoundError:
-        raise CorruptError(f"{source}: is missing, though the manifest lists it") from None
+        raise CorruptError(f"{source}: is missing, but the manifest lists it") from None
     if copy.digest != committed:
-        raise CorruptError(f"{source}: has another content than was committed")
+        raise CorruptError(f"{source}: does not have the committed content")
     target.chmod(stat.S_IMODE(target.stat().st_mode) & ~0o222)
 
 
@@ -211,8 +211,8 @@ def require_utf8(path: Path) -> None:
     try:
         str(path).encode()
     except UnicodeEncodeError:
-        shown = os.fsencode(path).decode(errors="backslashreplace")
-        raise UsageError(f"{shown}: the name is not UTF-8; rename the file or folder") from None
+        name = os.fsencode(path).decode(errors="backslashreplace")
+        raise UsageError(f"{name}: the name is not UTF-8; rename the file or folder") from None
 
 
 def read_bounded(path: Path, most_bytes: int, *, error: type[TwinloopError] = CorruptError) -> bytes:
@@ -222,16 +222,16 @@ def read_bounded(path: Path, most_bytes: int, *, error: type[TwinloopError] = Co
         error: the path has a zero byte, the file is larger, or it is not a regular file (a pipe may have no end).
     """
     if "\0" in str(path):
-        raise error(f"{str(path)!r}: is no path; it has a zero byte in it")
+        raise error(f"{str(path)!r}: is not a path: it contains a zero byte")
     # Without O_NONBLOCK, opening a pipe that has no writer would block.
     with storage_errors(path), os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
-            raise error(f"{path}: is not a regular file; a device or pipe need not have an end and is not read")
+            raise error(f"{path}: is not a regular file; devices and pipes are not read")
         content = b"" if status.st_size > most_bytes else file.read(status.st_size + 1)
     size = max(status.st_size, len(content))  # the file may be growing
     if size > most_bytes:
-        raise error(f"{path}: has {size:,} bytes; {most_bytes:,} at most are read")
+        raise error(f"{path}: has {size:,} bytes; the maximum is {most_bytes:,}")
     return content
 
 
@@ -248,15 +248,15 @@ def storage_errors(path: Path, *, needed_bytes: int | None = None) -> Iterator[N
 def _in_plain_words(error: OSError, path: Path, needed_bytes: int | None) -> str:
     match error.errno:
         case errno.EACCES | errno.EPERM:
-            return f"{path}: permission denied; choose a folder you may write to"
+            return f"{path}: permission denied; choose a folder that you can write to"
         case errno.EROFS:
-            return f"{path}: the file system is read-only; choose a folder on a disk that can be written"
+            return f"{path}: the file system is read-only; choose a writable folder"
         case errno.ENOTDIR | errno.EEXIST:
-            return f"{path}: is a file, or lies below one; a dataset is a folder, choose another path"
+            return f"{path}: is a file or inside a file; a folder was expected, choose another path"
         case errno.ENOSPC | errno.EDQUOT:
-            full = "the disk is full" if error.errno == errno.ENOSPC else "the disk quota is used up"
+            full = "the disk is full" if error.errno == errno.ENOSPC else "the disk quota is exceeded"
             need = f", {needed_bytes:,} bytes are needed" if needed_bytes is not None else ""
-            resume = "free some space and run the same command again: it goes on where it stopped"
+            resume = "free some space and run the same command again: it continues where it stopped"
             return f"{path}: {full} ({_free_bytes(path)} bytes free{need}); {resume}"
         case _:
             return f"{path}: {error.strerror or error}"

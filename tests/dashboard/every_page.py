@@ -30,7 +30,7 @@ from twinloop.dashboard.monitor import render_monitor
 from twinloop.dashboard.plan import render_plan
 from twinloop.dashboard.quality import render_quality
 from twinloop.dashboard.replay import render_replay
-from twinloop.dashboard.report import render_report
+from twinloop.dashboard.report import write_report
 from twinloop.dashboard.status import render_status
 from twinloop.dashboard.training import render_training
 from twinloop.dashboard.trust import render_trust
@@ -51,12 +51,12 @@ def report(folder: Path) -> str:
     write_run(folder / "demo", episodes=400, keep_rejected=True)
     session = '{"started": "2026-01-01T10:00:00Z", "seconds": 30, "episodes": 200, "workers": 2, "timeline": [[9, 64], [20, 160], [28, 200]]}'  # noqa: E501
     (folder / "demo" / "runs.jsonl").write_text(f"{session}\n{session}\n")
-    return render_report(folder / "demo")
+    return write_report(folder / "demo").read_text(encoding="utf-8")
 
 
 def interactive(folder: Path) -> str:
     write_run(folder / "interactive", episodes=200)
-    return render_report(folder / "interactive", interactive=True)
+    return write_report(folder / "interactive", interactive=True).read_text(encoding="utf-8")
 
 
 def evaluation(_: Path) -> str:

@@ -53,7 +53,7 @@ def test_a_comparison_says_who_is_better_or_that_nobody_knows():
         good, comparison=compare(good, bad)
     )
     assert "bad is worse than good" in render_evaluation(bad, comparison=compare(bad, good))
-    assert "No difference between good and good" in re.sub(
+    assert "draws show no difference between good and good" in re.sub(
         r" \(d{8}\)", "", render_evaluation(good, comparison=compare(good, good))
     )
 

@@ -113,7 +113,7 @@ def test_a_watched_policy_has_a_chart_for_each_signal(world: World, tmp_path: Pa
     looked = look(world.registry, (log,), world.rules, scales=None)
     page = render_monitor(looked)
     assert len(charts_of(page)) == 3
-    assert "Nothing speaks against" in page
+    assert "The episodes agree with the rates" in page
     assert "100 % over 12 episodes" in page
     empty = replace(looked, episodes=looked.episodes.take(slice(0, 0)), watched=())  # type: ignore[arg-type]
     assert "No episode since it went live." in render_monitor(empty)
@@ -122,7 +122,7 @@ def test_a_watched_policy_has_a_chart_for_each_signal(world: World, tmp_path: Pa
 @pytest.mark.parametrize(
     ("value", "asks", "told"),
     [(0.95, "lower bound of success", "95 %"), (-0.05, "lower end of the difference", "−5 %"),
-     (200.0, "attempts", "200"), (None, "x", "–"), (True, "x", "yes"), ("continue", "x", "not known yet"),
+     (200.0, "attempts", "200"), (None, "x", "–"), (True, "x", "yes"), ("continue", "x", "not yet known"),
      (0.0, "control periods", "0")],
 )  # fmt: skip
 def test_numbers_are_shown_as_people_read_them(value: float | str | bool | None, asks: str, told: str):

@@ -117,6 +117,6 @@ def test_a_damaged_video_is_not_passed_on(tmp_path):
     data = bytearray(video.read_bytes())
     data[len(data) // 2] ^= 1
     video.write_bytes(data)
-    with pytest.raises(CorruptError, match=f"{video.name}: has another content than was committed"):
+    with pytest.raises(CorruptError, match=f"{video.name}: does not have the committed content"):
         merge(tmp_path / "c", [tmp_path / "a"])
     assert Dataset.open(tmp_path / "c").entries == ()

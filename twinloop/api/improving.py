@@ -68,7 +68,7 @@ def diagnose(
         run_config,
         config_name=name,
         cache=Path(cache),
-        settings=DiagnoseConfig(cells=cells, episodes=episodes, tried=3 * episodes, seed=seed),
+        settings=DiagnoseConfig(cells=cells, episodes=episodes, check_episodes=3 * episodes, seed=seed),
         workers=workers,
         executor=executor_named(executor),
         on_progress=on_progress or (lambda *_: None),

@@ -70,7 +70,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     if args.seed in candidate.seeds:
         raise UsageError(f"--seed {args.seed}: {candidate.name} was trained on episodes of this seed; choose another")
     episodes = args.episodes
-    settings = DiagnoseConfig(cells=args.cells, episodes=episodes, tried=3 * episodes, seed=args.seed)
+    settings = DiagnoseConfig(cells=args.cells, episodes=episodes, check_episodes=3 * episodes, seed=args.seed)
     with show_progress(console, "Simulating counterfactual cells") as show:
         report = diagnose(
             args.runlogs, candidate, config, config_name=name, cache=args.cache, settings=settings,

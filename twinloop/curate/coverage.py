@@ -144,12 +144,12 @@ def _discrepancy(units: list[np.ndarray]) -> tuple[float | None, float | None]:
         blocks = [points]
     else:
         # Blocks start at multiples of a power of two, where a Sobol sequence is as even as at its beginning.
-        starts = [rows * each // BLOCKS // BLOCK_ROWS * BLOCK_ROWS for each in range(BLOCKS)]
+        starts = [rows * number // BLOCKS // BLOCK_ROWS * BLOCK_ROWS for number in range(BLOCKS)]
         blocks = [points[start : start + BLOCK_ROWS] for start in starts]
-    found = float(np.mean([centred_discrepancy(block) for block in blocks]))
+    measured = float(np.mean([centred_discrepancy(block) for block in blocks]))
     # Mean of the kernel on its diagonal minus its mean over the square, both products over dimensions.
     expected = ((5 / 4) ** dimensions - (13 / 12) ** dimensions) / len(blocks[0])
-    return found, expected
+    return measured, expected
 
 
 def centred_discrepancy(points: np.ndarray) -> float:

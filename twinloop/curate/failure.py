@@ -42,11 +42,11 @@ def ending_of(episodes: Episodes, twin: Twin) -> EpisodeSummary:
     # The final state of an episode is not on the tape, so it is extrapolated from the things' velocities.
     next_m = (height_m + episodes["object_velocity"][:, 2::3] * period_s).min(axis=1)
     table_m = np.repeat(episodes.draws.values["table_height_cm"] / 100, episodes.lengths)
-    some = episodes.lengths > 0
+    nonempty = episodes.lengths > 0
     start_m, pressed = np.zeros((count, height_m.shape[1])), np.zeros(count, bool)
-    start_m[some] = height_m[episodes.starts[some]]
+    start_m[nonempty] = height_m[episodes.starts[nonempty]]
     rise_m = (height_m - np.repeat(start_m, episodes.lengths, axis=0)).max(axis=1)
-    pressed[some] = both_n[(episodes.starts + episodes.lengths - 1)[some]] > TOUCHED_N
+    pressed[nonempty] = both_n[(episodes.starts + episodes.lengths - 1)[nonempty]] > TOUCHED_N
     return EpisodeSummary(
         touched=episodes.worst(either_n) > TOUCHED_N,
         gripped=episodes.worst(_lasting(np.where(closing, both_n, 0), place)) > GRIPPED_N,
@@ -83,9 +83,9 @@ def _out_of_time(episodes: Episodes, twin: Twin) -> np.ndarray:
     entered = episodes.worst(np.where((place == 1) | (number != np.append(-1, number[:-1])), place, 0))
     longest = np.array([round(phase.longest_s * twin.control_hz) for phase in twin.task.phases])
     last = np.zeros(len(episodes.lengths), int)
-    some = episodes.lengths > 0
+    nonempty = episodes.lengths > 0
     # The last frame of a diverged episode may hold NaN.
-    last[some] = np.nan_to_num(number[(episodes.starts + episodes.lengths - 1)[some]])
+    last[nonempty] = np.nan_to_num(number[(episodes.starts + episodes.lengths - 1)[nonempty]])
     return (episodes.lengths >= twin.longest_ticks) | (episodes.lengths - entered + 1 >= longest[last])
 
 

@@ -43,8 +43,8 @@ def hint_for(robot: Robot, rejected: dict[str, int], failures: dict[str, int]) -
     hint = FAILURE_HINTS.get(failure, "") if verdict == TASK_FAILED else VERDICT_HINTS.get(verdict, "")
     distance_m = math.dist(robot.mount_m[:2], OBJECT_XY_M)
     if verdict == TASK_FAILED and distance_m > robot.reach_m:
-        place = f"The object lies {distance_m:.2f} m from the base and {robot.name} reaches {robot.reach_m:.2f} m"
+        place = f"The object is {distance_m:.2f} m from the base, but {robot.name} reaches {robot.reach_m:.2f} m"
         return f"{place}. Set `mount_m` of the robot nearer to it"
     if verdict == TASK_FAILED and robot.mapping is None and hint:
-        return f"Every attempt fails alike ({failure}). Look at one: twinloop episode CONFIG 0"
+        return f"All attempts fail in the same way ({failure}). Inspect one: twinloop episode CONFIG --attempt 0"
     return hint

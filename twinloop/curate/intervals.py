@@ -18,11 +18,11 @@ def wilson(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95)
     hits, n = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
     if (hits < 0).any() or (hits > n).any():
         raise ValueError("successes must lie between 0 and the number of trials")
-    tried = np.maximum(n, 1)
-    rate, square = hits / tried, NormalDist().inv_cdf(0.5 + confidence / 2) ** 2
-    centre = rate + square / (2 * tried)
-    reach = np.sqrt(square * (rate * (1 - rate) / tried + square / (4 * tried**2)))
-    scale = 1 + square / tried
+    count = np.maximum(n, 1)
+    rate, square = hits / count, NormalDist().inv_cdf(0.5 + confidence / 2) ** 2
+    centre = rate + square / (2 * count)
+    reach = np.sqrt(square * (rate * (1 - rate) / count + square / (4 * count**2)))
+    scale = 1 + square / count
     # The ends for no and for all successes are exactly 0 and 1; rounding would make them slightly different.
     low = np.where(hits == 0, 0.0, (centre - reach) / scale)
     high = np.where(hits == n, 1.0, (centre + reach) / scale)

@@ -74,8 +74,8 @@ def success_by_parameter(
         success: (n,) bool.
     """
     varied = {name: values for name, values in draws.items() if _varies(values)}
-    found = [_rates(name, values, success, bins, len(varied)) for name, values in varied.items()]
-    return tuple(sorted(found, key=lambda each: (-each.strength, each.p_value, each.column)))
+    rates = [_rates(name, values, success, bins, len(varied)) for name, values in varied.items()]
+    return tuple(sorted(rates, key=lambda rate: (-rate.strength, rate.p_value, rate.column)))
 
 
 def _varies(values: np.ndarray) -> bool:
@@ -84,12 +84,12 @@ def _varies(values: np.ndarray) -> bool:
 
 
 def _rates(column: str, values: np.ndarray, success: np.ndarray, most: int, columns: int) -> ParameterRates:
-    there = np.isfinite(values)
-    values, success = values[there], success[there]
+    finite = np.isfinite(values)
+    values, success = values[finite], success[finite]
     code = _bin(values, most)
     trials = np.bincount(code)
     hits = np.bincount(code, weights=success).astype(int)
-    edges = np.array([[values[code == each].min(), values[code == each].max()] for each in range(len(trials))])
+    edges = np.array([[values[code == group].min(), values[code == group].max()] for group in range(len(trials))])
     overall = Rate(int(success.sum()), len(success))
     strength, p_value = _association(hits, trials)
     rates = tuple(Rate(int(hit), int(trial)) for hit, trial in zip(hits, trials, strict=True))
@@ -123,7 +123,7 @@ def _association(hits: np.ndarray, trials: np.ndarray) -> tuple[float, float]:
 
 def _fall(edges: np.ndarray, rates: tuple[Rate, ...], overall: Rate) -> Fall | None:
     below = [rate.interval[1] < overall.value for rate in rates]
-    lowest = min(range(len(rates)), key=lambda each: rates[each].value)
+    lowest = min(range(len(rates)), key=lambda place: rates[place].value)
     if not below[lowest]:
         return None
     first = last = lowest

@@ -58,7 +58,7 @@ def render_comparison(comparison: DatasetComparison) -> str:
 def response_text(response: Response) -> str:
     """`41 ms (36 to 46), lag 60 ms (55 to 66)`, or why it is not known."""
     if response.unknown:
-        return f"not known: {response.unknown}"
+        return f"unknown: {response.unknown}"
     low, high = (1e3 * end for end in response.delay_interval_s)
     lag_low, lag_high = (1e3 * end for end in response.lag_interval_s)
     delay = f"{1e3 * response.delay_s:.0f} ms ({low:.0f} to {high:.0f})"
@@ -97,7 +97,7 @@ def _distribution_finding(channels: Sequence[ChannelComparison], clear: Sequence
         return []
     worst = clear[0]
     most = f"{worst.channel} by {number(worst.distance.wasserstein)} {worst.unit}".strip()
-    return [f"{len(clear)} of {len(channels)} channels are distributed differently, most of all {most}."]
+    return [f"{len(clear)} of {len(channels)} channels have different distributions; the largest difference is {most}."]
 
 
 def _distance_row(channel: ChannelComparison) -> tuple[str, ...]:
@@ -162,9 +162,9 @@ def _delay_finding(comparison: DatasetComparison) -> list[str]:
     median_ms = 1e3 * float(np.median(differences))
     if abs(median_ms) < 3:
         return [f"Joints follow equally late in both, to {abs(median_ms):.0f} ms."]
-    word = "later" if median_ms > 0 else "earlier"
+    direction = "later" if median_ms > 0 else "earlier"
     ours, theirs = comparison.ours.name, comparison.theirs.name
-    return [f"Joints of {theirs} follow {abs(median_ms):.0f} ms {word} than those of {ours} (median)."]
+    return [f"Joints of {theirs} follow {abs(median_ms):.0f} ms {direction} than those of {ours} (median)."]
 
 
 def _motion_rows(channel: ChannelComparison, comparison: DatasetComparison) -> list[tuple[str, ...]]:
@@ -195,7 +195,7 @@ def _brightness_findings(comparison: DatasetComparison) -> list[str]:
     findings = []
     for camera, (ours, theirs) in comparison.cameras.items():
         if abs(theirs.brightness - ours.brightness) > 0.1:
-            word = "brighter" if theirs.brightness > ours.brightness else "darker"
+            comparative = "brighter" if theirs.brightness > ours.brightness else "darker"
             values = f"{theirs.brightness:.2f}, not {ours.brightness:.2f}"
-            findings.append(f"{camera} is {word} in {comparison.theirs.name}: {values}.")
+            findings.append(f"{camera} is {comparative} in {comparison.theirs.name}: {values}.")
     return findings

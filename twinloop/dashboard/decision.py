@@ -15,11 +15,11 @@ from twinloop.gate.registry import DECISIONS
 from twinloop.gate.rules.finding import RuleResult
 
 SHARES = ("success", "share", "bound", "difference", "rate", "speed")
-WORDS = {"accept": "good enough", "reject": "not good enough", "continue": "not known yet"}
+WORDS = {"accept": "good enough", "reject": "not good enough", "continue": "not yet known"}
 QUESTIONS = {
-    "validated": "Has {name} shown in the twin that it may be tried on a robot?",
-    "canary": "May {name} move the robot, slowly, for a limited number of episodes, with somebody beside it?",
-    "production": "Has {name} shown on the robot that it may replace the live policy?",
+    "validated": "Is the evidence from the twin sufficient for trials of {name} on a robot?",
+    "canary": "May {name} move the robot, slowly, for a limited number of episodes, with a person next to it?",
+    "production": "Is the evidence from the robot sufficient for {name} to replace the live policy?",
 }
 
 
@@ -54,15 +54,15 @@ def limit_text(result: RuleResult) -> str:
 
 
 def render_decision(decision: Decision, record: LedgerRecord) -> str:
-    word = "promoted" if decision.promoted else "not promoted"
+    verdict = "promoted" if decision.promoted else "not promoted"
     figures = decision.figures
     rates = [(row["name"], Rate(row["successes"], row["trials"])) for row in figures.get("rates", ())]
     return render_page(
         "decision.html",
-        title=f"{decision.name}: {word} · twinloop",
+        title=f"{decision.name}: {verdict} · twinloop",
         heading=f"{decision.name}: {decision.transition.replace(' -> ', ' → ')}",
         lead=QUESTIONS[decision.to].format(name=decision.name),
-        pill=(word, "good" if decision.promoted else "bad"),
+        pill=(verdict, "good" if decision.promoted else "bad"),
         note=decision.sentence,
         findings=[f"{result.rule}: {result.sentence}" for result in decision.failed],
         footer=(

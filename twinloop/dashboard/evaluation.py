@@ -103,13 +103,13 @@ def _paired(comparison: Comparison) -> dict[str, Any]:
     finding = (
         f"{ours} is {better} than {theirs} on the same {comparison.trials:,} draws: {difference_text(comparison)}."
         if comparison.p_value < 0.05
-        else f"No difference between {ours} and {theirs} is shown by {comparison.trials:,} draws: "
+        else f"{comparison.trials:,} draws show no difference between {ours} and {theirs}: "
         f"{difference_text(comparison)}."
     )
     faster = ""
     if np.isfinite(comparison.faster_s):
-        word = "sooner" if comparison.faster_s >= 0 else "later"
-        faster = f"Where both succeed, {ours} is done {number(abs(comparison.faster_s))} s {word} (median)."
+        direction = "sooner" if comparison.faster_s >= 0 else "later"
+        faster = f"Where both succeed, {ours} is done {number(abs(comparison.faster_s))} s {direction} (median)."
     return {
         "head": ("", f"{theirs} succeeds", f"{theirs} fails", "success"),
         "rows": [
@@ -127,7 +127,7 @@ def _phase_finding(evaluation: Evaluation) -> list[str]:
     worst = min((phase for phase in evaluation.phases if phase.rate.trials), key=lambda phase: phase.rate.value)
     lost = worst.rate.trials - worst.rate.successes
     return (
-        [f"Most is lost in {worst.name}: {lost:,} of the {worst.rate.trials:,} that reach it end there."]
+        [f"Most failures occur in {worst.name}: {lost:,} of the {worst.rate.trials:,} episodes that reach it."]
         if lost
         else []
     )

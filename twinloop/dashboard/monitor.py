@@ -57,15 +57,11 @@ def render_monitor(result: MonitorResult) -> str:
 def _verdict(result: MonitorResult, alarms: int) -> tuple[tuple[str, Tone], str]:
     if result.rolled_back is not None:
         production = result.registry.production
-        now = (
-            f"{production[:12]} is live again"
-            if production
-            else "no policy was live before it, so no policy is live now"
-        )
+        now = f"{production[:12]} is live again" if production else "no policy was live before, so none is live now"
         return (result.rolled_back.verdict, "bad"), f"A drop was confirmed; {now}."
     if alarms:
         return ("alarm", "bad"), "An incident was opened; the policy stays live."
-    return ("as promised", "good"), "Nothing speaks against the rates with which this policy was promoted."
+    return ("as promised", "good"), "The episodes agree with the rates at promotion."
 
 
 def _episode_rows(result: MonitorResult) -> list[tuple[object, ...]]:

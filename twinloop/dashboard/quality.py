@@ -17,7 +17,7 @@ MAX_STRIPS = 200
 MAX_ROWS = 300
 ROW_PX = 22
 MIN_MARK_SHARE = 0.005
-"""Of the longest episode: a finding in a single row must still be seen."""
+"""Minimum width of a mark, as a share of the longest episode: a finding in one row must be visible."""
 
 
 def write_quality_page(folder: Path, name: str, qualities: Sequence[Quality]) -> Path:
@@ -44,7 +44,7 @@ def render_quality(name: str, qualities: Sequence[Quality]) -> str:
             (f"{sum(quality.seconds for quality in qualities) / 60:.1f} min", "recorded"),
             (f"{len(failed_checks):,}", f"of {len(CHECKS)} checks found something"),
         ],
-        footer="Made by twinloop. Point at a mark of a strip for what was measured there.",
+        footer="Made by twinloop. Point at a mark of a strip for the measured values.",
         strips=_strips(strips[:MAX_STRIPS]),
         episodes=len(qualities),
         drawn=min(len(strips), MAX_STRIPS),

@@ -21,7 +21,7 @@ def write_status_page(status: Status) -> Path:
 
 def render_status(status: Status) -> str:
     live, record = status.registry.live, status.made_live
-    heading, lead, why = "No policy is live", "robots that ask for one are refused", ""
+    heading, lead, why = "No policy is live", "robots get no policy", ""
     if status.live and live:
         heading = f"{status.live.name} is live"
         lead = f"since {live.since[:16].replace('T', ' ')} UTC, decided by {record.actor if record else '?'}"

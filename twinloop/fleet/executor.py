@@ -78,7 +78,9 @@ def executor_of(name: str, address: str | None = None) -> Executor:
     """
     if name == "local":
         if address is not None:
-            raise UsageError(f"--address {address}: is that of a Ray cluster; add --executor ray, or leave it out")
+            raise UsageError(
+                f"--address {address}: only --executor ray uses it; add --executor ray, or remove --address"
+            )
         return LOCAL
     if name == "ray":
         from twinloop.fleet.on_ray import RayExecutor

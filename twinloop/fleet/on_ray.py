@@ -71,12 +71,14 @@ class RayExecutor:
             tasks.stop()
 
 
-def serve(told: tuple[str, str, Any], version: str, items: list[Any]) -> Iterator[Report]:
+def serve(call: tuple[str, str, Any], version: str, items: list[Any]) -> Iterator[Report]:
     """Run one task on a Ray worker and yield its reports."""
-    module, name, job = told
+    module, name, job = call
     if version != __version__:
-        what = f"a worker has twinloop {__version__}, the driver {version}; install the same everywhere"
-        yield "failed", "WorkerError", what
+        message = (
+            f"a worker has twinloop {__version__}, the driver has {version}; install the same version on all machines"
+        )
+        yield "failed", "WorkerError", message
         return
     if isinstance(job, _Sent):
         import ray
@@ -90,8 +92,8 @@ def serve(told: tuple[str, str, Any], version: str, items: list[Any]) -> Iterato
 class _Tasks:
     """The running tasks and their unfinished items."""
 
-    def __init__(self, ray: Any, task: Any, told: Any, waiting: deque):
-        self.ray, self.task, self.told, self.waiting = ray, task, told, waiting
+    def __init__(self, ray: Any, task: Any, call: Any, waiting: deque):
+        self.ray, self.task, self.call, self.waiting = ray, task, call, waiting
         self.taken: dict[Any, list[tuple[int, Any]]] = {}
         self.failures: Counter[int] = Counter()
 
@@ -106,7 +108,9 @@ class _Tasks:
                 self.end(stream, "its task ended early")
                 continue
             except self.ray.exceptions.RayTaskError as error:
-                raise WorkerError(f"a Ray worker could not begin; is twinloop installed there?\n{error}") from None
+                raise WorkerError(
+                    f"a Ray worker could not start; check that twinloop is installed there\n{error}"
+                ) from None
             except self.ray.exceptions.RayError as error:
                 self.end(stream, str(error).partition("\n")[0])
                 continue
@@ -115,13 +119,13 @@ class _Tasks:
                 raise error_of(*content)
             if kind == "done":
                 item, result = content
-                self.taken[stream].remove(next(each for each in self.taken[stream] if each[1] == item))
+                self.taken[stream].remove(next(entry for entry in self.taken[stream] if entry[1] == item))
                 yield item, result
 
     def start(self, workers: int) -> None:
-        many = -(-len(self.waiting) // (SHARES * workers))
-        taken = [self.waiting.popleft() for _ in range(many)]
-        self.taken[self.task.remote(self.told, __version__, [item for _, item in taken])] = taken
+        count = -(-len(self.waiting) // (SHARES * workers))
+        taken = [self.waiting.popleft() for _ in range(count)]
+        self.taken[self.task.remote(self.call, __version__, [item for _, item in taken])] = taken
 
     def end(self, stream: Any, how: str) -> None:
         """Repeat the unfinished items of a task that ended.
@@ -178,13 +182,16 @@ def _connected(address: str | None, *, cores: int | None = None) -> Any:
             _knock(address)
             ray.init(address=address, **quiet)
         except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
-            advice = "is it running (ray status), and are RAY_AUTH_MODE and RAY_AUTH_TOKEN those it was started with?"
-            raise UsageError(f"--address {address}: no Ray cluster answers there ({_line(error)}); {advice}") from None
+            advice = (
+                "check that it is running (ray status), and that RAY_AUTH_MODE and RAY_AUTH_TOKEN are those "
+                "of the cluster"
+            )
+            raise UsageError(f"--address {address}: no Ray cluster answers ({_line(error)}); {advice}") from None
         return ray
     try:
         ray.init(address="local", num_cpus=cores, include_dashboard=False, object_store_memory=STORE_BYTES, **quiet)
     except (OSError, RuntimeError, ray.exceptions.RayError) as error:
-        raise WorkerError(f"--executor ray: Ray could not be started here ({_line(error)})") from None
+        raise WorkerError(f"--executor ray: Ray could not be started ({_line(error)})") from None
     if ray.util.get_node_ip_address() != LOOPBACK or os.environ.get("RAY_AUTH_MODE") != "token":
         ray.shutdown()
         raise UsageError(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from twinloop.errors import WorkerError
 
 
-def refuse_other_versions(wanted: Iterable[tuple[str, str]], here: Mapping[str, str], *, otherwise: str) -> None:
+def refuse_other_versions(expected: Iterable[tuple[str, str]], installed: Mapping[str, str], *, otherwise: str) -> None:
     """Raise WorkerError if versions on this worker differ from those of the driver.
 
     Args:
@@ -14,7 +14,11 @@ def refuse_other_versions(wanted: Iterable[tuple[str, str]], here: Mapping[str, 
         here: name -> version on this worker.
         otherwise: the consequence, for the message, as in `the fit would ...`.
     """
-    other = [f"{name} {here.get(name, 'none')} instead of {given}" for name, given in wanted if here.get(name) != given]
+    other = [
+        f"{name} {installed.get(name, 'none')} instead of {given}"
+        for name, given in expected
+        if installed.get(name) != given
+    ]
     if other:
-        said = f"the worker on {platform.node()} has {', '.join(other)}"
-        raise WorkerError(f"{said}; install the same everywhere, or {otherwise}")
+        problem = f"the worker on {platform.node()} has {', '.join(other)}"
+        raise WorkerError(f"{problem}; install the same versions on all machines; otherwise {otherwise}")

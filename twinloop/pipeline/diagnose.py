@@ -27,12 +27,12 @@ class DiagnoseConfig:
     """Attributes:
     cells: counterfactual cells for each gap.
     episodes: episodes in each cell.
-    tried: episodes for each simulation of the explanation; 0 leaves it out.
+    check_episodes: episodes for each simulation of the explanation; 0 leaves it out.
     """
 
     cells: int = 24
     episodes: int = 16
-    tried: int = 48
+    check_episodes: int = 48
     seed: int = 2_000_003
 
 
@@ -76,7 +76,7 @@ def diagnose(
         "runlogs": [{"path": str(log.path), "digest": log.digest} for log in logs],
         "cells": cells, "episodes": episodes, "seed": seed,
     })  # fmt: skip
-    if settings.tried and report.open:
-        closing = replace(job, episodes=settings.tried, seed=seed + 1, cameras=())
+    if settings.check_episodes and report.open:
+        closing = replace(job, episodes=settings.check_episodes, seed=seed + 1, cameras=())
         report = simulate_explanation(report, lambda chunks: simulate_counterfactuals(closing, chunks))
     return report

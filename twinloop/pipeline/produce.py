@@ -88,9 +88,11 @@ class Producer:
         self._expert = Expert(self._twin, config.expert, width=job.width, seed=self._seed)
         # Created before the first episode, so that a machine without OpenGL fails at once.
         self._renderer = Renderer(self._twin, config.cameras) if config.cameras else None
-        here = versions(picture_features(config.cameras, self._twin), films=bool(config.cameras), engine=job.engine)
-        here |= plugin_versions_of(run)
-        refuse_other_versions(job.versions, here, otherwise="what they make would not be one dataset")
+        installed = versions(
+            picture_features(config.cameras, self._twin), films=bool(config.cameras), engine=job.engine
+        )
+        installed |= plugin_versions_of(run)
+        refuse_other_versions(job.versions, installed, otherwise="their shards would not form one dataset")
         engine = make_engine(job.engine, self._twin.model, width=job.width)
         self._cell = Cell(self._twin, width=job.width, engine=engine)
 

@@ -45,13 +45,13 @@ def estimate_delay(pairs: SignalPairs, *, shifts: Sequence[int], fit_gain: bool)
     """
     whole = [(_columns(reference), _columns(follower)) for reference, follower in pairs]
     measure = _best_line if fit_gain else _same_scale
-    tried = [(shift, fit) for shift in shifts if (fit := measure(whole, shift)) is not None]
-    if not tried:
+    fits = [(shift, fit) for shift in shifts if (fit := measure(whole, shift)) is not None]
+    if not fits:
         return None
-    places = np.array([shift for shift, _ in tried], float)
-    left = np.array([fit[0] for _, fit in tried])
+    places = np.array([shift for shift, _ in fits], float)
+    left = np.array([fit[0] for _, fit in fits])
     at = int(np.argmin(left))
-    _, gain, correlation, rms = tried[at][1]
+    _, gain, correlation, rms = fits[at][1]
     return DelayEstimate(vertex(places, left, at), gain, correlation, rms)
 
 

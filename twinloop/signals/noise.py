@@ -52,7 +52,7 @@ def noise_floor(episodes: Sequence[np.ndarray], *, rate_hz: float) -> NoiseEstim
     left = centred - slopes[:, None] * time
     still = drift <= STILL * span if span > 0 else np.ones(len(windows), bool)
     if still.sum() < MIN_WINDOWS:
-        return NoiseEstimate(float("nan"), 0.0, quantum, "it never rests for half a second")
+        return NoiseEstimate(float("nan"), 0.0, quantum, "the signal never rests for half a second")
     # The median is not affected by windows in which the robot was touched.
     std = float(np.median(np.sqrt((left[still] ** 2).sum(axis=1) / (rows - 2))))
     return NoiseEstimate(std, float(still.sum() * rows / rate_hz), quantum)

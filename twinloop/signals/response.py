@@ -68,7 +68,7 @@ def response(episodes: Episodes, *, rate_hz: float, seed: int, hold: Hold = "hel
     """Response of (command, measured) pairs of arrays (rows,) in the same unit, one pair per episode."""
     stretches = _stretches(episodes, rate_hz)
     if not stretches:
-        return _unknown("too few rows with motion in them")
+        return _unknown("too few rows with motion")
     step = max(0.004, 0.25 / rate_hz)
     delays = np.arange(0.0, _longest_delay_s(stretches, rate_hz) + 1e-9, step)
     lags = np.concatenate([[0.0], np.geomspace(0.004, LONGEST_LAG_S, 15)])
@@ -104,11 +104,11 @@ def response(episodes: Episodes, *, rate_hz: float, seed: int, hold: Hold = "hel
         ]
     unknown = ""
     if explained < MIN_EXPLAINED:
-        unknown = f"a delayed lag explains {100 * explained:.0f} % of the motion: it does not follow these commands"
+        unknown = f"a delayed lag explains {100 * explained:.0f} % of the motion, so it does not follow these commands"
     elif intervals[2][1] - intervals[2][0] > MAX_INTERVAL_S:
         unknown = "the motion does not show the delay"
     elif delay >= LONGEST_DELAY_S - step:
-        unknown = f"it follows by {LONGEST_DELAY_S:g} s or more, or not at all"
+        unknown = f"the delay is {LONGEST_DELAY_S:g} s or more, or it does not follow at all"
     return Response(
         delay_s=delay, delay_interval_s=intervals[0], lag_s=lag, lag_interval_s=intervals[1], total_s=delay + lag,
         total_interval_s=intervals[2], gain=float(xy / xx) if xx > 0 else float("nan"), explained=explained,
@@ -199,8 +199,8 @@ def _sums(stretches, delays: np.ndarray, lags: np.ndarray, rate_hz: float, hold:
         yy = np.bincount(where, y * y, minlength=count)
         for row, delay in enumerate(delays):
             for column, lag in enumerate(lags):
-                made = simulate(command, delay, lag, rate_hz=rate_hz, hold=hold)
-                x = (made[apart:] - made[:-apart])[begin:]
+                simulated = simulate(command, delay, lag, rate_hz=rate_hz, hold=hold)
+                x = (simulated[apart:] - simulated[:-apart])[begin:]
                 out[row, column, :, 0] += np.bincount(where, x * x, minlength=count)
                 out[row, column, :, 1] += np.bincount(where, x * y, minlength=count)
                 out[row, column, :, 2] += yy

@@ -38,4 +38,4 @@ def test_no_step_where_readings_are_fine():
 def test_one_reading_all_the_time_tells_nothing():
     found = encoder_floor(np.full(500, 0.3))
     assert found.step is None
-    assert "same" in found.why_unknown
+    assert "all readings are equal" in found.why_unknown

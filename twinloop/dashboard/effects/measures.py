@@ -8,7 +8,7 @@ import numpy as np
 from twinloop.run.effect import RowEffect
 
 CLEAR = 2.0
-"""How many times the least difference is one that nobody overlooks."""
+"""A difference of this many times the least visible one is clear."""
 
 Channels = Mapping[str, np.ndarray]
 """Channel -> (f, d) of one episode."""
@@ -26,13 +26,13 @@ class Measure:
 
 def curves(effect: RowEffect, measure: Measure) -> list[np.ndarray]:
     """(f,) for each value of the row."""
-    found = []
+    series = []
     for number in range(len(effect.values)):
         rows = effect.frames(number)
         true = {name: effect.episodes[name][rows].astype(float) for name in effect.episodes.channels}
         true["tool"] = effect.tool_m[rows]
-        found.append(measure.of(true, {name: values[rows].astype(float) for name, values in effect.seen.items()}))
-    return found
+        series.append(measure.of(true, {name: values[rows].astype(float) for name, values in effect.seen.items()}))
+    return series
 
 
 def difference(effect: RowEffect, measure: Measure) -> float:
@@ -51,7 +51,7 @@ def largest(effect: RowEffect, measures: Mapping[str, Measure]) -> str:
             continue
         mean[name], most[name] = float(np.nanmean(apart)), float(np.nanmax(apart, initial=0.0))
     clear = [name for name in mean if most[name] >= CLEAR]
-    return max(clear, key=lambda each: mean[each]) if clear else max(most, key=lambda each: most[each])
+    return max(clear, key=mean.__getitem__) if clear else max(most, key=most.__getitem__)
 
 
 def _apart(effect: RowEffect, measure: Measure) -> np.ndarray:
@@ -93,7 +93,7 @@ DONE: dict[str, Measure] = {
     "hardest": Measure("hardest contact (N)", 2.0, _one("hardest_contact", 0)),
     "sinking": Measure("deepest contact (mm)", 0.02, _one("penetration", 0, 1000.0)),
     "height": Measure("height of the object (mm)", 1.0, _one("environment", 2, 1000.0)),
-    "way": Measure("way of the object from its start (mm)", 1.0,
+    "way": Measure("distance of the object from its start (mm)", 1.0,
                    lambda true, _: 1000 * _norm(true["environment"][:, :3] - true["environment"][:1, :3])),
     "tumble": Measure("turn of the object from its start (°)", 0.3,
                       lambda true, _: _turned_deg(true["environment"][:, 3:7], true["environment"][:1, 3:7])),
@@ -105,7 +105,7 @@ DONE: dict[str, Measure] = {
     "goal_turn": Measure("turn of the goal (°)", 1.0,
                          lambda true, _: _turned_deg(true["environment"][:, 10:14], np.array([1.0, 0, 0, 0]))),
 }  # fmt: skip
-"""Of what happened."""
+"""Measures of the true motion."""
 
 SAID: dict[str, Measure] = {
     "encoders": Measure("error of the joint positions (mrad)", 0.2, _error("position", slice(None, -1), 1000.0)),
@@ -120,7 +120,7 @@ SAID: dict[str, Measure] = {
     "touch": Measure("error of the fingers' touch (N)", 0.01, _error("touch", slice(None), 1.0)),
     "turn_rate": Measure("error of the hand's turn rate (mrad/s)", 0.5, _error("inertial", slice(3, 6), 1000.0)),
 }  # fmt: skip
-"""Of what sensors say against what happened."""
+"""Measures of sensor readings compared with the true values."""
 
 
 def said_by_others(effect: RowEffect) -> dict[str, Measure]:

@@ -42,17 +42,17 @@ def picture_of(row: Parameter, studio: StripRenderer) -> EffectPicture:
     def swept() -> RowEffect:
         return effect_of(row, _tiles(row), scene=setting.scene, given=setting.given)
 
-    found: list[EffectPicture] = []
+    pictures: list[EffectPicture] = []
     for name in looks_of(row):
         look = LOOKS[name]
-        found.append(_strip(swept(), name, look, studio) if isinstance(look, Strip) else _curves(ends(), name, look))
-        if found[-1].clearness >= CLEAR:
-            return found[-1]
+        pictures.append(_strip(swept(), name, look, studio) if isinstance(look, Strip) else _curves(ends(), name, look))
+        if pictures[-1].clearness >= CLEAR:
+            return pictures[-1]
     if not setting.look:
         measures = measures_of(ends())
         name = largest(ends(), measures)
-        found.append(_curves(ends(), name, measures[name]))
-    return max(found, key=lambda each: each.clearness)
+        pictures.append(_curves(ends(), name, measures[name]))
+    return max(pictures, key=lambda picture: picture.clearness)
 
 
 def _tiles(row: Parameter) -> list[float]:
@@ -74,8 +74,8 @@ def _curves(effect: RowEffect, name: str, measure: Measure) -> EffectPicture:
     lines = {kind: (names[kind], line) for kind, line in zip(names, curves(effect, measure), strict=True)}
     if nominal in (low, high):
         del lines["low" if nominal == low else "high"]
-    told = f"{measure.label} over time, {row.name} from {number(low)} to {number(high)} {row.unit}"
-    drawn = chart(lines, effect.twin.control_period_s, measure.label, told)
+    alt_text = f"{measure.label} over time, {row.name} from {number(low)} to {number(high)} {row.unit}"
+    drawn = chart(lines, effect.twin.control_period_s, measure.label, alt_text)
     return EffectPicture(row, name, difference(effect, measure), ".svg", drawn.encode())
 
 

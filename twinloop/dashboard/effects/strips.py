@@ -15,7 +15,7 @@ from twinloop.run.effect import RowEffect
 TILE_PX = 96
 NOTICEABLE_LEVELS = 10
 LEAST_SHARE = 0.002
-"""Of a picture's pixels that have to differ noticeably to call it a difference."""
+"""Share of the pixels that must differ visibly for a difference."""
 
 FULL_COLOUR_M = 0.006
 

@@ -20,39 +20,39 @@ UNEVEN_P = 0.001
 
 def parameter_coverage(data: ReportData) -> dict[str, Any]:
     draws = data.attempts.draws
-    found = coverage(draws)
-    if not found.columns:
+    covered = coverage(draws)
+    if not covered.columns:
         return {"columns": 0, "findings": ()}
-    histograms = {name: _histogram(draws[name]) for name in found.columns}
+    histograms = {name: _histogram(draws[name]) for name in covered.columns}
     uneven = [name for name, (edges, counts) in histograms.items() if _is_uneven(edges, counts)]
     looked_at = len(data.attempts.number)
     return {
-        "columns": len(found.columns),
-        "pair": found.worst_pair,
-        "pair_chart": _pair_chart(found),
-        "expected_filled": found.expected_filled,
-        "unevenness": found.unevenness,
-        "unevenness_text": "" if found.unevenness is None else _unevenness_text(found.unevenness),
-        "discrepancy": found.discrepancy,
-        "expected_discrepancy": found.expected_discrepancy,
+        "columns": len(covered.columns),
+        "pair": covered.worst_pair,
+        "pair_chart": _pair_chart(covered),
+        "expected_filled": covered.expected_filled,
+        "unevenness": covered.unevenness,
+        "unevenness_text": "" if covered.unevenness is None else _unevenness_text(covered.unevenness),
+        "discrepancy": covered.discrepancy,
+        "expected_discrepancy": covered.expected_discrepancy,
         "uneven": [(name, _chart(name, *histograms[name]), meaning(name)) for name in uneven[:MAX_HISTOGRAMS]],
-        "all_rows": [_row(name, draws[name]) for name in found.columns],
+        "all_rows": [_row(name, draws[name]) for name in covered.columns],
         "words": data.attempts.words,
         "sample": f"{looked_at:,} of {data.attempts.total:,}" if looked_at < data.attempts.total else "",
-        "findings": _findings(found),
+        "findings": _findings(covered),
     }
 
 
-def _findings(found: Coverage) -> tuple[str, ...]:
-    worst = found.worst_pair
-    if worst is None or found.expected_filled is None or worst.filled >= found.expected_filled - 0.05:
+def _findings(covered: Coverage) -> tuple[str, ...]:
+    worst = covered.worst_pair
+    if worst is None or covered.expected_filled is None or worst.filled >= covered.expected_filled - 0.05:
         return ()
     combinations = f"combinations of {worst.first} and {worst.second}"
     return (f"Coverage has a hole: only {percent(worst.filled)} of the {combinations} were drawn.",)
 
 
-def _pair_chart(found: Coverage) -> Chart | None:
-    worst = found.worst_pair
+def _pair_chart(covered: Coverage) -> Chart | None:
+    worst = covered.worst_pair
     if worst is None:
         return None
     return heat(worst, full_label(worst.first), full_label(worst.second), "draws by pair of parameters")

@@ -8,15 +8,19 @@ import rerun.blueprint as rrb
 from twinloop.dashboard.rerun.signals import COMPARED, PHASE, SIGNALS, is_signal, signal_paths
 from twinloop.dashboard.rerun.space import WORLD
 from twinloop.dashboard.rerun.stored_episode import CLEAN, StoredEpisode
-from twinloop.dashboard.rerun.views import CameraFeature, camera_path, shown_of
+from twinloop.dashboard.rerun.views import CameraFeature, camera_features_of, camera_path
 from twinloop.dashboard.rerun.words import EPISODE
 from twinloop.observe.recording import Feature
 
 
 def layout_of(viewed: StoredEpisode) -> rrb.Blueprint:
-    shown = shown_of(viewed.features)
+    camera_features = camera_features_of(viewed.features)
     # Depth and masks would cover the cell in the 3-D view; they have tabs of their own.
-    hidden = [each.path for each in shown if each.feature.is_picture and each.kind != "rgb"]
+    hidden = [
+        camera_feature.path
+        for camera_feature in camera_features
+        if camera_feature.feature.is_picture and camera_feature.kind != "rgb"
+    ]
     cell = rrb.Vertical(
         rrb.Spatial3DView(
             name="cell", origin=WORLD, contents=["+ $origin/**", *(f"- /{path}/**" for path in hidden)],
@@ -26,13 +30,16 @@ def layout_of(viewed: StoredEpisode) -> rrb.Blueprint:
         row_shares=[5, 1],
     )  # fmt: skip
     columns: list[rrb.Container] = [cell]
-    if shown:
-        cameras = dict.fromkeys(each.camera for each in shown)
-        tabs = [_camera(name, [each for each in shown if each.camera == name]) for name in cameras]
+    if camera_features:
+        cameras = dict.fromkeys(camera_feature.camera for camera_feature in camera_features)
+        tabs = [
+            _camera(name, [camera_feature for camera_feature in camera_features if camera_feature.camera == name])
+            for name in cameras
+        ]
         columns.append(rrb.Vertical(contents=tabs, name="cameras"))
     columns.append(rrb.Tabs(*_plots(viewed), rrb.TextDocumentView(name="episode", origin=EPISODE), name="signals"))
     return rrb.Blueprint(
-        rrb.Horizontal(contents=columns, column_shares=[4, 2, 4] if shown else [5, 4]),
+        rrb.Horizontal(contents=columns, column_shares=[4, 2, 4] if camera_features else [5, 4]),
         rrb.TimePanel(timeline="time", state="collapsed"),
         rrb.BlueprintPanel(state="collapsed"),
         rrb.SelectionPanel(state="collapsed"),
@@ -40,10 +47,14 @@ def layout_of(viewed: StoredEpisode) -> rrb.Blueprint:
     )
 
 
-def _camera(name: str, shown: list[CameraFeature]) -> rrb.Tabs:
+def _camera(name: str, camera_features: list[CameraFeature]) -> rrb.Tabs:
     """The image with its labels, then depth and masks."""
     lens = f"{camera_path(name)}/lens"
-    layers = [each for each in shown if each.feature.is_picture and each.kind != "rgb"]
+    layers = [
+        camera_feature
+        for camera_feature in camera_features
+        if camera_feature.feature.is_picture and camera_feature.kind != "rgb"
+    ]
     over = rrb.Spatial2DView(
         name=name, origin=lens, contents=["+ $origin/**", *(f"- /{layer.path}/**" for layer in layers)]
     )

@@ -26,9 +26,9 @@ class RerunLog:
         rr.send_columns(path, times, columns, recording=self._stream, strict=True)
         self._note(path)
 
-    def static(self, path: str, *what: rr.AsComponents) -> None:
+    def static(self, path: str, *components: rr.AsComponents) -> None:
         """Write components that hold for the whole episode."""
-        rr.log(path, *what, static=True, recording=self._stream, strict=True)
+        rr.log(path, *components, static=True, recording=self._stream, strict=True)
         self._note(path)
 
     def _note(self, path: str) -> None:

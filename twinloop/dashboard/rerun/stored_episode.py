@@ -51,8 +51,8 @@ class StoredEpisode:
 
     @property
     def drawn(self) -> dict[str, float]:
-        found = {name.removeprefix(DRAW): value for name, value in self.columns.items() if name.startswith(DRAW)}
-        return {name: float(value) for name, value in found.items() if isinstance(value, (int, float))}
+        values = {name.removeprefix(DRAW): value for name, value in self.columns.items() if name.startswith(DRAW)}
+        return {name: float(value) for name, value in values.items() if isinstance(value, (int, float))}
 
     def truest(self, feature: str) -> np.ndarray | None:
         """The clean recording of a feature if there is one, otherwise the sensor values."""
@@ -61,7 +61,7 @@ class StoredEpisode:
 
     def things(self) -> dict[str, np.ndarray]:
         """Name -> (f, 7) world poses, for every thing whose full pose is in a feature."""
-        found: dict[str, np.ndarray] = {}
+        poses: dict[str, np.ndarray] = {}
         for feature in self.features:
             values = None if feature.is_picture else self.truest(feature.name)
             # Poses in labels are in the camera frame, not in the world.
@@ -70,8 +70,8 @@ class StoredEpisode:
             for thing in dict.fromkeys(name.rpartition(".")[0] for name in feature.names):
                 parts = [f"{thing}.{part}" for part in POSE]
                 if thing and set(parts) <= set(feature.names):
-                    found[thing] = values[:, [feature.names.index(part) for part in parts]]
-        return found
+                    poses[thing] = values[:, [feature.names.index(part) for part in parts]]
+        return poses
 
 
 def read_viewed(dataset: Dataset, *, episode_index: int | None = None, attempt: int | None = None) -> StoredEpisode:

@@ -32,20 +32,20 @@ class CameraFeature:
 IN_SPACE = ("boxes_3d", "poses")
 
 
-def shown_of(features: Iterable[Feature]) -> tuple[CameraFeature, ...]:
+def camera_features_of(features: Iterable[Feature]) -> tuple[CameraFeature, ...]:
     """All features of cameras, recognised by name and dtype."""
-    found = []
+    camera_features = []
     for feature in features:
         if feature.name.startswith(LABEL):
             camera, _, kind = feature.name.removeprefix(LABEL).rpartition(".")
-            found.append(CameraFeature(camera, kind, feature))
+            camera_features.append(CameraFeature(camera, kind, feature))
         elif feature.is_picture:
             name, kind = feature.name.removeprefix(PREFIX), "rgb"
             if feature.dtype != "video":
                 # Depth and masks are named after their camera and their kind.
                 name, _, kind = name.rpartition("_")
-            found.append(CameraFeature(name, kind, feature))
-    return tuple(found)
+            camera_features.append(CameraFeature(name, kind, feature))
+    return tuple(camera_features)
 
 
 def camera_path(name: str) -> str:
@@ -54,12 +54,16 @@ def camera_path(name: str) -> str:
 
 def log_views(log: RerunLog, viewed: StoredEpisode) -> None:
     """Write the pose and pinhole model of each camera. Rerun does not model distortion, so images stay distorted."""
-    shown = shown_of(viewed.features)
-    for name in dict.fromkeys(each.camera for each in shown):
-        lens, to_mount = (viewed.columns.get(f"camera/{name}/{what}") for what in ("lens", "to_mount"))
+    camera_features = camera_features_of(viewed.features)
+    for name in dict.fromkeys(camera_feature.camera for camera_feature in camera_features):
+        lens, to_mount = (viewed.columns.get(f"camera/{name}/{key}") for key in ("lens", "to_mount"))
         if lens is None or to_mount is None:
             continue
-        sizes = [each.feature.shape[:2] for each in shown if each.camera == name and each.feature.is_picture]
+        sizes = [
+            camera_feature.feature.shape[:2]
+            for camera_feature in camera_features
+            if camera_feature.camera == name and camera_feature.feature.is_picture
+        ]
         fx, fy, cx, cy = lens[:4]
         height, width = sizes[0] if sizes else (2 * cy, 2 * cx)
         pinhole = rr.Pinhole(

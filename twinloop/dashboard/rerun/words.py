@@ -31,7 +31,7 @@ def page_of(viewed: StoredEpisode) -> str:
         f"- robot {header.robot}, config {header.config_digest[:12]}, {header.engine}",
     ]
     if viewed.note:
-        lines += ["", f"Shown without the twin: {viewed.note}"]
+        lines += ["", f"Without the 3-D twin: {viewed.note}"]
     lines += ["", "## Drawn", "", "| parameter | value | what it changes |", "|---|---|---|"]
     lines += [
         f"| {column} | {with_unit(number(value), column)} | {meaning(column)} |"
@@ -41,7 +41,7 @@ def page_of(viewed: StoredEpisode) -> str:
         current_verdict(name.removeprefix(CHECK)): value for name, value in columns.items() if name.startswith(CHECK)
     }
     measured = {check: stored.get(check.name) for check in CHECKS}
-    lines += ["", "## Measured", "", "| check | asks | value | unit |", "|---|---|---|---|"]
+    lines += ["", "## Measured", "", "| check | question | value | unit |", "|---|---|---|---|"]
     lines += [
         f"| {check.name} | {check.asks} | {number(value)} | {check.unit} |"
         for check, value in measured.items()

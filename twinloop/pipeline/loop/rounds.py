@@ -52,13 +52,13 @@ def run_loop(
     if not (out / "loop.json").exists():
         _reach(settings.robot)
     rounds: list[Round] = []
-    why = f"{settings.rounds} rounds are over"
+    why = f"all {settings.rounds} rounds are done"
     for number in range(settings.rounds + 1):
         steps = Steps(out, settings, number, lambda step, at=number: on_step(at, step), executor)
         done = _round(config, steps)
         rounds.append(done)
         if not _short(done.robot, settings):
-            why = f"{done.robot['successes']} of {done.robot['trials']} on the robot is the target"
+            why = f"{done.robot['successes']} of {done.robot['trials']} on the robot reach the target"
             break
         if number < settings.rounds:
             config = _next_config(config, steps)

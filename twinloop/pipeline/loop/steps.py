@@ -53,15 +53,15 @@ class Steps:
         if self.settings.strategy == "real":
             return ()
         self.say("generating")
-        made = self._datasets(config)
-        for number, (folder, kind) in enumerate(made.items()):
-            count = self.settings.episodes // len(made) + (number < self.settings.episodes % len(made))
+        datasets = self._datasets(config)
+        for number, (folder, kind) in enumerate(datasets.items()):
+            count = self.settings.episodes // len(datasets) + (number < self.settings.episodes % len(datasets))
             generate(
                 kind, folder, episodes=max(count, 1), workers=self.settings.workers, executor=self.executor
             )  # fmt: skip
         for number in range(1, self.number):
-            made |= self._datasets(load_config(self.out / f"round-{number}" / "config.yaml"))
-        return tuple(made)
+            datasets |= self._datasets(load_config(self.out / f"round-{number}" / "config.yaml"))
+        return tuple(datasets)
 
     def train(self, simulated: tuple[Path, ...], real: tuple[Path, ...], learnt: int) -> Card:
         """Train the first policy, or fine-tune the policy of the previous round."""
@@ -121,7 +121,7 @@ class Steps:
         return rate_json(Rate(sum(rate.successes for rate in rates), sum(rate.trials for rate in rates)))
 
     def gate(self, config: RunConfig) -> dict[str, Any]:
-        self.say("asking the gate")
+        self.say("applying the rules of the gate")
         done = promote(
             PromoteConfig(
                 str(self.policy), self.out / "registry", load_rules(None), to="validated",
@@ -153,7 +153,7 @@ class Steps:
             report = diagnose(
                 [self.folder / "runlog"], candidate_of(self.policy), config, config_name=f"round-{self.number}",
                 cache=self.out / "banks", workers=self.settings.workers, executor=self.executor,
-                settings=DiagnoseConfig(cells=self.settings.cells, episodes=episodes, tried=3 * episodes),
+                settings=DiagnoseConfig(cells=self.settings.cells, episodes=episodes, check_episodes=3 * episodes),
             )  # fmt: skip
             with storage_errors(folder):
                 folder.mkdir(exist_ok=True)
