@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.observe.conftest import Varied, values_of
+from twinloop.observe.camera import LABELS
 from twinloop.observe.clip import Clip
 from twinloop.observe.compression import compressed
 from twinloop.observe.image import IN_THE_LIGHT, sensed
@@ -13,6 +14,7 @@ from twinloop.observe.labels import keypoint_names, label
 from twinloop.observe.lens import through_lens
 from twinloop.observe.renderer import Renderer
 from twinloop.observe.shutter import Shutter
+from twinloop.observe.truth import labels_of
 from twinloop.randomize.table import BY_NAME
 from twinloop.simulate.episodes import Episodes
 
@@ -128,6 +130,8 @@ def test_a_clip_of_no_pictures_goes_through_everything(renderer: Renderer, varie
     clip = renderer.film(episodes, 0, masks=True, ticks=np.array([], int))["front"]
     assert sensed(clip, values_of(episodes, 0), seed=0, attempt=0, name="front").rgb.shape == (0, 80, 96, 3)
     assert label(clip).boxes_px.shape == (0, 4, 4)
+    labelled = replace(clip, camera=replace(clip.camera, labels=LABELS))
+    assert all(len(values) == 0 for values in labels_of(labelled, labelled).values())
 
 
 def bar(velocity_px_s: float) -> tuple[np.ndarray, np.ndarray]:

@@ -51,7 +51,10 @@ class PoseLabels:
         """(f, keypoints, 3) metres, in the order of `keypoint_names`."""
         centres = self.things_to_camera[:, :, None, :3, 3]
         points = np.concatenate([centres, self.corners_in_camera], axis=2)
-        return np.concatenate([self.tool_to_camera[:, None, :3, 3], points.reshape(len(points), -1, 3)], axis=1)
+        frames, things = points.shape[:2]
+        # The sizes are written out, because a clip may have no frames.
+        points = points.reshape(frames, things * PER_THING, 3)
+        return np.concatenate([self.tool_to_camera[:, None, :3, 3], points], axis=1)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ the middle of the exposure. No label is NaN, because training code normalises co
 """
 
 from collections.abc import Callable, Mapping
+from math import prod
 
 import numpy as np
 
@@ -63,14 +64,14 @@ def labels_of(clip: Clip, seen: Clip) -> dict[Label, np.ndarray]:
     made: dict[Label, np.ndarray] = {}
     for label in clip.camera.labels:
         values = makers[label]()
-        made[label] = values if values.dtype == np.uint8 else values.reshape(len(values), -1).astype(np.float32)
+        made[label] = values if values.dtype == np.uint8 else _flat(values).astype(np.float32)
     return made
 
 
 def _poses(clip: Clip) -> np.ndarray:
     labels = poses(clip)
     every = np.concatenate([labels.things_to_camera, labels.tool_to_camera[:, None]], axis=1)
-    return _position_and_turn(every.reshape(-1, 4, 4)).reshape(len(every), -1)
+    return _position_and_turn(every.reshape(-1, 4, 4)).reshape(len(every), 7 * every.shape[1])
 
 
 def _boxes_3d(clip: Clip) -> np.ndarray:
@@ -78,7 +79,12 @@ def _boxes_3d(clip: Clip) -> np.ndarray:
     frames, things = labels.things_to_camera.shape[:2]
     pose = _position_and_turn(labels.things_to_camera.reshape(-1, 4, 4)).reshape(frames, things, 7)
     size = np.broadcast_to(labels.half_extents_m, (frames, things, 3))
-    return np.concatenate([pose, size], axis=2).reshape(frames, -1)
+    return _flat(np.concatenate([pose, size], axis=2))
+
+
+def _flat(values: np.ndarray) -> np.ndarray:
+    """(f, n) of (f, ...) values; f may be 0."""
+    return values.reshape(len(values), prod(values.shape[1:]))
 
 
 def _keypoints(seen: Clip, drawn: Clip) -> np.ndarray:
