@@ -55,8 +55,9 @@ def watch(twin: Twin, count: int, stop_before: int = 99) -> tuple[Episodes, Onlo
 def test_demonstrations_that_succeed_complete_every_phase(twin: Twin, name: str):
     task = tasks()[name]
     episodes, onlooker = watch(assemble(twin.robot, task), 100)
-    assert episodes.success.sum() > 90
-    assert (onlooker.final[episodes.success] == len(task.phases)).mean() >= 0.99
+    finished = episodes.success & ~episodes.lost  # an expert that gives up has not completed its program
+    assert finished.sum() > 90
+    assert (onlooker.final[finished] == len(task.phases)).mean() >= 0.99
 
 
 @pytest.mark.parametrize("phase", range(1, 8))
