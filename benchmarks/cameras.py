@@ -42,7 +42,6 @@ from twinloop.dataset.video import read_frames
 from twinloop.observe.appearance import dress
 from twinloop.observe.moments import picture_ticks
 from twinloop.observe.renderer import Renderer
-from twinloop.randomize.draw import Sampler
 from twinloop.run.config import RunConfig, load_config
 from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
@@ -63,7 +62,7 @@ def write_config(path: Path) -> None:
 
 def simulated(config: RunConfig, count: int) -> tuple[Renderer, Episodes]:
     twin = twin_of(config)
-    draws = Sampler(config.randomization, seed=0).draw(0, count)
+    draws = config.sampler(seed=0).draw(0, count)
     expert = Expert(twin, config.expert, width=count, seed=0)
     (episodes,) = rollout(Cell(twin, width=count), iter([draws]), expert, seed=0)
     return Renderer(twin, config.cameras), episodes
@@ -79,8 +78,7 @@ def bare(renderer: Renderer, episodes: Episodes) -> Iterator[int]:
         for tick in picture_ticks(length, control_hz=twin.control_hz, rate_hz=10).astype(int):
             position, environment = (episodes[name][start + tick] for name in ("position", "environment"))
             data.qpos[twin.arm_qpos], data.qpos[twin.gripper_qpos] = position[:-1], position[-1] / 2
-            data.qpos[twin.object_qpos : twin.object_qpos + 7] = environment[:7]
-            data.mocap_pos[twin.target_mocap] = environment[7:10]
+            twin.pose_scene(data, environment)
             mujoco.mj_kinematics(model, data)
             mujoco.mj_camlight(model, data)
             for name in renderer.cameras:

@@ -16,7 +16,6 @@ from collections.abc import Callable
 import numpy as np
 
 from twinloop.curate.judge import judge
-from twinloop.randomize.draw import Sampler
 from twinloop.run.default import embedded_config
 from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
@@ -39,7 +38,7 @@ def main() -> None:
 
     device = resolve_device(args.device)
     config, count = embedded_config(), args.episodes
-    twin, draws = twin_of(config), Sampler(config.randomization, seed=0).draw(0, count)
+    twin, draws = twin_of(config), config.sampler(seed=0).draw(0, count)
 
     def run(engine: Engine) -> Episodes:
         expert = Expert(twin, config.expert, width=count, seed=0)

@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-from twinloop.randomize.draw import Draws, Sampler
+from twinloop.randomize.draw import Draws
 from twinloop.run.default import embedded_config
 from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
@@ -93,7 +93,7 @@ class Limit:
     def __init__(self, width: int, *, threads: int = 0):
         config = embedded_config()
         self.twin = twin_of(config)
-        self.draws: Draws = Sampler(config.randomization, seed=0).draw(0, width)
+        self.draws: Draws = config.sampler(seed=0).draw(0, width)
         expert = Expert(self.twin, config.expert, width=width, seed=0)
         cell = Cell(self.twin, width=width, threads=threads)
         (episodes,) = rollout(cell, iter([self.draws]), expert, seed=0)

@@ -29,7 +29,7 @@ import numpy as np
 
 from twinloop.curate.intervals import wilson
 from twinloop.curate.judge import judge
-from twinloop.randomize.draw import Draws, Sampler
+from twinloop.randomize.draw import Draws
 from twinloop.run.config import RunConfig, load_config
 from twinloop.run.default import embedded_config
 from twinloop.run.twin import twin_of
@@ -177,7 +177,7 @@ def expert_outcomes(twin: Twin, draws: Draws, config: RunConfig) -> tuple[Episod
 
 def compare(config: RunConfig, count: int) -> list[dict[str, Any]]:
     """One row per setting: replay and expert."""
-    sampler = Sampler(config.randomization, seed=config.rollout.seed)
+    sampler = config.sampler()
     rows: list[dict[str, Any]] = []
     references: dict[int, tuple[Episodes, Episodes, Sequence[str]]] = {}
     for setting in settings_of(config):

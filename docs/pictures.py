@@ -22,7 +22,6 @@ from twinloop.dashboard.effects.picture import picture_of
 from twinloop.dashboard.effects.strips import StripRenderer
 from twinloop.observe.image import sensed
 from twinloop.observe.renderer import Renderer
-from twinloop.randomize.draw import Sampler
 from twinloop.randomize.table import BY_NAME, TABLE
 from twinloop.run.config import load_config
 from twinloop.run.twin import twin_of
@@ -83,7 +82,7 @@ def draw_episodes() -> None:
     camera = replace(config.cameras_or_default["front"], width=TILE_PX, height=TILE_PX, depth=False, labels=())
     twin, seed = twin_of(config), config.rollout.seed
     renderer = Renderer(twin, {"front": replace(camera, rate_hz=twin.control_hz)})
-    draws = Sampler(config.randomization, seed=seed).draw(0, TILES)
+    draws = config.sampler(seed=seed).draw(0, TILES)
     actor = Expert(twin, config.expert, width=TILES, seed=seed)
     (episodes,) = rollout(Cell(twin, width=TILES), iter([draws]), actor, seed=seed)
     columns = []

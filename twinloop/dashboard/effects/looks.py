@@ -13,7 +13,13 @@ from twinloop.randomize.parameter import Gap, Group, Parameter
 from twinloop.randomize.table import TABLE
 from twinloop.run.effect import RowEffect
 
-LOOKS: dict[str, Strip | Measure] = {**STRIPS, **DONE, **SAID}
+
+@dataclass(frozen=True)
+class Sentences:
+    """Shows the instruction of each value of a row."""
+
+
+LOOKS: dict[str, Strip | Measure | Sentences] = {**STRIPS, **DONE, **SAID, "instruction": Sentences()}
 
 PREFERRED: dict[tuple[Group, Gap], tuple[str, ...]] = {
     ("visual", "visual"): ("cell",),
@@ -90,6 +96,8 @@ SETTINGS: dict[str, Setting] = {
                                  over=(0.1, 0.6),
                                  why="The shift is 4 cm in x and y. Later than this, the hand has reached "
                                                       "the object."),
+    "task_choice": Setting("cell", scene="task: sort_by_colour", why="The cube that task sort_by_colour asks for."),
+    "instruction_choice": Setting("instruction", scene="task: pick_and_place"),
     "fixture_position_noise_cm": Setting("start", scene="task: open_drawer", why="The drawer of task open_drawer."),
     "fixture_yaw_deg": Setting("start", scene="task: open_drawer", why="The drawer of task open_drawer."),
     "hole_clearance_mm": Setting("hardest", scene="task: peg_insertion", why="The hole of task peg_insertion."),

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from twinloop.dashboard.effects.chart import chart
-from twinloop.dashboard.effects.looks import LOOKS, looks_of, measures_of, range_of, setting_of
+from twinloop.dashboard.effects.looks import LOOKS, Sentences, looks_of, measures_of, range_of, setting_of
 from twinloop.dashboard.effects.measures import CLEAR, Measure, curves, difference, largest
 from twinloop.dashboard.effects.strips import Strip, StripRenderer
 from twinloop.dashboard.formatting import number
@@ -16,6 +16,7 @@ from twinloop.randomize.parameter import Parameter
 from twinloop.run.effect import RowEffect, effect_of
 
 TILES = 5
+WORDS_PX = 440
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ def picture_of(row: Parameter, studio: StripRenderer) -> EffectPicture:
     pictures: list[EffectPicture] = []
     for name in looks_of(row):
         look = LOOKS[name]
+        if isinstance(look, Sentences):
+            return _sentences(swept(), name)
         pictures.append(_strip(swept(), name, look, studio) if isinstance(look, Strip) else _curves(ends(), name, look))
         if pictures[-1].clearness >= CLEAR:
             return pictures[-1]
@@ -88,6 +91,16 @@ def _strip(effect: RowEffect, name: str, strip: Strip, studio: StripRenderer) ->
         sheet[:tall, left : left + wide] = tile
         write_text(sheet, _text(value, effect.row), left, tall + 1, FAINT, wide)
     return EffectPicture(effect.row, name, clearness, ".jpg", jpeg_bytes(sheet))
+
+
+def _sentences(effect: RowEffect, name: str) -> EffectPicture:
+    """The instruction of each value. Its clearness is the number of further instructions."""
+    spoken = [instruction for instruction, _ in effect.twin.spoken(effect.episodes.draws.values)]
+    sheet = np.full((len(spoken) * LINE_PX + GAP_PX, WORDS_PX, 3), PAPER, np.uint8)
+    for place, (value, instruction) in enumerate(zip(effect.values, spoken, strict=True)):
+        line = f"{_text(value, effect.row)}: {instruction}"
+        write_text(sheet, line, GAP_PX, place * LINE_PX + 1, FAINT, WORDS_PX - 2 * GAP_PX)
+    return EffectPicture(effect.row, name, len(set(spoken)) - 1.0, ".jpg", jpeg_bytes(sheet))
 
 
 def _text(value: float, row: Parameter) -> str:
