@@ -209,3 +209,18 @@ def conditions(pairs: list[str]) -> dict[str, str]:
             raise UsageError(f"--condition {pair!r}: NAME=VALUE was expected, for example light=dim")
         parsed[name] = value
     return parsed
+
+
+def add_session(parser: argparse.ArgumentParser, *, seed_of: str) -> None:
+    """Add the options of a session on a robot: e-stop, seed and parallel cells."""
+    parser.add_argument(
+        "--stop-file", type=Path, metavar="FILE", help="e-stop file: the e-stop is latched while this file exists"
+    )
+    parser.add_argument("--reset-stop", action="store_true", help="reset the e-stop first; check the robot before")
+    parser.add_argument(
+        "--seed", type=count(0, (1 << 63) - 1), default=0, metavar="N", help=f"seed of {seed_of} (default 0)"
+    )
+    parser.add_argument(
+        "--workers", type=count(1, 64), default=1, metavar="N",
+        help="number of rehearsal cells or twins in parallel (default 1)",
+    )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from twinloop.cli.arguments import add_consent, conditions, consent_of, count
+from twinloop.cli.arguments import add_consent, add_session, conditions, consent_of, count
 from twinloop.cli.progress import Progress, show_progress
 from twinloop.errors import UsageError
 
@@ -53,20 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--speed", type=float, default=1.0, metavar="S", help="factor on the velocity limits, at most 1 (default 1)"
     )
     parser.add_argument("--limits", type=Path, metavar="FILE", help="YAML file that narrows the robot's limits")
-    parser.add_argument(
-        "--stop-file", type=Path, metavar="FILE", help="e-stop file: the e-stop is latched while this file exists"
-    )
-    parser.add_argument("--reset-stop", action="store_true", help="reset the e-stop first; check the robot before")
-    parser.add_argument(
-        "--seed", type=count(0, (1 << 63) - 1), default=0, metavar="N", help="seed of the demonstrator (default 0)"
-    )
-    parser.add_argument(
-        "--workers",
-        type=count(1, 64),
-        default=1,
-        metavar="N",
-        help="number of rehearsal cells or twins in parallel (default 1)",
-    )
+    add_session(parser, seed_of="the demonstrator")
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:

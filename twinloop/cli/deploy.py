@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from twinloop.cli.arguments import conditions, count, number
+from twinloop.cli.arguments import add_session, conditions, count, number
 from twinloop.cli.progress import Progress, show_progress
 from twinloop.errors import UsageError
 
@@ -80,20 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--inference-timeout", type=number(0.1, 3600), default=20.0, metavar="S",
         help="timeout of one inference in seconds, on robots that wait for it, such as simulators (default 20)",
     )  # fmt: skip
-    parser.add_argument(
-        "--stop-file", type=Path, metavar="FILE", help="e-stop file: the e-stop is latched while this file exists"
-    )
-    parser.add_argument("--reset-stop", action="store_true", help="reset the e-stop first; check the robot before")
-    parser.add_argument(
-        "--seed", type=count(0, (1 << 63) - 1), default=0, metavar="N", help="seed of random policies (default 0)"
-    )
-    parser.add_argument(
-        "--workers",
-        type=count(1, 64),
-        default=1,
-        metavar="N",
-        help="number of rehearsal cells or twins in parallel (default 1)",
-    )
+    add_session(parser, seed_of="random policies")
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
