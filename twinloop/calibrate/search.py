@@ -7,6 +7,7 @@ simulations holds several step lengths of all joints, and each joint takes its o
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import mujoco
 import numpy as np
 
 from twinloop.calibrate.objective import Objective, robust_cost, robust_weight
@@ -100,19 +101,12 @@ def downhill(
 def _step(
     slope: np.ndarray, residual: np.ndarray, place: np.ndarray, start: np.ndarray, prior_weight: float, damping: float
 ) -> np.ndarray:
-    """The damped Gauss-Newton step. Variables at a bound that would leave it stay there, and the others are solved
-    again."""
+    """The damped Gauss-Newton step within the bounds."""
     weight = robust_weight(residual)[:, None]
     curve = (slope * weight).T @ slope + prior_weight * np.eye(len(place))
     downward = (slope * weight).T @ residual + prior_weight * (place - start)
     curve = curve + damping * np.diag(np.maximum(np.diag(curve), 1e-6 * np.diag(curve).max()))
-    free = np.ones(len(place), bool)
-    step = np.zeros(len(place))
-    for _ in range(len(place)):
-        step[:] = 0
-        step[free] = -np.linalg.solve(curve[np.ix_(free, free)], downward[free])
-        outside = free & (((place + step < 0) & (place <= 1e-9)) | ((place + step > 1) & (place >= 1 - 1e-9)))
-        if not outside.any():
-            break
-        free &= ~outside
+    size = len(place)
+    step, factor, free = np.zeros(size), np.zeros((size, size + 7)), np.zeros(size, np.int32)
+    mujoco.mju_boxQP(step, factor, free, curve, downward, -place, 1 - place)
     return np.clip(place + step, 0, 1)
