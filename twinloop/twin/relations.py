@@ -16,6 +16,7 @@ AT_REST_M_S = 0.05
 LET_GO_N = 0.1
 HOLDING_N = 1.0
 HELD_M = 0.06
+COVERED_M = 0.003
 REWARD_M = 0.1
 """Distance at which the progress towards a place has fallen to a half."""
 
@@ -191,13 +192,22 @@ def tool_clear(of: str, by_m: float) -> Relation:
 
 
 def share_inside(things: tuple[str, ...], frame: str, half_extents_m: tuple[float, float, float], share: float):
-    """At least this share of the things is in the box: grains in a bowl, or cells of a path that are covered."""
+    """At least this share of the things is in the box: grains in a bowl."""
     relations = [inside(thing, frame, half_extents_m) for thing in things]
 
     def fraction(scene: Scene) -> np.ndarray:
         return np.mean([relation.holds(scene) for relation in relations], axis=0)
 
     return _relation(f"poured_in_{frame}", lambda scene: fraction(scene) >= share, fraction)
+
+
+def covered(cells: tuple[str, ...], *, share: float, by_m: float = COVERED_M) -> Relation:
+    """At least this share of the cells of a path has been pressed down."""
+
+    def fraction(scene: Scene) -> np.ndarray:
+        return np.mean([scene.value(cell) >= by_m for cell in cells], axis=0)
+
+    return _relation("path_covered", lambda scene: fraction(scene) >= share, fraction)
 
 
 def _half_height_m(scene: Scene, name: str) -> np.ndarray:

@@ -15,3 +15,4 @@ from twinloop.twin.skills.retreat import retreat as retreat
 from twinloop.twin.skills.shove import shove as shove
 from twinloop.twin.skills.turn import turn as turn
 from twinloop.twin.skills.upend import upend as upend
+from twinloop.twin.skills.wipe import wipe as wipe
