@@ -22,7 +22,7 @@ from twinloop.observe.camera import CameraConfig, default_cameras
 from twinloop.observe.sensors import ObserveConfig
 from twinloop.randomize.distribution import Distribution, Uniform
 from twinloop.randomize.draw import Sampler
-from twinloop.randomize.matter import OF_RIGID, OF_SOFT
+from twinloop.randomize.matter import OF_EMPTY, OF_RIGID, OF_SOFT
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.cameras import CAMERAS, read_cameras
 from twinloop.run.randomization import RandomizationKind
@@ -135,7 +135,7 @@ class RunConfig:
 
     def _rows_of(self, task: Task) -> dict[str, Distribution]:
         """The rows that apply to one of several tasks."""
-        inapplicable, things = inapplicable_rows(task), {thing.name for thing in task.things}
+        inapplicable, things = inapplicable_rows(task), set(task.varied_things)
         rows: dict[str, Distribution] = {}
         for name, distribution in self.randomization.items():
             row, _, thing = name.partition(".")
@@ -182,7 +182,7 @@ class RunConfig:
 
     def sampler(self, randomization: Mapping[str, Distribution] | None = None, *, seed: int | None = None) -> Sampler:
         """The sampler of this run; of another randomization of the same scene, or with another seed, if given."""
-        things = tuple(thing.name for thing in self.scene.world.things)
+        things = self.scene.world.varied_things
         rows = self.randomization if randomization is None else randomization
         return Sampler(rows, seed=self.rollout.seed if seed is None else seed, things=things)
 
@@ -285,7 +285,7 @@ def _randomization(root: Section, scene: SceneConfig) -> dict[str, Distribution]
         names = {thing.name: None for one in scene.of_tasks().values() for thing in one.world.things}
         return RandomizationKind(things=tuple(names)).read(root, "randomization")
     task = scene.world
-    kind = RandomizationKind(inapplicable=inapplicable_rows(task), things=tuple(thing.name for thing in task.things))
+    kind = RandomizationKind(inapplicable=inapplicable_rows(task), things=task.varied_things)
     rows = kind.read(root, "randomization")
     if task.roles and "task_choice" not in rows:
         # A task with roles asks for each of its entities in turn.
@@ -307,6 +307,8 @@ def inapplicable_rows(task: Task) -> dict[str, str]:
     if any(thing.object.parts for thing in task.things):
         why = "applies to objects of one part"
         out |= dict.fromkeys(("object_shape", "surface_friction_ratio"), why)
+    if any(thing.grain for thing in task.things):
+        out |= dict.fromkeys(OF_EMPTY, "would change the vessel but not the grains in it")
     own = {row for fixture in task.fixtures for row in fixture.rows}
     if CLEARANCE_ROW in own:
         why = f"would make an object that does not fit its hole; {CLEARANCE_ROW} varies the fit"

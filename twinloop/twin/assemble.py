@@ -133,8 +133,9 @@ def _add(spec: mujoco.MjSpec, thing: Thing, features: Features, *, several: bool
 
 
 def _has_forms(thing: Thing, features: Features) -> bool:
-    """Whether an episode may change the shape or the materials of a thing. Compound objects stay as they are."""
-    return (features.shapes or features.two_materials) and not thing.object.soft and not thing.object.parts
+    """Whether an episode may change the shape or the materials of a thing. Compound objects and grains do not."""
+    changes = features.shapes or features.two_materials
+    return changes and not (thing.object.soft or thing.object.parts or thing.grain)
 
 
 def _add_fixture(spec: mujoco.MjSpec, fixture: Fixture) -> None:

@@ -35,11 +35,13 @@ class Thing:
     Attributes:
         object: shape, size and mass.
         colour: a word of COLOURS for instructions; "" for the object's own colour.
+        grain: one of many alike that are poured. Rows of the parameter table do not act on it.
     """
 
     name: str
     object: SceneObject
     colour: str = ""
+    grain: bool = False
 
     @property
     def rgba(self) -> RGBA:

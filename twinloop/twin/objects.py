@@ -11,6 +11,7 @@ GEOM_TYPES = {
     "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
     "capsule": mujoco.mjtGeom.mjGEOM_CAPSULE,
     "ellipsoid": mujoco.mjtGeom.mjGEOM_ELLIPSOID,
+    "sphere": mujoco.mjtGeom.mjGEOM_SPHERE,
 }
 
 
@@ -52,7 +53,7 @@ class SceneObject:
     """
 
     name: str
-    shape: Literal["box", "cylinder", "capsule", "ellipsoid"]
+    shape: Literal["box", "cylinder", "capsule", "ellipsoid", "sphere"]
     half_extents_m: tuple[float, float, float]
     yaw_symmetry_rad: float
     mass_kg: float = 0.15
@@ -74,6 +75,8 @@ class SceneObject:
             return (x, z, 0)
         if self.shape == "capsule":
             return (x, z - x, 0)
+        if self.shape == "sphere":
+            return (x, 0, 0)
         return self.half_extents_m
 
     @property

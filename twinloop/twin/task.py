@@ -68,6 +68,11 @@ class Task:
         return tuple(entity for entity in self.entities if isinstance(entity, Thing))
 
     @property
+    def varied_things(self) -> tuple[str, ...]:
+        """Names of the things that rows of the parameter table act on."""
+        return tuple(thing.name for thing in self.things if not thing.grain)
+
+    @property
     def fixtures(self) -> tuple[Fixture, ...]:
         return tuple(entity for entity in self.entities if isinstance(entity, Fixture))
 

@@ -6,6 +6,7 @@ from twinloop.twin.skills.hang import hang as hang
 from twinloop.twin.skills.insert import insert as insert
 from twinloop.twin.skills.lift import lift as lift
 from twinloop.twin.skills.place import place as place
+from twinloop.twin.skills.pour import pour as pour
 from twinloop.twin.skills.press import press as press
 from twinloop.twin.skills.pull import pull as pull
 from twinloop.twin.skills.push import push as push
