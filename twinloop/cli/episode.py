@@ -67,7 +67,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 def _phases(reproduced: Reproduced) -> list[dict[str, Any]]:
     """Return the phases in order, with the duration of each."""
-    names = [phase.name for phase in reproduced.twin.task.phases]
+    names = reproduced.twin.task.phase_names
     return [
         {"name": names[int(index)], "seconds": round(len(list(frames)) * reproduced.twin.control_period_s, 3)}
         for index, frames in groupby(reproduced.episodes["phase"][:, 0])

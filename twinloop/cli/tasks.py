@@ -40,7 +40,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
                 "unseen": list(task.language.unseen),
                 "things": {thing.name: thing.object.name for thing in task.things},
                 "fixtures": [fixture.name for fixture in task.fixtures],
-                "phases": [phase.name for phase in task.phases],
+                "phases": list(task.phase_names),
                 "subtasks": list(dict.fromkeys(phase.words for phase in task.phases)),
                 "success": [relation.name for relation in task.success],
                 "roles": {role.name: list(role.candidates) for role in task.roles},

@@ -13,7 +13,8 @@ LIFTED_M, BELOW_TABLE_M = 0.08, 0.03
 
 DIVERGED, PUSHED, TIMEOUT = "diverged", PERSON_PUSHED.name, "timeout"
 """Failures of any task: the simulation diverged; a person was pushed harder than the limit; none of the task's own
-failures holds (`timeout`)."""
+failures holds and a thing did not get to its goal in time (`timeout`). Tasks without a goal name the first relation of
+their success that did not hold instead: `not_drawer_open`."""
 
 
 def failures_of(episodes: Episodes, twin: Twin, config: CurateConfig) -> tuple[str, ...]:
@@ -26,8 +27,15 @@ def failures_of(episodes: Episodes, twin: Twin, config: CurateConfig) -> tuple[s
         names[pushed & (names == "")] = PUSHED
         for failure in twin.task.failures:
             names[failure.holds(ending) & ~episodes.success & (names == "")] = failure.name
-    names[~episodes.success & (names == "")] = TIMEOUT
+    for row in np.flatnonzero(~episodes.success & (names == "")):
+        names[row] = _unmet(twin, int(episodes.unmet[row])) if len(episodes.unmet) else TIMEOUT
     return tuple(names)
+
+
+def _unmet(twin: Twin, number: int) -> str:
+    """The failure that is left when none of the task's own holds."""
+    task = twin.task
+    return TIMEOUT if task.goal or number < 0 else f"not_{task.success[number].name}"
 
 
 def ending_of(episodes: Episodes, twin: Twin) -> EpisodeSummary:

@@ -204,7 +204,7 @@ def collect(
         EStop(latch).refuse()
         limits = DeployConfig(speed=config.speed, limits_file=config.limits_file, seed=config.seed)
         runner = RunnerJob(live, {}, limits, latch, about, attended, task.name)
-        with Runlog.open(out, about, task=task.name, phases=(phase.name for phase in task.phases)) as runlog:
+        with Runlog.open(out, about, task=task.name, phases=task.phase_names) as runlog:
             if workers > 1:
                 live.close()  # each worker connects its own robot
                 runner = replace(runner, robot=name, about=None)

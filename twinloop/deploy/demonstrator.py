@@ -90,7 +90,7 @@ class Demonstrator:
         return Move(
             action=np.append(act.arm_rad[0], act.opening[0]),
             command=self._command,
-            phase=self._task.phases[int(act.phase[0])].name,
+            phase=self._task.phase_names[int(act.phase[0])],
             over=bool(act.over[0]) or self._ticks > self._longest,
             retries=int(act.retries[0]),
         )

@@ -71,7 +71,7 @@ class EpisodeTracker:
     @property
     def last_phase(self) -> str:
         """Name of the current phase, or "" if `sees` is False."""
-        return self._task.phases[self._phase].name if self.sees else ""
+        return self._task.phase_names[self._phase] if self.sees else ""
 
     def look(self, reading: Reading, command: np.ndarray | None) -> bool:
         """Update once per control period. command: the last that was sent. Return True if the episode is over."""

@@ -94,7 +94,7 @@ def deploy(
         bounds_for(about, config)
         for fact in facts.values():
             fact.refuse_misfit(about)
-        phases = (phase.name for phase in tasks()[task].phases)
+        phases = tasks()[task].phase_names
         with Runlog.open(out, about, task=task, phases=phases) as runlog:
             if workers > 1:
                 live.close()  # each worker connects its own robot

@@ -81,8 +81,8 @@ def gap_report(
         ),
         looks=tuple(test.to_json() for test in condition_tests(conditions, real.managed)),
         phases=tuple(
-            {"phase": str(phase.name), "failures": int(((ended == str(phase.name)) & ~real.managed).sum())}
-            for phase in config.scene.task.phases
+            {"phase": name, "failures": int(((ended == name) & ~real.managed).sum())}
+            for name in config.scene.world.phase_names
         ),
         failures={str(name): int((real.failure == name).sum()) for name in sorted(set(real.failure) - {""})},
     )

@@ -102,7 +102,7 @@ def evaluate(
         config_digest=config.digest,
         robot=twin.robot.name,
         task=twin.instruction,
-        phases=tuple(phase.name for phase in twin.task.phases),
+        phases=twin.task.phase_names,
         seed=seed,
         ensemble=acting.ensemble,
         versions=versions((), films=False, engine=engine),

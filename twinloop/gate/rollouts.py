@@ -70,7 +70,7 @@ def acted(
 
 def outcomes_of(episodes: Episodes, config: RunConfig, twin: Twin) -> Outcomes:
     verdicts = judge(episodes, twin, config.curate)
-    phases = tuple(phase.name for phase in twin.task.phases)
+    phases = twin.task.phase_names
     return Outcomes(
         phases=phases,
         attempt=episodes.draws.attempts.astype(np.int64),

@@ -153,7 +153,7 @@ def _write(
 
 def _last_phases(episodes: Episodes, twin: Twin) -> list[str]:
     """Name of the phase in which each episode ended."""
-    names = [phase.name for phase in twin.task.phases]
+    names = twin.task.phase_names
     phase = episodes["phase"][:, 0]
     ends = np.maximum(episodes.starts + episodes.lengths - 1, 0)
     return [
@@ -166,8 +166,8 @@ def phases_of(run: RunConfig) -> tuple[str, ...]:
     """Names of the phases of all tasks of a run, in the numbering of its dataset."""
     tasks = [config.scene.world for config in run.by_task.values()]
     if len(tasks) == 1:
-        return tuple(phase.name for phase in tasks[0].phases)
-    return tuple(f"{task.name}: {phase.name}" for task in tasks for phase in task.phases)
+        return tasks[0].phase_names
+    return tuple(f"{task.name}: {name}" for task in tasks for name in task.phase_names)
 
 
 def subtasks_of(run: RunConfig) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Episodes: the true states of simulated episodes in every control period, before sensors and cameras."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +23,7 @@ class Episodes:
         lost: (n,) whether the actor gave up.
         diverged: (n,) whether the physics is invalid. The tape up to then is kept for debugging, never as data.
         retries: (n,) number of grasps that were started again.
+        unmet: (n,) number of the task's first relation that did not hold at the end; -1 if all held.
     """
 
     draws: Draws
@@ -33,6 +34,7 @@ class Episodes:
     lost: np.ndarray
     diverged: np.ndarray
     retries: np.ndarray
+    unmet: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
 
     def __getitem__(self, channel: str) -> np.ndarray:
         return self.tape[:, self.channels[channel]]

@@ -31,6 +31,7 @@ class _Block:
         self.tapes: list[np.ndarray] = [np.empty(0)] * count
         self.success, self.lost, self.diverged = (np.zeros(count, bool) for _ in range(3))
         self.retries = np.zeros(count, int)
+        self.unmet = np.full(count, -1)
 
 
 class _Rollout:
@@ -101,6 +102,8 @@ class _Rollout:
         self, ids: np.ndarray, act: SlotActions, success: np.ndarray, diverged: np.ndarray
     ) -> Iterator[Episodes]:
         """Remove finished episodes from their slots, and yield each block that is complete."""
+        with np.errstate(all="ignore"):
+            unmet = self.cell.twin.task.first_unmet(self.cell)
         for slot in ids:
             block = self.block[slot]
             assert block is not None
@@ -110,6 +113,7 @@ class _Rollout:
             block.lost[row] = act.lost[slot]
             block.diverged[row] = diverged[slot]
             block.retries[row] = act.retries[slot]
+            block.unmet[row] = unmet[slot]
             block.unfinished -= 1
             self.block[slot] = None
             self.active[slot] = False
@@ -126,6 +130,7 @@ class _Rollout:
             lost=block.lost,
             diverged=block.diverged,
             retries=block.retries,
+            unmet=block.unmet,
         )
 
     def _refill(self) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -44,8 +45,8 @@ class Task:
 
     Example:
         >>> task = tl.load_config("cell.yaml").scene.task
-        >>> isinstance(task, tl.Task), [phase.name for phase in task.phases][:3]
-        (True, ['approach', 'descend', 'grasp'])
+        >>> isinstance(task, tl.Task), task.phase_names[:3]
+        (True, ('approach', 'descend', 'grasp'))
     """
 
     name: str
@@ -62,6 +63,18 @@ class Task:
     @property
     def phases(self) -> tuple[Phase, ...]:
         return self.program
+
+    @cached_property
+    def phase_names(self) -> tuple[str, ...]:
+        """A name for each phase. Phases of the same name get that of their thing, or else a number, behind it."""
+        names = [phase.name for phase in self.program]
+        for wider in (lambda phase, _: phase.thing.partition(".")[0], lambda _, number: str(number)):
+            twice = {name for name in names if names.count(name) > 1}
+            names = [
+                f"{name} {wider(phase, number)}".strip() if name in twice else name
+                for number, (name, phase) in enumerate(zip(names, self.program, strict=True), start=1)
+            ]
+        return tuple(names)
 
     @property
     def things(self) -> tuple[Thing, ...]:
@@ -101,6 +114,11 @@ class Task:
     def succeeded(self, scene: Scene) -> np.ndarray:
         """(n,) whether all relations of `success` hold."""
         return np.logical_and.reduce([relation.holds(scene) for relation in self.success])
+
+    def first_unmet(self, scene: Scene) -> np.ndarray:
+        """(n,) number of the first relation of `success` that does not hold; -1 if all hold."""
+        holds = np.stack([relation.holds(scene) for relation in self.success])
+        return np.where(holds.all(axis=0), -1, holds.argmin(axis=0))
 
     def progress(self, scene: Scene) -> np.ndarray:
         """(n,) dense reward between 0 and 1: mean progress of the relations."""

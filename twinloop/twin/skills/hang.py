@@ -36,5 +36,5 @@ def hang(thing: str, eye: str, rod: str, tip: str, *, drop_m: float, words: str 
               **about),
         Phase("thread", at(rod, 0.0, 0.0), words, speed_m_s=0.12, tolerance_m=0.01, longest_s=6.0, **about),
         Phase("hang", at(rod, 0.0, drop_m), words, speed_m_s=0.08, tolerance_m=0.006, longest_s=4.0, **about),
-        *retreat(words=words, by_m=0.08),
+        *retreat(thing, words=words, by_m=0.08),
     )  # fmt: skip

@@ -54,5 +54,5 @@ def insert(
               speed_m_s=0.15, tolerance_m=0.002, shortest_s=0.5, longest_s=6.0, noise=0.3),
         Phase("insert", down, words, thing=thing, anchor=hole, moves=tip, gripper="closed", carrying=thing,
               funnel=False, speed_m_s=0.06, longest_s=longest_s, until=done.holds, noise=0.3),
-        *retreat(words=words),
+        *retreat(thing, words=words),
     )  # fmt: skip

@@ -24,5 +24,5 @@ def place(
         Phase("place", resting_at(thing, on, height_m, offset_m, aligned=aligned), words, thing=thing, anchor=on,
               moves=thing, gripper="closed", carrying=thing, turns=aligned, speed_m_s=speed_m_s,
               tolerance_m=tolerance_m, longest_s=longest_s),
-        *retreat(by_m=retreat_m, words=words),
+        *retreat(thing, by_m=retreat_m, words=words),
     )  # fmt: skip

@@ -10,10 +10,11 @@ from twinloop.twin.skills.grasp import stay
 BACK = np.array([0.0, 0.0, -1.0])
 
 
-def retreat(*, by_m: float = 0.1, words: str = "let go", upwards: bool = True) -> tuple[Phase, ...]:
+def retreat(thing: str = "", *, by_m: float = 0.1, words: str = "let go", upwards: bool = True) -> tuple[Phase, ...]:
     """Open the fingers and move away.
 
     Args:
+        thing: what is let go.
         upwards: straight up; else back along the tool's own approach, e.g. from a handle.
     """
 
@@ -22,6 +23,16 @@ def retreat(*, by_m: float = 0.1, words: str = "let go", upwards: bool = True) -
         return Target(memory.tool_m + step)
 
     return (
-        Phase("release", stay, words, until="opened", shortest_s=0.12, noise=0.0),
-        Phase("retreat", away, words, relative=True, funnel=upwards, speed_m_s=0.35, tolerance_m=0.03, shortest_s=0.2),
+        Phase("release", stay, words, thing=thing, until="opened", shortest_s=0.12, noise=0.0),
+        Phase(
+            "retreat",
+            away,
+            words,
+            thing=thing,
+            relative=True,
+            funnel=upwards,
+            speed_m_s=0.35,
+            tolerance_m=0.03,
+            shortest_s=0.2,
+        ),
     )

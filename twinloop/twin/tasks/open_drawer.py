@@ -30,7 +30,7 @@ def open_it(words: str = "open the {drawer}"):
         *grasp("drawer.handle", approach="frame", words=words),
         *pull("drawer.handle", joint="slide", axis=(-1, 0, 0), to=OPEN_M + 0.02, words=words,
               done=opened("drawer", OPEN_M + 0.01)),
-        *retreat(words=words, by_m=0.08),
+        *retreat("drawer.handle", words=words, by_m=0.08),
     )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ PLACE_UPRIGHT = Task(
         *grasp("object", offset_m=(0.0, 0.0, 0.03), along=(0.0, 0.0, 1.0), tilt_rad=-TILT_RAD),
         *lift("object", by_m=0.18),
         *upend("object", to="goal"),
-        *retreat(by_m=0.08, upwards=False),
+        *retreat("object", by_m=0.08, upwards=False),
     ),
     success=(
         upright("object"),
