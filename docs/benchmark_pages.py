@@ -54,6 +54,11 @@ def _cells() -> str:
     return "\n".join(lines)
 
 
+def tasks_page(tables: ModuleType) -> str:
+    measured = _results("tasks")["cells"] if (RESULTS / "tasks.json").exists() else {}
+    return _filled(_template("tasks"), tables.tables(measured))
+
+
 def scale_page(machines: ModuleType) -> str:
     scaling = _results("scaling")
     page = _filled(_with_machine(_template("scale")), machines.tables(scaling, _results("writer")))

@@ -39,6 +39,7 @@ PAGES = {
     "benchmarks.md": lambda: benchmarks.benchmarks_page(module("measurements")),
     "rehearsal.md": lambda: benchmarks.rehearsal_page(reference.truths_table(), reference.keys_table(CellFile)),
     "gpu.md": benchmarks.gpu_page,
+    "tasks.md": lambda: benchmarks.tasks_page(module("task_tables")),
     "statistics.md": lambda: benchmarks.statistics_page(module("figures")),
     "scale.md": lambda: benchmarks.scale_page(module("machines")),
     "diagnosing.md": lambda: benchmarks.diagnosing_page(module("diagnoses"), module("loops")),

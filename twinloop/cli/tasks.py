@@ -29,13 +29,13 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     for heading in ("task", "instruction", "scene"):
         table.add_column(heading, no_wrap=heading == "task")
     for task in known:
-        table.add_row(task.name, _instruction(task), ", ".join(entity.name for entity in task.entities))
+        table.add_row(task.name, canonical_instruction(task), ", ".join(entity.name for entity in task.entities))
     console.print(table)
     return {
         "tasks": [
             {
                 "name": task.name,
-                "instruction": _instruction(task),
+                "instruction": canonical_instruction(task),
                 "seen": list(task.language.seen),
                 "unseen": list(task.language.unseen),
                 "things": {thing.name: thing.object.name for thing in task.things},
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     }
 
 
-def _instruction(task: Task) -> str:
+def canonical_instruction(task: Task) -> str:
     """The canonical instruction, with the first candidate of each role."""
     words = {thing.name: thing.words for thing in task.things}
     words |= {fixture.name: fixture.words or fixture.name for fixture in task.fixtures}

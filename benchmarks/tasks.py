@@ -1,0 +1,107 @@
+"""Measure the scripted expert on every task with every robot: accepted episodes, with intervals, and their cost.
+
+    python benchmarks/tasks.py [--tasks stack,pour|all] [--robots franka_panda|all] [--episodes 60] [--workers 2]
+
+Each cell of the table is simulated under the default ranges below and under `randomization: realistic`. A cell is
+written to benchmarks/results/tasks.json as it ends, so a stopped run continues; cells of other tasks and robots stay.
+`--again` measures cells that are already there once more.
+"""
+
+import argparse
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from twinloop.cli.arguments import names_of
+from twinloop.curate.intervals import wilson
+from twinloop.curate.judge import judge
+from twinloop.errors import TwinloopError
+from twinloop.run.config import config_from_text
+from twinloop.run.twin import twin_of
+from twinloop.simulate.cell import Cell
+from twinloop.simulate.expert import Expert
+from twinloop.simulate.rollout import rollout
+from twinloop.twin.robots import robots
+from twinloop.twin.tasks import tasks
+
+RESULTS = Path(__file__).parent / "results" / "tasks.json"
+RANGES = {
+    "default": """
+randomization:
+  physics:
+    object_position_noise_cm: [-2, 2]
+    object_yaw_deg: [-45, 45]
+    object_mass_kg: [0.05, 0.3]
+    friction_coefficient: [0.4, 1.0]
+    target_position_noise_cm: [-3, 3]
+  environment: {fixture_position_noise_cm: [-1.5, 1.5], fixture_yaw_deg: [-5, 5]}
+""",
+    "realistic": "\nrandomization: realistic\n",
+}
+SEED = 20_000
+"""Not the seed that tasks were worked on with."""
+
+
+def measured(robot: str, task: str, ranges: str, episodes: int) -> dict[str, Any]:
+    """One cell of the table."""
+    text = f"scene: {{robot: {robot}, task: {task}}}\nrollout: {{seed: {SEED}}}{RANGES[ranges]}"
+    try:
+        config = config_from_text(text, name=f"{robot}-{task}", folder=Path())
+        twin = twin_of(config)
+    except TwinloopError as error:
+        return {"impossible": str(error)}
+    width = min(episodes, 64)
+    cell, expert = Cell(twin, width=width), Expert(twin, config.expert, width=width, seed=SEED)
+    begun = time.process_time()
+    (made,) = rollout(cell, iter([config.sampler().draw(0, episodes)]), expert, seed=SEED)
+    cpu_s = time.process_time() - begun
+    verdicts = judge(made, twin, config.curate)
+    accepted = int(verdicts.accepted.sum())
+    low, high = (float(end) for end in wilson(accepted, episodes))
+    reasons = Counter(reason for reason in verdicts.reasons if reason != "accepted")
+    failures = Counter(name for name in verdicts.failures if name)
+    return {
+        "episodes": episodes, "accepted": accepted, "low": round(low, 4), "high": round(high, 4),
+        "succeeded": int(made.success.sum()), "rejected": dict(reasons.most_common(3)),
+        "failures": dict(failures.most_common(3)), "seconds": round(float(made.lengths.mean()) / twin.control_hz, 2),
+        "cpu_ms": round(1000 * cpu_s / episodes, 1),
+    }  # fmt: skip
+
+
+def cells(arguments: argparse.Namespace, known: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    for robot in names_of(arguments.robots, robots(), "--robots"):
+        for task in names_of(arguments.tasks, tasks(), "--tasks"):
+            for ranges in RANGES:
+                if arguments.again or f"{robot}/{task}/{ranges}" not in known:
+                    yield robot, task, ranges
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", default="all")
+    parser.add_argument("--robots", default="all")
+    parser.add_argument("--episodes", type=int, default=60)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    known: dict[str, Any] = json.loads(RESULTS.read_text())["cells"] if RESULTS.exists() else {}
+    with ProcessPoolExecutor(arguments.workers, mp_context=get_context("spawn")) as pool:
+        pending = {pool.submit(measured, *cell, arguments.episodes): cell for cell in cells(arguments, known)}
+        for future in as_completed(pending):
+            name = "/".join(pending[future])
+            known[name] = future.result()
+            RESULTS.write_text(json.dumps({"seed": SEED, "cells": dict(sorted(known.items()))}, indent=1) + "\n")
+            if not arguments.json:
+                print(name, known[name], flush=True)
+    if arguments.json:
+        print(json.dumps(known))
+
+
+if __name__ == "__main__":
+    main()
