@@ -50,6 +50,8 @@ class PhaseTracker:
 
     def look(self, cell: View) -> None:
         """Update the completed phases from the current state. Call once per control period."""
+        # A policy reports no target orientation. The tool's own is what a phase begins with.
+        self._program.wanted_axes[:] = cell.tool_axes
         self._program.enter(cell, self.phase, self._fresh)
         evidence, alone = self._evidence(cell)
         before = self._completed

@@ -28,7 +28,7 @@ PUSH_TO_GOAL = Task(
     name="push_to_goal",
     entities=(Thing("object", OBJECTS["puck"]), zone("goal", radius_m=RADIUS_M)),
     start=start,
-    program=push("object", to="goal", done=at("object", "goal", within_m=0.012)),
+    program=push("object", to="goal", done=at("object", "goal", within_m=0.025)),
     success=(IN_ZONE, at_rest("object")),
     language=Language((
         "push the {object} into the target zone",
