@@ -13,7 +13,6 @@ from twinloop.pipeline.generate import generate
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.twin import twin_of
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA, build
-from twinloop.twin.robots.mjcf import GripperMapping, MjcfRobot, ToolFrame
 from twinloop.twin.robots.mjcf_file import checked_files
 
 MAPPING = f"""
@@ -158,19 +157,21 @@ INWARDS = """
 TURNS = '<position name="grip" joint="left" kp="20" kv="1" ctrlrange="-0.5 0.5"/>'
 
 
-def jaws(tmp_path: Path, joint: str, drive: str, mapping: str = "", gripper: str = "") -> RunConfig:
-    """A robot with one moving finger and no site for the tool."""
-    (tmp_path / "jaws.xml").write_text(JAWS.replace("JOINT", joint).replace("DRIVE", drive))
-    text = f"""
+JAWS_MAPPING = """
 scene:
   robot:
     mjcf: jaws.xml
     arm_joints: [pan, lift]
-    gripper: {{joints: [left], actuator: grip, fingers: [left, right]{gripper}}}
-    tool_frame: {{body: hand, offset: [0.1, 0, 0]}}
-    home: [0, 0.5]
-{mapping}"""
-    return read(text, tmp_path)
+    gripper: {joints: [left], actuator: grip, fingers: [left, right]GRIPPER}
+    tool_frame: {body: hand, offset: [0.1, 0, 0]}
+    home: HOME
+"""
+
+
+def jaws(tmp_path: Path, joint: str, drive: str, mapping: str = "", gripper: str = "") -> RunConfig:
+    """A robot with one moving finger and no site for the tool."""
+    (tmp_path / "jaws.xml").write_text(JAWS.replace("JOINT", joint).replace("DRIVE", drive))
+    return read(JAWS_MAPPING.replace("GRIPPER", gripper).replace("HOME", "[0, 0.5]") + mapping, tmp_path)
 
 
 @pytest.mark.parametrize(("drive", "open_control"), [(OUTWARDS, 0.03), (INWARDS, 0.0)])
@@ -238,17 +239,40 @@ def test_limits_and_reach_come_from_the_model_or_the_mapping(tmp_path: Path):
     assert read(given.to_yaml(), Path("/nowhere")).resolved() == given.resolved()
 
 
-def test_an_arm_driven_by_motors_is_refused(tmp_path: Path):
+@pytest.mark.parametrize(
+    "drive",
+    [
+        '<motor joint="pan" ctrlrange="-5 5"/>',
+        '<velocity joint="pan" kv="3" forcerange="-5 5"/>',
+        '<general joint="pan" gainprm="25" biastype="affine" biasprm="3 -50 -5" forcerange="-5 5"/>',
+        '<general joint="pan" gear="2" gainprm="12.5" biastype="affine" biasprm="0 -12.5 -1" forcerange="-5 5"/>',
+        "",
+    ],
+    ids=["torque", "velocity", "offset", "gear", "none"],
+)
+def test_any_drive_of_an_arm_becomes_a_position_servo(tmp_path: Path, drive: str):
     servo = '<position name="pan" joint="pan" kp="50" kv="5" forcerange="-5 5"/>'
     assert servo in JAWS
-    jaws(tmp_path, SLIDE, OUTWARDS)
-    (tmp_path / "jaws.xml").write_text((tmp_path / "jaws.xml").read_text().replace(servo, '<motor joint="pan"/>'))
-    mapping = MjcfRobot(
-        "jaws.xml", ("pan", "lift"), GripperMapping(("left",), "grip", ("left", "right")), (0.0, 0.5),
-        ToolFrame("hand", (0.1, 0.0, 0.0)), folder=tmp_path,
-    )  # fmt: skip
-    with pytest.raises(ModelError, match="takes a torque; a position servo was expected"):
-        mapping.load()
+    mapping = "" if drive else "    torque_limits_nm: [5, 5]\n"
+    (tmp_path / "arm.xml").write_text(JAWS.replace(servo, drive).replace("JOINT", SLIDE).replace("DRIVE", OUTWARDS))
+    text = JAWS_MAPPING.replace("jaws.xml", "arm.xml").replace("GRIPPER", "").replace("HOME", "[0, 0.5]") + mapping
+    robot = read(text, tmp_path).scene.robot
+    model = robot.build().compile()
+    data = mujoco.MjData(model)
+    for joint, actuator, angle in zip(robot.arm_joints, robot.arm_actuators, (0.7, 0.5), strict=True):
+        data.joint(joint).qpos, data.actuator(actuator).ctrl = angle, angle
+    data.actuator("grip").ctrl = 0.03
+    for _ in range(500):
+        mujoco.mj_step(model, data)
+    assert data.joint("pan").qpos == pytest.approx(0.7, abs=0.01)
+    assert robot.torque_limits_nm[0] == pytest.approx(10 if "gear" in drive else 5)
+
+
+def test_a_joint_without_drive_and_limit_asks_for_one(tmp_path: Path):
+    servo = '<position name="pan" joint="pan" kp="50" kv="5" forcerange="-5 5"/>'
+    (tmp_path / "jaws.xml").write_text(JAWS.replace(servo, "").replace("JOINT", SLIDE).replace("DRIVE", OUTWARDS))
+    with pytest.raises(ModelError, match=r"'pan' has no position servo.*torque_limits_nm"):
+        read(JAWS_MAPPING.replace("GRIPPER", "").replace("HOME", "[0, 0.5]"), tmp_path)
 
 
 def test_explain_says_why_nothing_is_accepted(folder: Path):

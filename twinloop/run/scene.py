@@ -27,7 +27,7 @@ NAME = "[a-z][a-z0-9_]{0,31}"
 
 @dataclass(frozen=True, kw_only=True)
 class RobotKind(Named):
-    """The name of a robot, or a mapping for an MJCF file."""
+    """The name of a robot, or a mapping for an MJCF or URDF file."""
 
     FORMS = (str, dict)
 
@@ -68,7 +68,7 @@ class SceneConfig:
     """Robot, task and things that are simulated."""
 
     robot: Robot = of_kind(
-        RobotKind(registry=robots, help="a robot by name, or a mapping for your own MJCF file"), FRANKA_PANDA
+        RobotKind(registry=robots, help="a robot by name, or a mapping for your own MJCF or URDF file"), FRANKA_PANDA
     )
     task: Task = named(tasks, PICK_AND_PLACE, help="what is to be done")
     object: SceneObject | None = named(

@@ -21,6 +21,7 @@ from twinloop.twin.robot import Robot
 from twinloop.twin.task import Task
 
 OWN_PACKAGE = "twinloop"
+PLACES = ("mjcf", "urdf", "root", "packages", "reach_m")
 
 
 @cache
@@ -47,7 +48,7 @@ def _mapping_content(robot: Robot) -> dict[str, Any]:
         return {}
     content = write_record(robot.mapping)
     # The model is included by content, and no episode depends on the reach, which only `explain` uses for hints.
-    return {key: value for key, value in content.items() if key not in ("mjcf", "reach_m")}
+    return {key: value for key, value in content.items() if key not in PLACES}
 
 
 @cache

@@ -66,6 +66,7 @@ def solve_poses(
     avoid_self_collision: bool = True,
     position_tolerance_m: float = POSITION_TOLERANCE_M,
     rotation_tolerance_rad: float = ROTATION_TOLERANCE_RAD,
+    restarts: int = RESTARTS,
 ) -> Solutions:
     """Return joint positions that bring `site` to the given poses.
 
@@ -77,6 +78,7 @@ def solve_poses(
         start_rad: (joints,) or (n, joints) posture to start from and to stay near. The posture of the first pose must
             be free of self-collision.
         free_roll: only the direction of the site's z axis counts, for arms with five axes.
+        restarts: postures to try if the start posture does not lead to a solution.
     """
     joints = np.asarray(joints)
     targets = _Targets(np.atleast_2d(np.asarray(positions, float)), rotations, free_roll)
@@ -92,8 +94,8 @@ def solve_poses(
     collides = np.zeros(n, bool)
     reachable = np.zeros(n, bool)
     far = np.linalg.norm(targets.positions - chain.base_m, axis=1) > chain.span_m(limits) + position_tolerance_m
-    others = qmc.scale(qmc.Halton(len(joints), scramble=False).random(RESTARTS), *limits.T)
-    for attempt in range(1 + RESTARTS):
+    others = limits[:, 0] + np.ptp(limits, axis=1) * qmc.Halton(len(joints), scramble=False).random(restarts)
+    for attempt in range(1 + restarts):
         open_ = np.flatnonzero(~reachable & (~far if attempt else True))
         if not len(open_):
             break

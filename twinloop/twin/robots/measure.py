@@ -55,32 +55,47 @@ def gripper_ends(
         pads: one geom of each finger.
         arm_joints: held at `home_rad`.
     """
-    model = copy.deepcopy(model)
-    off = mujoco.mjtDisableBit
-    model.opt.disableflags |= off.mjDSBL_CONTACT.value | off.mjDSBL_GRAVITY.value
-    model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    model.dof_armature[model.jnt_dofadr[arm_joints]] = FROZEN_KGM2
     low, high = model.actuator_ctrlrange[actuator]
     ends = []
     for control in (float(low), float(high)):
-        data = mujoco.MjData(model)
-        data.qpos[model.jnt_qposadr[arm_joints]] = home_rad
-        data.ctrl[actuator] = control
-        positions = _settle(model, data, model.jnt_qposadr[joints])
-        mujoco.mj_kinematics(model, data)
+        data = settled(model, actuator, control, joints=joints, arm_joints=arm_joints, home_rad=home_rad)
         gap_m = mujoco.mj_geomDistance(model, data, *pads, FARTHEST_M, None)
+        positions = data.qpos[model.jnt_qposadr[joints]]
         ends.append(GripperEnd(control, tuple(map(float, positions)), float(gap_m)))
     return ends[0], ends[1]
 
 
-def _settle(model: mujoco.MjModel, data: mujoco.MjData, qpos: np.ndarray) -> np.ndarray:
+def settled(
+    model: mujoco.MjModel,
+    actuator: int,
+    control: float,
+    *,
+    joints: list[int],
+    arm_joints: list[int],
+    home_rad: tuple[float, ...],
+) -> mujoco.MjData:
+    """The state in which the gripper settles under a constant control, without gravity and contacts."""
+    free = copy.deepcopy(model)
+    off = mujoco.mjtDisableBit
+    free.opt.disableflags |= off.mjDSBL_CONTACT.value | off.mjDSBL_GRAVITY.value
+    free.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    free.dof_armature[free.jnt_dofadr[arm_joints]] = FROZEN_KGM2
+    data = mujoco.MjData(free)
+    data.qpos[free.jnt_qposadr[arm_joints]] = home_rad
+    data.ctrl[actuator] = control
+    _settle(free, data, free.jnt_qposadr[joints])
+    mujoco.mj_kinematics(free, data)
+    mujoco.mj_comPos(free, data)
+    return data
+
+
+def _settle(model: mujoco.MjModel, data: mujoco.MjData, qpos: np.ndarray) -> None:
     before = data.qpos[qpos].copy()
     for _ in range(round(SETTLING_S / model.opt.timestep / STEPS_PER_CHECK)):
         mujoco.mj_step(model, data, STEPS_PER_CHECK)
         if np.abs(data.qpos[qpos] - before).max() < SETTLED:
             break
         before = data.qpos[qpos].copy()
-    return before
 
 
 def pads(model: mujoco.MjModel, fingers: tuple[int, int], point: np.ndarray, data: mujoco.MjData) -> tuple[int, ...]:

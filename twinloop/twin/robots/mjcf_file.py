@@ -29,11 +29,13 @@ GRIDS = {
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50, "E": 1 << 60}
 
 
-def checked_files(path: Path) -> list[Path]:
-    """Check the model and return its file and all files that it names, which must be inside its folder."""
-    if "\0" in str(path):
-        raise ModelError(f"{str(path)!r}: is no path; it has a zero byte in it")
-    root = path.parent.resolve()
+def checked_files(path: Path, *, root: Path | None = None) -> list[Path]:
+    """Check the model and return its file and all files that it names.
+
+    Args:
+        root: folder that all files must lie in; default: the model's folder.
+    """
+    root = (root or path.parent).resolve()
     trees: dict[Path, ElementTree.Element] = {}
     _collect(path, root, trees, depth=0)
     total = sum(_expanded(tree) for tree in trees.values())
@@ -63,7 +65,7 @@ def _collect(path: Path, root: Path, trees: dict[Path, ElementTree.Element], *, 
         raise ModelError(f"{path}: includes files more than {DEEPEST} deep")
     if path in trees:
         return
-    tree = trees[path] = _parse(path)
+    tree = trees[path] = parse(path, root_tags=("mujoco", "mujocoinclude"))
     for element in tree.iter():
         if element.tag in ("plugin", "extension"):
             raise ModelError(f"{path}: <{element.tag}> loads code into the engine and is not allowed")
@@ -156,7 +158,14 @@ class _Strict(ElementTree.TreeBuilder):
         return super().end(tag)
 
 
-def _parse(path: Path) -> ElementTree.Element:
+def parse(path: Path, *, root_tags: tuple[str, ...]) -> ElementTree.Element:
+    """Parse an XML file without document types and of bounded size.
+
+    Args:
+        root_tags: valid names of the root element.
+    """
+    if "\0" in str(path):
+        raise ModelError(f"{str(path)!r}: is no path; it has a zero byte in it")
     try:
         text = read_bounded(path, MOST_BYTES, error=ModelError)
         text.decode()
@@ -170,6 +179,6 @@ def _parse(path: Path) -> ElementTree.Element:
         raise ModelError(f"{path}: not UTF-8 text (byte {error.start})") from None
     except ElementTree.ParseError as error:
         raise ModelError(f"{path}: not XML: {error}") from None
-    if tree.tag not in ("mujoco", "mujocoinclude"):
-        raise ModelError(f"{path}: the root element is <{tree.tag:.40}>; <mujoco> was expected")
+    if tree.tag not in root_tags:
+        raise ModelError(f"{path}: the root element is <{tree.tag:.40}>; <{root_tags[0]}> was expected")
     return tree

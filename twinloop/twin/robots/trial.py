@@ -17,16 +17,21 @@ MOST_CPU_S = 20
 LONGEST_S = 120
 
 
-def try_out(path: Path) -> None:
-    """Raise ModelError unless MuJoCo compiles the file within the limits."""
-    command = [sys.executable, "-m", "twinloop.twin.robots.trial", str(path.resolve())]
+def try_out(path: Path, text: str = "") -> None:
+    """Raise ModelError unless MuJoCo compiles the file within the limits.
+
+    Args:
+        text: compile this text of the model instead of the file's.
+    """
+    command = [sys.executable, "-m", "twinloop.twin.robots.trial", "-" if text else str(path.resolve())]
     # One thread only, because the stack and heap of each thread count towards the limit of address space.
     one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     environment = {**os.environ, **one, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", env=environment, timeout=LONGEST_S, check=False
-        )
+            command, input=text, capture_output=True, text=True, errors="replace", env=environment, timeout=LONGEST_S,
+            check=False,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise ModelError(f"{path}: MuJoCo needs more than {LONGEST_S} s to compile it") from None
     if done.returncode:
@@ -43,7 +48,8 @@ def main(path: str) -> None:
     import mujoco
 
     try:
-        mujoco.MjSpec.from_file(path).compile()
+        spec = mujoco.MjSpec.from_string(sys.stdin.read()) if path == "-" else mujoco.MjSpec.from_file(path)
+        spec.compile()
     except (ValueError, mujoco.FatalError, MemoryError) as error:
         sys.exit(" ".join(str(error).split()) or "out of memory")
 

@@ -6,16 +6,15 @@ Sources
 - Payload 5 kg, reach 850 mm, 180 deg/s: UR5e data sheet.
 - Reflected motor inertia: 0.1 kg m² a joint, as in MuJoCo Menagerie's universal_robots_ur5e; the maker gives none.
 - Stiffness and damping of the servos: chosen for a lag of 40 ms; the maker gives none.
-- Gripper: 2F-85 instruction manual (stroke 85 mm, 20 to 235 N, up to 150 mm/s, 0.925 kg with coupling); linkage and
-  pads: ros-industrial/robotiq, robotiq_2f_85_gripper_visualization; coupling: MuJoCo Menagerie's robotiq_2f85 (11 mm).
+- Gripper: `grippers.add_robotiq_2f85`.
 """
 
 import mujoco
 import numpy as np
 
 from twinloop.twin.robot import Robot
-from twinloop.twin.robots.linkage_gripper import LinkageGripper
-from twinloop.twin.robots.links import COLLIDES, SHOWN, Capsule, Link, add_arm
+from twinloop.twin.robots.grippers import ROBOTIQ_2F85, add_robotiq_2f85
+from twinloop.twin.robots.links import SHOWN, Capsule, Link, add_arm
 
 GREY, BLUE, DARK = (0.78, 0.79, 0.8, 1.0), (0.45, 0.65, 0.8, 1.0), (0.2, 0.21, 0.22, 1.0)
 TURN = 2 * np.pi
@@ -58,21 +57,6 @@ LINKS = (
          capsules=(Capsule(0.036, (0, 0, -0.035), (0, 0, -0.034), DARK, touches=True),)),
 )  # fmt: skip
 
-GRIPPER = LinkageGripper(
-    pivot_m=(0.0306011, 0.054904),
-    driver_m=(0.0376, 0.043),
-    pad_m=(-0.0252, 0.03242),
-    pad_size_m=(0.022, 0.00635, 0.0375),
-    stroke_rad=0.8,
-    tool_m=0.145,
-    force_n=50.0,  # in the lower part of its range
-    speed_m_s=0.075,
-    driver_mass_kg=0.0311,
-    finger_mass_kg=0.0139,
-)
-COUPLING_M = 0.0108
-HAND_MASS_KG = 0.925 - 2 * (GRIPPER.driver_mass_kg + GRIPPER.finger_mass_kg)
-
 
 def build() -> mujoco.MjSpec:
     spec = mujoco.MjSpec()
@@ -81,16 +65,7 @@ def build() -> mujoco.MjSpec:
     base = spec.worldbody.add_body(name="base", quat=[0, 0, 0, 1])
     cylinder = mujoco.mjtGeom.mjGEOM_CYLINDER
     base.add_geom(type=cylinder, size=[0.075, 0.02, 0], pos=[0, 0, 0.02], rgba=DARK, **SHOWN)
-    flange = add_arm(spec, base, LINKS)
-    hand = flange.add_body(name="hand", pos=[0, 0, COUPLING_M], gravcomp=1)
-    hand.explicitinertial = True
-    # A box of the gripper's outline, with the base's measured centre of mass.
-    hand.mass, hand.ipos, hand.inertia = HAND_MASS_KG, (0, 0, 0.0355), (8e-4, 9e-4, 6e-4)
-    hand.add_geom(type=cylinder, size=[0.0375, 0.006, 0], pos=[0, 0, -0.005], rgba=DARK, mass=0, **SHOWN)
-    hand.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.025, 0.036, 0.04], pos=[0, 0, 0.04], rgba=DARK, mass=0, **COLLIDES
-    )
-    GRIPPER.add_to(spec, hand)
+    add_robotiq_2f85(spec, add_arm(spec, base, LINKS))
     return spec
 
 
@@ -99,7 +74,7 @@ UR5E_2F85 = Robot(
     build=build,
     arm_joints=tuple(link.joint for link in LINKS),
     arm_actuators=tuple(link.joint for link in LINKS),
-    gripper=GRIPPER.record,
+    gripper=ROBOTIQ_2F85.record,
     tool_site="tool",
     home_rad=(-0.2814, -1.6408, 1.567, -1.497, -1.5708, 1.2894),
     velocity_limits_rad_s=tuple(link.velocity_rad_s for link in LINKS),

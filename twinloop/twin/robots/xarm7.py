@@ -6,15 +6,15 @@ Sources
 - 180 deg/s, reach 700 mm, payload 3.5 kg: xArm user manual, "Technical Specifications".
 - Reflected motor inertia: 0.1 kg m² a joint, as in MuJoCo Menagerie's ufactory_xarm7; the maker gives none.
 - Stiffness and damping of the servos: chosen for a lag of 50 ms; the maker gives none.
-- Gripper: xArm gripper user manual (stroke 84 mm, 30 N, 0.822 kg).
+- Gripper: `grippers.add_xarm_gripper`.
 """
 
 import mujoco
 import numpy as np
 
 from twinloop.twin.robot import Robot
-from twinloop.twin.robots.linkage_gripper import LinkageGripper
-from twinloop.twin.robots.links import COLLIDES, SHOWN, Capsule, Link, add_arm
+from twinloop.twin.robots.grippers import XARM_GRIPPER, add_xarm_gripper
+from twinloop.twin.robots.links import SHOWN, Capsule, Link, add_arm
 
 WHITE, GREY, DARK = (0.92, 0.92, 0.93, 1.0), (0.6, 0.61, 0.63, 1.0), (0.2, 0.21, 0.22, 1.0)
 TURN = 2 * np.pi
@@ -72,35 +72,13 @@ LINKS = (
          capsules=(Capsule(0.035, (0, 0, -0.036), (0, 0, -0.035), GREY, touches=True),)),
 )  # fmt: skip
 
-GRIPPER = LinkageGripper(
-    pivot_m=(0.035, 0.059098),
-    driver_m=(0.035465, 0.042039),
-    pad_m=(-0.028465, 0.041),
-    pad_size_m=(0.03, 0.004, 0.035),
-    stroke_rad=0.82,
-    tool_m=0.158,
-    force_n=30.0,
-    speed_m_s=0.1,
-    driver_mass_kg=0.0566,
-    finger_mass_kg=0.0483,
-)
-HAND_MASS_KG = 0.822 - 2 * (GRIPPER.driver_mass_kg + GRIPPER.finger_mass_kg)
-
 
 def build() -> mujoco.MjSpec:
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
     base = spec.worldbody.add_body(name="base")
     base.add_geom(type=mujoco.mjtGeom.mjGEOM_CYLINDER, size=[0.063, 0.06, 0], pos=[0, 0, 0.06], rgba=WHITE, **SHOWN)
-    flange = add_arm(spec, base, LINKS)
-    hand = flange.add_body(name="hand", gravcomp=1)
-    hand.explicitinertial = True
-    hand.mass, hand.ipos = HAND_MASS_KG, (-0.00065, -0.00185, 0.048)
-    hand.fullinertia = (0.00047106, 0.00033072, 0.00025642, 3.9e-7, 2.65e-6, -1.1e-5)
-    hand.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.03, 0.055, 0.032], pos=[0, 0, 0.038], rgba=WHITE, mass=0, **COLLIDES
-    )
-    GRIPPER.add_to(spec, hand)
+    add_xarm_gripper(spec, add_arm(spec, base, LINKS))
     return spec
 
 
@@ -109,7 +87,7 @@ XARM7 = Robot(
     build=build,
     arm_joints=tuple(link.joint for link in LINKS),
     arm_actuators=tuple(link.joint for link in LINKS),
-    gripper=GRIPPER.record,
+    gripper=XARM_GRIPPER.record,
     tool_site="tool",
     home_rad=(0.0, -0.1321, 0.0, 1.275, 0.0, 1.4071, 0.0),
     velocity_limits_rad_s=tuple(link.velocity_rad_s for link in LINKS),

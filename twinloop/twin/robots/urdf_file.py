@@ -1,0 +1,206 @@
+"""A user's URDF file: checked, its meshes resolved, and given to MuJoCo as text.
+
+MuJoCo reads links, joints, limits, inertias and shapes of a URDF. This module does what it does not: `package://`
+paths, mesh formats that it cannot read, and messages that name the element.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+import mujoco
+import numpy as np
+
+from twinloop.errors import ModelError
+from twinloop.twin.robots.mesh_file import READABLE, check_mesh
+from twinloop.twin.robots.mjcf_file import MOST_ASSET_BYTES, parse
+
+PACKAGE = "package://"
+FILE = "file://"
+MOST_NAMED = 5
+MOVING = ("revolute", "continuous", "prismatic")
+
+
+@dataclass(frozen=True)
+class UrdfModel:
+    """A checked URDF.
+
+    Attributes:
+        text: the URDF with absolute mesh paths, for the engine.
+        files: the URDF and its meshes.
+        effort, velocity: limits by joint; joints without a limit are left out.
+        notes: what was left out or changed, for `inspect-robot`.
+    """
+
+    text: str
+    files: tuple[Path, ...]
+    effort: Mapping[str, float]
+    velocity: Mapping[str, float]
+    notes: tuple[str, ...] = field(default=())
+
+    def spec(self) -> mujoco.MjSpec:
+        spec = mujoco.MjSpec.from_string(self.text)
+        for coupling in spec.equalities:  # mimic joints are rigid linkages
+            coupling.solref, coupling.solimp = (0.01, 1), (0.98, 0.999, 0.001, 0.5, 2)
+        return spec
+
+
+def read_urdf(path: Path, *, root: Path, packages: Mapping[str, Path]) -> UrdfModel:
+    """Check a URDF and resolve its meshes.
+
+    Args:
+        root: folder that relative mesh paths must stay in.
+        packages: folders of ROS packages by name.
+
+    Raises:
+        ModelError: names the file, the element and the remedy.
+    """
+    tree = parse(path, root_tags=("robot",))
+    _refuse_xacro(path, tree)
+    notes: list[str] = []
+    files = _resolve_meshes(path, tree, _Folders(path, root.resolve(), packages), notes)
+    size = sum(file.stat().st_size for file in set(files))
+    if size > MOST_ASSET_BYTES:
+        raise ModelError(f"{path}: its meshes have {size:,} bytes; {MOST_ASSET_BYTES:,} at most are read")
+    _check_mimics(path, tree)
+    joints = {joint.get("name", ""): joint for joint in tree.findall("joint") if joint.get("type") in MOVING}
+    _set_compiler(tree)
+    return UrdfModel(
+        text=ElementTree.tostring(tree, encoding="unicode"),
+        files=(path, *files),
+        effort=_limits(joints, "effort"),
+        velocity=_limits(joints, "velocity"),
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _refuse_xacro(path: Path, tree: ElementTree.Element) -> None:
+    macros = any("xacro" in element.tag or "${" in " ".join(element.attrib.values()) for element in tree.iter())
+    if macros:
+        raise ModelError(
+            f"{path}: has xacro macros. Expand them first: xacro {path.name} > {path.stem.split('.')[0]}.urdf"
+        )
+
+
+@dataclass(frozen=True)
+class _Folders:
+    path: Path
+    root: Path
+    packages: Mapping[str, Path]
+
+    def resolve(self, name: str, element: str) -> Path:
+        """The file that a mesh path means. It must lie in its package or in the root."""
+        if name.startswith(PACKAGE):
+            package, _, inside = name.removeprefix(PACKAGE).partition("/")
+            folder = self._package(package, element)
+            target = folder / inside
+        else:
+            folder = self.root
+            target = self.path.parent / name.removeprefix(FILE)
+        try:
+            target = target.resolve()
+        except (ValueError, RuntimeError, OSError) as error:
+            raise ModelError(f"{self.path}: {element}: {name!r:.80} is no path ({error})") from None
+        if not target.is_relative_to(folder.resolve()):
+            raise ModelError(
+                f"{self.path}: {element}: {name!r:.120} is outside {folder}. Name the folder that holds the model and "
+                "its meshes: `root` in the config, --root DIR in inspect-robot"
+            )
+        return target
+
+    def _package(self, name: str, element: str) -> Path:
+        """Folder of a package: a given one, a folder beside the file, or the package that the file is part of."""
+        if name in self.packages:
+            return self.packages[name]
+        above = [self.path.resolve().parent, *self.path.resolve().parent.parents][:4]
+        if (above[0] / name).is_dir():
+            return above[0] / name
+        for folder in above:
+            if folder.name == name:
+                return folder
+        given = f" (given: {', '.join(sorted(self.packages))})" if self.packages else ""
+        raise ModelError(
+            f"{self.path}: {element}: package {name!r:.60} is not known{given}. Name its folder: "
+            f"`packages: {{{name}: DIR}}` in the config, --package {name}=DIR in inspect-robot"
+        )
+
+
+def _resolve_meshes(path: Path, tree: ElementTree.Element, folders: _Folders, notes: list[str]) -> list[Path]:
+    files, missing = [], []
+    for link in tree.findall("link"):
+        for kind in ("visual", "collision"):
+            for shape in link.findall(kind):
+                mesh = shape.find("geometry/mesh")
+                if mesh is None:
+                    continue
+                element = f"<{kind}> of link {link.get('name', '')!r}"
+                target = folders.resolve(mesh.get("filename", ""), element)
+                if kind == "visual" and target.suffix.lower() not in READABLE:
+                    # What is seen may be left out; what touches may not.
+                    link.remove(shape)
+                    notes.append(f"visual meshes in {target.suffix} are not shown; the collision shapes are")
+                elif not target.is_file():
+                    missing.append(f"{element} names {mesh.get('filename', '')!r:.120}")
+                else:
+                    scale = _scale(mesh, path, element)
+                    size = check_mesh(target, scale, element)
+                    if size.closed is False and link.find("inertial") is None:
+                        notes.append(
+                            f"{target.name} is not closed and link {link.get('name', '')!r} has no mass; it is a guess"
+                        )
+                    mesh.set("filename", str(target))
+                    files.append(target)
+    if missing:
+        more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+        raise ModelError(
+            f"{path}: {len(missing)} mesh files are missing: {'; '.join(missing[:MOST_NAMED])}{more}. Put them there, "
+            "or name the folder of the package (`packages`, --package NAME=DIR)"
+        )
+    return files
+
+
+def _scale(mesh: ElementTree.Element, path: Path, element: str) -> np.ndarray:
+    try:
+        scale = np.array(mesh.get("scale", "1 1 1").split(), float)
+    except ValueError:
+        scale = np.zeros(0)
+    if scale.shape != (3,) or not np.isfinite(scale).all():
+        raise ModelError(f"{path}: {element}: scale is {mesh.get('scale')!r:.60}; three numbers were expected")
+    return scale
+
+
+def _check_mimics(path: Path, tree: ElementTree.Element) -> None:
+    names = {joint.get("name", "") for joint in tree.findall("joint") if joint.get("type") in MOVING}
+    for joint in tree.findall("joint"):
+        mimic = joint.find("mimic")
+        if mimic is not None and mimic.get("joint", "") not in names:
+            raise ModelError(
+                f"{path}: joint {joint.get('name', '')!r} mimics {mimic.get('joint', '')!r:.60}, which is no moving "
+                "joint of the model"
+            )
+
+
+def _limits(joints: Mapping[str, ElementTree.Element], attribute: str) -> dict[str, float]:
+    """Positive limits by joint. Zero means "not given" in many files."""
+    limits = {}
+    for name, joint in joints.items():
+        limit = joint.find("limit")
+        try:
+            value = float(limit.get(attribute, 0)) if limit is not None else 0.0
+        except ValueError:
+            continue
+        if np.isfinite(value) and value > 0:
+            limits[name] = value
+    return limits
+
+
+def _set_compiler(tree: ElementTree.Element) -> None:
+    """Keep links without joints (they are frames), and accept inertias that are slightly wrong."""
+    for extension in tree.findall("mujoco"):
+        tree.remove(extension)
+    extension = ElementTree.SubElement(tree, "mujoco")
+    ElementTree.SubElement(
+        extension, "compiler", strippath="false", fusestatic="false", balanceinertia="true", discardvisual="false",
+        boundmass="1e-4", boundinertia="1e-7",
+    )  # fmt: skip
