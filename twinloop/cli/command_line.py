@@ -86,12 +86,12 @@ class _Parser(argparse.ArgumentParser):
     def format_help(self) -> str:
         lines = ["usage: twinloop COMMAND ...", "", "A sim-to-real data pipeline for robot learning."]
         for title, group in GROUPS.items():
-            lines += ["", f"{title}:", *(f"  {name:12} {summary}" for name, summary in group.items())]
+            lines += ["", f"{title}:", *(f"  {name:13} {summary}" for name, summary in group.items())]
         lines += [
             "",
             "options:",
-            "  --help       print this page and exit",
-            "  --version    print the version and exit",
+            "  --help        print this page and exit",
+            "  --version     print the version and exit",
         ]
         return "\n".join([*lines, "", EXAMPLES])
 

@@ -6,6 +6,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "explain": "print what a config will do: values, varied parameters, episodes, disk space, time",
         "tasks": "list the tasks that a config can name, with their entities and instructions",
         "parameters": "list every parameter that a config may vary",
+        "robots": "list the robots that a config can name, with reach, payload, axes and gripper",
+        "inspect-robot": "read an MJCF or URDF file and print the mapping that a config needs for it",
         "schema": "write the JSON Schema of a config file, for editors",
         "episode": "simulate one episode of a run again and inspect it",
         "export-scene": "write the cell as a folder for other programs: MuJoCo (MJCF), Isaac Sim (USD), ROS (URDF)",

@@ -1,0 +1,197 @@
+"""How a gripper is driven, and where its fingers are at an opening."""
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from twinloop.twin.robots import measure
+from twinloop.twin.robots.gripper_servo import SERVO
+from twinloop.twin.robots.inspection.fingers import (
+    ToolPose,
+    contact_geoms,
+    farthest_m,
+    outward_axis,
+    tip_point,
+    tool_pose,
+)
+from twinloop.twin.robots.inspection.roles import JointRoles
+from twinloop.twin.robots.mjcf import MjcfRobot
+
+MIN_GRIP_N = 20.0
+MOST_SCALE = 100.0
+SEARCH_STEPS = 6
+MIN_STROKE_M = 0.002
+
+
+@dataclass(frozen=True)
+class GripperDrive:
+    """Joints and actuator of a gripper, as the mapping names them.
+
+    Attributes:
+        joints: joints whose positions add up to the opening.
+        mirrored: joints that move against the first one and are not coupled to it in the model.
+        actuator: "" if the model has none, or several.
+    """
+
+    joints: tuple[str, ...]
+    mirrored: tuple[str, ...]
+    actuator: str
+
+
+def drive_of_gripper(model: mujoco.MjModel, roles: JointRoles) -> GripperDrive:
+    driven = {index: _driven_joints(model, index) for index in range(model.nu)}
+    actuators = [index for index, joints in driven.items() if any(joint in roles.gripper for joint in joints)]
+    ratios = _couplings(model)
+    if len(actuators) == 1:
+        coefficients = driven[actuators[0]]
+        first = next(joint for joint in coefficients if joint in roles.gripper)
+        alike = [joint for joint, coefficient in coefficients.items() if coefficient * coefficients[first] > 0]
+        alike += [joint for joint in roles.gripper if _ratio(ratios, joint, first) == 1]
+        return GripperDrive(_names(model, _of_type(model, alike, first)), (), model.actuator(actuators[0]).name)
+    leaders = [joint for joint in roles.gripper if any(leader == joint for _, leader in ratios)]
+    first = leaders[0] if leaders else roles.gripper[0]
+    free = [joint for joint in roles.gripper if joint != first and _ratio(ratios, joint, first) is None]
+    joints = [first, *(joint for joint in roles.gripper if _ratio(ratios, joint, first) == 1)]
+    mirrored = []
+    if not leaders:
+        for joint in _of_type(model, free, first):
+            same = np.allclose(model.jnt_range[joint], model.jnt_range[first], atol=1e-3)
+            against = np.allclose(-model.jnt_range[joint][::-1], model.jnt_range[first], atol=1e-3)
+            joints += [joint] if same and not against else []
+            mirrored += [joint] if against else []
+    return GripperDrive(_names(model, _of_type(model, joints, first)), _names(model, mirrored), "")
+
+
+def _driven_joints(model: mujoco.MjModel, actuator: int) -> dict[int, float]:
+    """Joints that an actuator drives, directly or by a fixed tendon, with their coefficients."""
+    target = int(model.actuator_trnid[actuator, 0])
+    kind = model.actuator_trntype[actuator]
+    if kind in (mujoco.mjtTrn.mjTRN_JOINT.value, mujoco.mjtTrn.mjTRN_JOINTINPARENT.value):
+        return {target: 1.0}
+    if kind != mujoco.mjtTrn.mjTRN_TENDON.value:
+        return {}
+    start = int(model.tendon_adr[target])
+    wraps = range(start, start + int(model.tendon_num[target]))
+    return {
+        int(model.wrap_objid[wrap]): float(model.wrap_prm[wrap])
+        for wrap in wraps
+        if model.wrap_type[wrap] == mujoco.mjtWrap.mjWRAP_JOINT.value
+    }
+
+
+def _couplings(model: mujoco.MjModel) -> dict[tuple[int, int], float]:
+    """(follower, leader) -> ratio of joints that are coupled linearly."""
+    return {
+        (int(model.eq_obj1id[index]), int(model.eq_obj2id[index])): float(model.eq_data[index, 1])
+        for index in range(model.neq)
+        if model.eq_type[index] == mujoco.mjtEq.mjEQ_JOINT.value and model.eq_obj2id[index] >= 0
+    }
+
+
+def _ratio(ratios: dict[tuple[int, int], float], joint: int, first: int) -> float | None:
+    if (joint, first) in ratios:
+        return ratios[joint, first]
+    return 1 / ratios[first, joint] if ratios.get((first, joint)) else None
+
+
+def _of_type(model: mujoco.MjModel, joints: list[int], first: int) -> list[int]:
+    return [joint for joint in dict.fromkeys(joints) if model.jnt_type[joint] == model.jnt_type[first]]
+
+
+def _names(model: mujoco.MjModel, joints: list[int]) -> tuple[str, ...]:
+    return tuple(model.joint(joint).name for joint in joints)
+
+
+class Grip:
+    """The gripper of a prepared model at several openings.
+
+    The gap is measured between points of the finger tips, because a jaw's geoms touch those of the hand at its hinge.
+    """
+
+    def __init__(self, model: mujoco.MjModel, mapping: MjcfRobot, hand: int, gripper: tuple[int, ...]):
+        self._model, self._hand = model, hand
+        self._joints = [model.joint(name).id for name in mapping.gripper.joints]
+        self._arm = [model.joint(name).id for name in mapping.arm_joints]
+        self._actuator = model.actuator(mapping.gripper.actuator or SERVO).id
+        self._home = mapping.home
+        self._fingers = (model.body(mapping.gripper.fingers[0]).id, model.body(mapping.gripper.fingers[1]).id)
+        low, high = (float(end) for end in model.actuator_ctrlrange[self._actuator])
+        ends = {control: self.at(control) for control in (low, high)}
+        self.outward = outward_axis(model, ends[low], hand, gripper)
+        # Fingers that turn reach farthest when they are closed.
+        longest = max(ends.values(), key=self._length_m)
+        self._tips = [tip_point(model, longest, finger, self.outward) for finger in self._fingers]
+        self.closed_control, self.open_control = sorted(ends, key=lambda control: self._apart_m(ends[control]))
+        self.closed, self.opened = ends[self.closed_control], ends[self.open_control]
+
+    @property
+    def stroke_m(self) -> float:
+        """How much farther apart the tips are when open than when closed."""
+        return self.gap_m(self.opened)
+
+    def at(self, control: float) -> mujoco.MjData:
+        return measure.settled(
+            self._model, self._actuator, control, joints=self._joints, arm_joints=self._arm, home_rad=self._home
+        )
+
+    def opening(self, data: mujoco.MjData) -> float:
+        """Sum of the joint positions, as the mapping counts it."""
+        return float(data.qpos[self._model.jnt_qposadr[self._joints]].sum())
+
+    def gap_m(self, data: mujoco.MjData) -> float:
+        return self._apart_m(data) - self._apart_m(self.closed)
+
+    def tips(self, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
+        """The tips of the two fingers in the world."""
+        first, second = (
+            data.xpos[finger] + data.xmat[finger].reshape(3, 3) @ tip
+            for finger, tip in zip(self._fingers, self._tips, strict=True)
+        )
+        return first, second
+
+    def tool(self, grasping: mujoco.MjData) -> ToolPose:
+        first, second = self.tips(grasping)
+        return tool_pose(grasping, (first, second), self._hand, self.outward, second - first)
+
+    def with_gap(self, gap_m: float) -> mujoco.MjData:
+        """The state with this gap between the tips, or the open one if that is narrower."""
+        if self.stroke_m <= gap_m:
+            return self.opened
+        narrow, wide, data = self.closed_control, self.open_control, self.opened
+        for _ in range(SEARCH_STEPS):
+            control = (narrow + wide) / 2
+            data = self.at(control)
+            narrow, wide = (narrow, control) if self.gap_m(data) > gap_m else (control, wide)
+        return data
+
+    def force_n(self, grasping: mujoco.MjData) -> float:
+        """Force with which the closing fingers press on an object between them, by virtual work."""
+        lengths = []
+        for state in (grasping, self.opened, self.closed):
+            data = mujoco.MjData(self._model)
+            data.qpos[:] = state.qpos
+            data.ctrl[self._actuator] = self.closed_control
+            activation = int(self._model.actuator_actadr[self._actuator])
+            if activation >= 0:
+                data.act[activation] = self.closed_control
+            mujoco.mj_forward(self._model, data)
+            lengths.append((float(data.actuator_force[self._actuator]), float(data.actuator_length[self._actuator])))
+        (force, _), (_, opened), (_, closed) = lengths
+        return abs(force * (opened - closed) / self.stroke_m)
+
+    def _apart_m(self, data: mujoco.MjData) -> float:
+        first, second = self.tips(data)
+        across = second - first - self.outward * ((second - first) @ self.outward)
+        return float(np.linalg.norm(across))
+
+    def _length_m(self, data: mujoco.MjData) -> float:
+        return sum(
+            farthest_m(self._model, data, contact_geoms(self._model, finger), data.xpos[self._hand], self.outward)
+            for finger in self._fingers
+        )
+
+
+def gain_scale(force_n: float) -> float:
+    """Factor on the actuator's gains with which it presses with 20 N."""
+    return 1.0 if force_n >= MIN_GRIP_N else float(min(np.ceil(MIN_GRIP_N / max(force_n, 1e-3)), MOST_SCALE))

@@ -1,0 +1,299 @@
+"""The proposed mapping of a model file."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from twinloop.config.record import write_record
+from twinloop.errors import ModelError
+from twinloop.twin.robots.inspection.fingers import find_fingers, fitting_site
+from twinloop.twin.robots.inspection.flange import find_flange
+from twinloop.twin.robots.inspection.grip import MIN_STROKE_M, Grip, drive_of_gripper, gain_scale
+from twinloop.twin.robots.inspection.roles import roles_of
+from twinloop.twin.robots.inspection.servo_check import check_servos
+from twinloop.twin.robots.inspection.workspace import MountFinder
+from twinloop.twin.robots.mapping import GripperMapping, ToolFrame
+from twinloop.twin.robots.mjcf import MjcfRobot
+from twinloop.twin.robots.model_source import ModelSource
+from twinloop.twin.robots.prepare import strip_scene
+from twinloop.twin.robots.servos import drive_of, torque_limit_nm
+
+DEFAULT_GRIPPER = "robotiq_2f85"
+GRAVITY_RESERVE = 3.0
+MIN_TORQUE_SHARE, MIN_TORQUE_NM = 0.1, 2.0
+MOST_SAG_RAD = 0.005
+OBJECT_M = 0.05
+WIDE_M, OPEN_M = 0.11, 0.09  # a jaw that opens wider is not opened fully
+
+
+@dataclass(frozen=True)
+class JointReport:
+    """One joint of the model, for display."""
+
+    name: str
+    role: str
+    kind: str
+    range: tuple[float, float] | None
+    drive: str
+    torque_nm: float | None
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What `inspect-robot` proposes.
+
+    Attributes:
+        mapping: the value of `scene.robot`; keys at their defaults are left out.
+        joints: all joints that move.
+        missing: what the model lacks, and what the mapping does about it.
+        notes: what else to know.
+    """
+
+    mapping: dict[str, Any]
+    joints: tuple[JointReport, ...]
+    missing: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def propose(
+    source: ModelSource, *, arm: str = "", gripper: str = "", written: dict[str, Any] | None = None
+) -> Proposal:
+    """Inspect a model file and propose a mapping.
+
+    Args:
+        arm: the first body of the arm, for models with several.
+        gripper: attach this shipped gripper and ignore the model's own.
+        written: how the model is named in the mapping: `mjcf` or `urdf`, `root`, `packages`.
+    """
+    source.check()
+    return _Inspection(source, arm, gripper, written or {}).proposal()
+
+
+class _Inspection:
+    def __init__(self, source: ModelSource, arm: str, gripper: str, written: dict[str, Any]):
+        self.source, self.written = source, written
+        self.missing: list[str] = []
+        self.notes: list[str] = list(source.urdf.notes) if source.is_urdf else []
+        self.spec = source.spec()
+        self.keys = [(key.name, np.array(key.qpos)) for key in self.spec.keys]
+        self.key_model = self._compile(source.spec())
+        strip_scene(self.spec)
+        self.model = self._compile(self.spec.copy())
+        self.roles = roles_of(self.model, str(source.path), arm=arm)
+        self.notes += self.roles.notes
+        unnamed = [joint for joint in (*self.roles.arm, *self.roles.gripper) if not self.model.joint(joint).name]
+        if unnamed:
+            raise ModelError(f"{source.path}: {len(unnamed)} joints of the arm have no name; name them in the file")
+        self.arm_names = tuple(self.model.joint(joint).name for joint in self.roles.arm)
+        self.attached = gripper
+        if not self.roles.gripper and not gripper:
+            self.attached = DEFAULT_GRIPPER
+            self.missing.append(f"no gripper: {DEFAULT_GRIPPER} is attached (choose with --gripper)")
+
+    def _compile(self, spec: mujoco.MjSpec) -> mujoco.MjModel:
+        try:
+            return spec.compile()
+        except (ValueError, mujoco.FatalError) as error:
+            raise ModelError(f"{self.source.path}: MuJoCo cannot compile it: {error}") from None
+
+    def proposal(self) -> Proposal:
+        start = self._start_posture()
+        mapping = MjcfRobot(
+            **self._named_model(),
+            arm_joints=self.arm_names,
+            gripper=GripperMapping(attach=self.attached, at=self._flange()) if self.attached else self._gripper(start),
+            home=tuple(map(float, start)),
+            torque_limits_nm=self._torques(),
+            folder=Path(),
+        )
+        if not self.attached:
+            mapping = self._with_tool(mapping)
+        mapping = self._with_mount(mapping)
+        return Proposal(self._concise(mapping), self._joints(), tuple(self.missing), tuple(self.notes))
+
+    def _named_model(self) -> dict[str, Any]:
+        return self.written or {("urdf" if self.source.is_urdf else "mjcf"): str(self.source.path)}
+
+    def _start_posture(self) -> np.ndarray:
+        """The posture of a keyframe named home, or of the first one; else the middle of the ranges."""
+        qpos = self.key_model.jnt_qposadr[[self.key_model.joint(name).id for name in self.arm_names]]
+        for _, values in sorted(self.keys, key=lambda key: key[0] != "home"):
+            if len(values) == self.key_model.nq:
+                return values[qpos]
+        joints = list(self.roles.arm)
+        limited = self.model.jnt_limited[joints].astype(bool)
+        middle = self.model.jnt_range[joints].mean(axis=1)
+        wide = np.ptp(self.model.jnt_range[joints], axis=1) > 2 * np.pi
+        # Slightly off zero: a stretched arm is singular.
+        return np.where(limited & ~wide, middle, 0.0) + 0.05
+
+    def _torques(self) -> tuple[float, ...] | None:
+        """Torque limits for joints that need a servo and have no limit; None if the model has all it needs."""
+        kinds = [drive_of(self.spec, name)[0] for name in self.arm_names]
+        torques = [torque_limit_nm(self.spec, name) for name in self.arm_names]
+        for kind in sorted(set(kinds) - {"position"}):
+            names = ", ".join(name for name, other in zip(self.arm_names, kinds, strict=True) if other == kind)
+            self.missing.append(_DRIVES[kind].format(names=names))
+        if all(torque is not None for torque in torques):
+            return None
+        self.missing.append(f"no torque limits: {GRAVITY_RESERVE:g} times the largest gravity torque; check them")
+        proposed = GRAVITY_RESERVE * _gravity_torques_nm(self.model, list(self.roles.arm))
+        proposed = np.maximum(proposed, max(MIN_TORQUE_SHARE * proposed.max(), MIN_TORQUE_NM))
+        return tuple(
+            round(float(guess), 2) if torque is None else torque
+            for torque, guess in zip(torques, proposed, strict=True)
+        )
+
+    def _flange(self) -> str | ToolFrame:
+        place, note = find_flange(self.model, list(self.roles.arm))
+        self.notes.append(note)
+        return place
+
+    def _gripper(self, start: np.ndarray) -> GripperMapping:
+        drive = drive_of_gripper(self.model, self.roles)
+        if not drive.actuator:
+            self.missing.append(
+                f"the gripper has no single actuator: a position servo drives {', '.join(drive.joints)}"
+            )
+        data = mujoco.MjData(self.model)
+        data.qpos[self.model.jnt_qposadr[list(self.roles.arm)]] = start
+        mujoco.mj_kinematics(self.model, data)
+        fingers = find_fingers(self.model, data, self.roles.hand, self.roles.gripper)
+        if fingers is None:
+            raise ModelError(
+                f"{self.source.path}: the gripper has not two bodies with contacts. Give its fingers collision geoms, "
+                "or attach a shipped gripper with --gripper"
+            )
+        names = tuple(self.model.body(finger).name for finger in fingers)
+        if not all(names):
+            raise ModelError(f"{self.source.path}: a finger's body has no name; name it in the file")
+        return GripperMapping(joints=drive.joints, mirrored=drive.mirrored, actuator=drive.actuator, fingers=names)
+
+    def _with_tool(self, mapping: MjcfRobot) -> MjcfRobot:
+        """Add the tool frame, and a larger gain for a gripper that is weak."""
+        hand_name = self.model.body(self.roles.hand).name
+        if not hand_name:
+            raise ModelError(f"{self.source.path}: the hand's body has no name; name it in the file")
+        unplaced = ToolFrame(body=hand_name, offset=(0.0, 0.0, 0.0), quat=(1.0, 0.0, 0.0, 0.0))
+        model, grip = self._grip(replace(mapping, tool_frame=unplaced), hand_name)
+        if grip.stroke_m < MIN_STROKE_M and mapping.gripper.actuator:
+            self.notes.append(f"actuator {mapping.gripper.actuator!r} does not move the fingers; a servo replaces it")
+            mapping = replace(mapping, gripper=replace(mapping.gripper, actuator=""))
+            model, grip = self._grip(replace(mapping, tool_frame=unplaced), hand_name)
+        if grip.stroke_m < MIN_STROKE_M:
+            raise ModelError(
+                f"{self.source.path}: the tips of {list(mapping.gripper.fingers)} move apart by "
+                f"{1000 * grip.stroke_m:.1f} mm only; write the mapping of the gripper by hand (docs/robots.md)"
+            )
+        hand = model.body(hand_name).id
+        grasping = grip.with_gap(min(OBJECT_M, 0.6 * grip.stroke_m))
+        tool = grip.tool(grasping)
+        site = fitting_site(model, grip.opened, hand, tool)
+        frame = site or ToolFrame(
+            body=hand_name,
+            offset=tuple(round(float(x), 4) for x in tool.offset_m),
+            quat=tuple(round(float(x), 5) for x in tool.quat),
+        )
+        if not site:
+            self.missing.append(
+                "no site between the finger tips with z out of the hand and y along the fingers: one is added"
+            )
+        force_n = grip.force_n(grasping)
+        scale = gain_scale(force_n) if mapping.gripper.actuator else 1.0
+        if scale > 1:
+            self.notes.append(f"the gripper presses with {force_n:.1f} N only; its gains are multiplied by {scale:g}")
+        gripper = replace(mapping.gripper, gain_scale=scale)
+        opened = grip.with_gap(OPEN_M) if grip.stroke_m > WIDE_M else grip.opened
+        gripper = replace(gripper, open=round(grip.opening(opened), 4), closed=round(grip.opening(grip.closed), 4))
+        return replace(mapping, tool_frame=frame, gripper=gripper)
+
+    def _grip(self, mapping: MjcfRobot, hand: str) -> tuple[mujoco.MjModel, Grip]:
+        model = self._compile(mapping.build())
+        joints = tuple(model.joint(self.model.joint(joint).name).id for joint in self.roles.gripper)
+        return model, Grip(model, mapping, model.body(hand).id, joints)
+
+    def _with_mount(self, mapping: MjcfRobot) -> MjcfRobot:
+        model = self._compile(mapping.build())
+        joints = [model.joint(name).id for name in self.arm_names]
+        site = model.site(mapping.preparation.tool_site).id
+        mount = MountFinder(model, joints, site, np.array(mapping.home)).find()
+        if mount.home_rad is None:
+            self.missing.append(
+                "no posture found in which the tool points down above the table; give `home` and `mount_m`"
+            )
+            return mapping
+        if mount.reachable < 1:
+            self.notes.append(f"the tool reaches {mount.reachable:.0%} of the poses of picking and placing")
+        home = tuple(round(float(angle), 4) for angle in mount.home_rad)
+        mapping = replace(mapping, home=home, mount_m=mount.position_m, mount_yaw_deg=mount.yaw_deg)
+        servos = check_servos(model, joints, mount.home_rad)
+        self.notes += servos.notes
+        mapping = replace(
+            mapping, servo_stiffness_nm_rad=servos.stiffness_nm_rad, servo_damping_nms_rad=servos.damping_nms_rad
+        )
+        if servos.sag_rad > MOST_SAG_RAD:
+            self.notes.append(f"the servos sag by {1000 * servos.sag_rad:.0f} mrad at home; gravity is compensated")
+            mapping = replace(mapping, gravity_compensation=True)
+        return mapping
+
+    def _concise(self, mapping: MjcfRobot) -> dict[str, Any]:
+        """The mapping without keys at their defaults."""
+        plain = write_record(MjcfRobot(mjcf="x", arm_joints=("x",), gripper=GripperMapping(), home=(0.0,)))
+        written = {
+            key: value
+            for key, value in write_record(mapping).items()
+            if value not in (plain.get(key), "", {}) or key == "home"
+        }
+        defaults = write_record(GripperMapping())
+        gripper = write_record(mapping.gripper).items()
+        written["gripper"] = {key: value for key, value in gripper if value not in (defaults.get(key), "")}
+        if self.attached:
+            written.pop("tool_frame", None)
+        first = ("mjcf", "urdf", "root", "packages")
+        return {key: written[key] for key in (*first, *written) if key in written}
+
+    def _joints(self) -> tuple[JointReport, ...]:
+        reports = []
+        for role, joints in (("arm", self.roles.arm), ("gripper", self.roles.gripper)):
+            for joint in joints:
+                name = self.model.joint(joint).name
+                limited = bool(self.model.jnt_limited[joint])
+                ends = tuple(float(end) for end in self.model.jnt_range[joint])
+                slides = self.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE.value
+                reports.append(
+                    JointReport(
+                        name,
+                        role,
+                        "slide" if slides else "hinge",
+                        (ends[0], ends[1]) if limited else None,
+                        drive_of(self.spec, name)[0],
+                        torque_limit_nm(self.spec, name),
+                    )
+                )
+        return tuple(reports)
+
+
+_DRIVES = {
+    "none": "no actuators for {names}: position servos are added, and gravity is compensated",
+    "torque": "{names} take a torque: position servos replace their drives, and gravity is compensated",
+    "velocity": "{names} take a velocity: position servos replace their drives, and gravity is compensated",
+    "other": "{names} have drives of another kind: position servos replace them, and gravity is compensated",
+    "rescaled": "{names} have servos with another scale or offset: the same stiffness is used with an angle as control",
+}
+
+
+def _gravity_torques_nm(model: mujoco.MjModel, joints: list[int]) -> np.ndarray:
+    """Largest torque of gravity at each joint over postures drawn from the ranges."""
+    rng = np.random.default_rng(0)
+    data = mujoco.MjData(model)
+    limited = model.jnt_limited[joints].astype(bool)[:, None]
+    low, high = np.where(limited, model.jnt_range[joints], [-np.pi, np.pi]).T
+    largest = np.zeros(len(joints))
+    for positions in rng.uniform(low, high, (200, len(joints))):
+        data.qpos[model.jnt_qposadr[joints]] = positions
+        mujoco.mj_forward(model, data)
+        largest = np.maximum(largest, np.abs(data.qfrc_bias[model.jnt_dofadr[joints]]))
+    return largest

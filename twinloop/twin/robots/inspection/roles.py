@@ -1,0 +1,117 @@
+"""Which joints of a model are the arm and which the gripper.
+
+The arm is the chain of joints from the base up to the body at which the joints branch: the hand. Joints beyond it
+belong to the gripper. A chain that does not branch may end with a jaw.
+"""
+
+import re
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from twinloop.errors import ModelError, nearest
+
+JAW = re.compile(r"grip|jaw|finger|claw|hand(?!le)|thumb|knuckle", re.IGNORECASE)
+MIN_ARM_JOINTS, MAX_ARM_JOINTS = 3, 8
+MOVING = (mujoco.mjtJoint.mjJNT_HINGE.value, mujoco.mjtJoint.mjJNT_SLIDE.value)
+
+
+@dataclass(frozen=True)
+class JointRoles:
+    """Joints of one arm.
+
+    Attributes:
+        arm: indices, from the base to the hand.
+        gripper: indices of all joints beyond the hand; empty for an arm without gripper.
+        hand: index of the body that carries the fingers, or of the last body of an arm without gripper.
+        notes: what was left out.
+    """
+
+    arm: tuple[int, ...]
+    gripper: tuple[int, ...]
+    hand: int
+    notes: tuple[str, ...]
+
+
+def roles_of(model: mujoco.MjModel, path: str, *, arm: str = "") -> JointRoles:
+    """Find arm and gripper.
+
+    Args:
+        arm: a body; only the joints below it are looked at, for models with several arms.
+    """
+    counts = _joint_counts(model)
+    notes = []
+    body, others = _start(model, counts, path, arm)
+    if others:
+        notes.append(f"other bodies with joints are not driven: {', '.join(others)} (choose with --arm BODY)")
+    chain: list[int] = []
+    while True:
+        chain += _joints_of(model, body)
+        children = [child for child in _children(model, body) if counts[child]]
+        if len(children) != 1:
+            break
+        body = children[0]
+    hand, gripper = body, tuple(joint for child in children for joint in _joints_below(model, child))
+    if not gripper and len(chain) > MIN_ARM_JOINTS and _is_jaw(model, chain[-1]):
+        gripper, hand = (chain[-1],), int(model.body_parentid[model.jnt_bodyid[chain[-1]]])
+        chain = chain[:-1]
+    if not MIN_ARM_JOINTS <= len(chain) <= MAX_ARM_JOINTS:
+        raise ModelError(
+            f"{path}: the chain of joints from body {model.body(body).name!r} has {len(chain)} joints before it "
+            f"branches or ends; an arm has {MIN_ARM_JOINTS} to {MAX_ARM_JOINTS}. Name its first body with --arm BODY, "
+            "or write the mapping by hand (docs/robots.md)"
+        )
+    return JointRoles(tuple(chain), gripper, hand, tuple(notes))
+
+
+def _start(model: mujoco.MjModel, counts: np.ndarray, path: str, arm: str) -> tuple[int, list[str]]:
+    if arm:
+        try:
+            return model.body(arm).id, []
+        except KeyError:
+            known = [model.body(index).name for index in range(1, model.nbody)]
+            raise ModelError(f"{path}: no body named {arm!r}; {nearest(arm, known)}") from None
+    body, others = 0, []
+    while not body or not _joints_of(model, body):
+        children = [child for child in _children(model, body) if counts[child]]
+        if not children:
+            raise ModelError(f"{path}: no joints that turn or slide; an arm was expected")
+        body = max(children, key=lambda child: counts[child])
+        others += [model.body(child).name for child in children if child != body]
+    return body, others
+
+
+def _joint_counts(model: mujoco.MjModel) -> np.ndarray:
+    """(bodies,) number of moving joints in each body's subtree."""
+    counts = np.zeros(model.nbody, int)
+    for joint in range(model.njnt):
+        if model.jnt_type[joint] in MOVING:
+            counts[model.jnt_bodyid[joint]] += 1
+    for body in range(model.nbody - 1, 0, -1):
+        counts[model.body_parentid[body]] += counts[body]
+    return counts
+
+
+def _children(model: mujoco.MjModel, body: int) -> list[int]:
+    return [child for child in range(1, model.nbody) if model.body_parentid[child] == body]
+
+
+def _joints_of(model: mujoco.MjModel, body: int) -> list[int]:
+    first = int(model.body_jntadr[body])
+    joints = range(first, first + int(model.body_jntnum[body]))
+    return [joint for joint in joints if model.jnt_type[joint] in MOVING]
+
+
+def _joints_below(model: mujoco.MjModel, body: int) -> list[int]:
+    return _joints_of(model, body) + [
+        joint for child in _children(model, body) for joint in _joints_below(model, child)
+    ]
+
+
+def _is_jaw(model: mujoco.MjModel, joint: int) -> bool:
+    slides = model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE.value
+    body = model.jnt_bodyid[joint]
+    names = [model.joint(joint).name, model.body(body).name]
+    names += [model.actuator(index).name for index in range(model.nu) if model.actuator_trnid[index, 0] == joint]
+    return slides or any(JAW.search(name) for name in names)

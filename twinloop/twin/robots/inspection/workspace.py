@@ -1,0 +1,137 @@
+"""Where to mount an arm, and its posture at the start of an episode."""
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from scipy.stats import qmc
+
+from twinloop.twin.kinematics import Solutions, solve_poses
+
+# Poses of the tool that picking and placing visits: near the object and the target, low and lifted.
+WORK_M = np.array([(x, y, z) for x, y in ((0.46, -0.13), (0.52, 0.17), (0.49, 0.0)) for z in (0.02, 0.16)])
+WORK_YAWS_RAD = (0.0, -np.pi / 4, np.pi / 4)
+HOMES_M = np.array([(0.48, 0.0, 0.34), (0.45, 0.0, 0.28), (0.47, 0.0, 0.22), (0.47, 0.02, 0.17)])
+MOUNTS_M = tuple((x, 0.0, z) for z in (0.0, 0.07, 0.15) for x in (0.0, 0.1, 0.2, 0.3, 0.36, -0.2))
+YAWS_DEG = (0.0, 90.0, -90.0, 180.0)
+DOWN = np.diag([1.0, -1.0, -1.0])
+STARTS, HOMES = 8, 3
+WANTED_MARGIN_RAD, WANTED_HEIGHT_M = 0.6, 0.6
+CLEAR_M = 0.03
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A place for the base.
+
+    Attributes:
+        reachable: share of the poses of picking and placing that the tool reaches from home, pointing down.
+        home_rad: a posture above the table with the tool pointing down; None if there is none.
+    """
+
+    position_m: tuple[float, float, float]
+    yaw_deg: float
+    reachable: float
+    home_rad: np.ndarray | None
+
+
+class MountFinder:
+    """Looks for a place from which the arm can do its work.
+
+    Args:
+        start_rad: a posture without self-collision.
+    """
+
+    def __init__(self, model: mujoco.MjModel, joints: list[int], site: int, start_rad: np.ndarray):
+        self._model, self._joints, self._site, self._start = model, np.array(joints), site, start_rad
+        self._data = mujoco.MjData(model)
+        self._five_axes = len(joints) < 6
+        limited = model.jnt_limited[joints].astype(bool)[:, None]
+        self._low, self._high = np.where(limited, model.jnt_range[joints], [-2 * np.pi, 2 * np.pi]).T
+        # Joints without hard limits start within half a turn of zero.
+        low, high = np.maximum(self._low, -np.pi), np.minimum(self._high, np.pi)
+        spread = qmc.scale(qmc.Halton(len(joints), scramble=False).random(STARTS), 0.9 * low, 0.9 * high + 1e-6)
+        self._starts = np.concatenate([start_rad[None], spread])
+
+    def find(self) -> Mount:
+        """The first place, nearest to the origin, from which all work can be done; else the best one."""
+        best = None
+        for yaw_deg in YAWS_DEG:
+            for position in MOUNTS_M:
+                mount = self._evaluate(position, yaw_deg)
+                if mount.home_rad is not None and mount.reachable == 1:
+                    return mount
+                if best is None or _rank(mount) > _rank(best):
+                    best = mount
+            assert best is not None
+            if best.reachable > 0.8:
+                break
+        assert best is not None
+        return best
+
+    def _evaluate(self, position: tuple[float, float, float], yaw_deg: float) -> Mount:
+        best = Mount(position, yaw_deg, 0.0, None)
+        for point in HOMES_M:
+            for home in self._homes(point, position, yaw_deg):
+                work = self._solve(*self._work(home[1]), position, yaw_deg, home[0])
+                clear = [self._lowest_m(rad) + position[2] > CLEAR_M for rad in work.rad]
+                share = float((work.reachable & clear).mean())
+                if best.home_rad is None or share > best.reachable:
+                    best = Mount(position, yaw_deg, share, home[0])
+                if share == 1:
+                    return best
+        return best
+
+    def _homes(
+        self, point: np.ndarray, position: tuple[float, float, float], yaw_deg: float
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Postures with the tool at a point, those farthest from the joint limits first, and the tool's rotations."""
+        homes = []
+        for sign in (1.0, -1.0):
+            rotation = DOWN * [sign, sign, 1.0]
+            count = len(self._starts)
+            rotations = np.tile(rotation, (count, 1, 1))
+            solved = self._solve(np.tile(point, (count, 1)), rotations, position, yaw_deg, self._starts)
+            homes += [(rad, rotation) for rad in solved.rad[solved.reachable]]
+        homes = [home for home in homes if self._lowest_m(home[0]) + position[2] > CLEAR_M]
+        return sorted(homes, key=lambda home: -self._merit(home[0]))[:HOMES]
+
+    def _merit(self, rad: np.ndarray) -> float:
+        """Distance from the joint limits and height of the lowest joint, and nearness to the start."""
+        margin = min(float(np.minimum(rad - self._low, self._high - rad).min()), WANTED_MARGIN_RAD)
+        return margin + min(self._lowest_m(rad), WANTED_HEIGHT_M) - 0.02 * float(np.abs(rad - self._start).mean())
+
+    def _lowest_m(self, rad: np.ndarray) -> float:
+        """Height of the lowest joint beyond the second one, above the base: an elbow must not hang into the table."""
+        self._data.qpos[self._model.jnt_qposadr[self._joints]] = rad
+        mujoco.mj_kinematics(self._model, self._data)
+        return float(self._data.xanchor[self._joints[2:], 2].min())
+
+    def _work(self, rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        yaws = (0.0,) if self._five_axes else WORK_YAWS_RAD
+        turned = [_about_z(yaw) @ rotation for yaw in yaws]
+        return np.repeat(WORK_M, len(yaws), axis=0), np.tile(turned, (len(WORK_M), 1, 1))
+
+    def _solve(
+        self,
+        points: np.ndarray,
+        rotations: np.ndarray,
+        position: tuple[float, float, float],
+        yaw_deg: float,
+        start: np.ndarray,
+    ) -> Solutions:
+        """Solve without restarts: the expert moves on a continuous path from home."""
+        to_base = _about_z(-np.deg2rad(yaw_deg))
+        return solve_poses(
+            self._model, self._joints, self._site, (points - position) @ to_base.T, to_base @ rotations, start,
+            restarts=0, free_roll=self._five_axes, position_tolerance_m=0.003,
+            rotation_tolerance_rad=0.15 if self._five_axes else 0.02,
+        )  # fmt: skip
+
+
+def _rank(mount: Mount) -> tuple[bool, float]:
+    return mount.home_rad is not None, mount.reachable
+
+
+def _about_z(angle: float) -> np.ndarray:
+    return np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])

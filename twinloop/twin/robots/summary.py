@@ -1,0 +1,51 @@
+"""The figures of a robot that decide what it can do."""
+
+from dataclasses import dataclass
+
+import mujoco
+
+from twinloop.twin.robot import Robot
+from twinloop.twin.robots import measure
+
+
+@dataclass(frozen=True)
+class RobotSummary:
+    """A robot for display.
+
+    Attributes:
+        opening_m: largest distance between the finger pads.
+    """
+
+    name: str
+    axes: int
+    reach_m: float
+    payload_kg: float | None
+    opening_m: float
+    gripper_unit: str
+    source: str
+
+
+def summary_of(robot: Robot) -> RobotSummary:
+    return RobotSummary(
+        name=robot.name,
+        axes=len(robot.arm_joints),
+        reach_m=robot.reach_m,
+        payload_kg=robot.payload_kg,
+        opening_m=opening_m(robot),
+        gripper_unit=robot.gripper.unit,
+        source=robot.source,
+    )
+
+
+def opening_m(robot: Robot) -> float:
+    """Distance between the finger pads when the gripper is open, measured on the model."""
+    model = robot.build().compile()
+    joints = [model.joint(name).id for name in robot.gripper.joints]
+    arm = [model.joint(name).id for name in robot.arm_joints]
+    fingers = (model.body(robot.gripper.finger_bodies[0]).id, model.body(robot.gripper.finger_bodies[1]).id)
+    data = measure.settled(
+        model, model.actuator(robot.gripper.actuator).id, robot.gripper.open_control, joints=joints, arm_joints=arm,
+        home_rad=robot.home_rad,
+    )  # fmt: skip
+    pads = measure.pads(model, fingers, data.site_xpos[model.site(robot.tool_site).id], data)
+    return float(mujoco.mj_geomDistance(model, data, pads[0], pads[1], measure.FARTHEST_M, None))
