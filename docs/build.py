@@ -31,6 +31,7 @@ PAGES = {
     **{f"schema/{name}.json": partial(reference.schema_page, schema) for name, schema in SCHEMAS.items()},
     "config.md": reference.config_page,
     "dataset.md": reference.dataset_page,
+    "robots.md": reference.robots_page,
     "hardware.md": reference.hardware_page,
     "extending.md": reference.extending_page,
     "ingesting.md": lambda: reference.keys_page("ingesting", MappingFile),

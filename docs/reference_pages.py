@@ -17,6 +17,9 @@ from twinloop.randomize.table import TABLE
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots import robots
+from twinloop.twin.robots.grippers import GRIPPERS
+from twinloop.twin.robots.mjcf import MjcfRobot
+from twinloop.twin.robots.summary import summary_of
 from twinloop.twin.shapes import SHAPES
 from twinloop.twin.tasks.handover import HANDOVER
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
@@ -139,6 +142,20 @@ def hardware_page() -> str:
 def keys_page(name: str, record: type) -> str:
     """A page with a table of all keys of a file."""
     return (DOCS / f"{name}.md.in").read_text(encoding="utf-8").replace("{KEYS}", keys_table(record))
+
+
+def robots_page() -> str:
+    lines = ["| robot | axes | reach | payload | gripper opening | source |", "|---|---|---|---|---|---|"]
+    for robot in robots().values():
+        summary = summary_of(robot)
+        payload = "–" if summary.payload_kg is None else f"{summary.payload_kg:g} kg"
+        lines.append(
+            f"| `{summary.name}` | {summary.axes} | {summary.reach_m:g} m | {payload} "
+            f"| {1000 * summary.opening_m:.0f} mm | {summary.source} |"
+        )
+    page = (DOCS / "robots.md.in").read_text(encoding="utf-8")
+    page = page.replace("{TABLE}", "\n".join(lines)).replace("{GRIPPERS}", ", ".join(f"`{name}`" for name in GRIPPERS))
+    return page.replace("{KEYS}", keys_table(MjcfRobot))
 
 
 def extending_page() -> str:
