@@ -13,6 +13,7 @@ from pxr import Gf, Usd, UsdGeom, UsdLux, UsdPhysics, UsdShade
 from tests.scene_export.made import workshop
 from twinloop.run.default import embedded_config
 from twinloop.scene_export import ExportedScene, Snapshot, export_scene, snapshot_of
+from twinloop.scene_export.usd import stage as stage_writer
 from twinloop.scene_export.usd.views import forward_of
 
 
@@ -238,6 +239,15 @@ def test_cameras_lights_and_colours(tmp_path: Path):
     assert UsdLux.ShapingAPI(lamp).GetShapingConeAngleAttr().Get() == pytest.approx(30)
     (capsule,) = [prim for prim in stage.Traverse() if prim.IsA(UsdGeom.Capsule) and "/upper/" in str(prim.GetPath())]
     np.testing.assert_allclose(UsdGeom.Gprim(capsule).GetDisplayColorAttr().Get()[0], [0.2, 0.6, 0.3], atol=1e-6)
+
+
+def test_a_large_stage_is_binary_and_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    export_scene(workshop(), tmp_path / "text", "usd")
+    monkeypatch.setattr(stage_writer, "LONGEST_TEXT", 1000)
+    exported = export_scene(workshop(), tmp_path / "binary", "usd")
+    assert exported.main.name == "scene.usdc"
+    text, binary = opened(tmp_path / "text"), Usd.Stage.Open(str(exported.main))
+    assert binary.GetRootLayer().ExportToString() == text.GetRootLayer().ExportToString()
 
 
 def test_the_physics_parser_of_usd_accepts_the_stage(snapshot: Snapshot, tmp_path: Path):

@@ -1,6 +1,8 @@
 """The stage of a scene: links as rigid bodies below one prim per tree, with joints between them."""
 
+import tempfile
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
@@ -19,14 +21,27 @@ from twinloop.scene_export.usd.notes import format_notes
 from twinloop.scene_export.usd.paths import WORLD, PrimPaths, place, quat, vector
 from twinloop.scene_export.usd.views import add_ambient, add_camera, add_light
 
-FILE = "scene.usda"
+TEXT, BINARY = "scene.usda", "scene.usdc"
+LONGEST_TEXT = 8_000_000
+"""A stage with more bytes as text is written in the binary format, which takes a sixth of them."""
 
 
 def build_stage(scene: CompleteScene) -> SceneFiles:
     builder = _StageBuilder(scene)
     builder.build()
-    text = builder.stage.GetRootLayer().ExportToString()
-    return SceneFiles(FILE, {FILE: text.encode(), **builder.materials.files}, tuple(builder.notes))
+    content = builder.stage.GetRootLayer().ExportToString().encode()
+    name = TEXT
+    if len(content) > LONGEST_TEXT:
+        name, content = BINARY, _binary(builder.stage)
+    return SceneFiles(name, {name: content, **builder.materials.files}, tuple(builder.notes))
+
+
+def _binary(stage: Usd.Stage) -> bytes:
+    # USD writes its binary format to files only.
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / BINARY
+        stage.GetRootLayer().Export(str(path))
+        return path.read_bytes()
 
 
 class _StageBuilder:
