@@ -17,6 +17,7 @@ from twinloop.cli.arguments import count, number
 from twinloop.cli.progress import Progress, show_progress
 from twinloop.cli.registry import add_actor, add_registry
 from twinloop.cli.training import need_torch
+from twinloop.config.record import write_record
 from twinloop.dashboard.decision import write_decision_page
 from twinloop.dashboard.decision_text import print_decision
 from twinloop.gate.case import Canary
@@ -121,7 +122,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
                 "entered": step.record is not None,
                 "verdict": step.decision.sentence,
                 "reasons": list(step.decision.reasons),
-                "findings": [finding.to_json() for finding in step.decision.findings],
+                "findings": [write_record(finding) for finding in step.decision.findings],
                 "record": step.record.digest if step.record else None,
             }
             for step in promotion.steps

@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from twinloop.cli.arguments import count, number
+from twinloop.config.record import write_record
 from twinloop.dashboard.formatting import percent
 from twinloop.dashboard.trust import agreement_text, write_trust_report
 from twinloop.errors import UsageError, nearest
@@ -51,9 +52,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     result = judged.to_json()
     if args.predict is not None:
         for task in judged.tasks:
-            result["tasks"][task.task]["predicted"] = task.predict(
-                args.predict, confidence=judged.rules.confidence
-            ).to_json()
+            predicted = task.predict(args.predict, confidence=judged.rules.confidence)
+            result["tasks"][task.task]["predicted"] = write_record(predicted)
     if args.report is not None:
         result["report"] = str(write_trust_report(judged, args.report, name=args.pairs.name))
         console.print(f"report: {args.report}", markup=False)

@@ -110,6 +110,8 @@ class Number(Kind):
         return value if self.digits is None else float(f"{value:.{self.digits}g}")
 
     def in_range(self, value: float) -> bool:
+        if self.low == -math.inf and self.high == math.inf:
+            return True  # NaN too, which only files of our own may have: the reader of YAML refuses it
         return self.low <= value <= self.high and not (self.above and value == self.low)
 
     def schema(self) -> dict[str, Any]:

@@ -162,4 +162,4 @@ def _without_rows(dataset: Dataset) -> Iterator[Quality]:
         return
     for length, text in zip(attempts["length"].to_pylist(), attempts["quality"].to_pylist(), strict=True):
         if not length and text:
-            yield Quality.from_json(json.loads(text))
+            yield Quality.from_json(json.loads(text), where=f"{dataset.path}: quality")

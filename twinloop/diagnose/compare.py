@@ -83,9 +83,6 @@ class ChannelComparison:
     tracking: tuple[TrackingError, TrackingError] | None
     response: tuple[Response, Response] | None
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class DatasetComparison:
@@ -107,8 +104,8 @@ class DatasetComparison:
         return {
             "ours": asdict(self.ours),
             "theirs": asdict(self.theirs),
-            "channels": [channel.to_json() for channel in self.channels],
-            "cameras": {name: [side.to_json() for side in both] for name, both in self.cameras.items()},
+            "channels": [asdict(channel) for channel in self.channels],
+            "cameras": {name: [asdict(side) for side in both] for name, both in self.cameras.items()},
             "unmatched": dict(self.unmatched),
         }
 

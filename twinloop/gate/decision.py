@@ -4,8 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from twinloop.config.compound import Listed
+from twinloop.config.json_file import value_from_json
+from twinloop.config.record import Nested, write_record
 from twinloop.curate.rates import Rate
-from twinloop.errors import UsageError
+from twinloop.errors import RegistryError, UsageError
 from twinloop.gate.case import Case, evidence_of
 from twinloop.gate.ledger import LedgerRecord
 from twinloop.gate.registry import Writer
@@ -20,6 +23,7 @@ RULES: Mapping[Stage, Callable[[Case], tuple[Rule, ...]]] = {
     "canary": canary.rules,
     "production": robot.rules,
 }
+FINDINGS = Listed(item=Nested(record=RuleResult), what="finding")
 MOST_STEPS, MOST_VALUES, MOST_PARAMETERS = 2000, 12, 4
 
 
@@ -75,9 +79,11 @@ class Decision:
     def of_record(cls, record: LedgerRecord) -> "Decision":
         """Restore a decision from its ledger record."""
         details = record.details
+        where = f"decision {record.transition} on {record.checkpoint[:12]}: findings"
+        findings = value_from_json(FINDINGS, details["findings"], where=where, error=RegistryError)
         return cls(
-            record.checkpoint, str(details["name"]), record.transition,
-            tuple(map(RuleResult.from_json, details["findings"])), record.evidence, record.rules, details["figures"],
+            record.checkpoint, str(details["name"]), record.transition, findings, record.evidence, record.rules,
+            details["figures"],
         )  # fmt: skip
 
 
@@ -113,7 +119,7 @@ def enter(writer: Writer, case: Case, decision: Decision) -> LedgerRecord:
         details={
             "name": decision.name,
             "sentence": decision.sentence,
-            "findings": [finding.to_json() for finding in decision.findings],
+            "findings": [write_record(finding) for finding in decision.findings],
             "figures": decision.figures,
         },
     )

@@ -1,8 +1,7 @@
 """Distance between two distributions, compared with the differences between episodes."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,9 +29,6 @@ class Distance:
     ks_interval: tuple[float, float]
     p_value: float
     quantiles: tuple[tuple[float, ...], tuple[float, ...]]
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def distance(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray], *, seed: int) -> Distance:

@@ -1,8 +1,7 @@
 """Speed, jerk and frequency content of a channel."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,9 +26,6 @@ class MotionStatistics:
     jerk_rms: float
     band_hz: float
     power: tuple[float, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def motion(episodes: Sequence[np.ndarray], *, rate_hz: float) -> MotionStatistics:

@@ -1,8 +1,7 @@
 """Noise of a sensor while nothing moves."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,9 +25,6 @@ class NoiseEstimate:
     still_s: float
     quantum: float
     unknown: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def noise_floor(episodes: Sequence[np.ndarray], *, rate_hz: float) -> NoiseEstimate:

@@ -1,8 +1,7 @@
 """Appearance of images in a few numbers: brightness, contrast, colour, sharpness."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,9 +27,6 @@ class Appearance:
     sharpness: float
     between: float
     pictures: int
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def appearance(pictures: Iterable[np.ndarray]) -> Appearance | None:

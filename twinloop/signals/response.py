@@ -16,8 +16,8 @@ then the dead time is half a period longer.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -59,9 +59,6 @@ class Response:
     gain: float
     explained: float
     unknown: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def response(episodes: Episodes, *, rate_hz: float, seed: int, hold: Hold = "held") -> Response:

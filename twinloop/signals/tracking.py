@@ -1,8 +1,7 @@
 """Error between command and measurement of a joint."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,9 +20,6 @@ class TrackingError:
     p95: float
     bias: float
     share: float
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def tracking(episodes: Sequence[tuple[np.ndarray, np.ndarray]]) -> TrackingError:

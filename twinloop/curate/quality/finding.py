@@ -1,7 +1,7 @@
 """QualityFinding: one fault of a recording, with place and size."""
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 Severity = Literal["error", "note"]
 
@@ -30,10 +30,3 @@ class QualityFinding:
     unit: str
     said: str
     storable: bool = True
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> "QualityFinding":
-        return cls(**value)

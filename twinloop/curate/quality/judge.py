@@ -1,9 +1,11 @@
 """RecordedEpisode -> Quality: all findings about an episode, and its verdict."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from twinloop.config.json_file import record_from_json
+from twinloop.config.record import write_record
 from twinloop.curate.quality.check import QualityCheck
 from twinloop.curate.quality.checks import CHECKS
 from twinloop.curate.quality.dataset_statistics import DatasetStatistics
@@ -11,6 +13,7 @@ from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
 from twinloop.curate.quality.recorded_episode import RecordedEpisode
 from twinloop.curate.quality.spans import usable
+from twinloop.errors import CorruptError
 
 
 @dataclass(frozen=True)
@@ -37,19 +40,14 @@ class Quality:
         return all(finding.storable for finding in self.errors)
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "attempt": self.attempt,
-            "label": self.label,
-            "rows": self.rows,
-            "seconds": round(self.seconds, 3),
-            "verdict": self.verdict or "fine",
-            "findings": [finding.to_json() for finding in self.findings],
-        }
+        values = write_record(replace(self, seconds=round(self.seconds, 3)))
+        findings = values.pop("findings")
+        return {**values, "verdict": self.verdict or "fine", "findings": findings}
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> "Quality":
-        findings = tuple(map(QualityFinding.from_json, value["findings"]))
-        return cls(value["attempt"], value["label"], value["rows"], value["seconds"], findings)
+    def from_json(cls, value: dict[str, Any], *, where: str) -> "Quality":
+        stored = {key: item for key, item in value.items() if key != "verdict"}
+        return record_from_json(cls, stored, where=where, error=CorruptError)
 
 
 def judge(

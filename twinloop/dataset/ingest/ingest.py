@@ -260,7 +260,7 @@ def stored_qualities(dataset: Dataset) -> tuple[Quality, ...]:
     """The qualities that were stored when the episodes were ingested."""
     attempts = dataset.attempts()
     texts = attempts["quality"].to_pylist() if "quality" in attempts.column_names else []
-    return tuple(Quality.from_json(json.loads(text)) for text in texts if text)
+    return tuple(Quality.from_json(json.loads(text), where=f"{dataset.path}: quality") for text in texts if text)
 
 
 def _with_complaint(take: RecordedEpisode, error: Unreadable) -> RecordedEpisode:

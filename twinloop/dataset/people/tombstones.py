@@ -9,16 +9,19 @@ import hashlib
 import json
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date
 from itertools import islice
 from pathlib import Path
 
+from twinloop.config.compound import Listed
+from twinloop.config.fields import of_kind
+from twinloop.config.json_file import load_json, record_from_json
+from twinloop.config.record import Nested, write_record
 from twinloop.dataset.header import Header
 from twinloop.dataset.identity import growing_digests
 from twinloop.dataset.layout import FORGOTTEN
 from twinloop.dataset.manifest import ShardEntry
-from twinloop.durable import read_bounded
 from twinloop.errors import CorruptError
 
 MOST_BYTES = 64 << 20
@@ -60,8 +63,12 @@ class FormerDigest:
 class Tombstones:
     """The content of `forgotten.json`, in order of removal."""
 
-    stones: tuple[Tombstone, ...] = ()
-    former: tuple[FormerDigest, ...] = ()
+    stones: tuple[Tombstone, ...] = of_kind(
+        Listed(item=Nested(record=Tombstone), key="tombstones", required=True, what="tombstone"), ()
+    )
+    former: tuple[FormerDigest, ...] = of_kind(
+        Listed(item=Nested(record=FormerDigest), required=True, what="digest"), ()
+    )
 
     def of(self, participant: str) -> bool:
         return any(stone.marks(participant) for stone in self.stones)
@@ -93,12 +100,8 @@ class Tombstones:
         past = (FormerDigest(*pair, len(self.stones)) for pair in past_digests(header, entries))
         return Tombstones((*self.stones, stone), (*self.former, *past))
 
-    def to_json(self) -> str:
-        content = {
-            "tombstones": [asdict(record) for record in self.stones],
-            "former": [asdict(record) for record in self.former],
-        }
-        return json.dumps(content, indent=2) + "\n"
+    def to_bytes(self) -> bytes:
+        return (json.dumps(write_record(self), indent=2) + "\n").encode()
 
 
 def read_tombstones(path: Path) -> Tombstones:
@@ -106,12 +109,8 @@ def read_tombstones(path: Path) -> Tombstones:
     file = path / FORGOTTEN
     if not file.is_file():
         return Tombstones()
-    try:
-        content = json.loads(read_bounded(file, MOST_BYTES))
-        stones = tuple(Tombstone(**record) for record in content["tombstones"])
-        return Tombstones(stones, tuple(FormerDigest(**record) for record in content["former"]))
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise CorruptError(f"{file}: is not a record of removed participants ({error!r:.120})") from None
+    content = load_json(file, max_bytes=MOST_BYTES, what="a record of removed participants", error=CorruptError)
+    return record_from_json(Tombstones, content, where=str(file), error=CorruptError)
 
 
 def past_digests(header: Header, entries: Sequence[ShardEntry]) -> Iterator[tuple[str, int]]:

@@ -111,7 +111,7 @@ def _build(dataset: Dataset, removed: Mapping[int, np.ndarray], stones: Tombston
                 _same(dataset.path / SHARDS / entry.name / name, folder / name)
             entries.append(entry)
     write_file(new / MANIFEST, b"".join(entry.to_line() for entry in entries))
-    write_file(new / FORGOTTEN, stones.to_json().encode())
+    write_file(new / FORGOTTEN, stones.to_bytes())
     if read_export_record(dataset.path) is not None:
         install_export(Dataset(new, dataset.header, tuple(entries)))
 

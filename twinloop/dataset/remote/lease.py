@@ -11,11 +11,13 @@ import secrets
 import socket
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from twinloop.errors import LockedError, StorageError
+from twinloop.config.record import read_record, write_record
+from twinloop.config.section import Section
+from twinloop.errors import ConfigError, LockedError, StorageError
 
 from .layout import LEASES
 from .objects import Objects
@@ -52,8 +54,8 @@ class Holder:
         process = socket.gethostname(), _boot(), os.getpid(), _started(os.getpid()), now
         return cls(*process, nonce=secrets.token_hex(8))
 
-    def to_json(self, *, released: bool) -> bytes:
-        return json.dumps({**vars(self), "released": released}).encode()
+    def to_bytes(self, *, released: bool) -> bytes:
+        return json.dumps(write_record(replace(self, released=released))).encode()
 
     @property
     def known_dead(self) -> bool:
@@ -84,7 +86,7 @@ class Lease:
             if left_s > 0:
                 self._refuse(str(holder), left_s)
         key = _key(number + 1)
-        if not self._objects.create(key, self._mine.to_json(released=False)):
+        if not self._objects.create(key, self._mine.to_bytes(released=False)):
             self._refuse(str(self._last()[1] or "another process"), self._lease_s)
         self._key = key
         self._objects.delete([old for old in self._numbered() if old < key])
@@ -95,7 +97,7 @@ class Lease:
             self._over.set()
             if self.lost_to is None:
                 with suppress(StorageError):  # the lease then expires
-                    self._objects.write(self._key, self._mine.to_json(released=True))
+                    self._objects.write(self._key, self._mine.to_bytes(released=True))
 
     def require(self) -> None:
         """Raise LockedError if another writer has taken over because this process stalled for a lease period."""
@@ -119,8 +121,8 @@ class Lease:
             return 0, None
         number = int(Path(keys[-1]).stem)
         try:
-            return number, Holder(**json.loads(self._objects.read(keys[-1]) or b""))
-        except (ValueError, TypeError):
+            return number, read_record(Holder, Section("", "", json.loads(self._objects.read(keys[-1]) or b""), {}))
+        except (ValueError, ConfigError):
             return number, None
 
     def _left_s(self, key: str) -> float:
@@ -138,7 +140,7 @@ class Lease:
                 if later:
                     self.lost_to = str(self._last()[1] or "another process")
                     return
-                self._objects.write(self._key, self._mine.to_json(released=False))
+                self._objects.write(self._key, self._mine.to_bytes(released=False))
             except StorageError:
                 continue  # if the store stays unreachable, the writer's own requests raise the error
 

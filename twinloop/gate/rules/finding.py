@@ -1,10 +1,11 @@
 """Rule and RuleResult. A value that cannot be measured, or is not a number, does not pass."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
 
+from twinloop.config.fields import text
 from twinloop.errors import TwinloopError
 
 Compared = Literal["at least", "at most", "is"]
@@ -19,7 +20,6 @@ class RuleResult:
         asks: what is compared with the limit, in words.
         measured: the value; None if it could not be measured.
         passed: whether the rule holds.
-        sentence: the measurement in a sentence.
         evidence: digests of the files that it was read from.
     """
 
@@ -29,19 +29,8 @@ class RuleResult:
     compared: Compared
     limit: float | str | bool
     passed: bool
-    sentence: str
+    sentence: str = text(key="said", help="the measurement in a sentence; the key is that of existing ledgers")
     evidence: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        values = asdict(self)
-        values["said"] = values.pop("sentence")  # the key in existing ledgers
-        return values
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "RuleResult":
-        plain: dict[str, Any] = {**values, "evidence": tuple(values["evidence"])}
-        plain["sentence"] = plain.pop("said")
-        return cls(**plain)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 """Agreement of twin and reality on the ranking and the success rates of policies."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,9 +22,6 @@ class Counted:
             raise ValueError(f"a rate of {self.rate} was given, one from 0 to 1 was expected")
         if self.trials is not None and self.trials < 1:
             raise ValueError(f"{self.trials} trials were given, at least one was expected")
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -52,9 +48,6 @@ class Agreement:
     mmrv_low: float
     mmrv_high: float
     gap: float | None
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def pearson(sim: np.ndarray, real: np.ndarray) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Binomial success rates: exact intervals, one-sided bounds, the exact test of a rate, and the trials it needs."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import scipy
@@ -28,9 +28,6 @@ class RateBound:
     rate: float | None
     low: float
     high: float
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def clopper_pearson(
@@ -75,9 +72,6 @@ class FixedTest:
     needed: int
     error: float
     power: float
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def fixed_test(*, null: float, target: float, error: float = 0.05, miss: float = 0.1) -> FixedTest:

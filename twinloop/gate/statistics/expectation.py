@@ -1,8 +1,7 @@
 """Simulated error rates and numbers of trials of a sequential test plan."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,9 +29,6 @@ class Expectation:
     mean_trials: float
     median_trials: float
     p90_trials: float
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def expect(

@@ -1,8 +1,7 @@
 """Prediction of a policy's real success from its success in the twin, with an interval and its measured coverage."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import scipy
@@ -36,9 +35,6 @@ class PredictionInterval:
 
     def holds(self, real: float) -> bool:
         return self.low <= real <= self.high
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def predict_real_rate(
@@ -100,9 +96,6 @@ class PredictionRecord:
         The probability of a false alarm is at most `error`, over all looks.
         """
         return self.log_evidence_against >= -np.log(error)
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def record(held: Sequence[bool], *, confidence: float) -> PredictionRecord:

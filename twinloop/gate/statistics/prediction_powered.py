@@ -18,8 +18,8 @@ twin hardly widens the interval.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import scipy
@@ -68,9 +68,6 @@ class Combined:
     weight: float
     correlation: float | None
     worth_trials: int | None
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def combine(

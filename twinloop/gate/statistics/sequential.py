@@ -8,9 +8,9 @@ policy that is as good as `target` is rejected with probability at most `miss`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -45,9 +45,6 @@ class TestState:
     error: float
     miss: float
     reason: str
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True)

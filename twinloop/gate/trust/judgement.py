@@ -1,11 +1,12 @@
 """Judge how far to trust a twin, from policies with success rates in the twin and on a robot."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
+from twinloop.config.record import write_record
 from twinloop.curate.intervals import wilson
 from twinloop.gate.statistics.agreement import LEAST_POLICIES, Agreement, Counted, agreement
 from twinloop.gate.statistics.prediction import PredictionInterval, PredictionRecord, predict_real_rate, record
@@ -44,9 +45,6 @@ class TrustRules:
     confidence: float = 0.9
     error: float = 0.05
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class CheckedPrediction:
@@ -62,7 +60,13 @@ class CheckedPrediction:
         return self.band.holds(self.real)
 
     def to_json(self) -> dict[str, Any]:
-        return {"task": self.task, "policy": self.policy, "real": self.real, "held": self.held, **self.band.to_json()}
+        return {
+            "task": self.task,
+            "policy": self.policy,
+            "real": self.real,
+            "held": self.held,
+            **write_record(self.band),
+        }
 
 
 @dataclass(frozen=True)
@@ -94,9 +98,11 @@ class TaskTrust:
             "mmrv": agreement.mmrv,
             "mmrv_interval": [agreement.mmrv_low, agreement.mmrv_high],
             "gap": agreement.gap,
-            "predictions": self.record.to_json(),
+            "predictions": write_record(self.record),
             "tested_predictions": [prediction.to_json() for prediction in self.predictions],
-            "pairs": {pair.policy: {"sim": pair.sim.to_json(), "real": pair.real.to_json()} for pair in self.pairs},
+            "pairs": {
+                pair.policy: {"sim": write_record(pair.sim), "real": write_record(pair.real)} for pair in self.pairs
+            },
         }
 
 
@@ -117,8 +123,8 @@ class Trust:
         return {
             "level": self.level,
             "reasons": list(self.reasons),
-            "predictions": self.record.to_json(),
-            "rules": self.rules.to_json(),
+            "predictions": write_record(self.record),
+            "rules": write_record(self.rules),
             "tasks": {task.task: task.to_json() for task in self.tasks},
         }
 

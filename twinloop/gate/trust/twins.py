@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from twinloop.config.record import write_record
 from twinloop.curate.rates import Rate
 from twinloop.gate.registry import Registry, Writer
 from twinloop.gate.registry_state import DEMOTED, RESTORED, TWIN
@@ -77,7 +78,7 @@ class TwinTrust:
         return {
             "config": self.config, "pairs": [pair.to_json() for pair in self.pairs],
             "level": "demoted" if self.failures else self.trust.level,
-            "tasks": [{"task": task.task, **task.agreement.to_json()} for task in self.trust.tasks],
+            "tasks": [{"task": task.task, **write_record(task.agreement)} for task in self.trust.tasks],
         }  # fmt: skip
 
     def predict(self, sim: Rate, *, besides: str) -> tuple[float, str]:

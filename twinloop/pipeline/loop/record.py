@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from twinloop.durable import read_bounded, replace_file, storage_errors
-from twinloop.errors import CorruptError
+from twinloop.config.json_file import load_json
+from twinloop.config.record import read_record
+from twinloop.config.section import Section
+from twinloop.durable import replace_file, storage_errors
+from twinloop.errors import ConfigError, CorruptError
 
 MOST_BYTES = 1 << 22
-TUPLES = ("open_gaps", "requests")
 FORMER_KEYS = {"found": "open_gaps", "errands": "requests"}
 """Keys of `round.json` in version 0.1 -> their names now."""
 NOT_DEPLOYED: Mapping[str, Any] = {"successes": 0, "trials": 0, "rate": None, "low": 0.0, "high": 1.0}
@@ -55,14 +57,14 @@ class LoopResult:
 
 
 def read_round(file: Path) -> Round:
+    what = "the record of a round"
+    content = load_json(file, max_bytes=MOST_BYTES, what=what, error=CorruptError)
+    if isinstance(content, dict):
+        content = {FORMER_KEYS.get(key, key): item for key, item in content.items()}
     try:
-        content = json.loads(read_bounded(file, MOST_BYTES))
-        value: Any = {FORMER_KEYS.get(key, key): item for key, item in content.items()}
-        return Round(**value | {name: tuple(value[name]) for name in TUPLES})
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise CorruptError(
-            f"{file}: is not the record of a round ({error!s:.100}); delete it and run the loop again"
-        ) from None
+        return read_record(Round, Section(str(file), "", content, {}))
+    except ConfigError as error:
+        raise CorruptError(f"{error}. It is not {what}; delete it and run the loop again") from None
 
 
 def write_json(file: Path, value: Mapping[str, Any] | list[Any]) -> None:
