@@ -11,8 +11,8 @@ CLOSING = np.array([0.0, 1.0, 0.0])
 """Direction in which the fingers close, in the tool's frame."""
 
 
-def chosen_grips(twin: Twin, view: View, choice: GripChoice) -> tuple[np.ndarray, np.ndarray]:
-    """(n, 3) and (n, 3, 3) pose of the tool in the frame of what is gripped."""
+def chosen_grips(twin: Twin, view: View, choice: GripChoice, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(n, 3) and (n, 3, 3) pose of the tool in the frame of what is gripped, in the scenes where `wanted` is True."""
     count = len(view.tool_position)
     if choice.approach == "frame":
         # A frame is made for the grip: the tool's axes are its axes, or the same with the fingers exchanged.
@@ -20,9 +20,9 @@ def chosen_grips(twin: Twin, view: View, choice: GripChoice) -> tuple[np.ndarray
         turned = np.broadcast_to(np.diag([-1.0, -1.0, 1.0]), (count, 3, 3))
         alike = (view.axes(choice.of)[:, :, 1] * view.tool_axes[:, :, 1]).sum(axis=1)
         return np.zeros((count, 3)), np.where((alike >= 0)[:, None, None], identity, turned)
-    axes = np.empty((count, 3, 3))
+    axes = np.tile(np.eye(3), (count, 1, 1))
     for entity in view.entity_of(choice.of):
-        rows = np.flatnonzero(view.played_by(choice.of, entity))
+        rows = np.flatnonzero(wanted & view.played_by(choice.of, entity))
         if len(rows):
             grips = next(index.grips for index in twin.things if index.name == entity)
             axes[rows] = grips.choose(
@@ -45,3 +45,10 @@ def _approach(twin: Twin, view: View, choice: GripChoice) -> np.ndarray:
     away = view.position(choice.of) - np.array(twin.robot.mount_m)
     away[:, 2] = 0
     return away / np.maximum(np.sqrt(np.square(away).sum(axis=1)), 1e-6)[:, None]
+
+
+def is_round(twin: Twin, choice: GripChoice) -> bool:
+    """Whether a grip is on a thing that may roll."""
+    role = next((role for role in twin.task.roles if role.name == choice.of), None)
+    names = role.candidates if role else (choice.of,)
+    return any(index.object.rolls for index in twin.things if index.name in names)

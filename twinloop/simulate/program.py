@@ -5,9 +5,9 @@ The scripted expert follows it. The phase tracker of a policy compares the state
 
 import numpy as np
 
-from twinloop.simulate.grip_choice import chosen_grips
+from twinloop.simulate.grip_choice import chosen_grips, is_round
 from twinloop.simulate.view import View
-from twinloop.twin.phase import Memory, Phase, Target
+from twinloop.twin.phase import GripChoice, Memory, Phase, Target
 from twinloop.twin.rotation import inverse_rotated, length, pointing_down, product, rotated, transposed, yaw_of
 from twinloop.twin.twin import Twin
 
@@ -40,6 +40,7 @@ class Program:
         self.funnel = np.array([phase.funnel for phase in phases])
         self.moves_tool = np.array([phase.moves == "tool" for phase in phases])
         self.retry = np.array(_retries(phases))
+        self._follows = [phase.follow is not None and is_round(twin, phase.follow) for phase in phases]
         self.memory = Memory(*(np.zeros((width, *shape)) for shape in ((3,), (3, 3), (3,), (3, 3), (3,), (3, 3), ())))
         self.memory.grip_axes[:] = np.eye(3)
         self.wanted_axes = np.zeros((width, 3, 3))
@@ -68,10 +69,14 @@ class Program:
                 memory.thing_m[rows] = view.position(about.thing)[rows]
                 memory.thing_axes[rows] = view.axes(about.thing)[rows]
             if about.grip is not None:
-                grip_m, grip_axes = chosen_grips(self.twin, view, about.grip)
-                memory.grip_m[rows], memory.grip_axes[rows] = grip_m[rows], grip_axes[rows]
+                self._choose_grip(view, about.grip, fresh & (phase == number))
             if about.until == "gripped" and about.thing:
                 self._remember_grip(view, about.thing, rows)
+
+    def _choose_grip(self, view: View, choice: GripChoice | None, wanted: np.ndarray) -> None:
+        assert choice is not None
+        grip_m, grip_axes = chosen_grips(self.twin, view, choice, wanted)
+        self.memory.grip_m[wanted], self.memory.grip_axes[wanted] = grip_m[wanted], grip_axes[wanted]
 
     def _remember_grip(self, view: View, thing: str, rows: np.ndarray) -> None:
         """Store the pose of the tool in the frame of the thing that the fingers close on."""
@@ -92,6 +97,8 @@ class Program:
         error, moved = np.zeros((self.width, 3)), np.zeros((self.width, 3))
         for number in np.unique(phase):
             rows = phase == number
+            if self._follows[number]:
+                self._choose_grip(view, self.phases[number].follow, rows)
             target, point = self.target(view, number), self.moved(view, number)
             error[rows] = (target.position - point)[rows]
             moved[rows] = point[rows]

@@ -79,6 +79,7 @@ class Phase:
         gripper: what the fingers are told to do.
         until: the condition that ends the phase: arrived, both fingers press, the gripper is open, or a Condition.
         grip: choose a grip when the phase begins.
+        follow: choose the grip again in every period, for a round thing that rolls under the hand.
         carrying: the thing that must stay in the grip. If it is lost, the program goes back to `retry`.
         retry: name of the phase to go back to; the last phase with a `grip` by default.
         relative: the target is relative to where the phase began, so being there says nothing of other phases.
@@ -97,6 +98,7 @@ class Phase:
     gripper: Literal["open", "closed"] = "open"
     until: "Literal['arrived', 'gripped', 'opened'] | Condition" = "arrived"
     grip: GripChoice | None = None
+    follow: GripChoice | None = None
     carrying: str = ""
     retry: str = ""
     speed_m_s: float = 0.5

@@ -39,10 +39,10 @@ def grasp(
     words = words or f"grasp the {{{thing.partition('.')[0]}}}"
     choice = GripChoice(thing, approach, raise_m, offset_m, along, tilt_rad)
     return (
-        Phase("approach", at_grip(thing, approach_m), words, thing=thing, anchor=thing, grip=choice, turns=True,
-              speed_m_s=speed_m_s, tolerance_m=0.02),
-        Phase("descend", at_grip(thing, 0.0), words, thing=thing, anchor=thing, turns=True, speed_m_s=0.2,
-              tolerance_m=tolerance_m),
+        Phase("approach", at_grip(thing, approach_m), words, thing=thing, anchor=thing, grip=choice, follow=choice,
+              turns=True, speed_m_s=speed_m_s, tolerance_m=0.02),
+        Phase("descend", at_grip(thing, 0.0), words, thing=thing, anchor=thing, follow=choice, turns=True,
+              speed_m_s=0.2, tolerance_m=tolerance_m),
         Phase("grasp", stay, words, thing=thing, gripper="closed", until="gripped", shortest_s=0.2, noise=0.0),
     )  # fmt: skip
 

@@ -32,7 +32,7 @@ PLACE_UPRIGHT = Task(
     entities=(Thing("object", OBJECTS["bottle"]), zone("goal", radius_m=RADIUS_M)),
     start=start,
     program=(
-        *grasp("object", offset_m=(0.0, 0.0, 0.03), along=(0.0, 0.0, 1.0), tilt_rad=-TILT_RAD),
+        *grasp("object", offset_m=(0.0, 0.0, 0.042), along=(0.0, 0.0, 1.0), tilt_rad=-TILT_RAD),
         *lift("object", by_m=0.18),
         *upend("object", to="goal"),
         *retreat("object", by_m=0.08, upwards=False),
