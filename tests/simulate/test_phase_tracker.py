@@ -13,6 +13,7 @@ from twinloop.simulate.expert import Expert, ExpertConfig
 from twinloop.simulate.phase_tracker import PhaseTracker
 from twinloop.simulate.rollout import rollout
 from twinloop.twin.assemble import assemble
+from twinloop.twin.task import Task
 from twinloop.twin.tasks import tasks
 from twinloop.twin.twin import Twin
 
@@ -51,13 +52,27 @@ def watch(twin: Twin, count: int, stop_before: int = 99) -> tuple[Episodes, Onlo
     return episodes, onlooker
 
 
-@pytest.mark.parametrize("name", tasks())
+def finished_phases(twin: Twin, task: Task, count: int) -> np.ndarray:
+    """Completed phases of the demonstrations that end well. An expert that gives up has not completed its program."""
+    episodes, onlooker = watch(assemble(twin.robot, task), count)
+    return onlooker.final[episodes.success & ~episodes.lost]
+
+
+@pytest.mark.parametrize("name", ["pick_and_place", "handover"])
 def test_demonstrations_that_succeed_complete_every_phase(twin: Twin, name: str):
     task = tasks()[name]
-    episodes, onlooker = watch(assemble(twin.robot, task), 100)
-    finished = episodes.success & ~episodes.lost  # an expert that gives up has not completed its program
-    assert finished.sum() > 90
-    assert (onlooker.final[finished] == len(task.phases)).mean() >= 0.99
+    completed = finished_phases(twin, task, 100)
+    assert len(completed) > 90
+    assert (completed == len(task.phases)).mean() >= 0.99
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", tasks())
+def test_so_do_those_of_every_task(twin: Twin, name: str):
+    task = tasks()[name]
+    completed = finished_phases(twin, task, 16)
+    assert len(completed) >= 4  # how many succeed is measured elsewhere
+    assert (completed == len(task.phases)).mean() > 0.9
 
 
 @pytest.mark.parametrize("phase", range(1, 8))
