@@ -16,6 +16,7 @@ from twinloop.randomize.table import TABLE
 from twinloop.run.config import UNDECISIVE, RunConfig, config_from_text
 from twinloop.run.scene import SceneConfig
 from twinloop.twin.content import robot_content, task_content
+from twinloop.twin.fixtures.hole import CLEARANCE_ROW
 from twinloop.twin.relations import at
 from twinloop.twin.robots.franka_panda import build
 from twinloop.twin.skills import grasp, lift
@@ -146,8 +147,10 @@ def test_every_row_and_every_distribution_decides_the_digest():
         elif row.chance is not None:
             forms = [0.1, 0.2]
         for form in forms:
-            thing = "sponge" if row.name in OF_SOFT else "cube"
-            text = yaml.safe_dump({"scene": {"object": thing}, "randomization": {row.group: {row.name: form}}})
+            scene = {"object": "sponge"} if row.name in OF_SOFT else {"object": "cube"}
+            if row.name == CLEARANCE_ROW:
+                scene = {"task": "peg_insertion"}
+            text = yaml.safe_dump({"scene": scene, "randomization": {row.group: {row.name: form}}})
             digests.add(read(text, Path()).digest)
             count += 1
     assert len(digests) == count

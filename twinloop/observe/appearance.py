@@ -11,8 +11,7 @@ from twinloop.observe.daylight import Daylight, daylight
 from twinloop.observe.materials import material
 from twinloop.observe.occluders import place_occluder
 from twinloop.observe.stage import CENTRE_M, LIGHTS, SHININESS, SPECULAR, SURFACES, Stage
-from twinloop.twin.placing import row_columns
-from twinloop.twin.shapes import form_of, half_extents_m
+from twinloop.twin.shapes import form_of, half_extents_m, row_columns
 from twinloop.twin.soft import HIDDEN
 from twinloop.twin.table import origin_shift_m, tilt_quats
 from twinloop.twin.twin import Twin

@@ -14,10 +14,9 @@ from twinloop.simulate.engine import Engine
 from twinloop.simulate.scene_state import SceneState
 from twinloop.twin import bystander
 from twinloop.twin.clutter import poses as clutter_poses
-from twinloop.twin.placing import row_columns
 from twinloop.twin.rotation import cross, length
 from twinloop.twin.scene import Start
-from twinloop.twin.shapes import form_of, half_extents_m
+from twinloop.twin.shapes import form_of, half_extents_m, row_columns
 from twinloop.twin.soft import fitted
 from twinloop.twin.surroundings import standing
 from twinloop.twin.twin import ThingIndex, Twin

@@ -10,7 +10,7 @@ import numpy as np
 
 from twinloop.twin.entity import Draw, Entity, Thing
 from twinloop.twin.scene import Start
-from twinloop.twin.shapes import half_extents_m
+from twinloop.twin.shapes import half_extents_m, row_columns
 from twinloop.twin.table import HIGHEST_XY_M, LOWEST_XY_M, laid
 
 CLEARANCE_M = 0.015
@@ -29,14 +29,6 @@ def pushed_away(place: np.ndarray, point: np.ndarray, clearance_m: float | np.nd
 def is_clear(place: np.ndarray, point: np.ndarray, clearance_m: float | np.ndarray) -> np.ndarray:
     """(n,) whether the distance is at least `clearance_m`, with a tolerance for rounding."""
     return np.sqrt(np.square(place - point).sum(axis=1)) > clearance_m - 1e-6
-
-
-def row_columns(draw: Draw, thing: str, count: int) -> dict[str, np.ndarray]:
-    """The columns that determine the extents of a thing; `thing` is "" for the first thing of a task."""
-    nominal = {"object_shape": -1.0, "object_size_scale": 1.0}
-    if not thing:
-        return {column: draw[column] for column in nominal}
-    return {column: draw.get(f"{column}.{thing}", np.full(count, value)) for column, value in nominal.items()}
 
 
 class Layout:

@@ -163,6 +163,14 @@ def form_of(draw_shape: np.ndarray) -> np.ndarray:
     return np.round(draw_shape).astype(int) + 1
 
 
+def row_columns(draw: Mapping[str, np.ndarray], thing: str, count: int) -> dict[str, np.ndarray]:
+    """The columns that determine the extents of a thing; `thing` is "" for the first thing of a task."""
+    nominal = {"object_shape": -1.0, "object_size_scale": 1.0}
+    if not thing:
+        return {column: draw[column] for column in nominal}
+    return {column: draw.get(f"{column}.{thing}", np.full(count, value)) for column, value in nominal.items()}
+
+
 def half_extents_m(thing: SceneObject, draw: Mapping[str, np.ndarray]) -> np.ndarray:
     """(n, 3) half extents of the box around the drawn object."""
     shape = draw["object_shape"]

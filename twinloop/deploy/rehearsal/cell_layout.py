@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 
 from twinloop.deploy.rehearsal.cell_file import CellConfig, chosen
-from twinloop.deploy.rehearsal.plant import Fixture
+from twinloop.deploy.rehearsal.plant import FixedBody
 from twinloop.randomize.draw import episode_rng, nominal_values
 from twinloop.twin.clutter import THINGS
 from twinloop.twin.clutter import poses as clutter_poses
@@ -43,7 +43,7 @@ class CellLayout:
     stiffness_pa: float
     object_pose: np.ndarray
     goal_pose: np.ndarray
-    fixtures: tuple[Fixture, ...]
+    fixtures: tuple[FixedBody, ...]
     human: bool
     visit: Visit | None
 
@@ -90,4 +90,4 @@ def _fixtures(columns: Mapping[str, np.ndarray], start: Start):
         if place[2] > -0.2:  # unused clutter is placed below this height
             size = (half[0], half[2], 0.0) if shape == "cylinder" else half
             x, y, z = map(float, place)
-            yield Fixture(f"clutter/{name}", mujoco.mjtGeom(GEOM_TYPES[shape]).value, size, (x, y, z))
+            yield FixedBody(f"clutter/{name}", mujoco.mjtGeom(GEOM_TYPES[shape]).value, size, (x, y, z))

@@ -76,7 +76,7 @@ class Servos:
 
 
 @dataclass(frozen=True)
-class Fixture:
+class FixedBody:
     """A solid object that does not move. `size` has MuJoCo's meaning for that geom type."""
 
     name: str
@@ -104,7 +104,7 @@ def plant_of(
     material: ContactMaterial,
     servos: Servos,
     timestep_s: float,
-    fixtures: tuple[Fixture, ...] = (),
+    fixtures: tuple[FixedBody, ...] = (),
     table_height_m: float = 0.0,
     gravity_m_s2: np.ndarray | None = None,
     tool_site: str = "robot/tool",
@@ -126,7 +126,7 @@ class _Builder:
 
     def build(
         self,
-        fixtures: tuple[Fixture, ...],
+        fixtures: tuple[FixedBody, ...],
         table_height_m: float,
         gravity_m_s2: np.ndarray | None,
         tool_site: str,
