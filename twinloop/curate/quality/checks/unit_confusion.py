@@ -41,7 +41,11 @@ def _declared(
         reach = max(map(abs, limit)) if limit and np.isfinite(limit).all() else None
         if channel.unit == "rad" and size > LARGEST_RAD and (reach is None or size > 3 * reach):
             yield _wrong(
-                episode, channel, size, LARGEST_RAD, f"is declared in rad and reaches {size:.4g}, probably degrees"
+                episode,
+                channel,
+                size,
+                LARGEST_RAD,
+                f"is declared in rad and reaches {size:.4g}, probably degrees for radians",
             )
         elif channel.unit in NORMALISED and size > 110:
             yield _wrong(episode, channel, size, 110, f"is declared normalised and reaches {size:.4g}")
