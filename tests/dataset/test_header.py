@@ -1,10 +1,12 @@
 import dataclasses
 import json
 
+import jsonschema
 import pytest
 
 from tests.dataset.synthetic import FEATURES, header
 from twinloop.dataset import Header, dataset_digest
+from twinloop.dataset.header import dataset_schema
 from twinloop.dataset.identity import differences
 from twinloop.dataset.seal import unsealed
 from twinloop.errors import DatasetError
@@ -15,6 +17,11 @@ def test_what_is_written_is_what_is_read(tmp_path):
     path = tmp_path / "dataset.json"
     path.write_bytes(header(fps=12.5).to_bytes())
     assert Header.read(path) == header(fps=12.5)
+
+
+def test_what_is_written_fits_the_schema():
+    for one in (header(), header(fps=12.5, cuts=(0, 4), episodes=8)):
+        jsonschema.Draft202012Validator(dataset_schema()).validate(json.loads(one.to_bytes()))
 
 
 def test_one_frame_rate_has_one_digest():

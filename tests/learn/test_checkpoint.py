@@ -5,11 +5,12 @@ import pickle
 import struct
 from pathlib import Path
 
+import jsonschema
 import pytest
 import torch
 
 from twinloop.errors import CheckpointError
-from twinloop.learn.card import Card, read_card
+from twinloop.learn.card import Card, card_schema, read_card
 from twinloop.learn.checkpoint import load
 from twinloop.learn.optimise import TrainConfig
 from twinloop.learn.tensors import read_tensors, write_tensors
@@ -95,6 +96,10 @@ def test_numbers_that_are_not_finite_are_refused(tmp_path):
     write_tensors(tmp_path / "x.safetensors", {"a": torch.tensor([1.0, float("nan")])})
     with pytest.raises(CheckpointError, match="NaN"):
         read_tensors(tmp_path / "x.safetensors")
+
+
+def test_a_card_fits_its_schema(checkpoint):
+    jsonschema.Draft202012Validator(card_schema()).validate(json.loads((checkpoint / "card.json").read_text()))
 
 
 def changed(folder: Path, **values) -> None:

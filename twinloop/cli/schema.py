@@ -1,4 +1,4 @@
-"""Write the JSON Schema of a file that users write, for completion and checks in editors."""
+"""Write the JSON Schema of a file, for completion and checks in editors and for other programs."""
 
 import argparse
 import json
@@ -9,10 +9,12 @@ from rich.console import Console
 from twinloop.calibrate.bench_file import bench_schema
 from twinloop.calibrate.patch import patch_schema
 from twinloop.calibrate.sensors.static_file import static_schema
+from twinloop.dataset.header import dataset_schema
 from twinloop.dataset.ingest.mapping_file import mapping_schema
 from twinloop.dataset.people.consent import consent_schema
 from twinloop.deploy.schemas import cell_schema, limits_schema, plan_schema, robot_schema
 from twinloop.gate.rules.config import rules_schema
+from twinloop.learn.card import card_schema
 from twinloop.run.config import run_schema
 
 EXAMPLES = """\
@@ -34,6 +36,8 @@ SCHEMAS = {
     "limits": limits_schema,
     "plan": plan_schema,
     "consent": consent_schema,
+    "dataset": dataset_schema,
+    "card": card_schema,
 }
 
 

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from twinloop.config.compound import Listed, Mapped, Texts
 from twinloop.config.fields import integer, number, of_kind, text, version, word
 from twinloop.config.kinds import Flag, Integer, Text
-from twinloop.config.record import check_record, read_record, write_record
+from twinloop.config.record import check_record, json_schema, read_record, write_record
 from twinloop.config.section import Section
 from twinloop.durable import read_bounded
 from twinloop.errors import ConfigError, CorruptError, DatasetError, nearest
@@ -138,6 +138,13 @@ class Header:
             return read_record(cls, Section("", "", values, {}))
         except (ConfigError, DatasetError) as error:
             raise DatasetError(f"{where}: {error}") from None
+
+
+def dataset_schema() -> dict[str, Any]:
+    """JSON Schema of `dataset.json`, which has a seal beside the header."""
+    schema = json_schema(Header, title="Twinloop header of a dataset")
+    schema["properties"][SEAL] = {"type": "string", "description": "SHA-256 of the file, with zeros in its place"}
+    return schema
 
 
 def _are_cuts(cuts: tuple[int, ...], episodes: int) -> bool:

@@ -9,12 +9,13 @@ from typing import Any
 from twinloop.config.fields import of_kind, text, version
 from twinloop.config.json_file import load_json, record_from_json
 from twinloop.config.kinds import Text
-from twinloop.config.record import write_record
+from twinloop.config.record import json_schema, write_record
 from twinloop.durable import FileDigest, replace_file, storage_errors
 from twinloop.errors import CheckpointError
 from twinloop.learn.space import Space
 
 CARD = "card.json"
+DIGEST = "digest"
 FORMAT_VERSION = 1
 MAX_CARD_BYTES = 1 << 20
 
@@ -66,9 +67,16 @@ class Card:
         return any(source.get("kind") == "real" for source in self.data)
 
     def write(self, folder: Path) -> None:
-        text = json.dumps(write_record(self) | {"digest": self.digest}, indent=2) + "\n"
+        text = json.dumps(write_record(self) | {DIGEST: self.digest}, indent=2) + "\n"
         with storage_errors(folder):
             replace_file(folder / CARD, text.encode(), scratch=folder)
+
+
+def card_schema() -> dict[str, Any]:
+    """JSON Schema of `card.json`, which has the digest of the card beside its content."""
+    schema = json_schema(Card, title="Twinloop card of a checkpoint")
+    schema["properties"][DIGEST] = {"type": "string", "description": "SHA-256 of the other keys"}
+    return {**schema, "required": [*schema["required"], DIGEST]}
 
 
 def read_card(folder: Path) -> Card:
@@ -79,7 +87,7 @@ def read_card(folder: Path) -> Card:
             f"{folder}: {problem}; a checkpoint folder with card.json and a weights file was expected"
         )
     values = load_json(path, max_bytes=MAX_CARD_BYTES, what="a card", error=CheckpointError)
-    written = values.pop("digest", None) if isinstance(values, dict) else None
+    written = values.pop(DIGEST, None) if isinstance(values, dict) else None
     card = record_from_json(Card, values, where=str(path), error=CheckpointError)
     if written != card.digest:
         raise CheckpointError(f"{path}: was altered: its content has the digest {card.digest[:12]}...")
