@@ -1,4 +1,4 @@
-"""What the tests share: one compiled twin, a short way to simulate a few episodes, and an object store."""
+"""Shared fixtures: one compiled twin, a helper that simulates a few episodes, and an object store."""
 
 import os
 import sys

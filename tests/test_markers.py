@@ -1,4 +1,4 @@
-"""Markers: what they are derived from exists, and tests that start something are found."""
+"""Markers: their sources exist, and tests that start processes are marked."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Plugins: what a package adds is found, and what is wrong with an entry point is said with the package's name."""
+"""Plugins: objects of other packages are found; faulty entry points are named with their package."""
 
 from pathlib import Path
 

@@ -44,7 +44,7 @@ def command(kind: int, kp: float, *, off_after_s: float = np.inf) -> Log:
         "torque_enable": (time_s < off_after_s).astype(float), "timestamp": time_s,
     }  # fmt: skip
     constants = {"kp": kp, "vin": 7.4, "mass": 0.49, "length": 0.1}
-    return Log(f"made_{kind}_kp{kp:g}", time_s, {name: each[:, None] for name, each in columns.items()}, constants)
+    return Log(f"made_{kind}_kp{kp:g}", time_s, {name: column[:, None] for name, column in columns.items()}, constants)
 
 
 def commands() -> list[Log]:

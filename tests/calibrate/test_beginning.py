@@ -19,8 +19,8 @@ def begin(place: np.ndarray, turn: np.ndarray):
 
 def test_an_exact_flight_is_found_exactly():
     place, turn, velocity, spin = flying(8, np.random.default_rng(0))
-    found = begin(place, turn)
-    for got, truth in zip(found, (place[0], turn[0], velocity, spin), strict=True):
+    result = begin(place, turn)
+    for got, truth in zip(result, (place[0], turn[0], velocity, spin), strict=True):
         np.testing.assert_allclose(got, truth, atol=1e-6)
 
 
@@ -39,8 +39,8 @@ def test_eight_frames_tell_a_velocity_far_better_than_two():
 def test_frames_after_a_touch_are_left_out():
     place, turn, velocity, _ = flying(12, np.random.default_rng(2))
     place[6:, 2] += 0.02 * np.arange(1, 7)
-    found = begin(place, turn)
-    assert found[2] == pytest.approx(velocity, abs=0.05)
+    result = begin(place, turn)
+    assert result[2] == pytest.approx(velocity, abs=0.05)
 
 
 def test_a_velocity_that_is_logged_half_a_frame_late_gets_the_missing_gravity():

@@ -1,4 +1,4 @@
-"""Bench files are read strictly: what is not understood is refused, with the names that would be."""
+"""Bench files: invalid content is refused with the valid names."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize("name", ["xl330_bench", "so101_cell"])
-def test_the_examples_load_and_fit_what_they_have(name: str):
+def test_the_examples_load_and_fit_known_variables(name: str):
     bench = load_bench(EXAMPLES / f"{name}.yaml")
     assert bench.fit
     assert set(bench.fit) <= set(bench.variables)
@@ -65,7 +65,7 @@ def test_the_digest_follows_the_file_and_the_model(tmp_path: Path):
     assert load_bench(path).digest != first
 
 
-def test_a_short_name_stands_for_every_joint_and_a_joint_for_all_of_its_own():
+def test_a_short_name_selects_all_joints_and_a_joint_all_its_variables():
     bench = load_bench(EXAMPLES / "so101_cell.yaml")
     assert len(expand(("delay_ms",), bench.variables, UsageError)) == 6
     own = expand(("elbow_flex",), bench.variables, UsageError)

@@ -1,4 +1,4 @@
-"""What is wrong with logs is named before anything is fitted."""
+"""Problems of logs are named before the fit."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -73,7 +73,7 @@ def test_a_clipped_channel_is_named(bench: Bench, good: list[Log]):
     assert "clipped" in kinds(bench, cut, "refused")
 
 
-def test_gaps_are_named_and_what_lies_in_them_is_not_compared(bench: Bench, good: list[Log]):
+def test_gaps_are_reported_and_not_compared(bench: Bench, good: list[Log]):
     kept = np.r_[0:150, 210 : len(good[0])]
     holed = replace(
         good[0], time_s=good[0].time_s[kept], columns={name: c[kept] for name, c in good[0].columns.items()}
@@ -97,7 +97,7 @@ def test_short_logs_and_time_that_runs_back_are_dropped(bench: Bench, good: list
     assert len(checked.logs) == len(good) - 2
 
 
-def test_what_moves_before_it_is_commanded_is_refused(bench: Bench, good: list[Log]):
+def test_motion_before_its_command_is_refused(bench: Bench, good: list[Log]):
     late = [changed(log, goal_position=np.roll(log.columns["goal_position"][:, 0], 40)) for log in good]
     assert "early_motion" in kinds(bench, late, "refused")
 
@@ -112,9 +112,9 @@ def test_swapped_joints_are_named():
         replace(log, columns={**log.columns, "observation.state": log.columns["observation.state"][:, order]})
         for log in logs
     ]
-    found = [finding for finding in check(bench, swapped).findings if finding.kind == "swapped_joints"]
-    assert {finding.where for finding in found} == {"shoulder_lift", "elbow_flex"}
-    assert all("the other way round" in finding.message for finding in found)
+    results = [finding for finding in check(bench, swapped).findings if finding.kind == "swapped_joints"]
+    assert {finding.where for finding in results} == {"shoulder_lift", "elbow_flex"}
+    assert all("the other way round" in finding.message for finding in results)
 
 
 def late_frames(log: Log, rng: np.random.Generator) -> Log:

@@ -1,4 +1,4 @@
-"""The simple model is fitted exactly, and reported beside the twin."""
+"""The delay-plus-lag model is fitted exactly and reported together with the twin."""
 
 from pathlib import Path
 

@@ -140,7 +140,7 @@ def assert_near(patch, shares: dict[str, float]) -> None:
 
 
 @pytest.mark.slow
-def test_a_torque_log_at_1_khz_tells_friction_and_inertia(tmp_path: Path):
+def test_friction_and_inertia_are_fitted_from_a_torque_log_at_1_khz(tmp_path: Path):
     write_servo_logs(tmp_path / "logs", "motor_nm", np.random.default_rng(0), factor=np.ones(2), noise=0.1)
     text = SERVO.replace("FORMAT", "csv").replace("EFFORT", "of: torque, unit: Nm")
     names = (*truths(), *(f"{joint}.delay_ms" for joint in JOINTS))
@@ -169,7 +169,7 @@ CONSTANTS, GEARS = np.array([0.11, 0.08]), 50.0
 
 
 @pytest.mark.slow
-def test_a_current_log_tells_the_torque_constant(tmp_path: Path):
+def test_the_torque_constant_is_fitted_from_a_current_log(tmp_path: Path):
     """Currents in mA of motors behind gears: the weight of the links is known, so the constant can be fitted."""
     write_servo_logs(
         tmp_path / "logs",
@@ -225,7 +225,7 @@ def test_a_commanded_current_acts_as_the_torque_it_makes(tmp_path: Path):
         ("of: torque, at: gearbox", "gearbox"),
     ],
 )
-def test_what_is_wrong_in_a_torque_channel_is_named(tmp_path: Path, effort: str, message: str):
+def test_errors_in_a_torque_channel_are_named(tmp_path: Path, effort: str, message: str):
     with pytest.raises(TwinloopError, match=message):
         bench_of(tmp_path, SERVO.replace("FORMAT", "csv").replace("EFFORT", effort))
 

@@ -1,4 +1,4 @@
-"""What was hidden is found, what cannot be found is said to be unknown, and a fit is a file that comes off again."""
+"""Fits: hidden values are recovered, undetermined variables are reported as unknown, and a patch round-trips."""
 
 from pathlib import Path
 
@@ -42,12 +42,12 @@ def recovered(bench: Bench, request: pytest.FixtureRequest) -> tuple[dict[str, f
 def test_a_hidden_truth_is_found_within_five_per_cent_or_its_interval(recovered: tuple[dict[str, float], TwinPatch]):
     truth, patch = recovered
     for name, value in truth.items():
-        found = patch.fitted[name]
-        assert found.low <= found.value <= found.high
-        assert abs(found.value / value - 1) < 0.05 or found.low <= value <= found.high, name
+        result = patch.fitted[name]
+        assert result.low <= result.value <= result.high
+        assert abs(result.value / value - 1) < 0.05 or result.low <= value <= result.high, name
 
 
-def test_what_the_logs_cannot_tell_is_no_number(recovered: tuple[dict[str, float], TwinPatch]):
+def test_an_undetermined_variable_gets_no_estimate(recovered: tuple[dict[str, float], TwinPatch]):
     _, patch = recovered
     assert SILENT not in patch.fitted
     assert SILENT not in patch.samples
@@ -55,7 +55,7 @@ def test_what_the_logs_cannot_tell_is_no_number(recovered: tuple[dict[str, float
     assert "steps larger than the servo can follow" in patch.unknown[SILENT].reveals
 
 
-def test_a_patch_comes_back_as_it_was_written(recovered: tuple[dict[str, float], TwinPatch], tmp_path: Path):
+def test_a_patch_round_trips(recovered: tuple[dict[str, float], TwinPatch], tmp_path: Path):
     _, patch = recovered
     patch.write(tmp_path / "patch.yaml")
     again = load_patch(tmp_path / "patch.yaml")
@@ -64,16 +64,16 @@ def test_a_patch_comes_back_as_it_was_written(recovered: tuple[dict[str, float],
     assert again.provenance == patch.provenance
     assert again.ranges.keys() == patch.ranges.keys() == {"joint_friction_nm"}
     low, high = patch.ranges["joint_friction_nm"]
-    found = patch.fitted["pendulum.coulomb_nm"]
-    assert (low, high) == (found.low, found.high)
+    result = patch.fitted["pendulum.coulomb_nm"]
+    assert (low, high) == (result.low, result.high)
 
 
-def test_the_band_holds_most_of_what_was_not_seen(bench: Bench, recovered: tuple[dict[str, float], TwinPatch]):
+def test_the_band_covers_most_of_a_held_out_log(bench: Bench, recovered: tuple[dict[str, float], TwinPatch]):
     truth, patch = recovered
     unseen = logs_of_truth(bench, truth, seed=77, asked=[command(1, 200)])
-    found = replay_with_band(bench, unseen, patch, where=Where(1))
-    assert found.coverage["position"] > 0.8
-    assert found.errors["position"].rmse < 0.01
+    result = replay_with_band(bench, unseen, patch, where=Where(1))
+    assert result.coverage["position"] > 0.8
+    assert result.errors["position"].rmse < 0.01
 
 
 def test_one_of_two_interchangeable_variables_is_reported_as_unknown(bench: Bench):
@@ -87,7 +87,7 @@ def test_one_of_two_interchangeable_variables_is_reported_as_unknown(bench: Benc
     assert 0 < len(unknown) < len(names)
 
 
-def test_nothing_to_fit_is_said(bench: Bench):
+def test_an_empty_fit_is_refused(bench: Bench):
     logs = logs_of_truth(bench, {}, seed=1, asked=[command(0, 100)])
     with pytest.raises(UsageError, match="nothing to fit"):
         calibrate(bench, check(bench, logs), [], seed=0)
@@ -95,7 +95,7 @@ def test_nothing_to_fit_is_said(bench: Bench):
         calibrate(bench, check(bench, logs), [SILENT], seed=0, where=Where(1))
 
 
-def test_logs_are_left_out_by_what_differs_between_them():
+def test_folds_follow_the_setting_that_differs_between_logs():
     logs = [command(kind, kp) for kp in (100, 400) for kind in (0, 1)]
     assert folds(logs) == [[0, 1], [2, 3]]
     assert folds([command(kind, 100) for kind in (0, 1, 2)]) == [[0], [1], [2]]

@@ -40,7 +40,7 @@ def test_a_patch_is_rounded_once_and_then_comes_back_as_it_is(tmp_path: Path):
         ("  seed: 3", "  seed: 3.5", "provenance.seed: is 3.5; a whole number"),
     ],
 )
-def test_what_is_no_patch_is_refused_by_key(tmp_path: Path, old: str, new: str, message: str):
+def test_invalid_patches_are_refused_by_key(tmp_path: Path, old: str, new: str, message: str):
     text = PATCH.to_yaml()
     assert old in text
     (tmp_path / "patch.yaml").write_text(text.replace(old, new, 1), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A tossed cube: what its twin was thrown with is found again, and the whole errand on files."""
+"""A tossed cube: hidden contact parameters are recovered; the whole calibration on files."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ TRUTH = {"friction": 0.22, "contact_damping_ratio": 1.3}
 REAL = Path(__file__).parents[2] / "../shared/data/cube_tosses"
 
 
-def test_channels_weigh_the_same_whatever_their_unit():
+def test_channel_weights_do_not_depend_on_units():
     rng = np.random.default_rng(0)
     tried = EvaluatedSets(rng.random((30, 2)), rng.uniform(1, 2, (30, 5, 2)))
     scaled = EvaluatedSets(tried.places, tried.errors * [1000.0, 1.0])
@@ -27,17 +27,17 @@ def test_the_posterior_is_narrow_where_recordings_agree():
     rng = np.random.default_rng(1)
     places = rng.random((400, 2))
     agree = np.abs(places[:, :1] - 0.4) + 0.02 * rng.standard_normal((400, 12)) ** 2
-    found = posterior(EvaluatedSets(places, 1 + agree[..., None]), rng=rng)
-    assert abs(found[:, 0].mean() - 0.4) < 0.03
-    assert found[:, 0].std() < 0.1 * found[:, 1].std() + 0.02
+    result = posterior(EvaluatedSets(places, 1 + agree[..., None]), rng=rng)
+    assert abs(result[:, 0].mean() - 0.4) < 0.03
+    assert result[:, 0].std() < 0.1 * result[:, 1].std() + 0.02
 
 
 def test_hidden_friction_is_found_again():
     rng = np.random.default_rng(2)
     logs = logs_of(tossed(TRUTH, count=8, frames=80, rng=rng))
     fit = fit_by_population(bench(), check(bench(), logs), ["friction", "contact_damping_ratio"], seed=0, generations=6)
-    found = fit.patch.fitted["friction"]
-    assert found.value == pytest.approx(TRUTH["friction"], rel=0.05) or found.low <= TRUTH["friction"] <= found.high
+    result = fit.patch.fitted["friction"]
+    assert result.value == pytest.approx(TRUTH["friction"], rel=0.05) or result.low <= TRUTH["friction"] <= result.high
     assert fit.patch.provenance.residual["place"]["mae"] < 0.1
     low, high = fit.patch.ranges["friction_coefficient"]
     assert 0.15 < low <= high < 0.32
@@ -70,6 +70,6 @@ def test_the_example_holds_real_tosses_to_their_start():
     from twinloop.calibrate.replay import replay
 
     logs = read_logs(REAL, format="npz", files="*.npz", rows="", time="", rate_hz=148)[:6]
-    found = replay(bench(), logs)
-    assert found.over_time["place"][0] < 0.05
-    assert found.over_time["place"][-1] > 0.3
+    result = replay(bench(), logs)
+    assert result.over_time["place"][0] < 0.05
+    assert result.over_time["place"][-1] > 0.3

@@ -36,33 +36,33 @@ def walked(first: list[float], *, other: float = 0.0) -> Walk:
 
 
 def test_a_smooth_valley_is_as_wide_as_its_curvature():
-    found = widened(curved(), walked([16, 4, 1, 1, 4, 16]))
-    assert found.low == pytest.approx(curved().low)
-    assert found.high == pytest.approx(curved().high)
-    assert found.covariance == pytest.approx(curved().covariance)
+    result = widened(curved(), walked([16, 4, 1, 1, 4, 16]))
+    assert result.low == pytest.approx(curved().low)
+    assert result.high == pytest.approx(curved().high)
+    assert result.covariance == pytest.approx(curved().covariance)
 
 
 def test_a_walk_that_comes_down_again_counts_to_its_outermost_crossing():
-    found = widened(curved(), walked([16, 4, 1, 9, 0.25, 4]))
+    result = widened(curved(), walked([16, 4, 1, 9, 0.25, 4]))
     # Between 2 and 4 halves the root of the cost goes from 0.5 to 2: it is 1 a third of the way.
-    assert found.high[0] == pytest.approx(0.5 + HALF * (2 + 2 / 3))
-    assert found.low[0] <= 0.5 - HALF
-    assert found.high[1] == pytest.approx(curved().high[1])
+    assert result.high[0] == pytest.approx(0.5 + HALF * (2 + 2 / 3))
+    assert result.low[0] <= 0.5 - HALF
+    assert result.high[1] == pytest.approx(curved().high[1])
 
 
 def test_a_wide_walk_widens_the_draws_along_the_way_the_others_took():
-    found = widened(curved(), walked([1, 0.5, 0.1, 0.1, 0.5, 1], other=-0.5))
-    assert found.high[0] == pytest.approx(0.5 + 4 * HALF)
-    assert found.covariance[0, 0] == pytest.approx((4 * STD) ** 2)
-    assert found.covariance[0, 1] == pytest.approx(-0.5 * (4**2 - 1) * STD**2)
-    assert np.linalg.eigvalsh(found.covariance)[0] > 0
+    result = widened(curved(), walked([1, 0.5, 0.1, 0.1, 0.5, 1], other=-0.5))
+    assert result.high[0] == pytest.approx(0.5 + 4 * HALF)
+    assert result.covariance[0, 0] == pytest.approx((4 * STD) ** 2)
+    assert result.covariance[0, 1] == pytest.approx(-0.5 * (4**2 - 1) * STD**2)
+    assert np.linalg.eigvalsh(result.covariance)[0] > 0
 
 
 def test_a_steep_walk_narrows_nothing():
-    found = widened(curved(), walked([400, 100, 25, 25, 100, 400]))
-    assert (found.low <= curved().low).all()
-    assert (found.high >= curved().high).all()
-    assert found.covariance == pytest.approx(curved().covariance)
+    result = widened(curved(), walked([400, 100, 25, 25, 100, 400]))
+    assert (result.low <= curved().low).all()
+    assert (result.high >= curved().high).all()
+    assert result.covariance == pytest.approx(curved().covariance)
 
 
 @pytest.fixture(scope="module")
@@ -78,10 +78,10 @@ def test_walks_from_a_place_that_is_not_the_best_meet_a_better_one(bench: Bench)
     objective.rescale(objective.raw(near)[0])
     best = downhill(objective, near, rounds=8)
     curvature = posterior_of(objective, best)
-    found, better = profiled(objective, best, curvature)
+    result, better = profiled(objective, best, curvature)
     assert better is None
-    assert (found.low <= curvature.low).all()
-    assert (found.high >= curvature.high).all()
+    assert (result.low <= curvature.low).all()
+    assert (result.high >= curvature.high).all()
     aside = _at(objective, best.place + 4 * np.sqrt(np.diag(curvature.covariance)))
     _, better = profiled(objective, aside, posterior_of(objective, aside))
     assert better is not None
@@ -93,10 +93,10 @@ def _at(objective: Objective, place: np.ndarray) -> Optimum:
     return Optimum(place, residual, jacobian, float(robust_cost(residual)))
 
 
-def test_what_is_hardly_there_is_unknown_or_its_interval_says_so(bench: Bench):
+def test_a_weak_variable_is_unknown_or_has_a_wide_interval(bench: Bench):
     truth = {"pendulum.backlash_rad": 0.0, "pendulum.encoder_bias_rad": 1e-5}
     logs = logs_of_truth(bench, truth, seed=5, asked=[command(kind, 200).select(slice(0, 300)) for kind in (1, 2)])
     patch = calibrate(bench, check(bench, logs), list(truth), seed=0, where=Where(1)).patch
     assert patch.fitted.keys() | patch.unknown.keys() == truth.keys()
-    for name, found in patch.fitted.items():
-        assert found.low <= truth[name] <= found.high, name
+    for name, result in patch.fitted.items():
+        assert result.low <= truth[name] <= result.high, name

@@ -96,7 +96,7 @@ def test_without_commands_the_beginning_is_replayed_in_the_units_of_the_log(tmp_
     assert 1 < replay(bench, logs, where=Where(1)).errors["angle"].worst < 60
 
 
-def test_a_log_that_lacks_what_the_bench_needs_is_named(bench: Bench):
+def test_a_log_without_a_needed_constant_is_named(bench: Bench):
     log = command(0, 100)
     with pytest.raises(DatasetError, match="made_0_kp100: has no value 'kp'"):
         replay(bench, [replace(log, constants={"vin": 7.4})], where=Where(1))

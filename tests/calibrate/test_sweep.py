@@ -1,4 +1,4 @@
-"""Parts of a sweep, wherever they are simulated, are the whole to the bit."""
+"""The parts of a sweep give the same bits wherever they are simulated."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A servo reaches its no-load speed whatever its lag, and a fit cannot put that below the logged speed."""
+"""A servo reaches its no-load speed at any lag, and a fit cannot put it below the logged speed."""
 
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def test_a_fit_reaches_the_fastest_logged_speed(tmp_path: Path):
     assert speed_ceilings(with_speed_floor(bench, tracks), tracks, patch.values) == []
 
 
-def test_a_single_jump_of_an_encoder_is_no_speed(tmp_path: Path):
+def test_a_single_encoder_glitch_does_not_count_as_speed(tmp_path: Path):
     bench = servo_bench(tmp_path, "delay_ms: 5", "delay_ms")
     position = swings(4, 0.3, 1.0)
     position[100] += 0.5

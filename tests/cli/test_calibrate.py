@@ -14,7 +14,7 @@ CONFIG = str(EXAMPLES / "pick_and_place.yaml")
 TRUTH = {"pendulum.resistance_ohm": 2.2, "pendulum.coulomb_nm": 0.03}
 
 
-def told(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dict:
+def command_output(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dict:
     assert main([*words, "--json"]) == code
     return json.loads(capsys.readouterr().out.strip().splitlines()[-1])
 
@@ -31,28 +31,28 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_logs_give_a_patch_that_is_applied_and_removed(place: Path, capsys: pytest.CaptureFixture[str]):
     patch = str(place / "patch.yaml")
     fit = ["--fit", "resistance_ohm", "coulomb_nm", "--threads", "1"]
-    found = told(capsys, "calibrate", TWIN, "--logs", str(place / "seen"), "--out", patch, *fit)
-    assert found["fitted"].keys() == TRUTH.keys()
+    result = command_output(capsys, "calibrate", TWIN, "--logs", str(place / "seen"), "--out", patch, *fit)
+    assert result["fitted"].keys() == TRUTH.keys()
     for name, value in TRUTH.items():
-        assert abs(found["fitted"][name]["value"] / value - 1) < 0.05
-    assert found["residual"]["position"]["rmse"] < 0.003
+        assert abs(result["fitted"][name]["value"] / value - 1) < 0.05
+    assert result["residual"]["position"]["rmse"] < 0.003
 
     page = place / "replay.html"
     unseen = ("--logs", str(place / "unseen"), "--patch", patch)
-    after = told(capsys, "replay", TWIN, *unseen, "--out", str(page))
-    before = told(capsys, "replay", TWIN, *unseen, "--without-patch")
+    after = command_output(capsys, "replay", TWIN, *unseen, "--out", str(page))
+    before = command_output(capsys, "replay", TWIN, *unseen, "--without-patch")
     assert after["channels"]["position"]["mae"] < before["channels"]["position"]["mae"] / 5
     assert after["channels"]["position"]["unit"] == "rad"
     assert 0.8 < after["coverage"]["position"] <= 1
     assert before["coverage"] == {}
     assert "<svg" in page.read_text()
 
-    plain = told(capsys, "explain", CONFIG, "--no-estimate")
-    over = told(capsys, "explain", CONFIG, "--no-estimate", "--patch", patch)
-    off = told(capsys, "explain", CONFIG, "--no-estimate", "--patch", patch, "--without-patch")
+    plain = command_output(capsys, "explain", CONFIG, "--no-estimate")
+    over = command_output(capsys, "explain", CONFIG, "--no-estimate", "--patch", patch)
+    off = command_output(capsys, "explain", CONFIG, "--no-estimate", "--patch", patch, "--without-patch")
     assert over["patched"] == ["joint_friction_nm"]
     assert over["config"]["randomization"]["physics"]["joint_friction_nm"] == pytest.approx(
-        found["randomization"]["joint_friction_nm"], rel=1e-4
+        result["randomization"]["joint_friction_nm"], rel=1e-4
     )
     assert over["config_digest"] != plain["config_digest"] == off["config_digest"]
 
@@ -64,10 +64,10 @@ def test_bad_logs_are_named_and_nothing_is_written(place: Path, tmp_path: Path, 
             row["position"] = float(np.rad2deg(row["position"]))
         (tmp_path / file.name).write_text(json.dumps(log))
     out = tmp_path / "patch.yaml"
-    failed = told(capsys, "calibrate", TWIN, "--logs", str(tmp_path), "--out", str(out), code=1)
+    failed = command_output(capsys, "calibrate", TWIN, "--logs", str(tmp_path), "--out", str(out), code=1)
     assert "degrees for radians" in failed["error"]
     assert not out.exists()
-    looked = told(capsys, "calibrate", TWIN, "--logs", str(place / "seen"), "--check")
+    looked = command_output(capsys, "calibrate", TWIN, "--logs", str(place / "seen"), "--check")
     assert looked["logs"] == 2
 
 
@@ -75,15 +75,15 @@ def test_a_patch_of_another_twin_is_refused(place: Path, tmp_path: Path, capsys:
     patch = tmp_path / "other.yaml"
     patch.write_text("twin_patch: 1\nfitted: {elbow.sag: {value: 1, low: 0, high: 2, unit: '1'}}\n")
     words = ("replay", TWIN, "--logs", str(place / "unseen"), "--patch", str(patch))
-    assert "which" in told(capsys, *words, code=2)["error"]
+    assert "which" in command_output(capsys, *words, code=2)["error"]
     patch.write_text("fitted: {}\n")
-    assert "twin_patch: is missing; the version 1 was expected" in told(capsys, *words, code=2)["error"]
+    assert "twin_patch: is missing; the version 1 was expected" in command_output(capsys, *words, code=2)["error"]
 
 
 def test_workers_need_ray_and_threads_are_local(place: Path, capsys: pytest.CaptureFixture[str]):
     words = ("calibrate", TWIN, "--logs", str(place / "seen"), "--out", str(place / "none.yaml"))
-    assert "--threads" in told(capsys, *words, "--workers", "3", code=2)["error"]
-    assert "--executor ray" in told(capsys, *words, "--address", "auto", code=2)["error"]
+    assert "--threads" in command_output(capsys, *words, "--workers", "3", code=2)["error"]
+    assert "--executor ray" in command_output(capsys, *words, "--address", "auto", code=2)["error"]
     static = ("calibrate", str(EXAMPLES / "static_sensors.yaml"), "--logs", str(place), "--executor", "ray")
-    assert "simulations of a bench" in told(capsys, *static, code=2)["error"]
+    assert "simulations of a bench" in command_output(capsys, *static, code=2)["error"]
     assert not (place / "none.yaml").exists()

@@ -35,7 +35,7 @@ def pictures() -> None:
         pytest.skip(f"no pictures here: {error}")
 
 
-def said(capsys: pytest.CaptureFixture[str]) -> dict:
+def json_output(capsys: pytest.CaptureFixture[str]) -> dict:
     return json.loads(capsys.readouterr().out.splitlines()[-1])
 
 
@@ -44,8 +44,8 @@ def test_a_sheet_of_draws(cell: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     first, second = tmp_path / "a.png", tmp_path / "b.png"
     for out in (first, second):
         assert main(["gallery", str(cell), "--out", str(out), "--count", "3", "--json"]) == 0
-    told = said(capsys)
-    assert [(each["attempt"], each["camera"]) for each in told["pictures"]] == [
+    output = json_output(capsys)
+    assert [(each["attempt"], each["camera"]) for each in output["pictures"]] == [
         (attempt, name) for attempt in range(3) for name in ("side", "hand")
     ]
     assert first.read_bytes() == second.read_bytes()
@@ -58,7 +58,7 @@ def test_labels_and_one_camera(cell: Path, tmp_path: Path, capsys: pytest.Captur
     common = ["gallery", str(cell), "--count", "2", "--camera", "side", "--json"]
     assert main([*common, "--out", str(plain)]) == 0
     assert main([*common, "--out", str(labelled), "--labels"]) == 0
-    assert {each["camera"] for each in said(capsys)["pictures"]} == {"side"}
+    assert {each["camera"] for each in json_output(capsys)["pictures"]} == {"side"}
     assert plain.read_bytes() != labelled.read_bytes()
 
 
@@ -88,17 +88,17 @@ def test_a_sweep_goes_from_end_to_end(cell: Path, tmp_path: Path, capsys, parame
         "--json",
     ]
     assert main(words) == 0
-    pictures = said(capsys)["pictures"]
-    drawn = [each["drawn"][parameter] for each in pictures]
+    pictures = json_output(capsys)["pictures"]
+    drawn = [picture["drawn"][parameter] for picture in pictures]
     assert (drawn[0], drawn[-1]) == (low, high)
-    others = [{key: value for key, value in each["drawn"].items() if key != parameter} for each in pictures]
+    others = [{key: value for key, value in picture["drawn"].items() if key != parameter} for picture in pictures]
     assert others[0] == others[1] == others[2]
 
 
 @pytest.mark.usefixtures("pictures")
 def test_a_config_without_cameras_gets_two_default_cameras(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["gallery", "--out", str(tmp_path / "a.png"), "--count", "1", "--json"]) == 0
-    assert [each["camera"] for each in said(capsys)["pictures"]] == ["front", "wrist"]
+    assert [each["camera"] for each in json_output(capsys)["pictures"]] == ["front", "wrist"]
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ def test_recordings_are_ingested_and_checked(tmp_path: Path, capsys: pytest.Capt
     pq.write_table(table.set_column(place, "action", table["observation.state"]), broken)
     out = tmp_path / "out"
     assert main(["ingest", str(source), "--as", "cups", "--out", str(out), "--outcome", "success", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert (told["episodes"], told["rejected"]) == (5, 1)
-    assert told["quality"][0]["verdict"] == "action_copy"
+    output = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (output["episodes"], output["rejected"]) == (5, 1)
+    assert output["quality"][0]["verdict"] == "action_copy"
     stored = json.loads((out / "quality.json").read_text())
     assert stored["checks"]["action_copy"] == {"error": 1, "note": 0}
     page = (out / "quality.html").read_text()

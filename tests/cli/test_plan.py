@@ -11,6 +11,6 @@ def test_without_a_report_the_message_names_the_command_that_makes_one(tmp_path:
     if make:
         folder.mkdir()
     assert main(["plan", str(folder), "--json"]) == 2
-    told = capsys.readouterr().out
-    assert what in told
-    assert "twinloop diagnose RUNLOGS" in told
+    output = capsys.readouterr().out
+    assert what in output
+    assert "twinloop diagnose RUNLOGS" in output

@@ -8,7 +8,7 @@ from twinloop.cli.training import KINDS, StepRate
 pytest.importorskip("torch")
 
 
-def test_the_command_line_knows_every_policy():
+def test_the_command_line_lists_every_policy():
     """Named in the command line, since importing them takes seconds."""
     from twinloop.learn.policies import POLICIES
 
@@ -32,7 +32,7 @@ def test_durations(seconds: float, text: str):
     assert format_duration(seconds) == text
 
 
-def test_training_says_what_it_trains_on_and_how_long_it_takes(tmp_path, capsys):
+def test_training_prints_its_data_and_the_time_left(tmp_path, capsys):
     data = reaching(tmp_path / "data")
     assert main(["train", str(data), "--steps", "3", "--out", str(tmp_path / "policy")]) == 0
     output = capsys.readouterr()

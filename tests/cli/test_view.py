@@ -73,8 +73,8 @@ def recorded(dataset: Path, out: Path, *words: str) -> tuple[dict[str, Chunk], d
 
 def column(chunk: Chunk, name: str) -> list:
     batch = chunk.to_record_batch()
-    (found,) = [each for each in batch.schema.names if each.endswith(name)]
-    return batch.column(found).to_pylist()
+    (result,) = [each for each in batch.schema.names if each.endswith(name)]
+    return batch.column(result).to_pylist()
 
 
 def test_every_signal_has_every_frame_on_both_timelines(blind: Path, tmp_path: Path):
@@ -132,14 +132,14 @@ def test_a_page_shows_the_draw_and_the_verdict(blind: Path, tmp_path: Path, caps
         each for each in Dataset.open(blind).attempts().to_pylist() if each["verdict"] != "accepted" and each["length"]
     )
     _, static = recorded(blind, tmp_path / "a.rrd", "--attempt", str(rejected["attempt"]), "--json")
-    told = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert told["attempt"] == rejected["attempt"]
-    assert told["verdict"] == rejected["verdict"] != "accepted"
+    output = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert output["attempt"] == rejected["attempt"]
+    assert output["verdict"] == rejected["verdict"] != "accepted"
     ((page,),) = column(static["episode"], "text")
     assert rejected["task"] in page
     assert f"**{rejected['verdict']}**" in page
     assert re.search(rf"friction_coefficient \| {rejected['draw/friction_coefficient']:.3g}", page)
-    assert f"{told['frames']} frames" in page
+    assert f"{output['frames']} frames" in page
 
 
 def test_images_equal_those_of_the_dataset(filmed: Path, tmp_path: Path):
@@ -205,7 +205,7 @@ def test_boxes_and_keypoints_are_on_the_image(filmed: Path, tmp_path: Path):
                 np.testing.assert_allclose(corner, expected[frame, :2], atol=1e-4)
         points = column(moving[f"{path}/lens/keypoints"], "positions")
         assert len(points) == len(boxes)
-        assert max(len(each) for each in points) == 10
+        assert max(len(point) for point in points) == 10
 
 
 def test_labels_in_space_agree_with_the_cell(filmed: Path, tmp_path: Path):
@@ -235,7 +235,9 @@ def test_a_recording_opens_with_a_layout(filmed: Path, tmp_path: Path):
         assert f"['{name}']" in texts
 
 
-def test_without_the_robots_model_the_rest_is_shown(blind: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_without_the_robot_model_the_recording_has_everything_else(
+    blind: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     copy = tmp_path / "moved"
     copy.mkdir()
     for file in blind.iterdir():

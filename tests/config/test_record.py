@@ -1,4 +1,4 @@
-"""Records: what is written is read back, and what is not valid is refused with file, line, key and what would be."""
+"""Records round-trip; invalid values are refused with file, line, key and valid values."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -104,14 +104,14 @@ def comparison(folder: Path) -> str:
 def _gap_report():
     rows = (wrong("action_delay_ms", 41.0, 6.0, trained=(0.0, 20.0)),)
     evidence = (Evidence("delay", "time between command and motion", "s", 0.041, 0.012, 5.2),)
-    found = gap_report({"latency": 22.0, "contact": 6.0}, {"latency": rows})
-    findings = tuple(replace(finding, evidence=evidence) for finding in found.findings)
+    result = gap_report({"latency": 22.0, "contact": 6.0}, {"latency": rows})
+    findings = tuple(replace(finding, evidence=evidence) for finding in result.findings)
     condition = {
         "about": "object = mug", "kind": "logged", "these": {"successes": 3, "trials": 20, "interval": [0.05, 0.36]},
         "others": {"successes": 18, "trials": 20, "interval": [0.7, 0.97]}, "p": 0.0001, "corrected": 0.002,
     }  # fmt: skip
     return replace(
-        found, findings=findings, subject={"checkpoint": "candidate", "runlogs": [{"path": "a", "digest": "d" * 64}]},
+        result, findings=findings, subject={"checkpoint": "candidate", "runlogs": [{"path": "a", "digest": "d" * 64}]},
         unmodelled=Unmodelled(4.0, evidence, (("runs/a", 3),), 3.2, True), failures={"never grasped": 9, "dropped": 3},
         phases=({"phase": "reach", "failures": 2}, {"phase": "grasp", "failures": 10}), predicted=0.52,
         looks=(condition,),

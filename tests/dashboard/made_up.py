@@ -108,16 +108,16 @@ def _shard(
     task: str,
 ) -> ShardDraft:
     attempts = range(first, stop)
-    stored = [each for each in attempts if head.keep_rejected or verdicts[each] == "accepted"]
+    stored = [attempt for attempt in attempts if head.keep_rejected or verdicts[attempt] == "accepted"]
     episodes = [_frames(each) for each in stored]
-    lengths = np.array([len(each["phase"]) for each in episodes], np.int64)
+    lengths = np.array([len(episode["phase"]) for episode in episodes], np.int64)
     recording = Recording(
         attempts=np.array(stored, np.int64),
         lengths=lengths,
         tasks=(task,) * len(stored),
         features=FEATURES,
         frames={
-            name: np.concatenate([values[:0], *(each[name] for each in episodes)])
+            name: np.concatenate([values[:0], *(episode[name] for episode in episodes)])
             for name, values in _frames(0).items()
         },
     )
@@ -129,8 +129,8 @@ def _shard(
         "length": rows,
         "verdict": verdicts[first:stop],
         "success": np.array([verdict != "task_failed" for verdict in verdicts[first:stop]]),
-        "duration_s": np.array([(20 + each % 7) / head.fps for each in attempts]),
-        "last_phase": ["place" if verdicts[each] == "accepted" else "lift" for each in attempts],
+        "duration_s": np.array([(20 + attempt % 7) / head.fps for attempt in attempts]),
+        "last_phase": ["place" if verdicts[attempt] == "accepted" else "lift" for attempt in attempts],
         **{f"draw/{name}": values[first:stop] for name, values in drawn.items()},
     }
     return write_shard(folder, first, stop, recording, columns, fps=head.fps)

@@ -1,4 +1,4 @@
-"""The page of an evaluation: what it says is what was counted, and nothing in it is loaded from anywhere."""
+"""The page of an evaluation shows the counted numbers and loads nothing from elsewhere."""
 
 import re
 from dataclasses import replace
@@ -32,9 +32,9 @@ def test_every_chart_is_well_formed():
 
 
 def test_only_parameters_that_change_success_have_a_chart_and_all_are_in_the_table():
-    found = evaluation_of(SOME)
-    found.outcomes.draws["friction_coefficient"][:] = SOME + 0.1 * np.sin(np.arange(90))
-    page = render_evaluation(found)
+    result = evaluation_of(SOME)
+    result.outcomes.draws["friction_coefficient"][:] = SOME + 0.1 * np.sin(np.arange(90))
+    page = render_evaluation(result)
     assert len(re.findall(r"<svg.*?</svg>", page, re.DOTALL)) == 3
     assert "Success falls at low friction_coefficient" in page
     folded = page[page.index("<summary>All 2 parameters") :]
@@ -67,17 +67,17 @@ def test_a_policy_that_never_succeeds_has_a_page_too():
 def test_films_are_inside_the_page_and_nothing_else_may_be_loaded(tmp_path: Path):
     film = tmp_path / "a.mp4"
     film.write_bytes(b"not really a film")
-    found = evaluation_of(SOME)
-    assert "media-src" not in write_evaluation_report(found, tmp_path).read_text()
-    page = write_evaluation_report(found, tmp_path, clips={4: film}).read_text()
+    result = evaluation_of(SOME)
+    assert "media-src" not in write_evaluation_report(result, tmp_path).read_text()
+    page = write_evaluation_report(result, tmp_path, clips={4: film}).read_text()
     assert "default-src 'none'; style-src 'unsafe-inline'; media-src data:" in page
     assert 'src="data:video/mp4;base64,bm90IHJlYWxseSBhIGZpbG0="' in page
     assert not re.search(r"(src|href)=[\"'](?!data:|#)", page)
 
 
 def test_names_from_outside_are_text():
-    found = evaluation_of(SOME)
-    evil = Evaluation(replace(found.subject, checkpoint="<script>x</script>", task="<b>"), found.outcomes)
+    result = evaluation_of(SOME)
+    evil = Evaluation(replace(result.subject, checkpoint="<script>x</script>", task="<b>"), result.outcomes)
     page = render_evaluation(evil)
     assert "<script>" not in page
     assert "&lt;script&gt;" in page

@@ -1,4 +1,4 @@
-"""Pages of the gate: what they say is what the ledger says; charts are well-formed; nothing is loaded from anywhere."""
+"""Pages of the gate show the content of the ledger, with well-formed charts, and load nothing from elsewhere."""
 
 import io
 import re

@@ -92,7 +92,7 @@ def test_every_page_is_full_and_fits(browser: Any, pages: dict[str, Path], width
         page, complaints = opened(browser, file, width=width, theme=theme)
         image = np.asarray(Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("L"), float)
         dark_page = image[:5, :5].mean() < 100
-        found = {
+        result = {
             "complains": complaints,
             "overflows": page.evaluate(OVERFLOWING) if page.evaluate("document.body.scrollWidth") > width else [],
             "texts overlap": page.evaluate(OVERLAPPING),
@@ -111,8 +111,8 @@ def test_every_page_is_full_and_fits(browser: Any, pages: dict[str, Path], width
             "ignores the theme": dark_page != (theme == "dark"),
         }
         page.close()
-        if any(found.values()):
-            problems[name] = {what: value for what, value in found.items() if value}
+        if any(result.values()):
+            problems[name] = {what: value for what, value in result.items() if value}
     assert not problems
 
 

@@ -52,24 +52,24 @@ def words(page: Nesting) -> str:
 def test_the_counts_are_those_of_the_dataset(tmp_path):
     verdicts = write_run(tmp_path / "d", episodes=300)
     _, page = read(tmp_path / "d")
-    said = words(page)
+    output = words(page)
     accepted = verdicts.count("accepted")
-    assert f"accepted: {accepted} (95 % interval" in said
-    assert "300 episodes attempted of 300 planned" in said
-    assert "complete" in said
+    assert f"accepted: {accepted} (95 % interval" in output
+    assert "300 episodes attempted of 300 planned" in output
+    assert "complete" in output
     tips = [text for text in page.text if text.startswith("deep penetration: ")]
     assert tips == [f"deep penetration: 30 · {10:.0f} %"]
-    assert f"task failed: {verdicts.count('task_failed')} ·" in said
-    assert "4.5 mm at most" in said  # the run's own limit, not the default
-    assert "twinloop generate config.yaml --seed 11" in said
+    assert f"task failed: {verdicts.count('task_failed')} ·" in output
+    assert "4.5 mm at most" in output  # the run's own limit, not the default
+    assert "twinloop generate config.yaml --seed 11" in output
 
 
 def test_it_says_where_success_falls(tmp_path):
     write_run(tmp_path / "d", episodes=400)
     _, page = read(tmp_path / "d")
-    found = re.search(r"Success falls at low friction_coefficient: ([\d.]+) %", words(page))
-    assert found
-    assert float(found[1]) < 20
+    result = re.search(r"Success falls at low friction_coefficient: ([\d.]+) %", words(page))
+    assert result
+    assert float(result[1]) < 20
     assert words(page).count("Success falls") == 2  # on top of the page and under its chart, and for no other
     charts = words(page)[words(page).index("Each point is a bin") :]
     assert charts.index("friction_coefficient") < charts.index("object_mass_kg")

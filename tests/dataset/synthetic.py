@@ -108,20 +108,20 @@ def task_of(attempt: int) -> str:
 
 def draft(folder: Path, first: int, stop: int, head: Header) -> ShardDraft:
     attempts = range(first, stop)
-    kept = [each for each in attempts if head.keep_rejected or verdict_of(each) == "accepted"]
+    kept = [attempt for attempt in attempts if head.keep_rejected or verdict_of(attempt) == "accepted"]
     filmed = tuple(feature for feature in head.features if feature.is_picture or feature == LABEL)
     recording = recording_of(kept, head.run_seed, (*FEATURES, *filmed))
     lengths = np.zeros(stop - first, np.int64)
     lengths[recording.attempts - first] = recording.lengths
     columns = {
         "attempt": np.arange(first, stop),
-        "task": [task_of(each) for each in attempts],
+        "task": [task_of(attempt) for attempt in attempts],
         "length": lengths,
-        "verdict": [verdict_of(each) for each in attempts],
-        "success": np.array([verdict_of(each) == "accepted" for each in attempts]),
-        "draw/mass_kg": np.array([0.1 + each / 100 for each in attempts]),
-        "draw/colour": ["red" if each % 2 else "blue" for each in attempts],
-        "check/drop_m": np.array([each / 10 for each in attempts]),
+        "verdict": [verdict_of(attempt) for attempt in attempts],
+        "success": np.array([verdict_of(attempt) == "accepted" for attempt in attempts]),
+        "draw/mass_kg": np.array([0.1 + attempt / 100 for attempt in attempts]),
+        "draw/colour": ["red" if attempt % 2 else "blue" for attempt in attempts],
+        "check/drop_m": np.array([attempt / 10 for attempt in attempts]),
     }
     return write_shard(folder, first, stop, recording, columns, fps=head.fps)
 

@@ -38,6 +38,6 @@ def test_a_family_is_declared_by_its_prefix():
         ({**MINIMAL, "stats/action": [0, 0]}, "are taken"),
     ],
 )
-def test_what_does_not_fit_is_refused(columns: dict[str, list], message: str):
+def test_invalid_columns_are_refused(columns: dict[str, list], message: str):
     with pytest.raises(DatasetError, match=message):
         episode_arrays(columns, where="here")

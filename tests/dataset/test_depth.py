@@ -18,5 +18,5 @@ def test_farther_is_never_a_smaller_code():
     assert (np.diff(to_codes(np.linspace(0, 20, 10_000)).astype(int)) >= 0).all()
 
 
-def test_what_is_out_of_range_is_its_bound():
+def test_depth_out_of_range_is_clipped():
     assert to_codes(np.array([-1.0, 0.0, NEAREST_M, FARTHEST_M, 1e6])).tolist() == [0, 0, 0, LARGEST_CODE, LARGEST_CODE]

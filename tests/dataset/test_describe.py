@@ -10,22 +10,22 @@ from twinloop.dataset import Dataset, DatasetWriter, describe
 
 def test_the_numbers_add_up(tmp_path):
     digest = run(tmp_path / "d", header())
-    told = json.loads(json.dumps(describe(tmp_path / "d")))
+    output = json.loads(json.dumps(describe(tmp_path / "d")))
     verdicts = [verdict_of(attempt) for attempt in range(10)]
-    assert told["digest"] == digest
-    assert told["episodes"] == {
+    assert output["digest"] == digest
+    assert output["episodes"] == {
         "planned": 10,
         "attempted": 10,
         "accepted": verdicts.count("accepted"),
         "stored": verdicts.count("accepted"),
         "rejected": {"diverged": verdicts.count("diverged"), "dropped": verdicts.count("dropped")},
     }
-    assert told["frames"] == Dataset.open(tmp_path / "d").frame_count
-    assert told["hours"] * 3600 * 50 == pytest.approx(told["frames"])
-    assert told["draws"] == {"mass_kg": {"min": 0.1, "max": 0.19}, "colour": {"values": ["blue", "red"]}}
-    assert told["bytes"] == sum(file.stat().st_size for file in (tmp_path / "d").rglob("*") if file.is_file())
-    assert told["complete"]
-    assert told["exported"]
+    assert output["frames"] == Dataset.open(tmp_path / "d").frame_count
+    assert output["hours"] * 3600 * 50 == pytest.approx(output["frames"])
+    assert output["draws"] == {"mass_kg": {"min": 0.1, "max": 0.19}, "colour": {"values": ["blue", "red"]}}
+    assert output["bytes"] == sum(file.stat().st_size for file in (tmp_path / "d").rglob("*") if file.is_file())
+    assert output["complete"]
+    assert output["exported"]
 
 
 def test_an_unfinished_dataset_is_described_as_such(tmp_path):
@@ -37,7 +37,7 @@ def test_an_unfinished_dataset_is_described_as_such(tmp_path):
     assert (half["episodes"]["attempted"], half["complete"], half["exported"]) == (4, False, False)
 
 
-def test_verdicts_of_older_datasets_are_shown_under_their_present_names(tmp_path, monkeypatch):
+def test_verdicts_of_older_datasets_get_their_present_names(tmp_path, monkeypatch):
     """twinloop 0.1.0 named a check after what it asks for: `success` was the verdict on a failed attempt."""
     monkeypatch.setattr(synthetic, "verdict_of", lambda attempt: ("accepted", "success", "duration")[attempt % 3])
     run(tmp_path / "d", header(keep_rejected=True))

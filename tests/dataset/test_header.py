@@ -13,7 +13,7 @@ from twinloop.errors import DatasetError
 from twinloop.observe.recording import Feature
 
 
-def test_what_is_written_is_what_is_read(tmp_path):
+def test_round_trip(tmp_path):
     path = tmp_path / "dataset.json"
     path.write_bytes(header(fps=12.5).to_bytes())
     assert Header.read(path) == header(fps=12.5)
@@ -38,12 +38,12 @@ def test_one_frame_rate_has_one_digest():
         {"versions": {"twinloop": "0.1.0", "mujoco": "4.1"}},
     ],
 )
-def test_the_digest_follows_what_decides_the_data(change):
+def test_the_digest_depends_on_fields_that_decide_the_data(change):
     assert dataset_digest(header(**change), []) != dataset_digest(header(), [])
 
 
 @pytest.mark.parametrize("change", [{"name": "other"}, {"episodes": 400}])
-def test_the_digest_ignores_what_does_not(change):
+def test_the_digest_ignores_other_fields(change):
     assert dataset_digest(header(**change), []) == dataset_digest(header(), [])
 
 
@@ -96,11 +96,11 @@ def test_missing_and_unknown_keys_are_named(tmp_path):
 def test_differences_name_the_feature_and_both_sides():
     turned = dataclasses.replace(FEATURES[0], unit="mm")
     other = header(features=(turned, *FEATURES[1:], Feature("force", "float32", (3,))), run_seed=8)
-    found = {each.key: (each.mine, each.theirs) for each in differences(header(), other)}
-    assert found == {
+    result = {difference.key: (difference.mine, difference.theirs) for difference in differences(header(), other)}
+    assert result == {
         "feature observation.state": ("float32[3] [x, y, z] in m", "float32[3] [x, y, z] in mm"),
         "feature force": ("absent", "float32[3]"),
         "run_seed": ("7", "8"),
     }
     reordered = header(features=FEATURES[::-1])
-    assert [each.key for each in differences(header(), reordered)] == ["order of features"]
+    assert [difference.key for difference in differences(header(), reordered)] == ["order of features"]

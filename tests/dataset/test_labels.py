@@ -62,18 +62,18 @@ def test_an_episode_gets_its_own_masks_and_labels_back(dataset):
     accepted = [attempt for attempt in range(12) if verdict_of(attempt) == "accepted"]
     for index, attempt in enumerate(accepted):
         made = episode_pictures(attempt, 7, LABELLED)
-        found = dataset.pictures(index, MASK.name)
-        assert found.dtype == np.uint8
-        assert np.array_equal(found, made[MASK.name])
+        result = dataset.pictures(index, MASK.name)
+        assert result.dtype == np.uint8
+        assert np.array_equal(result, made[MASK.name])
         assert np.array_equal(dataset.episode(index)[LABEL.name], made[LABEL.name])
     assert dataset.header.feature(MASK.name).names[2] == "object"
 
 
 def test_it_verifies_describes_and_queries(dataset):
     assert verify(dataset.path).ok
-    told = {each["name"]: each for each in describe(dataset.path)["features"]}
-    assert (told[MASK.name]["dtype"], told[MASK.name]["names"]) == ("mask", list(MASK.names))
-    assert told[LABEL.name]["names"] == list(LABEL.names)
+    features = {each["name"]: each for each in describe(dataset.path)["features"]}
+    assert (features[MASK.name]["dtype"], features[MASK.name]["names"]) == ("mask", list(MASK.names))
+    assert features[LABEL.name]["names"] == list(LABEL.names)
     (row,) = query(dataset.path, f'select max("{LABEL.name}"[3]) as u, count(*) as n from frames').to_pylist()
     assert row["n"] == dataset.frame_count
     assert row["u"] == max(dataset.episode(index)[LABEL.name][:, 2].max() for index in range(dataset.stored))
@@ -116,7 +116,7 @@ def test_a_shard_without_rows_has_the_column_all_the_same(tmp_path):
         (lambda made: made | {MASK.name: made[MASK.name][..., None]}, r"32, 48, 1\) was given"),
     ],
 )
-def test_what_is_not_as_announced_is_refused(tmp_path, spoil, told):
+def test_labels_that_do_not_match_the_header_are_refused(tmp_path, spoil, told):
     def spoilt(episodes):
         return (spoil(episode_pictures(int(episode), 7, LABELLED)) for episode in episodes)
 

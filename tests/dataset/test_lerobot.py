@@ -49,7 +49,7 @@ def test_frames_are_those_of_the_accepted_attempts_in_order(exported):
     lengths = [len(episode_frames(attempt, 7)["phase"]) for attempt in ACCEPTED]
     assert np.array_equal(to_numpy(frames["index"]), np.arange(sum(lengths)))
     assert np.array_equal(to_numpy(frames["episode_index"]), np.repeat(np.arange(len(ACCEPTED)), lengths))
-    assert set(frames.column_names) == {each.name for each in FEATURES} | set(lerobot.COUNTERS)
+    assert set(frames.column_names) == {feature.name for feature in FEATURES} | set(lerobot.COUNTERS)
 
 
 def test_episodes_point_at_their_frames(exported):

@@ -50,8 +50,8 @@ def test_episodes_point_at_their_pictures(path, tmp_path, monkeypatch, chunk_fil
             file = tmp_path / f"videos/{feature.name}/chunk-{chunk:03d}/file-{index:03d}.mp4"
             start, stop = round(begin * 50), round(end * 50)
             assert stop - start == row["length"]
-            found = read_frames(file, feature, start, stop, fps=50)
-            assert np.array_equal(found, dataset.pictures(row["episode_index"], feature.name))
+            result = read_frames(file, feature, start, stop, fps=50)
+            assert np.array_equal(result, dataset.pictures(row["episode_index"], feature.name))
     assert len({row[f"videos/{FRONT.name}/chunk_index"] for row in episodes(tmp_path)}) == (
         2 if chunk_files == 2 else 1
     )
@@ -91,7 +91,7 @@ def test_a_damaged_or_missing_video_is_not_exported(tmp_path, monkeypatch):
         export(Dataset.open(tmp_path / "d"), tmp_path / "missing")
 
 
-def test_info_tells_what_lerobot_asks_of_a_video(path):
+def test_info_has_the_video_fields_of_lerobot(path):
     info = json.loads((path / "meta/info.json").read_text())
     assert info["video_path"] == "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
     assert info["features"][FRONT.name] == {

@@ -29,7 +29,7 @@ def holder(tmp_path):
     process.stdout.close()
 
 
-def test_the_second_writer_is_told_who_the_first_is(tmp_path, holder):
+def test_the_second_writer_gets_the_name_of_the_first(tmp_path, holder):
     with pytest.raises(LockedError, match=f"pid {holder.pid} on {os.uname().nodename}"):
         WriterLock(tmp_path / "lock").acquire()
 

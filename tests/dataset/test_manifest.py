@@ -26,7 +26,7 @@ def test_no_manifest_is_an_empty_one(tmp_path):
     assert read_manifest(tmp_path / "manifest.jsonl").entries == ()
 
 
-def test_a_line_cut_off_anywhere_is_no_line(tmp_path):
+def test_a_truncated_line_is_dropped(tmp_path):
     path = tmp_path / "manifest.jsonl"
     append_entry(path, entry(0, 4))
     whole = path.read_bytes()
@@ -48,7 +48,7 @@ def test_a_line_cut_off_anywhere_is_no_line(tmp_path):
         entry(0, 4).to_line().replace(b"frames.parquet", b"../../x"),
     ],
 )
-def test_a_whole_line_that_is_wrong_is_corruption(tmp_path, line):
+def test_a_complete_but_invalid_line_is_corruption(tmp_path, line):
     path = tmp_path / "manifest.jsonl"
     append_entry(path, entry(8, 12))
     path.write_bytes(path.read_bytes() + line)

@@ -63,7 +63,7 @@ def test_the_same_merge_is_the_same_dataset(tmp_path, parts):
     assert merge(tmp_path / "turned", parts[::-1]) != merge(tmp_path / "c", parts)
 
 
-def test_an_unfinished_input_gives_what_it_has(tmp_path, parts):
+def test_an_unfinished_input_contributes_its_committed_shards(tmp_path, parts):
     manifest = parts[0] / "manifest.jsonl"
     lines = manifest.read_bytes().splitlines(keepends=True)
     manifest.write_bytes(lines[0] + lines[2])
@@ -71,13 +71,13 @@ def test_an_unfinished_input_gives_what_it_has(tmp_path, parts):
     assert [attempt for _, attempt in origins(Dataset.open(tmp_path / "c"))][:6] == [0, 1, 2, 3, 8, 9]
 
 
-def test_what_does_not_fit_is_refused_as_a_table(tmp_path, parts):
+def test_incompatible_datasets_are_refused_with_a_table(tmp_path, parts):
     turned = dataclasses.replace(FEATURES[0], unit="mm")
     features = (turned, *FEATURES[1:], Feature("force", "float32", (3,)))
     DatasetWriter.open(tmp_path / "x", header(features=features, fps=25, robot="ur5"), "").close()
     with pytest.raises(DatasetError) as caught:
         merge(tmp_path / "c", [parts[0], tmp_path / "x"])
-    told = str(caught.value)
+    text = str(caught.value)
     for words in (
         "fps",
         "50",
@@ -90,7 +90,7 @@ def test_what_does_not_fit_is_refused_as_a_table(tmp_path, parts):
         "absent",
         str(parts[0]),
     ):
-        assert words in told
+        assert words in text
     assert not (tmp_path / "c").exists()
 
 

@@ -1,4 +1,4 @@
-"""Merging datasets with pictures: by whole shards, to the bit, and safe to kill."""
+"""Merging datasets with images: whole shards, bit by bit, and safe to kill."""
 
 import dataclasses
 import os
@@ -56,7 +56,7 @@ def test_a_merge_of_merges_is_one_too(tmp_path, parts):
     assert same_pictures(Dataset.open(tmp_path / "d"), [Dataset.open(path) for path in (*parts, parts[0])])
 
 
-def test_a_killed_merge_goes_on_to_the_same_dataset(tmp_path, parts, monkeypatch):
+def test_a_killed_merge_resumes_to_the_same_dataset(tmp_path, parts, monkeypatch):
     wanted = merge(tmp_path / "c", parts)
     commit, left = DatasetWriter.commit, 3
 
@@ -77,7 +77,7 @@ def test_a_killed_merge_goes_on_to_the_same_dataset(tmp_path, parts, monkeypatch
     assert verify(tmp_path / "k").require().complete
 
 
-def test_another_resolution_is_refused_and_told(tmp_path, parts):
+def test_another_resolution_is_refused(tmp_path, parts):
     narrow = tuple(dataclasses.replace(f, shape=(32, 32, 1)) if f == MASK else f for f in LABELLED)
     run(tmp_path / "n", header(episodes=2, features=narrow))
     with pytest.raises(DatasetError) as caught:
@@ -89,21 +89,21 @@ def test_another_resolution_is_refused_and_told(tmp_path, parts):
     assert not (tmp_path / "c").exists()
 
 
-def test_of_many_names_only_those_that_differ_are_told():
+def test_only_differing_names_are_listed():
     many = tuple(f"body{number}" for number in range(20))
     few, more = (dataclasses.replace(MASK, names=names) for names in (many, (*many, "mug")))
     one, other = (header(features=(*FEATURES, mask)) for mask in (few, more))
-    (found,) = differences(one, other)
-    assert (found.mine, found.theirs) == ("mask[32, 48, 1] [20 names]", "mask[32, 48, 1] [21 names: mug]")
+    (result,) = differences(one, other)
+    assert (result.mine, result.theirs) == ("mask[32, 48, 1] [20 names]", "mask[32, 48, 1] [21 names: mug]")
     turned = header(features=(*FEATURES, dataclasses.replace(MASK, names=(*many[:18], "body19", "body18"))))
-    (found,) = differences(one, turned)
-    assert (found.mine, found.theirs) == (
+    (result,) = differences(one, turned)
+    assert (result.mine, result.theirs) == (
         "mask[32, 48, 1] [20 names: body18, body19]",
         "mask[32, 48, 1] [20 names: body19, body18]",
     )
 
 
-def test_another_codec_is_refused_and_told(tmp_path, parts, monkeypatch):
+def test_another_codec_is_refused(tmp_path, parts, monkeypatch):
     monkeypatch.setitem(CODECS, "video", CODECS["video"][1:])
     run(tmp_path / "h", header(episodes=2, features=LABELLED))
     with pytest.raises(DatasetError, match=r"codec of observation\.images\.front .*av1.*h264"):

@@ -60,14 +60,14 @@ def test_an_episode_gets_its_own_pictures_back(dataset):
     assert dataset.stored == len(accepted) > 4
     for index, attempt in enumerate(accepted):
         for name, wanted in episode_pictures(attempt, 7).items():
-            found = dataset.pictures(index, name)
-            assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
-            assert len(found) == len(dataset.episode(index)["action"])
-            closeness = np.abs(found.astype(float) - wanted)
+            result = dataset.pictures(index, name)
+            assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype)
+            assert len(result) == len(dataset.episode(index)["action"])
+            closeness = np.abs(result.astype(float) - wanted)
             assert closeness.mean() < 4 if name != DEPTH.name else closeness.max() < 0.0011
 
 
-def test_what_is_no_picture_is_refused_as_one(dataset):
+def test_a_feature_that_is_no_image_is_refused(dataset):
     with pytest.raises(DatasetError, match=r"action is not an image; images: observation\.images\.front"):
         dataset.pictures(0, "action")
     with pytest.raises(DatasetError, match=r"did you mean observation\.images\.front"):
@@ -103,7 +103,7 @@ def test_a_shard_without_rows_has_no_videos(tmp_path):
     assert row[f"stats/{FRONT.name}"] is None
 
 
-def test_what_fails_in_the_encoder_is_told_and_leaves_no_thread(tmp_path, monkeypatch):
+def test_an_encoder_failure_is_raised_and_leaves_no_thread(tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError(28, "No space left on device")
 
@@ -114,7 +114,7 @@ def test_what_fails_in_the_encoder_is_told_and_leaves_no_thread(tmp_path, monkey
     assert threading.active_count() == threads
 
 
-def test_what_fails_in_the_renderer_is_told(tmp_path):
+def test_a_renderer_failure_is_raised(tmp_path):
     def broken(episodes):
         yield episode_pictures(int(episodes[0]), 7)
         raise RuntimeError("no display")

@@ -30,7 +30,7 @@ def test_attempts_episodes_and_frames_agree(path):
 
 
 def test_vectors_can_be_indexed_and_draws_compared(path):
-    found = query(
+    result = query(
         path,
         'SELECT max("observation.state"[1]) x FROM frames JOIN episodes USING (episode_index) '
         'WHERE "draw/mass_kg" > 0.2 AND "draw/colour" = \'red\'',
@@ -40,7 +40,7 @@ def test_vectors_can_be_indexed_and_draws_compared(path):
         for attempt in range(20)
         if verdict_of(attempt) == "accepted" and 0.1 + attempt / 100 > 0.2 and attempt % 2
     ]
-    assert found["x"].to_pylist() == [pytest.approx(max(rows))]
+    assert result["x"].to_pylist() == [pytest.approx(max(rows))]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_an_unknown_column_gets_the_nearest_name_and_no_list(path):
     assert "SELECT * FROM attempts LIMIT 1" in message
 
 
-def test_an_unknown_table_gets_the_names_of_all_three(path):
+def test_an_unknown_table_error_lists_all_tables(path):
     with pytest.raises(UsageError, match="Tables: attempts, episodes, frames"):
         query(path, "SELECT * FROM episode")
 

@@ -30,7 +30,7 @@ def test_an_episode_is_found_by_number_and_by_attempt(tmp_path):
             assert np.array_equal(by_attempt[name], expected)
 
 
-def test_an_episode_that_is_not_there_is_said_so(tmp_path):
+def test_a_missing_episode_is_an_error(tmp_path):
     run(tmp_path / "d", header(episodes=20))
     dataset = Dataset.open(tmp_path / "d")
     with pytest.raises(DatasetError, match="attempt 0 has no rows"):
@@ -79,13 +79,13 @@ def test_an_epoch_has_every_transition_once(dataset, monkeypatch, verdict, windo
     monkeypatch.setattr(transitions, "WINDOW_FRAMES", window_frames)
     batches = list(dataset.transitions(batch_size, seed=3, verdict=verdict))
     assert all(len(batch.terminal) == batch_size for batch in batches[:-1])
-    found = [
+    results = [
         (state.tobytes(), action.tobytes(), after.tobytes(), bool(last))
         for batch in batches
         for state, action, after, last in zip(batch.state, batch.action, batch.next_state, batch.terminal, strict=True)
     ]
-    assert len(found) == len(set(found))
-    assert set(found) == expected_transitions(verdict)
+    assert len(results) == len(set(results))
+    assert set(results) == expected_transitions(verdict)
 
 
 def test_the_order_follows_from_the_seed(dataset):
@@ -109,7 +109,7 @@ def test_arrow_batches_hold_the_same(dataset):
         assert np.array_equal(np.array(column.to_pylist(), values.dtype), values)
 
 
-def test_the_state_is_what_a_policy_reads(tmp_path):
+def test_the_state_equals_the_input_of_a_policy(tmp_path):
     dataset = Dataset.open(reaching(tmp_path / "d", episodes=9))
     assert Space.of(dataset.header).vectors == tuple(map(dataset.header.feature, STATE_FEATURES))
     batch = next(iter(dataset.transitions(10**6, seed=0, shuffle=False)))
@@ -135,7 +135,7 @@ def test_an_unknown_feature_gets_the_nearest_name(dataset):
         next(iter(dataset.transitions(4, seed=0, state=["observation.stat"])))
 
 
-def test_damage_is_told_with_the_file(tmp_path):
+def test_damage_is_reported_with_the_file(tmp_path):
     run(tmp_path / "d", header())
     dataset = Dataset.open(tmp_path / "d")
     file = tmp_path / "d/shards/000000000-000000004/frames.parquet"

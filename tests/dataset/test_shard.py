@@ -28,9 +28,9 @@ def test_rows_come_back_bit_for_bit(tmp_path):
     kept = [attempt for attempt in range(4, 8) if verdict_of(attempt) == "accepted"]
     for name in episode_frames(0, 7):
         expected = np.concatenate([episode_frames(attempt, 7)[name] for attempt in kept])
-        found = to_numpy(table[name])
-        assert found.dtype == expected.dtype
-        assert np.array_equal(found, expected)
+        result = to_numpy(table[name])
+        assert result.dtype == expected.dtype
+        assert np.array_equal(result, expected)
     assert (written.stored, written.accepted, written.frames) == (len(kept), len(kept), table.num_rows)
     times = to_numpy(table["frame_index"]) / 50
     assert np.array_equal(to_numpy(table["timestamp"]), times.astype(np.float32))
@@ -109,7 +109,7 @@ def test_a_value_that_is_not_finite_never_becomes_a_row(tmp_path, bad):
         write_shard(tmp_path / "s", 0, 3, recording, columns(range(3), recording.lengths), fps=50)
 
 
-def test_a_full_disk_is_said_in_plain_words(tmp_path, monkeypatch):
+def test_a_full_disk_gives_a_clear_message(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -25,13 +25,13 @@ def test_each_episode_gets_its_own_statistics(dtype):
     rng = np.random.default_rng(0)
     lengths = np.array([1, 2, 150, 33, 7])
     values = (rng.normal(size=(lengths.sum(), 4)) + 1000).astype(dtype)
-    found = episode_stats(values, lengths)
-    assert found.shape == (5, len(STATS), 4)
-    for stats, episode in zip(found, np.split(values, np.cumsum(lengths)[:-1]), strict=True):
+    result = episode_stats(values, lengths)
+    assert result.shape == (5, len(STATS), 4)
+    for stats, episode in zip(result, np.split(values, np.cumsum(lengths)[:-1]), strict=True):
         np.testing.assert_allclose(stats, reference(episode), rtol=1e-6, atol=1e-9)
 
 
-def test_what_is_not_finite_shows():
+def test_non_finite_values_are_visible_in_the_statistics():
     for bad in (np.nan, np.inf, -np.inf):
         values = np.ones((6, 2), np.float32)
         values[1, 1] = bad
@@ -45,7 +45,7 @@ def test_a_ramp_has_the_statistics_of_its_values():
     np.testing.assert_allclose(ramp_stats(first, 0.5, lengths), episode_stats(values[:, None], lengths))
 
 
-def test_moments_of_parts_are_the_moments_of_the_whole():
+def test_combined_moments_equal_the_moments_of_all_data():
     rng = np.random.default_rng(1)
     lengths = np.array([10, 300, 1, 45])
     values = rng.normal(size=(lengths.sum(), 3)) * [1, 100, 1e-3] + [1e6, 0, -5]
@@ -53,11 +53,11 @@ def test_moments_of_parts_are_the_moments_of_the_whole():
     moments = Moments()
     moments.add(stats[:1], lengths[:1])
     moments.add(stats[1:], lengths[1:])
-    found = moments.finish(values)
+    result = moments.finish(values)
     whole = dict(zip(STATS, reference(values), strict=True))
-    assert found["count"] == [356]
+    assert result["count"] == [356]
     for name, expected in whole.items():
-        np.testing.assert_allclose(found[name], expected, rtol=1e-9)
+        np.testing.assert_allclose(result[name], expected, rtol=1e-9)
 
 
 def test_the_sample_does_not_depend_on_where_shards_end():

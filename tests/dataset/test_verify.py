@@ -85,12 +85,12 @@ def test_a_manifest_that_miscounts_is_found(path):
     lines[1]["frames"] += 1
     lines[1]["accepted"] -= 1
     manifest.write_bytes(b"".join(sealed(line) + b"\n" for line in lines))
-    told = [str(problem) for problem in verify(path).problems]
-    assert any("accepted episodes, but the manifest lists" in line for line in told)
-    assert any("frames, but the manifest lists" in line for line in told)
+    messages = [str(problem) for problem in verify(path).problems]
+    assert any("accepted episodes, but the manifest lists" in line for line in messages)
+    assert any("frames, but the manifest lists" in line for line in messages)
 
 
-def test_a_torn_manifest_a_lost_config_and_an_old_export_are_told(path):
+def test_a_torn_manifest_a_lost_config_and_an_old_export_are_reported(path):
     manifest = path / "manifest.jsonl"
     manifest.write_bytes(manifest.read_bytes()[:-1])
     (path / "config.yaml").unlink()
@@ -98,7 +98,7 @@ def test_a_torn_manifest_a_lost_config_and_an_old_export_are_told(path):
     assert not verify(path).exported
 
 
-def test_an_export_of_other_shards_is_told(path):
+def test_an_export_of_other_shards_is_reported(path):
     record = json.loads((path / "export.json").read_text())
     (path / "export.json").write_text(json.dumps({**record, "digest": "0" * 64}))
     assert files_named(path) == ["export.json"]
@@ -106,7 +106,7 @@ def test_an_export_of_other_shards_is_told(path):
     assert files_named(path) == ["export.json"]
 
 
-def test_what_is_no_dataset_is_refused(tmp_path):
+def test_a_folder_without_a_dataset_is_refused(tmp_path):
     with pytest.raises(DatasetError, match=r"no dataset\.json"):
         verify(tmp_path)
     with pytest.raises(DatasetError, match="is not a folder"):
@@ -149,9 +149,9 @@ def test_a_video_with_other_frames_than_rows_is_named(pictured):
     replace(folders[2] / name, b"no video at all")
     lines[2]["files"][name] = asdict(digest_file(folders[2] / name))
     manifest.write_bytes(b"".join(sealed(line) + b"\n" for line in lines))
-    told = [str(problem) for problem in verify(pictured).problems]
+    messages = [str(problem) for problem in verify(pictured).problems]
     counts = f"has {lines[1]['frames']} frames for {lines[0]['frames']} rows"
-    assert told[0] == f"shards/000000000-000000004/{name}: {counts}"
-    assert told[1].startswith("shards/000000004-000000008/observation.images.wrist.mp4: is not in the manifest")
-    assert told[2].startswith(f"shards/000000008-000000010/{name}: ")
-    assert "cannot be read as video" in told[2]
+    assert messages[0] == f"shards/000000000-000000004/{name}: {counts}"
+    assert messages[1].startswith("shards/000000004-000000008/observation.images.wrist.mp4: is not in the manifest")
+    assert messages[2].startswith(f"shards/000000008-000000010/{name}: ")
+    assert "cannot be read as video" in messages[2]

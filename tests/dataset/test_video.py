@@ -44,19 +44,19 @@ def encoders(request, monkeypatch):
 @pytest.mark.usefixtures("encoders")
 def test_pictures_come_back_as_they_were_seen(tmp_path):
     write(tmp_path / "v.mp4", FRONT)
-    found = read_frames(tmp_path / "v.mp4", FRONT, 0, 24, fps=FPS)
-    assert (found.dtype, found.shape) == (np.uint8, (24, *FRONT.shape))
-    assert min(psnr_db(*pair) for pair in zip(found, pictures(FRONT), strict=True)) > 30
+    result = read_frames(tmp_path / "v.mp4", FRONT, 0, 24, fps=FPS)
+    assert (result.dtype, result.shape) == (np.uint8, (24, *FRONT.shape))
+    assert min(psnr_db(*pair) for pair in zip(result, pictures(FRONT), strict=True)) > 30
 
 
 @pytest.mark.usefixtures("encoders")
 def test_depth_loses_its_quantisation_and_no_more(tmp_path):
     write(tmp_path / "v.mp4", DEPTH)
     wanted = pictures(DEPTH)
-    found = read_frames(tmp_path / "v.mp4", DEPTH, 0, 24, fps=FPS)
-    assert (found.dtype, found.shape) == (np.float32, wanted.shape)
-    assert np.array_equal(found, video.depth.to_metres(video.depth.to_codes(wanted)))
-    assert np.abs(found - wanted).max() < 0.0011  # half of a step, at 2.5 m
+    result = read_frames(tmp_path / "v.mp4", DEPTH, 0, 24, fps=FPS)
+    assert (result.dtype, result.shape) == (np.float32, wanted.shape)
+    assert np.array_equal(result, video.depth.to_metres(video.depth.to_codes(wanted)))
+    assert np.abs(result - wanted).max() < 0.0011  # half of a step, at 2.5 m
 
 
 @pytest.mark.usefixtures("encoders")
@@ -67,8 +67,8 @@ def test_any_range_is_those_frames_and_no_others(tmp_path, feature, fps):
     whole = read_frames(tmp_path / "v.mp4", feature, 0, 24, fps=fps)
     for start in range(24):
         for stop in {start + 1, min(start + 5, 24), 24}:
-            found = read_frames(tmp_path / "v.mp4", feature, start, stop, fps=fps)
-            assert np.array_equal(found, whole[start:stop]), (start, stop)
+            result = read_frames(tmp_path / "v.mp4", feature, start, stop, fps=fps)
+            assert np.array_equal(result, whole[start:stop]), (start, stop)
 
 
 @pytest.mark.usefixtures("encoders")
@@ -107,13 +107,13 @@ def test_pictures_of_a_slow_camera_are_near_a_key_frame(tmp_path, feature, times
         keys = np.flatnonzero([packet.is_keyframe for packet in container.demux(video=0) if packet.size])
     assert keys[0] == 0
     assert np.diff(np.append(keys, 24)).max() <= (video.HELD_FRAMES if times > 2 else 2)
-    found = read_frames(tmp_path / "v.mp4", feature, 0, 24, fps=FPS)
+    result = read_frames(tmp_path / "v.mp4", feature, 0, 24, fps=FPS)
     for frame in range(24):
         np.testing.assert_array_equal(
-            read_frames(tmp_path / "v.mp4", feature, frame, frame + 1, fps=FPS)[0], found[frame]
+            read_frames(tmp_path / "v.mp4", feature, frame, frame + 1, fps=FPS)[0], result[frame]
         )
     if feature is DEPTH:
-        np.testing.assert_array_equal(found, video.depth.to_metres(video.depth.to_codes(held)))
+        np.testing.assert_array_equal(result, video.depth.to_metres(video.depth.to_codes(held)))
 
 
 def test_a_finished_file_is_read_only(tmp_path):
@@ -163,7 +163,7 @@ def test_a_full_disk_stays_the_error_it_is(tmp_path, monkeypatch, writes):
     assert caught.value.errno == errno.ENOSPC
 
 
-def test_what_cannot_be_read_is_named(tmp_path):
+def test_an_unreadable_video_is_named(tmp_path):
     path = tmp_path / "v.mp4"
     write(path, FRONT)
     with pytest.raises(CorruptError, match=r"v\.mp4: has 4 of the frames 20 to 29"):
@@ -190,7 +190,7 @@ def test_without_pyav_the_extra_is_named(tmp_path, monkeypatch):
         write(tmp_path / "v.mp4", FRONT)
 
 
-def test_a_build_without_encoders_is_told(tmp_path, monkeypatch):
+def test_a_build_without_encoders_is_reported(tmp_path, monkeypatch):
     codec = video.Codec("libnothing", "yuv420p", {})
     monkeypatch.setattr(video, "CODECS", {"video": (codec,)})
     with pytest.raises(UsageError, match=r"observation\.images\.front: this PyAV has no encoder libnothing"):

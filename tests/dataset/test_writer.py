@@ -22,7 +22,7 @@ def commit(writer: DatasetWriter, first: int, stop: int) -> None:
     writer.commit(draft(writer.scratch(str(first)), first, stop, writer.header))
 
 
-def test_a_run_makes_what_is_missing_and_no_more(tmp_path):
+def test_a_run_generates_only_missing_shards(tmp_path):
     with open_writer(tmp_path / "d") as writer:
         assert writer.missing() == writer.plan() == [(0, 4), (4, 8), (8, 10)]
         commit(writer, 4, 8)
@@ -87,7 +87,7 @@ def test_a_path_that_is_a_file_is_refused(tmp_path):
         (errno.EDQUOT, "quota"),
     ],
 )
-def test_what_the_disk_refuses_is_said_in_plain_words(tmp_path, monkeypatch, code, told):
+def test_disk_errors_give_clear_messages(tmp_path, monkeypatch, code, told):
     def refuse(*_args, **_kwargs):
         raise OSError(code, os.strerror(code))
 
@@ -102,7 +102,7 @@ def test_two_writers_do_not_meet(tmp_path):
     open_writer(tmp_path / "d").close()
 
 
-def test_growing_keeps_whole_shards_and_makes_the_short_one_again(tmp_path):
+def test_growing_keeps_full_shards_and_generates_the_short_one_again(tmp_path):
     run(tmp_path / "d", header(episodes=10))
     kept = tree(tmp_path / "d/shards/000000000-000000004")
     grown = run(tmp_path / "d", header(episodes=14))
@@ -136,7 +136,7 @@ def test_a_torn_line_is_dropped_and_its_shard_made_again(tmp_path):
     assert run(tmp_path / "d", header()) == digest
 
 
-def test_verifying_drops_only_what_is_damaged(tmp_path):
+def test_verifying_drops_only_damaged_shards(tmp_path):
     digest = run(tmp_path / "d", header())
     file = tmp_path / "d/shards/000000004-000000008/frames.parquet"
     data = bytearray(file.read_bytes())
@@ -174,7 +174,7 @@ def test_a_repeated_commit_is_the_same_commit_or_an_error(tmp_path):
             writer.commit(other)
 
 
-def test_only_planned_and_whole_shards_are_committed(tmp_path):
+def test_only_planned_and_complete_shards_are_committed(tmp_path):
     with open_writer(tmp_path / "d") as writer:
         with pytest.raises(DatasetError, match="not a shard of this dataset"):
             writer.commit(draft(writer.scratch("a"), 1, 4, header()))
@@ -188,7 +188,7 @@ def test_only_planned_and_whole_shards_are_committed(tmp_path):
     assert Dataset.open(tmp_path / "d").entries == ()
 
 
-def test_after_a_full_disk_the_same_writer_goes_on(tmp_path, monkeypatch):
+def test_a_writer_continues_after_a_full_disk(tmp_path, monkeypatch):
     write = os.write
 
     def full(fd, data):

@@ -1,4 +1,4 @@
-"""What the tests of robots share: one running cell, which takes seconds to start."""
+"""Fixtures of robot tests: one running cell, which takes seconds to start."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A made-up robot's description, and episodes on it, for tests of whatever stores or reads them."""
+"""Description of a synthetic robot, and synthetic episodes on it."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A robot that goes exactly where it is told, and breaks exactly when it is told to."""
+"""A robot that follows commands exactly and fails at scripted times."""
 
 import time
 from dataclasses import replace

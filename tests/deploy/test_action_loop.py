@@ -1,4 +1,4 @@
-"""The pilot: chunks are carried out as they were said, and what is said too late from where it still applies."""
+"""ActionLoop: chunks are executed in order; of a late chunk only the valid part is used."""
 
 import time
 from collections.abc import Iterator
@@ -47,12 +47,12 @@ def test_chunks_are_carried_out_as_far_as_they_are_meant_to(process: PolicyProce
     assert [flight.act() for _ in range(7)] == [0, 1, 2, 0, 1, 2, 0]
 
 
-def test_an_ensemble_averages_all_that_is_said_of_a_period(process: PolicyProcess, twin: Twin, tmp_path: Path):
+def test_an_ensemble_averages_all_chunks_of_a_period(process: PolicyProcess, twin: Twin, tmp_path: Path):
     flight = Flight(process, twin, tmp_path, lockstep=True, ensemble=0.0)
     assert [flight.act() for _ in range(6)] == pytest.approx([0, 0.5, 1, 1.5, 1.5, 1.5])
 
 
-def test_a_late_answer_is_used_from_where_it_applies(twin: Twin, tmp_path: Path):
+def test_a_late_chunk_is_used_from_its_valid_part(twin: Twin, tmp_path: Path):
     about = {"does": "count", "horizon": 4, "executed": 3, "seconds": 0.5}
     file = policy_file(tmp_path / "policy.json", described(twin).space(), **about)
     with PolicyProcess(file, program=PROGRAM) as process:
@@ -63,7 +63,7 @@ def test_a_late_answer_is_used_from_where_it_applies(twin: Twin, tmp_path: Path)
         assert flight.act() == 0
 
 
-def test_in_lockstep_who_does_not_answer_in_time_is_given_up(twin: Twin, tmp_path: Path):
+def test_inference_times_out_in_lockstep(twin: Twin, tmp_path: Path):
     file = policy_file(tmp_path / "policy.json", described(twin).space(), does="hang")
     with PolicyProcess(file, program=PROGRAM) as process:
         flight = Flight(process, twin, tmp_path, lockstep=True)

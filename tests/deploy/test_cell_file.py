@@ -82,7 +82,7 @@ def test_gaps_of_a_file_come_before_its_rows(tmp_path: Path):
         ("fault: {kind: explodes}\n", "fault.kind: is 'explodes'"),
     ],
 )
-def test_errors_name_file_key_and_what_is_valid(tmp_path: Path, text: str, told: str):
+def test_errors_name_file_key_and_valid_values(tmp_path: Path, text: str, told: str):
     assert told in refused(tmp_path, text)
 
 

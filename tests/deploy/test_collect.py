@@ -1,4 +1,4 @@
-"""Collecting: a story on the twin, one on a simulated arm that somebody leads, and what is refused."""
+"""Collecting: on the twin, on a simulated arm with a leader, and invalid options."""
 
 import json
 import shutil
@@ -38,7 +38,7 @@ def collected(tmp_path_factory):
     return first, collect("twin", out, episodes=3, stop_file=stop)
 
 
-def test_demonstrations_are_a_dataset_of_real_episodes_and_collecting_goes_on(collected):
+def test_demonstrations_are_a_dataset_of_real_episodes_and_collecting_resumes(collected):
     first, second = collected
     assert (first.succeeded, first.fresh, second.succeeded, second.fresh) == (2, 2, 3, 1)
     dataset = Dataset.open(second.path)
@@ -108,7 +108,7 @@ def test_a_human_leads_an_arm_and_everything_is_kept(write, tmp_path):  # noqa: 
         ({"lost_after": 5}, "aborted", "robot_fault"),
     ],
 )
-def test_what_a_human_ends_otherwise_is_kept_as_that(write, tmp_path, leader, outcome, failure):  # noqa: F811
+def test_outcomes_given_by_a_human_are_stored(write, tmp_path, leader, outcome, failure):  # noqa: F811
     file = write(teleoperator={"type": LEADER, "config": leader})
     done = collect(f"lerobot:{file}", tmp_path / "d", episodes=1, stop_file=tmp_path / "stop")
     (row,) = Dataset.open(tmp_path / "d").attempts().to_pylist()
@@ -124,7 +124,7 @@ def test_a_robot_that_is_lost_is_kept_as_aborted_and_the_next_episode_runs(write
     assert verify(tmp_path / "d").ok
 
 
-def test_nobody_moves_without_consent_or_with_an_e_stop(tmp_path):
+def test_nothing_moves_without_consent_or_with_a_latched_e_stop(tmp_path):
     expired = consent_of(ADA, scope=("train",))
     with pytest.raises(ConsentError, match="but not record"):
         collect("twin", tmp_path / "d", episodes=1, config=CollectConfig(consent=expired), stop_file=tmp_path / "stop")
@@ -134,15 +134,15 @@ def test_nobody_moves_without_consent_or_with_an_e_stop(tmp_path):
     assert not (tmp_path / "d").exists()
 
 
-def test_what_was_collected_from_somebody_can_be_forgotten(write, tmp_path, monkeypatch, capsys):  # noqa: F811
+def test_demonstrations_of_a_participant_can_be_removed(write, tmp_path, monkeypatch, capsys):  # noqa: F811
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for who in (ADA, BO):
         write_consent(tmp_path / f"{who}.yaml", consent_of(who))
         command = ["collect", "--robot", f"lerobot:{write()}", "--episodes", "1", "--out", "runlogs/arm", "--json"]
         assert main([*command, "--participant", who, "--consent", f"{who}.yaml"]) == 0
-        told = json.loads(capsys.readouterr().out.splitlines()[-1])
-        assert (told["succeeded"], told["runlogs"][0]["fresh"]) == (1, 1)
+        output = json.loads(capsys.readouterr().out.splitlines()[-1])
+        assert (output["succeeded"], output["runlogs"][0]["fresh"]) == (1, 1)
     assert main(["forget", ADA, "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["episodes"] == 1
     assert not mentions(tmp_path / "runlogs", ADA)
@@ -155,7 +155,7 @@ def test_what_was_collected_from_somebody_can_be_forgotten(write, tmp_path, monk
     shutil.rmtree(tmp_path / "runlogs")
 
 
-def test_the_command_refuses_what_does_not_go_together(tmp_path, monkeypatch, capsys):
+def test_the_command_refuses_incompatible_options(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_consent(tmp_path / "ada.yaml", consent_of(ADA))
     for words, complaint in (
@@ -196,6 +196,6 @@ def test_a_plan_is_carried_out_on_two_cells_at_once(tmp_path, monkeypatch, capsy
     monkeypatch.chdir(tmp_path)
     (tmp_path / "plan.json").write_text('[{"robot": "twin", "episodes": 2}, {"robot": "twin", "episodes": 2}]')
     assert main(["collect", "--plan", "plan.json", "--out", "logs", "--workers", "2", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert (told["planned"], told["succeeded"]) == (4, 4)
+    output = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (output["planned"], output["succeeded"]) == (4, 4)
     assert sorted(Dataset.open(tmp_path / "logs" / "collected-twin").attempts()["scene"].to_pylist()) == [0, 1, 2, 3]

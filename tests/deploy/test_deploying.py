@@ -1,4 +1,4 @@
-"""The errand of deploying: a policy that can do the task, on the twin and on a rehearsal cell, and its log."""
+"""Deploying a good policy on the twin and on a rehearsal cell, and its log."""
 
 import json
 from pathlib import Path
@@ -72,19 +72,19 @@ def test_a_rehearsal_cell_that_vanishes_costs_one_episode(policy: Path, tmp_path
     assert done.tallies[0].aborted == {"robot_fault": 1}
 
 
-def test_the_command_line_refuses_what_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture):
+def test_the_command_line_refuses_invalid_options(tmp_path: Path, capsys: pytest.CaptureFixture):
     stop = tmp_path / "stop"
 
-    def said(*words: str) -> tuple[int, dict]:
+    def command_output(*words: str) -> tuple[int, dict]:
         code = main(["deploy", *words, "--robot", "twin", "--stop-file", str(stop), "--json"])
         return code, json.loads(capsys.readouterr().out.splitlines()[-1])
 
-    code, told = said(str(tmp_path / "nothing"))
+    code, output = command_output(str(tmp_path / "nothing"))
     assert code == 1
-    assert "nothing" in told["error"]
-    code, told = said("x", "--control", "y", "--arm", "control")
-    assert (code, "cannot be combined with --control" in told["error"]) == (2, True)
-    code, told = said("x", "--condition", "dim")
-    assert (code, "NAME=VALUE" in told["error"]) == (2, True)
-    code, told = said("x", "--outcome", "ask")
-    assert (code, "terminal" in told["error"]) == (2, True)
+    assert "nothing" in output["error"]
+    code, output = command_output("x", "--control", "y", "--arm", "control")
+    assert (code, "cannot be combined with --control" in output["error"]) == (2, True)
+    code, output = command_output("x", "--condition", "dim")
+    assert (code, "NAME=VALUE" in output["error"]) == (2, True)
+    code, output = command_output("x", "--outcome", "ask")
+    assert (code, "terminal" in output["error"]) == (2, True)

@@ -19,7 +19,7 @@ def estop(tmp_path: Path) -> EStop:
     return EStop(tmp_path / "state" / "stop")
 
 
-def test_it_latches_until_it_is_reset_whoever_looks(estop: EStop):
+def test_it_stays_latched_until_it_is_reset(estop: EStop):
     estop.refuse()
     estop.trip("a test")
     estop.trip("somebody later")
@@ -44,7 +44,7 @@ def test_a_file_that_anybody_put_there_is_a_latch(estop: EStop, tmp_path: Path):
     assert estop.latched
 
 
-def test_what_cannot_be_looked_at_is_latched(estop: EStop):
+def test_a_file_that_cannot_be_examined_counts_as_latched(estop: EStop):
     if os.geteuid() == 0:
         pytest.skip("root may look everywhere")
     estop.path.parent.mkdir(mode=0)
@@ -121,6 +121,6 @@ def test_a_human_judges_by_a_key(typed, key: bytes, told: bool | None):
     assert operator.ask_outcome() is told
 
 
-def test_without_a_terminal_nobody_can_reset(estop: EStop):
+def test_without_a_terminal_it_cannot_be_reset(estop: EStop):
     estop.trip("a test")
     assert not OperatorInput(estop).reset_by_hand()

@@ -1,4 +1,4 @@
-"""A human's imperfections: seeded, in their bands, and none where none is asked for."""
+"""Human-like imperfections: seeded, within their bands, and absent at zero."""
 
 from collections.abc import Callable
 
@@ -114,7 +114,7 @@ def test_first_movements_fall_short_and_never_aim_at_another_height():
 
 def test_reactions_are_about_as_long_as_people_take():
     people = [hand(ImperfectionConfig(), period_s=0.01, episode=each) for each in range(300)]
-    reactions_s = [0.01 * each.reaction() for each in people]
+    reactions_s = [0.01 * participant.reaction() for participant in people]
     assert np.median(reactions_s) == pytest.approx(0.23, abs=0.02)
     assert min(reactions_s) > 0.1
 

@@ -12,7 +12,7 @@ from twinloop.errors import CheckpointError, PolicyError
 from twinloop.twin.twin import Twin
 
 
-def test_it_answers_what_it_was_asked(twin: Twin, tmp_path: Path):
+def test_it_returns_the_requested_chunk(twin: Twin, tmp_path: Path):
     about = described(twin)
     file = policy_file(tmp_path / "policy.json", about.space(), horizon=3)
     features = {feature.name: np.zeros(feature.shape, np.float32) for feature in about.observed}
@@ -29,7 +29,7 @@ def test_it_answers_what_it_was_asked(twin: Twin, tmp_path: Path):
         policy.answer(0)
 
 
-def test_a_checkpoint_that_is_none_is_refused_by_name(tmp_path: Path):
+def test_an_invalid_checkpoint_is_refused_by_name(tmp_path: Path):
     for path in (tmp_path / "missing", tmp_path / "missing.onnx"):
         with pytest.raises(CheckpointError, match="missing"):
             PolicyProcess(path).known()

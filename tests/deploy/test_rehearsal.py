@@ -29,7 +29,7 @@ def wandering(robot: RehearsalRobot, episode: int) -> dict[str, np.ndarray]:
     for period in range(PERIODS):
         readings.append(robot.observe())
         robot.act(home + 0.05 * np.sin(period / 3))
-    return {name: np.stack([each.features[name] for each in readings]) for name in readings[0].features}
+    return {name: np.stack([reading.features[name] for reading in readings]) for name in readings[0].features}
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def harsh():
         yield robot
 
 
-def test_the_same_commands_give_the_same_readings_whatever_came_before(harsh: RehearsalRobot):
+def test_the_same_commands_give_the_same_readings_after_any_history(harsh: RehearsalRobot):
     first = wandering(harsh, 3)
     wandering(harsh, 4)
     again = wandering(harsh, 3)
@@ -74,7 +74,7 @@ def test_a_late_command_moves_the_arm_late(nominal: RehearsalRobot, tmp_path: Pa
         assert moved(late).index(True) - moved(nominal).index(True) == 3
 
 
-def test_in_real_time_the_world_goes_on_without_actions(tmp_path: Path):
+def test_in_real_time_the_simulation_advances_without_actions(tmp_path: Path):
     need_drake()
     path = tmp_path / "live.yaml"
     path.write_text("realtime: true\n")
@@ -173,7 +173,7 @@ def _alive(pid: int) -> bool:
         return False
 
 
-def test_a_wrong_cell_is_told_by_whoever_connects(tmp_path: Path):
+def test_connecting_to_an_invalid_cell_raises_an_error(tmp_path: Path):
     path = tmp_path / "wrong.yaml"
     path.write_text("contact:\n  friction: 1\n")
     with pytest.raises(UsageError, match=r"wrong.yaml:2: contact.friction: is not a key") as error:

@@ -1,4 +1,4 @@
-"""Laws of the robot interface: whoever acts through it cannot tell a twin from a rehearsal cell."""
+"""Laws of the robot interface: a twin and a rehearsal cell behave alike."""
 
 import dataclasses
 from pathlib import Path
@@ -65,7 +65,7 @@ def test_time_passes_only_with_actions(robot: LiveRobot):
     assert after.timestamp_s - first.timestamp_s == pytest.approx(robot.describe().period_s)
 
 
-def test_it_goes_where_it_is_told_and_stops_when_told(robot: LiveRobot):
+def test_it_follows_commands_and_stops(robot: LiveRobot):
     robot.begin(1)
     target = np.array(robot.describe().home)
     target[0] += 0.1
@@ -83,7 +83,7 @@ def test_it_goes_where_it_is_told_and_stops_when_told(robot: LiveRobot):
 
 
 @pytest.mark.parametrize("bad", [np.full(8, np.nan), np.zeros(7), np.full(8, np.inf)])
-def test_what_is_no_action_is_refused(robot: LiveRobot, bad: np.ndarray):
+def test_an_invalid_action_is_refused(robot: LiveRobot, bad: np.ndarray):
     robot.begin(0)
     with pytest.raises(RobotError, match="finite numbers were expected"):
         robot.act(bad)
@@ -97,7 +97,7 @@ def test_without_an_episode_there_is_nothing_to_see(robot: LiveRobot):
         robot.observe()
 
 
-def test_an_untouched_object_is_no_success(robot: LiveRobot):
+def test_an_untouched_object_is_a_failure(robot: LiveRobot):
     robot.begin(0)
     assert robot.end().success is False
 
@@ -122,11 +122,11 @@ def test_readings_that_cannot_be(of_twin: TwinRobot):
     check = ReadingCheck(about)
     check.see(good)
     state = good.features["observation.state"]
-    for change, told in (
+    for change, text in (
         ({"observation.state": state[:-1]}, "has 7 elements; 8 were expected"),
         ({"observation.state": np.where(np.arange(8) == 2, np.nan, state)}, "joint3 is not finite"),
     ):
-        with pytest.raises(RobotError, match=told):
+        with pytest.raises(RobotError, match=text):
             check.see(dataclasses.replace(good, features={**good.features, **change}))
     with pytest.raises(RobotError, match="clock jumped"):
         check.see(Reading(1, good.timestamp_s + 3600, good.features))
@@ -141,7 +141,7 @@ def test_names_of_robots():
         robot_named("rehersal:harsh")
 
 
-def test_a_twin_with_sensor_errors_tells_them(tmp_path: Path):
+def test_a_twin_with_sensor_errors_reports_noisy_readings(tmp_path: Path):
     path = tmp_path / "cell.yaml"
     path.write_text("randomization:\n  sensing:\n    encoder_bias_mrad: [20, 20]\n")
     with TwinRobot(str(path)) as robot:

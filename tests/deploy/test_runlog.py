@@ -40,7 +40,7 @@ def logged(twin: Twin, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_every_episode_is_kept_with_what_is_known_of_it(logged: Path):
+def test_every_episode_is_stored_with_its_columns(logged: Path):
     dataset = Dataset.open(logged)
     assert dataset.complete
     assert dataset.header.source == "real"
@@ -114,7 +114,7 @@ def test_only_one_writes_and_only_of_one_robot(tmp_path: Path, twin: Twin):
         opened(tmp_path / "log", twin, id="another")
 
 
-def test_a_log_goes_on_after_an_update_of_the_software(tmp_path: Path, twin: Twin):
+def test_a_log_continues_after_an_update_of_the_software(tmp_path: Path, twin: Twin):
     with opened(tmp_path / "log", twin) as runlog:
         older = replace(runlog.header, versions={"twinloop": "0.0.9"})
     (tmp_path / "log" / "dataset.json").write_bytes(older.to_bytes())
@@ -135,7 +135,7 @@ def test_pictures_are_stored_with_the_frames(tmp_path: Path, twin: Twin):
     assert Dataset.open(tmp_path / "seen").pictures(0, CAMERA.name).shape == (12, 32, 48, 3)
 
 
-def test_what_is_no_episode_of_this_robot_is_refused_and_the_log_goes_on(tmp_path: Path, twin: Twin):
+def test_an_episode_of_another_robot_is_refused_and_the_log_continues(tmp_path: Path, twin: Twin):
     log = episode_log(described(twin), 0)
     short = {**log.frames, "command": log.frames["command"][:-1]}
     with opened(tmp_path / "log", twin) as runlog:
@@ -147,17 +147,17 @@ def test_what_is_no_episode_of_this_robot_is_refused_and_the_log_goes_on(tmp_pat
     assert not verify(tmp_path / "log").problems
 
 
-def said(capsys: pytest.CaptureFixture, *words: str) -> dict:
+def command_output(capsys: pytest.CaptureFixture, *words: str) -> dict:
     assert main([*words, "--json"]) == 0
     return json.loads(capsys.readouterr().out.splitlines()[-1])
 
 
 def test_commands_for_datasets_work_on_a_runlog(logged: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
-    facts = said(capsys, "info", str(logged))
+    facts = command_output(capsys, "info", str(logged))
     assert facts["episodes"]["rejected"] == {"aborted": 2, "task_failed": 1}
     assert facts["failures"] == {"robot_lost": 2, "never_grasped": 1}
-    assert said(capsys, "verify", str(logged))["problems"] == []
-    report = Path(said(capsys, "report", str(logged))["report"]).read_text()
+    assert command_output(capsys, "verify", str(logged))["problems"] == []
+    report = Path(command_output(capsys, "report", str(logged))["report"]).read_text()
     assert "recorded on a robot" in report
     table = query(logged, 'select arm, sum("safety/velocity") as n from attempts group by arm order by arm')
     assert table.to_pylist() == [{"arm": "", "n": 9}, {"arm": "candidate", "n": 1}]
@@ -173,13 +173,13 @@ def test_successful_episodes_of_a_runlog_are_real_demonstrations(logged: Path):
 
 def test_an_episode_of_a_runlog_is_viewed_in_the_twin(logged: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
     pytest.importorskip("rerun", reason="needs twinloop[view]")
-    seen = said(capsys, "view", str(logged), "--episode", "2", "--out", str(tmp_path / "look.rrd"))
+    seen = command_output(capsys, "view", str(logged), "--episode", "2", "--out", str(tmp_path / "look.rrd"))
     assert seen["note"] == ""
     assert any("robot" in entity for entity in seen["entities"])
 
 
 @pytest.mark.parametrize("cut", [True, False])
-def test_a_damaged_episode_stays_for_who_has_a_copy(logged: Path, twin: Twin, tmp_path: Path, cut: bool):
+def test_a_damaged_episode_is_not_deleted(logged: Path, twin: Twin, tmp_path: Path, cut: bool):
     """It is recorded, and nobody can record it again: the log is not gone on with, and nothing in it is touched."""
     path = tmp_path / "bench"
     shutil.copytree(logged, path)

@@ -1,4 +1,4 @@
-"""Deadlines: kept without drift by the clock on the wall, and never missed where time stands still."""
+"""Deadlines: kept without drift in real time, and never missed in lockstep."""
 
 import time
 

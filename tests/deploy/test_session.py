@@ -1,4 +1,4 @@
-"""The runtime: episodes are run, judged and kept. Whatever breaks stops the robot, and the next one runs."""
+"""Sessions: episodes are run, judged and stored. Every fault stops the robot, and the next episode runs."""
 
 import os
 import signal
@@ -63,7 +63,7 @@ def test_episodes_are_run_judged_and_kept(run: Run, twin: Twin):
     assert frames["timing"][:, 2].max() > 0
 
 
-def test_the_same_command_goes_on_and_more_episodes_are_more(run: Run, twin: Twin):
+def test_the_same_command_resumes_and_more_episodes_are_added(run: Run, twin: Twin):
     assert run(ScriptedRobot(twin), episodes=2).fresh == 2
     assert run(ScriptedRobot(twin), episodes=2).fresh == 0
     more = run(ScriptedRobot(twin), episodes=3)
@@ -156,18 +156,18 @@ def test_a_policy_that_is_killed_stops_the_robot(run: Run, twin: Twin):
 
 def _children() -> list[int]:
     me = str(os.getpid())
-    found = []
+    results = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             name, rest = (folder / "stat").read_text().rsplit(")", 1)
         except OSError:
             continue
         if rest.split()[1] == me and "python" in name:
-            found.append(int(folder.name))
-    return found
+            results.append(int(folder.name))
+    return results
 
 
-def test_a_policy_that_says_nothing_sensible_holds_the_robot(run: Run, twin: Twin):
+def test_a_policy_with_invalid_actions_holds_the_robot(run: Run, twin: Twin):
     robot = ScriptedRobot(twin)
     done = run(robot, episodes=1, does={"does": "nan", "at": 0})
     (row,) = rows(done)

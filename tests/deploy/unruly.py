@@ -1,4 +1,4 @@
-"""A policy's program for tests, run as `python -m tests.deploy.unruly SOCKET_FD FILE`. The file says what it does."""
+"""A policy process with faults for tests: `python -m tests.deploy.unruly SOCKET_FD FILE`. The file sets the fault."""
 
 import json
 import os

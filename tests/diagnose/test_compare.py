@@ -1,4 +1,4 @@
-"""Two datasets side by side: what differs is found, what cannot be compared is said."""
+"""Comparison of two datasets: differences are detected, and channels that cannot be compared are named."""
 
 import json
 from pathlib import Path
@@ -26,10 +26,10 @@ def made(folder: Path, name: str, *, delay_s: float, unit: str = "rad", shift: f
     logs.mkdir()
     size = 1.0 if unit == "rad" else 180 / np.pi
     for take in clean_takes(6, seed=len(name)):
-        told = take.signals["action"][:, :2] + shift
-        seen = np.stack([simulate(column, delay_s, 0.05, rate_hz=50) for column in told.T], axis=1)
+        commanded = take.signals["action"][:, :2] + shift
+        seen = np.stack([simulate(column, delay_s, 0.05, rate_hz=50) for column in commanded.T], axis=1)
         noise = np.random.default_rng(take.attempt).normal(0, 0.001, seen.shape)
-        np.savez(logs / f"{take.attempt}.npz", told=told * size, seen=(seen + noise) * size)
+        np.savez(logs / f"{take.attempt}.npz", told=commanded * size, seen=(seen + noise) * size)
     (folder / f"{name}.yaml").write_text(MAPPING.format(unit=unit))
     mapping = load_mapping(folder / f"{name}.yaml")
     ingest(open_source(logs, mapping), folder / name, name=name, label=name, mapping=mapping)
@@ -42,9 +42,9 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return made(folder, "early", delay_s=0.03), made(folder, "latee", delay_s=0.09, unit="deg", shift=0.4)
 
 
-def test_a_later_and_shifted_dataset_is_told(pair: tuple[Path, Path]):
-    found = compare_datasets(*pair, seed=0)
-    state = {each.channel: each for each in found.channels}["observation.state/base"]
+def test_a_delayed_and_shifted_dataset_is_detected(pair: tuple[Path, Path]):
+    result = compare_datasets(*pair, seed=0)
+    state = {channel.channel: channel for channel in result.channels}["observation.state/base"]
     assert state.caution == "converted from deg to rad"
     assert state.response is not None
     early, late = state.response
@@ -55,8 +55,8 @@ def test_a_later_and_shifted_dataset_is_told(pair: tuple[Path, Path]):
 
 def test_the_command_line_writes_a_page(pair: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["compare", str(pair[0]), str(pair[1]), "--out", str(tmp_path / "both.html"), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert {each["channel"] for each in told["channels"]} >= {"observation.state/base", "action/shoulder"}
+    output = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert {each["channel"] for each in output["channels"]} >= {"observation.state/base", "action/shoulder"}
     page = (tmp_path / "both.html").read_text()
     assert "<svg" in page
     assert "latee" in page
@@ -65,6 +65,6 @@ def test_the_command_line_writes_a_page(pair: tuple[Path, Path], tmp_path: Path,
 
 def test_channels_of_other_quantities_are_not_compared(pair: tuple[Path, Path], tmp_path: Path):
     other = made(tmp_path, "metres", delay_s=0.03, unit="m")
-    found = compare_datasets(pair[0], other, seed=0)
-    assert found.channels == ()
-    assert found.unmatched["observation.state/base"] == "rad cannot be compared with m"
+    result = compare_datasets(pair[0], other, seed=0)
+    assert result.channels == ()
+    assert result.unmatched["observation.state/base"] == "rad cannot be compared with m"

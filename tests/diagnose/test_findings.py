@@ -10,7 +10,7 @@ from twinloop.randomize.table import BY_NAME, TABLE
 
 @pytest.mark.parametrize("size", [-2.0, -0.7, 0.4, 2.0])
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
-def test_what_is_said_of_a_row_can_be(row: Parameter, size: float):
+def test_row_estimates_are_plausible(row: Parameter, size: float):
     estimate = RowPosterior(row.name, size, 0.1)
     if _reach(estimate) == 0:
         return  # it cannot err to this side, and nothing is said of it
@@ -34,7 +34,7 @@ def test_a_row_without_room_below_has_nothing_to_say_of_less():
     assert _reach(RowPosterior("action_delay_ms", 0.5, 0.1)) > BY_NAME["action_delay_ms"].sensible[1]
 
 
-def test_what_varies_to_either_side_is_a_size():
+def test_a_two_sided_row_has_a_spread():
     wrong = _wrong(RowPosterior("object_position_noise_cm", -0.5, 0.1), {})
     assert wrong.spread
     assert wrong == _wrong(RowPosterior("object_position_noise_cm", 0.5, 0.1), {})

@@ -39,7 +39,7 @@ def made(folder: Path, simulator: Simulator) -> Bank:
     return make_bank(embedded_config(), simulator, folder=folder, cells_per_gap=6, seed=1)
 
 
-def test_a_stopped_bank_continues_with_what_is_missing(tmp_path: Path):
+def test_a_stopped_bank_continues_with_the_missing_chunks(tmp_path: Path):
     whole = Simulator()
     bank = made(tmp_path / "whole", whole)
     stopped, rest = Simulator(stop_after=2), Simulator()

@@ -45,9 +45,9 @@ def test_lines_come_in_order_of_gain_per_hour_and_ranges_first():
     assert gains == sorted(gains, reverse=True)
     assert plan.lines[0].measure == "randomize"
     assert all(line.assumed for line in plan.lines)
-    told = {line["measure"]: line["assumed"] for line in plan.to_json()["lines"]}
-    assert "wins back 80% of the cost" in told["randomize"]
-    assert "80 demonstrations win back half" in told["collect"]
+    assumptions = {line["measure"]: line["assumed"] for line in plan.to_json()["lines"]}
+    assert "wins back 80% of the cost" in assumptions["randomize"]
+    assert "80 demonstrations win back half" in assumptions["collect"]
 
 
 @pytest.mark.parametrize(
@@ -55,17 +55,17 @@ def test_lines_come_in_order_of_gain_per_hour_and_ranges_first():
     [(None, "new"), ((0.0, 40.0), "wider"), ((0.0, 200.0), "narrower"), ((60.0, 100.0), "unchanged")],
 )
 def test_a_range_is_around_the_estimate(trained, change: str):
-    found = range_of(wrong("action_delay_ms", 80.0, 8.0, trained=trained))
-    assert found.change == change
-    assert found.low <= 80.0 <= found.high
+    result = range_of(wrong("action_delay_ms", 80.0, 8.0, trained=trained))
+    assert result.change == change
+    assert result.low <= 80.0 <= result.high
 
 
 def test_a_range_stays_plausible():
-    found = range_of(wrong("command_loss_share", 0.9, 0.5))
+    result = range_of(wrong("command_loss_share", 0.9, 0.5))
     assert (
         BY_NAME["command_loss_share"].plausible[0]
-        <= found.low
-        < found.high
+        <= result.low
+        < result.high
         <= BY_NAME["command_loss_share"].plausible[1]
     )
 
@@ -82,22 +82,22 @@ def test_nothing_open_is_nothing_to_do():
     assert (plan.lines, plan.requests()) == ((), [])
 
 
-def test_a_report_comes_back_as_it_was(tmp_path: Path):
+def test_a_report_round_trips(tmp_path: Path):
     before = report({"latency": 20.0}, {"latency": (wrong("action_delay_ms", 80.0, 10.0, trained=(0.0, 40.0)),)})
     (tmp_path / "report.json").write_text(json.dumps(before.to_json()))
     assert read_report(tmp_path) == before
 
 
 @pytest.mark.parametrize("text", ["[", "{}", '{"format": 2}', '{"format": 1, "findings": []}'])
-def test_what_is_no_report_is_refused(tmp_path: Path, text: str):
+def test_an_invalid_report_is_refused(tmp_path: Path, text: str):
     (tmp_path / "report.json").write_text(text)
     with pytest.raises(CorruptError, match=r"report\.json"):
         read_report(tmp_path)
 
 
-def test_the_verdict_names_what_is_open():
-    told = report({"latency": 20.0}, {"latency": (wrong("action_delay_ms", 80.0, 10.0),)}).verdict()
-    assert "Latency costs 20 points of success (10 to 30): action_delay_ms is 80 (70 to 90)." in told
+def test_the_verdict_names_open_gaps():
+    text = report({"latency": 20.0}, {"latency": (wrong("action_delay_ms", 80.0, 10.0),)}).verdict()
+    assert "Latency costs 20 points of success (10 to 30): action_delay_ms is 80 (70 to 90)." in text
     assert "no open gap" in report({}).verdict()
     unknown = dataclasses.replace(report({}), unmodelled=Unmodelled(10.0, (), (), 9.0, True))
     assert "unmodelled" in unknown.verdict()

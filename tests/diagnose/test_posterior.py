@@ -1,4 +1,4 @@
-"""Weighing: what is opened in a bank of made-up traits is found, and nothing where nothing is open."""
+"""Posterior over gaps in a bank of synthetic traits: open gaps are found, and none if none is open."""
 
 import numpy as np
 import pytest
@@ -49,38 +49,38 @@ def bank() -> Bank:
     return Bank(CounterfactualCell(NOTHING, made_up({}, 96, rng)), tuple(worlds))
 
 
-def found(bank: Bank, opened: dict[Gap, float], *, seed: int = 1) -> GapPosterior:
+def posterior_of(bank: Bank, opened: dict[Gap, float], *, seed: int = 1) -> GapPosterior:
     return gap_posterior(bank, summarise(made_up(opened, 40, np.random.default_rng(seed))))
 
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_the_gap_that_is_open_comes_first(bank: Bank, gap: Gap):
-    weighed = found(bank, {gap: 0.8})
+    weighed = posterior_of(bank, {gap: 0.8})
     assert weighed.ranked[0] == gap
     assert weighed.probability[gap] > 0.9
     assert abs(weighed.magnitude[gap][0] - 0.8) < 0.3
 
 
 def test_nothing_is_found_where_nothing_is_open(bank: Bank):
-    weighed = found(bank, {})
+    weighed = posterior_of(bank, {})
     assert weighed.nothing > 0.7
     assert max(weighed.probability.values()) < 0.3
     assert not weighed.best
 
 
 def test_two_gaps_are_both_found(bank: Bank):
-    weighed = found(bank, {"latency": 0.7, "human": 0.6})
+    weighed = posterior_of(bank, {"latency": 0.7, "human": 0.6})
     assert set(weighed.ranked[:2]) == {"latency", "human"}
     assert min(weighed.probability["latency"], weighed.probability["human"]) > 0.9
 
 
-def test_what_was_lost_is_put_down_to_the_gap_that_takes_it(bank: Bank):
-    weighed = found(bank, {"human": 0.8, "latency": 0.8})
+def test_lost_success_is_attributed_to_the_open_gap(bank: Bank):
+    weighed = posterior_of(bank, {"human": 0.8, "latency": 0.8})
     assert 0.25 < weighed.cost["human"][0] < 0.6
     assert abs(weighed.cost["latency"][0]) < 0.12
 
 
-def test_what_no_gap_explains_is_left_over_and_named(bank: Bank):
+def test_unexplained_traits_are_named(bank: Bank):
     shown = made_up({}, 40, np.random.default_rng(2))
     shown[:, NAMES.index("drag")] += 12.0
     shown[:, NAMES.index("height")] += 40.0
@@ -89,7 +89,7 @@ def test_what_no_gap_explains_is_left_over_and_named(bank: Bank):
     assert weighed.surprise > 3
 
 
-def test_traits_that_cannot_be_told_are_left_out(bank: Bank):
+def test_unknown_traits_are_left_out(bank: Bank):
     shown = made_up({"latency": 0.8}, 40, np.random.default_rng(3))
     shown[:, NAMES.index("width")] = np.nan
     weighed = gap_posterior(bank, summarise(shown))
@@ -99,7 +99,7 @@ def test_traits_that_cannot_be_told_are_left_out(bank: Bank):
 
 
 def test_the_size_of_a_row_is_estimated(bank: Bank):
-    estimate = found(bank, {"latency": 0.9}).rows["latency"][0]
+    estimate = posterior_of(bank, {"latency": 0.9}).rows["latency"][0]
     assert estimate.row == "row"
     assert abs(estimate.size - 0.9) < max(2 * estimate.deviation, 0.3)
 

@@ -43,7 +43,7 @@ def test_the_gap_that_costs_most_comes_first(report: GapReport, tmp_path):
     assert read_report(file) == report  # also one written in another order
 
 
-def test_the_verdict_leads_with_cost_and_ends_with_what_is_harmless(report: GapReport):
+def test_the_verdict_leads_with_cost_and_ends_with_harmless_gaps(report: GapReport):
     assert report.verdict() == (
         "50 % of 40 episodes succeeded, 90 % in the twin. "
         "Contact costs 21 points of success (12 to 30). "
@@ -52,7 +52,7 @@ def test_the_verdict_leads_with_cost_and_ends_with_what_is_harmless(report: GapR
     )
 
 
-def test_a_report_without_costly_gaps_says_what_is_open(report: GapReport):
+def test_a_report_without_costly_gaps_names_open_ones(report: GapReport):
     harmless = replace(report, findings=tuple(replace(each, points=0.0) for each in report.findings))
     assert "Open but harmless (below 2 points): sensing, actuation, contact." in harmless.verdict()
     closed = replace(report, findings=tuple(replace(each, points=0.0, probability=0.1) for each in report.findings))

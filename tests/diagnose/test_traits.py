@@ -1,4 +1,4 @@
-"""Traits: each tells what was put in, in its unit."""
+"""Traits: each measures the injected value, in its unit."""
 
 import numpy as np
 import pytest
@@ -22,9 +22,9 @@ def smooth(rows: int = ROWS) -> np.ndarray:
 def shown(arm: Arm, *, late: int = 2, seed: int = 0, **changed) -> EpisodeTrace:
     rng = np.random.default_rng(seed)
     way = smooth()[:, None] * np.linspace(0.3, 0.6, arm.joints)
-    told = np.column_stack([way, np.full(ROWS, arm.closed + arm.stroke)])
-    state = np.roll(told, late, axis=0)
-    state[:late] = told[0]
+    commanded = np.column_stack([way, np.full(ROWS, arm.closed + arm.stroke)])
+    state = np.roll(commanded, late, axis=0)
+    state[:late] = commanded[0]
     effort = np.zeros((ROWS, arm.joints + 1))
     scene = np.tile(np.array([0.46, -0.13, 0.02, 1, 0, 0, 0, 0.52, 0.17, 0.02, 1, 0, 0, 0]), (ROWS, 1))
     scene[:, :2] += 1e-3 * changed.pop("tracker_mm", 0.0) * rng.standard_normal((ROWS, 2))
@@ -32,28 +32,28 @@ def shown(arm: Arm, *, late: int = 2, seed: int = 0, **changed) -> EpisodeTrace:
     state[:, :-1] += 1e-3 * changed.pop("noise_mrad", 0.0) * rng.standard_normal((ROWS, arm.joints))
     frames = {
         "observation.state": state, "observation.effort": effort, "observation.environment_state": scene,
-        "action": told, "command": told,
+        "action": commanded, "command": commanded,
     }  # fmt: skip
     return EpisodeTrace(frames, success=True, arm=arm, conditions=changed.pop("conditions", {}))
 
 
-def told(trait: str, one: EpisodeTrace) -> float:
+def trait_value(trait: str, one: EpisodeTrace) -> float:
     return float(measure_traits([one])[0, [each.name for each in TRAITS].index(trait)])
 
 
 @pytest.mark.parametrize("late", [0, 1, 3, 6])
 def test_how_late_the_arm_is(arm: Arm, late: int):
-    assert told("following", shown(arm, late=late)) == pytest.approx(1000 * arm.period_s * late, abs=6)
-    assert told("onset", shown(arm, late=late)) == pytest.approx(1000 * arm.period_s * late, abs=1)
+    assert trait_value("following", shown(arm, late=late)) == pytest.approx(1000 * arm.period_s * late, abs=6)
+    assert trait_value("onset", shown(arm, late=late)) == pytest.approx(1000 * arm.period_s * late, abs=1)
 
 
 @pytest.mark.parametrize("late", [0, 3])
-def test_an_offset_is_no_lag_though_the_episode_ends_in_motion(arm: Arm, late: int):
+def test_an_offset_does_not_count_as_lag(arm: Arm, late: int):
     whole = shown(arm, late=late)
     moving = {name: values[:45].copy() for name, values in whole.frames.items()}
-    assert told("offset", EpisodeTrace(moving, success=True, arm=arm)) < 1
+    assert trait_value("offset", EpisodeTrace(moving, success=True, arm=arm)) < 1
     moving["observation.state"][:, :-1] += 0.005
-    assert told("offset", EpisodeTrace(moving, success=True, arm=arm)) == pytest.approx(5, abs=1)
+    assert trait_value("offset", EpisodeTrace(moving, success=True, arm=arm)) == pytest.approx(5, abs=1)
 
 
 def test_how_pictures_look(arm: Arm):
@@ -61,37 +61,37 @@ def test_how_pictures_look(arm: Arm):
     grey, red = np.full((2, 8, 8, 3), 51, np.uint8), np.zeros((2, 8, 8, 3), np.uint8)
     red[..., 0] = 255
     plain = EpisodeTrace(whole.frames, success=True, arm=arm, pictures={"front": grey})
-    assert [told(name, plain) for name in ("brightness", "contrast", "saturation", "warmth", "sharpness")] == (
+    assert [trait_value(name, plain) for name in ("brightness", "contrast", "saturation", "warmth", "sharpness")] == (
         pytest.approx([20, 0, 0, 0, 0], abs=1e-3)
     )
-    assert told("warmth", EpisodeTrace(whole.frames, success=True, arm=arm, pictures={"front": red})) == pytest.approx(
-        100
-    )
+    assert trait_value(
+        "warmth", EpisodeTrace(whole.frames, success=True, arm=arm, pictures={"front": red})
+    ) == pytest.approx(100)
     red[:, :, ::2] = 0
-    assert told("sharpness", EpisodeTrace(whole.frames, success=True, arm=arm, pictures={"front": red})) > 10
-    assert np.isnan(told("brightness", whole))
+    assert trait_value("sharpness", EpisodeTrace(whole.frames, success=True, arm=arm, pictures={"front": red})) > 10
+    assert np.isnan(trait_value("brightness", whole))
 
 
 def test_noise_of_encoders_and_tracker(arm: Arm):
-    assert told("shaking", shown(arm, noise_mrad=1.5)) == pytest.approx(1.5, rel=0.25)
-    assert told("shaking", shown(arm)) < 0.2
-    assert told("tracker_noise", shown(arm, tracker_mm=3.0)) == pytest.approx(3.0, rel=0.3)
-    assert told("tracker_noise", shown(arm)) < 1e-6
+    assert trait_value("shaking", shown(arm, noise_mrad=1.5)) == pytest.approx(1.5, rel=0.25)
+    assert trait_value("shaking", shown(arm)) < 0.2
+    assert trait_value("tracker_noise", shown(arm, tracker_mm=3.0)) == pytest.approx(3.0, rel=0.3)
+    assert trait_value("tracker_noise", shown(arm)) < 1e-6
 
 
 def test_an_object_that_moves_by_itself(arm: Arm):
-    assert told("was_moved", shown(arm, moved_m=0.04)) == 1
-    assert told("was_moved", shown(arm, tracker_mm=2.0)) == 0
-    assert told("moved", shown(arm, moved_m=0.04)) == pytest.approx(40, abs=1)
+    assert trait_value("was_moved", shown(arm, moved_m=0.04)) == 1
+    assert trait_value("was_moved", shown(arm, tracker_mm=2.0)) == 0
+    assert trait_value("moved", shown(arm, moved_m=0.04)) == pytest.approx(40, abs=1)
 
 
-def test_what_the_lab_wrote_down(arm: Arm):
+def test_recorded_conditions_become_traits(arm: Arm):
     noted = shown(arm, conditions={"object": "can", "light": "dim", "human": "present"})
-    assert [told(name, noted) for name in ("other_object", "poor_light", "person")] == [1, 1, 1]
-    assert [told(name, shown(arm)) for name in ("other_object", "poor_light", "person")] == [0, 0, 0]
+    assert [trait_value(name, noted) for name in ("other_object", "poor_light", "person")] == [1, 1, 1]
+    assert [trait_value(name, shown(arm)) for name in ("other_object", "poor_light", "person")] == [0, 0, 0]
 
 
-def test_a_robot_that_tells_little_is_measured_as_far_as_it_goes(arm: Arm):
+def test_a_robot_with_few_features_has_the_traits_that_can_be_measured(arm: Arm):
     whole = shown(arm)
     bare = EpisodeTrace({name: whole.frames[name] for name in ("observation.state", "action")}, True, arm)
     values = dict(zip([trait.name for trait in TRAITS], measure_traits([bare])[0], strict=True))

@@ -32,10 +32,10 @@ class Undisturbed:
         return [sys.executable, "-m", "twinloop", *words]
 
     def generate(self, out: Path, *, code: int = 0) -> dict:
-        return said(self.command(out), code=code)
+        return command_output(self.command(out), code=code)
 
 
-def said(command: list[str], *, code: int = 0) -> dict:
+def command_output(command: list[str], *, code: int = 0) -> dict:
     """The last line of a command's output. Whatever it says, it says without a traceback."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stderr

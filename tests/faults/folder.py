@@ -11,11 +11,11 @@ OF_THE_SESSION = ("lock", "manifest.jsonl", "runs.jsonl", "report.html")
 
 def files(path: Path) -> dict[str, str]:
     """All but what a session leaves of itself, and the order of the manifest, which is that of commits."""
-    found = (file for file in path.rglob("*") if file.is_file() and file.name not in OF_THE_SESSION)
+    result = (file for file in path.rglob("*") if file.is_file() and file.name not in OF_THE_SESSION)
     lines = sorted((path / "manifest.jsonl").read_bytes().splitlines())
     return {
         "manifest.jsonl": repr(lines),
-        **{str(file.relative_to(path)): digest_file(file).sha256 for file in found},
+        **{str(file.relative_to(path)): digest_file(file).sha256 for file in result},
     }
 
 

@@ -59,13 +59,13 @@ def main(kind: str, warm_up: str) -> None:
         before, began = resident_bytes(), cpu_s()
         try:
             read(Path(json.loads(line)))
-            how, said = "read", ""
+            how, output = "read", ""
         except TwinloopError as error:
-            how, said = type(error).__name__, str(error)
+            how, output = type(error).__name__, str(error)
         except BaseException as error:  # a bug: the test is to see it, and the other files as well
-            how, said = f"bug: {type(error).__name__}", str(error)
-        told = {"how": how, "said": said, "cpu_s": cpu_s() - began, "more_bytes": peak_bytes() - before}
-        print(json.dumps(told), flush=True)
+            how, output = f"bug: {type(error).__name__}", str(error)
+        measurement = {"how": how, "said": output, "cpu_s": cpu_s() - began, "more_bytes": peak_bytes() - before}
+        print(json.dumps(measurement), flush=True)
 
 
 if __name__ == "__main__":

@@ -101,7 +101,9 @@ def test_a_dataset_whose_disk_fails_at_any_call(tmp_path: Path, story: str):
         if (path / "dataset.json").exists():
             assert Dataset.open(path).digest() in states, f"failed at change {count}"
             committed_shards_are_whole(path)
-            assert not [each for each in verify(path).problems if not is_left_over(each)], f"failed at change {count}"
+            assert not [problem for problem in verify(path).problems if not is_left_over(problem)], (
+                f"failed at change {count}"
+            )
         assert run(path, wanted) == digest, f"failed at change {count}"
         assert files(path) == expected, f"failed at change {count}"
     assert failed > 3
@@ -123,20 +125,20 @@ def test_a_registry_whose_disk_fails_at_any_call(tmp_path: Path):
     for count in moments(rng, 5):
         shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(tmp_path / "start", place)
-        told = None
+        caught = None
         with failing_at(count, rng.choice(ERRORS)) as happened:
             try:
                 promote(place, folder)
             except StorageError as error:
-                told = error
+                caught = error
         if not happened():
             break
-        found = Registry.open(place)
-        assert found.production_checkpoint().digest == found.production
-        if told:
-            seen.append(found.production)
+        result = Registry.open(place)
+        assert result.production_checkpoint().digest == result.production
+        if caught:
+            seen.append(result.production)
         else:  # a removal failed that nobody depends on
-            assert found.production == new
+            assert result.production == new
         assert not read_ledger(place).torn
         promote(place, folder)
         assert Registry.open(place).production == new

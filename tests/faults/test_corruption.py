@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.dataset.synthetic import LABELLED, header, run
-from tests.faults.conftest import Undisturbed, said
+from tests.faults.conftest import Undisturbed, command_output
 from tests.faults.counts import fresh_rng, times
 from tests.faults.folder import files
 from twinloop.dataset import verify
@@ -101,9 +101,9 @@ def test_the_commands_find_name_and_repair_damage(undisturbed: Undisturbed, tmp_
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
-    others = {each: each.stat().st_mtime_ns for each in out.glob("shards/*/*") if each.parent != file.parent}
-    told = said([*undisturbed.command(out)[:3], "verify", str(out), "--json"], code=1)
-    assert [problem["file"] for problem in told["problems"]] == [str(file.relative_to(out))]
+    others = {path: path.stat().st_mtime_ns for path in out.glob("shards/*/*") if path.parent != file.parent}
+    output = command_output([*undisturbed.command(out)[:3], "verify", str(out), "--json"], code=1)
+    assert [problem["file"] for problem in output["problems"]] == [str(file.relative_to(out))]
     assert undisturbed.generate(out)["digest"] == undisturbed.digest
     assert files(out) == files(undisturbed.path)
     assert {each: each.stat().st_mtime_ns for each in others} == others

@@ -40,8 +40,8 @@ def resized(disk: Path, size_bytes: int) -> None:
 
 def used_bytes(path: Path) -> int:
     """As a tmpfs counts: whole pages, and each file once."""
-    found = {file.stat().st_ino: file.stat().st_size for file in path.rglob("*") if file.is_file()}
-    return sum(-(-size // PAGE_BYTES) * PAGE_BYTES for size in found.values())
+    result = {file.stat().st_ino: file.stat().st_size for file in path.rglob("*") if file.is_file()}
+    return sum(-(-size // PAGE_BYTES) * PAGE_BYTES for size in result.values())
 
 
 def levels(whole: Path, count: int) -> list[int]:
@@ -62,10 +62,10 @@ def test_a_run_on_a_full_disk(undisturbed: Undisturbed, tmp_path: Path):
     assert whole.digest == undisturbed.digest
     for number, size_bytes in enumerate(levels(tmp_path / "whole" / "data", times(2, 20))):
         with small_disk(tmp_path / f"disk{number}", size_bytes) as disk:
-            with pytest.raises(FullDiskError) as told:
+            with pytest.raises(FullDiskError) as text:
                 generate(config, disk / "data", workers=1)
-            assert "the disk is full" in str(told.value)
-            assert "MB more are needed" in str(told.value)
+            assert "the disk is full" in str(text.value)
+            assert "MB more are needed" in str(text.value)
             committed_verifies(disk / "data")
             resized(disk, ROOM_BYTES)
             assert generate(config, disk / "data", workers=1).digest == whole.digest
@@ -76,9 +76,9 @@ def test_a_run_on_a_full_disk(undisturbed: Undisturbed, tmp_path: Path):
 def test_the_command_on_a_full_disk(undisturbed: Undisturbed, tmp_path: Path):
     """With workers, of which each finds the disk full by itself."""
     with small_disk(tmp_path / "disk", used_bytes(undisturbed.path) // 3) as disk:
-        told = undisturbed.generate(disk / "data", code=1)["error"]
-        assert "the disk is full" in told
-        assert "MB more are needed" in told
+        text = undisturbed.generate(disk / "data", code=1)["error"]
+        assert "the disk is full" in text
+        assert "MB more are needed" in text
         committed_verifies(disk / "data")
         resized(disk, ROOM_BYTES)
         assert undisturbed.generate(disk / "data")["digest"] == undisturbed.digest

@@ -33,11 +33,11 @@ def refused(kind: str, files: Iterable[Path], warm_up: Path, *, inside: Path) ->
 
 
 def judged(names: Iterable[str], told: list[dict], kinds: tuple[str, ...], *, least: int) -> None:
-    found = dict(zip(names, told, strict=True))
-    for name, each in found.items():
+    result = dict(zip(names, told, strict=True))
+    for name, each in result.items():
         print(f"{each['cpu_s']:6.2f} s {each['more_bytes'] / 1e6:6.0f} MB  {name}: {each['said'][:150]}")
-    assert len(found) >= least
-    for name, each in found.items():
+    assert len(result) >= least
+    for name, each in result.items():
         assert each["how"] in kinds, f"{name}: {each}"
         assert len(each["said"]) < 4096, name
         assert each["cpu_s"] < MOST_CPU_S, f"{name}: {each}"
@@ -59,15 +59,17 @@ def canary(tmp_path: Path):
 
 def test_hostile_configs(canary: Path, tmp_path: Path):
     files = configs(canary)
-    told = refused("config", files.values(), ROOT / "examples" / "pick_and_place.yaml", inside=tmp_path)
-    judged(files, told, ("UsageError", "ConfigError", "ModelError"), least=30)
+    refusals = refused("config", files.values(), ROOT / "examples" / "pick_and_place.yaml", inside=tmp_path)
+    judged(files, refusals, ("UsageError", "ConfigError", "ModelError"), least=30)
 
 
 def test_hostile_models(canary: Path, tmp_path: Path):
     files = models(canary)
-    told = refused("config", files.values(), ROOT / "examples" / "pick_and_place.yaml", inside=tmp_path)
-    judged(files, told, ("ModelError",), least=20)
-    assert all(str(file.with_name("arm.xml")) in each["said"] for file, each in zip(files.values(), told, strict=True))
+    refusals = refused("config", files.values(), ROOT / "examples" / "pick_and_place.yaml", inside=tmp_path)
+    judged(files, refusals, ("ModelError",), least=20)
+    assert all(
+        str(file.with_name("arm.xml")) in each["said"] for file, each in zip(files.values(), refusals, strict=True)
+    )
 
 
 def test_hostile_checkpoints(canary: Path, tmp_path: Path):
@@ -77,6 +79,6 @@ def test_hostile_checkpoints(canary: Path, tmp_path: Path):
         folders.append(canary / f"policy{number}")
         shutil.copytree(start, folders[-1])
         harm(folders[-1])
-    told = refused("checkpoint", [start, *folders], start, inside=tmp_path)
-    assert told[0]["how"] == "read", told[0]  # the one that means no harm
-    judged(HOSTILE, told[1:], ("CheckpointError",), least=20)
+    refusals = refused("checkpoint", [start, *folders], start, inside=tmp_path)
+    assert refusals[0]["how"] == "read", refusals[0]  # the one that means no harm
+    judged(HOSTILE, refusals[1:], ("CheckpointError",), least=20)

@@ -66,8 +66,8 @@ def racing(path: Path, count: int) -> Iterator[tuple[Starter, list[str]]]:
         for each in starters:
             os.write(each.start, b"!")
         answers = {each: each.answer() for each in starters}
-        (winner,) = (each for each, said in answers.items() if said == "won")
-        yield winner, [said for each, said in answers.items() if each is not winner]
+        (winner,) = (each for each, output in answers.items() if output == "won")
+        yield winner, [output for each, output in answers.items() if each is not winner]
     finally:
         for each in starters:
             each.end()
@@ -80,7 +80,7 @@ def test_of_simultaneous_starts_one_wins_and_the_others_name_it(tmp_path: Path, 
     for _ in range(times(5, 50)):
         with racing(tmp_path / "d", count) as (winner, others):
             named = f"is being written by pid {winner.pid} on {os.uname().nodename}"
-            assert [said for said in others if named not in said] == []
+            assert [output for output in others if named not in output] == []
 
 
 def test_of_simultaneous_commands_one_wins_and_the_others_name_it(undisturbed: Undisturbed, tmp_path: Path):

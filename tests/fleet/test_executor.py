@@ -1,4 +1,4 @@
-"""Which executor a name means, and what is said where there is none."""
+"""Executors by name, and the message for an unknown or missing one."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from twinloop.errors import UsageError
 from twinloop.fleet.executor import LOCAL, executor_of
 
 
-def test_local_runs_everything_and_knows_its_cores():
+def test_local_runs_all_items_and_reports_its_cores():
     executor = executor_of("local")
     assert executor is LOCAL
     assert executor.capacity() >= 1
@@ -23,7 +23,7 @@ def test_an_address_needs_ray():
         executor_of("local", "auto")
 
 
-def test_without_ray_it_says_what_to_install_and_begins_nothing(tmp_path: Path):
+def test_without_ray_the_error_names_the_package_to_install(tmp_path: Path):
     """In a process that cannot import it, whether it is installed or not."""
     code = "import sys; sys.modules['ray'] = None; from twinloop.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", code, "generate", "--episodes", "1", "--executor", "ray", "--out"]

@@ -15,7 +15,7 @@ def test_every_item_is_done_once(workers: int):
     assert sorted(run_local(double, None, range(20), workers=workers)) == [(item, 2 * item) for item in range(20)]
 
 
-def test_no_items_is_no_work():
+def test_no_items_start_no_worker():
     assert list(run_local(double, None, [], workers=2)) == []
 
 

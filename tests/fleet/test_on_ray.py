@@ -1,4 +1,4 @@
-"""Who is blamed for a dead worker on Ray: the item it was at, and not those that it had still to do."""
+"""A dead worker on Ray is attributed to its current item, not to its waiting items."""
 
 from collections import deque
 

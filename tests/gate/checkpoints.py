@@ -1,4 +1,4 @@
-"""Checkpoints without a network: a card that says what it is, and a file of numbers it names."""
+"""Checkpoints without a network: a card and its file of numbers."""
 
 import hashlib
 from dataclasses import replace

@@ -66,7 +66,7 @@ def _recording(parts: Sequence[tuple[int, Tried]], about: Header) -> Recording:
     frames = [_frames(attempt, tried) for attempt, tried in parts]
     return Recording(
         np.array([attempt for attempt, _ in parts]), np.full(len(parts), LENGTH), ("reach",) * len(parts),
-        about.features, {name: np.concatenate([each[name] for each in frames]) for name in frames[0]},
+        about.features, {name: np.concatenate([frame[name] for frame in frames]) for name in frames[0]},
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Two policies on the same draws: only what one of them managed and the other did not tells them apart."""
+"""Two policies on the same draws: only draws in which one succeeds and the other fails count."""
 
 from dataclasses import replace
 
@@ -19,24 +19,24 @@ def pair(both: int, only_ours: int, only_theirs: int, neither: int):
 
 @pytest.mark.parametrize("counts", [(50, 12, 3, 10), (0, 1, 0, 0), (80, 0, 0, 20), (40, 7, 7, 6), (5, 2, 19, 4)])
 def test_the_test_is_the_exact_one(counts: tuple[int, int, int, int]):
-    found = pair(*counts)
+    result = pair(*counts)
     _, b, c, _ = counts
     expected = binomtest(b, b + c, 0.5).pvalue if b + c else 1.0
-    assert found.p_value == pytest.approx(expected)
-    assert (found.both, found.only_ours, found.only_theirs, found.neither) == counts
+    assert result.p_value == pytest.approx(expected)
+    assert (result.both, result.only_ours, result.only_theirs, result.neither) == counts
 
 
-def test_the_difference_lies_in_its_interval_and_turns_round_with_the_order():
-    found, turned = pair(50, 12, 3, 10), pair(50, 3, 12, 10)
-    low, high = found.interval
-    assert found.difference == pytest.approx(9 / 75)
-    assert low < found.difference < high
-    assert turned.difference == -found.difference
+def test_the_interval_covers_the_difference_and_changes_sign_with_the_order():
+    result, turned = pair(50, 12, 3, 10), pair(50, 3, 12, 10)
+    low, high = result.interval
+    assert result.difference == pytest.approx(9 / 75)
+    assert low < result.difference < high
+    assert turned.difference == -result.difference
     assert turned.interval == pytest.approx((-high, -low))
     assert low > 0
 
 
-def test_the_interval_covers_the_true_difference_as_often_as_it_says():
+def test_the_interval_has_its_nominal_coverage():
     rng = np.random.default_rng(0)
     covered = []
     for _ in range(2000):
@@ -54,19 +54,19 @@ def pair_counts(both: int, ours: int, theirs: int, neither: int):
 
 
 def test_two_that_never_fail_differ_by_nothing_that_is_known():
-    found = pair(100, 0, 0, 0)
-    assert found.p_value == 1
-    low, high = found.interval
+    result = pair(100, 0, 0, 0)
+    assert result.p_value == 1
+    low, high = result.interval
     assert low < 0 < high
     assert high < 0.06
 
 
 def test_only_the_attempts_of_both_are_compared():
-    found = compare(evaluation_of(np.ones(50)), evaluation_of(np.zeros(80), first=20))
-    assert found.trials == found.only_ours == 30
+    result = compare(evaluation_of(np.ones(50)), evaluation_of(np.zeros(80), first=20))
+    assert result.trials == result.only_ours == 30
 
 
-def test_who_is_faster_is_asked_where_both_succeed():
+def test_completion_times_are_compared_where_both_succeed():
     ours, theirs = evaluation_of(np.ones(20)), evaluation_of(np.ones(20))
     theirs.outcomes.completion_s[:] += 0.5
     assert compare(ours, theirs).faster_s == pytest.approx(0.5)
@@ -79,7 +79,7 @@ def test_other_draws_are_not_compared():
         compare(evaluation_of(np.ones(5)), evaluation_of(np.ones(5), first=5))
 
 
-def test_what_another_engine_has_made_is_not_compared():
+def test_evaluations_of_different_engines_are_not_compared():
     here, there = (evaluation_of(np.ones(10, bool), name=name) for name in ("ours", "theirs"))
     versions = {**there.subject.versions, "mujoco_warp": "4.0.0", "warp_device": "cpu"}
     elsewhere = replace(there, subject=replace(there.subject, versions=versions))

@@ -83,7 +83,7 @@ def test_draws_that_were_trained_on_are_refused(candidate: Candidate, config: Ru
     assert unseen_seed(candidate, trained) == 1_000_001
 
 
-def test_a_policy_of_another_robot_or_rate_is_refused_with_what_differs(candidate: Candidate, config: RunConfig):
+def test_a_policy_of_another_robot_or_rate_is_refused_with_a_table(candidate: Candidate, config: RunConfig):
     other = replace(candidate, space=replace(candidate.space, robot="so101", rate_hz=50.0))
     with pytest.raises(CheckpointError) as refused:
         evaluate(other, config, config_name="cell", episodes=5)
@@ -96,8 +96,8 @@ def test_a_policy_of_another_robot_or_rate_is_refused_with_what_differs(candidat
 
 
 def test_a_policy_that_reads_the_estimate_fits(candidate: Candidate, config: RunConfig, twin: Twin):
-    told = {feature.name: feature for feature in features_of(twin, config.observe)}
-    estimate = derived(told, twin.robot.name)
+    features = {feature.name: feature for feature in features_of(twin, config.observe)}
+    estimate = derived(features, twin.robot.name)
     assert estimate is not None
     reads, other = (
         replace(candidate, space=replace(candidate.space, inputs=(replace(estimate, names=names),)))

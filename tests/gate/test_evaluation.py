@@ -1,4 +1,4 @@
-"""An evaluation is a record: it counts what happened, comes back from disk as it was, and notices any change."""
+"""Evaluations: correct counts, round trip, and detection of any change."""
 
 import json
 from dataclasses import replace
@@ -23,44 +23,44 @@ def test_success_is_counted_with_its_interval():
     assert success.interval == (float(low), float(high))
 
 
-def test_each_phase_is_of_those_who_reached_it():
-    found = evaluation_of(SOME)
-    completed = found.outcomes.completed
-    for place, (name, phase) in enumerate(zip(PHASES, found.phases, strict=True)):
+def test_the_rate_of_a_phase_counts_episodes_that_reached_it():
+    result = evaluation_of(SOME)
+    completed = result.outcomes.completed
+    for place, (name, phase) in enumerate(zip(PHASES, result.phases, strict=True)):
         assert phase.name == name
         assert phase.rate.trials == (completed >= place).sum()
         assert phase.rate.successes == (completed >= place + 1).sum()
-    assert found.phases[-1].rate.successes == found.success.successes
+    assert result.phases[-1].rate.successes == result.success.successes
 
 
 def test_times_are_of_successes_only():
-    found = evaluation_of(SOME)
-    assert found.completion_s[0.5] == pytest.approx(np.median(4 + np.flatnonzero(SOME) / 100))
+    result = evaluation_of(SOME)
+    assert result.completion_s[0.5] == pytest.approx(np.median(4 + np.flatnonzero(SOME) / 100))
     assert evaluation_of(np.zeros(5)).completion_s == {}
 
 
 def test_a_parameter_that_decides_is_found_and_others_are_not():
-    found = evaluation_of(SOME)
-    friction = found.outcomes.draws["friction_coefficient"]
-    decided = replace(found.outcomes, success=friction > 0.4)
-    first, second = Evaluation(found.subject, decided).parameters
+    result = evaluation_of(SOME)
+    friction = result.outcomes.draws["friction_coefficient"]
+    decided = replace(result.outcomes, success=friction > 0.4)
+    first, second = Evaluation(result.subject, decided).parameters
     assert first.column == "friction_coefficient"
     assert first.p_value < 1e-6
     assert first.fall is not None
     assert second.p_value > 1e-3
 
 
-def test_it_comes_back_as_it_was(tmp_path: Path):
-    found = evaluation_of(SOME)
-    write_evaluation(found, tmp_path / "deep" / "down")
+def test_round_trip(tmp_path: Path):
+    result = evaluation_of(SOME)
+    write_evaluation(result, tmp_path / "deep" / "down")
     again = load_evaluation(tmp_path / "deep" / "down")
-    assert again.subject == found.subject
-    assert again.results() == found.results()
-    assert again.outcomes.table().equals(found.outcomes.table())
+    assert again.subject == result.subject
+    assert again.results() == result.results()
+    assert again.outcomes.table().equals(result.outcomes.table())
     written = json.loads((tmp_path / "deep" / "down" / "evaluation.json").read_text())
     assert written["success"]["successes"] == 60
     assert [each["phase"] for each in written["phases"]] == list(PHASES)
-    assert {each["parameter"] for each in written["parameters"]} == set(found.outcomes.draws)
+    assert {each["parameter"] for each in written["parameters"]} == set(result.outcomes.draws)
 
 
 def test_the_same_evaluation_is_the_same_bytes(tmp_path: Path):
@@ -87,7 +87,7 @@ def test_parts_are_joined_in_the_order_of_attempts():
         lambda folder: (folder / "evaluation.json").write_text('{"format_version": 99}'),
     ],
 )
-def test_what_was_changed_is_refused(tmp_path: Path, harm):
+def test_altered_files_are_refused(tmp_path: Path, harm):
     write_evaluation(evaluation_of(SOME), tmp_path)
     harm(tmp_path)
     with pytest.raises(CorruptError, match=str(tmp_path)):

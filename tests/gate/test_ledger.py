@@ -1,4 +1,4 @@
-"""The ledger: records are only added; any change to what was written is noticed and named."""
+"""The ledger: records are only appended; any change is detected and named."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ def write(folder: Path, changed: list[bytes]) -> Ledger:
     return read_ledger(folder)
 
 
-def test_what_was_added_is_read_and_each_record_holds_the_digest_of_the_one_before(folder: Path):
+def test_records_are_read_back_and_form_a_hash_chain(folder: Path):
     ledger = read_ledger(folder)
     assert ledger.problems == ()
     assert not ledger.torn
@@ -81,7 +81,7 @@ def test_records_in_another_order_are_noticed(folder: Path):
     assert write(folder, [first, second, second, *rest[1:]]).problems
 
 
-def test_a_ledger_written_anew_is_not_the_one_that_is_remembered(folder: Path):
+def test_a_rewritten_ledger_does_not_match_its_head(folder: Path):
     changed, previous = [], START
     for record in read_ledger(folder).records:
         values = json.loads(record.to_line()) | {"previous": previous, "actor": "eve"}
@@ -98,7 +98,7 @@ def test_a_missing_or_strange_head_is_noticed(folder: Path):
     assert HEAD in read_ledger(folder).problems[0]
 
 
-def test_what_is_no_record_is_named_by_its_line(folder: Path):
+def test_invalid_records_are_named_by_line(folder: Path):
     for bad in (b"{}\n", b"[" * 10_000 + b"\n", b"null\n", b"\xff\n"):
         changed = lines(folder)
         changed[1] = bad

@@ -57,7 +57,7 @@ def bad(world: World, count: int) -> list[Tried]:
     return [Tried(world.digest(2), False, arm="", columns={"failure": "never_grasped"}) for _ in range(count)]
 
 
-def test_what_does_as_promised_is_left_alone(world: World):
+def test_a_policy_at_its_expected_rates_raises_no_alarm(world: World):
     looked = work(world, good(world, 60))
     assert [each.alarm for each in looked.watched] == [None] * 4
     assert looked.incidents == ()
@@ -83,18 +83,18 @@ def test_a_confirmed_drop_rolls_back_and_opens_the_episodes(world: World):
     assert problems_of(world.registry) == ()
 
 
-def test_a_twin_that_foretold_better_is_demoted_with_it(world: World):
+def test_a_twin_that_predicted_better_is_demoted_too(world: World):
     assert work(world, bad(world, 40)).rolled_back is not None
     assert "0.95" in Registry.open(world.registry).state.demoted["c" * 64]
 
 
 def test_after_a_rollback_old_evidence_does_not_bring_it_back(world: World):
     work(world, good(world, 30) + bad(world, 20))
-    found = world.promote(2, human_ready=True)
-    assert found.reached == "canary"
-    found = world.promote(2, to="production")
-    assert not found.promoted
-    assert "trials" in {finding.rule for finding in found.steps[0].decision.failed}
+    promotion = world.promote(2, human_ready=True)
+    assert promotion.reached == "canary"
+    promotion = world.promote(2, to="production")
+    assert not promotion.promoted
+    assert "trials" in {finding.rule for finding in promotion.steps[0].decision.failed}
 
 
 def test_with_nothing_to_return_to_nothing_is_live(tmp_path: Path):
@@ -141,7 +141,7 @@ def test_only_episodes_of_the_live_policy_since_it_went_live_count(world: World)
     assert len(look(world.registry, logs, world.rules, scales=None).episodes) == 5
 
 
-def test_going_on_finds_what_one_look_at_everything_finds(world: World):
+def test_monitoring_in_steps_equals_monitoring_at_once(world: World):
     whole = good(world, 30) + bad(world, 20)
     ways = [work(world, whole[:stop]).watched[0].closeness for stop in (10, 30, 35)]
     assert [len(way) for way in ways] == [10, 30, 35]
@@ -149,7 +149,7 @@ def test_going_on_finds_what_one_look_at_everything_finds(world: World):
     assert work(world, whole).rolled_back is not None
 
 
-def test_what_was_seen_cannot_be_changed_or_left_away(world: World):
+def test_monitored_episodes_cannot_be_altered_or_omitted(world: World):
     work(world, good(world, 10))
     other = runlog(world.path / "runs" / "other", good(world, 10), began=AFTER)
     with pytest.raises(RegistryError, match="was monitored before"):

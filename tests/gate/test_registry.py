@@ -1,4 +1,4 @@
-"""The registry: checkpoints by digest, one pointer, and a way back; what was altered is never used."""
+"""The registry: checkpoints by digest, one pointer, rollback; altered files are never used."""
 
 import json
 import os
@@ -80,7 +80,7 @@ def test_rolling_back_returns_to_the_one_before_and_then_to_the_one_before_that(
     assert Registry.open(place).production == third
 
 
-def test_rolling_back_to_what_was_never_live_is_refused(tmp_path: Path, place: Path, two: tuple[str, str]):
+def test_rolling_back_to_a_policy_that_was_never_live_is_refused(tmp_path: Path, place: Path, two: tuple[str, str]):
     other = promote(place, checkpoint(tmp_path / "p3", number=3), "candidate -> validated")
     for target in (other, two[1], "f" * 64, "../../etc"):
         with writing(place) as writer, pytest.raises(RegistryError, match="never live"):
@@ -104,7 +104,7 @@ def test_withdrawing_leaves_nothing_live(place: Path, two: tuple[str, str]):
         writer.roll_back(reasons=[])
 
 
-def test_an_altered_checkpoint_is_not_used_and_is_no_way_back(place: Path, two: tuple[str, str]):
+def test_an_altered_checkpoint_is_neither_used_nor_rolled_back_to(place: Path, two: tuple[str, str]):
     for digest in two:
         for file in (place / "checkpoints" / digest).iterdir():
             file.chmod(0o600)

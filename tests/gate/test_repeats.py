@@ -61,11 +61,11 @@ def promoted(world: World, log: Path) -> Promotion:
     return world.promote(1, to="production", runlogs=(log,))
 
 
-def said(found: Promotion, rule: str) -> str:
-    return next(each.sentence for each in found.steps[0].decision.findings if each.rule == rule)
+def sentence_of(found: Promotion, rule: str) -> str:
+    return next(finding.sentence for finding in found.steps[0].decision.findings if finding.rule == rule)
 
 
-def test_what_is_written_is_read(world: World):
+def test_round_trip(world: World):
     repeats = repeated(world, shown(world))
     assert load_repeats(put(world, repeats)) == repeats
 
@@ -74,10 +74,10 @@ def test_trials_that_the_twin_repeated_are_combined_with_it(world: World):
     log = shown(world)
     repeats = repeated(world, log)
     put(world, repeats)
-    found = promoted(world, log)
-    assert found.reached == "production"
-    assert "worth" in said(found, RULE)
-    record = found.steps[0].record
+    promotion = promoted(world, log)
+    assert promotion.reached == "production"
+    assert "worth" in sentence_of(promotion, RULE)
+    record = promotion.steps[0].record
     assert record is not None
     (entry,) = [each for each in record.evidence if each["kind"] == "repeats"]
     assert (entry["digest"], entry["trials"], entry["repeated"]) == (repeats.digest(), COUNT, COUNT)
@@ -104,16 +104,16 @@ NOT_COMBINED: dict[str, tuple[str, Callable[[World, Path], Repeats]]] = {
 
 
 @pytest.mark.parametrize("name", NOT_COMBINED)
-def test_what_cannot_be_combined_is_left_to_the_trials_alone(world: World, name: str):
+def test_trials_that_cannot_be_combined_are_judged_alone(world: World, name: str):
     words, repeats = NOT_COMBINED[name]
     log = shown(world)
     put(world, repeats(world, log))
     least = world.rules.production.least_success
     world.rules = replace(world.rules, production=replace(world.rules.production, least_success=0.85))
-    found = promoted(world, log)
-    refused(found, RULE)
-    assert words in said(found, RULE)
-    assert "the trials alone give 0.79 to 1.00" in said(found, RULE)
+    promotion = promoted(world, log)
+    refused(promotion, RULE)
+    assert words in sentence_of(promotion, RULE)
+    assert "the trials alone give 0.79 to 1.00" in sentence_of(promotion, RULE)
     world.rules = replace(world.rules, production=replace(world.rules.production, least_success=least))
     assert promoted(world, log).reached == "production"
 
@@ -126,8 +126,8 @@ def test_of_several_twins_the_least_favourable_counts(world: World):
     both = repeated(world, log), repeated(world, log, twin="f" * 64)
     for each in both:
         put(world, each)
-    found = world.promote(1, to="production", runlogs=(log,), evaluations=(other,))
-    (measured,) = [each.measured for each in found.steps[0].decision.findings if each.rule == RULE]
+    promotion = world.promote(1, to="production", runlogs=(log,), evaluations=(other,))
+    (measured,) = [finding.measured for finding in promotion.steps[0].decision.findings if finding.rule == RULE]
     evaluations = [show_evaluation(path) for path in (world.evaluated(1), other)]
     lows = [each.low for each in (combined(one, load_runlog(log).episodes, evaluations) for one in both)
             if isinstance(each, Combined)]  # fmt: skip
@@ -135,7 +135,7 @@ def test_of_several_twins_the_least_favourable_counts(world: World):
     assert measured == min(lows)
 
 
-def test_damage_is_not_believed(world: World):
+def test_damaged_repeats_are_refused(world: World):
     log = shown(world)
     path = put(world, repeated(world, log))
     whole = path.read_text()
@@ -147,9 +147,9 @@ def test_damage_is_not_believed(world: World):
         path.write_text(broken)
         with pytest.raises(CorruptError):
             load_repeats(path)
-    found = promoted(world, log)
-    refused(found, "evidence")
-    assert path.name in said(found, "evidence")
+    promotion = promoted(world, log)
+    refused(promotion, "evidence")
+    assert path.name in sentence_of(promotion, "evidence")
 
 
 def test_repeats_may_grow(world: World):
@@ -161,7 +161,7 @@ def test_repeats_may_grow(world: World):
     assert promoted(world, log).reached == "production"
 
 
-def test_what_was_shown_cannot_be_taken_back(world: World):
+def test_evidence_cannot_be_withdrawn(world: World):
     log = shown(world)
     bad = without(repeated(world, log), 0)
     path = put(world, bad)
@@ -172,13 +172,13 @@ def test_what_was_shown_cannot_be_taken_back(world: World):
     world.rules = usual
     better = replace(bad.trials[0], success=True, why="")
     put(world, replace(bad, trials=(better, *bad.trials[1:])))
-    found = promoted(world, log)
-    refused(found, "evidence")
-    assert "not those used as evidence before" in said(found, "evidence")
+    promotion = promoted(world, log)
+    refused(promotion, "evidence")
+    assert "not those used as evidence before" in sentence_of(promotion, "evidence")
     path.unlink()
-    found = promoted(world, log)
-    refused(found, "evidence")
-    assert "was used as evidence before; now it is missing" in said(found, "evidence")
+    promotion = promoted(world, log)
+    refused(promotion, "evidence")
+    assert "was used as evidence before; now it is missing" in sentence_of(promotion, "evidence")
 
 
 def test_scenes_drawn_alike_are_seldom_taken_for_others_and_those_drawn_elsewhere_are_found():

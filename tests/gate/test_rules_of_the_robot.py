@@ -56,7 +56,7 @@ ROBOT: dict[str, tuple[tuple[str, ...], Callable[[World], list[Tried]]]] = {
 
 
 @pytest.mark.parametrize("name", ROBOT)
-def test_what_the_robot_did_not_show_does_not_go_live(world: World, name: str):
+def test_a_failed_rule_prevents_production(world: World, name: str):
     rules, episodes = ROBOT[name]
     refused(alone(world, episodes(world)), *rules)
     assert Registry.open(world.registry).production == ""
@@ -71,12 +71,12 @@ def test_slowing_a_slow_robot_down_is_not_held_against_it(world: World):
     assert alone(world, fine(world, 16, **slow)).reached == "production"
 
 
-def test_what_was_broken_off_is_left_out_of_the_test_but_not_overlooked(world: World):
+def test_interrupted_episodes_are_left_out_of_the_test_but_counted_as_aborted(world: World):
     broken = fine(world, 4, outcome="aborted", failure="interrupted")
     refused(alone(world, fine(world, 16) + broken), "aborted")
 
 
-def test_with_everything_shown_it_goes_live(world: World):
+def test_with_all_rules_satisfied_it_goes_live(world: World):
     assert alone(world, fine(world)).reached == "production"
     assert Registry.open(world.registry).production == world.digest(1)
 
@@ -85,7 +85,7 @@ def test_no_runlog_no_production(world: World):
     refused(world.promote(1, to="production"), *NONE_TRIED)
 
 
-def test_a_runlog_that_is_no_real_one_or_does_not_verify(world: World):
+def test_a_simulated_or_damaged_runlog_is_refused(world: World):
     refused(alone(world, fine(world), source="mixed"), "evidence", *NONE_TRIED)
     log = runlog(world.path / "runs" / "other", fine(world))
     shard = next((log / "shards").rglob("episodes.parquet"))
@@ -95,7 +95,7 @@ def test_a_runlog_that_is_no_real_one_or_does_not_verify(world: World):
     refused(world.promote(1, to="production", runlogs=(world.path / "nowhere",)), "evidence", *NONE_TRIED)
 
 
-def test_a_runlog_of_another_kind_of_robot_says_nothing(world: World):
+def test_a_runlog_of_another_kind_of_robot_is_no_evidence(world: World):
     refused(alone(world, fine(world), model="so101"), "evidence", *NONE_TRIED)
 
 
@@ -104,15 +104,15 @@ def test_evidence_cannot_be_taken_back(world: World):
     bad = [Tried(world.digest(1), False) for _ in range(8)]
     refused(alone(world, bad), "trials", "sequential test", "success")
     good = runlog(world.path / "runs" / "good", fine(world), began=BEGAN + timedelta(days=1))
-    found = world.promote(1, to="production", runlogs=(good,))
-    assert "sequential test" in {finding.rule for finding in found.steps[0].decision.failed}
+    promotion = world.promote(1, to="production", runlogs=(good,))
+    assert "sequential test" in {finding.rule for finding in promotion.steps[0].decision.failed}
     shutil.rmtree(world.path / "runs" / "log")
-    found = world.promote(1, to="production", runlogs=(good,))
-    assert "evidence" in {finding.rule for finding in found.steps[0].decision.failed}
+    promotion = world.promote(1, to="production", runlogs=(good,))
+    assert "evidence" in {finding.rule for finding in promotion.steps[0].decision.failed}
     runlog(world.path / "runs" / "log", fine(world))  # another one in its place
-    found = world.promote(1, to="production", runlogs=(good,))
-    assert "evidence" in {finding.rule for finding in found.steps[0].decision.failed}
-    assert not found.promoted
+    promotion = world.promote(1, to="production", runlogs=(good,))
+    assert "evidence" in {finding.rule for finding in promotion.steps[0].decision.failed}
+    assert not promotion.promoted
 
 
 def test_a_log_may_grow(world: World):
@@ -161,7 +161,7 @@ def test_one_after_the_other_is_not_in_turns(rivals: World):
     refused(meet(rivals, turns[::2] + turns[1::2]), "interleaved")
 
 
-def test_without_a_control_arm_nothing_replaces_what_is_live(rivals: World):
+def test_without_a_control_arm_the_live_policy_is_not_replaced(rivals: World):
     refused(meet(rivals, [Tried(rivals.digest(2))] * 20), "trials", "interleaved", "sequential test")
 
 
@@ -176,10 +176,10 @@ def test_a_worse_policy_does_not_replace_a_better_one(rivals: World):
     assert Registry.open(rivals.registry).production == rivals.digest(1)
 
 
-def test_what_nobody_knows_counts_against_the_candidate_and_for_the_control(rivals: World):
+def test_unknown_outcomes_count_against_the_candidate_and_for_the_control(rivals: World):
     unknown = {"outcome": "unknown"}
     turns = in_turns(rivals.digest(2), [True] * 20, rivals.digest(1), [True] * 20)
-    turns = [replace(each, columns=unknown) if each.arm == "control" else each for each in turns]
+    turns = [replace(turn, columns=unknown) if turn.arm == "control" else turn for turn in turns]
     assert meet(rivals, turns).steps[0].decision.figures["test"]["for"][-1] < np.log(20)
 
 

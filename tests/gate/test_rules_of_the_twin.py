@@ -31,9 +31,9 @@ def change_rows(folder: Path, change: Callable[[dict], dict]) -> None:
     rows = folder / "episodes.parquet"
     table = pq.read_table(rows)
     pq.write_table(pa.table(change({name: table[name].to_pylist() for name in table.column_names})), rows)
-    told = json.loads((folder / "evaluation.json").read_text())
-    told["outcomes"]["sha256"] = hashlib.sha256(rows.read_bytes()).hexdigest()
-    (folder / "evaluation.json").write_text(json.dumps(told))
+    output = json.loads((folder / "evaluation.json").read_text())
+    output["outcomes"]["sha256"] = hashlib.sha256(rows.read_bytes()).hexdigest()
+    (folder / "evaluation.json").write_text(json.dumps(output))
 
 
 def first(values: list, value: object) -> list:
@@ -143,10 +143,10 @@ def a_better_seed_does_not_undo_a_worse_one(world: World) -> tuple[Path, ...]:
 def too_much_harm(world: World) -> tuple[Path, ...]:
     world.policy(2)
     out = world.evaluated(2)
-    found = load_evaluation(out)
-    verdict = found.outcomes.verdict.copy()
+    result = load_evaluation(out)
+    verdict = result.outcomes.verdict.copy()
     verdict[:10] = "person_pushed"
-    write_evaluation(replace(found, outcomes=replace(found.outcomes, verdict=verdict)), out)
+    write_evaluation(replace(result, outcomes=replace(result.outcomes, verdict=verdict)), out)
     return (out,)
 
 
@@ -203,25 +203,25 @@ def a_card_that_names_no_data(world: World) -> tuple[Path, ...]:
 
 
 @pytest.mark.parametrize("name", TWIN)
-def test_what_the_twin_did_not_show_is_not_validated(world: World, name: str):
+def test_a_failed_rule_prevents_validation(world: World, name: str):
     rules, prepare = TWIN[name]
     evaluations = prepare(world)
     refused(world.promote(2, to="validated", evaluations=evaluations), *rules)
     assert Registry.open(world.registry).stage(world.digest(2)) == "candidate"
 
 
-def test_with_everything_shown_it_is_validated(world: World):
+def test_with_all_rules_satisfied_it_is_validated(world: World):
     world.policy(2)
     assert world.promote(2, to="validated", evaluations=(world.evaluated(2),)).reached == "validated"
 
 
-def test_a_rule_can_be_left_out_and_the_ledger_says_so(world: World):
+def test_a_disabled_rule_is_recorded_in_the_ledger(world: World):
     world.policy(2)
     shutil.move(world.path / "datasets" / "data", world.path / "away")
     world.rules = replace(world.rules, validated=replace(world.rules.validated, training_data=False))
-    found = world.promote(2, to="validated", evaluations=(world.evaluated(2),))
-    assert found.promoted
-    record = found.steps[0].record
+    promotion = world.promote(2, to="validated", evaluations=(world.evaluated(2),))
+    assert promotion.promoted
+    record = promotion.steps[0].record
     assert record is not None
     assert record.rules == world.rules.digest != load_rules().digest
 
@@ -229,7 +229,7 @@ def test_a_rule_can_be_left_out_and_the_ledger_says_so(world: World):
 # --- validated -> canary ---------------------------------------------------------------------------------------------
 
 
-def test_without_somebody_ready_no_robot_moves(world: World):
+def test_without_human_ready_no_robot_moves(world: World):
     world.policy(2)
     world.promote(2, to="validated", evaluations=(world.evaluated(2),))
     refused(world.promote(2, human_ready=False), "human ready")
@@ -245,9 +245,9 @@ def test_evidence_that_was_altered_in_the_registry_is_noticed(world: World):
     record = next(each for each in Registry.open(world.registry).state.evidence[world.digest(2)])
     copy = world.registry / "evidence" / str(record["digest"]) / "evaluation.json"
     spoil(copy, b'"seed": 1000000', b'"seed": 1000001')
-    found = world.promote(2)
-    assert not found.promoted
-    assert "evidence" in {finding.rule for finding in found.steps[0].decision.failed}
+    promotion = world.promote(2)
+    assert not promotion.promoted
+    assert "evidence" in {finding.rule for finding in promotion.steps[0].decision.failed}
 
 
 # --- the file of rules -----------------------------------------------------------------------------------------------
@@ -277,7 +277,7 @@ def test_rules_are_read_strictly(tmp_path: Path, text: str, told: str):
         load_rules(path)
 
 
-def test_a_file_changes_what_it_names_and_nothing_else(tmp_path: Path):
+def test_a_rules_file_changes_only_its_keys(tmp_path: Path):
     path = tmp_path / "rules.yaml"
     path.write_text("validated: {episodes: 50}\n")
     rules = load_rules(path)

@@ -1,4 +1,4 @@
-"""The way of the sequential test ends where the test is."""
+"""The path of the sequential test ends in the result of the test."""
 
 from pathlib import Path
 
@@ -22,16 +22,16 @@ def world(tmp_path: Path) -> World:
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_the_last_step_is_what_the_test_says(world: World, number: int):
+def test_the_last_step_equals_the_result_of_the_test(world: World, number: int):
     """Alone for what is live, in turns for the other."""
     turns = in_turns(world.digest(2), list(some(GOOD, 14)), world.digest(1), list(some(POOR, 14)))
     log = runlog(world.path / "runs" / "met", turns[:-1] if number == 2 else [Tried(world.digest(1))] * 9)
     policy = look_at(world.path / "policies" / f"p{number}")
     case = case_of(Registry.open(world.registry), policy, world.rules, runlogs=(log,))
-    found, steps = judge_real_trials(case), path_of_trials(case)
-    assert len(steps) == found.trials > 8
-    assert steps[-1].log_evidence_for == pytest.approx(found.log_evidence_for)
-    assert steps[-1].log_evidence_against == pytest.approx(found.log_evidence_against)
+    result, steps = judge_real_trials(case), path_of_trials(case)
+    assert len(steps) == result.trials > 8
+    assert steps[-1].log_evidence_for == pytest.approx(result.log_evidence_for)
+    assert steps[-1].log_evidence_against == pytest.approx(result.log_evidence_against)
 
 
 @pytest.mark.parametrize(("number", "assumed"), [(1, "80% of trials succeed"), (2, "the candidate succeeds in 90%")])

@@ -1,4 +1,4 @@
-"""A runtime without training: it does what was done in the most similar moments of some demonstrations."""
+"""A runtime without training: it returns the actions of the most similar moments of some demonstrations."""
 
 import json
 from collections.abc import Mapping, Sequence

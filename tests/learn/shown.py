@@ -50,7 +50,7 @@ def _write(path: Path, features: tuple[Feature, ...], state: np.ndarray, action:
         for first, stop in about.plan():
             attempts, lengths = np.arange(first, stop), np.full(stop - first, state.shape[1])
             values = {"observation.state": state, "action": action}
-            frames = {name: each[first:stop].reshape(-1, 2).astype(np.float32) for name, each in values.items()}
+            frames = {name: value[first:stop].reshape(-1, 2).astype(np.float32) for name, value in values.items()}
 
             def pictures(chosen: np.ndarray, first: int = first) -> Iterator[Mapping[str, np.ndarray]]:
                 for episode in chosen:

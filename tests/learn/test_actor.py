@@ -1,4 +1,4 @@
-"""PolicyActor: inference runs when a chunk is used up, whatever runs beside it; commands stay within limits."""
+"""PolicyActor: inference runs when a chunk is finished; commands stay within limits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -65,7 +65,7 @@ class Scripted:
         return np.broadcast_to(steps[None, :, None], (BATCH, self.horizon, 8)).copy()
 
 
-def test_it_succeeds_with_a_brain_that_knows(twin: Twin, neighbours: Neighbours):
+def test_it_succeeds_with_a_good_runtime(twin: Twin, neighbours: Neighbours):
     episodes = run(twin, neighbours, 12)
     assert episodes.success.mean() > 0.8
     ends = episodes.starts + episodes.lengths - 1
@@ -89,7 +89,7 @@ def test_a_chunk_is_carried_out_as_far_as_it_is_meant_to_be(twin: Twin):
     np.testing.assert_allclose(episodes["action"][:, 0], expected, atol=1e-6)
 
 
-def test_what_the_brain_saw_is_what_is_recorded(twin: Twin):
+def test_the_inputs_of_the_runtime_are_recorded(twin: Twin):
     runtime = Scripted(space_of(twin), horizon=5, executed=5, say=lambda *_: 0.1)
     episodes = run(twin, runtime, 1, ranges=NOISY)
     recorded = observe(episodes, twin, ObserveConfig(), seed=9).frames["observation.state"]
@@ -101,11 +101,11 @@ def test_an_ensemble_weighs_chunks_by_their_age(twin: Twin):
     episodes = run(twin, runtime, 1, ensemble=0.5)
     assert len(runtime.asked) == twin.longest_ticks
     weights = np.exp(-0.5 * np.arange(3))
-    said = [0.1 * np.sin(10 - age) + age for age in range(3)]
-    assert episodes["action"][10, 0] == pytest.approx(np.average(said, weights=weights), abs=1e-5)
+    expected = [0.1 * np.sin(10 - age) + age for age in range(3)]
+    assert episodes["action"][10, 0] == pytest.approx(np.average(expected, weights=weights), abs=1e-5)
 
 
-def test_commands_stay_within_the_limits_whatever_is_said(twin: Twin):
+def test_commands_stay_within_the_limits_for_any_action(twin: Twin):
     low, high = twin.arm_limits_rad.T
     for wild in (99.0, -99.0):
         episodes = run(twin, Scripted(space_of(twin), 4, 4, lambda *_, wild=wild: wild), 1)
@@ -115,7 +115,7 @@ def test_commands_stay_within_the_limits_whatever_is_said(twin: Twin):
         assert (episodes["command"][:, -1] <= twin.robot.gripper.open + 1e-6).all()
 
 
-def test_what_is_not_a_number_is_not_commanded(twin: Twin):
+def test_non_finite_actions_are_not_commanded(twin: Twin):
     runtime = Scripted(space_of(twin), 4, 2, lambda tick, _: np.nan if tick % 4 else 0.05 + tick / 1e4)
     episodes = run(twin, runtime, 1)
     assert np.isfinite(episodes["command"]).all()

@@ -1,4 +1,4 @@
-"""Checkpoints from outside: what is not one is refused by name, in bounded memory, and nothing in it runs."""
+"""Checkpoints from outside: invalid ones are refused by name, in bounded memory, and run no code."""
 
 import json
 import pickle
@@ -31,9 +31,9 @@ def numbers(folder: Path) -> Path:
 
 
 def test_a_checkpoint_is_two_files_and_survives_reading(checkpoint):
-    found = load(checkpoint)
-    assert found.card == read_card(checkpoint)
-    assert sorted(path.name for path in checkpoint.iterdir() if path.is_file()) == ["card.json", found.card.file]
+    result = load(checkpoint)
+    assert result.card == read_card(checkpoint)
+    assert sorted(path.name for path in checkpoint.iterdir() if path.is_file()) == ["card.json", result.card.file]
 
 
 class Canary:

@@ -1,4 +1,4 @@
-"""Batches: what is in them, in which shares, and that they are the same every time."""
+"""Batches: their content, the shares of datasets, and determinism."""
 
 from dataclasses import replace
 
@@ -60,7 +60,7 @@ def test_weights():
             weights_of(sources, wrong)
 
 
-def test_whole_episodes_are_held_out_and_stay_where_they_are(reached):
+def test_whole_episodes_are_held_out_and_the_split_is_stable(reached):
     some, all_ = (load_demonstrations(reached, DEFAULT_INPUTS, most=most) for most in (12, None))
     learnt, held = split(all_, 0.3, seed=0)
     assert sorted([*learnt.attempts, *held.attempts]) == sorted(all_.attempts)

@@ -1,4 +1,4 @@
-"""ONNX: what torch computes, in a file that needs none of it."""
+"""ONNX files give the results of torch without torch."""
 
 import json
 from dataclasses import replace
@@ -80,14 +80,14 @@ def test_both_brains_do_the_same_with_any_number_of_situations(exported: Exporte
             "noise": np.random.default_rng(0).normal(size=(count, 4, 2)),
         }  # fmt: skip
         seen = observation(space, count)
-        found = runtime.chunks(seen, **asked)
-        assert found.shape == (count, 4, 2)
-        np.testing.assert_allclose(found, torch_brain.chunks(seen, **asked), atol=1e-5)
+        result = runtime.chunks(seen, **asked)
+        assert result.shape == (count, 4, 2)
+        np.testing.assert_allclose(result, torch_brain.chunks(seen, **asked), atol=1e-5)
         asked["real"] = not real
-        assert np.abs(found - runtime.chunks(seen, **asked)).max() > 1e-4
+        assert np.abs(result - runtime.chunks(seen, **asked)).max() > 1e-4
 
 
-def test_the_file_says_nothing_of_where_it_was_made(exported: Exported):
+def test_the_file_does_not_depend_on_the_machine(exported: Exported):
     content = exported[2].path.read_bytes()
     assert str(Path(exporting.__file__).parent).encode() not in content
     assert b".py" not in content
@@ -109,15 +109,15 @@ def test_one_that_computes_something_else_is_not_written(
     assert [file.name for file in tmp_path.iterdir()] == ["same.onnx"]
 
 
-def test_the_command_writes_it_and_says_how_close_it_is(
+def test_the_command_writes_the_file_and_prints_the_difference(
     checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     assert main(["export", str(checkpoint), "--onnx", str(tmp_path / "robot" / "a.onnx"), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert told["path"] == str(tmp_path / "robot" / "a.onnx")
-    assert told["max_abs_difference"] <= told["tolerance"]
+    output = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert output["path"] == str(tmp_path / "robot" / "a.onnx")
+    assert output["max_abs_difference"] <= output["tolerance"]
     runtime = OnnxRuntime(tmp_path / "robot" / "a.onnx")
-    assert runtime.card_digest == told["card_digest"] == load(checkpoint).card.digest
+    assert runtime.card_digest == output["card_digest"] == load(checkpoint).card.digest
     assert runtime.knows_real == load(checkpoint).card.knows_real
     assert main(["export", str(checkpoint)]) == 2
     assert "valid: --onnx" in capsys.readouterr().err

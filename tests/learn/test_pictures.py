@@ -35,7 +35,7 @@ def slow_shrink(picture: np.ndarray, side: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("shape", [(32, 48), (33, 50), (16, 16), (7, 9), (120, 64)])
-def test_a_small_pixel_is_the_mean_of_what_it_covers(shape: tuple[int, int], rng: np.random.Generator):
+def test_a_shrunk_pixel_is_the_mean_of_its_area(shape: tuple[int, int], rng: np.random.Generator):
     picture = rng.integers(0, 256, (*shape, 3), dtype=np.uint8)
     small = shrink(picture[None], SIDE)
     assert small.shape == (1, SIDE, SIDE, 3)
@@ -78,11 +78,11 @@ def test_a_selection_of_episodes_has_their_pictures(seen: Demonstrations, tmp_pa
         np.testing.assert_array_equal(both[name], np.concatenate([whole[name][:3], whole[name][:2]]))
 
 
-def test_what_was_decoded_is_not_decoded_again(seen: Demonstrations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    told: list[tuple[int, int]] = []
-    first = open_pictures([seen], SIDE, cache=tmp_path, progress=lambda *now: told.append(now))
-    assert told[-1][0] == told[-1][1] == 2 * seen.dataset.frame_count
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
+def test_decoded_videos_are_cached(seen: Demonstrations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text: list[tuple[int, int]] = []
+    first = open_pictures([seen], SIDE, cache=tmp_path, progress=lambda *now: text.append(now))
+    assert text[-1][0] == text[-1][1] == 2 * seen.dataset.frame_count
+    assert [done for done, _ in text] == sorted(done for done, _ in text)
     (broken, *_) = files = sorted(tmp_path.iterdir())
     assert len(files) == 2 * len(seen.dataset.entries)
     frames = np.arange(seen.frames)

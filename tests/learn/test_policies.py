@@ -1,4 +1,4 @@
-"""Laws of policies, the same for every kind; and what each is there for."""
+"""Laws that all policies satisfy, and tests of each kind."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -84,7 +84,7 @@ def test_it_draws_from_the_generator_it_is_given_and_no_other(kind: str, demonst
 
 
 @pytest.mark.parametrize("kind", POLICIES)
-def test_what_it_does_depends_on_no_neighbour_and_on_no_sign_of_a_quaternion(kind: str, demonstrations: Demonstrations):
+def test_actions_do_not_depend_on_the_batch_or_on_quaternion_signs(kind: str, demonstrations: Demonstrations):
     policy = small(kind, demonstrations).eval()
     batch = tensors_of(Mixture([demonstrations], [1.0]).batch(9, HORIZON, seed=0, step=0))
     noise = noise_of(9)
@@ -112,7 +112,7 @@ def test_it_learns_the_law_of_its_demonstrations(kind: str, demonstrations: Demo
     assert wrong < 0.4 * asked
 
 
-def test_flow_goes_one_of_two_ways_where_mlp_goes_between(tmp_path: Path):
+def test_flow_chooses_one_of_two_modes_where_mlp_averages(tmp_path: Path):
     fork = forked(tmp_path / "fork")
     batch = tensors_of(Mixture([fork], [1.0]).batch(256, HORIZON, seed=1, step=0))
     aside = {}
@@ -135,7 +135,7 @@ def test_flow_goes_one_of_two_ways_where_mlp_goes_between(tmp_path: Path):
 
 
 @pytest.mark.parametrize("kind", ["act", "flow"])
-def test_it_follows_what_it_sees_in_episodes_it_has_not_seen(kind: str, spots: Demonstrations, tmp_path: Path):
+def test_it_uses_images_in_held_out_episodes(kind: str, spots: Demonstrations, tmp_path: Path):
     learnt, held = split(spots, 0.2, seed=0)
     store = open_pictures([spots], 32, cache=tmp_path / "cache", workers=1)
     policy = small(kind, learnt)
@@ -145,11 +145,11 @@ def test_it_follows_what_it_sees_in_episodes_it_has_not_seen(kind: str, spots: D
     (batch, *_) = exam.sweep(64, 1, most=64, seed=0)
     tensors = tensors_of(batch)
     with torch.inference_mode():
-        said = policy(tensors.inputs, tensors.real, noise_of(len(batch.real)))[:, 0]
-    assert (said - tensors.actions[:, 0]).abs().mean() < 0.2 * tensors.actions[:, 0].abs().mean()
+        output = policy(tensors.inputs, tensors.real, noise_of(len(batch.real)))[:, 0]
+    assert (output - tensors.actions[:, 0]).abs().mean() < 0.2 * tensors.actions[:, 0].abs().mean()
 
 
-def test_pictures_are_moved_by_whole_pixels_in_training_alone(spots: Demonstrations, tmp_path: Path):
+def test_images_are_shifted_by_whole_pixels_only_in_training(spots: Demonstrations, tmp_path: Path):
     pictures = torch.arange(5 * 3 * 8 * 8).reshape(5, 3, 8, 8).float()
     moved = shifted(pictures, 2, generator=torch.Generator().manual_seed(0))
     places = set()
@@ -171,7 +171,7 @@ def test_pictures_are_moved_by_whole_pixels_in_training_alone(spots: Demonstrati
     assert losses[0] == losses[1]
 
 
-def test_a_policy_that_cannot_see_says_so(demonstrations: Demonstrations):
+def test_a_policy_without_image_input_is_refused(demonstrations: Demonstrations):
     space, scales = demonstrations.space, scales_of([demonstrations], [1.0], HORIZON)
     seeing = replace(space, inputs=(*space.inputs, Feature(CAMERA, "video", (40, 56, 3))))
     with pytest.raises(ValueError, match="act or flow"):

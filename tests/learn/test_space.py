@@ -1,4 +1,4 @@
-"""Two spaces are the same, or the table says in what they differ."""
+"""Spaces are equal, or the table lists their differences."""
 
 from dataclasses import replace
 
@@ -39,7 +39,7 @@ def test_order_unit_rate_and_robot_are_named(space):
     assert all(word in table for word in ("mine", "theirs", "shoulder, elbow", "30 Hz"))
 
 
-def test_what_one_side_lacks_is_named_from_both_sides(space):
+def test_missing_features_of_either_side_are_named(space):
     less = replace(space, inputs=space.inputs[:1])
     assert ("observation.environment_state", "7", "missing") in space.differences(less)
     assert ("observation.environment_state", "missing", "7") in less.differences(space)

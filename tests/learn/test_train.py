@@ -1,4 +1,4 @@
-"""Training: it learns, it resumes to the bit, and it keeps what it has when something goes wrong."""
+"""Training: it learns, resumes bit by bit, and keeps its last checkpoint after an error."""
 
 import json
 import math
@@ -62,14 +62,14 @@ def test_the_sign_of_a_quaternion_does_not_matter(trained):
     runtime = load_runtime(trained.checkpoint.path)
     state = np.zeros((1, 2), np.float32)
     pose = np.array([[0.3, -0.2, 0, 0.6, 0, 0, 0.8]], np.float32)
-    told = [
+    messages = [
         runtime.chunks(
             {"observation.state": state, "observation.environment_state": pose * np.array([1, 1, 1, *[sign] * 4])},
             instructions=[""], real=False, noise=np.zeros((1, 4, 2)),
         )
         for sign in (1, -1)
     ]  # fmt: skip
-    np.testing.assert_allclose(told[0], told[1], atol=1e-6)
+    np.testing.assert_allclose(messages[0], messages[1], atol=1e-6)
 
 
 def test_killed_and_resumed_it_ends_with_the_same_numbers(reached, tmp_path, monkeypatch):
@@ -119,7 +119,7 @@ def test_another_lesson_does_not_overwrite(trained, reached):
         ({"rate_hz": 5.0}, "was started without --rate; you gave 5.0"),
     ],
 )
-def test_a_training_with_other_arguments_says_what_differs(trained, reached, change, message):
+def test_a_training_with_other_arguments_names_the_difference(trained, reached, change, message):
     config = TrainingJobConfig((reached,), settings=SMALL, train=replace(SHORT, steps=400))
     with pytest.raises(UsageError, match=message):
         train(prepare(replace(config, **change)), trained.checkpoint.path)

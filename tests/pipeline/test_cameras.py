@@ -1,4 +1,4 @@
-"""The cameras section: round trip, digest, and what is refused."""
+"""The cameras section: round trip, digest, and invalid values."""
 
 from pathlib import Path
 

@@ -20,7 +20,7 @@ def read(text: str) -> RunConfig:
     return config_from_text(text, name="cell.yaml", folder=Path())
 
 
-def test_the_published_config_means_what_it_says():
+def test_the_published_config_is_parsed_correctly():
     config = load_config(EXAMPLE)
     assert config.scene.robot.name == "franka_panda"
     assert config.scene.task.name == "pick_and_place"
@@ -86,7 +86,7 @@ def test_an_argument_may_be_a_distribution():
     assert config.randomization["friction_coefficient"] == Normal(Uniform(0.5, 0.6), 0.05)
 
 
-def test_realistic_varies_everything_and_what_is_named_wins():
+def test_realistic_varies_everything_and_named_rows_override_it():
     inapplicable = inapplicable_rows(PICK_AND_PLACE)
     assert set(OF_SOFT) <= set(inapplicable)
     sensible = {name for name, row in BY_NAME.items() if row.realistic and name not in inapplicable}

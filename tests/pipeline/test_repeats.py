@@ -68,21 +68,21 @@ def repeats(candidate: Candidate, config: RunConfig, logged: list[Logged]) -> Re
 
 def test_a_repeat_begins_where_its_trial_did(repeats: Repeats, config: RunConfig, log: RunlogEvidence):
     drawn = Sampler(config.randomization, seed=0).draw(0, COUNT).values
-    placed = np.array([each.layout for each in repeats.trials])
+    placed = np.array([trial.layout for trial in repeats.trials])
     at = np.column_stack([drawn["object_position_noise_cm.x"], drawn["object_position_noise_cm.y"]]) / 100
     np.testing.assert_allclose(placed[:, :2], at + np.array([0.46, -0.13]), atol=1e-4)
     np.testing.assert_allclose(placed[:, 3:], [(0.52, 0.17)] * COUNT, atol=1e-4)
-    assert [each.trial for each in repeats.trials] == trial_names(log.episodes)
+    assert [trial.trial for trial in repeats.trials] == trial_names(log.episodes)
     first = Dataset.open(log.path).episode(attempt=3)["observation.environment_state"][0]
     np.testing.assert_allclose(placed[3, :2], first[:2], atol=1e-4)
 
 
-def test_the_twin_foretells_itself(repeats: Repeats, log: RunlogEvidence):
-    told = np.array([each.success for each in repeats.trials])
+def test_the_twin_predicts_itself(repeats: Repeats, log: RunlogEvidence):
+    predicted = np.array([trial.success for trial in repeats.trials])
     real = log.episodes.managed
     assert 0 < real.sum() < COUNT
     # Mass is drawn anew; where the object lies decides.
-    assert (told == real).sum() >= COUNT - 1
+    assert (predicted == real).sum() >= COUNT - 1
     assert unlike_scenes(repeats, repeats.trials) == ""
 
 
@@ -96,7 +96,9 @@ def test_repeats_are_continued_and_the_same_alone_or_together(
     assert repeat(candidate, config, logged, config_name="cell", known=whole) == whole
 
 
-def test_what_lies_elsewhere_is_not_repeated_and_why(candidate: Candidate, config: RunConfig, logged: list[Logged]):
+def test_scenes_that_the_twin_cannot_reproduce_are_skipped_with_a_reason(
+    candidate: Candidate, config: RunConfig, logged: list[Logged]
+):
     scene = logged[0].scene
     assert scene is not None
     far, goal = scene.copy(), scene.copy()
@@ -108,25 +110,25 @@ def test_what_lies_elsewhere_is_not_repeated_and_why(candidate: Candidate, confi
         replace(logged[0], trial="blind", scene=None, why="the log has no poses"), logged[1],
         replace(logged[0], trial="can", object="can"),
     ]  # fmt: skip
-    found = repeat(candidate, config, given, config_name="cell").trials
-    assert [each.trial for each in found] == [each.trial for each in given]
+    result = repeat(candidate, config, given, config_name="cell").trials
+    assert [each.trial for each in result] == [each.trial for each in given]
     words = ("object_position_noise_cm.x would be", "target_position_noise_cm.y", "no object 'mug'",
              "not name the object", "has no poses")  # fmt: skip
-    for each, word in zip(found, words, strict=False):
+    for each, word in zip(result, words, strict=False):
         assert each.success is None
         assert word in each.why
-    assert [each.success is None for each in found[5:]] == [False, False]
-    assert found[6].object == "can"
+    assert [each.success is None for each in result[5:]] == [False, False]
+    assert result[6].object == "can"
 
 
 def test_scenes_of_another_cell_are_seen_to_differ(candidate: Candidate, logged: list[Logged]):
     text = CELL.replace("[-5, 5]", "[8, 12]")
     elsewhere = config_from_text(text, name="cell.yaml", folder=Path()).with_seed(1_000_001)
-    found = repeat(candidate, elsewhere, logged[:6], config_name="other")
-    assert "object_x_m" in unlike_scenes(found, found.trials)
+    result = repeat(candidate, elsewhere, logged[:6], config_name="other")
+    assert "object_x_m" in unlike_scenes(result, result.trials)
 
 
-def test_a_task_whose_scene_is_drawn_otherwise_is_refused(candidate: Candidate, logged: list[Logged]):
+def test_a_task_with_another_scene_layout_is_refused(candidate: Candidate, logged: list[Logged]):
     config = config_from_text("scene: {task: handover}\n", name="cell.yaml", folder=Path())
     with pytest.raises(UsageError, match=r"handover.*cannot be repeated"):
         repeat(candidate, config, logged, config_name="cell")

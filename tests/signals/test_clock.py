@@ -1,4 +1,4 @@
-"""The rate of a clock is estimated whatever is wrong with its stamps."""
+"""The rate of a clock is estimated despite faulty time stamps."""
 
 import numpy as np
 import pytest

@@ -28,7 +28,7 @@ def test_a_follower_that_leads_has_a_negative_delay():
 
 
 @pytest.mark.parametrize("gain", [0.3, 2.0, -1.0])
-def test_a_gain_is_fitted_beside_the_delay(gain: float):
+def test_a_gain_is_fitted_with_the_delay(gain: float):
     estimate = estimate_delay([(smooth(ROWS), gain * smooth(ROWS - 5) + 1)], shifts=range(12), fit_gain=True)
     assert estimate is not None
     assert estimate.rows == pytest.approx(5, abs=0.05)
@@ -58,7 +58,7 @@ def test_rows_without_a_number_do_not_count():
         assert estimate.rows == pytest.approx(6, abs=0.05)
 
 
-def test_nothing_to_compare_is_no_estimate():
+def test_without_data_there_is_no_estimate():
     assert estimate_delay([], shifts=range(5), fit_gain=True) is None
     assert estimate_delay([(np.ones(50), np.ones(50))], shifts=range(5), fit_gain=True) is None
     assert estimate_delay([(np.ones(2), np.ones(2))], shifts=range(5), fit_gain=False) is None

@@ -1,4 +1,4 @@
-"""A known dead time and lag are found again, and what cannot be told is said so."""
+"""Dead time and lag are recovered, or reported as unknown."""
 
 import numpy as np
 import pytest
@@ -16,33 +16,33 @@ def recorded(delay_s: float, lag_s: float, *, rate_hz: float, seed: int, noise: 
         rows = int(8 * rate_hz)
         t = np.arange(rows) / rate_hz
         waves = [rng.normal() / (1 + f) * np.sin(2 * np.pi * f * t + rng.uniform(0, 6)) for f in (0.2, 0.6, 1.1, 2.3)]
-        told = np.sum(waves, axis=0)
+        signal = np.sum(waves, axis=0)
         every = np.arange(0, t[-1], FINE)
-        held = told[np.clip(np.floor((every - delay_s) * rate_hz + 1e-9).astype(int), 0, rows - 1)]
+        held = signal[np.clip(np.floor((every - delay_s) * rate_hz + 1e-9).astype(int), 0, rows - 1)]
         plant = np.empty(len(every))
-        state = told[0]
+        state = signal[0]
         for at, target in enumerate(held):
             plant[at] = state
             state += (gain * target - state) * (1 - np.exp(-FINE / lag_s))
         seen = plant[np.clip(np.round(t / FINE).astype(int), 0, len(every) - 1)] + rng.normal(0, noise, rows)
-        episodes.append((told, seen))
+        episodes.append((signal, seen))
     return episodes
 
 
 @pytest.mark.parametrize("rate_hz", [25.0, 30.0, 50.0, 100.0, 200.0])
 @pytest.mark.parametrize(("delay_s", "lag_s"), [(0.041, 0.06), (0.12, 0.03)])
 def test_a_known_delay_and_lag_are_found_to_a_few_milliseconds(rate_hz: float, delay_s: float, lag_s: float):
-    found = response(recorded(delay_s, lag_s, rate_hz=rate_hz, seed=1), rate_hz=rate_hz, seed=0)
-    assert found.unknown == ""
-    assert found.delay_s == pytest.approx(delay_s, abs=0.004)
-    assert found.lag_s == pytest.approx(lag_s, abs=0.005)
-    assert found.total_s == pytest.approx(delay_s + lag_s, abs=0.003)
+    result = response(recorded(delay_s, lag_s, rate_hz=rate_hz, seed=1), rate_hz=rate_hz, seed=0)
+    assert result.unknown == ""
+    assert result.delay_s == pytest.approx(delay_s, abs=0.004)
+    assert result.lag_s == pytest.approx(lag_s, abs=0.005)
+    assert result.total_s == pytest.approx(delay_s + lag_s, abs=0.003)
 
 
 def test_a_weak_drive_has_a_gain_and_the_same_delay():
-    found = response(recorded(0.05, 0.05, rate_hz=100, seed=2, gain=0.4), rate_hz=100, seed=0)
-    assert found.gain == pytest.approx(0.4, abs=0.03)
-    assert found.total_s == pytest.approx(0.1, abs=0.004)
+    result = response(recorded(0.05, 0.05, rate_hz=100, seed=2, gain=0.4), rate_hz=100, seed=0)
+    assert result.gain == pytest.approx(0.4, abs=0.03)
+    assert result.total_s == pytest.approx(0.1, abs=0.004)
 
 
 def test_a_joint_at_rest_cannot_tell():

@@ -12,15 +12,15 @@ def episodes(shift: float, *, seed: int, count: int = 12) -> list[np.ndarray]:
 
 
 def test_a_shift_is_the_wasserstein_distance():
-    found = distance(episodes(0.0, seed=1), episodes(2.0, seed=2), seed=0)
-    assert found.wasserstein == pytest.approx(2.0, abs=0.15)
-    assert found.interval[0] < 2.0 < found.interval[1]
-    assert found.p_value < 0.02
+    result = distance(episodes(0.0, seed=1), episodes(2.0, seed=2), seed=0)
+    assert result.wasserstein == pytest.approx(2.0, abs=0.15)
+    assert result.interval[0] < 2.0 < result.interval[1]
+    assert result.p_value < 0.02
 
 
-def test_no_difference_is_no_finding():
-    found = distance(episodes(0.0, seed=1), episodes(0.0, seed=2), seed=0)
-    assert found.p_value > 0.05
+def test_equal_signals_give_no_finding():
+    result = distance(episodes(0.0, seed=1), episodes(0.0, seed=2), seed=0)
+    assert result.p_value > 0.05
     assert distance(episodes(0.0, seed=1), episodes(0.0, seed=1), seed=0).wasserstein == 0
 
 
@@ -30,16 +30,16 @@ def test_distance_is_symmetric():
 
 
 def test_rows_of_one_episode_prove_nothing():
-    found = distance(episodes(0.0, seed=1, count=1), episodes(0.3, seed=2, count=1), seed=0)
-    assert np.isnan(found.p_value)
+    result = distance(episodes(0.0, seed=1, count=1), episodes(0.3, seed=2, count=1), seed=0)
+    assert np.isnan(result.p_value)
 
 
-def test_the_noise_of_a_resting_sensor_is_found_beside_its_motion():
+def test_the_noise_of_a_resting_sensor_is_measured_despite_motion():
     rng = np.random.default_rng(0)
     values = np.concatenate([np.zeros(300), np.linspace(0, 5, 200), np.full(300, 5.0)]) + rng.normal(0, 0.02, 800)
-    found = noise_floor([values], rate_hz=50)
-    assert found.std == pytest.approx(0.02, rel=0.15)
-    assert found.still_s >= 8
+    result = noise_floor([values], rate_hz=50)
+    assert result.std == pytest.approx(0.02, rel=0.15)
+    assert result.still_s >= 8
 
 
 def test_a_channel_that_never_rests_cannot_tell():
@@ -57,8 +57,8 @@ def test_frequencies_of_a_motion():
 
 def test_tracking_error():
     t = np.linspace(0, 6, 300)
-    found = tracking([(np.sin(t), np.sin(t) - 0.1)])
-    assert (found.rms, found.bias) == (pytest.approx(0.1), pytest.approx(0.1))
+    result = tracking([(np.sin(t), np.sin(t) - 0.1)])
+    assert (result.rms, result.bias) == (pytest.approx(0.1), pytest.approx(0.1))
 
 
 def test_a_darker_picture_is_darker():

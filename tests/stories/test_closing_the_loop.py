@@ -42,8 +42,8 @@ def looped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_round_has_its_evidence(looped: Path):
-    told = json.loads((looped / "loops/a/loop.json").read_text())
-    first, second = told["rounds"]
+    output = json.loads((looped / "loops/a/loop.json").read_text())
+    first, second = output["rounds"]
     assert (first["demonstrations"], second["demonstrations"]) == (0, first["collected"])
     assert first["robot"]["trials"] == second["robot"]["trials"] == 8
     assert first["collected"] == sum(request["episodes"] for request in first["requests"]) == 4
@@ -110,8 +110,8 @@ def test_diagnose_and_plan_as_separate_commands(looped: Path, monkeypatch, capsy
         "--cells", "4", "--episodes", "4", "--cache", "loops/a/banks", "--out", "diagnoses/a", "--json",
     ]  # fmt: skip
     assert main(words) == 0
-    told = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert told["episodes"] == 8
+    output = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert output["episodes"] == 8
     assert "<svg" in (looped / "diagnoses/a/report.html").read_text()
     assert main(["plan", "diagnoses/a", "--robot", "twin:robot.yaml", "--budget", "20", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out.splitlines()[-1])

@@ -221,11 +221,11 @@ def test_the_gate_page_lists_every_rule_with_its_default():
 def test_every_command_has_help_with_examples(command: str, capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert ended.value.code == 0
-    assert f"twinloop {command}" in told
-    assert "examples:" in told
-    assert "--json" in told
+    assert f"twinloop {command}" in output
+    assert "examples:" in output
+    assert "--json" in output
 
 
 def test_every_parameter_has_an_image_on_the_page():
@@ -261,7 +261,7 @@ def test_the_figures_of_the_readme_equal_the_results():
     first, harsh = diagnosis["tally"]["first"], loop["cells"]["rehearsal:harsh"]["rows"]
     before, *between, after = harsh["diagnose"]["rounds"]
     text = " ".join(README.split())
-    for told in (
+    for message in (
         f"{throughput['ours']:.0f} curated trajectories a second on {throughput['cores']} CPU cores",
         f"{throughput['ratio']:.2f} of what the physics engine alone does",
         f"{throughput['times_published']:.1f} times the published rate",
@@ -270,7 +270,7 @@ def test_the_figures_of_the_readme_equal_the_results():
         f"wide randomization alone came to {_managed(harsh['wide']['rounds'][-1])}",
         f"without a diagnosis to {_managed(harsh['blind']['rounds'][-1])}",
     ):
-        assert told in text
+        assert message in text
     assert len(between) == 1
 
 

@@ -23,7 +23,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def told(capsys: pytest.CaptureFixture[str], *words: object) -> dict:
+def command_output(capsys: pytest.CaptureFixture[str], *words: object) -> dict:
     capsys.readouterr()
     code = main([*map(str, words), "--json"])
     answer = json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -33,7 +33,7 @@ def told(capsys: pytest.CaptureFixture[str], *words: object) -> dict:
 def test_a_policy_is_evaluated_and_the_evaluation_is_written(place: Path, capsys: pytest.CaptureFixture[str]):
     out = place / "judged"
     words = ("evaluate", place / "hasty", "--episodes", 6, "--workers", 1, "--out", out, "--clips", 0)
-    first = told(capsys, *words)
+    first = command_output(capsys, *words)
     assert first["code"] == 0
     assert first["seed"] == 1_000_000
     assert first["success"]["trials"] == 6
@@ -44,7 +44,7 @@ def test_a_policy_is_evaluated_and_the_evaluation_is_written(place: Path, capsys
     assert (out / "report.html").stat().st_size > 10_000
 
     # Again, against what was just found and in two processes: nothing can be better than itself.
-    again = told(capsys, *words[:2], "--workers", 2, "--against", out, "--out", place / "again", "--clips", 0)
+    again = command_output(capsys, *words[:2], "--workers", 2, "--against", out, "--out", place / "again", "--clips", 0)
     assert again["episodes"] == 6
     assert again["seed"] == 1_000_000
     assert again["comparison"]["difference"] == 0
@@ -55,17 +55,17 @@ def test_a_policy_is_evaluated_and_the_evaluation_is_written(place: Path, capsys
 
 
 def test_evaluations_that_make_no_sense_are_refused(place: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
-    seen = told(capsys, "evaluate", place / "hasty", "--seed", 0)
+    seen = command_output(capsys, "evaluate", place / "hasty", "--seed", 0)
     assert seen["code"] == 2
     assert "was trained on" in seen["error"]
     other = tmp_path / "faster.yaml"
     other.write_text("rollout: {control_hz: 50}\n")
-    misfit = told(capsys, "evaluate", place / "hasty", other)
+    misfit = command_output(capsys, "evaluate", place / "hasty", other)
     assert misfit["code"] == 1
     assert "25 Hz" in misfit["error"]
     assert "50 Hz" in misfit["error"]
-    assert told(capsys, "evaluate", tmp_path)["code"] == 1
-    assert told(capsys, "evaluate", place / "hasty", "--against", tmp_path)["code"] == 1
+    assert command_output(capsys, "evaluate", tmp_path)["code"] == 1
+    assert command_output(capsys, "evaluate", place / "hasty", "--against", tmp_path)["code"] == 1
 
 
 def test_two_policies_are_compared_on_the_same_draws(
@@ -73,7 +73,7 @@ def test_two_policies_are_compared_on_the_same_draws(
 ):
     out = place / "evaluations" / "second"
     words = ("--against", place / "hasty", "--episodes", 2, "--workers", 1, "--ensemble", 0.1, "--clips", 0)
-    met = told(capsys, "evaluate", place / "hasty", *words, "--out", out)
+    met = command_output(capsys, "evaluate", place / "hasty", *words, "--out", out)
     assert met["comparison"]["both"] + met["comparison"]["neither"] == 2
     assert load_evaluation(out / "against").subject.ensemble == 0.1
     page = (Path(__file__).parents[2] / "docs" / "evaluating.md").read_text()

@@ -42,14 +42,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict]:
 
 
 def test_generate_reports_the_result(made):
-    folder, said = made
-    assert said["episodes"] == 40
-    assert said["accepted"] + sum(said["rejected"].values()) == 40
-    assert said["accepted"] >= 36
-    assert said["path"] == "datasets/cell"
-    assert len(said["digest"]) == 64
-    assert said["trajectories_per_second"] > 0
-    assert (folder / said["path"] / "report.html").stat().st_size > 10_000
+    folder, output = made
+    assert output["episodes"] == 40
+    assert output["accepted"] + sum(output["rejected"].values()) == 40
+    assert output["accepted"] >= 36
+    assert output["path"] == "datasets/cell"
+    assert len(output["digest"]) == 64
+    assert output["trajectories_per_second"] > 0
+    assert (folder / output["path"] / "report.html").stat().st_size > 10_000
 
 
 def test_generate_ends_with_what_to_do_next(made):
@@ -62,8 +62,8 @@ def test_generate_ends_with_what_to_do_next(made):
 
 
 def test_the_dataset_has_the_requested_content(made):
-    folder, said = made
-    dataset = Dataset.open(folder / said["path"])
+    folder, output = made
+    dataset = Dataset.open(folder / output["path"])
     attempts = dataset.attempts()
     assert attempts["attempt"].to_pylist() == list(range(40))
     friction = attempts["draw/friction_coefficient"].to_numpy()
@@ -88,62 +88,62 @@ def test_the_dataset_has_the_requested_content(made):
 
 
 def test_it_is_a_lerobot_dataset(made):
-    folder, said = made
-    root = folder / said["path"]
+    folder, output = made
+    root = folder / output["path"]
     info = json.loads((root / "meta" / "info.json").read_text())
     assert info["codebase_version"] == "v3.0"
-    assert info["total_episodes"] == said["accepted"]
-    assert info["total_frames"] == said["frames"]
+    assert info["total_episodes"] == output["accepted"]
+    assert info["total_frames"] == output["frames"]
     frames = pq.read_table(root / "data" / "chunk-000" / "file-000.parquet")
-    assert frames["index"].to_pylist() == list(range(said["frames"]))
+    assert frames["index"].to_pylist() == list(range(output["frames"]))
     stats = json.loads((root / "meta" / "stats.json").read_text())
     assert len(stats["action"]["q99"]) == 8
 
 
 def test_state_action_next_state(made):
-    folder, said = made
-    batches = list(Dataset.open(folder / said["path"]).transitions(256, seed=0))
-    assert sum(len(batch.state) for batch in batches) == said["frames"] - said["accepted"]
+    folder, output = made
+    batches = list(Dataset.open(folder / output["path"]).transitions(256, seed=0))
+    assert sum(len(batch.state) for batch in batches) == output["frames"] - output["accepted"]
     step = np.abs(batches[0].next_state - batches[0].state)
     assert 0 < step[:, :7].max() < 0.2
 
 
 def test_sql_queries(made):
-    folder, said = made
-    data = folder / said["path"]
+    folder, output = made
+    data = folder / output["path"]
     answer = twinloop("query", data, "select count(*) as n from frames")
-    assert answer["rows"] == [{"n": said["frames"]}]
+    assert answer["rows"] == [{"n": output["frames"]}]
     answer = twinloop("query", data, "select verdict, count(*) as n from attempts group by verdict")
-    assert {row["verdict"]: row["n"] for row in answer["rows"]}["accepted"] == said["accepted"]
+    assert {row["verdict"]: row["n"] for row in answer["rows"]}["accepted"] == output["accepted"]
     refused = twinloop("query", data, "select nothing from frames", code=2)
     assert "nothing" in refused["error"]
     twinloop("query", data, "select * from read_text('/etc/hostname')", code=2)
 
 
 def test_info_and_verify(made):
-    folder, said = made
-    data = folder / said["path"]
-    assert twinloop("info", data)["digest"] == said["digest"]
+    folder, output = made
+    data = folder / output["path"]
+    assert twinloop("info", data)["digest"] == output["digest"]
     assert twinloop("verify", data)["ok"]
 
 
 def test_a_second_run_changes_nothing_and_more_episodes_continue_it(made, tmp_path: Path):
     (tmp_path / "cell.yaml").write_text(CONFIG)
-    _folder, said = made
+    _folder, output = made
     twinloop("generate", "cell.yaml", "--episodes", "20", cwd=tmp_path)
     grown = twinloop("generate", "cell.yaml", "--episodes", "40", cwd=tmp_path)
-    assert grown["digest"] == said["digest"]
+    assert grown["digest"] == output["digest"]
     again = twinloop("generate", "cell.yaml", "--episodes", "40", cwd=tmp_path)
-    assert again["digest"] == said["digest"]
+    assert again["digest"] == output["digest"]
     assert again["trajectories_per_second"] == 0
 
 
 def test_another_config_is_not_mixed_in(made):
-    folder, said = made
+    folder, output = made
     (folder / "other.yaml").write_text(CONFIG.replace("1.1", "1.2"))
-    refused = twinloop("generate", "other.yaml", "--out", said["path"], cwd=folder, code=1)
+    refused = twinloop("generate", "other.yaml", "--out", output["path"], cwd=folder, code=1)
     assert "config" in refused["error"]
-    assert twinloop("verify", folder / said["path"])["digest"] == said["digest"]
+    assert twinloop("verify", folder / output["path"])["digest"] == output["digest"]
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path: Path):
@@ -154,9 +154,9 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path):
 
 
 def test_merge_joins_runs(made, tmp_path: Path):
-    folder, said = made
+    folder, output = made
     twinloop("generate", "cell.yaml", "--episodes", "8", "--seed", "9", "--out", tmp_path / "nine", cwd=folder)
-    both = twinloop("merge", folder / said["path"], tmp_path / "nine", "--out", tmp_path / "both")
+    both = twinloop("merge", folder / output["path"], tmp_path / "nine", "--out", tmp_path / "both")
     assert twinloop("verify", tmp_path / "both")["digest"] == both["digest"]
     assert twinloop("info", tmp_path / "both")["episodes"]["attempted"] == 48
 
@@ -206,10 +206,10 @@ def test_explain_describes_the_run(made, capsys: pytest.CaptureFixture):
     folder, _ = made
     assert main(["explain", str(folder / "cell.yaml"), "--json"]) == 0
     printed = capsys.readouterr()
-    said = json.loads(printed.out.splitlines()[-1])
-    assert said["episodes"] == 128
-    assert {row["name"]: row["gap"] for row in said["varied"]}["friction_coefficient"] == "contact"
-    assert said["estimate"]["disk_bytes"] > 0
-    assert said["config"]["expert"]["retries"] == 3
+    output = json.loads(printed.out.splitlines()[-1])
+    assert output["episodes"] == 128
+    assert {row["name"]: row["gap"] for row in output["varied"]}["friction_coefficient"] == "contact"
+    assert output["estimate"]["disk_bytes"] > 0
+    assert output["config"]["expert"]["retries"] == 3
     assert "friction_coefficient" in printed.err
     assert "in flight" in printed.err

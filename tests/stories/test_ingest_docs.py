@@ -28,8 +28,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert main(["ingest", str(source), "--as", day, "--out", str(folder / "datasets" / day)]) == 0
     lines = ["time_ms,episode,q1_deg,q2_deg,grip_mm,q1_goal_deg,q2_goal_deg,grip_goal_mm,success"]
     for take in clean_takes(2, seed=4):
-        seen, told = (take.signals[name][:, [0, 1, 4]] for name in ("observation.state", "action"))
-        table = np.concatenate([np.rad2deg(seen[:, :2]), seen[:, 2:], np.rad2deg(told[:, :2]), told[:, 2:]], axis=1)
+        seen, commanded = (take.signals[name][:, [0, 1, 4]] for name in ("observation.state", "action"))
+        table = np.concatenate(
+            [np.rad2deg(seen[:, :2]), seen[:, 2:], np.rad2deg(commanded[:, :2]), commanded[:, 2:]], axis=1
+        )
         lines += [f"{20 * row},{take.attempt},{','.join(map(str, values))},1" for row, values in enumerate(table)]
     (folder / "day.csv").write_text("\n".join(lines) + "\n")
     mapping = folder / "examples" / "ingest" / "arm_log.yaml"

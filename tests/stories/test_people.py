@@ -12,14 +12,14 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "handover.yaml"
 IMPATIENT = EXAMPLE.read_text().replace("hand_patience_s: [4, 12]", "hand_patience_s: [0.5, 6]")
 
 
-def said(capsys: pytest.CaptureFixture[str]) -> dict:
+def json_output(capsys: pytest.CaptureFixture[str]) -> dict:
     return json.loads(capsys.readouterr().out.splitlines()[-1])
 
 
 def test_the_handover_example_succeeds(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     out = tmp_path / "handover"
     assert main(["generate", str(EXAMPLE), "--episodes", "24", "--workers", "1", "--out", str(out), "--json"]) == 0
-    assert said(capsys)["accepted"] >= 20
+    assert json_output(capsys)["accepted"] >= 20
     verify(out).require()
     drawn = Dataset.open(out).attempts()["draw/bystander_probability"].to_pylist()
     assert set(drawn) <= {0.0, 1.0}
@@ -43,4 +43,4 @@ def test_failures_are_stored_counted_shown_and_reproduced(tmp_path: Path, capsys
     assert "hand withdrew" in (out / "report.html").read_text()
     attempt = names.index("hand_withdrew")
     assert main(["episode", str(out / "config.yaml"), "--attempt", str(attempt), "--json"]) == 0
-    assert said(capsys)["failure"] == "hand_withdrew"
+    assert json_output(capsys)["failure"] == "hand_withdrew"

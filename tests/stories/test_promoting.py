@@ -49,7 +49,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def told(capsys: pytest.CaptureFixture[str], *words: object) -> dict:
+def command_output(capsys: pytest.CaptureFixture[str], *words: object) -> dict:
     capsys.readouterr()
     code = main([*map(str, words), "--json"])
     return json.loads(capsys.readouterr().out.splitlines()[-1]) | {"code": code}
@@ -62,47 +62,49 @@ def test_from_candidate_to_production_and_back(
     easy = ("--rules", "rules.yaml")
 
     # Nothing was shown: not promoted, and why.
-    found = told(capsys, "promote", "policies/first", *easy)
-    assert found["code"] == 3
-    assert found["stage"] == "candidate"
-    assert any("no evaluation of this policy" in reason for reason in found["steps"][0]["reasons"])
+    promotion = command_output(capsys, "promote", "policies/first", *easy)
+    assert promotion["code"] == 3
+    assert promotion["stage"] == "candidate"
+    assert any("no evaluation of this policy" in reason for reason in promotion["steps"][0]["reasons"])
 
     # What is missing is made: an evaluation in the twin. The robot may move once somebody stands ready.
     twin = (*easy, "--config", "cell.yaml", "--workers", 1)
-    found = told(capsys, "promote", "policies/first", *twin)
-    assert (found["code"], found["stage"]) == (0, "validated")
-    assert [step["entered"] for step in found["steps"]] == [True, False]
-    found = told(capsys, "promote", "policies/first", *easy, "--human-ready", "--to", "canary")
-    assert (found["code"], found["stage"]) == (0, "canary")
-    first = found["checkpoint"]
+    promotion = command_output(capsys, "promote", "policies/first", *twin)
+    assert (promotion["code"], promotion["stage"]) == (0, "validated")
+    assert [step["entered"] for step in promotion["steps"]] == [True, False]
+    promotion = command_output(capsys, "promote", "policies/first", *easy, "--human-ready", "--to", "canary")
+    assert (promotion["code"], promotion["stage"]) == (0, "canary")
+    first = promotion["checkpoint"]
 
     # Two trials on a robot: they are run, logged and shown, and they are too few.
-    found = told(capsys, "promote", first[:10], *easy, "--robot", "twin", "--human-ready", "--episodes", 2)
-    assert (found["code"], found["stage"]) == (3, "canary")
-    findings = {finding["rule"]: finding for finding in found["steps"][0]["findings"]}
+    promotion = command_output(
+        capsys, "promote", first[:10], *easy, "--robot", "twin", "--human-ready", "--episodes", 2
+    )
+    assert (promotion["code"], promotion["stage"]) == (3, "canary")
+    findings = {finding["rule"]: finding for finding in promotion["steps"][0]["findings"]}
     assert findings["trials"]["measured"] == 2
     assert findings["evidence"]["passed"]
     assert findings["speed"]["passed"]
-    assert "decisions" in found["pages"][0]
+    assert "decisions" in promotion["pages"][0]
 
     # A robot that manages shows what it takes; what was shown before stays part of it.
     log = runlog(place / "runs" / "cell", [Tried(first)] * 30, model=MODEL)
-    found = told(capsys, "promote", "policies/first", *easy, "--runlog", log)
-    assert (found["code"], found["stage"], found["live"]) == (0, "production", first)
-    findings = {finding["rule"]: finding for finding in found["steps"][0]["findings"]}
+    promotion = command_output(capsys, "promote", "policies/first", *easy, "--runlog", log)
+    assert (promotion["code"], promotion["stage"], promotion["live"]) == (0, "production", first)
+    findings = {finding["rule"]: finding for finding in promotion["steps"][0]["findings"]}
     assert findings["trials"]["measured"] == 32
 
     # The second meets the first on the same draws and, in turns, on the robot.
-    found = told(capsys, "promote", "policies/second", *twin, "--to", "canary", "--human-ready")
-    assert found["code"] == 0
-    second = found["checkpoint"]
+    promotion = command_output(capsys, "promote", "policies/second", *twin, "--to", "canary", "--human-ready")
+    assert promotion["code"] == 0
+    second = promotion["checkpoint"]
     assert any(finding["rule"] == "no regress" and "4 draws" in finding["said"]
-               for finding in found["steps"][0]["findings"])  # fmt: skip
+               for finding in promotion["steps"][0]["findings"])  # fmt: skip
     turns = in_turns(second, [True] * 20, first, list(some(POOR, 20)))
     met = runlog(place / "runs" / "ab", turns, model=MODEL)
-    found = told(capsys, "promote", "policies/second", *easy, "--runlog", met)
-    assert (found["code"], found["live"]) == (0, second)
-    status = told(capsys, "status", "--html")
+    promotion = command_output(capsys, "promote", "policies/second", *easy, "--runlog", met)
+    assert (promotion["code"], promotion["live"]) == (0, second)
+    status = command_output(capsys, "status", "--html")
     assert status["live"]["checkpoint"] == second
     assert Path(status["live"]["path"]).is_dir()
     assert {each["kind"] for each in status["live"]["evidence"]} == {"evaluation", "runlog"}
@@ -112,10 +114,10 @@ def test_from_candidate_to_production_and_back(
     # At work it is followed; while it does as promised nothing happens, then it drops and is undone.
     began = datetime.now(UTC) + timedelta(minutes=1)
     work = runlog(place / "runs" / "work", [Tried(second, arm="")] * 10, began=began, model=MODEL, shard=10)
-    assert told(capsys, "monitor", "--runlog", work)["code"] == 0
+    assert command_output(capsys, "monitor", "--runlog", work)["code"] == 0
     dropped = [Tried(second, arm="")] * 10 + [Tried(second, False, arm="")] * 30
     runlog(place / "runs" / "work", dropped, began=began, model=MODEL, shard=10)
-    watched = told(capsys, "monitor", "--runlog", work)
+    watched = command_output(capsys, "monitor", "--runlog", work)
     assert (watched["code"], watched["live"]) == (4, first)
     assert json.loads(Path(watched["incidents"][0]).read_text())["episodes"]
 
@@ -127,9 +129,9 @@ def test_from_candidate_to_production_and_back(
     assert first in capsys.readouterr().out
 
     # Back to the second by hand, and back again; everything that was decided can be checked.
-    assert told(capsys, "rollback", "--to", second[:8], "--reason", "the camera was dirty")["live"] == second
-    assert told(capsys, "rollback")["live"] == first
-    verified = told(capsys, "status", "--verify", "--head", status["head"])
+    assert command_output(capsys, "rollback", "--to", second[:8], "--reason", "the camera was dirty")["live"] == second
+    assert command_output(capsys, "rollback")["live"] == first
+    verified = command_output(capsys, "status", "--verify", "--head", status["head"])
     assert (verified["ok"], verified["problems"], verified["code"]) == (True, [], 0)
     records = Registry.open(place / "registry").ledger.records
     assert [record.verdict for record in records if record.kind == "decision"].count("rolled back") == 3
@@ -143,21 +145,26 @@ def test_trials_are_repeated_in_the_twin(place: Path, capsys: pytest.CaptureFixt
     easy = ("--rules", place / "rules.yaml", "--registry", tmp_path / "registry", "--data", place / "datasets")
     twin = (*easy, "--config", tmp_path / "cell.yaml", "--workers", 1)
     robot = ("--robot", f"twin:{tmp_path / 'cell.yaml'}", "--human-ready", "--episodes", 2, "--speed", 1)
-    assert told(capsys, "promote", place / "policies" / "first", *twin, "--to", "canary", "--human-ready")["code"] == 0
-    found = told(capsys, "promote", place / "policies" / "first", *twin, *robot)
-    assert (found["code"], found["stage"]) == (3, "canary")
-    findings = {finding["rule"]: finding for finding in found["steps"][0]["findings"]}
+    assert (
+        command_output(capsys, "promote", place / "policies" / "first", *twin, "--to", "canary", "--human-ready")[
+            "code"
+        ]
+        == 0
+    )
+    promotion = command_output(capsys, "promote", place / "policies" / "first", *twin, *robot)
+    assert (promotion["code"], promotion["stage"]) == (3, "canary")
+    findings = {finding["rule"]: finding for finding in promotion["steps"][0]["findings"]}
     assert findings["evidence"]["passed"]
     assert "worth" in findings["with the twin"]["said"]
     assert isinstance(findings["with the twin"]["measured"], float)
     registry = Registry.open(tmp_path / "registry")
     (entry,) = [each for each in registry.ledger.records[-1].evidence if each["kind"] == "repeats"]
     assert (entry["trials"], entry["repeated"]) == (2, 2)
-    assert "2 of 2 real trials repeated in cell" in Path(found["pages"][0]).read_text()
+    assert "2 of 2 real trials repeated in cell" in Path(promotion["pages"][0]).read_text()
     (path,) = (tmp_path / "registry" / "trials").glob("*/repeats-*.json")
     before = path.stat().st_mtime_ns
-    found = told(capsys, "promote", found["checkpoint"], *twin, "--to", "production")
-    assert (found["code"], path.stat().st_mtime_ns) == (3, before)
+    promotion = command_output(capsys, "promote", promotion["checkpoint"], *twin, "--to", "production")
+    assert (promotion["code"], path.stat().st_mtime_ns) == (3, before)
 
 
 @contextmanager
@@ -205,21 +212,21 @@ def test_impossible_promotions_are_refused(place: Path, capsys: pytest.CaptureFi
         (("monitor", "--runlog", tmp_path, "--registry", tmp_path / "none"), 2, "is not a registry"),
         (("promote", place / "policies" / "first", "--rules", tmp_path / "none.yaml"), 2, "no such file"),
     ):  # fmt: skip
-        found = told(capsys, *words)
-        assert found["code"] == code, found
-        assert error in found["error"]
+        result = command_output(capsys, *words)
+        assert result["code"] == code, result
+        assert error in result["error"]
 
 
 def test_a_changed_ledger_is_detected(tmp_path: Path, capsys: pytest.CaptureFixture[str], place: Path):
     registry = tmp_path / "registry"
-    assert told(capsys, "promote", place / "policies" / "first", "--registry", registry)["code"] == 3
+    assert command_output(capsys, "promote", place / "policies" / "first", "--registry", registry)["code"] == 3
     ledger = registry / "ledger.jsonl"
     ledger.write_bytes(ledger.read_bytes().replace(b"refused", b"Refused", 1))
-    found = told(capsys, "status", "--verify", "--registry", registry)
-    assert found["code"] == 1
-    assert "record 2 (line 2): was altered" in found["problems"][0]
-    assert told(capsys, "status", "--registry", registry)["code"] == 1
-    assert told(capsys, "promote", place / "policies" / "first", "--registry", registry)["code"] == 1
+    result = command_output(capsys, "status", "--verify", "--registry", registry)
+    assert result["code"] == 1
+    assert "record 2 (line 2): was altered" in result["problems"][0]
+    assert command_output(capsys, "status", "--registry", registry)["code"] == 1
+    assert command_output(capsys, "promote", place / "policies" / "first", "--registry", registry)["code"] == 1
 
 
 def test_the_commands_of_the_gate_page_are_valid(tmp_path: Path):

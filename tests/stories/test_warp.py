@@ -26,9 +26,9 @@ def test_a_dataset_is_made_with_warp(tmp_path: Path, capfd: pytest.CaptureFixtur
     words = ["generate", "--episodes", "3", "--out", str(made), "--backend", "warp", "--device", "cpu", "--json"]
     assert main(words) == 0
     # Nothing but the result on standard output.
-    told = json.loads(capfd.readouterr().out)
-    assert told["accepted"] == 3
-    assert told["workers"] == 1
+    output = json.loads(capfd.readouterr().out)
+    assert output["accepted"] == 3
+    assert output["workers"] == 1
     assert not verify(made).problems
 
     # What made it is in the header and beside every episode; the config's digest is that of the config.

@@ -1,4 +1,4 @@
-"""Logs in CSV files: delimiters, comments, missing cells, and what is refused."""
+"""Logs in CSV files: delimiters, comments, missing cells, and invalid files."""
 
 from pathlib import Path
 
@@ -57,7 +57,7 @@ def test_without_a_time_column_rows_are_evenly_spaced(tmp_path: Path):
         ("t,q\n0,1\n,2\n", "row 2 has no number in its time column"),
     ],
 )
-def test_what_is_no_log_is_refused_by_name(tmp_path: Path, text: str, message: str):
+def test_invalid_files_are_refused_by_name(tmp_path: Path, text: str, message: str):
     with pytest.raises(DatasetError, match=rf"log\.csv: .*{message}"):
         read(written(tmp_path, text))
 

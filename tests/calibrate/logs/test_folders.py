@@ -1,4 +1,4 @@
-"""Logs lie in folders of every shape: what is there is read, and what cannot be is named."""
+"""Folders of logs: all supported layouts are read, and logs that cannot be used are named."""
 
 import json
 import shutil
@@ -58,7 +58,7 @@ def test_both_versions_of_a_dataset_are_the_same_logs(tmp_path: Path, version: s
     np.testing.assert_array_equal(logs[2].columns["observation.state"][0], [2, 3])
 
 
-def test_a_part_of_a_dataset_is_read_whatever_its_lists_say(tmp_path: Path):
+def test_a_part_of_a_dataset_is_read_despite_incomplete_lists(tmp_path: Path):
     root = lerobot(tmp_path / "it", version="v2.1")
     files = sorted((root / "data/chunk-000").iterdir())
     files[0].unlink()
@@ -115,19 +115,19 @@ def test_archives_may_hold_more_than_recordings(tmp_path: Path):
         read(tmp_path / "b.npy", "npz")
 
 
-def test_what_cannot_be_played_is_named():
+def test_logs_that_cannot_be_replayed_are_named():
     bench, good = xl330(), command(0, 200)
     back = good.select(slice(None, None, -1))
     nothing = command(1, 200)
     nothing.columns["goal_position"][:] = np.nan
-    found = playable(bench, [good, back, nothing])
-    assert found.logs == (good,)
-    assert {finding.kind for finding in found.findings} == {"timestamp_order", "non_finite"}
+    result = playable(bench, [good, back, nothing])
+    assert result.logs == (good,)
+    assert {finding.kind for finding in result.findings} == {"timestamp_order", "non_finite"}
     with pytest.raises(DatasetError, match="no log can be played"):
         playable(bench, [back])
 
 
-def test_people_who_did_not_agree_are_not_looked_at(tmp_path: Path):
+def test_logs_of_people_need_consent_to_analyse(tmp_path: Path):
     agreed = consent_of(ADA, scope=("record", "analyse"))
     peopled(tmp_path / "agreed", [ADA, ""], consents={ADA: agreed})
     assert len(read(tmp_path / "agreed")) == 2
@@ -144,10 +144,10 @@ def test_people_who_did_not_agree_are_not_looked_at(tmp_path: Path):
             read(path)
 
 
-def test_a_speed_that_nobody_logged_is_rest():
+def test_a_velocity_that_is_not_logged_counts_as_rest():
     bench = xl330()
     log, without = command(0, 200), command(0, 200)
     del without.columns["speed"]
-    found = [replay(bench, [each], where=Where(1)).errors["position"].mae for each in (log, without)]
-    assert found[0] == found[1]
+    results = [replay(bench, [each], where=Where(1)).errors["position"].mae for each in (log, without)]
+    assert results[0] == results[1]
     assert "not logged" in " ".join(map(str, check(bench, [without]).findings))

@@ -15,14 +15,14 @@ KINECT = Path(__file__).parents[3] / "../shared/data/kinect_tabletops"
 @pytest.mark.parametrize(("spread_px", "step_mm"), [(0.6, 2.9), (1.2, 1.1), (0.9, 4.0)])
 def test_step_and_jitter_are_found_again(spread_px: float, step_mm: float):
     rng = np.random.default_rng(int(100 * spread_px))
-    found = depth_noise([plane_scan(spread_px, step_mm, rng) for _ in range(2)], rng=rng)
-    assert found.step_mm is not None
-    assert found.step_mm.value == pytest.approx(step_mm, rel=2e-3)
+    result = depth_noise([plane_scan(spread_px, step_mm, rng) for _ in range(2)], rng=rng)
+    assert result.step_mm is not None
+    assert result.step_mm.value == pytest.approx(step_mm, rel=2e-3)
     # The interval holds it nine times of ten; a hair more room keeps this test from being a coin.
     room = 0.02 * spread_px
-    assert found.spread_px.low - room <= spread_px <= found.spread_px.high + room
-    assert found.near_far_px[0] <= spread_px <= found.near_far_px[1]
-    for each in found.bins:
+    assert result.spread_px.low - room <= spread_px <= result.spread_px.high + room
+    assert result.near_far_px[0] <= spread_px <= result.near_far_px[1]
+    for each in result.bins:
         assert each.twin_mm == pytest.approx(each.measured_mm, rel=0.15)
 
 
@@ -31,11 +31,11 @@ def test_smooth_depth_has_no_step():
     assert depth_step(rng.uniform(0.5, 1.5, 5000), rng=rng) is None
 
 
-def test_a_kinects_step_is_what_its_baseline_says():
+def test_the_depth_step_of_a_kinect_follows_its_baseline():
     """z² / (f b · 8): f 580 px and b 75 mm in eighths of a pixel make 2.87 mm at 1 m."""
     if not KINECT.is_dir():
         pytest.skip("no scans of a real depth camera here")
     depth = read_scan(min(KINECT.glob("*.pcd"))).points_m[..., 2]
-    found = depth_step(depth[np.isfinite(depth)], rng=np.random.default_rng(0))
-    assert found is not None
-    assert found.value == pytest.approx(2.87, rel=0.02)
+    result = depth_step(depth[np.isfinite(depth)], rng=np.random.default_rng(0))
+    assert result is not None
+    assert result.value == pytest.approx(2.87, rel=0.02)

@@ -23,6 +23,6 @@ def test_the_scale_of_drift_is_in_its_interval(zeroed: bool):
         for start, slope in rng.standard_normal((6, 2)):
             readings = scale * (start + slope * time_s / 10) + 0.2 * rng.standard_normal(200)
             lines.append(line_of(readings, time_s))
-        found = drift_scale(lines, over_s=10, zeroed=zeroed)
-        hits += found.low <= scale <= found.high
+        result = drift_scale(lines, over_s=10, zeroed=zeroed)
+        hits += result.low <= scale <= result.high
     assert hits >= 24

@@ -1,4 +1,4 @@
-"""An encoder's step and noise, found again from what it says of a joint that stands still."""
+"""Step and noise of an encoder are estimated from readings of a joint at rest."""
 
 import numpy as np
 import pytest
@@ -18,24 +18,24 @@ def test_step_and_noise_are_found_over_twenty_truths():
     hits = 0
     for _ in range(20):
         noise = STEP * 10 ** rng.uniform(-0.6, 0.5)
-        found = encoder_floor(read(noise, rng))
-        assert found.noise is not None
-        assert found.step is not None
-        assert found.step.value == pytest.approx(STEP, rel=1e-3)
-        hits += found.noise.low <= noise <= found.noise.high
+        result = encoder_floor(read(noise, rng))
+        assert result.noise is not None
+        assert result.step is not None
+        assert result.step.value == pytest.approx(STEP, rel=1e-3)
+        hits += result.noise.low <= noise <= result.noise.high
     assert hits >= 16
 
 
 def test_no_step_where_readings_are_fine():
     rng = np.random.default_rng(1)
-    found = encoder_floor(read(1e-3, rng, step=0.0))
-    assert found.step is not None
-    assert found.noise is not None
-    assert found.step.value == 0
-    assert found.noise.low < 1e-3 < found.noise.high
+    result = encoder_floor(read(1e-3, rng, step=0.0))
+    assert result.step is not None
+    assert result.noise is not None
+    assert result.step.value == 0
+    assert result.noise.low < 1e-3 < result.noise.high
 
 
-def test_one_reading_all_the_time_tells_nothing():
-    found = encoder_floor(np.full(500, 0.3))
-    assert found.step is None
-    assert "all readings are equal" in found.why_unknown
+def test_constant_readings_give_no_estimate():
+    result = encoder_floor(np.full(500, 0.3))
+    assert result.step is None
+    assert "all readings are equal" in result.why_unknown

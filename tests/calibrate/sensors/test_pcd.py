@@ -7,7 +7,7 @@ from twinloop.errors import DatasetError
 
 
 @pytest.mark.parametrize("form", ["ascii", "binary", "binary_compressed"])
-def test_what_was_written_is_read(tmp_path, form: str):
+def test_round_trip(tmp_path, form: str):
     scan = plane_scan(0.5, 2.0, np.random.default_rng(0))
     points = scan.points_m[::8, ::8].copy()
     points[3:6, 4:20] = np.nan

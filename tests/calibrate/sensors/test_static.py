@@ -1,4 +1,4 @@
-"""Static logs made by the twin's own sensors: what was drawn is found again, row by row, and written as a patch."""
+"""Logs of the twin's own sensors at rest: drawn values are recovered, row by row, and written as a patch."""
 
 import json
 from pathlib import Path
@@ -39,8 +39,8 @@ def at_rest(twin: Twin, tmp_path_factory) -> Path:
     np.savez(folder / "rest.npz", **arrays)
     example = Path("examples/static_sensors.yaml").read_text(encoding="utf-8")
     hz = 1 / whole.control_period_s
-    said = example.replace("rate_hz: 100", f"rate_hz: {hz:g}").replace("control_hz: 25", f"control_hz: {hz:g}")
-    (folder / "sensors.yaml").write_text(said, encoding="utf-8")
+    output = example.replace("rate_hz: 100", f"rate_hz: {hz:g}").replace("control_hz: 25", f"control_hz: {hz:g}")
+    (folder / "sensors.yaml").write_text(output, encoding="utf-8")
     return folder
 
 
@@ -48,7 +48,7 @@ def test_every_row_is_found_again(at_rest: Path, capsys):
     out = at_rest / "patch.yaml"
     logs = str(at_rest / "rest.npz")
     assert main(["calibrate", str(at_rest / "sensors.yaml"), "--logs", logs, "--out", str(out), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    output = json.loads(capsys.readouterr().out)
     patch = load_patch(out)
     assert patch.ranges.keys() == TRUTH.keys()
     for name, truth in TRUTH.items():
@@ -56,7 +56,7 @@ def test_every_row_is_found_again(at_rest: Path, capsys):
         # The ranges hold the truth, with a hundredth of room for the one of ten that misses by a hair.
         assert 0.99 * low <= truth <= 1.01 * high, name
         assert high - low < 1.1 * truth, f"{name}: a range of {low} to {high} says nothing"
-    assert "joints.encoder_bias_mrad" in told["unknown"]
+    assert "joints.encoder_bias_mrad" in output["unknown"]
     assert patch.provenance.logs["log0"]
 
 
@@ -77,7 +77,7 @@ def test_scans_become_rows(tmp_path, capsys):
     out = tmp_path / "patch.yaml"
     words = ["calibrate", "examples/kinect_scans.yaml", "--logs", str(tmp_path), "--out", str(out), "--json"]
     assert main(words) == 0
-    told = json.loads(capsys.readouterr().out)
-    low, high = told["randomization"]["depth_edge_noise_px"]
+    output = json.loads(capsys.readouterr().out)
+    low, high = output["randomization"]["depth_edge_noise_px"]
     assert low <= 0.8 <= high
-    assert told["fitted"]["depth.depth_quantisation_mm"]["value"] == pytest.approx(2.0, rel=0.01)
+    assert output["fitted"]["depth.depth_quantisation_mm"]["value"] == pytest.approx(2.0, rel=0.01)

@@ -54,14 +54,14 @@ def test_a_hidden_camera_is_found_and_the_twin_comes_closer(place: Path, capsys)
     out, page = place / "patch.yaml", place / "page.html"
     words = ["calibrate", str(write_config(place, 0)), "--frames", str(place / "frames"), "--camera", "front"]
     assert main([*words, "--out", str(out), "--page", str(page), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
+    output = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
     for name, truth in TRUTH.items():
-        found = told["fitted"][name]
+        result = output["fitted"][name]
         # Nine intervals of ten hold the truth; a fifth of one on either side leaves room for the tenth.
-        room = 0.2 * (found["high"] - found["low"])
-        assert found["low"] - room <= truth <= found["high"] + room, name
-    assert abs(told["fitted"]["exposure_ev"]["value"] + 0.6) < 0.15
-    assert told["distance"]["after"] < 0.6 * told["distance"]["before"]
+        room = 0.2 * (result["high"] - result["low"])
+        assert result["low"] - room <= truth <= result["high"] + room, name
+    assert abs(output["fitted"]["exposure_ev"]["value"] + 0.6) < 0.15
+    assert output["distance"]["after"] < 0.6 * output["distance"]["before"]
     content = page.read_text(encoding="utf-8")
     assert content.count("<img") == 12
     assert "http" not in content.replace("http-equiv", "")

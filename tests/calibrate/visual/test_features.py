@@ -1,4 +1,4 @@
-"""What frames say of a camera: each number answers to its own row, and noise is told from motion."""
+"""Features of camera frames: each number depends on its own row, and noise is distinguished from motion."""
 
 import numpy as np
 import pytest
@@ -26,44 +26,48 @@ def seen(light: np.ndarray, *, shot: float = 0.0, read: float = 0.0, colour: flo
     return np.clip(np.rint(frames), 0, 255).astype(np.uint8)
 
 
-def told(rgb: np.ndarray) -> dict[str, float]:
+def feature_values(rgb: np.ndarray) -> dict[str, float]:
     return dict(zip(NAMES, features(rgb), strict=True))
 
 
 def test_twice_the_light_is_one_more(light: np.ndarray):
-    assert told(seen(light))["light"] - told(seen(0.5 * light))["light"] == pytest.approx(1, abs=0.03)
+    assert feature_values(seen(light))["light"] - feature_values(seen(0.5 * light))["light"] == pytest.approx(
+        1, abs=0.03
+    )
 
 
 def test_a_red_cast_is_red(light: np.ndarray):
-    before, after = told(seen(light)), told(seen(light * np.array([1.2, 1, 1], np.float32)))
+    before, after = feature_values(seen(light)), feature_values(seen(light * np.array([1.2, 1, 1], np.float32)))
     assert after["red"] - before["red"] == pytest.approx(np.log(1.2), abs=0.05)
     assert after["blue"] == pytest.approx(before["blue"], abs=0.03)
 
 
 def test_less_colour_is_less(light: np.ndarray):
-    assert told(seen(light, colour=0.6))["colour"] - told(seen(light))["colour"] == pytest.approx(np.log(0.6), abs=0.1)
+    assert feature_values(seen(light, colour=0.6))["colour"] - feature_values(seen(light))["colour"] == pytest.approx(
+        np.log(0.6), abs=0.1
+    )
 
 
 @pytest.mark.parametrize(("shot", "read"), [(0.0, 2.0), (0.02, 0.0), (0.015, 1.5)])
-def test_noise_is_as_large_as_it_was_made(light: np.ndarray, shot: float, read: float):
+def test_noise_is_measured_correctly(light: np.ndarray, shot: float, read: float):
     """Together they are known well; which of the two it is, less."""
-    found = told(seen(light, shot=shot, read=read))
+    result = feature_values(seen(light, shot=shot, read=read))
     middle = (255 / 2.2) ** 2  # of a photon noise of 1, in the stored levels, almost the same at any brightness
-    assert found["dark"] + middle * found["bright"] == pytest.approx(read**2 + middle * shot**2, rel=0.1)
+    assert result["dark"] + middle * result["bright"] == pytest.approx(read**2 + middle * shot**2, rel=0.1)
 
 
-def test_what_moves_is_no_noise(light: np.ndarray):
+def test_motion_does_not_count_as_noise(light: np.ndarray):
     frames = seen(light, read=2.0)
     frames[1, 20:50, 20:60], frames[3, 30:60, 40:80] = 250, 10
-    still, moving = told(seen(light, read=2.0)), told(frames)
+    still, moving = feature_values(seen(light, read=2.0)), feature_values(frames)
     total = [each["dark"] + (255 / 2.2) ** 2 * each["bright"] for each in (still, moving)]
     assert total[1] == pytest.approx(total[0], rel=0.15)
     everything = np.stack([np.roll(light, 9 * k, axis=1) for k in range(FRAMES)])
-    assert np.isnan(told(np.clip(255 * everything, 0, 255).astype(np.uint8))["dark"])
+    assert np.isnan(feature_values(np.clip(255 * everything, 0, 255).astype(np.uint8))["dark"])
 
 
 def test_blur_is_seen_at_edges(light: np.ndarray):
-    edges = [told(seen(light if blur == 0 else defocused(light, blur)))["edge"] for blur in (0, 0.5, 1, 1.6)]
+    edges = [feature_values(seen(light if blur == 0 else defocused(light, blur)))["edge"] for blur in (0, 0.5, 1, 1.6)]
     assert edges == sorted(edges, reverse=True)
     assert edges[0] - edges[-1] > 0.8
 

@@ -1,4 +1,4 @@
-"""What comes in is what was recorded, whole, once, and judged."""
+"""Ingesting: recordings are stored completely, once, and checked."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def verdicts(path: Path) -> list[str]:
 def test_a_lerobot_v2_folder_keeps_every_number(tmp_path: Path):
     source = lerobot_v2(tmp_path / "source")
     done = bring(source, tmp_path / "out")
-    assert [each.verdict for each in done.qualities] == [""] * 4
+    assert [quality.verdict for quality in done.qualities] == [""] * 4
     dataset = Dataset.open(tmp_path / "out")
     assert (dataset.header.source, dataset.header.robot, dataset.header.fps) == ("real", "toy_arm", 30)
     for number in range(4):
@@ -42,13 +42,13 @@ def test_a_lerobot_v2_folder_keeps_every_number(tmp_path: Path):
         for name in ("action", "observation.state"):
             assert np.array_equal(stored[name], np.array(recorded[name].to_pylist(), np.float32))
     attempts = dataset.attempts().to_pylist()
-    assert {each["outcome"] for each in attempts} == {"unknown"}
-    assert {each["robot_id"] for each in attempts} == {"toy"}
-    assert {each["task"] for each in attempts} == {"stack the cups"}
+    assert {attempt["outcome"] for attempt in attempts} == {"unknown"}
+    assert {attempt["robot_id"] for attempt in attempts} == {"toy"}
+    assert {attempt["task"] for attempt in attempts} == {"stack the cups"}
     assert verify(tmp_path / "out").require().exported
 
 
-def test_our_own_export_comes_back_as_it_was(tmp_path: Path):
+def test_our_own_export_round_trips(tmp_path: Path):
     pytest.importorskip("av")
     synthetic_run(tmp_path / "ours", header(features=LABELLED, episodes=6))
     done = bring(tmp_path / "ours", tmp_path / "back", pictures="all")
@@ -56,9 +56,9 @@ def test_our_own_export_comes_back_as_it_was(tmp_path: Path):
     assert len(done.qualities) == ours.stored
     stored = {each.name: each for each in back.header.features}
     assert {each.name for each in ours.header.features} <= stored.keys()
-    kept = {each.attempt for each in done.qualities if each.storable}
+    kept = {quality.attempt for quality in done.qualities if quality.storable}
     assert kept, "at least one episode must have come back"
-    said = json.loads((tmp_path / "back" / CONVERSIONS).read_text())["pictures"]
+    output = json.loads((tmp_path / "back" / CONVERSIONS).read_text())["pictures"]
     place = 0
     for number in range(ours.stored):
         if number not in kept:
@@ -67,23 +67,23 @@ def test_our_own_export_comes_back_as_it_was(tmp_path: Path):
         for feature in ours.header.columns:
             assert np.array_equal(one[feature.name], other[feature.name]), feature.name
         for feature in ours.header.pictures:
-            if said[feature.name] != "re-encoded":
+            if output[feature.name] != "re-encoded":
                 assert np.array_equal(ours.pictures(number, feature.name), back.pictures(place, feature.name))
         place += 1
-    assert sum(each == "re-encoded" for each in said.values()) <= 2, "depth and masks come back exactly"
+    assert sum(value == "re-encoded" for value in output.values()) <= 2, "depth and masks come back exactly"
 
 
 def test_a_film_is_copied_without_loss_and_one_without_key_frames_is_encoded_again(tmp_path: Path):
     pytest.importorskip("av")
     source = lerobot_v2(tmp_path / "source", episodes=2, cameras=True)
     bring(source, tmp_path / "copied")
-    said = json.loads((tmp_path / "copied" / CONVERSIONS).read_text())
-    assert said["pictures"] == {"observation.images.front": "copied"}
+    output = json.loads((tmp_path / "copied" / CONVERSIONS).read_text())
+    assert output["pictures"] == {"observation.images.front": "copied"}
     rows = Dataset.open(tmp_path / "copied").attempts()["length"].to_pylist()
     film(source / "videos/chunk-000/observation.images.front/episode_000001.mp4", rows[1], 30, key_every=250)
     bring(source, tmp_path / "encoded")
-    said = json.loads((tmp_path / "encoded" / CONVERSIONS).read_text())
-    assert said["pictures"] == {"observation.images.front": "re-encoded"}
+    output = json.loads((tmp_path / "encoded" / CONVERSIONS).read_text())
+    assert output["pictures"] == {"observation.images.front": "re-encoded"}
     one, other = (Dataset.open(tmp_path / each) for each in ("copied", "encoded"))
     a, b = (each.pictures(0, "observation.images.front").astype(int) for each in (one, other))
     assert a.shape == b.shape == (rows[0], 32, 48, 3)
@@ -164,7 +164,7 @@ def test_names_that_repeat_in_two_groups_get_the_name_of_their_group(tmp_path: P
 
 
 @pytest.mark.parametrize("place", ["meta_data/info.json", "train/state.json", "train/data-00000-of-00001.arrow"])
-def test_a_lerobot_v1_folder_is_named_with_what_to_do(tmp_path: Path, place: str):
+def test_a_lerobot_v1_folder_is_refused_with_advice(tmp_path: Path, place: str):
     path = tmp_path / "old" / place
     path.parent.mkdir(parents=True)
     path.write_text("{}")
@@ -191,12 +191,12 @@ def test_broken_files_are_verdicts_and_the_others_come_in(tmp_path: Path):
     table = pq.read_table(data / "episode_000003.parquet")
     pq.write_table(table.drop_columns(["action"]), data / "episode_000003.parquet")
     bring(source, tmp_path / "out")
-    found = ["accepted", "truncated_file", "truncated_file", "ragged_columns", "accepted"]
-    assert verdicts(tmp_path / "out") == found
+    results = ["accepted", "truncated_file", "truncated_file", "ragged_columns", "accepted"]
+    assert verdicts(tmp_path / "out") == results
     assert verify(tmp_path / "out").require().ok
 
 
-def test_a_killed_ingest_goes_on_and_a_changed_source_is_refused(tmp_path: Path):
+def test_a_killed_ingest_resumes_and_a_changed_source_is_refused(tmp_path: Path):
     source = lerobot_v2(tmp_path / "source")
     whole = bring(source, tmp_path / "whole").digest
     seen: list[int] = []
@@ -263,7 +263,7 @@ def test_a_broken_info_is_named(tmp_path: Path, change: dict, said: str):
         open_source(source)
 
 
-def test_robomimic_keeps_double_precision_and_tells_what_it_knows(tmp_path: Path):
+def test_robomimic_keeps_double_precision_and_metadata(tmp_path: Path):
     h5py = pytest.importorskip("h5py", reason="needs twinloop[ingest]")
     source = robomimic(tmp_path / "demos.hdf5")
     bring(source, tmp_path / "out")
@@ -277,8 +277,8 @@ def test_robomimic_keeps_double_precision_and_tells_what_it_knows(tmp_path: Path
             assert np.array_equal(stored["observation.joint_pos"], file[f"data/demo_{number}/obs/joint_pos"][()])
             assert np.array_equal(stored["states"], file[f"data/demo_{number}/states"][()])
     attempts = dataset.attempts().to_pylist()
-    assert [each["condition/mask"] for each in attempts] == ["train", "train", "valid"]
-    assert {(each["outcome"], each["success"]) for each in attempts} == {("success", True)}
+    assert [attempt["condition/mask"] for attempt in attempts] == ["train", "train", "valid"]
+    assert {(attempt["outcome"], attempt["success"]) for attempt in attempts} == {("success", True)}
     assert verify(tmp_path / "out").require().ok
 
 
@@ -328,13 +328,13 @@ def test_a_source_without_a_rate_asks_for_one(tmp_path: Path):
 def test_real_teleoperation_comes_in_nearly_without_complaint(tmp_path: Path):
     source = shared_data("so101_table_cleanup")
     done = bring(source, tmp_path / "out")
-    rejected = {each.attempt: each.verdict for each in done.qualities if each.errors}
+    rejected = {quality.attempt: quality.verdict for quality in done.qualities if quality.errors}
     assert len(done.qualities) == 41
     assert set(rejected.values()) <= {"too_short"}, rejected  # two were stopped after three rows
     assert len(rejected) <= 2
 
 
-def test_recordings_of_somebody_come_in_with_their_consent_and_can_be_forgotten(tmp_path: Path, capsys, monkeypatch):
+def test_recordings_of_a_participant_need_consent_and_can_be_removed(tmp_path: Path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lerobot_v2(tmp_path / "source")
     write_consent(tmp_path / "ada.yaml", consent_of(ADA))

@@ -25,8 +25,8 @@ def bring(source: Path, mapping: Path, out: Path) -> Dataset:
 
 def columns(number: int) -> dict[str, np.ndarray]:
     take = clean_takes(number + 1, seed=2)[number]
-    seen, told = take.signals["observation.state"], take.signals["action"]
-    return {"a": seen[:, 0], "b": seen[:, 1], "c": told[:, 0], "d": told[:, 1]}
+    seen, commanded = take.signals["observation.state"], take.signals["action"]
+    return {"a": seen[:, 0], "b": seen[:, 1], "c": commanded[:, 0], "d": commanded[:, 1]}
 
 
 def write(folder: Path, kind: str, count: int = 3) -> Path:
@@ -67,9 +67,9 @@ def test_one_file_of_many_episodes_with_units_and_signs_can_be_undone(tmp_path: 
     lines = ["time_ms,episode,q1_deg,q2_deg,grip_mm,q1_goal_deg,q2_goal_deg,grip_goal_mm,success"]
     recorded = []
     for number, take in enumerate(clean_takes(3, seed=4)):
-        seen, told = (take.signals[name][:, [0, 1, 4]] for name in ("observation.state", "action"))
+        seen, commanded = (take.signals[name][:, [0, 1, 4]] for name in ("observation.state", "action"))
         table = np.concatenate(
-            [np.rad2deg(seen[:, :2]), seen[:, 2:] * 1e3, np.rad2deg(told[:, :2]), told[:, 2:] * 1e3], axis=1
+            [np.rad2deg(seen[:, :2]), seen[:, 2:] * 1e3, np.rad2deg(commanded[:, :2]), commanded[:, 2:] * 1e3], axis=1
         )
         recorded.append(table)
         for row, values in enumerate(table.tolist()):
@@ -79,14 +79,14 @@ def test_one_file_of_many_episodes_with_units_and_signs_can_be_undone(tmp_path: 
     (tmp_path / "day.csv").write_text("\n".join(lines) + "\n")
     dataset = bring(tmp_path / "day.csv", EXAMPLES / "arm_log.yaml", tmp_path / "out")
     attempts = dataset.attempts().to_pylist()
-    assert [each["outcome"] for each in attempts] == ["success", "failure", "success"]
-    assert [each["verdict"] for each in attempts] == ["accepted", "task_failed", "accepted"]
+    assert [attempt["outcome"] for attempt in attempts] == ["success", "failure", "success"]
+    assert [attempt["verdict"] for attempt in attempts] == ["accepted", "task_failed", "accepted"]
     assert dataset.header.feature("observation.state").unit == "rad; rad; m"
-    said = json.loads((tmp_path / "out" / CONVERSIONS).read_text())
+    output = json.loads((tmp_path / "out" / CONVERSIONS).read_text())
     for number, table in enumerate(recorded):
         stored = dataset.episode(number)
         assert stored["observation.state"][:, 1] == pytest.approx(-np.deg2rad(table[:, 1]))
-        back = restored(stored, said["features"])
+        back = restored(stored, output["features"])
         assert back["observation.state"] == pytest.approx(table[:, :3], rel=1e-12, abs=1e-12)
         assert back["action"] == pytest.approx(table[:, 3:], rel=1e-12, abs=1e-12)
 
@@ -100,8 +100,8 @@ def test_a_wrapped_angle_is_unwrapped_when_asked_and_wrapped_again(tmp_path: Pat
     dataset = bring(tmp_path / "log.npz", tmp_path / "m.yaml", tmp_path / "out")
     stored = dataset.episode(0)
     assert np.ptp(stored["observation.state"]) == pytest.approx(np.deg2rad(800))
-    said = json.loads((tmp_path / "out" / CONVERSIONS).read_text())
-    assert restored(stored, said["features"])["observation.state"][:, 0] == pytest.approx(turned, abs=1e-9)
+    output = json.loads((tmp_path / "out" / CONVERSIONS).read_text())
+    assert restored(stored, output["features"])["observation.state"][:, 0] == pytest.approx(turned, abs=1e-9)
 
 
 def test_a_clock_is_kept_as_recorded(tmp_path: Path):
@@ -129,8 +129,8 @@ def test_a_broken_csv_is_a_verdict(tmp_path: Path, mapping: Path, damage, verdic
     logs = write(tmp_path / "logs", "csv", 4)
     path = logs / "run_1.csv"
     path.write_text(damage(path.read_text()))
-    found = bring(logs, mapping, tmp_path / "out").attempts()["verdict"].to_pylist()
-    assert found == ["accepted", verdict, "accepted", "accepted"]
+    result = bring(logs, mapping, tmp_path / "out").attempts()["verdict"].to_pylist()
+    assert result == ["accepted", verdict, "accepted", "accepted"]
 
 
 def test_a_garbage_number_is_named_with_its_file_and_row(tmp_path: Path, mapping: Path):
@@ -193,15 +193,15 @@ def test_a_cut_off_json_is_a_verdict(tmp_path: Path, mapping: Path):
     logs = write(tmp_path / "logs", "json")
     text = (logs / "run_2.json").read_text()
     (logs / "run_2.json").write_text(text[: len(text) // 2])
-    found = bring(logs, mapping, tmp_path / "out").attempts()["verdict"].to_pylist()
-    assert found == ["accepted", "accepted", "truncated_file"]
+    result = bring(logs, mapping, tmp_path / "out").attempts()["verdict"].to_pylist()
+    assert result == ["accepted", "accepted", "truncated_file"]
 
 
 def test_pickled_arrays_are_not_opened(tmp_path: Path, mapping: Path):
     logs = write(tmp_path / "logs", "npz")
     np.savez(logs / "run_1.npz", a=np.array([{"x": 1}], dtype=object))
-    found = bring(logs, mapping, tmp_path / "out").attempts()["verdict"].to_pylist()
-    assert found == ["accepted", "truncated_file", "accepted"]
+    result = bring(logs, mapping, tmp_path / "out").attempts()["verdict"].to_pylist()
+    assert result == ["accepted", "truncated_file", "accepted"]
 
 
 def test_without_a_mapping_one_is_proposed(tmp_path: Path):
@@ -229,7 +229,7 @@ def test_without_a_mapping_one_is_proposed(tmp_path: Path):
         ("csv: {delimiter: ab}", "csv.delimiter: is 'ab'; one character"),
     ],
 )
-def test_a_wrong_mapping_says_what_would_be_right(tmp_path: Path, text: str, said: str):
+def test_a_wrong_mapping_error_names_the_valid_values(tmp_path: Path, text: str, said: str):
     (tmp_path / "m.yaml").write_text(text)
     with pytest.raises(ConfigError, match=said):
         load_mapping(tmp_path / "m.yaml")
@@ -245,19 +245,19 @@ def test_logs_outside_the_folder_are_not_read(tmp_path: Path, mapping: Path):
 def test_a_real_servo_bench_comes_in_clean(tmp_path: Path):
     dataset = bring(shared_data("xl330_pendulum"), EXAMPLES / "servo_log.yaml", tmp_path / "out")
     attempts = dataset.attempts().to_pylist()
-    assert {each["verdict"] for each in attempts} == {"accepted"}
+    assert {attempt["verdict"] for attempt in attempts} == {"accepted"}
     assert dataset.header.fps == 200
-    assert {each["condition/gain"] for each in attempts} >= {"100", "200"}
+    assert {attempt["condition/gain"] for attempt in attempts} >= {"100", "200"}
 
 
 def test_real_tosses_come_in_clean_and_can_be_undone(tmp_path: Path):
     source = shared_data("cube_tosses") / "tosses.npz"
     dataset = bring(source, EXAMPLES / "tossed_cube.yaml", tmp_path / "out")
     attempts = dataset.attempts().to_pylist()
-    assert [each["verdict"] for each in attempts] == ["accepted"] * 60
-    said = json.loads((tmp_path / "out" / CONVERSIONS).read_text())
+    assert [attempt["verdict"] for attempt in attempts] == ["accepted"] * 60
+    output = json.loads((tmp_path / "out" / CONVERSIONS).read_text())
     with np.load(source, allow_pickle=False) as tosses:
-        back = restored(dataset.episode(7), said["features"])
+        back = restored(dataset.episode(7), output["features"])
         assert back["observation.position"] == pytest.approx(tosses["toss_007"][:, :3], rel=1e-14)
         assert np.array_equal(back["observation.orientation"], tosses["toss_007"][:, 3:7])
 

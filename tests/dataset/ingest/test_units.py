@@ -1,4 +1,4 @@
-"""Law: what is converted can be converted back."""
+"""Law: every conversion has an inverse."""
 
 import numpy as np
 import pytest

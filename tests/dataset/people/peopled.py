@@ -1,4 +1,4 @@
-"""Made-up datasets in which some episodes are somebody's."""
+"""Synthetic datasets in which some episodes have a participant."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -57,7 +57,7 @@ def _draft(
     for begin, length, attempt in zip(recording.starts, recording.lengths, attempts, strict=True):
         if who[attempt]:
             state[begin : begin + length] = MARK + attempt
-    told = [consents[who[each]].columns() if who[each] else {} for each in attempts]
+    consent_columns = [consents[who[each]].columns() if who[each] else {} for each in attempts]
     columns = {
         "attempt": np.arange(first, stop),
         "task": [task_of(each) for each in attempts],
@@ -66,7 +66,7 @@ def _draft(
         "success": [True] * len(attempts),
         "condition/light": ["dim" if each % 2 else "normal" for each in attempts],
         "interventions": list(attempts),
-        **{name: [row.get(name, "") for row in told] for name in (PARTICIPANT, *CONSENT_COLUMNS)},
+        **{name: [row.get(name, "") for row in consent_columns] for name in (PARTICIPANT, *CONSENT_COLUMNS)},
     }
     recording = replace(recording, frames={**recording.frames, "observation.state": state})
     return write_shard(folder, first, stop, recording, columns, fps=50)
@@ -74,14 +74,14 @@ def _draft(
 
 def mentions(folder: Path, word: str) -> list[str]:
     """Files below `folder`, hidden ones too, that hold a word: in their bytes or in what their Parquet decodes to."""
-    found = []
-    for file in sorted(each for each in folder.rglob("*") if each.is_file()):
+    results = []
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         held = word.encode() in file.read_bytes()
         if file.suffix == ".parquet":
             held |= word in str(pq.read_table(file).to_pydict())
         if held:
-            found.append(str(file.relative_to(folder)))
-    return found
+            results.append(str(file.relative_to(folder)))
+    return results
 
 
 def day(text: str) -> date:

@@ -1,4 +1,4 @@
-"""Consent: what is refused, and with which words."""
+"""Consent: which data and files are refused, and with which message."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ NAMES = (
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_may_be_a_name_is_no_pseudonym_and_is_not_repeated(name):
+def test_possible_names_are_refused_as_pseudonyms_and_not_repeated(name):
     with pytest.raises(ConsentError, match="does not look like a pseudonym") as refused:
         check_pseudonym(name)
     assert len(name) < 5 or name not in str(refused.value)
@@ -35,7 +35,7 @@ def test_made_pseudonyms_are_pseudonyms_and_differ():
     assert all(check_pseudonym(each) for each in made)
 
 
-def test_a_consent_is_read_back_as_it_was_written_and_never_replaced(tmp_path):
+def test_a_consent_round_trips_and_is_never_replaced(tmp_path):
     file, consent = tmp_path / "consent.yaml", consent_of(ADA)
     write_consent(file, consent)
     assert read_consent(file) == consent
@@ -57,7 +57,7 @@ def test_a_consent_is_read_back_as_it_was_written_and_never_replaced(tmp_path):
         ("participant: P1\npurpose: x\nscope: [record]\ngiven_on: 2026-01-01\nexpires_on: 2027-01-01\nage: 3\n", "age"),
     ],
 )  # fmt: skip
-def test_a_file_that_is_no_consent_is_refused(tmp_path, text, complaint):
+def test_an_invalid_consent_file_is_refused(tmp_path, text, complaint):
     (tmp_path / "consent.yaml").write_text(text)
     with pytest.raises((ConsentError, ConfigError), match=complaint):
         read_consent(tmp_path / "consent.yaml")
@@ -90,7 +90,7 @@ def test_an_episode_without_a_consent_that_holds_does_not_enter(tmp_path, change
     assert len(Dataset.open(tmp_path / "d").entries) == 1
 
 
-def test_training_and_merging_refuse_what_was_not_agreed_to(tmp_path):
+def test_training_and_merging_refuse_uses_without_consent(tmp_path):
     only_record = consent_of(BO, scope=("record",))
     peopled(tmp_path / "may", ["", ADA])
     peopled(tmp_path / "may_not", ["", BO], consents={BO: only_record})

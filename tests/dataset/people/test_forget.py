@@ -33,7 +33,7 @@ def card(folder: Path, *digests: str, parent: str = "", kind: str = "real") -> s
     return read_card(folder).digest
 
 
-def test_what_is_forgotten_is_gone_and_what_is_not_is_as_it_was(tmp_path):
+def test_episodes_of_the_participant_are_removed_and_others_are_unchanged(tmp_path):
     path = tmp_path / "d"
     peopled(path, ["", ADA, BO, ADA, ""])
     (path / "report.html").write_text("a drawing of everybody")
@@ -62,7 +62,7 @@ def test_what_is_forgotten_is_gone_and_what_is_not_is_as_it_was(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["d"]
 
 
-def test_a_tombstone_knows_the_pseudonym_and_does_not_tell_it(tmp_path):
+def test_a_tombstone_matches_the_pseudonym_without_containing_it(tmp_path):
     peopled(tmp_path / "d", [BO, ""])
     forget_in(tmp_path / "d", BO.lower())
     (stone,) = read_tombstones(tmp_path / "d").stones
@@ -88,7 +88,7 @@ def test_shards_of_several_are_written_again_with_the_pictures_of_the_others(tmp
         np.testing.assert_array_equal(dataset.pictures(now, depth), then)
 
 
-def test_a_dataset_that_somebody_writes_to_is_left_alone(tmp_path):
+def test_a_locked_dataset_is_not_changed(tmp_path):
     digest = peopled(tmp_path / "d", [ADA, ""])
     lock = WriterLock(tmp_path / "d" / "lock")
     lock.acquire()
@@ -120,15 +120,17 @@ def test_every_checkpoint_that_learnt_from_them_is_named(tmp_path):
     assert before_them.digest() == grown
 
     def named(participant: str, **options) -> set[str]:
-        return {each.digest for each in forget(participant, [data], [policies], cache=tmp_path, **options).learners}
+        return {
+            learner.digest for learner in forget(participant, [data], [policies], cache=tmp_path, **options).learners
+        }
 
     expected = {*known, child, grandchild}
     assert named(ADA, dry_run=True) == expected
     assert mentions(data, ADA)
     done = forget(ADA, [data], [policies], cache=tmp_path)
     assert done.episodes == 2
-    assert {each.path.name for each in done.learners} >= {"early", "whole", "merged", "child", "policy.onnx"}
-    assert {each.digest for each in done.learners} == expected
+    assert {learner.path.name for learner in done.learners} >= {"early", "whole", "merged", "child", "policy.onnx"}
+    assert {learner.digest for learner in done.learners} == expected
     assert [each.digest for each in done.unclear] == [lost]
     assert not mentions(tmp_path, ADA)
     assert named(ADA) == expected  # again, though nothing of them is left
@@ -164,12 +166,12 @@ def test_a_name_is_not_searched_for(tmp_path):
         forget("Ada Lovelace", [tmp_path], [tmp_path], cache=tmp_path)
 
 
-def test_the_command_tells_and_does(tmp_path, monkeypatch, capsys):
+def test_the_command_reports_and_removes(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     card(tmp_path / "policies" / "one", peopled(tmp_path / "datasets" / "d", ["", BO]))
     assert main(["forget", BO, "--dry-run", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert (told["episodes"], told["looked_at"], len(told["checkpoints"])) == (1, 1, 1)
+    output = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (output["episodes"], output["looked_at"], len(output["checkpoints"])) == (1, 1, 1)
     assert main(["forget", BO]) == 0
     shown = capsys.readouterr().out
     assert "1 episodes removed" in shown

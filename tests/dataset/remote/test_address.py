@@ -1,4 +1,4 @@
-"""What is an address, and what is a folder."""
+"""Which paths are addresses and which are folders."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def test_an_address_has_a_bucket_a_prefix_and_a_name():
     assert place(remote) is remote
 
 
-def test_what_nobody_knows_is_refused():
+def test_unknown_protocols_are_refused():
     with pytest.raises(UsageError, match="s3://"):
         place("gopher://host/cell")
 
@@ -42,6 +42,6 @@ def test_stores_that_create_an_object_once_are_known(text):
 
 
 @pytest.mark.parametrize("text", ["s3://bucket", "s3://", "s3://bucket/"])
-def test_a_bucket_alone_is_no_dataset(text):
+def test_a_bucket_without_a_path_is_refused(text):
     with pytest.raises(UsageError, match="s3://bucket/run"):
         place(text)

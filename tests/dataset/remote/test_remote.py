@@ -45,7 +45,7 @@ def test_the_digest_is_that_of_a_folder(remote: Remote, tmp_path: Path):
     assert (report.digest, report.complete, report.shards) == (digest, True, 3)
 
 
-def test_what_is_read_there_is_what_was_written_here(remote: Remote, tmp_path: Path):
+def test_a_remote_dataset_equals_the_local_one(remote: Remote, tmp_path: Path):
     run(tmp_path / "here", header())
     put(remote)
     here, there = Dataset.open(tmp_path / "here"), Dataset.open(remote.url)
@@ -54,7 +54,7 @@ def test_what_is_read_there_is_what_was_written_here(remote: Remote, tmp_path: P
     assert there.config_text() == here.config_text()
 
 
-def test_a_copy_holds_what_is_asked_for_and_follows(remote: Remote):
+def test_a_local_copy_contains_the_requested_files_and_is_updated(remote: Remote):
     put(remote, stop_after=1)
     folder = mirror(remote, only=["episodes.parquet"])
     assert [file.name for file in (folder / "shards").rglob("*.parquet")] == ["episodes.parquet"]
@@ -69,7 +69,7 @@ def test_fetched_it_is_a_dataset_of_its_own_with_an_export(remote: Remote, tmp_p
     assert verify(tmp_path / "demo").require().exported
 
 
-def test_a_run_goes_on_where_it_was_and_may_grow(remote: Remote, tmp_path: Path):
+def test_a_run_resumes_and_may_grow(remote: Remote, tmp_path: Path):
     put(remote, stop_after=2)
     with RemoteWriter.open(remote, header(), CONFIG_TEXT) as writer:
         assert writer.missing() == [(8, 10)]
@@ -107,7 +107,7 @@ def test_a_shard_made_twice_is_committed_once(remote: Remote, tmp_path: Path):
     assert verify(remote).digest == digest
 
 
-def test_what_is_damaged_is_named_and_made_again(remote: Remote):
+def test_damaged_shards_are_named_and_generated_again(remote: Remote):
     digest, objects = put(remote), Objects(remote)
     entry = read_entries(objects, header())[1]
     frames, episodes = (
@@ -115,8 +115,8 @@ def test_what_is_damaged_is_named_and_made_again(remote: Remote):
     )
     objects.write(frames, b"x" * entry.files["frames.parquet"].bytes)
     objects.delete([episodes])
-    found = {problem.file: problem.description for problem in verify(remote).problems}
-    assert found.keys() == {f"shards/{entry.name}/frames.parquet", f"shards/{entry.name}/episodes.parquet"}
+    report = {problem.file: problem.description for problem in verify(remote).problems}
+    assert report.keys() == {f"shards/{entry.name}/frames.parquet", f"shards/{entry.name}/episodes.parquet"}
     with pytest.raises(CorruptError, match=r"episodes\.[0-9a-f]{16}\.parquet: is missing"):
         Dataset.open(remote.url)
     assert put(remote) == digest
@@ -136,10 +136,10 @@ def test_of_simultaneous_writers_one_wins_and_is_named_to_the_others(remote: Rem
 
     with ThreadPoolExecutor(many) as pool:
         results = list(pool.map(start, range(many)))
-    winners = [each for each in results if isinstance(each, RemoteWriter)]
+    winners = [result for result in results if isinstance(result, RemoteWriter)]
     assert len(winners) == 1
-    losers = [each for each in results if isinstance(each, str)]
-    assert all(f"pid {os.getpid()} on {os.uname().nodename}" in each for each in losers)
+    losers = [result for result in results if isinstance(result, str)]
+    assert all(f"pid {os.getpid()} on {os.uname().nodename}" in loss for loss in losers)
     winners[0].close()
     RemoteWriter.open(remote, header(), CONFIG_TEXT).close()
 

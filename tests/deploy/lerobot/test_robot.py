@@ -63,10 +63,10 @@ def test_an_episode_from_home_to_its_end(write):
         np.testing.assert_allclose(last.features["observation.state"], goal, atol=0.02)
         assert last.sequence == 12
         assert last.features["observation.images.front"].dtype == np.uint8
-        told = device(robot).commands[-1]
-        assert told["shoulder.pos"] == pytest.approx(np.degrees(0.4))
-        assert told["elbow.pos"] == pytest.approx(-np.degrees(-0.3 - 0.2))
-        assert told["gripper.pos"] == pytest.approx(87.5)
+        command = device(robot).commands[-1]
+        assert command["shoulder.pos"] == pytest.approx(np.degrees(0.4))
+        assert command["elbow.pos"] == pytest.approx(-np.degrees(-0.3 - 0.2))
+        assert command["gripper.pos"] == pytest.approx(87.5)
         robot.stop()
         held = device(robot).commands[-1]
         assert held["gripper.pos"] == pytest.approx(87.5)  # as commanded: it may hold something
@@ -99,7 +99,7 @@ def test_no_command_beyond_the_limits_leaves_it(write):
                 robot.act(np.array(wrong, float))
 
 
-def test_a_lost_connection_is_an_error_and_can_be_made_anew(write):
+def test_a_lost_connection_is_an_error_and_can_be_reconnected(write):
     robot = LerobotRobot(str(write(robot={"type": ARM, "config": {"lost_after": 40}})))
     robot.connect()
     robot.begin(0)
@@ -124,7 +124,7 @@ def test_a_lost_connection_is_an_error_and_can_be_made_anew(write):
     ("config", "complaint"),
     [({"calibrated": False}, "run lerobot-calibrate"), ({"stuck": True}, "shoulder is still away from it")],
 )
-def test_a_robot_that_cannot_begin_says_why(write, config, complaint, monkeypatch):
+def test_a_robot_that_cannot_begin_raises_an_error_with_the_reason(write, config, complaint, monkeypatch):
     monkeypatch.setattr(robot_module, "SETTLE_S", 0.1)
     robot = LerobotRobot(str(write(robot={"type": ARM, "config": config})))
 
@@ -146,7 +146,7 @@ def says_much(_: dict) -> str:
     return "certainly"
 
 
-def test_a_detector_of_the_labs_own_tells_the_outcome_or_nobody_does(write):
+def test_a_custom_detector_gives_the_outcome_or_none(write):
     with LerobotRobot(str(write())) as robot:
         assert robot.end().success is None
     here = "tests.deploy.lerobot.test_robot"
@@ -210,7 +210,7 @@ def test_no_limit_has_a_default(write, limit, value):
         read_lerobot(write(joints={**JOINTS, "shoulder": joint}))
 
 
-def test_what_else_is_told_of_all_joints_becomes_features(write):
+def test_further_readings_of_all_joints_become_features(write):
     also = {
         "velocity": {"key": "{}.vel", "given": "degrees"},
         "effort": {"key": "{}.torque", "given": "as_is", "unit": "N·m"},

@@ -1,4 +1,4 @@
-"""What lerobot says and what we say are two ways to say the same."""
+"""Conversions between lerobot's units and ours."""
 
 import math
 
@@ -48,6 +48,6 @@ def test_known_points_and_the_way_back(keys, pairs):
         ({"given": "degrees", "ends": [0, 1]}, "ends: is not a key"),
     ],
 )
-def test_what_has_no_way_back_or_no_meaning_is_refused(keys, complaint):
+def test_conversions_without_inverse_or_meaning_are_refused(keys, complaint):
     with pytest.raises(ConfigError, match=complaint):
         line(**keys)

@@ -1,4 +1,4 @@
-"""Limits: what a description does not say is no permission, and options can do nothing but narrow them."""
+"""Limits: a missing limit is an error, and options can only narrow limits."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -65,11 +65,11 @@ def test_a_file_narrows(twin: Twin, tmp_path: Path):
         "workspace_m: {z: [0.02, 0.5]}\nforce_n: 60\n"
     )
     bounds = bounds_of(described(twin))
-    found = narrowed(bounds, path)
-    assert found.position[3].tolist() == [-2.5, -0.5]
-    assert (found.velocity[0], found.velocity[7], found.effort[6], found.force_n) == (1.0, 0.1, 5.0, 60.0)
-    assert found.workspace_m[2].tolist() == [0.02, 0.5]
-    np.testing.assert_array_equal(found.acceleration, bounds.acceleration)
+    result = narrowed(bounds, path)
+    assert result.position[3].tolist() == [-2.5, -0.5]
+    assert (result.velocity[0], result.velocity[7], result.effort[6], result.force_n) == (1.0, 0.1, 5.0, 60.0)
+    assert result.workspace_m[2].tolist() == [0.02, 0.5]
+    np.testing.assert_array_equal(result.acceleration, bounds.acceleration)
     assert bounds.force_n == FORCE_N
 
 

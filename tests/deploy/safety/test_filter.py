@@ -1,4 +1,4 @@
-"""The filter on its way: what is possible passes unchanged, what is not is brought within the limits for a reason."""
+"""The safety filter: valid commands pass unchanged, others are limited for a recorded reason."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def test_out_of_range_is_clipped_and_named(safety: SafetyFilter, home: np.ndarra
 
 
 @pytest.mark.parametrize("said", [np.full(8, np.nan), np.zeros(7), "home", None, np.full(8, 1e300)])
-def test_what_is_no_action_holds(safety: SafetyFilter, home: np.ndarray, said: object):
+def test_an_invalid_action_holds_the_robot(safety: SafetyFilter, home: np.ndarray, said: object):
     moving = home + 0.02
     safety.pass_on(moving)
     sent = [safety.pass_on(said) for _ in range(20)]
@@ -91,7 +91,7 @@ def test_the_tool_slides_along_the_wall_of_the_workspace(safety: SafetyFilter, t
     assert places[-1][1] > places[0][1] + 0.1
 
 
-def test_who_begins_outside_may_come_back_and_not_go_further(twin: Twin, home: np.ndarray):
+def test_a_robot_outside_its_limits_may_only_move_back(twin: Twin, home: np.ndarray):
     about, tool = described(twin), Tool(twin)
     outside = home.copy()
     outside[0] = 1.4
@@ -176,8 +176,8 @@ def test_fastest_is_just_fast_enough():
         assert way == pytest.approx(total, abs=1e-9)
 
 
-def test_intended_reads_what_is_meant():
+def test_intended_accepts_only_valid_actions():
     np.testing.assert_array_equal(intended([1, 2.5], 2), [1.0, 2.5])
     np.testing.assert_array_equal(intended(np.array([1, 2], object), 2), [1.0, 2.0])
-    for said in ([1], [[1, 2]], ["1", "2"], [True, False], [1, 2j], [np.nan, 0], [1, -np.inf], [1e7, 0], None, {}):
-        assert intended(said, 2) is None
+    for output in ([1], [[1, 2]], ["1", "2"], [True, False], [1, 2j], [np.nan, 0], [1, -np.inf], [1e7, 0], None, {}):
+        assert intended(output, 2) is None

@@ -1,4 +1,4 @@
-"""Agreement of twin and reality: as SIMPLER counts it, with intervals that admit what is not known."""
+"""Agreement of twin and reality: SIMPLER's measures, with intervals."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def test_rank_violation_with_ties_by_hand():
     assert mean_maximum_rank_violation(real, real) == 0
 
 
-def test_pearson_is_the_usual_one_and_knows_when_it_is_none():
+def test_pearson_equals_numpy_and_is_nan_without_spread():
     rng = np.random.default_rng(0)
     x, y = rng.random((2, 9))
     assert pearson(x, y) == pytest.approx(np.corrcoef(x, y)[0, 1])
@@ -35,26 +35,26 @@ def test_intervals_are_wider_where_trials_were_few():
     sim, real = (0.9, 0.7, 0.5, 0.3, 0.1), (0.8, 0.75, 0.4, 0.35, 0.1)
     widths = []
     for trials in (None, 1000, 20):
-        found = agreement(counted(*sim, trials=trials), counted(*real, trials=trials), seed=1)
-        assert found.pearson is not None
-        assert found.mmrv is not None
-        assert found.pearson_low <= found.pearson <= found.pearson_high
-        assert found.mmrv_low <= found.mmrv <= found.mmrv_high
-        widths.append((found.pearson_high - found.pearson_low, found.mmrv_high - found.mmrv_low))
+        result = agreement(counted(*sim, trials=trials), counted(*real, trials=trials), seed=1)
+        assert result.pearson is not None
+        assert result.mmrv is not None
+        assert result.pearson_low <= result.pearson <= result.pearson_high
+        assert result.mmrv_low <= result.mmrv <= result.mmrv_high
+        widths.append((result.pearson_high - result.pearson_low, result.mmrv_high - result.mmrv_low))
     assert widths[2][0] > widths[1][0] > 0
     assert widths[2][1] > widths[1][1]
     assert widths[2][1] > widths[0][1]
 
 
-def test_the_correlation_lies_in_its_interval_most_of_the_time():
+def test_the_interval_covers_the_correlation():
     rng = np.random.default_rng(3)
     inside = 0
     for seed in range(100):
         truth = rng.uniform(0.05, 0.95, 12)
         twin = np.clip(0.6 * truth + 0.2 + rng.normal(0, 0.1, 12), 0, 1)
         real = rng.binomial(40, truth) / 40
-        found = agreement(counted(*twin, trials=500), counted(*real, trials=40), seed=seed, resamples=500)
-        inside += found.pearson_low <= 0.865 <= found.pearson_high  # of many such policies
+        result = agreement(counted(*twin, trials=500), counted(*real, trials=40), seed=seed, resamples=500)
+        inside += result.pearson_low <= 0.865 <= result.pearson_high  # of many such policies
     assert inside >= 85
 
 
@@ -62,8 +62,8 @@ def test_of_few_policies_nothing_is_claimed():
     one, two = agreement(counted(0.5), counted(0.4), seed=0), agreement(counted(0.5, 0.6), counted(0.4, 0.7), seed=0)
     assert (one.pearson, one.mmrv) == (None, None)
     assert one.gap == pytest.approx(0.1)
-    for found in (one, two):
-        assert (found.pearson_low, found.pearson_high, found.mmrv_low, found.mmrv_high) == (-1, 1, 0, 1)
+    for result in (one, two):
+        assert (result.pearson_low, result.pearson_high, result.mmrv_low, result.mmrv_high) == (-1, 1, 0, 1)
     assert agreement([], [], seed=0).policies == 0
     flat = agreement(counted(1, 1, 1, 1, 1), counted(0.9, 0.8, 1, 0.7, 0.6), seed=0)
     assert flat.pearson is None

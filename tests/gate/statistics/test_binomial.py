@@ -22,19 +22,19 @@ def test_the_exact_interval_is_clopper_and_pearsons(hits: int, n: int):
 
 @pytest.mark.parametrize("rate", [0.02, 0.3, 0.5, 0.9, 0.99])
 @pytest.mark.parametrize("n", [5, 20, 80])
-def test_it_covers_at_least_as_often_as_it_says_at_any_rate(rate: float, n: int):
+def test_the_coverage_is_at_least_nominal_at_any_rate(rate: float, n: int):
     hits = np.arange(n + 1)
     low, high = clopper_pearson(hits, n)
     chance = binom.pmf(hits, n, rate)
     assert chance[(low <= rate) & (rate <= high)].sum() >= 0.95
-    bounds = np.array([rate_bound(int(each), n).low for each in hits])
+    bounds = np.array([rate_bound(int(hit), n).low for hit in hits])
     assert chance[bounds <= rate].sum() >= 0.95
 
 
 def test_nothing_tried_is_nothing_known():
     assert [float(end) for end in clopper_pearson(0, 0)] == [0, 1]
-    found = rate_bound(0, 0)
-    assert (found.rate, found.low, found.high) == (None, 0, 1)
+    result = rate_bound(0, 0)
+    assert (result.rate, result.low, result.high) == (None, 0, 1)
 
 
 def test_bounds_of_none_and_all():
@@ -52,18 +52,18 @@ def test_more_successes_never_lower_a_bound_and_wilsons_is_the_bolder():
 
 
 def test_the_fixed_test_keeps_its_word_and_one_trial_less_would_not():
-    found = fixed_test(null=0.7, target=0.9)
-    assert binom.sf(found.needed - 1, found.trials, 0.7) == pytest.approx(found.error)
-    assert found.error <= 0.05
-    assert binom.sf(found.needed - 1, found.trials, 0.9) == pytest.approx(found.power)
-    assert found.power >= 0.9
-    fewer = found.trials - 1
+    result = fixed_test(null=0.7, target=0.9)
+    assert binom.sf(result.needed - 1, result.trials, 0.7) == pytest.approx(result.error)
+    assert result.error <= 0.05
+    assert binom.sf(result.needed - 1, result.trials, 0.9) == pytest.approx(result.power)
+    assert result.power >= 0.9
+    fewer = result.trials - 1
     needed = next(each for each in range(fewer + 2) if binom.sf(each - 1, fewer, 0.7) <= 0.05)
     assert binom.sf(needed - 1, fewer, 0.9) < 0.9
 
 
 @pytest.mark.parametrize("wrong", [(-1, 5), (6, 5), (float("nan"), 5)])
-def test_what_cannot_be_is_refused(wrong):
+def test_impossible_counts_are_refused(wrong):
     with pytest.raises(ValueError, match="successes of 5 trials"):
         clopper_pearson(*wrong)
     with pytest.raises(ValueError, match=r"more than 0\.5"):

@@ -63,7 +63,7 @@ def test_a_drop_is_noticed_and_the_worse_the_sooner():
     assert took[-1] <= 10
 
 
-def test_it_goes_on_from_json_as_if_nothing_had_been():
+def test_a_monitor_continues_from_json():
     outcomes = (np.random.default_rng(2).random(60) < 0.6).astype(float)
     whole = after(Monitor(WATCHES), *outcomes)
     half = after(Monitor(WATCHES), *outcomes[:25])
@@ -76,20 +76,20 @@ def test_an_alarm_stays_and_money_stays_a_number():
     monitor = after(Monitor(WATCHES), *np.zeros(600))
     first = monitor.alarms["success"]
     assert after(monitor, *np.ones(50)).alarms["success"] == first
-    assert all(np.isfinite(each.money).all() for each in monitor.states)
+    assert all(np.isfinite(state.money).all() for state in monitor.states)
     json.dumps(monitor.to_json(), allow_nan=False)
     assert monitor.closeness["success"] == 1
     assert monitor.closeness["intervention"] == 0
 
 
-def test_what_was_not_seen_changes_nothing_but_the_count():
+def test_a_missing_value_changes_only_the_episode_count():
     monitor = Monitor(WATCHES).update({"success": None})
     assert monitor.episodes == 1
     assert monitor.states == Monitor(WATCHES).states
     assert monitor.states[0].mean is None
 
 
-def test_what_is_higher_than_promised_is_noticed_too():
+def test_a_rise_above_the_expected_value_is_detected():
     monitor = Monitor((limit_watch("safety", 0.05, rise=0.2),))
     for _ in range(100):
         monitor = monitor.update({"safety": 0.0})

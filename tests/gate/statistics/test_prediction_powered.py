@@ -1,4 +1,4 @@
-"""Real trials and the twin together: right whatever the twin's bias, narrower where it knows something, never wider."""
+"""Real trials combined with the twin: valid for any bias of the twin, narrower if it correlates, never wider."""
 
 from dataclasses import asdict
 
@@ -21,7 +21,9 @@ def drawn(real: float, twin: float, agree: float, n: int, *, rng: np.random.Gene
 @pytest.mark.parametrize("n", [10, 30, 100])
 @pytest.mark.parametrize(("real", "twin"), [(0.8, 0.8), (0.7, 0.97), (0.9, 0.4), (0.97, 0.9)])
 @pytest.mark.parametrize("agree", [0.0, 0.5, 0.95])
-def test_it_covers_whatever_the_bias_and_is_never_wider(n: int, real: float, twin: float, agree: float):
+def test_the_coverage_holds_for_any_bias_and_the_interval_is_never_wider(
+    n: int, real: float, twin: float, agree: float
+):
     rng = np.random.default_rng(n)
     both, ours, theirs, _ = drawn(real, twin, agree, n, rng=rng)
     yes = both + theirs
@@ -34,7 +36,7 @@ def test_it_covers_whatever_the_bias_and_is_never_wider(n: int, real: float, twi
         assert abs(estimate.mean() - real) < 0.02
 
 
-def test_a_twin_that_knows_saves_trials_and_one_that_does_not_saves_none():
+def test_a_correlated_twin_saves_trials_and_an_uncorrelated_one_saves_none():
     rng = np.random.default_rng(0)
     widths = []
     for agree in (0.0, 0.5, 0.9):
@@ -61,13 +63,13 @@ def test_extremes_are_answered(method, outcomes: str):
         paired, many = np.ones(12), np.ones(500)
     if outcomes == "rates":
         paired, many = rng.random(12), rng.random(500)
-    found = combine(real, paired, many, method=method)
-    assert 0 <= found.low <= found.estimate <= found.high <= 1
-    assert found.real_low <= found.real_rate <= found.real_high
+    result = combine(real, paired, many, method=method)
+    assert 0 <= result.low <= result.estimate <= result.high <= 1
+    assert result.real_low <= result.real_rate <= result.real_high
     if method == "strata":
-        assert found.high - found.low <= found.real_high - found.real_low + 1e-12
-        assert (found.worth_trials or 0) >= found.trials
-    assert all(value is None or value == value for value in asdict(found).values())
+        assert result.high - result.low <= result.real_high - result.real_low + 1e-12
+        assert (result.worth_trials or 0) >= result.trials
+    assert all(value is None or value == value for value in asdict(result).values())
 
 
 def test_bets_cover_at_small_numbers_where_the_normal_approximation_does_not():
@@ -77,13 +79,13 @@ def test_bets_cover_at_small_numbers_where_the_normal_approximation_does_not():
         real = rng.random(10) < 0.95
         paired, many = np.where(rng.random(10) < 0.8, real, rng.random(10) < 0.5), rng.random(400) < 0.86
         for method in ("betting", "normal"):
-            found = combine(real, paired, many, method=method)
-            covered[method] += found.low <= 0.95 <= found.high
+            result = combine(real, paired, many, method=method)
+            covered[method] += result.low <= 0.95 <= result.high
     assert covered["betting"] >= 95
     assert covered["normal"] < 85
 
 
-def test_what_cannot_be_is_refused():
+def test_impossible_outcomes_are_refused():
     with pytest.raises(ValueError, match="one paired"):
         combine([True], [1.0, 0.0], [1.0])
     with pytest.raises(ValueError, match="at least one"):

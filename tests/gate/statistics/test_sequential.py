@@ -26,10 +26,10 @@ def test_a_rate_is_judged_wrongly_no_more_often_than_promised(null: float, targe
 
 
 @pytest.mark.parametrize("rate", [0.2, 0.7, 0.95])
-def test_equal_arms_are_told_apart_no_more_often_than_promised(rate: float):
+def test_equal_arms_are_accepted_at_most_at_the_error_rate(rate: float):
     differ = rate * (1 - rate)
-    found = expect(PairPlan(0.0, 0.2), (differ, 1 - 2 * differ, differ), series=SERIES, most_trials=400, seed=3)
-    assert found.accepted <= 0.05 + NOISE
+    result = expect(PairPlan(0.0, 0.2), (differ, 1 - 2 * differ, differ), series=SERIES, most_trials=400, seed=3)
+    assert result.accepted <= 0.05 + NOISE
 
 
 def test_a_day_that_changes_does_not_deceive():
@@ -65,27 +65,27 @@ def test_limits_hold_at_all_looks_together():
 
 def test_more_of_the_same_is_clearer():
     plan = RatePlan(0.7, 0.9)
-    found = [plan.judge((0, n)) for n in (0, 5, 10, 20, 40)]
-    assert [each.log_evidence_for for each in found] == sorted(each.log_evidence_for for each in found)
-    assert [each.decision for each in found][:2] == ["continue", "continue"]
-    assert found[-1].decision == "accept"
+    results = [plan.judge((0, n)) for n in (0, 5, 10, 20, 40)]
+    assert [each.log_evidence_for for each in results] == sorted(each.log_evidence_for for each in results)
+    assert [each.decision for each in results][:2] == ["continue", "continue"]
+    assert results[-1].decision == "accept"
     assert plan.judge((8, 2)).decision == "reject"
-    widths = [each.high - each.low for each in found]
+    widths = [each.high - each.low for each in results]
     assert widths == sorted(widths, reverse=True)
 
 
 def test_nothing_tried_is_nothing_known():
     for plan, none in ((RatePlan(0.7, 0.9), (0, 0)), (PairPlan(0.0, 0.2), (0, 0, 0))):
-        found = plan.judge(none)
-        assert (found.decision, found.trials, found.estimate) == ("continue", 0, None)
-        assert (found.low, found.high) == pytest.approx(plan.scale)
+        result = plan.judge(none)
+        assert (result.decision, result.trials, result.estimate) == ("continue", 0, None)
+        assert (result.low, result.high) == pytest.approx(plan.scale)
     assert limits([0.0, 1.0], [0, 0], error=0.05) == pytest.approx((0, 1), abs=1e-6)
 
 
 def test_trials_are_counted_in_pairs_in_their_order():
-    found = PairPlan(0.0, 0.2).judge_trials([True, True, False, True], [False, True, True])
-    assert found.counted == {"only_control": 1, "same": 1, "only_candidate": 1}
-    assert found.estimate == 0
+    result = PairPlan(0.0, 0.2).judge_trials([True, True, False, True], [False, True, True])
+    assert result.counted == {"only_control": 1, "same": 1, "only_candidate": 1}
+    assert result.estimate == 0
     assert RatePlan(0.5, 0.8).judge_trials(np.array([1, 0, 1])).counted == {"failures": 1, "successes": 2}
 
 
@@ -93,7 +93,7 @@ def test_the_best_share_of_a_coin_is_kellys():
     assert best_share([0.0, 1.0], [0.1, 0.9], 0.7) == pytest.approx((0.9 - 0.7) / (1 - 0.7), abs=0.001)
 
 
-def test_a_bet_is_fair_at_what_it_bets_against():
+def test_a_bet_is_fair_at_the_null():
     every = bets(aimed=0.4)
     expected = 0.3 * every.factors(1.0, 0.3) + 0.7 * every.factors(0.0, 0.3)
     assert expected == pytest.approx(1)

@@ -1,4 +1,4 @@
-"""The twin's word: trusted while its predictions hold, untested while there are none, distrusted once they failed."""
+"""Trust in a twin: trusted while predictions hold, untested without predictions, distrusted after failures."""
 
 import json
 import re
@@ -40,29 +40,29 @@ def test_the_published_figures_are_reproduced():
     path = next((each for each in SIMPLER if each.is_file()), None)
     if path is None:
         pytest.skip("the real rates of SIMPLER are not beside this repository: ../shared/data/simpler_paired")
-    found = trust(load_pairs(path), seed=0)
+    result = trust(load_pairs(path), seed=0)
     for name, (correlation, violation) in PUBLISHED.items():
-        task = found.task(name)
+        task = result.task(name)
         assert task is not None
         assert task.agreement.pearson == pytest.approx(correlation, abs=5e-4)
         assert task.agreement.mmrv == pytest.approx(violation, abs=5e-4)
         assert task.level == "trusted"
-    assert found.level == "trusted"
+    assert result.level == "trusted"
 
 
 def test_a_twin_that_is_biased_but_consistent_is_trusted():
     real = tuple(0.6 * rate + 0.02 * (place % 2) for place, rate in enumerate(SIM))
-    found = judged(SIM, real)
-    assert found.level == "trusted"
-    assert found.record.made == len(SIM) - 3
-    band = found.tasks[0].predict(0.4, confidence=0.9)
+    result = judged(SIM, real)
+    assert result.level == "trusted"
+    assert result.record.made == len(SIM) - 3
+    band = result.tasks[0].predict(0.4, confidence=0.9)
     assert band.low < 0.25 < band.high
 
 
 def test_a_twin_that_ranks_the_wrong_way_round_is_not():
-    found = judged(SIM, tuple(1 - rate for rate in SIM))
-    assert found.level == "distrusted"
-    assert any("correlation" in reason for reason in found.reasons)
+    result = judged(SIM, tuple(1 - rate for rate in SIM))
+    assert result.level == "distrusted"
+    assert any("correlation" in reason for reason in result.reasons)
 
 
 def test_predictions_that_failed_demote_it_however_well_it_correlates():
@@ -71,16 +71,16 @@ def test_predictions_that_failed_demote_it_however_well_it_correlates():
         CheckedPrediction("pick", f"q{n}", PredictionInterval(0.8, 0.7, 0.65, 0.75, 0.9, 8), 0.3) for n in range(4)
     ]
     assert judged(SIM, real).level == "trusted"
-    found = judged(SIM, real, predictions=broken)
-    assert found.level == "distrusted"
-    assert "4 of 4 real rates fell outside" in found.reasons[0]
+    result = judged(SIM, real, predictions=broken)
+    assert result.level == "distrusted"
+    assert "4 of 4 real rates fell outside" in result.reasons[0]
 
 
 def test_too_little_is_untested():
     for many in (1, 2, 3):
-        found = judged(SIM[:many], SIM[:many])
-        assert found.level == "untested"
-        assert "too few to judge" in found.reasons[0]
+        result = judged(SIM[:many], SIM[:many])
+        assert result.level == "untested"
+        assert "too few to judge" in result.reasons[0]
     flat = judged((1.0,) * 6, SIM[:6])
     assert flat.level == "untested"
     assert "same rate in the twin or in reality" in flat.reasons[0]
@@ -90,7 +90,7 @@ def test_too_little_is_untested():
 def test_all_forms_of_a_rate_are_read_and_counts_widen():
     forms = {"a": 0.5, "b": {"rate": 0.25, "trials": 8}, "c": {"successes": 3, "trials": 4}}
     (pairs,) = pairs_of({"real": {"t": forms}, "sim": {"t": forms}, "note": "x"}, name="made up").values()
-    assert [(each.real.rate, each.real.trials) for each in pairs] == [(0.5, None), (0.25, 8), (0.75, 4)]
+    assert [(pair.real.rate, pair.real.trials) for pair in pairs] == [(0.5, None), (0.25, 8), (0.75, 4)]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_all_forms_of_a_rate_are_read_and_counts_widen():
         ("{", "is not valid JSON"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, text: str, says: str):
+def test_errors_in_the_file_are_named(tmp_path: Path, text: str, says: str):
     path = tmp_path / "pairs.json"
     path.write_text(text)
     with pytest.raises(UsageError, match=says) as caught:
@@ -123,13 +123,13 @@ def test_what_is_wrong_is_said(tmp_path: Path, text: str, says: str):
     assert str(path) in str(caught.value)
 
 
-def test_the_command_says_it_and_draws_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_command_prints_the_result_and_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path, report = tmp_path / "pairs.json", tmp_path / "trust.html"
     path.write_text(json.dumps(content(SIM, tuple(0.9 * rate for rate in SIM), task="pick <it>")))
     assert main(["trust", str(path), "--predict", "0.4", "--report", str(report), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out.splitlines()[-1])
-    task = told["tasks"]["pick <it>"]
-    assert told["level"] == "trusted"
+    output = json.loads(capsys.readouterr().out.splitlines()[-1])
+    task = output["tasks"]["pick <it>"]
+    assert output["level"] == "trusted"
     assert task["pearson"] == pytest.approx(1)
     assert task["mmrv"] == 0
     assert task["predicted"]["low"] < 0.36 < task["predicted"]["high"]

@@ -44,9 +44,9 @@ def test_a_twin_that_was_wrong_is_demoted_and_its_word_alone_counts_no_more(worl
     (record,) = [each for each in registry.ledger.records if each.kind == "twin"]
     assert record.verdict == "demoted"
     world.policy(2)
-    found = world.promote(2, evaluations=(world.evaluated(2),))
-    assert found.reached == "validated"
-    failed = {finding.rule: finding.sentence for finding in found.steps[-1].decision.failed}
+    promotion = world.promote(2, evaluations=(world.evaluated(2),))
+    assert promotion.reached == "validated"
+    failed = {finding.rule: finding.sentence for finding in promotion.steps[-1].decision.failed}
     assert set(failed) == {"trust in the twin", "predicted success"}
     assert "supervised episodes" in failed["trust in the twin"]
     assert "another twin" in failed["trust in the twin"]
@@ -74,9 +74,9 @@ def test_a_twin_that_was_right_stays_and_predicts(world: World):
     trust = twins_of(Registry.open(world.registry), world.rules.canary)[TWIN]
     assert trust.failures == ()
     (pair,) = trust.pairs
-    low, said = trust.predict(pair.sim, besides="")
+    low, output = trust.predict(pair.sim, besides="")
     assert low == pytest.approx(pair.sim.interval[0] - 0.05)
-    assert "minus its largest error so far (0.05)" in said
+    assert "minus its largest error so far (0.05)" in output
 
 
 def test_a_twin_that_ranks_policies_upside_down_is_demoted(tmp_path: Path):
@@ -109,7 +109,7 @@ def test_a_twin_is_restored_when_more_trials_show_it_was_luck(world: World):
     world.promote(1, to="production", runlogs=(log,))
     registry = Registry.open(world.registry)
     assert TWIN not in registry.state.demoted
-    assert [each.verdict for each in registry.ledger.records if each.kind == "twin"] == ["demoted", "restored"]
+    assert [record.verdict for record in registry.ledger.records if record.kind == "twin"] == ["demoted", "restored"]
 
 
 def test_the_control_arm_is_a_pair_too(world: World):

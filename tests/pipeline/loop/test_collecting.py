@@ -19,32 +19,32 @@ def asked(tmp_path: Path, found: GapReport | None, **settings) -> list[tuple[int
     return [(request.first, request.episodes, dict(request.conditions)) for request in requests]
 
 
-def test_what_is_collected_is_what_the_plan_asks_for_request_by_request(tmp_path: Path):
-    found = asked(tmp_path, report({"object": 20.0, "latency": 20.0}, looks=(CANS_FAIL,)), budget=60, rounds=1)
-    assert len(found) == 2
-    assert sum(many for _, many, _ in found) == 60
-    assert {"object": "can"} in [conditions for _, _, conditions in found]
-    assert {} in [conditions for _, _, conditions in found]
-    assert [first for first, _, _ in found] == [0, found[0][1]]
+def test_the_requests_of_the_plan_are_collected(tmp_path: Path):
+    result = asked(tmp_path, report({"object": 20.0, "latency": 20.0}, looks=(CANS_FAIL,)), budget=60, rounds=1)
+    assert len(result) == 2
+    assert sum(many for _, many, _ in result) == 60
+    assert {"object": "can"} in [conditions for _, _, conditions in result]
+    assert {} in [conditions for _, _, conditions in result]
+    assert [first for first, _, _ in result] == [0, result[0][1]]
 
 
-def test_what_no_plan_asks_for_is_collected_as_scenes_come(tmp_path: Path):
-    for name, found in (("blind", None), ("closed", report({}))):
+def test_the_rest_of_the_budget_is_collected_without_conditions(tmp_path: Path):
+    for name, result in (("blind", None), ("closed", report({}))):
         (tmp_path / name).mkdir()
-        assert asked(tmp_path / name, found, budget=30, rounds=3) == [(0, 10, {})]
+        assert asked(tmp_path / name, result, budget=30, rounds=3) == [(0, 10, {})]
     assert asked(tmp_path, None, budget=0, rounds=3) == []
 
 
-def test_requests_are_carried_out_one_after_another_and_what_they_cost_is_taken_off_the_budget(tmp_path: Path):
+def test_requests_are_carried_out_in_order_and_deducted_from_the_budget(tmp_path: Path):
     collecting = Collecting(tmp_path, LoopConfig(robot="twin", budget=8, rounds=2, demonstrator="script", workers=1))
     assert [collecting.part(number) for number in (BEFORE, 0, 1)] == [2, 4, 8]
     write_json(tmp_path / "requests.json", [
         {"robot": "twin", "episodes": 1, "conditions": {"cloth": "blue"}},
         {"robot": "twin", "episodes": 1, "conditions": {"cloth": "red"}},
     ])  # fmt: skip
-    said: list[str] = []
-    good = collecting.run(0, collecting.requests(0, None, tmp_path), say=said.append)
-    assert said == [f"collecting 1 demonstrations with cloth {colour}" for colour in ("blue", "red")]
+    output: list[str] = []
+    good = collecting.run(0, collecting.requests(0, None, tmp_path), say=output.append)
+    assert output == [f"collecting 1 demonstrations with cloth {colour}" for colour in ("blue", "red")]
     rows = Dataset.open(collecting.log(0)).attempts()
     assert rows["condition/cloth"].to_pylist() == ["blue", "red"]
     assert good == rows["verdict"].to_pylist().count("accepted") > 0
@@ -53,5 +53,5 @@ def test_requests_are_carried_out_one_after_another_and_what_they_cost_is_taken_
     assert collecting.part(1) == 6
     # The next round goes on where this one ended.
     write_json(tmp_path / "requests.json", [{"robot": "twin", "episodes": 1, "conditions": {}}])
-    collecting.run(1, collecting.requests(1, None, tmp_path), say=said.append)
+    collecting.run(1, collecting.requests(1, None, tmp_path), say=output.append)
     assert Dataset.open(collecting.log(1)).attempts()["scene"].to_pylist() == [FIRST_SCENE + 2]

@@ -41,7 +41,7 @@ def test_scenes_are_laid_as_the_log_shows_them(elsewhere: Path):
     assert max(map(abs, after["target_position_noise_cm"].support())) < 0.1
 
 
-def test_what_was_wide_enough_stays_as_it_was(elsewhere: Path):
+def test_ranges_that_are_wide_enough_are_unchanged(elsewhere: Path):
     wide = Uniform(-9.0, 9.0)
     assert laid_out(elsewhere, object_position_noise_cm=wide).randomization["object_position_noise_cm"] == wide
 

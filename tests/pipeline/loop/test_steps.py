@@ -36,12 +36,12 @@ def test_a_policy_that_fails_in_the_twin_too_is_trained_longer():
     assert tuning_steps(settings, a_round(8)) == 100 * LONGER_TUNING
 
 
-def test_a_round_comes_back_as_it_was(tmp_path: Path):
+def test_a_round_round_trips(tmp_path: Path):
     write_json(tmp_path / "round.json", vars(a_round(9)))
     assert read_round(tmp_path / "round.json") == a_round(9)
 
 
-def test_every_kind_has_a_dataset_and_what_earlier_diagnoses_made_is_learnt_from_again(tmp_path: Path):
+def test_every_kind_has_a_dataset_and_earlier_datasets_are_used_again(tmp_path: Path):
     settings = LoopConfig(robot="twin", objects=("cube", "tower"), episodes=3, workers=1)
     made = {}
     for number, config in enumerate((ranged(0.1), ranged(0.2), ranged(0.3))):
@@ -68,7 +68,7 @@ class Counting(LocalExecutor):
         return super().run(work, job, items, workers=workers)
 
 
-def test_it_simulates_where_it_is_told_to(tmp_path: Path):
+def test_it_simulates_on_the_given_executor(tmp_path: Path):
     executor = Counting()
     settings = LoopConfig(robot="twin", episodes=1, workers=1)
     Steps(tmp_path, settings, 0, lambda _: None, executor).generate(ranged(0.1))

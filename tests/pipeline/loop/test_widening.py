@@ -82,14 +82,14 @@ class Still:
         return np.repeat(here[:, None], self.horizon, axis=1).astype(np.float32)
 
 
-def test_what_fails_in_the_twin_is_drawn_back(tmp_path):
+def test_ranges_that_fail_in_the_twin_are_narrowed(tmp_path):
     config = varying(-2.0, 2.0)
     job = CounterfactualJob(config.to_yaml(), str(tmp_path), Still, ActingConfig(), 4, 3)
-    told: dict[str, float] = {}
+    text: dict[str, float] = {}
     drawn_back = automatic_domain_randomization(
-        config, success_in_twin(partial(simulate_counterfactuals, job)), on_row=told.__setitem__
+        config, success_in_twin(partial(simulate_counterfactuals, job)), on_row=text.__setitem__
     )
-    assert told == {ROW: 0.0}
+    assert text == {ROW: 0.0}
     assert support(drawn_back)[1] < 2.0
 
 
@@ -98,14 +98,14 @@ def test_what_fails_in_the_twin_is_drawn_back(tmp_path):
     [(None, (0.0, 92.0)), ((0.0, 40.0), (0.0, 92.0)), ((0.0, 300.0), (68.0, 92.0))],
     ids=["new", "wider", "narrower"],
 )
-def test_an_estimated_row_is_drawn_as_the_plan_says(trained, wanted: tuple[float, float]):
+def test_an_estimated_row_gets_the_range_of_the_plan(trained, wanted: tuple[float, float]):
     row = "action_delay_ms"
     config = varying(*trained, row=row) if trained else varying(-2.0, 2.0)
-    found = wrong(row, 80.0, 8.0, trained=trained)
-    after = widen_by_diagnosis(config, report({"latency": 20.0}, {"latency": (found,)}))
+    result = wrong(row, 80.0, 8.0, trained=trained)
+    after = widen_by_diagnosis(config, report({"latency": 20.0}, {"latency": (result,)}))
     assert support(after, row) == pytest.approx(wanted)
 
 
-def test_a_gap_that_nobody_suspects_changes_nothing():
+def test_an_improbable_gap_changes_nothing():
     config = varying(-2.0, 2.0)
     assert widen_by_diagnosis(config, report({})).digest == config.digest
