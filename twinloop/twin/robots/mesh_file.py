@@ -6,14 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from twinloop.durable import read_bounded
 from twinloop.errors import ModelError
+from twinloop.twin.mesh_file import STL_HEADER, STL_RECORD, read_triangles
 
-MOST_BYTES = 128 * 1024 * 1024
-MOST_FACES = 200_000  # of an STL file, in MuJoCo
 LARGEST_M, SMALLEST_M = 5.0, 1e-4
 READABLE = (".stl", ".obj", ".msh")
-STL_HEADER, STL_FACE = 84, 50
 
 
 @dataclass(frozen=True)
@@ -59,41 +56,20 @@ def _words(scale: np.ndarray) -> str:
 
 
 def _size(path: Path, what: str) -> MeshSize:
-    content = read_bounded(path, MOST_BYTES, error=ModelError)
-    if path.suffix.lower() == ".stl":
-        faces = _stl_faces(content, what)
-    elif path.suffix.lower() == ".obj":
-        faces = _obj_vertices(content, what)
-    else:
-        return MeshSize(np.full(3, 0.1), None)
-    if not np.isfinite(faces).all():
-        raise ModelError(f"{what} has points that are not numbers; export it again")
-    points = faces.reshape(-1, 3)
-    return MeshSize(np.ptp(points, axis=0), _is_closed(faces) if faces.ndim == 3 else None)
+    if path.suffix.lower() == ".msh":  # MuJoCo's own format
+        return MeshSize(np.full(3, SMALLEST_M), None)
+    if path.suffix.lower() == ".stl" and not _is_binary_stl(path):
+        raise ModelError(f"{what} is a text STL or cut off; MuJoCo reads binary STL files. Export it as binary STL")
+    vertices, faces = read_triangles(path, path.parent)
+    return MeshSize(np.ptp(vertices, axis=0), _is_closed(vertices[faces]))
 
 
-def _stl_faces(content: bytes, what: str) -> np.ndarray:
-    """(faces, 3, 3) corners."""
-    count = int.from_bytes(content[80:84], "little") if len(content) >= STL_HEADER else 0
-    if not count or len(content) != STL_HEADER + count * STL_FACE:
-        kind = "a text STL" if content[:5] == b"solid" else "damaged or cut off"
-        raise ModelError(f"{what} is {kind}; MuJoCo reads binary STL files. Export it as binary STL")
-    if count > MOST_FACES:
-        raise ModelError(f"{what} has {count:,} faces; at most {MOST_FACES:,} are read. Simplify it")
-    rows = np.frombuffer(content, np.uint8, offset=STL_HEADER).reshape(count, STL_FACE)
-    return rows[:, 12:48].copy().view("<f4").reshape(count, 3, 3).astype(float)
-
-
-def _obj_vertices(content: bytes, what: str) -> np.ndarray:
-    """(vertices, 3)."""
-    lines = [line.split()[1:4] for line in content.splitlines() if line.startswith(b"v ")]
-    try:
-        points = np.array(lines, float).reshape(-1, 3)
-    except ValueError:
-        points = np.zeros((0, 3))
-    if not len(points):
-        raise ModelError(f"{what} has no vertices that can be read; export it again")
-    return points
+def _is_binary_stl(path: Path) -> bool:
+    """Whether the file has the size that its header says."""
+    with path.open("rb") as file:
+        header = file.read(STL_HEADER)
+    faces = int.from_bytes(header[STL_HEADER - 4 :], "little")
+    return path.stat().st_size == STL_HEADER + STL_RECORD * faces
 
 
 def _is_closed(faces: np.ndarray) -> bool:
