@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import mujoco
 import pytest
 import yaml
 
@@ -185,3 +186,19 @@ def test_robots_lists_the_shipped_ones(capsys: pytest.CaptureFixture[str]):
     assert figures["ur5e_2f85"] == (6, 5.0, pytest.approx(0.085, abs=0.002))
     assert figures["xarm7"] == (7, 3.5, pytest.approx(0.084, abs=0.002))
     assert all(row["source"] and row["reach_m"] > 0 for row in rows)
+
+
+def test_of_two_arms_one_is_used(folder: Path, capsys: pytest.CaptureFixture[str]):
+    both = mujoco.MjSpec()
+    both.compiler.degree = False
+    for prefix, y in (("left/", 0.4), ("right/", -0.4)):
+        both.attach(build(), frame=both.worldbody.add_frame(pos=[-0.2, y, 0]), prefix=prefix)
+    both.compile()
+    Path("two.xml").write_text(both.to_xml())
+    code, text, _ = inspect(capsys, "two.xml", "--arm", "right/link1")
+    assert code == 0
+    robot = yaml.safe_load(text)["scene"]["robot"]
+    assert robot["remove"] == ["left/link0"]
+    assert robot["arm_joints"][0] == "right/joint1"
+    (folder / "cell.yaml").write_text(text)
+    assert successes(folder / "cell.yaml", 2) == 2

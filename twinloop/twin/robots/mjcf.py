@@ -73,6 +73,7 @@ class MjcfRobot:
     gravity_compensation: bool = flag(
         False, help="compensate gravity; it always is where a position servo replaces another drive"
     )
+    remove: tuple[str, ...] = texts((), empty=True, help="bodies that are left out, such as a second arm")
     folder: Path = internal(Path())
 
     def problems(self) -> Iterator[tuple[str, str]]:
@@ -164,6 +165,7 @@ class MjcfRobot:
             stiffness_nm_rad=self.servo_stiffness_nm_rad,
             damping_nms_rad=self.servo_damping_nms_rad,
             gravity_compensation=self.gravity_compensation,
+            remove=self.remove,
         )
 
     def build(self) -> mujoco.MjSpec:

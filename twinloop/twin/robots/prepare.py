@@ -39,6 +39,7 @@ class Preparation:
     stiffness_nm_rad: tuple[float, ...] | None = None
     damping_nms_rad: tuple[float, ...] | None = None
     gravity_compensation: bool = False
+    remove: tuple[str, ...] = ()
 
     @property
     def tool_site(self) -> str:
@@ -49,6 +50,7 @@ class Preparation:
     def spec(self) -> mujoco.MjSpec:
         spec = self.source.spec()
         strip_scene(spec)
+        self._remove(spec)
         self._turn(spec)
         self._free_base(spec)
         replaced = [self._drive(spec, index) for index in range(len(self.arm_joints))]
@@ -64,6 +66,14 @@ class Preparation:
         if any(replaced) or self.gravity_compensation:
             compensate_gravity(spec)
         return spec
+
+    def _remove(self, spec: mujoco.MjSpec) -> None:
+        for name in self.remove:
+            body = spec.body(name)
+            if body is None:
+                known = [other.name for other in spec.bodies if other.name]
+                raise ModelError(f"{self.source.path}: remove: no body named {name!r}; {nearest(name, known)}")
+            spec.delete(body)
 
     def _turn(self, spec: mujoco.MjSpec) -> None:
         """Rotate the robot's base about the vertical axis through the origin."""

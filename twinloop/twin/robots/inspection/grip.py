@@ -165,6 +165,12 @@ class Grip:
             narrow, wide = (narrow, control) if self.gap_m(data) > gap_m else (control, wide)
         return data
 
+    def width_m(self, tool: ToolPose) -> float:
+        """Distance between the pads of the open gripper."""
+        point = self.opened.xpos[self._hand] + self.opened.xmat[self._hand].reshape(3, 3) @ tool.offset_m
+        pads = measure.pads(self._model, self._fingers, point, self.opened)
+        return float(mujoco.mj_geomDistance(self._model, self.opened, *pads, measure.FARTHEST_M, None))
+
     def force_n(self, grasping: mujoco.MjData) -> float:
         """Force with which the closing fingers press on an object between them, by virtual work."""
         lengths = []

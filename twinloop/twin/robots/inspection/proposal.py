@@ -25,7 +25,7 @@ DEFAULT_GRIPPER = "robotiq_2f85"
 GRAVITY_RESERVE = 3.0
 MIN_TORQUE_SHARE, MIN_TORQUE_NM = 0.1, 2.0
 MOST_SAG_RAD = 0.005
-OBJECT_M = 0.05
+OBJECT_M, OBJECT_WIDTH_M = 0.05, 0.042
 WIDE_M, OPEN_M = 0.11, 0.09  # a jaw that opens wider is not opened fully
 
 
@@ -83,7 +83,8 @@ class _Inspection:
         strip_scene(self.spec)
         self.model = self._compile(self.spec.copy())
         self.roles = roles_of(self.model, str(source.path), arm=arm)
-        self.notes += self.roles.notes
+        if self.roles.others:
+            self.notes.append(f"left out: {', '.join(self.roles.others)} (choose an arm with --arm BODY)")
         unnamed = [joint for joint in (*self.roles.arm, *self.roles.gripper) if not self.model.joint(joint).name]
         if unnamed:
             raise ModelError(f"{source.path}: {len(unnamed)} joints of the arm have no name; name them in the file")
@@ -107,6 +108,7 @@ class _Inspection:
             gripper=GripperMapping(attach=self.attached, at=self._flange()) if self.attached else self._gripper(start),
             home=tuple(map(float, start)),
             torque_limits_nm=self._torques(),
+            remove=self.roles.others,
             folder=Path(),
         )
         if not self.attached:
@@ -206,6 +208,11 @@ class _Inspection:
         if scale > 1:
             self.notes.append(f"the gripper presses with {force_n:.1f} N only; its gains are multiplied by {scale:g}")
         gripper = replace(mapping.gripper, gain_scale=scale)
+        width_m = grip.width_m(tool)
+        if width_m < OBJECT_WIDTH_M:
+            self.notes.append(
+                f"the fingers open {1000 * width_m:.0f} mm only; choose an object that fits (default: 40 mm)"
+            )
         opened = grip.with_gap(OPEN_M) if grip.stroke_m > WIDE_M else grip.opened
         gripper = replace(gripper, open=round(grip.opening(opened), 4), closed=round(grip.opening(grip.closed), 4))
         return replace(mapping, tool_frame=frame, gripper=gripper)

@@ -25,13 +25,13 @@ class JointRoles:
         arm: indices, from the base to the hand.
         gripper: indices of all joints beyond the hand; empty for an arm without gripper.
         hand: index of the body that carries the fingers, or of the last body of an arm without gripper.
-        notes: what was left out.
+        others: names of bodies with joints that do not belong to this arm, such as a second arm.
     """
 
     arm: tuple[int, ...]
     gripper: tuple[int, ...]
     hand: int
-    notes: tuple[str, ...]
+    others: tuple[str, ...]
 
 
 def roles_of(model: mujoco.MjModel, path: str, *, arm: str = "") -> JointRoles:
@@ -41,10 +41,8 @@ def roles_of(model: mujoco.MjModel, path: str, *, arm: str = "") -> JointRoles:
         arm: a body; only the joints below it are looked at, for models with several arms.
     """
     counts = _joint_counts(model)
-    notes = []
-    body, others = _start(model, counts, path, arm)
-    if others:
-        notes.append(f"other bodies with joints are not driven: {', '.join(others)} (choose with --arm BODY)")
+    body = _start(model, counts, path, arm)
+    others = _beside(model, counts, body)
     chain: list[int] = []
     while True:
         chain += _joints_of(model, body)
@@ -62,24 +60,33 @@ def roles_of(model: mujoco.MjModel, path: str, *, arm: str = "") -> JointRoles:
             f"branches or ends; an arm has {MIN_ARM_JOINTS} to {MAX_ARM_JOINTS}. Name its first body with --arm BODY, "
             "or write the mapping by hand (docs/robots.md)"
         )
-    return JointRoles(tuple(chain), gripper, hand, tuple(notes))
+    return JointRoles(tuple(chain), gripper, hand, others)
 
 
-def _start(model: mujoco.MjModel, counts: np.ndarray, path: str, arm: str) -> tuple[int, list[str]]:
+def _start(model: mujoco.MjModel, counts: np.ndarray, path: str, arm: str) -> int:
     if arm:
         try:
-            return model.body(arm).id, []
+            return model.body(arm).id
         except KeyError:
             known = [model.body(index).name for index in range(1, model.nbody)]
             raise ModelError(f"{path}: no body named {arm!r}; {nearest(arm, known)}") from None
-    body, others = 0, []
+    body = 0
     while not body or not _joints_of(model, body):
         children = [child for child in _children(model, body) if counts[child]]
         if not children:
             raise ModelError(f"{path}: no joints that turn or slide; an arm was expected")
         body = max(children, key=lambda child: counts[child])
-        others += [model.body(child).name for child in children if child != body]
-    return body, others
+    return body
+
+
+def _beside(model: mujoco.MjModel, counts: np.ndarray, body: int) -> tuple[str, ...]:
+    """Bodies with joints that branch off on the way from the world to `body`."""
+    others = []
+    while body:
+        parent = int(model.body_parentid[body])
+        others += [model.body(child).name for child in _children(model, parent) if counts[child] and child != body]
+        body = parent
+    return tuple(name for name in others if name)
 
 
 def _joint_counts(model: mujoco.MjModel) -> np.ndarray:

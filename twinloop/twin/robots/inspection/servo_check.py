@@ -66,4 +66,4 @@ def check_servos(model: mujoco.MjModel, joints: list[int], home_rad: np.ndarray)
 
 
 def _rounded(numbers: np.ndarray) -> tuple[float, ...]:
-    return tuple(round(float(number), 2) for number in numbers)
+    return tuple(abs(round(float(number), 2)) for number in numbers)

@@ -45,6 +45,7 @@ class MountFinder:
     def __init__(self, model: mujoco.MjModel, joints: list[int], site: int, start_rad: np.ndarray):
         self._model, self._joints, self._site, self._start = model, np.array(joints), site, start_rad
         self._data = mujoco.MjData(model)
+        self._base_m = model.body_pos[_root_of(model, int(model.jnt_bodyid[joints[0]]))] * [1, 1, 0]
         self._five_axes = len(joints) < 6
         limited = model.jnt_limited[joints].astype(bool)[:, None]
         self._low, self._high = np.where(limited, model.jnt_range[joints], [-2 * np.pi, 2 * np.pi]).T
@@ -57,8 +58,10 @@ class MountFinder:
         """The first place, nearest to the origin, from which all work can be done; else the best one."""
         best = None
         for yaw_deg in YAWS_DEG:
-            for position in MOUNTS_M:
-                mount = self._evaluate(position, yaw_deg)
+            for place in MOUNTS_M:
+                # The model may have its base away from its origin.
+                x, y, z = np.round(place - _about_z(np.deg2rad(yaw_deg)) @ self._base_m, 4)
+                mount = self._evaluate((float(x), float(y), float(z)), yaw_deg)
                 if mount.home_rad is not None and mount.reachable == 1:
                     return mount
                 if best is None or _rank(mount) > _rank(best):
@@ -135,3 +138,9 @@ def _rank(mount: Mount) -> tuple[bool, float]:
 
 def _about_z(angle: float) -> np.ndarray:
     return np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
+
+
+def _root_of(model: mujoco.MjModel, body: int) -> int:
+    while model.body_parentid[body]:
+        body = int(model.body_parentid[body])
+    return body
