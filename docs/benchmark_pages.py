@@ -13,13 +13,13 @@ DOCS = Path(__file__).parent
 RESULTS = DOCS.parent / "benchmarks" / "results"
 
 
-def benchmarks_page(measurements: ModuleType) -> str:
+def benchmarks_page(measurements: ModuleType, timesteps: ModuleType) -> str:
     page = _with_machine(_template("benchmarks"))
     for file in sorted(RESULTS.glob("*.json")):
         content = _results(file.stem)
         page = _with_figures(page, file.stem, content) if isinstance(content, dict) else page
     results = (_results(name) for name in ("learning", "inference", "known_truth", "reality"))
-    return _filled(page, measurements.tables(*results))
+    return _filled(page, measurements.tables(*results) | timesteps.tables(_results("timestep")))
 
 
 def rehearsal_page(truths: str, keys: str) -> str:

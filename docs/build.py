@@ -37,7 +37,7 @@ PAGES = {
     "ingesting.md": lambda: reference.keys_page("ingesting", MappingFile),
     "calibrating.md": lambda: reference.keys_page("calibrating", BenchFile),
     "gate.md": reference.gate_page,
-    "benchmarks.md": lambda: benchmarks.benchmarks_page(module("measurements")),
+    "benchmarks.md": lambda: benchmarks.benchmarks_page(module("measurements"), module("timesteps")),
     "rehearsal.md": lambda: benchmarks.rehearsal_page(reference.truths_table(), reference.keys_table(CellFile)),
     "gpu.md": benchmarks.gpu_page,
     "tasks.md": lambda: benchmarks.tasks_page(module("task_tables")),
