@@ -59,6 +59,7 @@ def test_a_replay_reports_the_simple_model_and_the_worst_log_first():
     assert content["delay_lag_by_log"].keys() == content["by_log"].keys()
 
 
+@pytest.mark.slow
 def test_a_servo_that_cannot_follow_the_logs_gives_way_to_the_simple_model(tmp_path: Path):
     """The bounds of its delay are wrong."""
     bench = servo_bench(tmp_path, "delay_ms: {value: 120, low: 100, high: 250}", "delay_ms, braking_nms_rad")

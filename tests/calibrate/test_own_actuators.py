@@ -32,6 +32,7 @@ fit: [payload.mass_kg, swing.damping]
 TRUTH = {"payload.mass_kg": 0.37, "swing.damping": 0.06}
 
 
+@pytest.mark.slow
 def test_payload_and_damping_are_found_from_commanded_torque(tmp_path: Path):
     (tmp_path / "arm.xml").write_text(MODEL)
     (tmp_path / "arm.yaml").write_text(BENCH)

@@ -24,6 +24,7 @@ def test_the_lag_of_a_servo_does_not_limit_its_speed(tmp_path: Path, braking: fl
     assert np.diff(position).max() * RATE_HZ > 4.0
 
 
+@pytest.mark.slow
 def test_a_fit_reaches_the_fastest_logged_speed(tmp_path: Path):
     parameters = (
         "braking_nms_rad: {value: 1.2, high: 10}, torque_limit_nm: 1, no_load_speed_rad_s: {value: 1, low: 0.5}"

@@ -32,6 +32,7 @@ def test_durations(seconds: float, text: str):
     assert format_duration(seconds) == text
 
 
+@pytest.mark.slow
 def test_training_prints_its_data_and_the_time_left(tmp_path, capsys):
     data = reaching(tmp_path / "data")
     assert main(["train", str(data), "--steps", "3", "--out", str(tmp_path / "policy")]) == 0

@@ -99,6 +99,7 @@ def test_hostile_text_stays_text(tmp_path):
     assert evil in "".join(page.text)
 
 
+@pytest.mark.slow
 def test_the_same_dataset_gives_the_same_bytes(tmp_path):
     write_run(tmp_path / "a" / "d", episodes=100)
     write_run(tmp_path / "b" / "d", episodes=100)
@@ -137,6 +138,7 @@ def test_unusual_datasets_have_a_report_too(tmp_path, story, said):
     assert not any("nan" in value or "inf" in value for value in drawn)
 
 
+@pytest.mark.slow
 def test_a_long_run_has_a_report_of_the_same_size(tmp_path):
     write_run(tmp_path / "short", episodes=1600, shard_episodes=400)
     write_run(tmp_path / "long", episodes=8000, shard_episodes=2000)

@@ -42,6 +42,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return made(folder, "early", delay_s=0.03), made(folder, "latee", delay_s=0.09, unit="deg", shift=0.4)
 
 
+@pytest.mark.slow
 def test_a_delayed_and_shifted_dataset_is_detected(pair: tuple[Path, Path]):
     result = compare_datasets(*pair, seed=0)
     state = {channel.channel: channel for channel in result.channels}["observation.state/base"]
@@ -53,6 +54,7 @@ def test_a_delayed_and_shifted_dataset_is_detected(pair: tuple[Path, Path]):
     assert state.noise[1].std == pytest.approx(0.001, rel=0.6)
 
 
+@pytest.mark.slow
 def test_the_command_line_writes_a_page(pair: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["compare", str(pair[0]), str(pair[1]), "--out", str(tmp_path / "both.html"), "--json"]) == 0
     output = json.loads(capsys.readouterr().out.splitlines()[-1])

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from twinloop.run.scene import SceneConfig
 from twinloop.twin.content import robot_content, task_content
 from twinloop.twin.fixtures.hole import CLEARANCE_ROW
 from twinloop.twin.relations import at
+from twinloop.twin.robots import mjcf
 from twinloop.twin.robots.franka_panda import build
 from twinloop.twin.skills import grasp, lift
 
@@ -52,6 +54,14 @@ scene:
     velocity_limits_rad_s: [2, 2, 2, 2, 2.5, 2.5, 2.5]
     reach_m: 0.8
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tried_once() -> Iterator[None]:
+    """Reading a robot compiles its file in a separate process first. The file is the same here, so once is enough."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mjcf, "try_out", cache(mjcf.try_out))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -44,6 +44,7 @@ def at_rest(twin: Twin, tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_every_row_is_found_again(at_rest: Path, capsys):
     out = at_rest / "patch.yaml"
     logs = str(at_rest / "rest.npz")

@@ -15,6 +15,7 @@ from twinloop.errors import StorageError
 A_MEGABYTE = 1 << 20
 
 
+@pytest.mark.slow
 def test_a_full_store_is_reported_and_committed_data_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     weed = program(Path(sys.executable).parent)
     if weed is None or find_spec("s3fs") is None:

@@ -47,6 +47,7 @@ def test_a_day_that_changes_does_not_deceive():
     assert fooled.mean() <= 0.05 + NOISE
 
 
+@pytest.mark.slow
 def test_limits_hold_at_all_looks_together():
     """The rate is outside its limits exactly where the bets against it have won: so these are counted."""
     rng = np.random.default_rng(5)
