@@ -19,7 +19,7 @@ from twinloop.run.scene import SceneConfig
 from twinloop.twin.content import robot_content, task_content
 from twinloop.twin.fixtures.hole import CLEARANCE_ROW
 from twinloop.twin.relations import at
-from twinloop.twin.robots import mjcf
+from twinloop.twin.robots import model_source
 from twinloop.twin.robots.franka_panda import build
 from twinloop.twin.skills import grasp, lift
 
@@ -60,7 +60,7 @@ scene:
 def tried_once() -> Iterator[None]:
     """Reading a robot compiles its file in a separate process first. The file is the same here, so once is enough."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mjcf, "try_out", cache(mjcf.try_out))
+        patch.setattr(model_source, "try_out", cache(model_source.try_out))
         yield
 
 
