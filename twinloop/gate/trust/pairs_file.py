@@ -4,13 +4,18 @@ A rate is a number from 0 to 1, or `{"rate": r, "trials": n}`, or `{"successes":
 """
 
 import json
-import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from twinloop.config.compound import Mapped, OneOf
+from twinloop.config.fields import integer, number, of_kind
+from twinloop.config.json_file import record_from_json
+from twinloop.config.kinds import Number
+from twinloop.config.record import Nested
 from twinloop.durable import read_bounded
-from twinloop.errors import UsageError, nearest
+from twinloop.errors import UsageError
 from twinloop.gate.statistics.agreement import Counted
 
 from .judgement import PolicyPair
@@ -34,28 +39,70 @@ def load_pairs(path: Path) -> dict[str, tuple[PolicyPair, ...]]:
     return pairs_of(content, name=str(path))
 
 
+@dataclass(frozen=True)
+class CountedRate:
+    """A success rate from a number of trials."""
+
+    trials: int = integer(low=1, help="number of trials")
+    rate: float | None = number(None, low=0, high=1, help="share of successes")
+    successes: float | None = number(None, low=0, help="number of successes, instead of the rate")
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        if (self.rate is None) == (self.successes is None):
+            yield "", f"has to be one of the forms: {FORMS}"
+        elif self.successes is not None and self.successes > self.trials:
+            yield "successes", f"is {self.successes:g} of {self.trials} trials; {FORMS} was expected"
+
+    @property
+    def counted(self) -> Counted:
+        rate = self.successes / self.trials if self.successes is not None else self.rate
+        return Counted(float(rate or 0.0), self.trials)
+
+
+RATES = Mapped(
+    item=Mapped(
+        item=OneOf(kinds=(Number(low=0, high=1), Nested(record=CountedRate)), help="success rate"),
+        what="policy", names=".*", most=None,
+    ),
+    what="task", names=".*", least=1, most=None, help="task -> policy -> success rate",
+)  # fmt: skip
+
+Rates = dict[str, dict[str, float | CountedRate]]
+
+
+@dataclass(frozen=True)
+class PairsFile:
+    """The content of a file of success rates in the twin and in reality."""
+
+    real: Rates = of_kind(RATES)
+    sim: Rates = of_kind(RATES)
+    note: Any = None
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        yield from _alone(self.real, self.sim, "task")
+        for task in self.real.keys() & self.sim.keys():
+            yield from _alone(self.real[task], self.sim[task], f"policy of {task}")
+
+
 def pairs_of(content: Any, *, name: str) -> dict[str, tuple[PolicyPair, ...]]:
     """Of what the file holds; `name` is for messages."""
-    sides = _mapping(content, name)
-    for key in sides:
-        if key not in (*SIDES, "note"):
-            raise UsageError(f"{name}: unknown key {key!r}; {nearest(key, (*SIDES, 'note'))}")
-    if missing := [side for side in SIDES if side not in sides]:
-        raise UsageError(f"{name}: {' and '.join(missing)} missing; real and sim were expected, each task -> policy")
-    real, sim = ({str(key): value for key, value in _mapping(sides[s], f"{name}: {s}").items()} for s in SIDES)
-    _same(real, sim, name, "task")
-    if not real:
-        raise UsageError(f"{name}: has no task; real and sim were expected, each task -> policy -> rate")
-    pairs = {}
-    for task in real:
-        ours, theirs = (_mapping(side[task], f"{name}: {s}.{task}") for side, s in ((real, "real"), (sim, "sim")))
-        _same(ours, theirs, name, f"policy of {task}")
-        pairs[task] = tuple(
-            PolicyPair(policy, _counted(theirs[policy], f"{name}: sim.{task}.{policy}"),
-                 _counted(ours[policy], f"{name}: real.{task}.{policy}"))
-            for policy in ours
-        )  # fmt: skip
-    return pairs
+    file = record_from_json(PairsFile, content, where=name, error=UsageError)
+    return {
+        task: tuple(
+            PolicyPair(policy, _counted(file.sim[task][policy]), _counted(rate)) for policy, rate in policies.items()
+        )
+        for task, policies in file.real.items()
+    }
+
+
+def _counted(rate: float | CountedRate) -> Counted:
+    return rate.counted if isinstance(rate, CountedRate) else Counted(rate, None)
+
+
+def _alone(real: Mapping[str, Any], sim: Mapping[str, Any], kind: str) -> Iterator[tuple[str, str]]:
+    for ours, theirs, side in ((real, sim, "real"), (sim, real, "sim")):
+        if names := sorted(set(ours) - set(theirs)):
+            yield "", f"{kind} {', '.join(names)}: only under {side}; add it to the other side or remove it here"
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -68,37 +115,3 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is not a finite number")
-
-
-def _mapping(value: Any, where: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise UsageError(f"{where}: {str(value)[:60]!r} was given, a mapping was expected")
-    return value
-
-
-def _same(real: Mapping[str, Any], sim: Mapping[str, Any], name: str, kind: str) -> None:
-    for ours, theirs, side in ((real, sim, "real"), (sim, real, "sim")):
-        if alone := sorted(set(ours) - set(theirs)):
-            raise UsageError(
-                f"{name}: {kind} {', '.join(alone)}: only under {side}; add it to the other side or remove it here"
-            )
-
-
-def _counted(value: Any, where: str) -> Counted:
-    def number(given: Any) -> float:
-        if isinstance(given, bool) or not isinstance(given, (int, float)) or not math.isfinite(given):
-            raise UsageError(f"{where}: {given!r} was given; {FORMS} was expected")
-        return float(given)
-
-    rate, trials = value, None
-    if isinstance(value, dict):
-        if set(value) not in ({"rate", "trials"}, {"successes", "trials"}):
-            raise UsageError(f"{where}: {', '.join(sorted(value)) or 'nothing'} was given; {FORMS} was expected")
-        trials = number(value["trials"])
-        if trials < 1 or trials != int(trials):
-            raise UsageError(f"{where}: {value['trials']} trials were given; a whole number of at least 1 was expected")
-        rate = value["rate"] if "rate" in value else number(value["successes"]) / trials
-    rate = number(rate)
-    if not 0 <= rate <= 1:
-        raise UsageError(f"{where}: a rate of {rate:g} was given; {FORMS} was expected")
-    return Counted(rate, None if trials is None else int(trials))
