@@ -24,7 +24,7 @@ from twinloop.learn.checkpoint import Checkpoint
 from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.finetune import FinetuneConfig, finetuning
 from twinloop.learn.optimise import TrainConfig
-from twinloop.learn.space import DEFAULT_INPUTS
+from twinloop.learn.space import default_inputs
 from twinloop.learn.train import TrainProgress
 from twinloop.learn.train import train as _train
 from twinloop.learn.training_job import TrainingJobConfig, prepare
@@ -57,7 +57,8 @@ def train(
         policy: `"mlp"`, `"act"`, `"flow"`, or the name of a policy plugin.
         steps, batch, learning_rate: of the optimisation. Default: those of `twinloop train`.
         mix: weights of the datasets, for example `"sim=0.8,real=0.2"`. Default: by size.
-        inputs: features that the policy reads. Default: joint positions, object and goal poses.
+        inputs: features that the policy reads. Default: joint positions, poses of the scene, and the instruction if the
+            data has several.
         settings: constructor arguments of the policy, for example `{"width": 256}`.
         episodes: use the first N accepted episodes of each dataset. Default: all.
         rate_hz: resample the data to this rate. Default: the datasets' own rate.
@@ -73,7 +74,7 @@ def train(
         datasets=folders(data),
         policy=policy,
         mix=mix,
-        inputs=tuple(inputs) if inputs is not None else DEFAULT_INPUTS,
+        inputs=tuple(inputs) if inputs is not None else default_inputs(folders(data)),
         rate_hz=rate_hz,
         most=episodes,
         settings=dict(settings or {}),

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     from twinloop.dashboard.training import write_training_report
     from twinloop.learn.optimise import TrainConfig
     from twinloop.learn.policies import POLICIES
-    from twinloop.learn.space import DEFAULT_INPUTS
+    from twinloop.learn.space import default_inputs
     from twinloop.learn.train import train
     from twinloop.learn.training_job import TrainingJobConfig, parse_settings, prepare
 
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             datasets=tuple(args.datasets),
             policy=args.policy,
             mix=args.mix,
-            inputs=comma_separated(args.inputs or "") or DEFAULT_INPUTS,
+            inputs=comma_separated(args.inputs or "") or default_inputs(args.datasets),
             rate_hz=args.rate,
             most=args.episodes,
             settings=parse_settings(args.set, POLICIES[args.policy].default_settings()),

@@ -9,6 +9,7 @@ import numpy as np
 from twinloop.learn.chunks import ActingConfig, Chunks
 from twinloop.learn.runtime import PolicyRuntime
 from twinloop.observe.estimate import ESTIMATE, StateEstimator
+from twinloop.observe.instruction import INSTRUCTION
 from twinloop.observe.live_cameras import LiveCameras
 from twinloop.observe.live_sensors import LiveSensors
 from twinloop.randomize.draw import Draws, episode_rng
@@ -47,7 +48,7 @@ class PolicyActor:
         )
         self._command = np.tile(self._home, (width, 1))
         self._estimate = StateEstimator(twin, width=width) if runtime.space.estimates else None
-        self._read = [feature.name for feature in runtime.space.vectors]
+        self._read = [feature.name for feature in runtime.space.vectors if feature.name != INSTRUCTION]
         self._generators: list[np.random.Generator | None] = [None] * width
         self._retries = np.zeros(width, int)
         self._instructions = [twin.instruction] * width

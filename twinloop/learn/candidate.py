@@ -12,6 +12,7 @@ from twinloop.learn.runtime import PolicyRuntime
 from twinloop.learn.space import Space, table_of
 from twinloop.observe.estimate import ESTIMATE, derived
 from twinloop.observe.features import features_of
+from twinloop.observe.instruction import INSTRUCTION, instruction_feature
 from twinloop.observe.pictures import picture_features
 from twinloop.run.config import RunConfig, load_config
 from twinloop.twin.twin import Twin
@@ -88,6 +89,7 @@ def space_of(config: RunConfig, twin: Twin, like: Space) -> Space:
     made_out = derived(offered, twin.robot.name)
     if made_out is not None:
         offered[ESTIMATE] = made_out
+    offered[INSTRUCTION] = instruction_feature()
     inputs = tuple(offered[feature.name] for feature in like.inputs if feature.name in offered)
     return replace(like, robot=twin.robot.name, rate_hz=float(twin.control_hz), inputs=inputs, action=offered["action"])
 

@@ -17,6 +17,7 @@ from twinloop.errors import DatasetError
 from twinloop.learn.resample import resampled
 from twinloop.learn.space import Space
 from twinloop.observe.estimate import ESTIMATE, estimated, model_of
+from twinloop.observe.instruction import INSTRUCTION, instruction_vectors
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,8 @@ def load_demonstrations(
     if space.estimates:
         twin = model_of(space.robot, round(space.rate_hz))
         vectors[ESTIMATE] = estimated(vectors, vectors.pop("command"), count, twin, things=space.tracked_things)
+    if any(feature.name == INSTRUCTION for feature in space.vectors):
+        vectors[INSTRUCTION] = np.repeat(instruction_vectors(tasks), count, axis=0)
     vectors = {feature.name: vectors[feature.name] for feature in space.vectors}
     source = DataSource(
         path=path.name, name=header.name, kind=header.source, digest=report.digest,

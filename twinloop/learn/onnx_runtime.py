@@ -74,7 +74,7 @@ class OnnxRuntime:
         real: bool,
         noise: np.ndarray,
     ) -> np.ndarray:
-        given = as_read(self.space, observation, self._image_size)
+        given = as_read(self.space, observation, self._image_size, instructions)
         given["real"] = np.full(len(instructions), real, np.float32)
         given["noise"] = np.asarray(noise, np.float32)
         return np.asarray(self._session.run(None, given)[0])

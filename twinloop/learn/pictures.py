@@ -24,6 +24,7 @@ from twinloop.durable import storage_errors, sync_folder
 from twinloop.errors import DatasetError
 from twinloop.learn.demonstrations import Demonstrations
 from twinloop.learn.space import Space
+from twinloop.observe.instruction import INSTRUCTION, instruction_vectors
 from twinloop.observe.recording import Feature
 
 RECIPE = "area1"
@@ -162,14 +163,18 @@ def read_pictures(space: Space) -> tuple[Feature, ...]:
     return space.pictures
 
 
-def as_read(space: Space, observation: Mapping[str, np.ndarray], side_px: int) -> dict[str, np.ndarray]:
+def as_read(
+    space: Space, observation: Mapping[str, np.ndarray], side_px: int, instructions: Sequence[str]
+) -> dict[str, np.ndarray]:
     """Return an observation as a policy of `space` saw it in training: vectors as float32, images shrunk."""
-    return {
-        feature.name: shrink(observation[feature.name], side_px)
-        if feature.is_picture
-        else np.asarray(observation[feature.name], np.float32)
-        for feature in space.inputs
-    }
+
+    def read(feature: Feature) -> np.ndarray:
+        if feature.name == INSTRUCTION:
+            return instruction_vectors(instructions)
+        values = observation[feature.name]
+        return shrink(values, side_px) if feature.is_picture else np.asarray(values, np.float32)
+
+    return {feature.name: read(feature) for feature in space.inputs}
 
 
 def default_cache() -> Path:

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from twinloop.dataset import STATE_FEATURES, Header
+from twinloop.dataset import STATE_FEATURES, Dataset, Header
 from twinloop.errors import DatasetError, nearest
+from twinloop.observe.instruction import INSTRUCTION, instruction_feature
 from twinloop.observe.recording import ESTIMATE, NEEDED, Feature
 
 ACTION = "action"
 STATE = "observation.state"
 DEFAULT_INPUTS = STATE_FEATURES
+"""Inputs of a policy for one instruction. `default_inputs` adds the instruction where the data has several."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Space:
         estimate = derived(known, header.robot)
         if estimate is not None:
             known[ESTIMATE] = estimate
+        known[INSTRUCTION] = instruction_feature()
         for name in named:
             if name not in known:
                 raise DatasetError(f"dataset {header.name!r} has no input {name!r}; {nearest(name, known, most=99)}")
@@ -49,8 +53,10 @@ class Space:
 
     @property
     def sensed(self) -> tuple[str, ...]:
-        """Names of the vectors that sensors must provide. An estimate is replaced by the vectors that it needs."""
-        names = (NEEDED if feature.name == ESTIMATE else (feature.name,) for feature in self.vectors)
+        """Names of the vectors that sensors must provide. An estimate is replaced by the vectors that it needs, and
+        an instruction by none."""
+        derived = {ESTIMATE: NEEDED, INSTRUCTION: ()}
+        names = (derived.get(feature.name, (feature.name,)) for feature in self.vectors)
         return tuple(dict.fromkeys(name for several in names for name in several))
 
     @property
@@ -110,3 +116,17 @@ def _as_read(feature: Feature) -> Feature:
 
 def _size(feature: Feature) -> str:
     return " × ".join(map(str, feature.shape))
+
+
+def default_inputs(datasets: Iterable[Path]) -> tuple[str, ...]:
+    """Inputs of a policy for these datasets: with the instruction if one of them has more than one.
+
+    Datasets that differ only in the words for the same task, e.g. real ones, need no instruction.
+    """
+    for path in datasets:
+        dataset, texts = Dataset.open(path), set[str]()
+        for entry in dataset.entries:
+            texts |= set(dataset.episodes(entry, ["task"])["task"].to_pylist())
+            if len(texts) > 1:
+                return (*DEFAULT_INPUTS, INSTRUCTION)
+    return DEFAULT_INPUTS

@@ -24,7 +24,7 @@ class TorchRuntime:
         real: bool,
         noise: np.ndarray,
     ) -> np.ndarray:
-        read = as_read(self.space, observation, self._policy.image_size)
+        read = as_read(self.space, observation, self._policy.image_size, instructions)
         inputs = {name: to_tensor(values) for name, values in read.items()}
         domain = torch.full((len(instructions),), float(real))
         return self._policy(inputs, domain, torch.as_tensor(noise, dtype=torch.float32)).numpy()

@@ -96,10 +96,10 @@ class SceneState:
 
     def entity_of(self, name: str) -> tuple[str, ...]:
         """The entities that a name may stand for."""
-        return self._roles.get(name, (name,))
+        return tuple(dict.fromkeys(self._roles.get(name, (name,))))
 
     def played_by(self, name: str, entity: str) -> np.ndarray:
         """(n,) whether a name stands for this entity."""
         if name not in self._roles:
             return np.full(self.width, name == entity)
-        return self._chosen[name] == self._roles[name].index(entity)
+        return np.array([candidate == entity for candidate in self._roles[name]])[self._chosen[name]]

@@ -17,6 +17,7 @@ from twinloop.deploy.policy.facts import PolicyFacts, read_facts
 from twinloop.deploy.wire import WireError, receive, send
 from twinloop.errors import CheckpointError, PolicyError, TwinloopError
 from twinloop.learn.space import Space
+from twinloop.observe.instruction import INSTRUCTION
 
 OWN = ("-m", "twinloop.deploy.policy.server")
 """Arguments of the default policy server, which loads a checkpoint or an ONNX file."""
@@ -81,6 +82,8 @@ class PolicyProcess:
         """Send an inference request; `answer` returns the result. timeout_s: for sending and for receiving."""
         link, arrays = self._connected(), {}
         for feature in self.facts.space.inputs:
+            if feature.name == INSTRUCTION:
+                continue  # it is sent as text
             arrays[feature.name] = np.asarray(features[feature.name])
         self._asked += 1
         link.settimeout(timeout_s)
