@@ -12,7 +12,17 @@ from twinloop.simulate.cell import Cell
 from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout
 
-TASKS = ("open_door", "turn_knob", "peg_insertion", "plug_in", "wipe", "pour", "prepare_tea", "clear_table")
+TASKS = (
+    "open_door",
+    "turn_knob",
+    "peg_insertion",
+    "plug_in",
+    "wipe",
+    "pour",
+    "prepare_tea",
+    "clear_table",
+    "lay_cloth",
+)
 EPISODES = 16
 GOAL, LEVEL = 0.9, 0.01
 DEFAULT_RANGES = """

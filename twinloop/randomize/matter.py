@@ -151,7 +151,3 @@ OF_RIGID = frozenset((
     "heavy_insert_share", "heavy_insert_place", "pad_stiffness_n_mm", "solver_iterations",
 ))  # fmt: skip
 OF_SOFT = frozenset(("object_stiffness_kpa",))
-# These rows would change a vessel without what is in it. Many small contacts need more steps of the solver.
-OF_EMPTY = frozenset((
-    "object_size_scale", "object_shift_probability", "object_shift_cm", "object_shift_at_s", "solver_iterations",
-))  # fmt: skip

@@ -22,7 +22,7 @@ from twinloop.observe.camera import CameraConfig, default_cameras
 from twinloop.observe.sensors import ObserveConfig
 from twinloop.randomize.distribution import Distribution, Uniform
 from twinloop.randomize.draw import Sampler
-from twinloop.randomize.matter import OF_EMPTY, OF_RIGID, OF_SOFT
+from twinloop.randomize.matter import OF_RIGID, OF_SOFT
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.cameras import CAMERAS, read_cameras
 from twinloop.run.randomization import RandomizationKind
@@ -307,8 +307,9 @@ def inapplicable_rows(task: Task) -> dict[str, str]:
     if any(thing.object.parts for thing in task.things):
         why = "applies to objects of one part"
         out |= dict.fromkeys(("object_shape", "surface_friction_ratio"), why)
-    if any(thing.grain for thing in task.things):
-        out |= dict.fromkeys(OF_EMPTY, "would change the vessel but not the grains in it")
+    out |= dict.fromkeys(
+        task.unvaried, f"cannot vary in the task {task.name}: what it acts on is inside something else"
+    )
     own = {row for fixture in task.fixtures for row in fixture.rows}
     if CLEARANCE_ROW in own:
         why = f"would make an object that does not fit its hole; {CLEARANCE_ROW} varies the fit"

@@ -47,6 +47,7 @@ class SceneObject:
         half_extents_m: along x, y, z, at rest.
         yaw_symmetry_rad: rotation about the vertical after which the grasp is equivalent; 0 if any rotation is.
         young_kpa: Young's modulus of a soft object, which is a box; 0 for a rigid object.
+        cloth: a soft object is a thin sheet across its y axis instead of a block.
         parts: primitives of a compound object, of one density; `shape` and `half_extents_m` then describe the box or
             cylinder around it.
         frames: named places on it.
@@ -59,6 +60,7 @@ class SceneObject:
     mass_kg: float = 0.15
     rgba: tuple[float, float, float, float] = (0.86, 0.34, 0.16, 1.0)
     young_kpa: float = 0.0
+    cloth: bool = False
     parts: tuple[Part, ...] = ()
     frames: tuple[Frame, ...] = ()
 

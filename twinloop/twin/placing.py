@@ -14,6 +14,8 @@ from twinloop.twin.shapes import half_extents_m, row_columns
 from twinloop.twin.table import HIGHEST_XY_M, LOWEST_XY_M, laid
 
 CLEARANCE_M = 0.015
+SHIFT_ROWS = ("object_shift_probability", "object_shift_cm", "object_shift_at_s")
+"""Rows that move the first thing over the table, which is impossible where it is inside something."""
 RING_M, RINGS, RING_PLACES = 0.02, 20, 16
 """Distance of the rings on which a free place is looked for, their number, and places on each."""
 

@@ -201,6 +201,19 @@ def share_inside(things: tuple[str, ...], frame: str, half_extents_m: tuple[floa
     return _relation(f"poured_in_{frame}", lambda scene: fraction(scene) >= share, fraction)
 
 
+def lies_flat(thing: str, place: str, *, within_m: float, height_m: float = 0.03) -> Relation:
+    """The centre of a cloth is near a place and so low that the cloth cannot stand."""
+
+    def offset(scene: Scene) -> np.ndarray:
+        return scene.position(thing) - scene.position(place)
+
+    def holds(scene: Scene) -> np.ndarray:
+        off = offset(scene)
+        return (np.sqrt(np.square(off[:, :2]).sum(axis=1)) < within_m) & (off[:, 2] < height_m)
+
+    return _relation(f"{thing}_flat_at_{place}", holds, lambda scene: _near(length(offset(scene))))
+
+
 def covered(cells: tuple[str, ...], *, share: float, by_m: float = COVERED_M) -> Relation:
     """At least this share of the cells of a path has been pressed down."""
 

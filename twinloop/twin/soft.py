@@ -1,7 +1,8 @@
-"""A soft object: a block that deforms in the grasp.
+"""A soft object: a block or a cloth that deforms in the grasp.
 
-It is a flex of the engine: a solid whose eight corners move and determine the rest. It stretches, shears and compresses
-with 24 degrees of freedom. Its pose is the rigid pose that fits its corners best; the residual is its deformation.
+It is a flex of the engine. A block is a solid whose eight corners move and determine the rest: it stretches, shears and
+compresses with 24 degrees of freedom. A cloth is a sheet across its y axis, all of whose nodes move. The pose is the
+rigid pose that fits the nodes best; the residual is the deformation.
 """
 
 from dataclasses import dataclass
@@ -16,16 +17,19 @@ VERTICES = 3  # along each edge, for contacts and rendering
 SKIN_M = 0.0005
 POISSON = 0.1  # foams hardly bulge
 DAMPING_S = 0.01
+CLOTH_NODES = 5  # along each edge of a cloth
+CLOTH_POISSON = 0.2
+_HALF = 0.5**0.5  # the macro does not normalise quaternions
 HIDDEN = 5  # a group of geoms that is not drawn
 
 
 @dataclass(frozen=True)
 class SoftIndex:
-    """Indices of a soft object in a model's arrays. Corners are (8, 3) by x, y, z.
+    """Indices of a soft object in a model's arrays. Nodes (the 8 corners of a block) are (k, 3) by x, y, z.
 
     Attributes:
-        rest_m: corners of the undeformed block, relative to its centre.
-        home_m: positions of the corners while `qpos` is 0.
+        rest_m: nodes of the undeformed object, relative to its centre.
+        home_m: positions of the nodes while `qpos` is 0.
     """
 
     flex: int
@@ -36,34 +40,23 @@ class SoftIndex:
     home_m: np.ndarray
 
     def nodes(self, qpos: np.ndarray) -> np.ndarray:
-        """(n, 8, 3) corners in the world for (n, nq) states."""
+        """(n, k, 3) nodes in the world for (n, nq) states."""
         return qpos[:, self.qpos] + self.home_m
 
     def put(self, pose: np.ndarray) -> np.ndarray:
-        """(n, 8, 3) `qpos` of an undeformed block at (n, 7) poses."""
+        """(n, k, 3) `qpos` of an undeformed object at (n, 7) poses."""
         return pose[:, None, :3] + turned(self.rest_m, axes_of(pose[:, 3:])) - self.home_m
 
 
 def add_soft(spec: mujoco.MjSpec, thing: Thing, *, rolls: bool, several: bool) -> None:
     kind = thing.object
-    half = np.array(kind.half_extents_m) - SKIN_M
-    spacing = 2 * half / (VERTICES - 1)
-
-    def text(values) -> str:
-        return " ".join(repr(float(value)) for value in values)
-
-    # The macro that makes corners, joints and elements exists only in the file format.
-    block = mujoco.MjSpec.from_string(
-        f"""<mujoco><worldbody>
-          <flexcomp name="{thing.name}" type="grid" dim="3" dof="trilinear" count="{VERTICES} {VERTICES} {VERTICES}"
-              spacing="{text(spacing)}" radius="{SKIN_M}" mass="{kind.mass_kg}" rgba="{text(thing.rgba)}"
-              pos="0 0 {kind.half_extents_m[2]!r}">
-            <elasticity young="{1000 * kind.young_kpa!r}" poisson="{POISSON}" damping="{DAMPING_S}"/>
-            <contact contype="{6 if several else 2}" conaffinity="{5 if several else 1}" priority="1"
-                condim="{6 if rolls else 4}" selfcollide="none"
-                friction="0.8 0.005 0.0002" solref="0.01 1" solimp="0.95 0.99 0.001 0.5 2"/>
-          </flexcomp></worldbody></mujoco>"""
-    )
+    contact = f"""<contact contype="{6 if several else 2}" conaffinity="{5 if several else 1}" priority="1"
+        condim="{6 if rolls else 4}" selfcollide="none"
+        friction="0.8 0.005 0.0002" solref="0.01 1" solimp="0.95 0.99 0.001 0.5 2"/>"""
+    looks = f'mass="{kind.mass_kg}" rgba="{_text(thing.rgba)}" pos="0 0 {kind.half_extents_m[2]!r}"'
+    flex = _cloth(thing, looks, contact) if kind.cloth else _block(thing, looks, contact)
+    # The macro that makes nodes, joints and elements exists only in the file format.
+    block = mujoco.MjSpec.from_string(f"<mujoco><worldbody>{flex}</worldbody></mujoco>")
     spec.attach(block, frame=spec.worldbody.add_frame(), prefix=PREFIX)
     # This integrates elasticity together with the contacts; otherwise steps would have to be ten times shorter.
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_DISCRETE
@@ -80,10 +73,38 @@ def add_soft(spec: mujoco.MjSpec, thing: Thing, *, rolls: bool, several: bool) -
     )
 
 
+def _text(values) -> str:
+    return " ".join(repr(float(value)) for value in values)
+
+
+def _block(thing: Thing, looks: str, contact: str) -> str:
+    kind = thing.object
+    spacing = 2 * (np.array(kind.half_extents_m) - SKIN_M) / (VERTICES - 1)
+    return f"""<flexcomp name="{thing.name}" type="grid" dim="3" dof="trilinear" radius="{SKIN_M}" {looks}
+          count="{VERTICES} {VERTICES} {VERTICES}" spacing="{_text(spacing)}">
+        <elasticity young="{1000 * kind.young_kpa!r}" poisson="{POISSON}" damping="{DAMPING_S}"/>{contact}
+      </flexcomp>"""
+
+
+def _cloth(thing: Thing, looks: str, contact: str) -> str:
+    kind = thing.object
+    x, y, z = kind.half_extents_m
+    spacing = (2 * x / (CLOTH_NODES - 1), 2 * z / (CLOTH_NODES - 1), 2 * z)
+    # The macro makes a sheet in its x and y; a quarter of a turn about x stands it up.
+    return f"""<flexcomp name="{thing.name}" type="grid" dim="2" radius="{y!r}" {looks} quat="{_HALF!r} {_HALF!r} 0 0"
+          count="{CLOTH_NODES} {CLOTH_NODES} 1" spacing="{_text(spacing)}">
+        <elasticity young="{1000 * kind.young_kpa!r}" poisson="{CLOTH_POISSON}" damping="{DAMPING_S}"
+            thickness="{2 * y!r}" elastic2d="both"/>{contact}
+      </flexcomp>"""
+
+
 def soft_index(model: mujoco.MjModel, name: str) -> SoftIndex:
     flex = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_FLEX, PREFIX + name)
-    start = int(model.flex_nodeadr[flex])
-    bodies = model.flex_nodebodyid[start : start + int(model.flex_nodenum[flex])]
+    start, count = int(model.flex_nodeadr[flex]), int(model.flex_nodenum[flex])
+    bodies = model.flex_nodebodyid[start : start + count]
+    if not count:
+        start = int(model.flex_vertadr[flex])
+        bodies = model.flex_vertbodyid[start : start + int(model.flex_vertnum[flex])]
     joints = model.body_jntadr[bodies][:, None] + np.arange(3)
     home = model.body_pos[bodies] - model.qpos0[model.jnt_qposadr[joints]]
     return SoftIndex(

@@ -41,6 +41,8 @@ class Task:
         longest_s: a longer episode ends.
         goal: the entity that is the goal, for tasks that bring one thing to one place; "" for others.
         failures: names of what goes wrong; the first that holds is given.
+        unvaried: rows of the parameter table that cannot vary here, e.g. because they would move a vessel without
+            what is in it.
         settles_s: time for which success must last.
 
     Example:
@@ -59,6 +61,7 @@ class Task:
     roles: tuple[Role, ...] = ()
     goal: str = ""
     failures: tuple[Failure, ...] = COMMON
+    unvaried: tuple[str, ...] = ()
 
     @property
     def phases(self) -> tuple[Phase, ...]:

@@ -8,7 +8,7 @@ from twinloop.twin.entity import Draw, Entity, Thing
 from twinloop.twin.fixtures import button, drawer, shelf
 from twinloop.twin.language import Language
 from twinloop.twin.objects import SceneObject
-from twinloop.twin.placing import Layout
+from twinloop.twin.placing import SHIFT_ROWS, Layout
 from twinloop.twin.relations import inside, let_go, opened
 from twinloop.twin.rotation import rotated
 from twinloop.twin.scene import Start
@@ -78,4 +78,5 @@ PREPARE_TEA = Task(
         "unpack the {tin}, tidy up the {drawer} and push the {red_button}",
     )),
     longest_s=60.0,
+    unvaried=SHIFT_ROWS,
 )  # fmt: skip
