@@ -83,7 +83,7 @@ def test_a_damaged_or_missing_video_is_not_exported(tmp_path, monkeypatch):
     file = tmp_path / "d/shards/000000000-000000004/observation.images.front.mp4"
     file.chmod(0o644)
     file.write_bytes(file.read_bytes()[:-1] + b"?")
-    with pytest.raises(CorruptError, match=r"front\.mp4: has another content than was committed"):
+    with pytest.raises(CorruptError, match=r"front\.mp4: does not have the committed content"):
         export(Dataset.open(tmp_path / "d"), tmp_path / "damaged")
     monkeypatch.undo()
     file.unlink()
