@@ -12,7 +12,9 @@ from twinloop.dashboard.images import write_png
 from twinloop.dashboard.overlay import overlaid
 from twinloop.dashboard.sheet import contact_sheet, side_by_side
 from twinloop.randomize.table import BY_NAME
+from twinloop.run.config import RunConfig
 from twinloop.run.gallery import GalleryPicture, gallery
+from twinloop.twin.tasks import tasks
 
 EXAMPLES = """\
 examples:
@@ -20,9 +22,11 @@ examples:
   twinloop gallery cell.yaml --out labels.png --labels --count 6
   twinloop gallery cell.yaml --out light.png --sweep lighting_intensity --camera front
   twinloop gallery cell.yaml --out yaw.png --sweep camera_jitter_deg.yaw --count 5
+  twinloop gallery --task all --camera front --out tasks.png         # every task, one image each
 """
 
 WIDEST_PX = 1700
+EVERY_TASK = "all"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,17 +39,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    config, name = config_of(args)
-    draws = gallery(config, count=args.count, camera=args.camera, sweep=args.sweep, labels=args.labels)
+    if args.task == EVERY_TASK:
+        config, name = config_of(argparse.Namespace(**{**vars(args), "task": None}))
+        draws, captions = _of_every_task(config, args)
+    else:
+        config, name = config_of(args)
+        draws = gallery(config, count=args.count, camera=args.camera, sweep=args.sweep, labels=args.labels)
+        captions = [_caption(pictures[0], args.sweep) for pictures in draws]
     tiles = [side_by_side([_image(picture) for picture in pictures]) for pictures in draws]
-    captions = [_caption(pictures[0], args.sweep) for pictures in draws]
     cameras = ", ".join(picture.camera for picture in draws[0])
-    title = f"{name} · {args.sweep or f'{len(draws)} draws'} · {cameras} · seed {config.rollout.seed}"
+    what = f"{len(draws)} tasks" if args.task == EVERY_TASK else args.sweep or f"{len(draws)} draws"
+    title = f"{name} · {what} · {cameras} · seed {config.rollout.seed}"
     columns = max(1, min(len(tiles), WIDEST_PX // tiles[0].shape[1], 4 if len(tiles) > 6 else 3))
     sheet = contact_sheet(tiles, captions, title=title, columns=columns)
     write_png(args.out, sheet)
     console.print(f"{args.out}: {len(tiles)} images of {cameras}, {sheet.shape[1]} × {sheet.shape[0]} pixels")
-    if len(tiles) < args.count:
+    if len(tiles) < args.count and args.task != EVERY_TASK:
         console.print(f"{args.count - len(tiles)} episodes diverged before their first frame and are not shown")
     return {
         "path": str(args.out),
@@ -64,6 +73,16 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             for picture in pictures
         ],
     }
+
+
+def _of_every_task(config: RunConfig, args: argparse.Namespace) -> tuple[list[list[GalleryPicture]], list[str]]:
+    """One image per camera of each task, in the middle of its first episode."""
+    draws, captions = [], []
+    for task in sorted(tasks()):
+        (pictures,) = gallery(config.with_task(task), count=1, camera=args.camera, labels=args.labels)
+        draws.append(pictures)
+        captions.append(task)
+    return draws, captions
 
 
 def _image(picture: GalleryPicture) -> Any:
