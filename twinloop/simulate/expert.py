@@ -126,8 +126,8 @@ class Expert:
         if self._fresh.any():
             # Phases that have just begun already have another target in this period.
             program.enter(cell, self._phase, self._fresh)
+            program.update_errors(cell, self._phase, self._fresh, error, moved)
             self._fresh[:] = False
-            error, moved = program.errors(cell, self._phase)
             turn = turn_between(cell.tool_axes, program.wanted_axes)
         pace = self._pace(cell)
         self._move(cell, self._funnelled(error), turn, moved, pace)

@@ -9,6 +9,7 @@ is short and shrinks towards the target.
 import numpy as np
 
 from twinloop.simulate.joint_predictor import JointPredictor
+from twinloop.simulate.program import phases_in
 from twinloop.simulate.view import View
 from twinloop.twin.phase import Phase
 from twinloop.twin.rotation import cross, length
@@ -38,7 +39,7 @@ class PredictedView:
         way = (jacobian * missing[:, None, :]).sum(axis=2)
         self._cell, self._jacobian, self._way_m = cell, jacobian, way[:, :3]
         self._carried: dict[str, np.ndarray] = {}
-        for number in np.unique(phase):
+        for number in phases_in(phase):
             name = phases[number].carrying
             if name:
                 self._carried[name] = self._carried.get(name, False) | (phase == number)

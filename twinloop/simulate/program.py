@@ -16,6 +16,11 @@ CONDITION = 3
 """Number of a phase that ends by a condition of its own."""
 
 
+def phases_in(phase: np.ndarray) -> np.ndarray:
+    """The phases that occur, in order. np.unique would sort."""
+    return np.flatnonzero(np.bincount(phase))
+
+
 class Program:
     """The phases of a twin's task.
 
@@ -62,7 +67,7 @@ class Program:
             self._begun[new] = False
         memory.tool_m[fresh], memory.tool_axes[fresh] = view.tool_position[fresh], self.wanted_axes[fresh]
         memory.elapsed_s[fresh] = 0
-        for number in np.unique(phase[fresh]):
+        for number in phases_in(phase[fresh]):
             rows = np.flatnonzero(fresh & (phase == number))
             about = self.phases[number]
             if about.thing:
@@ -95,8 +100,15 @@ class Program:
     def errors(self, view: View, phase: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(width, 3) vector from the moved point to its target, and (width, 3) the moved point."""
         error, moved = np.zeros((self.width, 3)), np.zeros((self.width, 3))
-        for number in np.unique(phase):
-            rows = phase == number
+        self.update_errors(view, phase, np.ones(self.width, bool), error, moved)
+        return error, moved
+
+    def update_errors(
+        self, view: View, phase: np.ndarray, slots: np.ndarray, error: np.ndarray, moved: np.ndarray
+    ) -> None:
+        """Write errors and moved points of (width,) `slots` into the arrays of `errors`."""
+        for number in phases_in(phase[slots]):
+            rows = slots & (phase == number)
             if self._follows[number]:
                 self._choose_grip(view, self.phases[number].follow, rows)
             target, point = self.target(view, number), self.moved(view, number)
@@ -104,12 +116,11 @@ class Program:
             moved[rows] = point[rows]
             if target.axes is not None:
                 self.wanted_axes[rows] = target.axes[rows]
-        return error, moved
 
     def done(self, view: View, phase: np.ndarray) -> np.ndarray:
         """(width,) whether the own condition of the current phase holds; False for phases without one."""
         out = np.zeros(self.width, bool)
-        for number in np.unique(phase):
+        for number in phases_in(phase):
             until = self.phases[number].until
             if callable(until):
                 rows = np.flatnonzero(phase == number)
@@ -119,7 +130,7 @@ class Program:
     def dropped(self, view: View, phase: np.ndarray) -> np.ndarray:
         """(width,) whether the thing that a phase carries is no longer where it was gripped."""
         out = np.zeros(self.width, bool)
-        for number in np.unique(phase):
+        for number in phases_in(phase):
             carried = self.phases[number].carrying
             if carried:
                 rows = phase == number
