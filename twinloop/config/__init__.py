@@ -1,1 +1,1 @@
-"""Reading files from users: strict YAML, sections with line numbers, typed records."""
+"""Reading and writing files: strict YAML, bounded JSON, and typed records with one reader, writer and JSON Schema."""
