@@ -14,7 +14,7 @@ from twinloop.twin.scene import Start
 from twinloop.twin.skills import grasp, lift
 
 OBJECT_XY_M = (0.46, -0.05)
-LIFT_M = 0.12
+LIFT_M = 0.15
 SUCCESS_M = 0.1
 
 
