@@ -307,9 +307,7 @@ def inapplicable_rows(task: Task) -> dict[str, str]:
     if any(thing.object.parts for thing in task.things):
         why = "applies to objects of one part"
         out |= dict.fromkeys(("object_shape", "surface_friction_ratio"), why)
-    out |= dict.fromkeys(
-        task.unvaried, f"cannot vary in the task {task.name}: what it acts on is inside something else"
-    )
+    out |= dict.fromkeys(task.unvaried, f"cannot vary in the task {task.name}; remove it")
     own = {row for fixture in task.fixtures for row in fixture.rows}
     if CLEARANCE_ROW in own:
         why = f"would make an object that does not fit its hole; {CLEARANCE_ROW} varies the fit"
