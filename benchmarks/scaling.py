@@ -62,11 +62,11 @@ def main() -> None:
         runs: dict[str, list[float]] = {}
         for number in range(args.rounds):
             for workers in WORKERS:
-                engine[workers].append(limits[workers].measure(args.passes))
+                engine[workers].append(limits[workers].measure(args.passes).per_s)
                 for executor in ("local", "ray"):
                     run = generate(args.episodes, workers, executor)
                     runs.setdefault(f"{executor}_{workers}", []).append(run)
-                engine[workers].append(limits[workers].measure(args.passes))
+                engine[workers].append(limits[workers].measure(args.passes).per_s)
             runs.setdefault("store_2", []).append(generate(args.episodes, 2, "local", store.address("run")))
             told = ", ".join(f"{name} {args.episodes / seconds[-1]:.1f}" for name, seconds in runs.items())
             note(f"round {number + 1}: limit {engine[2][-1]:.1f}, {told}")

@@ -58,7 +58,7 @@ def test_a_live_picture_and_a_stored_one_are_the_same_input(seen: Demonstrations
         for name, pixels in live.items():
             whole = seen.dataset.pictures(int(seen.episode_index[episode]), name)[frame - seen.starts[episode]]
             observation = {"observation.state": np.zeros((1, 3)), CAMERA: whole[None], WRIST: whole[None]}
-            pixels.append(as_read(seen.space, observation, SIDE)[name][0])
+            pixels.append(as_read(seen.space, observation, SIDE, [""])[name][0])
     for name, pixels in live.items():
         np.testing.assert_array_equal(gathered[name], np.stack(pixels))
         tensor = to_tensor(gathered[name])

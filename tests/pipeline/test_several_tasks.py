@@ -1,0 +1,127 @@
+"""One dataset of several tasks: shares, layout of the environment state, sub-tasks, and which task an episode has."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from twinloop.dataset import Dataset
+from twinloop.errors import ConfigError, UsageError
+from twinloop.pipeline.generate import generate
+from twinloop.run.config import RunConfig, config_from_text
+from twinloop.run.reproduce import reproduce
+from twinloop.run.twin import twin_of
+
+TEXT = """
+scene:
+  tasks: {press_button: 0.5, sort_by_colour: 0.25, pick_and_place: 0.25}
+  things: {red_cube: {colour: purple}, mug: {kind: can}}
+randomization:
+  physics: {object_position_noise_cm: [-1, 1], blue_cube.object_mass_kg: [0.1, 0.2]}
+  environment: {instruction_choice: [0, 1]}
+dataset: {shard_episodes: 2}
+rollout: {parallel_envs: 8, episodes_per_env: 1, seed: 3}
+"""
+
+
+@pytest.fixture(scope="module")
+def config() -> RunConfig:
+    return config_from_text(TEXT, name="tasks.yaml", folder=Path())
+
+
+@pytest.fixture(scope="module")
+def dataset(config: RunConfig, tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    out = tmp_path_factory.mktemp("several") / "tasks"
+    generate(config, out, workers=1, keep_rejected=True)
+    return Dataset.open(out)
+
+
+def test_shards_follow_the_shares(config: RunConfig):
+    counts = Counter(config.task_of_shard(shard) for shard in range(100))
+    assert counts == {"press_button": 50, "sort_by_colour": 25, "pick_and_place": 25}
+    assert [config.task_of_shard(shard) for shard in range(8)] == [config.task_of_shard(shard) for shard in range(8)]
+
+
+def test_all_tasks_have_one_layout(config: RunConfig):
+    names = {task: twin_of(one).environment_names for task, one in config.by_task.items()}
+    assert len(set(names.values())) == 1
+    elements = next(iter(names.values()))
+    for entity in ("red_button.depth", "blue_bin.x", "goal.x", "mug.qz", "red_cube.x"):
+        assert entity in elements
+
+
+def test_things_of_another_task_are_not_added(config: RunConfig):
+    sort, press = (config.by_task[name].scene.world.by_name for name in ("sort_by_colour", "press_button"))
+    assert "red_cube" in sort
+    assert "mug" in sort
+    assert "red_cube" not in press
+    assert "mug" in press
+
+
+def test_the_config_of_a_task_survives_a_round_trip(config: RunConfig):
+    one = config.for_task("sort_by_colour")
+    again = config_from_text(one.to_yaml(), name="again.yaml", folder=Path())
+    assert again.digest == one.digest
+    assert twin_of(again).environment_names == twin_of(one).environment_names
+    assert "object_mass_kg.blue_cube" in one.randomization
+    assert "object_mass_kg.blue_cube" not in config.for_task("press_button").randomization
+
+
+def test_absent_entities_are_zero_and_present_ones_are_not(dataset: Dataset):
+    feature = dataset.header.feature("observation.environment_state")
+    column = feature.names.index("red_button.qw")
+    for row in dataset.attempts().to_pylist():
+        values = np.asarray(dataset.episode(attempt=row["attempt"])["observation.environment_state"])
+        assert (values[:, column] != 0).all() == (row["task_name"] == "press_button")
+
+
+def test_frames_name_their_subtask(dataset: Dataset):
+    header = dataset.header
+    for row in dataset.attempts().to_pylist():
+        frames = dataset.episode(attempt=row["attempt"])
+        words = {header.subtasks[number] for number in np.asarray(frames["subtask_index"])}
+        phases = {header.phases[number] for number in np.asarray(frames["phase"])}
+        assert all(phase.startswith(f"{row['task_name']}: ") for phase in phases)
+        if row["task_name"] == "press_button":
+            assert words == {f"press the {json.loads(row['slots'])['asked']}"}
+
+
+def test_an_episode_can_be_made_again(config: RunConfig, dataset: Dataset):
+    stored = {row["attempt"]: row for row in dataset.attempts().to_pylist()}
+    made = reproduce(config, 5)
+    assert made.twin.task.name == stored[5]["task_name"] == config.of_episode(5).scene.task.name
+    assert len(made.episodes.tape) == stored[5]["length"]
+
+
+def test_a_command_for_one_task_must_name_it(config: RunConfig):
+    with pytest.raises(UsageError, match="--task"):
+        twin_of(config)
+    with pytest.raises(UsageError, match="press_button, sort_by_colour, pick_and_place"):
+        config.for_task("stack")
+
+
+@pytest.mark.parametrize(
+    ("scene", "key", "problem"),
+    [
+        ("tasks: {stak: 1}", "tasks", "stack"),
+        ("tasks: {stack: 0}", "tasks", "0"),
+        ("tasks: {stack: 1}\n  only: pour", "only", "stack"),
+        ("tasks: {stack: 1}\n  object: can", "object", "several tasks"),
+        ("task: open_drawer\n  things: {drawer: {kind: can}}", "things", "fixture"),
+        ("things: {Mug: {kind: can}}", "Mug", "small letters"),
+        ("things: {mug: {kind: mugg}}", "kind", "cube"),
+    ],
+)
+def test_bad_scenes_are_refused(scene: str, key: str, problem: str):
+    with pytest.raises(ConfigError) as error:
+        config_from_text(f"scene:\n  {scene}\n", name="cell.yaml", folder=Path())
+    assert key in str(error.value)
+    assert problem in str(error.value)
+
+
+def test_a_row_of_an_unknown_thing_is_refused():
+    text = "scene: {task: stack}\nrandomization: {physics: {red_cub.object_mass_kg: [0.1, 0.2]}}\n"
+    with pytest.raises(ConfigError, match="red_cube"):
+        config_from_text(text, name="cell.yaml", folder=Path())
