@@ -120,8 +120,8 @@ def changed(config: RunConfig, path: Leaf, folder: Path) -> RunConfig | None:
     return None
 
 
-# Leaves without another valid value here: names in the model, whose change is tested below, and a gripper to attach to an
-# arm that has one.
+# Leaves without another valid value here: names in the model, whose change is tested below, and a gripper to attach,
+# because this arm has one.
 FIXED = {"mjcf", "arm_joints", "joints", "actuator", "fingers", "tool_frame", "attach"}
 # The reach of a robot only decides the hints of `explain`.
 NO_EPISODE = {".".join(map(str, path)) for path in [("scene", "robot", "reach_m")]} | set(UNDECISIVE)
