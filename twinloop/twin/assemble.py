@@ -18,6 +18,7 @@ from twinloop.twin.solid import add_parts, add_thing, free_parts, part_names, so
 from twinloop.twin.surroundings import Kind
 from twinloop.twin.surroundings import furnish as furnish_surroundings
 from twinloop.twin.task import Task
+from twinloop.twin.task_checks import refuse_unknown_frames
 from twinloop.twin.touch import add_touch, pads_of, touch_index
 from twinloop.twin.twin import FixtureIndex, ThingIndex, Twin
 
@@ -79,6 +80,7 @@ def assemble(
     task = task if thing is None else task.with_object(thing)
     spec = compose(robot, task, timestep_s=timestep_s, features=features)
     twin = _index(compiled(spec, robot, task), robot, task, control_hz, features, layout)
+    refuse_unknown_frames(task, twin.sites)
     if features.soft_pads and not len(twin.pad_geoms):
         raise ModelError(f"no geom of the fingers of robot {robot.name} touches things: it has no pads to be soft")
     for index in twin.things:

@@ -29,11 +29,13 @@ class Relation:
         name: what holds, e.g. `red_cube_on_plate`. A failure is called `not_` and this name.
         holds: Scene -> (n,) bool.
         progress: Scene -> (n,) from 0 to 1, and 1 where it holds.
+        about: the entities, roles and frames that it names.
     """
 
     name: str
     holds: Callable[[Scene], np.ndarray]
     progress: Callable[[Scene], np.ndarray]
+    about: tuple[str, ...] = ()
 
 
 def _near(distance_m: np.ndarray) -> np.ndarray:
@@ -41,13 +43,16 @@ def _near(distance_m: np.ndarray) -> np.ndarray:
 
 
 def _relation(
-    name: str, holds: Callable[[Scene], np.ndarray], progress: Callable[[Scene], np.ndarray] | None = None
+    name: str,
+    about: tuple[str, ...],
+    holds: Callable[[Scene], np.ndarray],
+    progress: Callable[[Scene], np.ndarray] | None = None,
 ) -> Relation:
     def towards(scene: Scene) -> np.ndarray:
         done = holds(scene)
         return done.astype(float) if progress is None else np.where(done, 1.0, np.minimum(progress(scene), 0.99))
 
-    return Relation(name.replace(".", "_"), holds, towards)
+    return Relation(name.replace(".", "_"), holds, towards, about)
 
 
 def at(thing: str, place: str, *, within_m: float, height_tolerance_m: float = 0.01, above_m: float = 0.0) -> Relation:
@@ -63,7 +68,7 @@ def at(thing: str, place: str, *, within_m: float, height_tolerance_m: float = 0
         sideways = np.sqrt(np.square(off[:, :2]).sum(axis=1))
         return (sideways < within_m) & (np.abs(off[:, 2]) < height_tolerance_m)
 
-    return _relation(f"{thing}_at_{place}", holds, lambda scene: _near(length(offset(scene))))
+    return _relation(f"{thing}_at_{place}", (thing, place), holds, lambda scene: _near(length(offset(scene))))
 
 
 def on(thing: str, other: str, *, within_m: float = 0.02, height_tolerance_m: float = 0.01) -> Relation:
@@ -79,7 +84,7 @@ def on(thing: str, other: str, *, within_m: float = 0.02, height_tolerance_m: fl
         sideways = np.sqrt(np.square(off[:, :2]).sum(axis=1))
         return (sideways < within_m) & (np.abs(off[:, 2]) < height_tolerance_m)
 
-    return _relation(f"{thing}_on_{other}", holds, lambda scene: _near(length(offset(scene))))
+    return _relation(f"{thing}_on_{other}", (thing, other), holds, lambda scene: _near(length(offset(scene))))
 
 
 def inside(thing: str, frame: str, half_extents_m: tuple[float, float, float]) -> Relation:
@@ -92,6 +97,7 @@ def inside(thing: str, frame: str, half_extents_m: tuple[float, float, float]) -
 
     return _relation(
         f"{thing}_in_{frame}",
+        (thing, frame),
         lambda scene: (outside(scene) == 0).all(axis=1),
         lambda scene: _near(length(outside(scene))),
     )
@@ -107,7 +113,9 @@ def deep_in(tip: str, rim: str, *, by_m: float, within_m: float) -> Relation:
         off = local(scene)
         return (off[:, 2] <= -by_m) & (np.sqrt(np.square(off[:, :2]).sum(axis=1)) < within_m)
 
-    return _relation(f"{tip}_in_{rim}", holds, lambda scene: _near(length(local(scene) + np.array([0.0, 0.0, by_m]))))
+    return _relation(
+        f"{tip}_in_{rim}", (tip, rim), holds, lambda scene: _near(length(local(scene) + np.array([0.0, 0.0, by_m])))
+    )
 
 
 def opened(fixture: str, by: float, *, less: bool = False) -> Relation:
@@ -121,13 +129,13 @@ def opened(fixture: str, by: float, *, less: bool = False) -> Relation:
         value = scene.value(fixture)
         return 1 / (1 + 5 * np.abs(value - by)) if less or by == 0 else np.clip(value / by, 0, 1)
 
-    return _relation(f"{fixture}_{'closed' if less else 'open'}", holds, progress)
+    return _relation(f"{fixture}_{'closed' if less else 'open'}", (fixture,), holds, progress)
 
 
 def turned(fixture: str, by_rad: float) -> Relation:
     """The knob has been turned at least this far."""
     relation = opened(fixture, by_rad)
-    return Relation(f"{fixture}_turned", relation.holds, relation.progress)
+    return Relation(f"{fixture}_turned", relation.holds, relation.progress, relation.about)
 
 
 def upright(thing: str, *, within_rad: float = 0.25) -> Relation:
@@ -137,7 +145,10 @@ def upright(thing: str, *, within_rad: float = 0.25) -> Relation:
         return scene.axes(thing)[:, 2, 2]
 
     return _relation(
-        f"{thing}_upright", lambda scene: cosine(scene) > np.cos(within_rad), lambda scene: (1 + cosine(scene)) / 2
+        f"{thing}_upright",
+        (thing,),
+        lambda scene: cosine(scene) > np.cos(within_rad),
+        lambda scene: (1 + cosine(scene)) / 2,
     )
 
 
@@ -148,16 +159,18 @@ def held(thing: str) -> Relation:
         near = length(scene.position(thing) - scene.tool_position) < HELD_M
         return near & (scene.finger_force_n.min(axis=1) > HOLDING_N)
 
-    return _relation(f"{thing}_held", holds, lambda scene: _near(length(scene.position(thing) - scene.tool_position)))
+    return _relation(
+        f"{thing}_held", (thing,), holds, lambda scene: _near(length(scene.position(thing) - scene.tool_position))
+    )
 
 
 def let_go(thing: str = "thing") -> Relation:
     """No finger presses on anything."""
-    return _relation(f"{thing}_released", lambda scene: scene.finger_force_n.max(axis=1) < LET_GO_N)
+    return _relation(f"{thing}_released", (), lambda scene: scene.finger_force_n.max(axis=1) < LET_GO_N)
 
 
 def at_rest(thing: str) -> Relation:
-    return _relation(f"{thing}_at_rest", lambda scene: scene.speed_m_s(thing) < AT_REST_M_S)
+    return _relation(f"{thing}_at_rest", (thing,), lambda scene: scene.speed_m_s(thing) < AT_REST_M_S)
 
 
 def lifted(thing: str, by_m: float) -> Relation:
@@ -167,7 +180,10 @@ def lifted(thing: str, by_m: float) -> Relation:
         return scene.position(thing)[:, 2] - scene.table_height_m - _half_height_m(scene, thing)
 
     return _relation(
-        f"{thing}_lifted", lambda scene: height(scene) >= by_m, lambda scene: np.clip(height(scene) / by_m, 0, 1)
+        f"{thing}_lifted",
+        (thing,),
+        lambda scene: height(scene) >= by_m,
+        lambda scene: np.clip(height(scene) / by_m, 0, 1),
     )
 
 
@@ -178,7 +194,10 @@ def touching(thing: str, other: str, *, within_m: float) -> Relation:
         return length(scene.position(thing) - scene.position(other))
 
     return _relation(
-        f"{thing}_touching_{other}", lambda scene: apart(scene) < within_m, lambda scene: _near(apart(scene))
+        f"{thing}_touching_{other}",
+        (thing, other),
+        lambda scene: apart(scene) < within_m,
+        lambda scene: _near(apart(scene)),
     )
 
 
@@ -188,7 +207,7 @@ def tool_clear(of: str, by_m: float) -> Relation:
     def apart(scene: Scene) -> np.ndarray:
         return length(scene.position(of) - scene.tool_position)
 
-    return _relation(f"clear_of_{of}", lambda scene: apart(scene) > by_m)
+    return _relation(f"clear_of_{of}", (of,), lambda scene: apart(scene) > by_m)
 
 
 def share_inside(things: tuple[str, ...], frame: str, half_extents_m: tuple[float, float, float], share: float):
@@ -198,7 +217,7 @@ def share_inside(things: tuple[str, ...], frame: str, half_extents_m: tuple[floa
     def fraction(scene: Scene) -> np.ndarray:
         return np.mean([relation.holds(scene) for relation in relations], axis=0)
 
-    return _relation(f"poured_in_{frame}", lambda scene: fraction(scene) >= share, fraction)
+    return _relation(f"poured_in_{frame}", (*things, frame), lambda scene: fraction(scene) >= share, fraction)
 
 
 def lies_flat(thing: str, place: str, *, within_m: float, height_m: float = 0.03) -> Relation:
@@ -211,7 +230,7 @@ def lies_flat(thing: str, place: str, *, within_m: float, height_m: float = 0.03
         off = offset(scene)
         return (np.sqrt(np.square(off[:, :2]).sum(axis=1)) < within_m) & (off[:, 2] < height_m)
 
-    return _relation(f"{thing}_flat_at_{place}", holds, lambda scene: _near(length(offset(scene))))
+    return _relation(f"{thing}_flat_at_{place}", (thing, place), holds, lambda scene: _near(length(offset(scene))))
 
 
 def covered(cells: tuple[str, ...], *, share: float, by_m: float = COVERED_M) -> Relation:
@@ -220,7 +239,7 @@ def covered(cells: tuple[str, ...], *, share: float, by_m: float = COVERED_M) ->
     def fraction(scene: Scene) -> np.ndarray:
         return np.mean([scene.value(cell) >= by_m for cell in cells], axis=0)
 
-    return _relation("path_covered", lambda scene: fraction(scene) >= share, fraction)
+    return _relation("path_covered", cells, lambda scene: fraction(scene) >= share, fraction)
 
 
 def _half_height_m(scene: Scene, name: str) -> np.ndarray:

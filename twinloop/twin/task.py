@@ -13,6 +13,7 @@ from twinloop.twin.objects import SceneObject
 from twinloop.twin.phase import Phase
 from twinloop.twin.relations import Relation
 from twinloop.twin.scene import Scene, Start
+from twinloop.twin.task_checks import refuse_bad_task
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,9 @@ class Task:
     goal: str = ""
     failures: tuple[Failure, ...] = COMMON
     unvaried: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        refuse_bad_task(self)
 
     @property
     def phases(self) -> tuple[Phase, ...]:

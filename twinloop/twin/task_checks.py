@@ -1,0 +1,109 @@
+"""Mistakes in a task that can be found before anything is simulated: unknown names, roles that do not fit, no end."""
+
+import string
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+from twinloop.errors import ModelError, nearest
+from twinloop.twin.entity import Thing
+
+if TYPE_CHECKING:
+    from twinloop.twin.task import Task
+
+LONGEST_S = 600.0
+
+
+def refuse_bad_task(task: "Task") -> None:
+    """Raise ModelError for the first mistake, which names the task and where in it the mistake is."""
+    for where, problem in _problems(task):
+        raise ModelError(f"task {task.name!r}: {where}: {problem}")
+
+
+def refuse_unknown_frames(task: "Task", frames: Collection[str]) -> None:
+    """Raise ModelError if the task names a frame that no entity has. `frames` are those of the compiled scene."""
+    for where, name in _named(task):
+        entity, dot, frame = name.partition(".")
+        for player in _players(task, entity) if dot else ():
+            if f"{player}.{frame}" not in frames:
+                own = [known for known in frames if known.startswith(f"{player}.")]
+                hint = nearest(f"{player}.{frame}", own) if own else f"{player} has no frames"
+                raise ModelError(f"task {task.name!r}: {where}: names the frame {player}.{frame}; {hint}")
+
+
+def _problems(task: "Task") -> Iterator[tuple[str, str]]:
+    names = [entity.name for entity in task.entities]
+    for name in names:
+        if names.count(name) > 1:
+            yield "entities", f"{name!r} is there twice; every entity has a name of its own"
+        if "." in name:
+            yield "entities", f"{name!r} has a dot, which separates an entity from its frames"
+    if not task.entities or not isinstance(task.entities[0], Thing):
+        yield "entities", "the first is to be a Thing; every scene has at least one"
+    if not task.program:
+        yield "program", "is empty; at least one skill was expected"
+    if not task.success:
+        yield "success", "is empty; at least one relation was expected"
+    yield from _role_problems(task)
+    known = [*names, *(role.name for role in task.roles)]
+    for where, name in _named(task):
+        entity = name.partition(".")[0]
+        if entity not in known:
+            yield where, f"names {entity!r}, which is no entity or role of the task; {nearest(entity, known)}"
+    yield from _end_problems(task)
+    for number, template in enumerate(task.language.templates, start=1):
+        for _, slot, _, _ in string.Formatter().parse(template):
+            if slot is not None and slot not in known:
+                yield f"language, template {number}", f"has the slot {slot!r}; {nearest(slot, known)}"
+
+
+def _role_problems(task: "Task") -> Iterator[tuple[str, str]]:
+    names = [entity.name for entity in task.entities]
+    for role in task.roles:
+        for candidate in role.candidates:
+            if candidate not in names:
+                yield f"role {role.name!r}", f"has the candidate {candidate!r}; {nearest(candidate, names)}"
+        if len(role.candidates) != len(task.roles[0].candidates) or not role.candidates:
+            yield (
+                f"role {role.name!r}",
+                (
+                    f"has {len(role.candidates)} candidates and role {task.roles[0].name!r} has "
+                    f"{len(task.roles[0].candidates)}; all roles have equally many, at least one"
+                ),
+            )
+
+
+def _end_problems(task: "Task") -> Iterator[tuple[str, str]]:
+    """A program that can never end: without time limits, or with a retry of a phase that is not there."""
+    if not 0 < task.longest_s <= LONGEST_S:
+        yield "longest_s", f"is {task.longest_s:g}; a time of more than 0 and at most {LONGEST_S:g} s was expected"
+    names = [phase.name for phase in task.program]
+    for number, phase in enumerate(task.program, start=1):
+        where = f"phase {number} ({phase.name})"
+        if not 0 < phase.longest_s <= LONGEST_S:
+            yield where, f"longest_s is {phase.longest_s:g}; more than 0 and at most {LONGEST_S:g} s was expected"
+        if phase.shortest_s > phase.longest_s:
+            yield where, f"shortest_s, {phase.shortest_s:g}, is longer than longest_s, {phase.longest_s:g}"
+        if phase.speed_m_s <= 0:
+            yield where, f"speed_m_s is {phase.speed_m_s:g}; it would never arrive"
+        if phase.retry and phase.retry not in names[:number]:
+            yield where, f"goes back to {phase.retry!r}; {nearest(phase.retry, names[:number])}"
+
+
+def _named(task: "Task") -> Iterator[tuple[str, str]]:
+    """(where, name) of every entity, role or frame that the program, the relations and the goal name."""
+    for number, phase in enumerate(task.program, start=1):
+        grip = phase.grip.of if phase.grip is not None else ""
+        moved = "" if phase.moves == "tool" else phase.moves
+        for name in dict.fromkeys((phase.thing, phase.anchor, moved, phase.carrying, grip)):
+            if name:
+                yield f"phase {number} ({phase.name})", name
+    for relation in task.success:
+        for name in relation.about:
+            yield f"relation {relation.name}", name
+    if task.goal:
+        yield "goal", task.goal
+
+
+def _players(task: "Task", name: str) -> tuple[str, ...]:
+    role = next((role for role in task.roles if role.name == name), None)
+    return role.candidates if role is not None else (name,)
