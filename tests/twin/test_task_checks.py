@@ -32,7 +32,7 @@ CUBE = Thing("object", OBJECTS["cube"])
         ({"success": (at("object", "gaol", within_m=0.1),)}, "relation object_at_gaol", "did you mean goal"),
         ({"language": Language(("move the {objekt}",))}, "template 1", "did you mean object"),
         ({"roles": (Role("asked", ("object",)), Role("other", ("object", "goal")))}, "role 'other'", "equally many"),
-        ({"roles": (Role("asked", ("cube",)),)}, "role 'asked'", "did you mean object"),
+        ({"roles": (Role("asked", ("objct",)),)}, "role 'asked'", "did you mean object"),
         ({"longest_s": float("inf")}, "longest_s", "at most"),
         ({"program": (replace(lift("object")[0], longest_s=float("inf")),)}, "phase 1", "longest_s"),
         ({"program": (replace(lift("object")[0], speed_m_s=0.0),)}, "phase 1", "never arrive"),

@@ -11,8 +11,8 @@ import numpy as np
 
 from twinloop.deploy.robot import Reading
 from twinloop.observe.estimate import NEEDED, StateEstimator
+from twinloop.simulate.batched import point_jacobian
 from twinloop.simulate.scene_state import SceneState
-from twinloop.twin.rotation import cross
 from twinloop.twin.twin import Twin
 
 ALONE = np.zeros(1, int)
@@ -80,8 +80,5 @@ class RobotView(SceneState):
         return self._estimate.data.site_xmat[self.twin.sites[name]].reshape(1, 3, 3)
 
     def jacobian(self) -> np.ndarray:
-        joints = self.twin.arm_joints
-        data = self._estimate.data
-        axes = data.xaxis[None, joints]
-        linear = cross(axes, self.tool_position[:, None, :] - data.xanchor[None, joints])
-        return np.concatenate([linear, axes], axis=2).transpose(0, 2, 1)
+        joints, data = self.twin.arm_joints, self._estimate.data
+        return point_jacobian(data.xaxis[None, joints], data.xanchor[None, joints], self.tool_position)

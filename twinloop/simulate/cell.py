@@ -9,12 +9,13 @@ from mujoco.batch import Batch
 from twinloop.randomize.draw import Draws
 from twinloop.randomize.physics import RECOMPUTED
 from twinloop.randomize.table import APPLIED
+from twinloop.simulate.batched import point_jacobian
 from twinloop.simulate.cpu_engine import CpuEngine
 from twinloop.simulate.engine import Engine
 from twinloop.simulate.scene_state import SceneState
 from twinloop.twin import bystander
 from twinloop.twin.clutter import poses as clutter_poses
-from twinloop.twin.rotation import cross, length
+from twinloop.twin.rotation import length
 from twinloop.twin.scene import Start
 from twinloop.twin.shapes import form_of, half_extents_m, row_columns
 from twinloop.twin.soft import fitted
@@ -247,11 +248,9 @@ class Cell(SceneState):
         return stalled | self.failed
 
     def jacobian(self) -> np.ndarray:
-        """(width, 6, joints) Jacobian of the tool in the world frame: linear rows, then angular rows."""
+        """(6, joints, width) Jacobian of the tool in the world frame: linear rows, then angular rows."""
         joints = self.twin.arm_joints
-        axes = self._hinges[:, joints]
-        linear = cross(axes, self.tool_position[:, None, :] - self._anchors[:, joints])
-        return np.concatenate([linear, axes], axis=2).transpose(0, 2, 1)
+        return point_jacobian(self._hinges[:, joints], self._anchors[:, joints], self.tool_position)
 
     def _look(self) -> None:
         """Compute the quantities that actors, checks and recordings read, once per control period."""

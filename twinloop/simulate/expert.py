@@ -16,6 +16,7 @@ import numpy as np
 from twinloop.config.fields import flag, integer, number
 from twinloop.randomize.draw import Draws, episode_rng
 from twinloop.simulate.actor import SlotActions
+from twinloop.simulate.batched import gram, solve_positive, weighted_sum
 from twinloop.simulate.predicted_view import PredictedView
 from twinloop.simulate.program import CONDITION, Program
 from twinloop.simulate.termination import fallen
@@ -249,17 +250,16 @@ class Expert:
         stopped = ((ahead > self._highest) & (rate > 0)) | ((ahead < self._lowest) & (rate < 0))
         rows = np.flatnonzero(stopped.any(axis=1))
         if len(rows):
-            free = ~stopped[rows]
-            rate[rows] = _least_squares(jacobian[rows] * free[:, None, :], twist[rows], homing[rows] * free)
+            free = np.ascontiguousarray(~stopped[rows].T)
+            rate[rows] = _least_squares(jacobian[:, :, rows] * free, twist[rows], homing[rows] * free.T)
         return rate
 
 
 def _least_squares(jacobian: np.ndarray, twist: np.ndarray, homing: np.ndarray) -> np.ndarray:
     """(n, joints) rates that give the tool its twist, and the homing rates in the remaining directions."""
-    # Products are written out: `@` uses another BLAS routine for a batch of one, and the last bit differs.
-    gram = (jacobian[:, :, None, :] * jacobian[:, None, :, :]).sum(axis=3)
+    rest_rates = np.ascontiguousarray(homing.T)
+    products = gram(jacobian)
     diagonal = np.arange(6)
-    gram[:, diagonal, diagonal] += DAMPING**2
-    rest = twist - (jacobian * homing[:, None, :]).sum(axis=2)
-    weights = np.linalg.solve(gram, rest[:, :, None])
-    return (jacobian * weights).sum(axis=1) + homing
+    products[diagonal, diagonal] += DAMPING**2
+    weights = solve_positive(products, twist.T - weighted_sum(jacobian, rest_rates))
+    return (weighted_sum(jacobian.transpose(1, 0, 2), weights) + rest_rates).T.copy()

@@ -8,6 +8,7 @@ is short and shrinks towards the target.
 
 import numpy as np
 
+from twinloop.simulate.batched import weighted_sum
 from twinloop.simulate.joint_predictor import JointPredictor
 from twinloop.simulate.program import phases_in
 from twinloop.simulate.view import View
@@ -35,8 +36,7 @@ class PredictedView:
         following, jacobian = self._following, cell.jacobian()
         following.take(cell.arm_position_rad, sent_rad)
         missing = following.believed_rad - cell.arm_position_rad
-        # Products are written out, as in the expert: the last bit must not depend on the width.
-        way = (jacobian * missing[:, None, :]).sum(axis=2)
+        way = np.ascontiguousarray(weighted_sum(jacobian, np.ascontiguousarray(missing.T)).T)
         self._cell, self._jacobian, self._way_m = cell, jacobian, way[:, :3]
         self._carried: dict[str, np.ndarray] = {}
         for number in phases_in(phase):

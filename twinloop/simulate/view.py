@@ -34,5 +34,5 @@ class View(Scene, Protocol):
         ...
 
     def jacobian(self) -> np.ndarray:
-        """(n, 6, joints) Jacobian of the tool in the world frame: linear rows, then angular rows."""
+        """(6, joints, n) Jacobian of the tool in the world frame: linear rows, then angular rows."""
         ...
