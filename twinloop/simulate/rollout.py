@@ -41,6 +41,7 @@ class _Rollout:
         width = cell.width
         size = max(part.stop for part in self.channels.values())
         self.tape = np.zeros((width, cell.twin.longest_ticks, size), np.float32)
+        self.frame, self.no_outcome = np.zeros((width, size), np.float32), np.zeros((width, 2))
         self.tick = np.zeros(width, int)
         self.active = np.zeros(width, bool)
         self.block: list[_Block | None] = [None] * width
@@ -79,9 +80,10 @@ class _Rollout:
         self.tape[ids, self.tick[ids] - 1, self.channels["reward"].start] = success[ids]
 
     def _record(self, act: SlotActions) -> None:
-        cell = self.cell
-        ids = np.flatnonzero(self.active)
-        frame = np.column_stack([
+        cell, frame = self.cell, self.frame
+        column = 0
+        # One column after the other into one buffer: this converts to single precision without a copy.
+        for values in (
             cell.arm_position_rad, cell.opening,
             cell.arm_velocity_rad_s, cell.opening_velocity,
             cell.arm_effort_nm, cell.gripper_effort_n,
@@ -89,14 +91,18 @@ class _Rollout:
             act.arm_rad, act.opening,
             act.command_rad, act.command_opening,
             cell.finger_force_n, cell.support_force_n,
-            act.phase, np.zeros((len(self.active), 2)),
+            act.phase, self.no_outcome,
             cell.penetration_m, cell.hardest_contact_n, cell.thing_velocities(),
             *((cell.person_force_n,) if cell.twin.has_person else ()),
             *((cell.wrench, cell.inertial) if cell.twin.has_wrist_sensors else ()),
             *((cell.touch_n,) if cell.twin.touch is not None else ()),
             *((cell.nodes.reshape(len(self.active), -1),) if "nodes" in self.channels else ()),
-        ])  # fmt: skip
-        self.tape[ids, self.tick[ids]] = frame[ids]
+        ):  # fmt: skip
+            wide = 1 if values.ndim == 1 else values.shape[1]
+            frame[:, column : column + wide] = values[:, None] if values.ndim == 1 else values
+            column += wide
+        ids = np.flatnonzero(self.active)
+        self.tape[ids, self.tick[ids]] = frame if len(ids) == len(frame) else frame[ids]
 
     def _retire(
         self, ids: np.ndarray, act: SlotActions, success: np.ndarray, diverged: np.ndarray
