@@ -71,7 +71,7 @@ def test_demonstrations_that_succeed_complete_every_phase(twin: Twin, name: str)
 def test_so_do_those_of_every_task(twin: Twin, name: str):
     task = tasks()[name]
     completed = finished_phases(twin, task, 16)
-    assert len(completed) >= 4  # how many succeed is measured elsewhere
+    assert len(completed) >= 10  # how many succeed is measured by benchmarks/tasks.py
     assert (completed == len(task.phases)).mean() > 0.9
 
 

@@ -242,7 +242,7 @@ def test_files_outside_the_folder_and_missing_ones_are_refused(tmp_path: Path):
 def test_large_files_are_refused_unread(tmp_path: Path):
     with (tmp_path / "large.stl").open("wb") as file:
         file.truncate(MOST_BYTES + 1)
-    with pytest.raises(ModelError, match="at most are read"):
+    with pytest.raises(ModelError, match="the maximum is"):
         load_mesh("large.stl", root=tmp_path)
 
 

@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from twinloop.deploy.safety.motion import MotionLimiter
-from twinloop.simulate.cell import cross
+from twinloop.twin.rotation import cross
 from twinloop.twin.twin import Twin
 
 SLACK_M = 1e-9
