@@ -46,6 +46,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--episodes 500": "--episodes 100",
         "--steps 1000": "--steps 2",
         "--episodes 200": "--episodes 4 --clips 1",
+        "--episodes 1000": "--episodes 32",
     }
     for many, few in fewer.items():
         assert many in commands

@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "config", nargs="?", type=Path, metavar="FILE",
         help="config file (default: the config of the training data, or the embedded pick-and-place cell)",
     )  # fmt: skip
+    parser.add_argument("--task", metavar="NAME", help="one of the config's tasks, or another task")
     parser.add_argument("--episodes", type=count(), metavar="N", help=f"number of episodes (default {EPISODES})")
     parser.add_argument(
         "--seed",
@@ -130,7 +131,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 def _config(args: argparse.Namespace, candidate: Candidate, console: Console) -> tuple[RunConfig, str]:
     home = home_config(candidate) if args.config is None else None
     if home is not None:
-        return home
+        config, name = home
+        return (config, name) if args.task is None else (config.with_task(args.task), f"{name}-{args.task}")
     config, name = config_of(args)
     if args.config is None and config.digest not in {digest for _, digest in candidate.runs}:
         console.print(f"The config of the training data was not found; the embedded cell {name} is used.")

@@ -34,6 +34,7 @@ TURN_TOLERANCE_RAD = 0.06
 LEAD_RAD = 0.2
 GRIPPED_N = 3.0
 FUNNEL = 1.5
+SECOND = 0.2  # weight of the orientation against the position, for arms with fewer than six joints
 STOPS_M, SLOWS_M = 0.25, 0.4  # distances from the tool to a bystander's arm, for an expert that yields
 EVADES_M_S = 1.0
 SLIPS_S, SLIP_S = (0.8, 5.0), 0.4  # range of the time at which fingers slip, and duration of a slip
@@ -180,6 +181,9 @@ class Expert:
         last = phase == len(program.phases) - 1
         distance = length(error)
         missing = np.where(last, distance + cell.tool_lag_m, np.maximum(distance, cell.tool_lag_m))
+        # An arm with fewer than six joints cannot reach every orientation. Its turn about the approach decides.
+        if len(self._home) < 6:
+            turn = (turn * program.wanted_axes[:, :, 2]).sum(axis=1)[:, None]
         aligned = (length(turn) < TURN_TOLERANCE_RAD) | ~program.turns[phase]
         arrived = (missing < program.tolerance[phase]) & aligned
         pressed = cell.finger_force_n
@@ -245,6 +249,10 @@ class Expert:
     def _rates(self, jacobian: np.ndarray, twist: np.ndarray, position: np.ndarray) -> np.ndarray:
         """(width, joints) rates of the joints. A joint at its limit does not move further, and others take its part."""
         homing = HOMING_PER_S * (self._home - position)
+        if len(self._home) < 6:
+            # The position comes first where an arm cannot have both.
+            jacobian = np.concatenate([jacobian[:3], SECOND * jacobian[3:]])
+            twist = np.concatenate([twist[:, :3], SECOND * twist[:, 3:]], axis=1)
         rate = _least_squares(jacobian, twist, homing)
         ahead = self._target + self.twin.control_period_s * rate
         stopped = ((ahead > self._highest) & (rate > 0)) | ((ahead < self._lowest) & (rate < 0))
