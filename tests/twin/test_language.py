@@ -16,7 +16,7 @@ from twinloop.twin.entity import Thing
 from twinloop.twin.language import Language
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.placing import Layout
-from twinloop.twin.relations import at, at_rest, let_go
+from twinloop.twin.relations import at, at_rest, let_go, lifted
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
 from twinloop.twin.skills import carry, grasp, lift, place
 from twinloop.twin.task import Role, Task
@@ -39,6 +39,8 @@ def start(draw, count, entities):
 ASKED = replace(
     PICK_AND_PLACE,
     name="asked",
+    program=(*grasp("asked"), *lift("asked")),
+    success=(lifted("asked", 0.05),),
     entities=(
         *(Thing(f"{colour}_cube", OBJECTS["cube"], colour) for colour in COLOURS),
         PICK_AND_PLACE.entities[1],
