@@ -24,7 +24,7 @@ LAYERS = (
 
 CLOSED = {
     "calibrate": ("beginning", "cross_validation", "decoupled", "effort_check", "excitation", "identify", "loads",
-                  "models", "objective", "people", "population", "profile", "recorded_log", "search", "selection",
+                  "objective", "people", "population", "profile", "recorded_log", "search", "selection",
                   "slots", "top_speed", "track", "weigh"),
     "dataset": ("_", "identity", "lerobot", "manifest", "seal", "transitions", "writer"),
     "deploy": ("action_loop", "description", "episode", "freshness", "lerobot", "policy", "reading_check", "rehearsal",

@@ -29,13 +29,13 @@ from twinloop.calibrate.bench_file import (
 )
 from twinloop.calibrate.channels import ChannelMap, channel_map
 from twinloop.calibrate.logs import Log, read_logs
-from twinloop.calibrate.models import DRIVES, FitVariable
 from twinloop.calibrate.places import Place, check_name, fit_variable, places_of
 from twinloop.config.record import read_record
 from twinloop.config.section import Section
 from twinloop.config.yaml_file import read_yaml
 from twinloop.errors import ModelError, UsageError, nearest
 from twinloop.signals.clock import estimate_clock, nominal_rate
+from twinloop.simulate.drives import DRIVES, FitVariable
 from twinloop.twin.robots.mjcf_file import checked_files
 
 UNDECLARED_HZ = 100.0

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from twinloop.calibrate.logs import FORMATS
-from twinloop.calibrate.models import DRIVES
 from twinloop.config.compound import Keyed, Listed, Mapped, OneOf
 from twinloop.config.fields import flag, integer, internal, mapped, named, number, of_kind, text, texts, word
 from twinloop.config.kinds import AnyValue, Integer, Number, Text
 from twinloop.config.record import Nested, by_name, json_schema, nested
 from twinloop.errors import ConfigError, nearest
+from twinloop.simulate.drives import DRIVES
 from twinloop.twin.robot import Robot
 from twinloop.twin.robots import robots
 

@@ -6,8 +6,8 @@ import mujoco
 
 from twinloop.calibrate.bench_file import EFFORT_UNITS, WIDTH, ChannelFile, Of, Refusal
 from twinloop.calibrate.effort import EffortConfig, effort_config
-from twinloop.calibrate.models import FitVariable
 from twinloop.calibrate.places import check_name
+from twinloop.simulate.drives import FitVariable
 
 DEFAULT_UNIT = {"torque": "N·m", "current": "A"}
 

@@ -9,12 +9,12 @@ from twinloop.calibrate.band import HeldOutError, PredictionBand, fit_band, reac
 from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.delay_lag import DelayLag, delay_lag_rmse, driven_channels, fit_delay_lag
 from twinloop.calibrate.logs import Log
-from twinloop.calibrate.models import DRIVES
 from twinloop.calibrate.objective import Objective
 from twinloop.calibrate.plant import BenchSimulator
 from twinloop.calibrate.replay import difference, swing_of
 from twinloop.calibrate.search import Optimum, downhill
 from twinloop.calibrate.selection import folds, folds_by_setting
+from twinloop.simulate.drives import DRIVES
 
 FOLD_ROUNDS = 6
 ALONE = 2.0

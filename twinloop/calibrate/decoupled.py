@@ -16,9 +16,9 @@ import numpy as np
 
 from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.loads import JointLoads, joint_loads, log_model
-from twinloop.calibrate.models import DRIVES, ServoModel
 from twinloop.calibrate.slots import goal_channel, joined
 from twinloop.calibrate.track import Track
+from twinloop.simulate.drives import DRIVES, ServoModel
 
 MAX_SIMULATIONS = 1024
 """Larger batches are slower, because their arrays do not fit the cache."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import mujoco
 
 from twinloop.calibrate.bench_file import ParameterFile, PlaceFile, Refusal
-from twinloop.calibrate.models import FitVariable
 from twinloop.errors import nearest
+from twinloop.simulate.drives import FitVariable
 
 KINDS = ("body", "geom", "pair", "dof", "jnt", "actuator")
 

@@ -12,10 +12,10 @@ from mujoco.batch import Batch, SimulationError
 
 from twinloop.calibrate.bench import Bench, ChannelMap, Place
 from twinloop.calibrate.effort import EffortReader, value_reader
-from twinloop.calibrate.models import DRIVES
-from twinloop.calibrate.models.servo import ServoModel
 from twinloop.calibrate.track import Track
 from twinloop.errors import DatasetError
+from twinloop.simulate.drives import DRIVES
+from twinloop.simulate.drives.servo import ServoModel
 
 _SEEN = mujoco.mjtStage.mjSTAGE_VEL.value
 MOST_SLOTS = 2048

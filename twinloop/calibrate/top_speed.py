@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from twinloop.calibrate.bench import Bench
-from twinloop.calibrate.models import DRIVES
 from twinloop.calibrate.selection import fastest_rad_s
 from twinloop.calibrate.track import Track
+from twinloop.simulate.drives import DRIVES
 
 NO_LOAD_SPEED = "no_load_speed_rad_s"
 MARGIN = 1.05

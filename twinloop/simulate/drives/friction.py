@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from twinloop.calibrate.models.fit_variable import FitVariable
+from twinloop.simulate.drives.fit_variable import FitVariable
 
 Values = Mapping[str, np.ndarray]
 """Fit variable -> an array over simulations and joints."""

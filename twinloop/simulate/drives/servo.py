@@ -12,8 +12,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from twinloop.calibrate.models.fit_variable import FitVariable
-from twinloop.calibrate.models.friction import FRICTION, Friction, Values
+from twinloop.simulate.drives.fit_variable import FitVariable
+from twinloop.simulate.drives.friction import FRICTION, Friction, Values
 
 STEPS = "quick reversals of the goal, or steps"
 
