@@ -12,7 +12,6 @@ import yaml
 
 from twinloop.errors import UsageError
 from twinloop.randomize.distribution import Uniform
-from twinloop.randomize.matter import OF_SOFT
 from twinloop.randomize.table import TABLE
 from twinloop.run.config import UNDECISIVE, RunConfig, config_from_text
 from twinloop.run.scene import SceneConfig
@@ -158,7 +157,7 @@ def test_every_row_and_every_distribution_decides_the_digest():
         elif row.chance is not None:
             forms = [0.1, 0.2]
         for form in forms:
-            scene = {"object": "sponge"} if row.name in OF_SOFT else {"object": "cube"}
+            scene = {"object": "sponge"} if "soft" in row.only_with else {"object": "cube"}
             if row.name == CLEARANCE_ROW:
                 scene = {"task": "peg_insertion"}
             text = yaml.safe_dump({"scene": scene, "randomization": {row.group: {row.name: form}}})

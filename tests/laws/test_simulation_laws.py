@@ -5,7 +5,6 @@ import numpy as np
 from tests.conftest import SEED_RANGES, Simulate
 from twinloop.randomize.distribution import Constant, Uniform
 from twinloop.randomize.draw import Sampler
-from twinloop.randomize.matter import OF_SOFT
 from twinloop.randomize.table import BY_NAME, TABLE
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.episodes import Episodes
@@ -32,7 +31,7 @@ def test_the_tape_is_the_same_at_any_number_of_threads(twin: Twin, few: Episodes
 
 def test_a_slot_used_again_does_not_drift(twin: Twin):
     """Every row of the table applied over and over gives the same model, with mass and inertia in proportion."""
-    ranges = {row.name: Uniform(*row.sensible) for row in TABLE if not row.pool and row.name not in OF_SOFT}
+    ranges = {row.name: Uniform(*row.sensible) for row in TABLE if not row.pool and "soft" not in row.only_with}
     draws = Sampler(ranges, seed=0).draw(0, 4)
     able = assemble(
         twin.robot, twin.task, twin.object,
@@ -85,7 +84,7 @@ def test_every_physical_row_changes_the_physics(twin: Twin, simulate: Simulate):
                           soft_pads=True),
     )  # fmt: skip
     for row in TABLE:
-        if row.group == "physics" and row.name not in OF_SOFT:
+        if row.group == "physics" and "soft" not in row.only_with:
             given = {row.needs: Constant(BY_NAME[row.needs].sensible[1])} if row.needs else {}
             low, high = (
                 simulate(1, ranges={row.name: Constant(bound)} | given, expert=noiseless, of=able)

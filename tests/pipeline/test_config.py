@@ -6,8 +6,7 @@ import pytest
 
 from twinloop.errors import UsageError
 from twinloop.randomize.distribution import Choice, Constant, Normal, Uniform
-from twinloop.randomize.matter import OF_SOFT
-from twinloop.randomize.table import BY_NAME
+from twinloop.randomize.table import BY_NAME, TABLE
 from twinloop.run.config import RunConfig, config_from_text, inapplicable_rows, load_config
 from twinloop.run.default import embedded_config
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
@@ -88,7 +87,7 @@ def test_an_argument_may_be_a_distribution():
 
 def test_realistic_varies_everything_and_named_rows_override_it():
     inapplicable = inapplicable_rows(PICK_AND_PLACE)
-    assert set(OF_SOFT) <= set(inapplicable)
+    assert {row.name for row in TABLE if "soft" in row.only_with} <= set(inapplicable)
     sensible = {name for name, row in BY_NAME.items() if row.realistic and name not in inapplicable}
     assert set(read("randomization: realistic").randomization) == sensible
     assert len(sensible) > 0.9 * len(BY_NAME)

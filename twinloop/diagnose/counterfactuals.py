@@ -16,19 +16,13 @@ from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.runtime import PolicyRuntime
 from twinloop.observe.features import observe
 from twinloop.randomize.distribution import Constant, Distribution
-from twinloop.randomize.table import BY_NAME
+from twinloop.randomize.table import BY_NAME, TABLE
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.twin import twin_of
 from twinloop.simulate.episodes import Episodes
-from twinloop.twin.shapes import OWN, SHAPES
 from twinloop.twin.twin import Twin
 
-LAID_OUT = (
-    "object_position_noise_cm", "object_yaw_deg", "target_position_noise_cm", "fixture_position_noise_cm",
-    "fixture_yaw_deg", "task_choice", "instruction_choice",
-)  # fmt: skip
-"""Rows that lay out a scene. They keep the config's ranges in every cell, so that episodes differ."""
-DIM, BRIGHT = 0.7, 1.4
+CONDITIONS = tuple((row.name, row.condition) for row in TABLE if row.condition is not None)
 MAX_WIDTH = 96
 
 
@@ -96,7 +90,7 @@ def usual_of(config: RunConfig) -> dict[str, Distribution]:
     usual: dict[str, Distribution] = {}
     for name, distribution in config.randomization.items():
         row = BY_NAME[name]
-        if row.name in LAID_OUT:
+        if row.lays_out:
             usual[name] = distribution
             continue
         low, high = distribution.support()
@@ -122,11 +116,8 @@ def traces_of(
 
 def _conditions(drawn: Mapping[str, float], twin: Twin) -> dict[str, str]:
     """Conditions of a simulated episode, as a lab would have recorded them."""
-    shape = int(drawn["object_shape"])
-    somebody = max(drawn["object_shift_probability"], drawn["bystander_probability"]) > 0.5
-    light = drawn["lighting_intensity"]
-    return {
-        "object": twin.object.name if shape == OWN else SHAPES[shape],
-        "light": "dim" if light < DIM else "bright" if light > BRIGHT else "normal",
-        "human": "present" if somebody else "absent",
-    }
+    conditions = {"object": twin.object.name, "light": "normal", "human": "absent"}
+    for name, condition in CONDITIONS:
+        if word := condition.word(drawn[name]):
+            conditions[condition.key] = word
+    return conditions

@@ -13,16 +13,11 @@ from twinloop.randomize.draw import episode_rng
 from twinloop.randomize.parameter import Gap, Parameter
 from twinloop.randomize.table import TABLE
 
-BEYOND = 1.6
-"""Largest error of a row, as a multiple of the distance from nominal to the end of its sensible range."""
 MIN_MAGNITUDE = 0.15
 USED = (0.3, 1.0)  # share of a gap's rows that have an error in one cell
 VARYING: dict[Gap, float] = {"environment": 0.8, "human": 0.9, "object": 0.6}
 """Probability that the error of a two-sided row differs in each episode; `SELDOM` for the other gaps."""
 SELDOM = 0.15
-PICTURES_ALONE = ("object_gloss", "floor_reflectance", "time_of_day_h", "daylight_intensity", "room_heading_deg")
-"""Rows outside the group `visual` that affect only camera images."""
-FELT = {"wrist": ("force_", "torque_noise", "accelerometer_", "gyro_", "imu_"), "touch": ("touch_",)}
 
 
 @dataclass(frozen=True)
@@ -47,22 +42,10 @@ NOTHING = Hypothesis(None, 0.0, {}, {})
 
 
 def rows_of(gap: Gap, *, pictures: bool, wrist: bool, touch: bool, person: bool, soft: bool) -> tuple[Parameter, ...]:
-    """Rows of a gap that can have an effect in a cell with these features.
-
-    The intensity of the light is always included, because labs record it as a condition even without cameras.
-    """
-    unfelt = [*(() if wrist else FELT["wrist"]), *(() if touch else FELT["touch"])]
-    rows = []
-    for row in TABLE:
-        unseen = not pictures and row.name != "lighting_intensity" and (
-            row.group == "visual" or row.name in PICTURES_ALONE or row.name.startswith(("occluder", "distractor"))
-        )  # fmt: skip
-        absent = (row.name.startswith("hand_") and not person) or (row.name == "object_stiffness_kpa" and not soft)
-        if row.name.startswith("solver_"):
-            continue  # a setting of the physics engine, not a property of the cell
-        if row.gap == gap and not unseen and not absent and not row.name.startswith(tuple(unfelt) or "\0"):
-            rows.append(row)
-    return tuple(rows)
+    """Rows of a gap that can have an effect in a cell with these features, and that are a property of a cell."""
+    there = {"cameras": pictures, "wrist": wrist, "touch": touch, "person": person, "soft": soft}
+    absent = {part for part, is_there in there.items() if not is_there}
+    return tuple(row for row in TABLE if row.gap == gap and row.reach > 0 and absent.isdisjoint(row.only_with))
 
 
 def drawn(gap: Gap, rows: Sequence[Parameter], number: int, *, magnitude: float | None = None, seed: int) -> Hypothesis:
@@ -90,7 +73,7 @@ def drawn(gap: Gap, rows: Sequence[Parameter], number: int, *, magnitude: float 
 
 def ends_of(row: Parameter) -> tuple[float, float]:
     """Lowest and highest value of the row in hypotheses."""
-    low, high = (row.nominal + BEYOND * (end - row.nominal) for end in row.sensible)
+    low, high = (row.nominal + row.reach * (end - row.nominal) for end in row.sensible)
     return max(low, row.plausible[0]), min(high, row.plausible[1])
 
 

@@ -17,6 +17,7 @@ from twinloop.diagnose.hypothesis_set import Chunk, chunks_of, hypotheses_of
 from twinloop.diagnose.traits import TRAITS
 from twinloop.durable import read_bounded, replace_file, storage_errors
 from twinloop.errors import CorruptError
+from twinloop.randomize.table import TABLE
 from twinloop.run.config import RunConfig
 
 MAX_BYTES = 1 << 26
@@ -70,7 +71,8 @@ def bank_key(
     acting: Mapping[str, Any],
 ) -> str:
     """A short digest of everything that a bank depends on. policy: the digest of its card."""
-    drawn_as = [hypothesis.BEYOND, hypothesis.MIN_MAGNITUDE, hypothesis.USED, hypothesis.SELDOM, hypothesis.VARYING]
+    reach = {row.name: row.reach for row in TABLE}
+    drawn_as = [reach, hypothesis.MIN_MAGNITUDE, hypothesis.USED, hypothesis.SELDOM, hypothesis.VARYING]
     traits = [trait.name for trait in TRAITS]
     made_with = [policy, config.digest, versions((), films=False), cells_per_gap, episodes, seed, dict(acting)]
     content = [*made_with, drawn_as, traits, *cameras]

@@ -10,7 +10,7 @@ import numpy as np
 
 from twinloop.diagnose.bank import Simulate
 from twinloop.diagnose.findings import as_distribution
-from twinloop.diagnose.hypothesis import BEYOND, NOTHING, ends_of, rows_of
+from twinloop.diagnose.hypothesis import NOTHING, ends_of, rows_of
 from twinloop.diagnose.hypothesis_set import scene_features
 from twinloop.diagnose.plan import range_of
 from twinloop.diagnose.report import GapReport, RowEstimate
@@ -119,7 +119,7 @@ def _reaching(row: Parameter, reach: float) -> Distribution:
     if row.chance is not None:
         share = min(max(row.chance, 0.6 * reach), 0.9)
         return Choice((0.0, 1.0), (1 - share, share))
-    share = min(reach, BEYOND)
+    share = min(reach, row.reach)
     if row.needs or row.unit in ("things", "lights"):
         return Uniform(low, high)
     ends = (row.nominal + share * (low - row.nominal), row.nominal + share * (high - row.nominal))

@@ -1,11 +1,18 @@
-"""Rows of the actuation gap: how motors and gears change a command.
-
-Rows without a function here are read by `simulate/drive.py`, which processes commands between actor and motors.
-"""
+"""Rows of the actuation gap: how motors and gears change a command. `simulate/drive.py` is the stage they act in."""
 
 import numpy as np
 
-from twinloop.randomize.parameter import Parameter, Rows
+from twinloop.randomize.hooks import Command, OnCommand, Rows
+from twinloop.randomize.parameter import Parameter
+from twinloop.randomize.uses import CellTruth, Picture
+
+DRIFT_MEMORY_S = 0.5
+RIPPLES_PER_TURN = 16
+HEATING_S = 20.0  # time at full torque until a motor is hot
+HURRIED = Picture(
+    "shaking", given={"command_loss_share": 0.05},
+    why="A strong arm shows no effect; here the arm catches up after lost commands.",
+)  # fmt: skip
 
 
 def _motor_strength(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
@@ -13,21 +20,66 @@ def _motor_strength(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
     rows["actuator_forcerange"][cells] *= scale[:, None, None]
 
 
+def _noise(command: Command, noise_mrad: np.ndarray) -> None:
+    command.shift_mrad(noise_mrad[:, None] * command.noise[:, :, 0])
+
+
+def _drift(command: Command, drift_mrad: np.ndarray) -> None:
+    """A random process with an exponential memory and a deviation of 1."""
+    keep = np.exp(-command.twin.control_period_s / DRIFT_MEMORY_S)
+    white = command.noise[:, :, 1]
+    drift = keep * command.memory("drift", white) + np.sqrt(1 - keep**2) * white
+    command.remember("drift", drift)
+    command.shift_mrad(drift_mrad[:, None] * drift)
+
+
+def _ripple(command: Command, ripple_mrad: np.ndarray) -> None:
+    command.shift_mrad(ripple_mrad[:, None] * np.sin(RIPPLES_PER_TURN * command.rad + command.phase_rad))
+
+
+def _compliance(command: Command, compliance_mrad_nm: np.ndarray) -> None:
+    command.shift_mrad(-(compliance_mrad_nm[:, None] * command.effort_nm))
+
+
+def _backlash(command: Command, backlash_mrad: np.ndarray) -> None:
+    half = 0.5e-3 * backlash_mrad[:, None]
+    home = np.broadcast_to(command.twin.robot.home_rad, command.rad.shape)
+    command.rad = np.clip(command.memory("played", home), command.rad - half, command.rad + half)
+    command.remember("played", command.rad)
+
+
+def _heat_fade(command: Command, fade_share: np.ndarray) -> None:
+    """Reduce the motors' torque limits with their heat, which grows with the square of the torque."""
+    twin, limits = command.twin, command.fields["actuator_forcerange"]
+    arm = twin.arm_controls
+    strength = command.memory("strength", limits[:, arm])
+    load = np.square(command.effort_nm / np.array(twin.robot.torque_limits_nm))
+    heat = np.minimum(command.memory("heat", command.warmth) + load * twin.control_period_s / HEATING_S, 1)
+    command.remember("strength", strength)
+    command.remember("heat", heat)
+    limits[:, arm] = strength * (1 - fade_share[:, None] * heat)[:, :, None]
+
+
 ACTUATION = (
     Parameter("motor_strength_scale", "actuation", "actuation", "×", "largest torque of every arm joint",
-              1.0, (0.7, 1.0), "engineering estimate: a supply up to 30 % low", (0.05, 3.0), apply=_motor_strength),
+              1.0, (0.7, 1.0), "engineering estimate: a supply up to 30 % low", (0.05, 3.0), apply=_motor_strength,
+              truth=CellTruth(0.5), picture=HURRIED),
     Parameter("control_noise_mrad", "actuation", "actuation", "mrad", "white noise on every joint's target",
-              0.0, (0.0, 2.0), "engineering estimate: about one count of 4,096 a turn, 1.53 mrad", (0.0, 200.0)),
+              0.0, (0.0, 2.0), "engineering estimate: about one count of 4,096 a turn, 1.53 mrad", (0.0, 200.0),
+              on_command=OnCommand("setpoint", _noise), truth=CellTruth(4.0), picture=Picture("shaking")),
     Parameter("control_drift_mrad", "actuation", "actuation", "mrad", "slow noise on every joint's target",
-              0.0, (0.0, 5.0), "engineering estimate: a position loop that tracks unevenly, 0.3°", (0.0, 200.0)),
+              0.0, (0.0, 5.0), "engineering estimate: a position loop that tracks unevenly, 0.3°", (0.0, 200.0),
+              on_command=OnCommand("setpoint", _drift)),
     Parameter("backlash_mrad", "actuation", "actuation", "mrad", "play of every gear: what a reversal has to cross",
               0.0, (0.0, 10.0), "engineering estimate: strain-wave gears (0.3 mrad, 1 arcmin) to hobby servos (0.5°)",
-              (0.0, 200.0)),
+              (0.0, 200.0), on_command=OnCommand("play", _backlash), truth=CellTruth(15.0)),
     Parameter("compliance_mrad_nm", "actuation", "actuation", "mrad/(N·m)", "give of every joint under torque",
-              0.0, (0.0, 0.3), "engineering estimate: 3,000 N·m/rad, a small strain-wave gear, to rigid", (0.0, 50.0)),
+              0.0, (0.0, 0.3), "engineering estimate: 3,000 N·m/rad, a small strain-wave gear, to rigid", (0.0, 50.0),
+              on_command=OnCommand("joint", _compliance)),
     Parameter("gear_ripple_mrad", "actuation", "actuation", "mrad", "error of every gear that repeats 16 times a turn",
-              0.0, (0.0, 1.0), "engineering estimate: strain-wave gears, 1 to 3 arcmin", (0.0, 100.0)),
+              0.0, (0.0, 1.0), "engineering estimate: strain-wave gears, 1 to 3 arcmin", (0.0, 100.0),
+              on_command=OnCommand("gear", _ripple), picture=Picture("wrist")),
     Parameter("heat_fade_share", "actuation", "actuation", "1", "share of its torque that a joint loses when it is hot",
               0.0, (0.0, 0.3), "copper's resistance grows 0.39 % a kelvin: 24 % less current when 80 K warmer",
-              (0.0, 0.95)),
+              (0.0, 0.95), on_command=OnCommand("motor", _heat_fade), picture=HURRIED),
 )  # fmt: skip

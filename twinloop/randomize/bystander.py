@@ -4,11 +4,19 @@
 """
 
 from twinloop.randomize.parameter import Parameter
+from twinloop.randomize.uses import Condition, Picture
+
+
+def presence(drawn: float) -> str:
+    return "present" if drawn > 0.5 else ""
+
 
 BYSTANDER = (
     Parameter("bystander_probability", "human", "human", "1",
               "how often somebody reaches into the workspace; an episode draws 0 or 1",
-              0.0, (0.0, 1.0), "engineering estimate: often enough to be learnt from", (0.0, 1.0), chance=0.1),
+              0.0, (0.0, 1.0), "engineering estimate: often enough to be learnt from", (0.0, 1.0), chance=0.1,
+              builds=("bystander",),
+              condition=Condition("human", presence)),
     Parameter("bystander_side_deg", "human", "human", "°",
               "side of the table the arm comes from: 0 opposite the robot, 90 its left, -90 its right",
               0.0, (-90.0, 90.0), "all sides of the table that the robot does not stand at", (-120.0, 120.0),
@@ -40,5 +48,7 @@ BYSTANDER = (
               needs="bystander_probability"),
     Parameter("hand_withdrawal_s", "human", "human", "s",
               "how long a receiver's hand takes to withdraw; 0: as long as it took to come",
-              0.0, (0.3, 1.5), "engineering estimate: startled to leisurely", (0.0, 20.0)),
+              0.0, (0.3, 1.5), "engineering estimate: startled to leisurely", (0.0, 20.0), only_with=("person",),
+              picture=Picture("goal", scene="task: handover", given={"hand_patience_s": 1.5},
+                              why="The receiver gives up and withdraws the hand.")),
 )  # fmt: skip

@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from twinloop.randomize.parameter import Parameter, Rows
+from twinloop.randomize.hooks import Command, OnCommand, Rows
+from twinloop.randomize.parameter import Parameter
+from twinloop.randomize.uses import CellTruth
 
 
 def _action_delay(rows: Rows, ids: np.ndarray, delay_ms: np.ndarray) -> None:
@@ -10,17 +12,35 @@ def _action_delay(rows: Rows, ids: np.ndarray, delay_ms: np.ndarray) -> None:
     rows["actuator_delay"][ids] = (delay_ms / 1000)[:, None]
 
 
+def _action_jitter(command: Command, values: np.ndarray) -> None:
+    jitter_ms, delay_ms = values.T
+    if jitter_ms.any():
+        delay_s = np.maximum(delay_ms + jitter_ms * command.noise[:, 0, 0], 0) / 1000
+        command.fields["actuator_delay"][:] = np.minimum(delay_s, command.twin.longest_delay_s)[:, None]
+
+
+def _command_loss(command: Command, share: np.ndarray) -> None:
+    # The first command always arrives, because there is no earlier one to hold.
+    lost = (command.chance < share) & (command.tick > 0)
+    command.rad = np.where(lost[:, None], command.memory("received", command.rad), command.rad)
+    command.remember("received", command.rad)
+
+
 LATENCY = (
     Parameter("action_delay_ms", "latency", "latency", "ms", "how late a command reaches the motors",
               0.0, (0.0, 60.0), "engineering estimate: bus, driver and network of a desk-top arm",
-              (0.0, 500.0), apply=_action_delay),
+              (0.0, 500.0), apply=_action_delay, delay_line_ms=1.0, truth=CellTruth(120.0)),
     Parameter("action_jitter_ms", "latency", "latency", "ms", "deviation of that delay from period to period",
-              0.0, (0.0, 10.0), "engineering estimate: schedulers without real-time priority", (0.0, 200.0)),
+              0.0, (0.0, 10.0), "engineering estimate: schedulers without real-time priority", (0.0, 200.0),
+              beside=("action_delay_ms",), on_command=OnCommand("bus", _action_jitter), delay_line_ms=4.0,
+              truth=CellTruth(15.0)),
     Parameter("command_loss_share", "latency", "latency", "1", "share of commands that are lost; the last one holds",
-              0.0, (0.0, 0.05), "engineering estimate: wireless and USB under load", (0.0, 0.9)),
+              0.0, (0.0, 0.05), "engineering estimate: wireless and USB under load", (0.0, 0.9),
+              on_command=OnCommand("bus", _command_loss), truth=CellTruth(0.1)),
     Parameter("observation_delay_ms", "latency", "latency", "ms", "how old an observation is when it is recorded",
               0.0, (0.0, 60.0), "engineering estimate: two frames of 30 a second: exposure, transfer, decoding",
-              (0.0, 500.0)),
+              (0.0, 500.0), truth=CellTruth(80.0)),
     Parameter("observation_loss_share", "latency", "latency", "1", "share of observations that repeat the one before",
-              0.0, (0.0, 0.05), "engineering estimate: wireless and USB under load", (0.0, 0.9)),
+              0.0, (0.0, 0.05), "engineering estimate: wireless and USB under load", (0.0, 0.9),
+              truth=CellTruth(0.1)),
 )  # fmt: skip

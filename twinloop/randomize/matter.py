@@ -5,8 +5,10 @@ Published figures name their source. The others are marked as engineering estima
 
 import numpy as np
 
-from twinloop.randomize.parameter import Parameter, Rows
+from twinloop.randomize.hooks import Rows
+from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.physics import surface
+from twinloop.randomize.uses import Condition, Picture
 from twinloop.twin.shapes import OWN, SHAPES, form_of, half_extents_m
 from twinloop.twin.soft import axes_of, quaternions_of
 from twinloop.twin.solid import PAD_IMPEDANCE
@@ -107,47 +109,56 @@ def _young(rows: Rows, ids: np.ndarray, young_kpa: np.ndarray) -> None:
     rows["flex_stiffness"][ids] *= (young_kpa / rows.twin.object.young_kpa)[:, None]
 
 
+def _shape_name(shape: float) -> str:
+    return "" if round(shape) == OWN else SHAPES[round(shape)]
+
+
+# Rows only for rigid objects include the solver's iterations and the pads: the solver also integrates the elasticity of
+# a soft object and diverges with few iterations, and a soft object is softer than any pad.
 MATTER = (
     Parameter("pad_stiffness_n_mm", "physics", "contact", "N/mm", "stiffness of each finger's pad under a flat face",
               120.0, (30.0, 60.0), "E·A/h of an 18 × 24 mm pad 5 mm thick (our estimate) of rubber of Shore A 8 to 20: "
               "0.35 to 0.7 MPa by Gent's relation of hardness and modulus, 1958",
-              (1.0, 1000.0), apply=_pad_stiffness),
+              (1.0, 1000.0), apply=_pad_stiffness, builds=("soft_pads",), only_with=("rigid",)),
     Parameter("solver_impratio", "physics", "contact", "×", "how much harder than sinking in the solver resists slip",
               1.0, (1.0, 10.0), "1 is MuJoCo's default, 10 what its manual advises for manipulation; left out of "
-              "`realistic`, since it may halve the speed", (0.1, 100.0), apply=_impratio, realistic=False),
+              "`realistic`, since it may halve the speed", (0.1, 100.0), apply=_impratio, realistic=False, reach=0.0),
     Parameter("solver_iterations", "physics", "contact", "steps", "most steps the solver takes to find contact forces",
               100.0, (4.0, 20.0), "measured here: 4 steps lost no grasp of 64, 3 lost 13 of 32, and from about 10 on "
               "nothing changes; 100 is MuJoCo's default",
-              (1.0, 1000.0), apply=_iterations),
+              (1.0, 1000.0), apply=_iterations, only_with=("rigid",), reach=0.0,
+              picture=Picture("height", over=(3.0, 20.0),
+                              why="With too few iterations the object is not held; six are enough.")),
     Parameter("solver_noslip_iterations", "physics", "contact", "steps", "steps that remove the creep of held contacts",
               0.0, (0.0, 3.0), "0 is MuJoCo's default, 1 to 3 what its manual advises against slow slippage",
-              (0.0, 50.0), apply=_noslip, realistic=False),
+              (0.0, 50.0), apply=_noslip, realistic=False, reach=0.0),
     Parameter("contact_margin_mm", "physics", "contact", "mm", "how far apart the object's contacts begin to act",
               0.0, (0.0, 0.5), "engineering estimate: the error of a box fitted to a thing with rounded edges",
               (0.0, 10.0), apply=_margin, of_thing=True),
     Parameter("object_shape", "physics", "object", "shape", "which shape the object has; its own where not varied",
               float(OWN), (0.0, len(SHAPES) - 1.0), "engineering estimate: what a parallel gripper of 80 mm can hold",
-              (0.0, len(SHAPES) - 1.0), apply=_shape, words=SHAPES, early=True, realistic=False, of_thing=True),
+              (0.0, len(SHAPES) - 1.0), apply=_shape, words=SHAPES, early=True, realistic=False, of_thing=True,
+              builds=("shapes",), only_with=("rigid", "one_part", "no_hole"),
+              condition=Condition("object", _shape_name)),
     Parameter("surface_friction_ratio", "physics", "object", "×", "friction of the object's second material (its upper "
               "half, a band round it, its second part) against the first's",
               1.0, (0.4, 1.0), "engineering estimate: a paper label on plastic to a glossy print on card",
-              (0.02, 20.0), apply=_second_material, of_thing=True),
+              (0.02, 20.0), apply=_second_material, of_thing=True, builds=("two_materials",),
+              only_with=("rigid", "one_part"),
+              picture=Picture("hold", given={"friction_coefficient": 0.06, "object_mass_kg": 0.4},
+                              why="The object is heavy and very slippery.")),
     Parameter("heavy_insert_share", "physics", "object", "1", "share of the object's mass that sits in one place",
               0.0, (0.0, 0.5), "engineering estimate: an empty box to one with a battery in it", (0.0, 0.98),
               apply=_insert, beside=(*(f"heavy_insert_place.{axis}" for axis in "xyz"), "object_size_scale",
-                                     "object_shape"), of_thing=True),
+                                     "object_shape"), of_thing=True, builds=("off_centre_mass",), only_with=("rigid",),
+              picture=Picture("tumble", given={"heavy_insert_place": 0.7, "object_mass_kg": 0.6,
+                                               "torsional_friction_mm": 1.0},
+                              why="The object is heavy and its insert is off centre, so it swings in the hand.")),
     Parameter("heavy_insert_place", "physics", "object", "1", "where that is, in half extents of the object",
               0.0, (-0.7, 0.7), "engineering estimate: anywhere inside but the walls", (-1.0, 1.0), ("x", "y", "z"),
-              needs="heavy_insert_share", of_thing=True),
+              needs="heavy_insert_share", of_thing=True, only_with=("rigid",)),
     Parameter("object_stiffness_kpa", "physics", "object", "kPa", "Young's modulus of a soft object",
               100.0, (50.0, 400.0), "flexible polyurethane foams, 10 to 100 kPa, to soft silicone rubbers; Gibson and "
-              "Ashby 1997", (1.0, 20_000.0), apply=_young, of_thing=True),
+              "Ashby 1997", (1.0, 20_000.0), apply=_young, of_thing=True, only_with=("soft",),
+              picture=Picture("opening", scene="object: sponge")),
 )  # fmt: skip
-
-# These rows are for rigid objects only. The solver also integrates the elasticity of a soft object and diverges with
-# few iterations, and a soft object is softer than any pad.
-OF_RIGID = frozenset((
-    "object_size_scale", "object_com_offset_mm", "object_inertia_scale", "object_shape", "surface_friction_ratio",
-    "heavy_insert_share", "heavy_insert_place", "pad_stiffness_n_mm", "solver_iterations",
-))  # fmt: skip
-OF_SOFT = frozenset(("object_stiffness_kpa",))

@@ -1,12 +1,17 @@
-"""Parameter: one row of the parameter table. Every quantity that can vary is declared once, as such a record."""
+"""Parameter: one row of the parameter table. Every quantity that can vary is declared once, as such a record.
+
+A row states what it needs of the model, how it acts, where it applies, how diagnosis perturbs it, what a rehearsal cell
+may set, and how the docs show it. No other module knows its name. `randomize/hooks.py` describes how a row acts.
+"""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 import numpy as np
 
-from twinloop.twin.twin import Twin
+from twinloop.randomize.hooks import OnCommand, Rows
+from twinloop.randomize.uses import CellTruth, Condition, Picture
 
 Gap = Literal["contact", "visual", "sensing", "object", "environment", "human", "actuation", "latency"]
 GAPS: tuple[Gap, ...] = get_args(Gap)
@@ -14,13 +19,14 @@ GAPS: tuple[Gap, ...] = get_args(Gap)
 Group = Literal["visual", "physics", "actuation", "latency", "sensing", "human", "environment"]
 GROUPS: tuple[Group, ...] = get_args(Group)
 
+Part = Literal[
+    "rolling_friction", "off_centre_mass", "shapes", "two_materials", "soft_pads", "clutter", "distractors", "item",
+    "bystander", "occluders",
+]  # fmt: skip
+"""A part of the model that a twin has only if a row of its config needs it."""
 
-class Rows(Protocol):
-    """The per-simulation model fields of a batch: `rows["body_mass"]` is (simulations, bodies)."""
-
-    twin: Twin
-
-    def __getitem__(self, field: str) -> np.ndarray: ...
+Presence = Literal["cameras", "wrist", "touch", "person", "soft", "rigid", "one_part", "hole", "no_hole", "roles"]
+"""A property of a cell without which some rows have no effect: a sensor, a person in the task, a kind of object."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,18 @@ class Parameter:
         and `sensible` and `plausible` are those of what is drawn: 0 to 1.
     needs: the row without which this one does nothing.
     apply: (rows, ids, values) writes (n,) or (n, elements) values into the model fields of simulations
-        `ids`, which hold the twin's own values before. None where the task or the camera reads the draw.
+        `ids`, which hold the twin's own values before. None where the row acts in another way.
+    on_command: changes commands on their way to the servos, in each control period.
+    builds: parts of the model that a twin has only if its config varies this row.
+    delay_line_ms: how long the delay lines of the motors must be for a value of 1.
+    only_with: the row has no effect in a cell that lacks one of these.
+    always_with: a cell that has this varies the row over its sensible range, even if its config does not name it.
+    lays_out: the row lays out a scene. Counterfactuals keep the config's range, so that their episodes differ.
+    reach: how far hypotheses of diagnosis go, as a multiple of the distance from nominal to the end of `sensible`.
+        0 where the row is no property of a cell: a setting of the physics engine, or what is asked for.
+    condition: what a lab would note down about an episode with a given value.
+    truth: what a rehearsal cell may set; None where cells do not model it.
+    picture: how the docs show the row's effect, where the usual way does not show it.
 
     Example:
         >>> def set_gravity_compensation(rows, ids, share):
@@ -78,6 +95,22 @@ class Parameter:
     early: bool = False
     of_thing: bool = False
     realistic: bool = True
+    on_command: OnCommand | None = None
+    builds: tuple[Part, ...] = ()
+    delay_line_ms: float = 0.0
+    only_with: tuple[Presence, ...] = ()
+    always_with: Presence | None = None
+    lays_out: bool = False
+    reach: float = 1.6
+    condition: Condition | None = None
+    truth: CellTruth | None = None
+    picture: Picture | None = field(default=None, compare=False)
+
+    @property
+    def functions(self) -> tuple[Callable, ...]:
+        """The functions that the row consists of. A config's digest covers those of other packages."""
+        hooks = (self.apply, self.on_command and self.on_command.act)
+        return tuple(function for function in hooks if function is not None)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -7,7 +7,9 @@ row is applied. So a slot that is used again does not drift.
 import mujoco
 import numpy as np
 
-from twinloop.randomize.parameter import Parameter, Rows
+from twinloop.randomize.hooks import Rows
+from twinloop.randomize.parameter import Parameter
+from twinloop.randomize.uses import CellTruth, Picture
 
 
 def _object_size(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
@@ -104,60 +106,78 @@ def _table_height(rows: Rows, ids: np.ndarray, height_cm: np.ndarray) -> None:
     rows["body_pos"][ids, rows.twin.table_body, 2] = height_cm / 100
 
 
+ROCKING = Picture("tumble", given={"object_shape": 3.0}, why="An ellipsoid rocks on the table.")
+
 PHYSICS = (
     Parameter("object_size_scale", "physics", "object", "×", "object half extents, bounds and inertia",
               1.0, (0.85, 1.2), "engineering estimate: what an 80 mm stroke still grips with room",
-              (0.3, 2.0), apply=_object_size, of_thing=True),
+              (0.3, 2.0), apply=_object_size, of_thing=True, only_with=("rigid", "no_hole"),
+              truth=CellTruth((0.8, 1.25))),
     Parameter("object_mass_kg", "physics", "object", "kg", "object mass, inertia in proportion, constants recomputed",
               0.15, (0.05, 0.4), "engineering estimate: a 40 mm cube of wood (0.05 kg) to nearly one of steel",
-              (0.001, 5.0), apply=_object_mass, of_thing=True),
+              (0.001, 5.0), apply=_object_mass, of_thing=True, picture=Picture("support"),
+              truth=CellTruth((0.4, 3.0), nominal=1.0, plausible=(0.05, 20.0), name="object_mass_scale", unit="×",
+                              touches="mass of all objects, as a factor")),
     Parameter("friction_coefficient", "physics", "contact", "1", "sliding friction of every contact of the object",
               0.8, (0.2, 1.1), "engineering estimate: waxed or dusty surfaces to clean rubber on dry plastic",
-              (0.01, 5.0), apply=_friction(0, 1.0), of_thing=True),
+              (0.01, 5.0), apply=_friction(0, 1.0), of_thing=True, truth=CellTruth(0.3), picture=Picture("hold")),
     Parameter("torsional_friction_mm", "physics", "contact", "mm", "friction against spinning on a contact",
               5.0, (1.0, 10.0), "2/3 of the radius of an evenly pressed round patch, of 1.5 to 15 mm",
-              (0.0, 100.0), apply=_friction(1, 1e-3), of_thing=True),
+              (0.0, 100.0), apply=_friction(1, 1e-3), of_thing=True,
+              picture=Picture("tumble", given={"object_com_offset_mm": 4.0, "object_mass_kg": 0.4},
+                              why="The object is gripped off its centre of mass, so it swings.")),
     Parameter("rolling_friction_mm", "physics", "contact", "mm",
               "friction against rolling of every contact of the object",
               0.2, (0.05, 0.5), "engineering estimate: some tenths of a millimetre for plastic on wood or rubber",
-              (0.0, 20.0), apply=_friction(2, 1e-3), of_thing=True),
+              (0.0, 20.0), apply=_friction(2, 1e-3), of_thing=True, builds=("rolling_friction",), picture=ROCKING),
     Parameter("contact_stiffness_scale", "physics", "contact", "×", "stiffness of every contact of the object",
               1.0, (0.3, 2.0), "engineering estimate: surfaces from cardboard to hard plastic",
-              (0.01, 100.0), apply=_contact_stiffness, of_thing=True),
+              (0.01, 100.0), apply=_contact_stiffness, of_thing=True,
+              # Stiffer or less damped contacts chatter at the cell's time step; objects then stick that should slide.
+              truth=CellTruth(0.2, plausible=(0.05, 1.2))),
     Parameter("contact_damping_ratio", "physics", "contact", "1", "damping of every contact of the object",
               1.0, (0.6, 1.4), "engineering estimate: springy to dull, around critical",
-              (0.05, 5.0), apply=_contact_damping, of_thing=True),
+              (0.05, 5.0), apply=_contact_damping, of_thing=True,
+              truth=CellTruth(30.0, nominal=50.0, plausible=(30.0, 500.0), name="contact_dissipation_s_m", unit="s/m",
+                              touches="damping of the contacts of the object")),
     Parameter("joint_damping_nms_rad", "physics", "actuation", "N·m·s/rad", "viscous friction of every arm joint",
               0.0, (0.0, 5.0), "engineering estimate: up to 11 N·m of 87 at a large joint's full speed",
               (0.0, 100.0), apply=_joint_damping),
     Parameter("joint_friction_nm", "physics", "actuation", "N·m", "Coulomb friction of every arm joint",
               0.0, (0.0, 1.0), "some tenths of a N·m a joint identified by Gaz et al. 2019, and wear",
-              (0.0, 20.0), apply=_joint_friction),
+              (0.0, 20.0), apply=_joint_friction, truth=CellTruth(1.5)),
     Parameter("servo_stiffness_scale", "physics", "actuation", "×", "position gain of every arm servo",
               1.0, (0.7, 1.3), "engineering estimate: gains as tuned by another hand",
-              (0.05, 10.0), apply=_servo_stiffness),
+              (0.05, 10.0), apply=_servo_stiffness, truth=CellTruth(0.4)),
     Parameter("servo_damping_scale", "physics", "actuation", "×", "velocity gain of every arm servo",
               1.0, (0.7, 1.3), "engineering estimate: gains as tuned by another hand",
-              (0.05, 10.0), apply=_servo_damping),
+              (0.05, 10.0), apply=_servo_damping, truth=CellTruth(0.8)),
     Parameter("grip_force_scale", "physics", "actuation", "×", "largest force of the gripper",
               1.0, (0.5, 1.5), "20 to 60 N a finger; 70 N continuous in the Franka Hand's manual",
-              (0.01, 10.0), apply=_grip_force),
+              (0.01, 10.0), apply=_grip_force, truth=CellTruth(0.3), picture=Picture("grip")),
     Parameter("object_position_noise_cm", "physics", "environment", "cm", "where the object starts on the table",
-              0.0, (-2.0, 2.0), "widely used, e.g. in tutorials", (-25.0, 25.0), ("x", "y"), of_thing=True),
+              0.0, (-2.0, 2.0), "widely used, e.g. in tutorials", (-25.0, 25.0), ("x", "y"), of_thing=True,
+              lays_out=True, truth=CellTruth((-6.0, 6.0), nominal=(-2.0, 2.0))),
     Parameter("object_yaw_deg", "physics", "environment", "°", "how the object is turned about the vertical",
-              0.0, (-45.0, 45.0), "all that differs for a cube", (-180.0, 180.0), of_thing=True),
+              0.0, (-45.0, 45.0), "all that differs for a cube", (-180.0, 180.0), of_thing=True, lays_out=True,
+              truth=CellTruth((-45.0, 45.0)), picture=Picture("object", scene="object: block")),
     Parameter("target_position_noise_cm", "physics", "environment", "cm", "where the target zone lies",
-              0.0, (-3.0, 3.0), "hand-placed fixtures", (-25.0, 25.0), ("x", "y")),
+              0.0, (-3.0, 3.0), "hand-placed fixtures", (-25.0, 25.0), ("x", "y"), lays_out=True,
+              truth=CellTruth((-4.0, 4.0))),
     Parameter("gravity_tilt_deg", "physics", "environment", "°", "direction of gravity: a base that is not level",
-              0.0, (-2.0, 2.0), "an unlevelled bench", (-15.0, 15.0), ("x", "y"), apply=_gravity_tilt),
+              0.0, (-2.0, 2.0), "an unlevelled bench", (-15.0, 15.0), ("x", "y"), apply=_gravity_tilt,
+              truth=CellTruth(1.5),
+              picture=Picture("way", given={"friction_coefficient": 0.03}, why="On a slippery table.")),
     Parameter("table_height_cm", "physics", "environment", "cm", "height of the table against the robot's base",
-              0.0, (-1.0, 1.0), "a bench measured by hand", (-20.0, 20.0), apply=_table_height),
+              0.0, (-1.0, 1.0), "a bench measured by hand", (-20.0, 20.0), apply=_table_height,
+              truth=CellTruth((-0.8, 0.8))),
     Parameter("object_com_offset_mm", "physics", "object", "mm", "where the object's mass is centred",
               0.0, (-4.0, 4.0), "engineering estimate: a fifth of a 40 mm thing's half extent",
-              (-50.0, 50.0), ("x", "y", "z"), apply=_object_com, of_thing=True),
+              (-50.0, 50.0), ("x", "y", "z"), apply=_object_com, of_thing=True, builds=("off_centre_mass",),
+              only_with=("rigid",), truth=CellTruth((-8.0, 8.0)), picture=Picture("tumble")),
     Parameter("object_inertia_scale", "physics", "object", "×", "how far out the object's mass lies",
               1.0, (0.7, 1.5), "a thin-walled cube has 5/3 of a solid one's inertia, one with a core less",
-              (0.1, 5.0), apply=_object_inertia, of_thing=True),
+              (0.1, 5.0), apply=_object_inertia, of_thing=True, only_with=("rigid",), picture=ROCKING),
 )  # fmt: skip
 
 RECOMPUTED = frozenset(mujoco.MjModel._setconst_inputs)

@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from twinloop.randomize.parameter import Parameter, Rows
+from twinloop.randomize.hooks import Rows
+from twinloop.randomize.parameter import Parameter
+from twinloop.randomize.uses import Picture
 from twinloop.twin.fixtures.hole import CLEARANCE_ROW, USUAL_CLEARANCE_MM, walls_of
 
 
@@ -13,18 +15,28 @@ def _clearance(rows: Rows, ids: np.ndarray, clearance_mm: np.ndarray) -> None:
     rows["geom_pos"][np.ix_(ids, walls, np.arange(2))] += shift_m[:, None, None] * outwards
 
 
+DRAWER = Picture("start", scene="task: open_drawer", why="The drawer of task open_drawer.")
+
 SCENE = (
     Parameter("task_choice", "environment", "environment", "1",
               "which entities play the roles of the task, e.g. which cube is asked for",
-              0.0, (0.0, 1.0), "all of them, equally often", (0.0, 1.0), realistic=False),
+              0.0, (0.0, 1.0), "all of them, equally often", (0.0, 1.0), realistic=False, lays_out=True,
+              picture=Picture("cell", scene="task: sort_by_colour", why="The cube that task sort_by_colour asks for."),
+              always_with="roles", reach=0.0),
     Parameter("instruction_choice", "environment", "human", "1",
               "which paraphrase the instruction is: 0 to 1 for those of training, 1 to 2 for unseen ones",
-              0.0, (0.0, 1.0), "all paraphrases of training, equally often", (0.0, 2.0), realistic=False),
+              0.0, (0.0, 1.0), "all paraphrases of training, equally often", (0.0, 2.0), realistic=False,
+              lays_out=True,
+              picture=Picture("instruction", scene="task: pick_and_place"), reach=0.0),
     Parameter("fixture_position_noise_cm", "environment", "environment", "cm", "where fixtures stand on the table",
-              0.0, (-1.5, 1.5), "engineering estimate: furniture placed by hand", (-15.0, 15.0), ("x", "y")),
+              0.0, (-1.5, 1.5), "engineering estimate: furniture placed by hand", (-15.0, 15.0), ("x", "y"),
+              lays_out=True,
+              picture=DRAWER),
     Parameter("fixture_yaw_deg", "environment", "environment", "°", "how fixtures are turned about the vertical",
-              0.0, (-5.0, 5.0), "engineering estimate: furniture placed by hand", (-45.0, 45.0)),
+              0.0, (-5.0, 5.0), "engineering estimate: furniture placed by hand", (-45.0, 45.0),
+              lays_out=True, picture=DRAWER),
     Parameter(CLEARANCE_ROW, "environment", "contact", "mm", "difference of the widths of a hole and its peg",
               USUAL_CLEARANCE_MM, (0.5, 3.0), "engineering estimate: sliding fits of printed and milled parts",
-              (0.1, 10.0), apply=_clearance),
+              (0.1, 10.0), apply=_clearance, only_with=("hole",),
+              picture=Picture("hardest", scene="task: peg_insertion", why="The hole of task peg_insertion.")),
 )  # fmt: skip

@@ -1,14 +1,25 @@
 """The visual rows of the parameter table. They are drawn and stored with every episode; cameras read them."""
 
 from twinloop.randomize.parameter import Parameter
+from twinloop.randomize.uses import CellTruth, Condition
 
+DIM, BRIGHT = 0.7, 1.4
+
+
+def _brightness(intensity: float) -> str:
+    return "dim" if intensity < DIM else "bright" if intensity > BRIGHT else ""
+
+
+# The intensity of the light counts without cameras too, because labs record it as a condition of episodes.
 VISUAL = (
     Parameter("texture_pool", "visual", "visual", "materials", "which of N procedural materials the episode shows",
               0.0, (200, 200), "engineering estimate; random textures as in Tobin et al., IROS 2017",
-              (1, 10_000), pool=True),
+              (1, 10_000), pool=True, only_with=("cameras",)),
     Parameter("lighting_intensity", "visual", "visual", "×", "brightness of the cell's lights",
-              1.0, (0.3, 1.8), "150 to 900 lx, where EN 12464-1 asks for 500 lx at a desk", (0.0, 20.0)),
+              1.0, (0.3, 1.8), "150 to 900 lx, where EN 12464-1 asks for 500 lx at a desk", (0.0, 20.0),
+              truth=CellTruth((0.2, 0.5), nominal=(0.9, 1.1)),
+              condition=Condition("light", _brightness)),
     Parameter("camera_jitter_deg", "visual", "visual", "°", "how each camera is turned off its nominal pose",
               0.0, (-5.0, 5.0), "engineering estimate: a mount put back by hand",
-              (-45.0, 45.0), ("pitch", "yaw", "roll")),
+              (-45.0, 45.0), ("pitch", "yaw", "roll"), only_with=("cameras",)),
 )  # fmt: skip

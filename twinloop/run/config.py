@@ -22,8 +22,8 @@ from twinloop.observe.camera import CameraConfig, default_cameras
 from twinloop.observe.sensors import ObserveConfig
 from twinloop.randomize.distribution import Distribution, Uniform
 from twinloop.randomize.draw import Sampler
-from twinloop.randomize.matter import OF_RIGID, OF_SOFT
-from twinloop.randomize.table import BY_NAME
+from twinloop.randomize.parameter import Presence
+from twinloop.randomize.table import BY_NAME, TABLE
 from twinloop.run.cameras import CAMERAS, read_cameras
 from twinloop.run.randomization import RandomizationKind
 from twinloop.run.scene import SceneConfig
@@ -44,7 +44,6 @@ SHARD_EPISODES_WITH_CAMERAS = 4
 """Rendering takes seconds per episode. Small shards let several workers share a small run. The default depends on the
 config alone, so a dataset's digest is the same at any number of workers."""
 
-ANY = Uniform(0.0, 1.0)
 """A number that selects one of several things, all equally often."""
 
 UNDECISIVE = {
@@ -141,7 +140,7 @@ class RunConfig:
             row, _, thing = name.partition(".")
             if row not in inapplicable and (not thing or thing in things):
                 rows[name] = distribution
-        return dict(rows) if not task.roles else {"task_choice": ANY, **rows}
+        return always_varied(task) | rows
 
     def for_task(self, name: str | None) -> "RunConfig":
         """The config of one of the run's tasks; None is for a run that has one task only."""
@@ -208,8 +207,9 @@ class RunConfig:
         if not self.scene.is_single:
             # A shard holds episodes of one task, so its size decides which task an episode has.
             content["shares"] = [self.scene.tasks, self.dataset.shard_episodes]
-        functions = (BY_NAME[name].apply for name in self.randomization)
-        content["parameters"] = source_digest(*(function for function in functions if function is not None))
+        content["parameters"] = source_digest(
+            *(function for name in self.randomization for function in BY_NAME[name].functions)
+        )
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -287,31 +287,37 @@ def _randomization(root: Section, scene: SceneConfig) -> dict[str, Distribution]
     task = scene.world
     kind = RandomizationKind(inapplicable=inapplicable_rows(task), things=task.varied_things)
     rows = kind.read(root, "randomization")
-    if task.roles and "task_choice" not in rows:
-        # A task with roles asks for each of its entities in turn.
-        rows["task_choice"] = ANY
-    return rows
+    return rows | {name: values for name, values in always_varied(task).items() if name not in rows}
+
+
+def always_varied(task: Task) -> dict[str, Distribution]:
+    """Rows that vary even if a config does not name them: a task with roles asks for each of its entities in turn."""
+    present = {"roles"} if task.roles else set()
+    return {row.name: Uniform(*row.sensible) for row in TABLE if row.always_with in present}
 
 
 def inapplicable_rows(task: Task) -> dict[str, str]:
     """Parameters that do not apply to the things of a task -> why."""
-    out = {}
+    missing = _missing(task)
+    out = {row.name: missing[part] for row in TABLE for part in row.only_with if part in missing}
+    return out | dict.fromkeys(task.unvaried, f"cannot vary in the task {task.name}; remove it")
+
+
+def _missing(task: Task) -> dict[Presence, str]:
+    """What the things of a task lack -> why rows that need it do not apply."""
+    out: dict[Presence, str] = {}
     soft = [thing.object.name for thing in task.things if thing.object.soft]
     if soft:
-        out |= dict.fromkeys(OF_RIGID, f"applies to rigid objects; the {soft[0]} is soft")
-    if not soft:
+        out["rigid"] = f"applies to rigid objects; the {soft[0]} is soft"
+    else:
         names, known = (", ".join(dict.fromkeys(n)) for n in (
             (thing.object.name for thing in task.things), (other.name for other in OBJECTS.values() if other.soft)
         ))  # fmt: skip
-        out |= dict.fromkeys(OF_SOFT, f"applies to soft objects; the {names} is rigid. Soft objects: {known}")
+        out["soft"] = f"applies to soft objects; the {names} is rigid. Soft objects: {known}"
     if any(thing.object.parts for thing in task.things):
-        why = "applies to objects of one part"
-        out |= dict.fromkeys(("object_shape", "surface_friction_ratio"), why)
-    out |= dict.fromkeys(task.unvaried, f"cannot vary in the task {task.name}; remove it")
-    own = {row for fixture in task.fixtures for row in fixture.rows}
-    if CLEARANCE_ROW in own:
-        why = f"would make an object that does not fit its hole; {CLEARANCE_ROW} varies the fit"
-        out |= dict.fromkeys(("object_shape", "object_size_scale"), why)
+        out["one_part"] = "applies to objects of one part"
+    if CLEARANCE_ROW in {row for fixture in task.fixtures for row in fixture.rows}:
+        out["no_hole"] = f"would make an object that does not fit its hole; {CLEARANCE_ROW} varies the fit"
     else:
-        out[CLEARANCE_ROW] = f"applies to tasks with a hole; {task.name} has none"
+        out["hole"] = f"applies to tasks with a hole; {task.name} has none"
     return out

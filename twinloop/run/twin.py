@@ -4,9 +4,9 @@ from collections import OrderedDict
 
 from twinloop.errors import UsageError
 from twinloop.observe.clearance import refuse_blocked
+from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig
-from twinloop.twin.assemble import Features, assemble
-from twinloop.twin.surroundings import asked_for
+from twinloop.twin.assemble import Features, assemble, features_of
 from twinloop.twin.twin import Twin
 
 _COMPILED: OrderedDict[str, Twin] = OrderedDict()
@@ -28,19 +28,7 @@ def twin_of(config: RunConfig) -> Twin:
 
 def _compile(config: RunConfig) -> Twin:
     scene, rollout_ = config.scene, config.rollout
-    rows = {name.partition(".")[0] for name in config.randomization}
-    features = Features(
-        rolling_friction="rolling_friction_mm" in rows,
-        off_centre_mass="object_com_offset_mm" in rows or "heavy_insert_share" in rows,
-        wrist_sensors=config.observe.wrist,
-        clutter="clutter_count" in rows,
-        longest_delay_s=_longest_delay_s(config),
-        shapes="object_shape" in rows,
-        two_materials="surface_friction_ratio" in rows,
-        soft_pads="pad_stiffness_n_mm" in rows,
-        touch=config.observe.touch,
-        surroundings=asked_for(rows),
-    )
+    features = _features(config)
     twin = assemble(
         scene.robot,
         scene.world,
@@ -53,9 +41,14 @@ def _compile(config: RunConfig) -> Twin:
     return twin
 
 
-def _longest_delay_s(config: RunConfig) -> float:
-    """Length of the delay lines: the longest drawn delay plus four standard deviations of its jitter."""
-    rows = config.randomization
-    longest_ms = rows["action_delay_ms"].support()[1] if "action_delay_ms" in rows else 0.0
-    jitter_ms = rows["action_jitter_ms"].support()[1] if "action_jitter_ms" in rows else 0.0
-    return (longest_ms + 4 * jitter_ms) / 1000
+def _features(config: RunConfig) -> Features:
+    """The parts of the model that the config's rows and sensors need."""
+    rows = [(BY_NAME[name], distribution) for name, distribution in config.randomization.items()]
+    # The longest value of every row that delays commands.
+    delay_ms = sum(row.delay_line_ms * distribution.support()[1] for row, distribution in rows if row.delay_line_ms)
+    return features_of(
+        {part for row, _ in rows for part in row.builds},
+        wrist_sensors=config.observe.wrist,
+        touch=config.observe.touch,
+        longest_delay_s=delay_ms / 1000,
+    )

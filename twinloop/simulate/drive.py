@@ -1,118 +1,116 @@
 """Drive: errors between the actor's command and the motors.
 
-They are applied in the order of the signal:
-1. A command may be lost; the last one received stays in effect.
-2. It arrives late. The engine has a delay line, whose length jitters.
-3. Noise and drift are added.
-4. Gear ripple, and compliance of the joint under torque, shift the target.
-5. Gear backlash: nothing moves inside it.
+Rows of the parameter table change a command in the order of the signal:
+1. bus: it may be lost, or arrive late. The engine has a delay line, whose length may change.
+2. setpoint, gear, joint: noise, gear errors and compliance shift the target.
+3. play: nothing moves inside a gear's backlash.
+4. motor: the torque limits change.
 
-Motor torque fades with heat. These errors change the robot's motion. They do not change the recorded command.
+The errors change the robot's motion. They do not change the recorded command.
 """
 
 import numpy as np
 
 from twinloop.randomize.draw import Draws, episode_rng
+from twinloop.randomize.hooks import COMMAND_STAGES, CommandStage, OnCommand
+from twinloop.randomize.parameter import Parameter
+from twinloop.randomize.table import TABLE
 from twinloop.simulate.cell import Cell
 
-DRIFT_MEMORY_S = 0.5
-RIPPLES_PER_TURN = 16
-HEATING_S = 20.0  # time at full torque until a motor is hot
-
-READ = (
-    "control_noise_mrad",
-    "control_drift_mrad",
-    "backlash_mrad",
-    "compliance_mrad_nm",
-    "gear_ripple_mrad",
-    "heat_fade_share",
-    "action_delay_ms",
-    "action_jitter_ms",
-    "command_loss_share",
-)
+HOOKS: dict[str, tuple[Parameter, OnCommand]] = {
+    row.name: (row, row.on_command) for row in TABLE if row.on_command is not None
+}
+"""The rows that act on commands, by name."""
 
 
 class Drive:
-    """The drives of all slots of a cell. It costs nothing while no episode varies one of the columns in `READ`."""
+    """The drives of all slots of a cell. It costs nothing while no episode varies a row that acts on commands.
+
+    It is the `Command` that the functions of these rows change.
+    """
 
     def __init__(self, cell: Cell, *, seed: int):
+        self.twin, self.fields = cell.twin, cell
         self._cell, self._seed = cell, seed
-        self._active = False
         width, joints, ticks = cell.width, len(cell.twin.arm_joints), cell.twin.longest_ticks + 1
         self._shape = (width, joints, ticks)
         self._all = np.arange(width)
+        self._values: dict[str, np.ndarray] = {}
+        self._stages: dict[CommandStage, list[tuple[OnCommand, np.ndarray]]] = {}
+        self._white: dict[str, np.ndarray] = {}
+        self._memory: dict[str, np.ndarray] = {}
 
     def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
-        if not any(name in draws.varied for name in READ):
+        fresh = [
+            name for name, (row, _) in HOOKS.items() if name not in self._values and row.columns[0] in draws.varied
+        ]
+        if fresh:
+            self._activate(fresh, draws)
+        if not self._values:
             return
-        if not self._active:
-            self._allocate()
-        for name in READ:
-            self._value[name][ids] = draws.values[name][rows]
-        home = self._cell.twin.robot.home_rad
-        self._received[ids] = self._played[ids] = home
-        self._tick[ids] = 0
+        for name, values in self._values.items():
+            values[ids] = draws.elements(HOOKS[name][0])[rows]
+        self.tick[ids] = 0
+        self._attempts[ids] = draws.attempts[rows]
         # One episode at a time: each has its own generator, independent of its slot and batch.
         for slot, attempt in zip(ids, draws.attempts[rows], strict=True):
             rng = episode_rng(self._seed, int(attempt), stream="drive")
-            self._angle[slot] = rng.uniform(0, 2 * np.pi, self._shape[1])
-            rng.standard_normal(out=self._white[slot])
+            self.phase_rad[slot] = rng.uniform(0, 2 * np.pi, self._shape[1])
+            rng.standard_normal(out=self._noise[slot])
             rng.random(out=self._chance[slot])
             # Earlier work has warmed the motors, so the initial heat is random.
-            self._heat[slot] = rng.random(self._shape[1])
-        self._drift[ids] = self._white[ids, 0, :, 1]
-        self._strength[ids] = self._cell["actuator_forcerange"][ids]
+            self.warmth[slot] = rng.random(self._shape[1])
+        for stream in self._white:
+            self._draw(stream, ids)
 
-    def _allocate(self) -> None:
-        self._active = True
+    def _activate(self, fresh: list[str], draws: Draws) -> None:
         width, joints, ticks = self._shape
-        self._value = {name: np.zeros(width) for name in READ}
-        self._received, self._played, self._heat, self._drift, self._angle = (
-            np.zeros((width, joints)) for _ in range(5)
-        )
-        self._tick = np.zeros(width, int)
-        self._white = np.zeros((width, ticks, joints, 2))
-        self._chance = np.zeros((width, ticks))
-        self._strength = self._cell["actuator_forcerange"].copy()
+        if not self._values:
+            self.phase_rad, self.warmth = np.zeros((width, joints)), np.zeros((width, joints))
+            self.tick, self._attempts = np.zeros(width, int), np.zeros(width, int)
+            self._noise, self._chance = np.zeros((width, ticks, joints, 2)), np.zeros((width, ticks))
+        for name in fresh:
+            # Slots that never had an episode get valid values too.
+            self._values[name] = np.repeat(draws.elements(HOOKS[name][0])[:1], width, axis=0)
+        active = [(hook, self._values[name]) for name, (_, hook) in HOOKS.items() if name in self._values]
+        self._stages = {stage: [pair for pair in active if pair[0].at == stage] for stage in COMMAND_STAGES}
 
     def carry(self, command_rad: np.ndarray) -> np.ndarray:
         """Return the (width, joints) targets that reach the servos in this control period."""
-        if not self._active:
+        if not self._values:
             return command_rad
-        cell, value = self._cell, self._value
-        white, tick = self._white[self._all, self._tick], self._tick
-        # The first command always arrives, because there is no earlier one to hold.
-        lost = (self._chance[self._all, tick] < value["command_loss_share"]) & (tick > 0)
-        self._received = np.where(lost[:, None], self._received, command_rad)
-        self._jitter(white[:, 0, 0])
-        keep = np.exp(-cell.twin.control_period_s / DRIFT_MEMORY_S)
-        self._drift = keep * self._drift + np.sqrt(1 - keep**2) * white[:, :, 1]
+        self.rad, self.effort_nm = command_rad, self._cell.arm_effort_nm
+        self.noise, self.chance = self._noise[self._all, self.tick], self._chance[self._all, self.tick]
+        self._offset_mrad: np.ndarray | None = None
+        for stage, hooks in self._stages.items():
+            if stage == "play" and self._offset_mrad is not None:
+                self.rad = self.rad + 1e-3 * self._offset_mrad
+            for hook, values in hooks:
+                hook.act(self, values)
+        self.tick = np.minimum(self.tick + 1, self._shape[2] - 1)
+        return self.rad
 
-        target = self._received + 1e-3 * (
-            value["control_noise_mrad"][:, None] * white[:, :, 0]
-            + value["control_drift_mrad"][:, None] * self._drift
-            + value["gear_ripple_mrad"][:, None] * np.sin(RIPPLES_PER_TURN * self._received + self._angle)
-            - value["compliance_mrad_nm"][:, None] * cell.arm_effort_nm
-        )
-        half = 0.5e-3 * value["backlash_mrad"][:, None]
-        self._played = np.clip(self._played, target - half, target + half)
-        self._fade()
-        self._tick = np.minimum(tick + 1, self._shape[2] - 1)
-        return self._played
+    def shift_mrad(self, offset: np.ndarray) -> None:
+        self._offset_mrad = offset if self._offset_mrad is None else self._offset_mrad + offset
 
-    def _jitter(self, white: np.ndarray) -> None:
-        jitter_ms = self._value["action_jitter_ms"]
-        if jitter_ms.any():
-            delay_s = np.maximum(self._value["action_delay_ms"] + jitter_ms * white, 0) / 1000
-            self._cell["actuator_delay"][:] = np.minimum(delay_s, self._cell.twin.longest_delay_s)[:, None]
+    def white(self, stream: str) -> np.ndarray:
+        if stream not in self._white:
+            width, joints, ticks = self._shape
+            self._white[stream] = np.zeros((width, ticks, joints))
+            self._draw(stream, self._all)
+        return self._white[stream][self._all, self.tick]
 
-    def _fade(self) -> None:
-        """Reduce the motors' torque limits with their heat, which grows with the square of the torque."""
-        fade = self._value["heat_fade_share"]
-        if fade.any():
-            twin = self._cell.twin
-            load = np.square(self._cell.arm_effort_nm / np.array(twin.robot.torque_limits_nm))
-            self._heat = np.minimum(self._heat + load * twin.control_period_s / HEATING_S, 1)
-            strength = 1 - fade[:, None] * self._heat
-            arm = twin.arm_controls
-            self._cell["actuator_forcerange"][:, arm] = self._strength[:, arm] * strength[:, :, None]
+    def _draw(self, stream: str, ids: np.ndarray) -> None:
+        for slot in ids:
+            rng = episode_rng(self._seed, int(self._attempts[slot]), stream=f"drive/{stream}")
+            rng.standard_normal(out=self._white[stream][slot])
+
+    def memory(self, name: str, initial: np.ndarray) -> np.ndarray:
+        stored = self._memory.get(name)
+        if stored is None:
+            return np.array(initial)
+        first = (self.tick == 0).reshape(-1, *(1,) * (stored.ndim - 1))
+        return np.where(first, initial, stored) if first.any() else stored
+
+    def remember(self, name: str, values: np.ndarray) -> None:
+        self._memory[name] = values

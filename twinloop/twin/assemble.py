@@ -1,5 +1,6 @@
 """Compile a robot and a task to a Twin."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import mujoco
@@ -15,7 +16,7 @@ from twinloop.twin.robot import Robot
 from twinloop.twin.shapes import forms_of
 from twinloop.twin.soft import add_soft, soft_index
 from twinloop.twin.solid import add_parts, add_thing, free_parts, part_names, soften
-from twinloop.twin.surroundings import Kind
+from twinloop.twin.surroundings import KINDS, Kind
 from twinloop.twin.surroundings import furnish as furnish_surroundings
 from twinloop.twin.task import Task
 from twinloop.twin.task_checks import refuse_unknown_frames
@@ -59,6 +60,15 @@ class Features:
 
 
 PLAIN = Features()
+
+
+def features_of(parts: Collection[str], *, wrist_sensors: bool, touch: bool, longest_delay_s: float) -> Features:
+    """Features with the named parts: flags of `Features`, or kinds of surroundings."""
+    kinds: frozenset[Kind] = frozenset(kind for kind in KINDS if kind in parts)
+    flags = {part: True for part in parts if part not in kinds}
+    return Features(
+        **flags, wrist_sensors=wrist_sensors, touch=touch, longest_delay_s=longest_delay_s, surroundings=kinds
+    )
 
 
 def assemble(

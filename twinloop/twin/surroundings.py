@@ -1,7 +1,7 @@
 """Surroundings: bodies in a cell that are not part of its task. A twin has a kind only if a config varies its row."""
 
-from collections.abc import Collection, Mapping
-from typing import Literal
+from collections.abc import Mapping
+from typing import Literal, get_args
 
 import mujoco
 import numpy as np
@@ -11,18 +11,7 @@ from twinloop.twin.objects import SceneObject
 from twinloop.twin.scene import Start
 
 Kind = Literal["distractors", "item", "bystander", "occluders"]
-
-ASKED_BY: dict[Kind, str] = {
-    "distractors": "distractor_count",
-    "item": "unexpected_item_probability",
-    "bystander": "bystander_probability",
-    "occluders": "occluder_share",
-}
-"""Kind -> the row of the table that adds it."""
-
-
-def asked_for(rows: Collection[str]) -> frozenset[Kind]:
-    return frozenset(kind for kind, row in ASKED_BY.items() if row in rows)
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 def furnish(spec: mujoco.MjSpec, thing: SceneObject, kinds: frozenset[Kind]) -> None:
