@@ -261,13 +261,11 @@ class Cell(SceneState):
         self.opening = self._qpos[:, twin.gripper_qpos].sum(axis=1)
         self.opening_velocity = self._qvel[:, twin.gripper_dofs].sum(axis=1)
         self.gripper_effort_n = self._forces[:, twin.gripper_control]
-        squares = np.square(sensors)
-        force = {
-            name: np.sqrt(squares[:, twin.sensors[name]].sum(axis=1))
-            for name in ("left_finger", "right_finger", "support", "hardest")
-        }
-        self.finger_force_n = np.stack([force["left_finger"], force["right_finger"]], axis=1)
-        self.support_force_n, self.hardest_contact_n = force["support"], force["hardest"]
+        self.finger_force_n = np.empty((self.width, 2))
+        self.finger_force_n[:, 0] = length(sensors[:, twin.sensors["left_finger"]])
+        self.finger_force_n[:, 1] = length(sensors[:, twin.sensors["right_finger"]])
+        self.support_force_n = length(sensors[:, twin.sensors["support"]])
+        self.hardest_contact_n = length(sensors[:, twin.sensors["hardest"]])
         self.penetration_m = np.maximum(-sensors[:, twin.sensors["deepest"].start], 0)
         self._changed()
         for index in twin.things:
@@ -275,9 +273,7 @@ class Cell(SceneState):
                 self._fit(index)
         if twin.has_person:
             people = [name for name in twin.sensors if name == "bystander" or name.startswith("person")]
-            self.person_force_n = np.sqrt(
-                np.max([squares[:, twin.sensors[name]].sum(axis=1) for name in people], axis=0)
-            )
+            self.person_force_n = np.max([length(sensors[:, twin.sensors[name]]) for name in people], axis=0)
         if self._bystander is not None:
             here = np.concatenate([self._mocap_pos[:, self._bystander], self._mocap_quat[:, self._bystander]], axis=1)
             self.bystander_distance_m = bystander.distance_m(here, self.tool_position)

@@ -21,7 +21,7 @@ from twinloop.simulate.predicted_view import PredictedView
 from twinloop.simulate.program import CONDITION, Program
 from twinloop.simulate.termination import fallen
 from twinloop.simulate.view import View
-from twinloop.twin.rotation import DOWN, cross, length, turn_between
+from twinloop.twin.rotation import DOWN, cross, dot, length, turn_between
 from twinloop.twin.twin import Twin
 
 DAMPING = 0.02
@@ -165,7 +165,7 @@ class Expert:
         """(width, 3) errors with less advance along the approach, the larger the error across it is."""
         program = self._program
         along = np.where(program.moves_tool[self._phase, None], program.wanted_axes[:, :, 2], DOWN)
-        ahead = (error * along).sum(axis=1)
+        ahead = dot(error, along)
         across = length(error - ahead[:, None] * along)
         held_back = np.where(program.funnel[self._phase] & (ahead > 0), np.minimum(FUNNEL * across, ahead), 0.0)
         return error - held_back[:, None] * along
@@ -183,16 +183,18 @@ class Expert:
         missing = np.where(last, distance + cell.tool_lag_m, np.maximum(distance, cell.tool_lag_m))
         # An arm with fewer than six joints cannot reach every orientation. Its turn about the approach decides.
         if len(self._home) < 6:
-            turn = (turn * program.wanted_axes[:, :, 2]).sum(axis=1)[:, None]
-        aligned = (length(turn) < TURN_TOLERANCE_RAD) | ~program.turns[phase]
+            turned = np.abs(dot(turn, program.wanted_axes[:, :, 2]))
+        else:
+            turned = length(turn)
+        aligned = (turned < TURN_TOLERANCE_RAD) | ~program.turns[phase]
         arrived = (missing < program.tolerance[phase]) & aligned
-        pressed = cell.finger_force_n
+        left, right = cell.finger_force_n.T
         # Fingers that close on nothing never press. The phase ends after a second, and the lift detects the loss.
-        gripped = (pressed.min(axis=1) > GRIPPED_N) | (ticks > self.twin.control_hz)
+        gripped = (np.minimum(left, right) > GRIPPED_N) | (ticks > self.twin.control_hz)
         # Open fingers may touch a neighbour, so a release ends after a second too.
-        opened = (pressed.max(axis=1) < 0.1) | (ticks > self.twin.control_hz)
+        opened = (np.maximum(left, right) < 0.1) | (ticks > self.twin.control_hz)
         own = program.done(cell, phase) if CONDITION in program.until else arrived
-        done = np.stack([arrived, gripped, opened, own], axis=1)[self._all, program.until[phase]]
+        done = np.choose(program.until[phase], [arrived, gripped, opened, own])
         done &= ticks >= program.shortest[phase]
 
         dropped = program.dropped(cell, phase)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from twinloop.twin.rotation import length
+from twinloop.twin.rotation import dot, length
 from twinloop.twin.soft import axes_of
 from twinloop.twin.twin import Twin
 
@@ -86,7 +86,7 @@ class SceneState:
         extents = self.half_extents_m(name)
         if extents is self._none:
             return self._none[:, 0]
-        return (np.abs(self.axes(name)[:, 2, :]) * extents).sum(axis=1)
+        return dot(np.abs(self.axes(name)[:, 2, :]), extents)
 
     def form(self, name: str) -> np.ndarray:
         """(n,) which of its shapes a thing has."""

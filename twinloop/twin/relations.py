@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.twin.rotation import inverse_rotated, length, rotated
+from twinloop.twin.rotation import dot, inverse_rotated, length, rotated
 from twinloop.twin.scene import Scene
 
 AT_REST_M_S = 0.05
@@ -65,7 +65,7 @@ def at(thing: str, place: str, *, within_m: float, height_tolerance_m: float = 0
 
     def holds(scene: Scene) -> np.ndarray:
         off = offset(scene)
-        sideways = np.sqrt(np.square(off[:, :2]).sum(axis=1))
+        sideways = _sideways_m(off)
         return (sideways < within_m) & (np.abs(off[:, 2]) < height_tolerance_m)
 
     return _relation(f"{thing}_at_{place}", (thing, place), holds, lambda scene: _near(length(offset(scene))))
@@ -81,7 +81,7 @@ def on(thing: str, other: str, *, within_m: float = 0.02, height_tolerance_m: fl
 
     def holds(scene: Scene) -> np.ndarray:
         off = offset(scene)
-        sideways = np.sqrt(np.square(off[:, :2]).sum(axis=1))
+        sideways = _sideways_m(off)
         return (sideways < within_m) & (np.abs(off[:, 2]) < height_tolerance_m)
 
     return _relation(f"{thing}_on_{other}", (thing, other), holds, lambda scene: _near(length(offset(scene))))
@@ -111,7 +111,7 @@ def deep_in(tip: str, rim: str, *, by_m: float, within_m: float) -> Relation:
 
     def holds(scene: Scene) -> np.ndarray:
         off = local(scene)
-        return (off[:, 2] <= -by_m) & (np.sqrt(np.square(off[:, :2]).sum(axis=1)) < within_m)
+        return (off[:, 2] <= -by_m) & (_sideways_m(off) < within_m)
 
     return _relation(
         f"{tip}_in_{rim}", (tip, rim), holds, lambda scene: _near(length(local(scene) + np.array([0.0, 0.0, by_m])))
@@ -157,7 +157,7 @@ def held(thing: str) -> Relation:
 
     def holds(scene: Scene) -> np.ndarray:
         near = length(scene.position(thing) - scene.tool_position) < HELD_M
-        return near & (scene.finger_force_n.min(axis=1) > HOLDING_N)
+        return near & (np.minimum(*scene.finger_force_n.T) > HOLDING_N)
 
     return _relation(
         f"{thing}_held", (thing,), holds, lambda scene: _near(length(scene.position(thing) - scene.tool_position))
@@ -166,7 +166,7 @@ def held(thing: str) -> Relation:
 
 def let_go(thing: str = "thing") -> Relation:
     """No finger presses on anything."""
-    return _relation(f"{thing}_released", (), lambda scene: scene.finger_force_n.max(axis=1) < LET_GO_N)
+    return _relation(f"{thing}_released", (), lambda scene: np.maximum(*scene.finger_force_n.T) < LET_GO_N)
 
 
 def at_rest(thing: str) -> Relation:
@@ -228,7 +228,7 @@ def lies_flat(thing: str, place: str, *, within_m: float, height_m: float = 0.03
 
     def holds(scene: Scene) -> np.ndarray:
         off = offset(scene)
-        return (np.sqrt(np.square(off[:, :2]).sum(axis=1)) < within_m) & (off[:, 2] < height_m)
+        return (_sideways_m(off) < within_m) & (off[:, 2] < height_m)
 
     return _relation(f"{thing}_flat_at_{place}", (thing, place), holds, lambda scene: _near(length(offset(scene))))
 
@@ -242,9 +242,14 @@ def covered(cells: tuple[str, ...], *, share: float, by_m: float = COVERED_M) ->
     return _relation("path_covered", cells, lambda scene: fraction(scene) >= share, fraction)
 
 
+def _sideways_m(offset: np.ndarray) -> np.ndarray:
+    """(n,) horizontal lengths of (n, 3) offsets."""
+    return np.sqrt(offset[:, 0] * offset[:, 0] + offset[:, 1] * offset[:, 1])
+
+
 def _half_height_m(scene: Scene, name: str) -> np.ndarray:
     """(n,) half of the vertical extent of a thing in its present orientation."""
-    return (np.abs(scene.axes(name)[:, 2, :]) * scene.half_extents_m(name)).sum(axis=1)
+    return dot(np.abs(scene.axes(name)[:, 2, :]), scene.half_extents_m(name))
 
 
 def point_of(scene: Scene, name: str, offset_m: tuple[float, float, float]) -> np.ndarray:

@@ -1,6 +1,8 @@
 """Rotations of many bodies at once.
 
-Products are written out: `@` uses another BLAS routine for a batch of one, and the last bit would depend on the width.
+Products are written out, one element of all bodies after the other. `@` uses another BLAS routine for a batch of one, so
+that the last bit would depend on the width. NumPy's `sum` and broadcasting over three elements take several times as
+long.
 """
 
 import numpy as np
@@ -10,44 +12,79 @@ DOWN = np.array([0.0, 0.0, -1.0])
 
 def product(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """(n, 3, 3) products of rotations, each (n, 3, 3) or (3, 3)."""
-    return (first[..., :, :, None] * second[..., None, :, :]).sum(axis=-2)
+    a, b = _elements(first), _elements(second)
+    out = np.empty((9, max(a.shape[1], b.shape[1])))
+    for row in range(3):
+        for column in range(3):
+            total = a[3 * row] * b[column]
+            total += a[3 * row + 1] * b[3 + column]
+            total += a[3 * row + 2] * b[6 + column]
+            out[3 * row + column] = total
+    return np.ascontiguousarray(out.T).reshape(np.broadcast_shapes(first.shape, second.shape))
+
+
+def _elements(axes: np.ndarray) -> np.ndarray:
+    """(9, n) elements of (n, 3, 3) rotations row by row, contiguous for each element; n = 1 for one rotation."""
+    return np.ascontiguousarray(axes.reshape(-1, 9).T)
 
 
 def rotated(axes: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """(n, 3) vectors, each (n, 3) or (3,), from the frame of `axes` to the world."""
-    return (axes * vectors[..., None, :]).sum(axis=-1)
+    out = axes[..., 0] * vectors[..., 0, None]
+    out += axes[..., 1] * vectors[..., 1, None]
+    out += axes[..., 2] * vectors[..., 2, None]
+    return out
 
 
 def inverse_rotated(axes: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """(n, 3) vectors from the world to the frame of `axes`."""
-    return (axes * vectors[..., :, None]).sum(axis=-2)
+    return rotated(transposed(axes), vectors)
 
 
 def transposed(axes: np.ndarray) -> np.ndarray:
     return axes.swapaxes(-1, -2)
 
 
+def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """(n,) products of (n, 3) vectors."""
+    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
+
+
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    # For arrays this small np.cross mostly checks its arguments.
     ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
     bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
-    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    out[..., 0] = ay * bz - az * by
+    out[..., 1] = az * bx - ax * bz
+    out[..., 2] = ax * by - ay * bx
+    return out
 
 
 def length(vectors: np.ndarray) -> np.ndarray:
     """(n,) lengths of (n, 3) vectors."""
-    return np.sqrt(np.square(vectors).sum(axis=-1))
+    return np.sqrt(dot(vectors, vectors))
 
 
 def turn_between(now: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """(n, 3) rotation vectors (axis times angle, world frame) that turn `now` into `wanted`."""
+    """(n, 3) rotation vectors (axis times angle, world frame) that turn (n, 3, 3) axes into (n, 3, 3) wanted ones."""
+    a, b = _elements(now), _elements(wanted)
     # The sum of the cross products of the axes is 2 sin(angle) times the axis of rotation.
-    twice_sine = cross(now.swapaxes(-1, -2), wanted.swapaxes(-1, -2)).sum(axis=-2)
-    size = length(twice_sine)
-    cosine = ((now * wanted).sum(axis=(-1, -2)) - 1) / 2
-    # Copies, because NumPy uses another arctan2 for arrays that are not contiguous.
-    angle = np.arctan2((size / 2).copy(), cosine.copy())
-    return twice_sine * (angle / np.maximum(size, 1e-9))[..., None]
+    x, y, z = (
+        sum_of_three(a[i : i + 3] * b[j : j + 3] - a[j : j + 3] * b[i : i + 3]) for i, j in ((3, 6), (6, 0), (0, 3))
+    )
+    size = np.sqrt(x * x + y * y + z * z)
+    p = a * b
+    trace = ((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7])) + p[8]
+    angle = np.arctan2(size / 2, (trace - 1) / 2)
+    scale = angle / np.maximum(size, 1e-9)
+    out = np.empty((len(size), 3))
+    out[:, 0], out[:, 1], out[:, 2] = x * scale, y * scale, z * scale
+    return out
+
+
+def sum_of_three(rows: np.ndarray) -> np.ndarray:
+    """(n,) sum of (3, n) rows in order."""
+    return rows[0] + rows[1] + rows[2]
 
 
 def about_z(yaw: np.ndarray) -> np.ndarray:

@@ -152,12 +152,12 @@ def quaternions_of(axes: np.ndarray) -> np.ndarray:
 def axes_of(quaternions: np.ndarray) -> np.ndarray:
     """(n, 3, 3) rotations of (n, 4) quaternions w, x, y, z."""
     w, x, y, z = quaternions.T
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    xx, yy, zz, xy, xz, yz, wx, wy, wz = x * x, y * y, z * z, x * y, x * z, y * z, w * x, w * y, w * z
+    out = np.empty((len(quaternions), 3, 3))
+    out[:, 0, 0], out[:, 0, 1], out[:, 0, 2] = 1 - 2 * (yy + zz), 2 * (xy - wz), 2 * (xz + wy)
+    out[:, 1, 0], out[:, 1, 1], out[:, 1, 2] = 2 * (xy + wz), 1 - 2 * (xx + zz), 2 * (yz - wx)
+    out[:, 2, 0], out[:, 2, 1], out[:, 2, 2] = 2 * (xz - wy), 2 * (yz + wx), 1 - 2 * (xx + yy)
+    return out
 
 
 def turned(points: np.ndarray, axes: np.ndarray) -> np.ndarray:

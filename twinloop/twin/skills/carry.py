@@ -3,7 +3,7 @@
 import numpy as np
 
 from twinloop.twin.phase import Memory, Phase, Target
-from twinloop.twin.rotation import about_z, product, transposed
+from twinloop.twin.rotation import about_z, dot, product, rotated, transposed
 from twinloop.twin.scene import Scene
 
 Point = tuple[float, float, float]
@@ -46,8 +46,8 @@ def resting_at(
 
     def target(scene: Scene, _memory: Memory) -> Target:
         frame = scene.axes(to)
-        position = scene.position(to) + (frame * offset[None, None, :]).sum(axis=2)
-        half = (np.abs(scene.axes(thing)[:, 2, :]) * scene.half_extents_m(thing)).sum(axis=1)
+        position = scene.position(to) + rotated(frame, offset) if offset.any() else scene.position(to).copy()
+        half = dot(np.abs(scene.axes(thing)[:, 2, :]), scene.half_extents_m(thing))
         position[:, 2] += half + scene.rest_height_m(to) + height_m
         return Target(position, aligned_axes(scene, thing, frame, turns=turns) if aligned else None)
 
