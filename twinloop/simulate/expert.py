@@ -182,10 +182,7 @@ class Expert:
         distance = length(error)
         missing = np.where(last, distance + cell.tool_lag_m, np.maximum(distance, cell.tool_lag_m))
         # An arm with fewer than six joints cannot reach every orientation. Its turn about the approach decides.
-        if len(self._home) < 6:
-            turned = np.abs(dot(turn, program.wanted_axes[:, :, 2]))
-        else:
-            turned = length(turn)
+        turned = length(turn) if len(self._home) >= 6 else np.abs(dot(turn, program.wanted_axes[:, :, 2]))
         aligned = (turned < TURN_TOLERANCE_RAD) | ~program.turns[phase]
         arrived = (missing < program.tolerance[phase]) & aligned
         left, right = cell.finger_force_n.T

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 UNSEEN_EVERY = 4
 """Every fourth paraphrase is unseen: it is never in training data, unless asked for."""
@@ -22,11 +23,11 @@ class Language:
     def canonical(self) -> str:
         return self.templates[0]
 
-    @property
+    @cached_property
     def seen(self) -> tuple[str, ...]:
         return tuple(text for number, text in enumerate(self.templates) if not _is_unseen(number))
 
-    @property
+    @cached_property
     def unseen(self) -> tuple[str, ...]:
         return tuple(text for number, text in enumerate(self.templates) if _is_unseen(number))
 

@@ -1,8 +1,7 @@
 """Rotations of many bodies at once.
 
-Products are written out, one element of all bodies after the other. `@` uses another BLAS routine for a batch of one, so
-that the last bit would depend on the width. NumPy's `sum` and broadcasting over three elements take several times as
-long.
+Products are written out, one element of all bodies after the other. `@` uses another BLAS routine for a batch of one,
+so that the last bit would depend on the width. Sums and broadcasts over three elements take NumPy twice as long.
 """
 
 import numpy as np

@@ -231,12 +231,17 @@ class Twin:
 
     def words_of(self, draw_shape: float, chosen: Mapping[str, str]) -> dict[str, str]:
         """Slot -> words, for an episode that has drawn this shape of the first thing and these entities for roles."""
-        words = {thing.name: thing.words for thing in self.task.things}
-        words |= {fixture.name: fixture.words or fixture.name.replace("_", " ") for fixture in self.task.fixtures}
+        words = dict(self._entity_words)
         first = self.things[0]
         if first.forms is not None:
             words[first.name] = f"{first.thing.colour} {name_of(first.object, draw_shape)}".strip()
         return words | {role: words[entity] for role, entity in chosen.items()}
+
+    @cached_property
+    def _entity_words(self) -> dict[str, str]:
+        """Entity -> words, without what an episode draws."""
+        words = {thing.name: thing.words for thing in self.task.things}
+        return words | {fixture.name: fixture.words or fixture.name.replace("_", " ") for fixture in self.task.fixtures}
 
     def spoken(self, draw: Mapping[str, np.ndarray]) -> list[tuple[str, dict[str, str]]]:
         """Instruction and words of the slots of each episode of a draw."""
