@@ -16,9 +16,10 @@ def chosen(thing: SceneObject, yaw: np.ndarray, tool: np.ndarray, approach: np.n
     """(n, 3, 3) axes of the tool in the world."""
     grips = grips_of(thing, shapes=form > 0)
     axes = product(about_z(yaw), np.broadcast_to(UPRIGHT, (len(yaw), 3, 3)))
-    return product(
-        axes, grips.choose(np.full(len(yaw), form), axes, tool, np.broadcast_to(approach, (len(yaw), 3)), np.zeros(3))
-    )
+    approaches = np.broadcast_to(approach, (len(yaw), 3))
+    at_m, chosen_axes = grips.choose(np.full(len(yaw), form), axes, tool, approaches, np.zeros(3))
+    assert (at_m == 0).all()  # the grips of primitives are at their origin
+    return product(axes, chosen_axes)
 
 
 @pytest.mark.parametrize("shapes", [False, True])

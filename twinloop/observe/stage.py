@@ -114,6 +114,9 @@ def _add_materials(spec: mujoco.MjSpec, twin: Twin) -> None:
         own = material_of(index.name)
         material = spec.add_material(name=own, specular=SPECULAR, shininess=SHININESS, rgba=index.thing.rgba)
         material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB.value] = "object"
+        mesh = index.object.mesh
+        if mesh is not None and mesh.has_materials and not index.thing.colour:
+            continue  # it keeps the looks of its file
         for geom in spec.body(index.name).geoms:
             # A part with a colour of its own keeps it.
             if np.allclose(geom.rgba, index.thing.rgba):

@@ -25,7 +25,9 @@ Part = Literal[
 ]  # fmt: skip
 """A part of the model that a twin has only if a row of its config needs it."""
 
-Presence = Literal["cameras", "wrist", "touch", "person", "soft", "rigid", "one_part", "hole", "no_hole", "roles"]
+Presence = Literal[
+    "cameras", "wrist", "touch", "person", "soft", "rigid", "one_part", "primitives", "hole", "no_hole", "roles",
+]  # fmt: skip
 """A property of a cell without which some rows have no effect: a sensor, a person in the task, a kind of object."""
 
 

@@ -111,7 +111,7 @@ ROCKING = Picture("tumble", given={"object_shape": 3.0}, why="An ellipsoid rocks
 PHYSICS = (
     Parameter("object_size_scale", "physics", "object", "×", "object half extents, bounds and inertia",
               1.0, (0.85, 1.2), "engineering estimate: what an 80 mm stroke still grips with room",
-              (0.3, 2.0), apply=_object_size, of_thing=True, only_with=("rigid", "no_hole"),
+              (0.3, 2.0), apply=_object_size, of_thing=True, only_with=("rigid", "primitives", "no_hole"),
               truth=CellTruth((0.8, 1.25))),
     Parameter("object_mass_kg", "physics", "object", "kg", "object mass, inertia in proportion, constants recomputed",
               0.15, (0.05, 0.4), "engineering estimate: a 40 mm cube of wood (0.05 kg) to nearly one of steel",

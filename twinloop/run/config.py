@@ -25,6 +25,7 @@ from twinloop.randomize.draw import Sampler
 from twinloop.randomize.parameter import Presence
 from twinloop.randomize.table import BY_NAME, TABLE
 from twinloop.run.cameras import CAMERAS, read_cameras
+from twinloop.run.grip_check import refuse_ungrippable
 from twinloop.run.randomization import RandomizationKind
 from twinloop.run.scene import SceneConfig
 from twinloop.simulate.expert import ExpertConfig
@@ -275,6 +276,7 @@ def _read(root: Section) -> RunConfig:
             "dataset": read_record(DatasetConfig, root.section("dataset"), base=dataset),
         },
     )
+    refuse_ungrippable(root.section("scene"), scene)
     if config.rollout.episodes > MOST_EPISODES:
         raise UsageError(f"{root.file}: {config.rollout.episodes:,} episodes; {MOST_EPISODES:,} at most in one run")
     return config
@@ -316,6 +318,11 @@ def _missing(task: Task) -> dict[Presence, str]:
         out["soft"] = f"applies to soft objects; the {names} is rigid. Soft objects: {known}"
     if any(thing.object.parts for thing in task.things):
         out["one_part"] = "applies to objects of one part"
+    meshes = [thing.name for thing in task.things if thing.object.mesh is not None]
+    if meshes:
+        out["primitives"] = (
+            f"applies to objects made of primitives; {meshes[0]} is a mesh: remove it, or give the mesh another scale"
+        )
     if CLEARANCE_ROW in {row for fixture in task.fixtures for row in fixture.rows}:
         out["no_hole"] = f"would make an object that does not fit its hole; {CLEARANCE_ROW} varies the fit"
     else:

@@ -3,15 +3,17 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from twinloop.config.compound import Mapped
-from twinloop.config.fields import named, number, of_kind, text, word
+from twinloop.config.fields import internal, named, number, of_kind, text, word
 from twinloop.config.kinds import Named, Number
-from twinloop.config.record import by_name, json_schema, read_record
+from twinloop.config.record import Nested, json_schema, read_record, write_record
 from twinloop.config.section import Section
-from twinloop.errors import nearest
+from twinloop.errors import ModelError, nearest
 from twinloop.twin.entity import COLOURS, Thing, state_names
+from twinloop.twin.mesh_body import DENSITY_KG_M3, UPRIGHT, mesh_object
 from twinloop.twin.objects import OBJECTS, SceneObject
 from twinloop.twin.other_things import FREE_XY_M, with_things
 from twinloop.twin.robot import Robot
@@ -46,21 +48,91 @@ class RobotKind(Named):
 
 @dataclass(frozen=True)
 class ThingConfig:
-    """A thing of the scene, by the name of an object and a colour."""
+    """A thing of the scene: an object by name, or a mesh."""
 
     kind: SceneObject | None = named(lambda: OBJECTS, None, help="what it is; the task's own by default")
     colour: str | None = word(None, words=tuple(COLOURS), help="its colour, which instructions name")
     mass_kg: float | None = number(
         None, low=0.001, high=5, unit="kg", help="its mass, where `object_mass_kg` is not varied"
     )
+    mesh: str | None = text(
+        None, filled=True, help="a closed mesh (.obj or .stl) instead of `kind`: path relative to the config file",
+        otherwise="`kind`",
+    )  # fmt: skip
+    root: str | None = text(
+        None, help="folder that the mesh and its textures lie in, relative to the config file",
+        otherwise="the config's folder",
+    )  # fmt: skip
+    scale: float | None = number(
+        None, low=0, above=True, high=1e6, help="metres per unit of the mesh file: 0.001 for millimetres",
+        otherwise="1",
+    )  # fmt: skip
+    up: str | None = word(None, words=tuple(UPRIGHT), help="the axis of the mesh file that points up")
+    density_kg_m3: float | None = number(
+        None, low=1, high=25000, unit="kg/m³", help="density of the mesh, where `mass_kg` is not given",
+        otherwise=f"{DENSITY_KG_M3:g}",
+    )  # fmt: skip
+    folder: Path = internal(Path())
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        if self.mesh is None:
+            for key in ("root", "scale", "up", "density_kg_m3"):
+                if getattr(self, key) is not None:
+                    yield key, "describes a mesh; give `mesh` too, or remove it"
+            return
+        if self.kind is not None:
+            yield "kind", "and `mesh` are two descriptions of one thing; remove one of them"
+        if self.density_kg_m3 is not None and self.mass_kg is not None:
+            yield "density_kg_m3", "and `mass_kg` are both given; remove one of them"
+        try:
+            self._mesh_object()
+        except ModelError as error:
+            yield "mesh", str(error)
+
+    @property
+    def root_folder(self) -> Path:
+        return self.folder.resolve() / (self.root or "")
+
+    @property
+    def mesh_file(self) -> Path:
+        return self.folder.resolve() / (self.mesh or "")
+
+    def _mesh_object(self) -> SceneObject:
+        return mesh_object(
+            self.mesh_file, self.root_folder, scale=self.scale or 1.0, up=self.up or "z", mass_kg=self.mass_kg,
+            density_kg_m3=self.density_kg_m3 or DENSITY_KG_M3,
+        )  # fmt: skip
 
     def thing(self, name: str, own: Thing | None) -> Thing:
         """The thing, which replaces `own` if the task has one of this name."""
+        if self.mesh is not None:
+            # The colour of the task's own thing is not that of the mesh.
+            return Thing(name, self._mesh_object(), self.colour or "")
         kind = self.kind or (own.object if own is not None else OBJECTS["cube"])
         if self.mass_kg is not None:
             kind = replace(kind, mass_kg=self.mass_kg)
         colour = self.colour or (own.colour if own is not None else "")
         return Thing(name, kind, colour)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThingKind(Nested):
+    """A thing: the name of an object, or a mapping."""
+
+    record: type = ThingConfig
+    short: str = "kind"
+
+    def read(self, section: Section, key: str) -> ThingConfig:
+        if not self.has_form(section.raw(key)):
+            raise self.refused(section, key)
+        return read_record(ThingConfig, section.section(key, short=self.short), given={"folder": section.folder})
+
+    def write(self, value: ThingConfig) -> dict[str, Any]:
+        """The mapping, with paths that do not depend on the folder of the config."""
+        if value.mesh is None:
+            return write_record(value)
+        places = {"mesh": str(value.mesh_file.resolve()), "root": str(value.root_folder.resolve())}
+        return write_record(value) | places
 
 
 @dataclass(frozen=True)
@@ -74,9 +146,10 @@ class SceneConfig:
     object: SceneObject | None = named(
         lambda: OBJECTS, None, help="what the task's first thing is", otherwise="the task's own"
     )
-    things: dict[str, ThingConfig] = by_name(
-        ThingConfig, names=NAME, form="small letters, digits and _", most=len(FREE_XY_M) + 16, what="thing",
-        help="things by name: in place of the task's own, or beside them", short="kind",
+    things: dict[str, ThingConfig] = of_kind(
+        Mapped(item=ThingKind(), names=NAME, form="small letters, digits and _", most=len(FREE_XY_M) + 16,
+               what="thing", help="things by name: in place of the task's own, or beside them"),
+        default_factory=dict,
     )  # fmt: skip
     tasks: dict[str, float] = of_kind(
         Mapped(item=Number(low=0, high=1e6, above=True), what="share", omit_default=True,

@@ -20,12 +20,12 @@ def chosen_grips(twin: Twin, view: View, choice: GripChoice, wanted: np.ndarray)
         turned = np.broadcast_to(np.diag([-1.0, -1.0, 1.0]), (count, 3, 3))
         alike = (view.axes(choice.of)[:, :, 1] * view.tool_axes[:, :, 1]).sum(axis=1)
         return np.zeros((count, 3)), np.where((alike >= 0)[:, None, None], identity, turned)
-    axes = np.tile(np.eye(3), (count, 1, 1))
+    axes, at_m = np.tile(np.eye(3), (count, 1, 1)), np.zeros((count, 3))
     for entity in view.entity_of(choice.of):
         rows = np.flatnonzero(wanted & view.played_by(choice.of, entity))
         if len(rows):
             grips = next(index.grips for index in twin.things if index.name == entity)
-            axes[rows] = grips.choose(
+            at_m[rows], axes[rows] = grips.choose(
                 view.form(entity)[rows],
                 view.axes(entity)[rows],
                 view.tool_axes[rows],
@@ -34,7 +34,7 @@ def chosen_grips(twin: Twin, view: View, choice: GripChoice, wanted: np.ndarray)
             )
     if choice.tilt_rad:
         axes = product(axes, about(CLOSING, np.full(count, choice.tilt_rad)))
-    return np.array(choice.offset_m) - choice.raise_m * axes[:, :, 2], axes
+    return at_m + np.array(choice.offset_m) - choice.raise_m * axes[:, :, 2], axes
 
 
 def _approach(twin: Twin, view: View, choice: GripChoice) -> np.ndarray:

@@ -13,6 +13,7 @@ from twinloop.twin.entity import Fixture, Thing, state_names
 from twinloop.twin.grasps import grips_of
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.robot import Robot
+from twinloop.twin.robots.opening import opening_m
 from twinloop.twin.shapes import forms_of
 from twinloop.twin.soft import add_soft, soft_index
 from twinloop.twin.solid import add_parts, add_thing, free_parts, part_names, soften
@@ -145,9 +146,10 @@ def _add(spec: mujoco.MjSpec, thing: Thing, features: Features, *, several: bool
 
 
 def _has_forms(thing: Thing, features: Features) -> bool:
-    """Whether an episode may change the shape or the materials of a thing. Compound objects and grains do not."""
+    """Whether an episode may change the shape or the materials of a thing: of one that is a rigid primitive."""
     changes = features.shapes or features.two_materials
-    return changes and not (thing.object.soft or thing.object.parts or thing.grain)
+    kind = thing.object
+    return changes and not (kind.soft or kind.parts or kind.mesh is not None or thing.grain)
 
 
 def _add_fixture(spec: mujoco.MjSpec, fixture: Fixture) -> None:
@@ -255,7 +257,7 @@ def _index(
     for number in range(model.nsensor):
         start = int(model.sensor_adr[number])
         sensors[model.sensor(number).name] = slice(start, start + int(model.sensor_dim[number]))
-    things, fixtures = _entities(model, task, features, layout or state_names(task.entities))
+    things, fixtures = _entities(model, robot, task, features, layout or state_names(task.entities))
     return Twin(
         model=model, robot=robot, task=task, control_hz=control_hz,
         arm_joints=joints, arm_qpos=model.jnt_qposadr[joints], arm_dofs=model.jnt_dofadr[joints],
@@ -272,20 +274,20 @@ def _index(
 
 
 def _entities(
-    model: mujoco.MjModel, task: Task, features: Features, layout: tuple[str, ...]
+    model: mujoco.MjModel, robot: Robot, task: Task, features: Features, layout: tuple[str, ...]
 ) -> tuple[tuple[ThingIndex, ...], tuple[FixtureIndex, ...]]:
     things, fixtures = [], []
     for entity in task.entities:
         first = layout.index(f"{entity.name}.{entity.state_names[0]}")
         columns = slice(first, first + len(entity.state_names))
         if isinstance(entity, Thing):
-            things.append(_thing_index(model, entity, features, columns))
+            things.append(_thing_index(model, robot, entity, features, columns))
         else:
             fixtures.append(_fixture_index(model, entity, columns))
     return tuple(things), tuple(fixtures)
 
 
-def _thing_index(model: mujoco.MjModel, thing: Thing, features: Features, columns: slice) -> ThingIndex:
+def _thing_index(model: mujoco.MjModel, robot: Robot, thing: Thing, features: Features, columns: slice) -> ThingIndex:
     body = model.body(thing.name).id
     forms = forms_of(thing.object, cut=features.two_materials) if _has_forms(thing, features) else None
     if forms is None:
@@ -299,7 +301,9 @@ def _thing_index(model: mujoco.MjModel, thing: Thing, features: Features, column
         qpos, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
     else:
         qpos, dof = int(soft.qpos[0, 0]), int(soft.dofs[0, 0])
-    grips = grips_of(thing.object, shapes=forms is not None)
+    # Only grips of meshes depend on the gripper.
+    opening = opening_m(robot) if thing.object.mesh is not None else np.inf
+    grips = grips_of(thing.object, shapes=forms is not None, opening_m=opening)
     return ThingIndex(thing, body, geoms, qpos, dof, columns, grips, forms, soft)
 
 

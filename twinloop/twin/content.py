@@ -7,7 +7,7 @@ contents of the files are included.
 import hashlib
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass, replace
 from functools import cache
 from inspect import isfunction
 from pathlib import Path
@@ -17,6 +17,9 @@ import mujoco
 import numpy as np
 
 from twinloop.config.record import write_record
+from twinloop.twin.entity import Thing
+from twinloop.twin.mesh_body import MeshBody
+from twinloop.twin.objects import SceneObject
 from twinloop.twin.robot import Robot
 from twinloop.twin.task import Task
 
@@ -66,7 +69,7 @@ def task_content(task: Task) -> dict[str, Any]:
     return {
         "name": task.name,
         "start": function_content(task.start),
-        "things": [asdict(thing) for thing in task.things],
+        "things": [_thing_content(thing) for thing in task.things],
         "fixtures": [_plain(fixture) for fixture in task.fixtures],
         "language": task.language.templates,
         "program": [_plain(phase) for phase in task.program],
@@ -80,9 +83,20 @@ def task_content(task: Task) -> dict[str, Any]:
     }
 
 
+def _thing_content(thing: Thing) -> dict[str, Any]:
+    """A thing with its mesh by content: the file may have any path."""
+    mesh = thing.object.mesh
+    content = asdict(replace(thing, object=replace(thing.object, mesh=None)))
+    del content["object"]["mesh"]
+    return content if mesh is None else content | {"mesh": mesh.digest}
+
+
 def _plain(record: Any) -> dict[str, Any]:
     """The fields of a record, with the arguments of its functions."""
-    return {field.name: _value(getattr(record, field.name)) for field in fields(record)}
+    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    if isinstance(record, SceneObject) and record.mesh is None:
+        del values["mesh"]
+    return {name: _value(value) for name, value in values.items()}
 
 
 def function_content(function: Callable) -> dict[str, Any]:
@@ -106,6 +120,8 @@ def _value(value: Any) -> Any:
         return [_value(item) for item in value]
     if isinstance(value, dict):
         return {str(key): _value(item) for key, item in value.items()}
+    if isinstance(value, MeshBody):
+        return value.digest
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(value)
     return function_content(value) if isfunction(value) else type(value).__qualname__

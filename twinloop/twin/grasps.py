@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from twinloop.twin.mesh_grips import MeshGrips, mesh_grips
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.shapes import SHAPES, shape_of
 
@@ -22,11 +23,17 @@ class Grips:
 
     Attributes:
         axes: (forms, candidates, 3, 3) axes of the tool in the object's frame, as columns.
+        at_m: (forms, candidates, 3) positions of the tool there.
+        quality: (forms, candidates) score of a candidate.
         valid: (forms, candidates) False for padding.
+        widths_m: (forms, candidates) distance between the fingers that the candidate needs.
     """
 
     axes: np.ndarray
+    at_m: np.ndarray
+    quality: np.ndarray
     valid: np.ndarray
+    widths_m: np.ndarray
 
     def choose(
         self,
@@ -35,8 +42,8 @@ class Grips:
         tool_axes: np.ndarray,
         approach: np.ndarray,
         along: np.ndarray,
-    ) -> np.ndarray:
-        """(n, 3, 3) the best grip of each of n objects.
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(n, 3) position and (n, 3, 3) axes of the best grip of each of n objects.
 
         Args:
             form: (n,) which shape each object has.
@@ -50,26 +57,46 @@ class Grips:
         alike = (world * tool_axes[:, None]).sum(axis=(2, 3))
         # Directions that differ by less than a few degrees count as equal.
         ahead = (candidates[:, :, :, 0] * along).sum(axis=2)
-        score = np.where(self.valid[form], 10 * np.round(towards, 1) + 5 * ahead + alike, -np.inf)
-        return candidates[np.arange(len(form)), score.argmax(axis=1)]
+        score = 10 * np.round(towards, 1) + 5 * ahead + alike + self.quality[form]
+        best = np.where(self.valid[form], score, -np.inf).argmax(axis=1)
+        return self.at_m[form, best], self.axes[form, best]
 
 
 @lru_cache
-def grips_of(thing: SceneObject, *, shapes: bool = False) -> Grips:
-    """Grips of an object and, if `shapes`, of every shape that an episode may draw for it."""
+def grips_of(thing: SceneObject, *, shapes: bool = False, opening_m: float = np.inf) -> Grips:
+    """Grips of an object and, if `shapes`, of every shape that an episode may draw for it.
+
+    Args:
+        opening_m: how wide the gripper opens; grips of a mesh are proposed for it.
+    """
+    if thing.mesh is not None:
+        return _of_mesh(mesh_grips(thing.mesh, opening_m))
     forms = [_axes(thing.half_extents_m, round_about_z=thing.yaw_symmetry_rad == 0)]
+    extents = [thing.half_extents_m]
     if shapes:
         for name in SHAPES:
             shape = shape_of(name, thing)
+            extents.append(shape.half_extents_m)
             if name == "cylinder":
                 forms.append(_axes(shape.half_extents_m, round_about_z=True))
             else:
                 # The grasp point of these shapes is at their origin, where only their y side is narrow.
                 forms.append(_top_only(shape.yaw_symmetry_rad))
     most = max(len(axes) for axes in forms)
-    padded = [np.concatenate([axes, np.repeat(axes[:1], most - len(axes), axis=0)]) for axes in forms]
+    padded = np.stack([np.concatenate([axes, np.repeat(axes[:1], most - len(axes), axis=0)]) for axes in forms])
     valid = np.array([[number < len(axes) for number in range(most)] for axes in forms])
-    return Grips(np.stack(padded), valid)
+    # The extent along the closing direction; of a diagonal direction of a round thing this is its diameter.
+    closing = np.abs(padded[:, :, :, 1])
+    widths = 2 * (closing * closing * np.array(extents)[:, None, :]).sum(axis=2)
+    return Grips(padded, np.zeros((*valid.shape, 3)), np.zeros(valid.shape), valid, widths)
+
+
+def _of_mesh(grips: MeshGrips) -> Grips:
+    if not len(grips.axes):
+        nowhere = np.zeros((1, 1))
+        return Grips(np.eye(3)[None, None], np.zeros((1, 1, 3)), nowhere, nowhere > 0, nowhere + grips.narrowest_m)
+    valid = np.ones((1, len(grips.axes)), bool)
+    return Grips(grips.axes[None], grips.at_m[None], grips.quality[None], valid, grips.widths_m[None])
 
 
 def _axes(half_m: tuple[float, float, float], *, round_about_z: bool) -> np.ndarray:

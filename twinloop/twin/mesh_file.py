@@ -1,4 +1,4 @@
-"""Readers of OBJ and STL files. Only triangles are read: no materials, textures or other files that a mesh names."""
+"""Readers of OBJ and STL files. Only triangles are read; `mesh_look.py` reads materials and textures."""
 
 import struct
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def read_triangles(path: Path, root: Path) -> Triangles:
     Raises:
         ModelError: the file is outside the folder, missing, too large, of another kind, or malformed.
     """
-    file = _inside(path, root)
+    file = inside(path, root)
     reader = READERS.get(file.suffix.lower())
     if reader is None:
         raise ModelError(f"{path}: a mesh is an .obj or .stl file, not {file.suffix or 'a file without a suffix'}")
@@ -49,7 +49,7 @@ def read_triangles(path: Path, root: Path) -> Triangles:
     return vertices, faces
 
 
-def _inside(path: Path, root: Path) -> Path:
+def inside(path: Path, root: Path) -> Path:
     """The resolved file. It must be in `root`, also after links are followed."""
     if "\0" in str(path):
         raise ModelError(f"{str(path)!r}: is no path; it has a zero byte in it")
@@ -59,7 +59,10 @@ def _inside(path: Path, root: Path) -> Path:
     except (OSError, RuntimeError) as error:
         raise ModelError(f"{path}: is no path ({error})") from None
     if not file.is_relative_to(folder):
-        raise ModelError(f"{path}: is outside the config's folder {folder}; copy the mesh into that folder")
+        raise ModelError(
+            f"{path}: is outside the config's folder {folder}; copy it into that folder, or name the folder it "
+            "lies in with `root`"
+        )
     if not file.is_file():
         raise ModelError(f"{path}: there is no such file in {folder}")
     return file

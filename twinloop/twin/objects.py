@@ -1,10 +1,13 @@
 """The objects that a scene can name. Each is a primitive that a parallel gripper can pick."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import mujoco
 import numpy as np
+
+if TYPE_CHECKING:
+    from twinloop.twin.mesh_body import MeshBody
 
 GEOM_TYPES = {
     "box": mujoco.mjtGeom.mjGEOM_BOX,
@@ -51,6 +54,7 @@ class SceneObject:
         parts: primitives of a compound object, of one density; `shape` and `half_extents_m` then describe the box or
             cylinder around it.
         frames: named places on it.
+        mesh: a user's mesh; `shape` and `half_extents_m` then describe the box around it.
     """
 
     name: str
@@ -63,6 +67,7 @@ class SceneObject:
     cloth: bool = False
     parts: tuple[Part, ...] = ()
     frames: tuple[Frame, ...] = ()
+    mesh: "MeshBody | None" = None
 
     @property
     def volume_m3(self) -> float:

@@ -6,7 +6,8 @@ import mujoco
 import numpy as np
 
 from twinloop.twin.entity import Thing
-from twinloop.twin.objects import GEOM_TYPES
+from twinloop.twin.mesh_body import add_mesh_geoms
+from twinloop.twin.objects import GEOM_TYPES, SceneObject
 from twinloop.twin.shapes import forms_of
 
 PAD_IMPEDANCE = 0.95
@@ -29,9 +30,13 @@ def add_thing(spec: mujoco.MjSpec, thing: Thing, *, rolls: bool, simple: bool, s
     """
     body = _body(spec, thing)
     kind = thing.object
-    body.simple = simple and not kind.parts
+    body.simple = simple and not kind.parts and kind.mesh is None
     touching = _touching(rolls, several)
-    if not kind.parts:
+    if kind.mesh is not None:
+        _set_inertia(body, kind)
+        painted = thing.rgba if thing.colour else None
+        add_mesh_geoms(spec, body, thing.name, kind.mesh, painted=painted, **touching)
+    elif not kind.parts:
         body.add_geom(
             name=thing.name, type=GEOM_TYPES[kind.shape], size=kind.geom_size, mass=kind.mass_kg, rgba=thing.rgba,
             **touching,
@@ -43,6 +48,16 @@ def add_thing(spec: mujoco.MjSpec, thing: Thing, *, rolls: bool, simple: bool, s
             pos=part.at, quat=part.quat, density=density, rgba=part.rgba or thing.rgba, **touching,
         )  # fmt: skip
     _add_frames(body, thing)
+
+
+def _set_inertia(body: mujoco.MjsBody, kind: SceneObject) -> None:
+    """Give a body the mass properties of its mesh, because its convex parts may overlap."""
+    mesh = kind.mesh
+    assert mesh is not None
+    inertia = kind.mass_kg * mesh.inertia_m2
+    body.explicitinertial = True
+    body.mass, body.ipos = kind.mass_kg, mesh.centre_m
+    body.fullinertia = inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
 
 
 def _add_frames(body: mujoco.MjsBody, thing: Thing) -> None:
