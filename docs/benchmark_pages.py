@@ -22,9 +22,12 @@ def benchmarks_page(measurements: ModuleType, timesteps: ModuleType) -> str:
     return _filled(page, measurements.tables(*results) | timesteps.tables(_results("timestep")))
 
 
-def rehearsal_page(truths: str, keys: str) -> str:
-    """The page of rehearsal cells. `truths` and `keys` are its tables from the code."""
-    return _filled(_template("rehearsal"), {"TRUTHS": truths, "KEYS": keys, "EXPERT": _expert(), "CELLS": _cells()})
+def rehearsal_page(truths: str, keys: str, effects: str) -> str:
+    """The page of rehearsal cells. The arguments are its tables from the code."""
+    return _filled(
+        _template("rehearsal"),
+        {"TRUTHS": truths, "KEYS": keys, "EFFECTS": effects, "EXPERT": _expert(), "CELLS": _cells()},
+    )
 
 
 def _expert() -> str:

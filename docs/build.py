@@ -38,7 +38,9 @@ PAGES = {
     "calibrating.md": lambda: reference.keys_page("calibrating", BenchFile),
     "gate.md": reference.gate_page,
     "benchmarks.md": lambda: benchmarks.benchmarks_page(module("measurements"), module("timesteps")),
-    "rehearsal.md": lambda: benchmarks.rehearsal_page(reference.truths_table(), reference.keys_table(CellFile)),
+    "rehearsal.md": lambda: benchmarks.rehearsal_page(
+        reference.truths_table(), reference.keys_table(CellFile), reference.effects_table()
+    ),
     "gpu.md": benchmarks.gpu_page,
     "tasks.md": lambda: benchmarks.tasks_page(module("task_tables")),
     "statistics.md": lambda: benchmarks.statistics_page(module("figures")),

@@ -11,6 +11,7 @@ from twinloop.dashboard.effects.looks import LOOKS, range_of, setting_of
 from twinloop.dashboard.effects.measures import Measure
 from twinloop.dataset.columns import EPISODE_COLUMNS
 from twinloop.deploy.lerobot.config_file import LerobotConfig
+from twinloop.deploy.rehearsal.effects import EFFECTS
 from twinloop.deploy.rehearsal.truth import TRUTHS
 from twinloop.randomize.parameter import GAPS, Parameter
 from twinloop.randomize.table import TABLE
@@ -197,6 +198,12 @@ def _fixed(bounds: tuple[float, float]) -> str:
 
 def _range(bounds: tuple[float, float]) -> str:
     return f"[{bounds[0]:g}, {bounds[1]:g}]"
+
+
+def effects_table() -> str:
+    """The effects of a rehearsal cell that no row describes."""
+    rows = [f"| `{effect.name}` | {effect.help} |" for effect in EFFECTS]
+    return "\n".join(["| effect | at size 1 |", "|---|---|", *rows])
 
 
 def truths_table() -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from twinloop.deploy.rehearsal.cell_file import SHIPPED, cell_of
+from twinloop.deploy.rehearsal.cell_name import parse_cell_name, with_scene
 from twinloop.deploy.rehearsal.truth import BY_GAP, TRUTHS
 from twinloop.errors import ConfigError, UsageError
 from twinloop.randomize.parameter import GAPS
@@ -53,6 +54,42 @@ def test_one_gap_opens_alone_and_in_proportion():
     assert cell_of("gap=object:1").pool != half.pool
 
 
+def test_gaps_effects_robot_task_and_engine_combine_in_a_name():
+    cell = cell_of("physx:gap=latency:0.5+contact:1,effect=cable:0.7,robot=xarm7,task=stack,seed=3")
+    assert (cell.engine, cell.seed, dict(cell.effects)) == ("physx", 3, {"cable": 0.7})
+    assert (cell.scene.robot.name, cell.scene.task.name) == ("xarm7", "stack")
+    assert cell.truth["action_delay_ms"] == (60, 60)
+    assert cell.truth["friction_coefficient"] == pytest.approx((0.3, 0.3))
+    assert cell_of("mild,task=stack").truth == cell_of("mild").truth
+
+
+def test_a_name_gets_robot_and_task_only_where_it_has_none():
+    assert with_scene("mild", robot="franka_panda", task="pick_and_place") == "mild"
+    assert with_scene("mild", robot="xarm7", task="stack") == "mild,robot=xarm7,task=stack"
+    assert with_scene("physx:mild", robot="xarm7", task="pick_and_place") == "physx:mild,robot=xarm7"
+    assert with_scene("mild,task=pour", robot="xarm7", task="stack") == "mild,task=pour"
+    assert parse_cell_name("my,cell.yaml,seed=3").cell == "my,cell.yaml"
+
+
+def test_a_file_names_robot_task_and_effects(tmp_path: Path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("robot: ur5e_2f85\ntask: open_drawer\neffects: {lean: 0.5}\nown: 0.5\n")
+    cell = cell_of(str(path))
+    assert (cell.scene.robot.name, cell.scene.task.name, cell.own) == ("ur5e_2f85", "open_drawer", 0.5)
+    assert dict(cell.effects) == {"lean": 0.5}
+
+
+def test_a_config_gives_robot_task_rate_and_cameras(tmp_path: Path):
+    path = tmp_path / "run.yaml"
+    path.write_text(
+        "scene: {robot: xarm7, task: stack}\nrollout: {control_hz: 50}\n"
+        "cameras: {front: {position_m: [1, 0, 1], look_at_m: [0.4, 0, 0]}}\n"
+    )
+    scene = cell_of(f"mild,config={path}").scene
+    assert (scene.robot.name, scene.task.name, scene.control_hz) == ("xarm7", "stack", 50)
+    assert list(scene.cameras) == ["front"]
+
+
 def test_a_seed_is_a_cell():
     assert cell_of("seed=17") == cell_of("seed=17")
     assert cell_of("seed=17").truth != cell_of("seed=18").truth
@@ -94,6 +131,11 @@ def test_errors_name_file_key_and_valid_values(tmp_path: Path, text: str, told: 
         ("gap=lateny:0.5", "did you mean latency"),
         ("gap=latency:7", "a number from 0 to 1"),
         ("size=3", "'size' is not known here"),
+        ("effect=cabel:0.5", "did you mean cable"),
+        ("physics:nominal", "no such engine; did you mean physx"),
+        ("mild,robot=xarm", "did you mean xarm7"),
+        ("mild,task=stacks", "did you mean stack"),
+        ("task=lay_cloth", "has a cloth"),
         ("missing.yaml", "missing.yaml: no such file"),
     ],
 )

@@ -20,7 +20,7 @@ from twinloop.deploy.lerobot.robot import LerobotRobot
 from twinloop.deploy.lerobot.teleoperator import Teleoperation
 from twinloop.deploy.operator_input import OperatorInput
 from twinloop.deploy.robot import Description, LiveRobot
-from twinloop.deploy.robots import SEVERAL, robot_named
+from twinloop.deploy.robots import SEVERAL, robot_named, with_scene
 from twinloop.deploy.runlog import Runlog
 from twinloop.deploy.session import AGAIN, SessionProgress
 from twinloop.deploy.tally import Tally, tally
@@ -197,7 +197,9 @@ def collect(
         )
     if config.consent is not None:
         config.consent.require("record", today=datetime.now(UTC).date())  # before the robot moves
-    live = robot_named(robot) if isinstance(robot, str) else robot
+    if isinstance(robot, str):
+        robot = name = with_scene(robot, task=task.name)
+    live = robot_named(robot)
     try:
         about = live.connect()
         latch = stop_file or stop_file_of(about.id)

@@ -68,13 +68,15 @@ class Demonstrator:
     def begin(self, briefing: Briefing, episode: int) -> None:
         """Begin an episode. The briefing may name the kind of object, which determines its size and grip."""
         kind = briefing.conditions.get("object", "")
+        if kind == self._task.things[0].object.name:
+            kind = ""  # the task's own
         if kind and kind not in OBJECTS:
             raise RobotError(f"unknown object {kind!r}; {nearest(kind, OBJECTS)}")
         if kind not in self._hands:
             twin = assemble(self._robot, self._task, OBJECTS.get(kind), control_hz=self._rate_hz)
             self._hands[kind] = twin, RobotView(twin), self._expert_of(twin)
         self._twin, self._sight, self._expert = self._hands[kind]
-        self._sight.begin()
+        self._sight.begin(briefing.conditions)
         if self._imperfection is not None:
             self._human = self._human_of(self._imperfection, episode)
             self._expert = self._human.expert

@@ -94,7 +94,7 @@ class EpisodeRunner:
 
     def __init__(self, job: RunnerJob, operator: OperatorInput):
         self._job, self._operator = job, operator
-        self._robot = robot_named(job.robot) if isinstance(job.robot, str) else job.robot
+        self._robot = robot_named(job.robot)
         self._policies = {
             arm: PolicyProcess(policy, program=job.program) if isinstance(policy, Path) else policy
             for arm, policy in job.policies.items()

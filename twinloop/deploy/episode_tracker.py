@@ -57,6 +57,7 @@ class EpisodeTracker:
         twin = twin_of_robot(self._about.robot, self._task, kind, round(self._about.rate_hz))
         assert twin is not None
         self._twin, self._sight = twin, RobotView(twin)
+        self._sight.begin(briefing.conditions)
         self._progress, self._ending = PhaseTracker(twin, width=1), TerminationRule(twin, width=1)
         self._progress.begin(ALONE)
         self._ending.begin(ALONE)

@@ -7,6 +7,7 @@ the text after the colon (or "") and returns a `LiveRobot`.
 from collections.abc import Callable
 
 from twinloop.deploy.lerobot.robot import LerobotRobot
+from twinloop.deploy.rehearsal import cell_name
 from twinloop.deploy.rehearsal.client import RehearsalRobot
 from twinloop.deploy.robot import LiveRobot
 from twinloop.deploy.twin_robot import TwinRobot
@@ -30,8 +31,20 @@ def kinds() -> dict[str, Callable[[str], LiveRobot]]:
     )
 
 
-def robot_named(name: str) -> LiveRobot:
-    """Return the robot of a name like KIND or KIND:WHICH, not connected yet."""
+def with_scene(name: str, *, robot: str = cell_name.PANDA, task: str = cell_name.PICK_AND_PLACE) -> str:
+    """Return the name with robot and task, if it is a rehearsal cell whose name says nothing about them."""
+    kind, _, which = name.partition(":")
+    if kind != "rehearsal":
+        return name
+    which = which or "nominal"
+    completed = cell_name.with_scene(which, robot=robot, task=task)
+    return name if completed == which else f"{kind}:{completed}"
+
+
+def robot_named(name: str | LiveRobot) -> LiveRobot:
+    """Return the robot of a name like KIND or KIND:WHICH, not connected yet. A robot object is returned as it is."""
+    if not isinstance(name, str):
+        return name
     kind, _, which = name.partition(":")
     known = kinds()
     if kind not in known:

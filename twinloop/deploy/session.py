@@ -10,7 +10,7 @@ from twinloop.deploy.estop import EStop, stop_file_of
 from twinloop.deploy.policy.client import OWN, PolicyProcess
 from twinloop.deploy.policy.facts import PolicyFacts
 from twinloop.deploy.robot import LiveRobot
-from twinloop.deploy.robots import SEVERAL, robot_named
+from twinloop.deploy.robots import SEVERAL, robot_named, with_scene
 from twinloop.deploy.runlog import Runlog
 from twinloop.deploy.tally import Tally, tally
 from twinloop.errors import UsageError, nearest
@@ -82,10 +82,15 @@ def deploy(
         )
     if task not in tasks():
         raise UsageError(f"--task {task!r}: {nearest(task, tasks())}")
-    live = robot_named(robot) if isinstance(robot, str) else robot
+    live: LiveRobot | None = None
     processes = {arm: PolicyProcess(path, program=program) for arm, path in policies.items()}
     try:
         facts = {arm: process.known() for arm, process in processes.items()}
+        if isinstance(robot, str):
+            # A rehearsal cell takes the robot of the policy and this task, unless its name has others.
+            model = next(iter(facts.values())).space.robot
+            robot = name = with_scene(robot, robot=model, task=task)
+        live = robot_named(robot)
         about = live.connect()
         latch = stop_file or stop_file_of(about.id)
         job = RunnerJob(live, processes, config, latch, about, attended, task, program)
@@ -103,7 +108,8 @@ def deploy(
     finally:
         for process in processes.values():
             process.end()
-        live.close()
+        if live is not None:
+            live.close()
 
 
 def _session(

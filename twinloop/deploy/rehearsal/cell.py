@@ -2,41 +2,33 @@
 
 import os
 import time
-from functools import lru_cache
 
 import numpy as np
 
 from twinloop.deploy.description import description_of
+from twinloop.deploy.rehearsal.cell_build import twin_of_scene
 from twinloop.deploy.rehearsal.cell_file import CellConfig
 from twinloop.deploy.rehearsal.cell_layout import situation_of
 from twinloop.deploy.rehearsal.detector import outcome_of
-from twinloop.deploy.rehearsal.drake_world import DrakeWorld
+from twinloop.deploy.rehearsal.physics import physics_class
+from twinloop.deploy.rehearsal.world import CellWorld
 from twinloop.deploy.robot import Briefing, Description, Outcome, Reading
 from twinloop.errors import RobotError
 from twinloop.randomize.draw import episode_rng
-from twinloop.twin.assemble import assemble
-from twinloop.twin.objects import OBJECTS
-from twinloop.twin.robots.franka_panda import FRANKA_PANDA
-from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
-from twinloop.twin.twin import Twin
 
 BETWEEN_EPISODES_S = 20.0
 """Time on the cell's clock between two episodes, in which a person would lay out the next scene."""
 CLOCK_JUMP_S = 3600.0
 
 
-@lru_cache
-def nominal_twin() -> Twin:
-    return assemble(FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["cube"])
-
-
 class RehearsalCell:
     def __init__(self, cell: CellConfig, *, id: str):
         self.cell = cell
-        self._about = description_of(nominal_twin(), id=id, lockstep=not cell.realtime)
+        physics_class(cell.engine)  # refuses an engine that is not installed
+        self._about = description_of(twin_of_scene(cell.scene, cell.scene.task), id=id, lockstep=not cell.realtime)
         # A robot's clock does not start at 0.
         self._clock_s = float(np.round(episode_rng(cell.seed, 0, stream="clock").uniform(100, 1000), 3))
-        self._world: DrakeWorld | None = None
+        self._world: CellWorld | None = None
         self._episode = self._sequence = -1
         self._began = 0.0
         self._reading: Reading | None = None
@@ -46,12 +38,11 @@ class RehearsalCell:
 
     def begin(self, episode: int) -> Briefing:
         situation = situation_of(self.cell, episode)
-        twin = assemble(FRANKA_PANDA, PICK_AND_PLACE, situation.thing)
         self._clock_s += BETWEEN_EPISODES_S
-        self._world, self._episode, self._sequence = DrakeWorld(self.cell, twin, situation, episode), episode, -1
+        self._world, self._episode, self._sequence = CellWorld(self.cell, situation, episode), episode, -1
         self._began = time.monotonic()
         self._read()
-        instruction = PICK_AND_PLACE.language.canonical.format(object=situation.kind)
+        ((instruction, _),) = self._world.twin.spoken(situation.draw)
         return Briefing(instruction, situation.conditions)
 
     def observe(self) -> Reading:
@@ -78,7 +69,7 @@ class RehearsalCell:
         self._world = None
         return outcome
 
-    def _running(self) -> DrakeWorld:
+    def _running(self) -> CellWorld:
         if self._world is None:
             raise RobotError(f"{self._about.id}: no episode has begun")
         return self._world
@@ -109,7 +100,7 @@ class RehearsalCell:
             "observation.state": readings["position"],
             "observation.velocity": readings["velocity"],
             "observation.effort": readings["effort"],
-            "observation.environment_state": np.concatenate([readings["object"], world.situation.goal_pose]),
+            "observation.environment_state": readings["environment"],
         }
         self._break(features)
         self._reading = Reading(self._sequence, self._clock_s, features)

@@ -1,9 +1,9 @@
-"""The pool: the objects of a rehearsal cell, each with its own mass and size."""
+"""The objects that a rehearsal cell can use. Each episode uses one of them."""
 
 from dataclasses import dataclass, replace
 
 from twinloop.config.fields import number, word
-from twinloop.twin.objects import OBJECTS, SceneObject
+from twinloop.twin.objects import OBJECTS, Frame, Part, SceneObject, Triple
 
 MAX_OBJECTS = 50
 RIGID_PA = 6e5
@@ -22,18 +22,31 @@ class CellObject:
         if self.mass_kg is None:
             object.__setattr__(self, "mass_kg", OBJECTS[self.kind].mass_kg)
 
-    def solid(self, *, mass_scale: float, size_scale: float) -> SceneObject:
-        """Return the scaled object as one rigid body. A soft object is compliant through `stiffness_pa` only."""
-        thing, size = OBJECTS[self.kind], self.size_scale * size_scale
-        x, y, z = thing.half_extents_m
-        mass_kg = self.mass_kg * mass_scale
-        return replace(thing, half_extents_m=(x * size, y * size, z * size), mass_kg=mass_kg, young_kpa=0.0)
-
     @property
-    def stiffness_pa(self) -> float:
-        """The pressure at the object's centre when it is squeezed flat."""
-        thing = OBJECTS[self.kind]
-        return 1000 * thing.young_kpa if thing.soft else RIGID_PA
+    def object(self) -> SceneObject:
+        return replace(scaled(OBJECTS[self.kind], size=self.size_scale), mass_kg=self.mass_kg)
+
+
+def scaled(kind: SceneObject, *, size: float = 1.0, mass: float = 1.0) -> SceneObject:
+    """Return the object in another size, with another mass."""
+
+    def times(triple: Triple) -> Triple:
+        x, y, z = triple
+        return x * size, y * size, z * size
+
+    def part(one: Part) -> Part:
+        return replace(one, size=times(one.size), at=times(one.at))
+
+    def frame(one: Frame) -> Frame:
+        return replace(one, at=times(one.at))
+
+    return replace(
+        kind,
+        half_extents_m=times(kind.half_extents_m),
+        mass_kg=kind.mass_kg * mass,
+        parts=tuple(map(part, kind.parts)),
+        frames=tuple(map(frame, kind.frames)),
+    )
 
 
 NOMINAL = (CellObject("cube"),)

@@ -55,6 +55,7 @@ class CellSensors:
 
     Args:
         values: values of the rows of the sensing and latency gaps.
+        things: first column of each thing's pose in the environment state.
         calibration: generator of the constant errors.
         rng: generator of the random errors.
     """
@@ -64,11 +65,12 @@ class CellSensors:
         values: Mapping[str, float],
         *,
         joints: int,
+        things: tuple[int, ...],
         period_s: float,
         calibration: np.random.Generator,
         rng: np.random.Generator,
     ):
-        self._values, self._period_s, self._rng = values, period_s, rng
+        self._values, self._period_s, self._rng, self._things = values, period_s, rng, things
         self._bias_rad = 1e-3 * values["encoder_bias_mrad"] * calibration.uniform(-1, 1, joints)
         angle = calibration.uniform(0, 2 * np.pi)
         self._tracker_bias_m = 1e-3 * values.get("tracker_bias_mm", 0.0) * np.array([np.cos(angle), np.sin(angle), 0])
@@ -77,7 +79,7 @@ class CellSensors:
         self._shown_s = self._tracked_s = 0.0
 
     def look(self, past: Past) -> dict[str, np.ndarray]:
-        """Return the current readings: position, velocity, effort, object (pose: x, y, z, quaternion)."""
+        """Return the current readings: position, velocity, effort, environment."""
         values, rng, now_s = self._values, self._rng, past.now_s
         if not rng.random() < values["observation_loss_share"]:
             self._shown_s = now_s - values["observation_delay_ms"] / 1000
@@ -88,19 +90,21 @@ class CellSensors:
         if step_rad > 0:
             position[:-1] = step_rad * np.round(position[:-1] / step_rad)
         effort[:-1] += values["effort_noise_nm"] * white[1]
-        return {"position": position, "velocity": velocity, "effort": effort, "object": self._track(past)}
+        return {"position": position, "velocity": velocity, "effort": effort, "environment": self._track(past)}
 
     def _track(self, past: Past) -> np.ndarray:
         values, rng = self._values, self._rng
         if not self._lost(rng.random()):
             self._tracked_s = past.now_s - values["tracker_delay_ms"] / 1000
-        seen = past.at("object", self._tracked_s, between=False)
-        white = rng.standard_normal((2, 3)) / min(self._light, 1.0)
-        seen[:3] = past.at("object", self._tracked_s)[:3]
-        seen[:3] += self._tracker_bias_m + 1e-3 * values["tracker_noise_mm"] * white[0]
-        half = np.deg2rad(values["tracker_turn_noise_deg"]) * white[1] / 2
-        seen[3:] = _product(np.array([1.0, *half]), seen[3:])
-        seen[3:] /= np.linalg.norm(seen[3:])
+        seen = past.at("environment", self._tracked_s, between=False)
+        between = past.at("environment", self._tracked_s)
+        for column in self._things:
+            white = rng.standard_normal((2, 3)) / min(self._light, 1.0)
+            place, turn = slice(column, column + 3), slice(column + 3, column + 7)
+            seen[place] = between[place] + self._tracker_bias_m + 1e-3 * values["tracker_noise_mm"] * white[0]
+            half = np.deg2rad(values["tracker_turn_noise_deg"]) * white[1] / 2
+            seen[turn] = _product(np.array([1.0, *half]), seen[turn])
+            seen[turn] /= np.linalg.norm(seen[turn])
         return seen
 
     def _lost(self, chance: float) -> bool:

@@ -48,10 +48,6 @@ def main(descriptor: int, spec: str) -> None:
 
 def _load_cell(spec: str) -> "RehearsalCell":
     config = cell_of(spec)
-    try:
-        import pydrake  # noqa: F401
-    except ImportError:
-        raise UsageError(f"rehearsal:{spec}: needs Drake; pip install --no-deps drake") from None
     from twinloop.deploy.rehearsal.cell import RehearsalCell
 
     return RehearsalCell(config, id=f"rehearsal:{spec}")
