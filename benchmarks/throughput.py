@@ -1,15 +1,17 @@
 """Measure how much of the physics engine's speed reaches the dataset.
 
-In one run on one machine, alternating:
+In one run on one machine, alternating, for the embedded config and then for other tasks:
 - limit: `mujoco.batch` alone, with the same model and randomized fields. It replays the recorded commands of the same
   episodes for the same number of steps, on every core, with every slot busy.
+- tuned limit: the same without MuJoCo's profiler, which Twinloop turns off and which the Python package turns on.
 - ours: `twinloop generate` from the start of the process to the finished dataset: expert, recording, curation,
   statistics, Parquet, fsync, export, report.
 
-`ratio` compares wall time and needs an idle machine. `cpu_ratio` compares the CPU time per trajectory of all processes
-and holds on a busy machine too. It does not see cores that wait.
+`ratio` compares wall time with the limit and needs an idle machine. `cpu_ratio` compares the CPU time per trajectory of
+all processes and holds on a busy machine too. It does not see cores that wait. `tuned_ratio` and `tuned_cpu_ratio`
+compare with the tuned limit.
 
-    python benchmarks/throughput.py [--episodes 4000] [--rounds 3] [--json]
+    python benchmarks/throughput.py [--episodes 6000] [--rounds 3] [--tasks stack,pour] [--task-episodes 2000] [--json]
 """
 
 import argparse
@@ -24,6 +26,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,48 +34,72 @@ from twinloop.randomize.draw import Draws
 from twinloop.run.default import embedded_config
 from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
+from twinloop.simulate.cpu_engine import profiler_callbacks
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout
 
 PUBLISHED_PER_S = 780_000 / (11 * 3600)  # NVIDIA, 780,000 synthetic manipulation trajectories in 11 h
 WIDTH = 256
-PASSES = 5
+PASSES, TASK_PASSES = 5, 2
+TASKS = ("stack", "put_in_drawer", "peg_insertion", "sort_by_colour", "clear_table", "pour")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--episodes", type=int, default=6000, help="in each run of ours")
+    parser.add_argument(
+        "--episodes", type=int, default=6000, help="in each run of ours; 0 to leave the embedded config out"
+    )
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tasks", default=",".join(TASKS), help='other tasks, with commas; "" for none')
+    parser.add_argument("--task-episodes", type=int, default=2000, help="in each run of another task")
+    parser.add_argument("--task-rounds", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
 
-    note(f"recording the commands of {WIDTH} episodes")
-    limit_of = Limit(WIDTH)
     generate(16)  # the first run of an installation compiles its modules
-    limits, ours = [], []
-    for number in range(args.rounds):
-        limits.append(limit_of.measure())
-        ours.append(generate(args.episodes))
-        limits.append(limit_of.measure())
+    result: dict[str, Any] = {}
+    if args.episodes:
+        figures = compare("", args.episodes, args.rounds, passes=PASSES)
+        result |= figures | {
+            "unit": "trajectories/s",
+            "published_gpu_cluster": round(PUBLISHED_PER_S, 2),
+            "times_published": round(figures["ours"] / PUBLISHED_PER_S, 2),
+            "simulated_seconds_per_second": round(figures["ours"] * figures["mean_episode_s"], 1),
+            "cores": os.cpu_count(),
+        }
+    names = [name for name in args.tasks.split(",") if name]
+    result["tasks"] = {name: compare(name, args.task_episodes, args.task_rounds, passes=TASK_PASSES) for name in names}
+    print(json.dumps(result) if args.json else "\n".join(f"{key:30} {value}" for key, value in result.items()))
+
+
+def compare(task: str, episodes: int, rounds: int, *, passes: int) -> dict[str, Any]:
+    """The rates of the engine and of `generate`, and their ratios. task: "" for the embedded config's own."""
+    name = task or "embedded config"
+    note(f"{name}: recording the commands of {WIDTH} episodes")
+    limit_of = Limit(WIDTH, task=task)
+    limits, tuned, ours = [], [], []
+    for number in range(rounds):
+        limits.append(limit_of.measure(passes))
+        ours.append(generate(episodes, task=task))
+        tuned.append(limit_of.measure(passes, tuned=True))
+        limits.append(limit_of.measure(passes))
         speeds = [rate.per_s for rate in (*limits[-2:], ours[-1])]
-        note("round {}: limit {:.1f} and {:.1f}, ours {:.1f} trajectories/s".format(number + 1, *speeds))
-    limit, reached = _median(limits), _median(ours)
-    result = {
+        note("{}, round {}: limit {:.1f} and {:.1f}, ours {:.1f} trajectories/s".format(name, number + 1, *speeds))
+    limit, fastest, reached = _median(limits), _median(tuned), _median(ours)
+    return {
         "limit": round(limit.per_s, 2),
+        "tuned_limit": round(fastest.per_s, 2),
         "ours": round(reached.per_s, 2),
         "ratio": round(reached.per_s / limit.per_s, 4),
         "cpu_ratio": round(reached.per_cpu_s / limit.per_cpu_s, 4),
-        "unit": "trajectories/s",
-        "published_gpu_cluster": round(PUBLISHED_PER_S, 2),
-        "times_published": round(reached.per_s / PUBLISHED_PER_S, 2),
+        "tuned_ratio": round(reached.per_s / fastest.per_s, 4),
+        "tuned_cpu_ratio": round(reached.per_cpu_s / fastest.per_cpu_s, 4),
         "mean_episode_s": round(limit_of.mean_episode_s, 3),
-        "simulated_seconds_per_second": round(reached.per_s * limit_of.mean_episode_s, 1),
-        "episodes": args.episodes,
-        "rounds": args.rounds,
-        "cores": os.cpu_count(),
+        "things": len(limit_of.twin.things),
+        "episodes": episodes,
+        "rounds": rounds,
     }
-    print(json.dumps(result) if args.json else "\n".join(f"{key:30} {value}" for key, value in result.items()))
 
 
 @dataclass(frozen=True)
@@ -88,24 +115,42 @@ def _median(rates: Sequence[Rate]) -> Rate:
 
 
 class Limit:
-    """The engine alone, with commands that were recorded once. threads: 0 is one per core."""
+    """The engine alone, with commands that were recorded once.
 
-    def __init__(self, width: int, *, threads: int = 0):
+    Args:
+        width: simulations.
+        task: "" for the task of the embedded config.
+        threads: 0 is one per core.
+    """
+
+    def __init__(self, width: int, *, task: str = "", threads: int = 0):
         config = embedded_config()
+        if task:
+            config = config.with_task(task)
         self.twin = twin_of(config)
+        self._profilers = [(callback, callback.value) for callback in profiler_callbacks()]
         self.draws: Draws = config.sampler(seed=0).draw(0, width)
         expert = Expert(self.twin, config.expert, width=width, seed=0)
         cell = Cell(self.twin, width=width, threads=threads)
+        self._profile(on=True)
         (episodes,) = rollout(cell, iter([self.draws]), expert, seed=0)
         self.lengths = episodes.lengths
         self.commands = _padded(episodes)
+        self.commands[:, :, -1] = self.twin.robot.gripper.control(self.commands[:, :, -1])
         self.cell = cell
         self.mean_episode_s = float(self.lengths.mean() * self.twin.control_period_s)
 
-    def measure(self, passes: int = PASSES) -> Rate:
+    def measure(self, passes: int, *, tuned: bool = False) -> Rate:
         """The rate of the engine, measured for about as long as our run, under the same noise."""
+        self._profile(on=not tuned)
         rates = [self._pass() for _ in range(passes)]
+        self._profile(on=True)
         return Rate(statistics.mean(r.per_s for r in rates), statistics.mean(r.per_cpu_s for r in rates))
+
+    def _profile(self, *, on: bool) -> None:
+        """Turn MuJoCo's profiler on, as `import mujoco` does, or off, as Twinloop does."""
+        for callback, installed in self._profilers:
+            callback.value = installed if on else None
 
     def _pass(self) -> Rate:
         """One pass over all episodes: `Batch.step` with the randomized fields, nothing else."""
@@ -124,23 +169,22 @@ class Limit:
 
 
 def _padded(episodes: Episodes) -> np.ndarray:
-    """(episodes, ticks, controls), each row continued with its last command."""
+    """(episodes, ticks, joints and opening), each row continued with its last command."""
     longest = int(episodes.lengths.max())
     rows = [
         np.minimum(np.arange(longest), length - 1) + start
         for start, length in zip(episodes.starts, episodes.lengths, strict=True)
     ]
-    commands = episodes["command"][np.array(rows)].astype(float)
-    commands[:, :, -1] /= 2  # the recorded opening is the sum of both fingers; the control is per finger
-    return commands
+    return episodes["command"][np.array(rows)].astype(float)
 
 
-def generate(episodes: int) -> Rate:
+def generate(episodes: int, *, task: str = "") -> Rate:
     # With this variable every process would compile all modules again.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "dataset"
         command = [sys.executable, "-m", "twinloop", "generate", "--episodes", str(episodes), "--out", str(out)]
+        command += ["--task", task] if task else []
         began, cpu_before = time.perf_counter(), _children_cpu_s()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
         return Rate(episodes / (time.perf_counter() - began), episodes / (_children_cpu_s() - cpu_before))

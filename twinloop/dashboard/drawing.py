@@ -1,33 +1,30 @@
-"""Draws Vega-Lite specifications as SVG, in this process or in processes that were prepared for it.
+"""Draws Vega-Lite specifications as SVG, in this process or in one that was prepared for it.
 
 vl-convert runs a JavaScript engine, which takes half a second to start and blocks the other threads of its process. A
-command that will write a large page calls `prepare_drawing`, so that the engine starts while the command does other
-things, and charts are drawn in parallel.
+command that will write a large page calls `prepare_drawing`, so that the engine starts and draws while the command does
+other things. A second process would draw half of the charts, but its start takes as long as drawing that half.
 """
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from twinloop.fleet.local import count_prepared, prepare, run_local
 
 VEGALITE_VERSION = "6.4"
-MAX_PROCESSES = 2
 
 Item = tuple[int, Mapping[str, Any]]
 """Number of a chart and its specification."""
 
 
-def prepare_drawing(most: int) -> None:
-    """Start the processes that draw the charts of the next page, at most `most`. One would save nothing."""
-    processes = min(most, MAX_PROCESSES, os.cpu_count() or 1)
-    if processes > 1:
-        prepare(__name__, processes - count_prepared(__name__))
+def prepare_drawing(workers: int) -> None:
+    """Start the process that draws the charts of the next page. A run with one worker starts none."""
+    if workers > 1 and not count_prepared(__name__):
+        prepare(__name__, 1)
 
 
 def draw_all(specs: Sequence[Mapping[str, Any]]) -> list[str]:
     """The SVG of each specification."""
-    drawings = run_local(draw, None, enumerate(specs), workers=max(1, count_prepared(__name__)))
+    drawings = run_local(draw, None, enumerate(specs), workers=1, apart=count_prepared(__name__) > 0)
     return [drawing for _, drawing in sorted((number, drawing) for (number, _), drawing in drawings)]
 
 

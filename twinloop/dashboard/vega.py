@@ -79,7 +79,7 @@ class Chart:
 
 
 def inline_svgs(charts: Sequence[Chart]) -> list[str]:
-    """`svg` of several charts, which are drawn in parallel if processes were prepared."""
+    """`svg` of several charts, which are drawn in another process if one was prepared."""
     drawings = draw_all([chart.full_spec() for chart in charts])
     return [
         _slim(drawing, chart.description, standalone=False) for chart, drawing in zip(charts, drawings, strict=True)

@@ -26,10 +26,16 @@ MAX_WORKER_FAILURES = 3
 """Number of consecutive worker failures, without a result between them, that stops the run."""
 
 
-def run_local(work: Work, job: Any, items: Iterable[Any], *, workers: int) -> Iterator[tuple[Any, Any]]:
-    """Yield (item, result) for every item, in the order in which they finish."""
+def run_local(
+    work: Work, job: Any, items: Iterable[Any], *, workers: int, apart: bool = False
+) -> Iterator[tuple[Any, Any]]:
+    """Yield (item, result) for every item, in the order in which they finish.
+
+    Args:
+        apart: start a process for a single worker too, or use a prepared one. By default it works in this process.
+    """
     waiting = deque(items)
-    if workers == 1:
+    if workers == 1 and not apart:
         yield from work(job, _drain(waiting))
         return
     fleet = _Fleet(work, job, waiting)
@@ -76,8 +82,10 @@ class _Worker:
         # Workers can import whatever the driver can. Mesa's software renderer would start one more thread per core in
         # each worker; with a worker on every core those only wait. Pixels are the same at any number of threads.
         # Without a GLFW library MuJoCo is imported without the process that tests it (see twinloop.cli).
+        # Threads of NumPy's BLAS would wait in a busy loop for work that there is not.
         environment = {
             "LP_NUM_THREADS": "0",
+            "OPENBLAS_NUM_THREADS": "1",
             "PYGLFW_LIBRARY": "none",
             **os.environ,
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),

@@ -1,5 +1,6 @@
 """The worker process: imports its work, waits for a job, and pulls items until there are none. See fleet.local."""
 
+import gc
 import os
 import signal
 import sys
@@ -21,6 +22,7 @@ def main(module: str, talk: int, alive: int) -> None:
     functions = import_module(module)
     if hasattr(functions, "warm_up"):
         functions.warm_up()
+    gc.freeze()  # what was imported stays: collections need not search it
     try:
         name, job = connection.recv()
     except EOFError:

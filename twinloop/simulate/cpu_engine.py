@@ -15,7 +15,7 @@ _SEEN = mujoco.mjtStage.mjSTAGE_VEL.value
 class CpuEngine:
     def __init__(self, model: mujoco.MjModel, *, width: int, threads: int = 1):
         _quieten()
-        stop_timers()
+        _stop_profiler()
         # Persistent: the next step reuses the stages that were computed to observe the state.
         self.batch = Batch(model, width, threads, persistent=True)
         self._raised = np.zeros(width, bool)
@@ -52,13 +52,22 @@ def _quieten() -> None:
     config.set()
 
 
-def stop_timers() -> None:
-    """Turn off MuJoCo's profiler in this process. It reads the clock many times a step: 5 % of the time of a step.
+def _stop_profiler() -> None:
+    """Turn off MuJoCo's profiler in this process: `MjData.timer` stays at zero, everything else is the same.
 
-    The Python package installs the C callback and has no function that removes it. Results do not depend on it; only
-    `MjData.timer` stays at zero.
+    It reads the clock many times a step, which takes 5 % of the time of a step.
     """
+    for callback in profiler_callbacks():
+        callback.value = None
+
+
+def profiler_callbacks() -> list[ctypes.c_void_p]:
+    """The C variable of the engine's library that holds the profiler's clock function.
+
+    `import mujoco` sets it, and `mujoco.set_mjcb_time` cannot clear it. A library without this symbol gives no entry.
+    """
+    callbacks = []
     for library in Path(mujoco.__file__).parent.glob("libmujoco*"):
-        # A library without this symbol keeps its timers.
         with suppress(OSError, ValueError):
-            ctypes.c_void_p.in_dll(ctypes.CDLL(str(library)), "mjcb_time").value = None
+            callbacks.append(ctypes.c_void_p.in_dll(ctypes.CDLL(str(library)), "mjcb_time"))
+    return callbacks
