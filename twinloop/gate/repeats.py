@@ -14,8 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from twinloop.config.fields import version
+from twinloop.config.json_file import load_json, record_from_json
+from twinloop.config.record import write_record
 from twinloop.dataset.real_episodes import RealEpisodes
-from twinloop.durable import read_bounded, replace_file, storage_errors
+from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import CorruptError, TwinloopError
 from twinloop.gate.evidence import EvaluationEvidence, by_twin
 from twinloop.gate.statistics.prediction_powered import Combined, combine
@@ -92,6 +95,19 @@ class Repeats:
         }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class RepeatsFile:
+    """The file that holds repeats.
+
+    Attributes:
+        digest: of the repeats.
+    """
+
+    digest: str
+    repeats: Repeats
+    format_version: int = version(FORMAT_VERSION)
+
+
 def trial_names(real: RealEpisodes) -> list[str]:
     """Return one name per episode. The name does not use the index in a log, because logs grow and are merged."""
     columns = zip(real.recorded_at, real.scene, real.robot_id, strict=True)
@@ -104,7 +120,7 @@ def folder_of(registry: Path, checkpoint: str) -> Path:
 
 def write_repeats(repeats: Repeats, folder: Path) -> Path:
     path = folder / repeats.file
-    content = {"format_version": FORMAT_VERSION, "digest": repeats.digest(), "repeats": asdict(repeats)}
+    content = write_record(RepeatsFile(repeats.digest(), repeats))
     with storage_errors(path):
         folder.mkdir(parents=True, exist_ok=True)
         replace_file(path, (json.dumps(content, indent=1, allow_nan=False) + "\n").encode(), scratch=folder)
@@ -112,22 +128,10 @@ def write_repeats(repeats: Repeats, folder: Path) -> Path:
 
 
 def load_repeats(path: Path) -> Repeats:
-    text = read_bounded(path, LARGEST_BYTES)
-    try:
-        content = json.loads(text)
-        if content["format_version"] != FORMAT_VERSION:
-            raise ValueError(f"format_version is {content['format_version']!r}, this version reads {FORMAT_VERSION}")
-        values = content["repeats"]
-        trials = tuple(
-            Repeat(**value | {"layout": None if value["layout"] is None else tuple(map(float, value["layout"]))})
-            for value in values["trials"]
-        )
-        drawn = tuple(tuple(map(float, row)) for row in values["drawn"])
-        repeats = Repeats(**values | {"drawn": drawn, "trials": trials})
-        whole = repeats.digest() == content["digest"]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise CorruptError(f"{path}: cannot be read as repeats of trials ({error!r:.200})") from None
-    if not whole or path.name != repeats.file:
+    content = load_json(path, max_bytes=LARGEST_BYTES, what="a file of repeated trials", error=CorruptError)
+    file = record_from_json(RepeatsFile, content, where=str(path), error=CorruptError)
+    repeats = file.repeats
+    if repeats.digest() != file.digest or path.name != repeats.file:
         raise CorruptError(f"{path}: was altered after it was written")
     return repeats
 

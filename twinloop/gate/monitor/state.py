@@ -1,17 +1,50 @@
 """State of a monitor on disk: which logs it has read, so that it can continue and notice logs that were changed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from twinloop.config.json_file import load_json, record_from_json
+from twinloop.config.record import write_record
 from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import RegistryError
 from twinloop.gate.monitor.watch import Watched
 from twinloop.gate.registry import SCRATCH, Live, json_text
 from twinloop.gate.runlog_evidence import RunlogEvidence, require_shown
-from twinloop.gate.store import read_json
 
 MONITOR = "monitor"
 LARGEST_BYTES = 1 << 26
+
+
+@dataclass(frozen=True)
+class MonitoredLog:
+    """A runlog that was read.
+
+    Attributes:
+        attempts: number of episodes that were read.
+        digest: of these episodes.
+    """
+
+    path: str
+    attempts: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class MonitorState:
+    """The state file of a monitor.
+
+    Attributes:
+        checkpoint: digest of the live checkpoint.
+        record: digest of the ledger record that made it live.
+        watched: the signals with their last values, for people who read the file.
+    """
+
+    checkpoint: str
+    record: str
+    logs: tuple[MonitoredLog, ...]
+    watched: tuple[Mapping[str, Any], ...]
 
 
 def state_path(registry: Path, live: Live) -> Path:
@@ -28,28 +61,26 @@ def check_state(registry: Path, live: Live, logs: Sequence[RunlogEvidence]) -> N
     path = state_path(registry, live)
     if not path.exists():
         return
-    values = read_json(path, LARGEST_BYTES)
+    content = load_json(path, max_bytes=LARGEST_BYTES, what="the state of a monitor", error=RegistryError)
+    state = record_from_json(MonitorState, content, where=str(path), error=RegistryError)
     paths = {str(log.path) for log in logs}
-    try:
-        for entry in values["logs"]:
-            if entry["path"] not in paths:
-                raise RegistryError(
-                    f"{entry['path']}: was monitored before; give it again with --runlog, together with new ones"
-                )
-            require_shown(Path(entry["path"]), attempts=int(entry["attempts"]), digest=str(entry["digest"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise RegistryError(f"{path}: is not a valid monitor state ({error!s:.100})") from None
+    for log in state.logs:
+        if log.path not in paths:
+            raise RegistryError(
+                f"{log.path}: was monitored before; give it again with --runlog, together with new ones"
+            )
+        require_shown(Path(log.path), attempts=log.attempts, digest=log.digest)
 
 
 def write_state(registry: Path, live: Live, logs: Sequence[RunlogEvidence], watched: Sequence[Watched]) -> Path:
     path = state_path(registry, live)
-    content = {
-        "checkpoint": live.checkpoint,
-        "record": live.record,
-        "logs": [{"path": str(log.path), "attempts": log.attempts, "digest": log.digest} for log in logs],
-        "watched": [signal.to_json() for signal in watched],
-    }
+    state = MonitorState(
+        checkpoint=live.checkpoint,
+        record=live.record,
+        logs=tuple(MonitoredLog(str(log.path), log.attempts, log.digest) for log in logs),
+        watched=tuple(signal.to_json() for signal in watched),
+    )
     with storage_errors(path):
         path.parent.mkdir(exist_ok=True)
-        replace_file(path, json_text(content).encode(), scratch=registry / SCRATCH)
+        replace_file(path, json_text(write_record(state)).encode(), scratch=registry / SCRATCH)
     return path

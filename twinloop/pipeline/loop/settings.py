@@ -1,13 +1,13 @@
 """LoopConfig: the settings of a loop. A folder holds one loop."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from twinloop.durable import read_bounded
-from twinloop.errors import UsageError, nearest
+from twinloop.config.json_file import load_json, record_from_json
+from twinloop.config.record import write_record
+from twinloop.errors import CorruptError, UsageError, nearest
 from twinloop.pipeline.loop.record import MOST_BYTES, write_json
 from twinloop.run.config import RunConfig
 from twinloop.twin.objects import OBJECTS
@@ -77,15 +77,24 @@ class LoopConfig:
 
 def refuse_another(out: Path, config: RunConfig, settings: LoopConfig) -> None:
     """Raise UsageError if the folder holds a loop of another config or other settings."""
-    given = {"config_digest": config.digest, **asdict(settings)}
-    for name in CHANGEABLE:
-        given.pop(name)
+    given = _fixed(config.digest, settings)
     file = out / "settings.json"
     if not file.exists():
         write_json(file, given)
         return
-    before = {FORMER_KEYS.get(key, key): value for key, value in json.loads(read_bounded(file, MOST_BYTES)).items()}
-    now = json.loads(json.dumps(given, default=str))
-    changed = [f"{key}: was {before.get(key)!r}, you gave {now[key]!r}" for key in now if before.get(key) != now[key]]
+    what = "the settings of a loop"
+    content = load_json(file, max_bytes=MOST_BYTES, what=what, error=CorruptError)
+    if not isinstance(content, dict):
+        raise CorruptError(f"{file}: holds a {type(content).__name__}; {what} were expected")
+    content = {FORMER_KEYS.get(key, key): value for key, value in content.items()}
+    digest = content.pop("config_digest", "")
+    before = _fixed(digest, record_from_json(LoopConfig, content, where=str(file), error=CorruptError))
+    changed = [f"{key}: was {before[key]!r}, you gave {given[key]!r}" for key in given if before[key] != given[key]]
     if changed:
         raise UsageError(f"{out}: was started with other settings ({'; '.join(changed[:3])}); choose another --out")
+
+
+def _fixed(config_digest: str, settings: LoopConfig) -> dict[str, Any]:
+    """The settings that stay the same when a loop is continued, as JSON."""
+    content = {"config_digest": config_digest, **write_record(settings)}
+    return {key: value for key, value in content.items() if key not in CHANGEABLE}
