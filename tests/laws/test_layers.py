@@ -39,7 +39,7 @@ CLOSED = {
     "scene_export": ("drives", "files", "links", "looks", "mjcf", "scene", "soft", "spec", "surfaces", "transforms",
                      "urdf", "usd"),
     "simulate": ("cpu_engine", "warp_engine"),
-    "twin": ("convex_parts", "item", "mesh_file", "placing", "product_families", "product_parts",
+    "twin": ("convex_parts", "mesh_file", "product_families", "product_parts",
              "robots.so101", "robots.trial", "tasks.handover"),
 }  # fmt: skip
 """Room -> modules (or packages, or the prefix `_`) that no other room imports."""

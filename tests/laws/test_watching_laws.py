@@ -6,7 +6,7 @@ import pytest
 from tests.conftest import SEED_RANGES
 from twinloop.observe.features import observe
 from twinloop.observe.live_sensors import LiveSensors
-from twinloop.observe.sensor_errors import READ
+from twinloop.observe.sensor_errors import HOOKS
 from twinloop.observe.sensors import ObserveConfig, Velocity
 from twinloop.randomize.distribution import Uniform
 from twinloop.randomize.draw import Draws, Sampler
@@ -19,7 +19,7 @@ from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.twin import Twin
 
 EVERY_SENSOR = SEED_RANGES | {
-    name: Uniform(*BY_NAME[name].sensible) for name in dict.fromkeys(column.partition(".")[0] for column in READ)
+    name: Uniform(*BY_NAME[name].sensible) for row, _ in HOOKS for name in (row.name, *row.beside)
 }
 WIDTHS = (1, 3, 8)
 

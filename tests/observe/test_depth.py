@@ -6,6 +6,7 @@ import pytest
 from tests.observe.conftest import values_of
 from twinloop.observe.clip import Clip
 from twinloop.observe.depth import Slant, sensed_depth
+from twinloop.observe.image_settings import image_settings
 from twinloop.simulate.episodes import Episodes
 
 
@@ -18,7 +19,7 @@ def grazing(clip: Clip) -> np.ndarray:
 def sense(clips: dict[str, Clip], few: Episodes):
     def run(camera: str = "down", seed: int = 0, **changed: float) -> np.ndarray:
         rng = np.random.default_rng(seed)
-        return sensed_depth(clips[camera], values_of(few, 2, **changed), rng=rng)
+        return sensed_depth(clips[camera], image_settings(values_of(few, 2, **changed)), rng=rng)
 
     return run
 

@@ -9,12 +9,14 @@ from tests.observe.conftest import Varied, values_of
 from twinloop.observe.camera import LABELS
 from twinloop.observe.clip import Clip
 from twinloop.observe.compression import compressed
-from twinloop.observe.image import IN_THE_LIGHT, sensed
+from twinloop.observe.image import sensed
+from twinloop.observe.image_settings import HOOKS
 from twinloop.observe.labels import keypoint_names, label
 from twinloop.observe.lens import through_lens
 from twinloop.observe.renderer import Renderer
 from twinloop.observe.shutter import Shutter
 from twinloop.observe.truth import labels_of
+from twinloop.randomize.imaging import ImageSettings
 from twinloop.randomize.table import BY_NAME
 from twinloop.simulate.episodes import Episodes
 
@@ -51,9 +53,11 @@ def test_light_and_back_is_the_identity(clip: Clip, develop):
     np.testing.assert_array_equal(develop(vignette=1e-9), clip.rgb)
 
 
-def test_off_in_the_pipeline_is_nominal_in_the_table():
-    for column, off in IN_THE_LIGHT.items():
-        assert BY_NAME[column.partition(".")[0]].nominal == off
+def test_a_nominal_row_leaves_the_settings_as_they_are():
+    for row, on_image in HOOKS:
+        settings = ImageSettings()
+        on_image(settings, np.full(len(row.elements), row.nominal) if row.elements else np.array(row.nominal))
+        assert settings == ImageSettings(), row.name
 
 
 @pytest.mark.parametrize(

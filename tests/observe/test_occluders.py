@@ -14,8 +14,8 @@ from twinloop.observe.occluders import NEAREST_M, PREFIX, ROOM_CENTRE_M, ROOM_M
 from twinloop.observe.projection import inverse
 from twinloop.observe.renderer import Renderer
 from twinloop.randomize.distribution import Constant, Distribution, Uniform
+from twinloop.randomize.hand_path import hand_poses
 from twinloop.simulate.episodes import Episodes
-from twinloop.twin import bystander
 from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
@@ -109,7 +109,7 @@ def test_people_and_things_are_in_the_picture_where_the_physics_had_them(stage: 
     seen = {clip.names[number] for number in np.unique(clip.instance_ids)}
     assert {"item", "distractor/a", "distractor/b", "distractor/c", "distractor/d", "person"} <= seen
     values = {name: np.repeat(array, 3) for name, array in episodes.draws.values.items()}
-    tips = bystander.poses(values, np.maximum(ticks / 25 - 0.004, 0))[:, :3]
+    tips = hand_poses(values, np.maximum(ticks / 25 - 0.004, 0))[:, :3]
     in_camera = np.einsum("nij,nj->ni", inverse(clip.camera_to_world)[:, :3, :3], tips - clip.camera_to_world[:, :3, 3])
     pixels = clip.intrinsics.fx * in_camera[:, :2] / in_camera[:, 2:] + [clip.intrinsics.cx, clip.intrinsics.cy]
     assert np.ptp(pixels, axis=0).max() > 20

@@ -10,9 +10,10 @@ from twinloop.curate.limits import CurateConfig
 from twinloop.randomize.bystander import BYSTANDER
 from twinloop.randomize.distribution import Choice, Constant, Distribution, Uniform
 from twinloop.randomize.draw import Sampler
+from twinloop.randomize.hand_path import hand_poses
 from twinloop.simulate.expert import ExpertConfig
 from twinloop.twin.assemble import Features, assemble
-from twinloop.twin.bystander import AWAY_M, CENTRE_XY_M, EDGE_M, distance_m, poses
+from twinloop.twin.bystander import AWAY_M, CENTRE_XY_M, EDGE_M, distance_m
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
 from twinloop.twin.surroundings import Kind
@@ -44,7 +45,7 @@ def visited() -> Twin:
 
 def path(ranges: dict[str, Distribution], seconds: np.ndarray) -> np.ndarray:
     values = Sampler(ranges, seed=0).draw(0, 1).values
-    return poses({name: np.full(len(seconds), value[0]) for name, value in values.items()}, seconds)
+    return hand_poses({name: np.full(len(seconds), value[0]) for name, value in values.items()}, seconds)
 
 
 def test_the_hand_comes_hesitates_stays_and_withdraws_as_drawn():
@@ -76,7 +77,7 @@ def test_no_draw_is_faster_than_it_says_on_its_way_in():
     seconds = np.arange(0, 12, STEP_S)
     for row in range(64):
         values = {name: np.full(len(seconds), value[row]) for name, value in draws.values.items()}
-        where = poses(values, seconds)[:, :2]
+        where = hand_poses(values, seconds)[:, :2]
         moved = np.linalg.norm(np.diff(where, axis=0), axis=1) / STEP_S
         coming = np.diff(np.linalg.norm(where - CENTRE_XY_M, axis=1)) < 0
         assert moved[coming].max() <= draws.values["bystander_speed_m_s"][row] * 1.001

@@ -6,9 +6,10 @@ import pytest
 from tests.conftest import SEED_RANGES, Simulate
 from twinloop.randomize.distribution import Constant, Uniform
 from twinloop.randomize.draw import Sampler
+from twinloop.randomize.start import clutter_places
 from twinloop.simulate.cell import Cell
 from twinloop.twin.assemble import Features, assemble
-from twinloop.twin.clutter import CLEARANCE_M, THINGS, poses
+from twinloop.twin.clutter import CLEARANCE_M, THINGS
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE, start
@@ -24,7 +25,7 @@ def test_as_many_things_stand_about_as_were_drawn_and_keep_clear():
     ranges = {**SEED_RANGES, "clutter_count": Uniform(0.0, 4.0), "clutter_place_cm": Uniform(-30.0, 30.0)}
     draws = Sampler(ranges, seed=0).draw(0, 200)
     begin = start(draws.values, 200, PICK_AND_PLACE.by_name)
-    where = poses(draws.values, begin)
+    where = clutter_places(draws.values, begin)
     np.testing.assert_array_equal((where[:, :, 2] > 0).sum(axis=1), np.round(draws.values["clutter_count"]))
     # Pushed away from the goal last, a thing keeps clear of it; from the object it is pushed first.
     apart = np.linalg.norm(where[:, :, :2] - begin.poses["goal"][:, None, :2], axis=2)

@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import SEED_RANGES, Simulate
 from twinloop.randomize.distribution import Constant, Distribution, Uniform
 from twinloop.randomize.draw import Sampler
+from twinloop.randomize.start import standing
 from twinloop.run.config import config_from_text
 from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
@@ -16,7 +17,7 @@ from twinloop.twin.assemble import Features, assemble
 from twinloop.twin.distractors import colours_for
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
-from twinloop.twin.surroundings import Kind, standing
+from twinloop.twin.surroundings import Kind
 from twinloop.twin.table import surface_m
 from twinloop.twin.tasks.handover import HANDOVER
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE

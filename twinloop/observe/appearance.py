@@ -1,23 +1,20 @@
 """Apply a draw to the stage: materials, lights and cameras. Every value is computed from the twin's nominal value,
 not from the previous episode, so a reused stage does not drift."""
 
-from collections.abc import Mapping
-
 import mujoco
 import numpy as np
 
 from twinloop.observe.camera import FOV_DEG, CameraConfig
 from twinloop.observe.daylight import Daylight, daylight
+from twinloop.observe.image_settings import Values, image_settings
 from twinloop.observe.materials import material
 from twinloop.observe.occluders import place_occluder
 from twinloop.observe.stage import CENTRE_M, LIGHTS, SHININESS, SPECULAR, SURFACES, Stage
+from twinloop.randomize.imaging import ImageSettings
 from twinloop.twin.shapes import form_of, half_extents_m, row_columns
 from twinloop.twin.soft import HIDDEN
 from twinloop.twin.table import origin_shift_m, tilt_quats
 from twinloop.twin.twin import Twin
-
-Values = Mapping[str, float]
-"""Column of the table -> this episode's value."""
 
 KEY_AZIMUTH_DEG, KEY_ELEVATION_DEG = -60.0, 52.0
 NEXT_LIGHT_DEG = 137.5  # the golden angle spreads any number of lights evenly
@@ -29,28 +26,28 @@ WARM, COOL = np.array([1.0, 0.78, 0.52]), np.array([0.78, 0.9, 1.0])
 
 def dress(stage: Stage, values: Values) -> tuple[int, ...]:
     """Write the visual values of a draw into the stage's model. Returns the textures that must be uploaded again."""
-    model, twin = stage.model, stage.twin
+    model, twin, settings = stage.model, stage.twin, image_settings(values)
     for number in range(len(twin.things)):
         _set_thing(stage, values, number)
     _set_table(stage, values)
-    _set_lights(stage, values)
+    _set_lights(stage, settings)
     for name, camera in stage.cameras.items():
-        _set_camera(stage, model.camera(name).id, camera, values)
+        _set_camera(stage, model.camera(name).id, camera, settings)
         if camera.mount == "fixed" and "occluders" in twin.surroundings:
-            place_occluder(model, name, camera_in_mount(camera, values), twin, values)
-    shade = values["background_shade"]
+            place_occluder(model, name, camera_in_mount(camera, settings), twin, values, settings)
+    shade = settings.room_shade
     for name in ("floor", "wall"):
         model.mat_rgba[stage.materials[name], :3] = min(shade, 1.0)
         # Colours are limited to 1; a brighter surface gets some emission instead.
         model.mat_emission[stage.materials[name]] = max(shade - 1, 0.0) * 0.5
-    model.mat_reflectance[stage.materials["table"]] = values["reflectance"]
-    model.mat_reflectance[stage.materials["floor"]] = values["floor_reflectance"]
+    model.mat_reflectance[stage.materials["table"]] = settings.table_mirror
+    model.mat_reflectance[stage.materials["floor"]] = settings.floor_mirror
     # The engine reflects in flat faces only; round ones get highlights.
     things = list(stage.thing_materials)
-    model.mat_reflectance[things] = 0.5 * values["object_gloss"]
-    model.mat_specular[things] = SPECULAR + values["object_gloss"]
-    model.mat_shininess[things] = SHININESS + 0.7 * values["object_gloss"]
-    return _set_textures(stage, round(values["texture_pool"]))
+    model.mat_reflectance[things] = 0.5 * settings.gloss
+    model.mat_specular[things] = SPECULAR + settings.gloss
+    model.mat_shininess[things] = SHININESS + 0.7 * settings.gloss
+    return _set_textures(stage, round(settings.material))
 
 
 def _set_thing(stage: Stage, values: Values, number: int) -> None:
@@ -112,22 +109,22 @@ def _set_textures(stage: Stage, index: int) -> tuple[int, ...]:
     return tuple(stage.textures.values())
 
 
-def _set_lights(stage: Stage, values: Values) -> None:
-    model, count = stage.model, int(np.clip(round(values["light_count"]), 1, LIGHTS))
-    softness = SOFTEST * values["light_softness"]
-    intensity, colour = values["lighting_intensity"], _colour(values["light_warmth"])
+def _set_lights(stage: Stage, settings: ImageSettings) -> None:
+    model, count = stage.model, int(np.clip(round(settings.lamps), 1, LIGHTS))
+    softness = SOFTEST * settings.softness
+    intensity, colour = settings.brightness, _colour(settings.warmth)
     # The light that a soft lamp takes from its beam becomes ambient light, with some loss. Ambient light belongs to the
     # head light, because a lamp's own ambient light is missing in its shadow, which would then be black.
     model.vis.headlight.ambient[:] = (AMBIENT + 0.6 * DIFFUSE * softness) * intensity * colour
     for number, light in enumerate(stage.lights):
-        towards = towards_light(number, values)
+        towards = towards_light(number, settings)
         model.light_dir[light] = -towards
         model.light_pos[light] = np.array(CENTRE_M) + 1.5 * towards
         model.light_active[light] = number < count
         share = SHARES[count - 1][number] if number < count else 0.0
         model.light_diffuse[light] = DIFFUSE * (1 - softness) * intensity * share * colour
         model.light_specular[light] = 0.3 * (1 - softness) * intensity * share
-    day = _daylight(values)
+    day = _daylight(settings)
     model.vis.headlight.ambient[:] += day.sky_rgb
     model.light_active[stage.sun] = day.beam_rgb.any()
     model.light_dir[stage.sun] = -day.towards
@@ -139,21 +136,21 @@ def _set_lights(stage: Stage, values: Values) -> None:
     model.light_castshadow[stage.lights[0]], model.light_castshadow[stage.sun] = not sunny, sunny
 
 
-def towards_brightest(stage: Stage, values: Values) -> np.ndarray:
+def towards_brightest(stage: Stage, settings: ImageSettings) -> np.ndarray:
     """World unit vector from the cell towards the light that casts the shadow. Call after `dress`."""
     sunny = stage.model.light_castshadow[stage.sun]
-    return _daylight(values).towards if sunny else towards_light(0, values)
+    return _daylight(settings).towards if sunny else towards_light(0, settings)
 
 
-def _daylight(values: Values) -> Daylight:
-    return daylight(values["time_of_day_h"], values["room_heading_deg"], values["daylight_intensity"])
+def _daylight(settings: ImageSettings) -> Daylight:
+    return daylight(settings.sun_hour, settings.sun_heading_deg, settings.sun_strength)
 
 
-def towards_light(number: int, values: Values) -> np.ndarray:
+def towards_light(number: int, settings: ImageSettings) -> np.ndarray:
     """World unit vector from the cell towards a light; number 0 is the brightest."""
-    azimuth = np.deg2rad(KEY_AZIMUTH_DEG + values["light_direction_deg.azimuth"] + number * NEXT_LIGHT_DEG)
+    azimuth = np.deg2rad(KEY_AZIMUTH_DEG + settings.lamp_turn_deg + number * NEXT_LIGHT_DEG)
     # Not below the table's edge, and not straight above, where the arm hides the shadow.
-    elevation = np.deg2rad(np.clip(KEY_ELEVATION_DEG + values["light_direction_deg.elevation"], 12, 88))
+    elevation = np.deg2rad(np.clip(KEY_ELEVATION_DEG + settings.lamp_raise_deg, 12, 88))
     flat = np.cos(elevation)
     return np.array([flat * np.cos(azimuth), flat * np.sin(azimuth), np.sin(elevation)])
 
@@ -164,19 +161,18 @@ def _colour(warmth: float) -> np.ndarray:
     return mixed / mixed.mean()
 
 
-def camera_in_mount(camera: CameraConfig, values: Values) -> np.ndarray:
+def camera_in_mount(camera: CameraConfig, settings: ImageSettings) -> np.ndarray:
     """(4, 4) drawn pose of the camera: from its frame (x right, y down, z forward) to the frame of its mount."""
-    noise = np.array([values[f"camera_position_noise_cm.{axis}"] for axis in "xyz"]) / 100
-    pitch, yaw, roll = (np.deg2rad(values[f"camera_jitter_deg.{part}"]) for part in ("pitch", "yaw", "roll"))
+    pitch, yaw, roll = np.deg2rad(settings.camera_turn_deg)
     pose = np.eye(4)
     pose[:3, :3] = camera.axes @ _turn(0, pitch) @ _turn(1, yaw) @ _turn(2, roll)
-    pose[:3, 3] = np.array(camera.position_m) + noise
+    pose[:3, 3] = np.array(camera.position_m) + np.array(settings.camera_shift_m)
     return pose
 
 
-def _set_camera(stage: Stage, number: int, camera: CameraConfig, values: Values) -> None:
+def _set_camera(stage: Stage, number: int, camera: CameraConfig, settings: ImageSettings) -> None:
     model = stage.model
-    pose = camera_in_mount(camera, values)
+    pose = camera_in_mount(camera, settings)
     # The engine's cameras look along -z with y up: x is the same, y and z are reversed.
     position, axes = pose[:3, 3], pose[:3, :3] * np.array([1, -1, -1])
     if camera.mount == "wrist":
@@ -187,11 +183,11 @@ def _set_camera(stage: Stage, number: int, camera: CameraConfig, values: Values)
         position, axes = model.site_pos[site] + tool_to_body @ position, tool_to_body @ axes
     model.cam_pos[number] = position
     mujoco.mju_mat2Quat(model.cam_quat[number], np.ascontiguousarray(axes).ravel())
-    model.cam_fovy[number] = fov_deg(camera, values)
+    model.cam_fovy[number] = fov_deg(camera, settings)
 
 
-def fov_deg(camera: CameraConfig, values: Values) -> float:
-    return float(np.clip(camera.fov_deg + values["camera_fov_noise_deg"], *FOV_DEG))
+def fov_deg(camera: CameraConfig, settings: ImageSettings) -> float:
+    return float(np.clip(camera.fov_deg + settings.fov_shift_deg, *FOV_DEG))
 
 
 def _turn(axis: int, angle_rad: float) -> np.ndarray:

@@ -8,10 +8,10 @@ at edges, and on a reflecting table.
 
 import numpy as np
 
-from twinloop.observe.appearance import Values
 from twinloop.observe.clip import CLASSES, Clip
 from twinloop.observe.noise import NormalStream
 from twinloop.observe.projection import rays
+from twinloop.randomize.imaging import ImageSettings
 
 PATCH_PX = 4  # size of the patches of holes
 
@@ -19,18 +19,16 @@ PATCH_PX = 4  # size of the patches of holes
 FARTHEST_JITTER_M = 8.0
 
 
-def sensed_depth(clip: Clip, values: Values, *, rng: np.random.Generator) -> np.ndarray:
+def sensed_depth(clip: Clip, settings: ImageSettings, *, rng: np.random.Generator) -> np.ndarray:
     """(f, h, w) float32 metres."""
-    spread_px, step_mm, share = (
-        values[f"depth_{name}"] for name in ("edge_noise_px", "quantisation_mm", "hole_share")
-    )  # fmt: skip
+    spread_px, step_mm, share = settings.depth_jitter_px, settings.depth_step_mm, settings.depth_holes
     if spread_px == 0 and step_mm == 0 and share == 0:
         return clip.depth_m
     height, width = clip.depth_m.shape[1:]
     # Each stage has its own random stream, so its noise does not depend on the settings of the others.
     jitter, blots = NormalStream(rng), NormalStream(rng)
     slant = Slant(clip) if share > 0 else None
-    shine = np.float32(2 * values["reflectance"])
+    shine = np.float32(2 * settings.table_mirror)
     mirrors = clip.class_ids == CLASSES.index("table") if share > 0 and shine > 0 else None
     out = np.empty_like(clip.depth_m)
     for frame, truth in enumerate(clip.depth_m):

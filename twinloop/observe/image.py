@@ -11,14 +11,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from twinloop.observe.appearance import Values
 from twinloop.observe.clip import Clip
 from twinloop.observe.compression import TO_YCC, compressed
 from twinloop.observe.depth import sensed_depth
+from twinloop.observe.image_settings import Values, image_settings
 from twinloop.observe.lens import Flare, defocused, through_lens, vignette
 from twinloop.observe.noise import NormalStream
 from twinloop.observe.shutter import Shutter
 from twinloop.randomize.draw import episode_rng
+from twinloop.randomize.imaging import ImageSettings
 
 GAMMA = 2.2
 _LINEAR = ((np.arange(256) / 255) ** GAMMA).astype(np.float32)
@@ -28,59 +29,57 @@ _LINEAR = ((np.arange(256) / 255) ** GAMMA).astype(np.float32)
 _ROOTS = 1 << 14
 _LEVELS = (255 * (np.arange(_ROOTS) / (_ROOTS - 1)) ** (2 / GAMMA)).astype(np.float32)
 
-IN_THE_LIGHT = {
-    "lens_flare": 0.0, "vignette": 0.0, "exposure_ev": 0.0, "shutter_ms": 0.0, "rolling_shutter_ms": 0.0,
-    "shot_noise": 0.0, "read_noise": 0.0, "white_balance_shift.red": 0.0, "white_balance_shift.blue": 0.0,
-    "defocus_px": 0.0, "colour_saturation": 1.0,
-}  # fmt: skip
-"""The stages between lens and compression, and the value at which each is off."""
-
 
 def sensed(clip: Clip, values: Values, *, seed: int, attempt: int, name: str) -> Clip:
     """The clip after the camera model of camera `name`: image and depth."""
-    clip = through_lens(clip, values["lens_distortion"])
+    settings = image_settings(values)
+    clip = through_lens(clip, settings.distortion)
     # Images or depth that a camera does not store are not processed.
     rgb, depth_m = clip.rgb, clip.depth_m
     if clip.camera.rgb:
-        rgb = _delivered(clip, values, seed, attempt, name)
+        rgb = _delivered(clip, settings, seed, attempt, name)
     if clip.camera.depth:
-        depth_m = sensed_depth(clip, values, rng=episode_rng(seed, attempt, stream=f"depth/{name}"))
+        depth_m = sensed_depth(clip, settings, rng=episode_rng(seed, attempt, stream=f"depth/{name}"))
     return replace(clip, rgb=rgb, depth_m=depth_m)
 
 
-def _delivered(clip: Clip, values: Values, seed: int, attempt: int, name: str) -> np.ndarray:
+def _delivered(clip: Clip, settings: ImageSettings, seed: int, attempt: int, name: str) -> np.ndarray:
     rgb = clip.rgb
-    if any(values[column] != off for column, off in IN_THE_LIGHT.items()):
-        rgb = _developed(clip, values, NormalStream(episode_rng(seed, attempt, stream=f"image/{name}")))
-    return compressed(rgb, values["compression_quality"])
+    if settings.changes_light:
+        noise = NormalStream(episode_rng(seed, attempt, stream=f"image/{name}"))
+        rgb = _developed(clip, settings, noise, episode_rng(seed, attempt, stream=f"image/{name}/others"))
+    return compressed(rgb, settings.jpeg_quality)
 
 
-def _developed(clip: Clip, values: Values, noise: NormalStream) -> np.ndarray:
+def _developed(clip: Clip, settings: ImageSettings, noise: NormalStream, rng: np.random.Generator) -> np.ndarray:
     """(f, h, w, 3) uint8 after the stages that process light."""
     height, width = clip.rgb.shape[1:3]
-    shutter = Shutter(height, width, values["shutter_ms"] / 1000, values["rolling_shutter_ms"] / 1000)
-    veil = Flare(clip.light_px, values["lens_flare"], clip.intrinsics, height, width)
-    gain = np.float32(2.0 ** values["exposure_ev"]) * vignette(height, width, values["vignette"])
+    shutter = Shutter(height, width, settings.open_s, settings.readout_s)
+    veil = Flare(clip.light_px, settings.flare, clip.intrinsics, height, width)
+    gain = np.float32(settings.exposure) * vignette(height, width, settings.corner_loss)
     gain = gain[..., None].repeat(3, axis=2)
     # A shift of white balance multiplies the light, and so multiplies the stored value by its root.
-    white = [1 + values["white_balance_shift.red"], 1.0, 1 + values["white_balance_shift.blue"]]
-    balance = np.tile(np.array(white) ** (1 / GAMMA), (height, width, 1)).astype(np.float32)
+    balance = np.tile(np.array(settings.balance) ** (1 / GAMMA), (height, width, 1)).astype(np.float32)
     out = np.empty_like(clip.rgb)
     for frame, picture in enumerate(clip.rgb):
         light = _LINEAR.take(picture)
-        if values["lens_flare"] > 0:
+        if settings.flare > 0:
             light += veil.of(frame)
         light *= gain
         if clip.pixel_velocity is not None:
             light = shutter.exposed(light, clip.pixel_velocity[frame])
-        if values["defocus_px"] > 0:
-            light = defocused(light, values["defocus_px"])
+        if settings.blur_px > 0:
+            light = defocused(light, settings.blur_px)
+        for on_light in settings.on_light:
+            light = on_light(light, frame, rng)
         # A sensor saturates before read noise is added.
         np.clip(light, 0, 1, out=light)
-        levels = read_out(light, values["shot_noise"], values["read_noise"], noise)
+        levels = read_out(light, settings.shot_noise, settings.read_levels, noise)
         levels *= balance
-        if values["colour_saturation"] != 1:
-            levels = saturated(levels, values["colour_saturation"])
+        if settings.saturation != 1:
+            levels = saturated(levels, settings.saturation)
+        for on_levels in settings.on_levels:
+            levels = on_levels(levels, frame, rng)
         np.rint(levels, out=levels)
         np.clip(levels, 0, 255, out=levels)
         out[frame] = levels

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from twinloop.observe.features import SOURCES
-from twinloop.observe.sensor_errors import errors_of
+from twinloop.observe.sensor_errors import NEUTRAL, errors_of
 from twinloop.observe.sensors import SEEN, ObserveConfig, differentiated, is_plain, tell, thing_columns
 from twinloop.randomize.draw import Draws
 from twinloop.simulate.cell import Cell
@@ -29,6 +29,10 @@ TRUE: dict[str, Callable[[Cell], np.ndarray]] = {
 }
 
 
+def _neutral(name: str) -> float:
+    return NEUTRAL.get(name.partition("/")[2], 0.0)
+
+
 class LiveSensors:
     """Live sensor values of a cell's slots for these features; by default all features that sensors measure."""
 
@@ -45,6 +49,9 @@ class LiveSensors:
         self._slots = np.arange(width)
         self._tick = np.zeros(width, int)
         self._plain = True
+        self._errors: dict[str, np.ndarray] = {}
+        self._past: dict[str, np.ndarray] = {}
+        self._before: np.ndarray | None = None
 
     def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
         self._tick[ids] = 0
@@ -53,16 +60,12 @@ class LiveSensors:
         # One episode at a time: each has its own generator, independent of its slot.
         for slot, row in zip(ids, rows, strict=True):
             errors = errors_of(self.twin, draws, int(row), seed=self.seed)
-            if self._plain:
-                self._allocate(errors)
+            self._plain = False
             for name, values in errors.items():
-                self._errors[name][slot] = values
-
-    def _allocate(self, errors: dict[str, np.ndarray]) -> None:
-        self._plain = False
-        self._errors = {name: np.zeros((self.width, *values.shape)) for name, values in errors.items()}
-        self._past: dict[str, np.ndarray] = {}
-        self._before: np.ndarray | None = None
+                if name not in self._errors:
+                    self._errors[name] = np.full((self.width, *values.shape), _neutral(name))
+            for name, values in self._errors.items():
+                values[slot] = errors.get(name, _neutral(name))
 
     def look(self, cell: Cell) -> dict[str, np.ndarray]:
         """Feature -> (width, elements) float32, of this control period. Call once in each period."""

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 import mujoco
 
-from twinloop.observe.appearance import Values, dress
+from twinloop.observe.appearance import dress
 from twinloop.observe.camera import CameraConfig
+from twinloop.observe.image_settings import Values
 from twinloop.observe.stage import build_stage
 from twinloop.twin.twin import Twin
 

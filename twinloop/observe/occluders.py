@@ -11,6 +11,8 @@ import mujoco
 import numpy as np
 
 from twinloop.observe.camera import CameraConfig
+from twinloop.randomize.imaging import ImageSettings
+from twinloop.randomize.start import start_of
 from twinloop.twin.table import PARKED_M
 from twinloop.twin.twin import Twin
 
@@ -34,21 +36,22 @@ def add_occluders(spec: mujoco.MjSpec, cameras: Mapping[str, CameraConfig]) -> N
 
 
 def place_occluder(
-    model: mujoco.MjModel, name: str, camera_to_world: np.ndarray, twin: Twin, values: Mapping[str, float]
-) -> None:
+    model: mujoco.MjModel, name: str, camera_to_world: np.ndarray, twin: Twin, values: Mapping[str, float],
+    settings: ImageSettings,
+) -> None:  # fmt: skip
     """Write position and size of the occluder of one camera."""
     body, geom = model.body(PREFIX + name).id, model.geom(PREFIX + name).id
-    if values["occluder_share"] <= 0:
+    if settings.hidden_share <= 0:
         model.body_pos[body] = [0, 0, PARKED_M]
         return
     seen, distance_m = _outline(camera_to_world, twin, values)
-    side = np.deg2rad(values["occluder_side_deg"])
+    side = np.deg2rad(settings.hidden_from_deg)
     axes = np.array([[np.cos(side), np.sin(side)], [-np.sin(side), np.cos(side)]])
     (low, across_low), (high, across_high) = (seen @ axes.T).min(axis=0), (seen @ axes.T).max(axis=0)
-    hidden = values["occluder_share"] * (high - low)
+    hidden = settings.hidden_share * (high - low)
     # Sizes and places in the image are in metres at a distance of 1.
-    drawn_at_m = values["occluder_distance_share"] * distance_m
-    width = max(min(values["occluder_width_cm"] / 100 / drawn_at_m, WIDEST), 1.05 * hidden)
+    drawn_at_m = settings.occluder_at_share * distance_m
+    width = max(min(settings.occluder_width_m / drawn_at_m, WIDEST), 1.05 * hidden)
     length = max(LENGTH * width, 1.5 * (across_high - across_low))
     along, across = high - hidden + width / 2, (across_low + across_high) / 2
     ray = np.array([*(along * axes[0] + across * axes[1]), 1.0])
@@ -64,7 +67,7 @@ def place_occluder(
 def _outline(camera_to_world: np.ndarray, twin: Twin, values: Mapping[str, float]) -> tuple[np.ndarray, float]:
     """(8, 2) corners of the object at its start, in the image at a distance of 1, and the object's distance."""
     draw = {column: np.array([value]) for column, value in values.items()}
-    pose = twin.task.start(draw, 1, twin.task.by_name).poses[twin.things[0].name][0]
+    pose = start_of(twin, draw, 1).poses[twin.things[0].name][0]
     turn = np.zeros(9)
     mujoco.mju_quat2Mat(turn, pose[3:])
     half = np.array(twin.object.half_extents_m) * values["object_size_scale"]

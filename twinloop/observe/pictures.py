@@ -7,6 +7,7 @@ import numpy as np
 from twinloop.observe.appearance import camera_in_mount, fov_deg
 from twinloop.observe.camera import CameraConfig, intrinsics_of
 from twinloop.observe.image import sensed
+from twinloop.observe.image_settings import image_settings
 from twinloop.observe.label_ids import things_in
 from twinloop.observe.moments import shown_in
 from twinloop.observe.recording import PREFIX, Feature, Pictures
@@ -64,7 +65,8 @@ def calibration_columns(cameras: Mapping[str, CameraConfig], draws: Draws) -> di
         lens, pose = columns.setdefault(f"camera/{name}/lens", []), columns.setdefault(f"camera/{name}/to_mount", [])
         for row in range(len(draws.attempts)):
             values = {column: float(array[row]) for column, array in draws.values.items()}
-            pinhole = intrinsics_of(camera, fov_deg(camera, values), values["lens_distortion"])
+            settings = image_settings(values)
+            pinhole = intrinsics_of(camera, fov_deg(camera, settings), settings.distortion)
             lens.append([pinhole.fx, pinhole.fy, pinhole.cx, pinhole.cy, pinhole.distortion])
-            pose.append(camera_in_mount(camera, values).ravel().tolist())
+            pose.append(camera_in_mount(camera, settings).ravel().tolist())
     return columns

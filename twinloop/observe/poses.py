@@ -7,6 +7,8 @@ import mujoco
 import numpy as np
 
 from twinloop.randomize.draw import Draws, nominal_values
+from twinloop.randomize.hand_path import COLUMNS as HAND_COLUMNS
+from twinloop.randomize.hand_path import hand_poses
 from twinloop.randomize.table import BY_NAME
 from twinloop.simulate.cell import Cell
 from twinloop.twin import bystander
@@ -73,6 +75,6 @@ def place_bystander(data: mujoco.MjData, twin: Twin, drawn: Mapping[str, np.ndar
     if "bystander" in twin.surroundings:
         # A frame shows the hand where it was in the last physics step.
         seconds = max(tick * twin.control_period_s - twin.model.opt.timestep, 0.0)
-        pose = bystander.poses({name: drawn[name][:1] for name in bystander.READ}, np.array([seconds]))[0]
+        pose = hand_poses({name: drawn[name][:1] for name in HAND_COLUMNS}, np.array([seconds]))[0]
         number = twin.mocap(bystander.NAME)
         data.mocap_pos[number], data.mocap_quat[number] = pose[:3], pose[3:]

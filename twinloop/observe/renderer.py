@@ -10,21 +10,21 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from twinloop.observe.appearance import Values, drawn_half_extents_m, dress, fov_deg, towards_brightest
+from twinloop.observe.appearance import drawn_half_extents_m, dress, fov_deg, towards_brightest
 from twinloop.observe.buffers import Buffers
 from twinloop.observe.camera import CameraConfig, Intrinsics, intrinsics_of
 from twinloop.observe.clip import Clip
 from twinloop.observe.flow import pixel_velocity
 from twinloop.observe.gl import context
+from twinloop.observe.image_settings import Values, image_settings
 from twinloop.observe.label_ids import things_of
 from twinloop.observe.moments import picture_ticks, states_at
 from twinloop.observe.poses import place_bystander
 from twinloop.observe.projection import inverse
 from twinloop.observe.stage import build_stage
+from twinloop.randomize.hand_path import COLUMNS as HAND_COLUMNS
+from twinloop.randomize.start import clutter_places, standing, start_of
 from twinloop.simulate.episodes import Episodes
-from twinloop.twin import bystander
-from twinloop.twin.clutter import poses as clutter_poses
-from twinloop.twin.surroundings import standing
 from twinloop.twin.twin import Twin
 
 ENGINE_TO_VISION = np.diag([1.0, -1.0, -1.0, 1.0])
@@ -89,7 +89,8 @@ class Renderer:
         states = episodes["position"][rows], episodes["environment"][rows]
         if "nodes" in episodes.channels:
             states = states[0], np.concatenate([states[1], episodes["nodes"][rows]], axis=1)
-        moves = values["shutter_ms"] > 0 or values["rolling_shutter_ms"] > 0
+        settings = image_settings(values)
+        moves = settings.moves
         pictured = {
             name: picture_ticks(length, control_hz=self.twin.control_hz, rate_hz=camera.rate_hz)
             if ticks is None
@@ -97,7 +98,7 @@ class Renderer:
             for name, camera in self.cameras.items()
         }
         # Motion blur and depth holes of a reflecting table need masks even if they were not requested.
-        masks = masks or moves or (values["depth_hole_share"] > 0 and values["reflectance"] > 0)
+        masks = masks or moves or (settings.depth_holes > 0 and settings.table_mirror > 0)
         buffers = {
             name: Buffers(self.cameras[name], len(when), masks or self.cameras[name].needs_masks)
             for name, when in pictured.items()
@@ -115,23 +116,24 @@ class Renderer:
 
     def _dress(self, values: Values) -> None:
         textures = dress(self.stage, values)
-        if values["texture_pool"] != self._material:
+        material = image_settings(values).material
+        if material != self._material:
             for texture in textures:
                 mujoco.mjr_uploadTexture(self.stage.model, self._gl, texture)
-            self._material = values["texture_pool"]
+            self._material = material
 
     def _furnish(self, values: Values) -> None:
         """Place clutter and surroundings as drawn, and set the bystander's path. The tape does not contain them."""
         twin = self.twin
-        self._bystander = {name: np.array([values[name]]) for name in bystander.READ}
+        self._bystander = {name: np.array([values[name]]) for name in HAND_COLUMNS}
         if not twin.surroundings and not len(twin.clutter_mocaps):
             return
         draw = {column: np.array([value]) for column, value in values.items()}
-        begin = twin.task.start(draw, 1, twin.task.by_name)
+        begin = start_of(twin, draw, 1)
         for body, places in standing(draw, begin, twin.object, twin.surroundings).items():
             self._data.mocap_pos[twin.mocap(body)] = places[0]
         if len(twin.clutter_mocaps):
-            self._data.mocap_pos[twin.clutter_mocaps] = clutter_poses(draw, begin)[0]
+            self._data.mocap_pos[twin.clutter_mocaps] = clutter_places(draw, begin)[0]
 
     def _pass(
         self,
@@ -222,8 +224,8 @@ class Renderer:
         self, name: str, values: Values, ticks: np.ndarray, rows: np.ndarray, buffers: Buffers,
         filmed: Filmed, later: Filmed | None,
     ) -> Clip:  # fmt: skip
-        camera = self.cameras[name]
-        intrinsics = intrinsics_of(camera, fov_deg(camera, values), 0.0)
+        camera, settings = self.cameras[name], image_settings(values)
+        intrinsics = intrinsics_of(camera, fov_deg(camera, settings), 0.0)
         rgb, depth_m, ids = buffers.images()
         pose = filmed.cameras[name][rows]
         velocity = None
@@ -232,7 +234,7 @@ class Renderer:
             pair = pose, later.cameras[name][rows]
             period_s = self.twin.control_period_s
             velocity = pixel_velocity(depth_m, ids, self._things.instances, geoms, pair, intrinsics, period_s)
-        light_px = _towards_px(inverse(pose)[:, :3, :3] @ towards_brightest(self.stage, values), intrinsics)
+        light_px = _towards_px(inverse(pose)[:, :3, :3] @ towards_brightest(self.stage, settings), intrinsics)
         return Clip(
             camera=camera, intrinsics=intrinsics, ticks=ticks, rgb=rgb, depth_m=depth_m, geom_ids=ids,
             camera_to_world=pose, things_to_world=filmed.things[rows], tool_to_world=filmed.tool[rows],

@@ -9,126 +9,143 @@ from collections.abc import Mapping
 import numpy as np
 
 from twinloop.randomize.draw import Draws, episode_rng
-from twinloop.randomize.sensing import SENSING
-from twinloop.randomize.touch import TOUCH
+from twinloop.randomize.hooks import OFFSET_UNITS, Channel, OnReading, Signal
+from twinloop.randomize.parameter import Parameter
+from twinloop.randomize.table import TABLE
 from twinloop.twin.touch import PARTS as TOUCHED
 from twinloop.twin.twin import Twin
 
-OUTAGE_S = 0.2  # a tracker that has lost the object finds it again after about this long
-DRIFT_S = 10.0
-
-BIAS = ("tracker_bias_mm.x", "tracker_bias_mm.y")
-READ = (*(row.name for row in SENSING + TOUCH), *BIAS, "observation_delay_ms", "observation_loss_share")
+HOOKS: tuple[tuple[Parameter, OnReading], ...] = tuple(
+    (row, row.on_reading) for row in TABLE if row.on_reading is not None
+)
+"""The rows that act on readings."""
+NEUTRAL = {"gain": 1.0, "alive": 1.0, "threshold": 0.0, "step": 0.0, "offset": 0.0}
+"""Kind of error -> the value without effect."""
 
 
 def errors_of(twin: Twin, draws: Draws, row: int, *, seed: int) -> dict[str, np.ndarray]:
     """Name -> (longest_ticks, ...) of one episode.
 
     - observed, tracked: the time that each frame shows, in frames.
-    - encoder_step: radians.
-    - position (of the arm), effort (of the arm), tracker (metres), tracker_turn (radians), wrench, inertial, touch:
-      errors that are added.
-    - touch_gain, touch_alive: of every taxel. touch_threshold, touch_step: newtons.
+    - CHANNEL/offset, /gain, /threshold, /step, /alive: of every reading of a channel, in SI units. A missing one has
+      no effect.
     """
-    drawn = {name: float(draws.values[name][row]) for name in READ}
-    attempt = int(draws.attempts[row])
-    errors = _Draw(twin, drawn, episode_rng(seed, attempt, stream="sensors")).errors()
-    if twin.touch is not None:
-        # Touch has its own random stream, so that the other sensors' values do not depend on it.
-        errors |= _Draw(twin, drawn, episode_rng(seed, attempt, stream="touch")).touch_errors(len(TOUCHED))
-    if len(twin.things) > 1:
-        # So do the poses of all things but the first.
-        others = _Draw(twin, drawn, episode_rng(seed, attempt, stream="trackers")).tracker_errors(len(twin.things) - 1)
-        errors |= {name: np.concatenate([errors[name], values], axis=1) for name, values in others.items()}
-    return errors
+    episode = EpisodeErrors(twin, int(draws.attempts[row]), seed=seed)
+    absent = {"wrist"} if not twin.has_wrist_sensors else set()
+    absent |= {"touch"} if twin.touch is None else set()
+    for parameter, on_reading in HOOKS:
+        if parameter.columns[0] in draws.varied and absent.isdisjoint(parameter.only_with):
+            values = [draws.values[column][row] for column in (*parameter.columns, *parameter.beside)]
+            on_reading(episode, np.array(values if len(values) > 1 else values[0]))
+    return episode.errors()
 
 
-class _Draw:
-    def __init__(self, twin: Twin, drawn: Mapping[str, float], rng: np.random.Generator):
-        self.twin, self.drawn, self.rng = twin, drawn, rng
-        self.frames, self.joints = twin.longest_ticks, len(twin.arm_joints)
+class EpisodeErrors:
+    """The `Readings` of one episode, to which rows add errors."""
 
-    def errors(self) -> dict[str, np.ndarray]:
-        """All errors are drawn in a fixed order, used or not, so that one row does not change the noise of others."""
-        drawn, frames = self.drawn, self.frames
-        lost = self.rng.random(frames) < drawn["observation_loss_share"]
-        found = {
-            "observed": self._when(drawn["observation_delay_ms"], lost),
-            "encoder_step": np.full(frames, 1e-3 * drawn["encoder_step_mrad"]),
-            "position": self._encoders(),
-            "effort": drawn["effort_noise_nm"] * self._white(self.joints),
-            "tracked": self._when(drawn["tracker_delay_ms"], self._outages()),
-            **self.tracker_errors(1),
+    def __init__(self, twin: Twin, attempt: int, *, seed: int):
+        self.twin, self.frames = twin, twin.longest_ticks
+        self._seed, self._attempt = seed, attempt
+        self.noise: Mapping[str, np.ndarray] = self._random_numbers()
+        self._delay_ms: dict[Signal, float] = {"observed": 0.0, "tracked": 0.0}
+        self._lost: dict[Signal, np.ndarray] = {}
+        self._errors: dict[str, np.ndarray] = {
+            f"{channel}/offset": np.zeros((self.frames, elements)) for channel, elements in self._channels().items()
+        }
+
+    def _channels(self) -> dict[Channel, int]:
+        """Channels of this twin whose readings may have an offset -> their elements."""
+        joints, things = len(self.twin.arm_joints), len(self.twin.things)
+        channels: dict[Channel, int] = {
+            "position": joints, "effort": joints, "tracker": 3 * things, "tracker_turn": 3 * things
+        }  # fmt: skip
+        if self.twin.has_wrist_sensors:
+            channels |= {"wrench": 6, "inertial": 6}
+        if self.twin.touch is not None:
+            channels["touch"] = len(TOUCHED)
+        return channels
+
+    def _random_numbers(self) -> dict[str, np.ndarray]:
+        """All numbers are drawn in a fixed order, used or not, so that one row does not change the noise of others."""
+        frames, joints = self.frames, len(self.twin.arm_joints)
+        rng = episode_rng(self._seed, self._attempt, stream="sensors")
+        noise = {
+            "observed": rng.random(frames),
+            "encoder_bias": rng.uniform(-1, 1, joints),
+            "encoder": rng.standard_normal((frames, joints)),
+            "effort": rng.standard_normal((frames, joints)),
+            "outage": rng.random(frames),
+            "tracker": rng.standard_normal((frames, 3)),
+            "tracker_turn": rng.standard_normal((frames, 3)),
         }
         if self.twin.has_wrist_sensors:
-            found |= {"wrench": self._wrench(), "inertial": self._imu()}
-        return found
+            noise["wrench_drift"] = rng.standard_normal((2, 3))
+            for name in ("wrench", "inertial", "inertial_walk"):
+                noise[name] = rng.standard_normal((frames, 6))
+        if self.twin.touch is not None:
+            # Touch has its own random stream, so that the other sensors' values do not depend on it.
+            rng, taxels = episode_rng(self._seed, self._attempt, stream="touch"), len(TOUCHED)
+            noise["touch_gain"] = rng.standard_normal(taxels)
+            noise["touch_drift"] = rng.standard_normal((2, taxels))
+            noise["touch_chance"] = rng.random(taxels)
+            noise["touch"] = rng.standard_normal((frames, taxels))
+        others = len(self.twin.things) - 1
+        if others:
+            # So do the poses of all things but the first.
+            rng = episode_rng(self._seed, self._attempt, stream="trackers")
+            for name in ("tracker", "tracker_turn"):
+                noise[name] = np.concatenate([noise[name], rng.standard_normal((frames, 3 * others))], axis=1)
+        return noise
 
-    def tracker_errors(self, things: int) -> dict[str, np.ndarray]:
-        """Noise of each thing's pose; the bias of the tracker's frame is that of all things."""
-        noise_mm = self.drawn["tracker_noise_mm"] * self._white(3 * things)
-        return {
-            "tracker": 1e-3 * (noise_mm + np.tile(self._tracker_bias_mm(), things)),
-            "tracker_turn": np.deg2rad(self.drawn["tracker_turn_noise_deg"]) * self._white(3 * things),
-        }
+    @property
+    def seconds(self) -> np.ndarray:
+        return np.arange(self.frames)[:, None] * self.twin.control_period_s
 
-    def _white(self, elements: int) -> np.ndarray:
-        return self.rng.standard_normal((self.frames, elements))
+    def rng(self, stream: str) -> np.random.Generator:
+        return episode_rng(self._seed, self._attempt, stream=f"sensors/{stream}")
 
-    def _when(self, delay_ms: float, lost: np.ndarray) -> np.ndarray:
+    def delay_ms(self, signal: Signal, delay_ms: float) -> None:
+        self._delay_ms[signal] += delay_ms
+
+    def lose(self, signal: Signal, lost: np.ndarray) -> None:
+        self._lost[signal] = self._lost.get(signal, False) | lost
+
+    def add(self, channel: Channel, offset: np.ndarray, elements: slice = slice(None)) -> None:
+        # A twin without the sensor has no such channel. Velocities have one only if a row asks for it.
+        if channel == "velocity":
+            self._errors.setdefault("velocity/offset", np.zeros((self.frames, len(self.twin.arm_joints))))
+        if f"{channel}/offset" in self._errors:
+            self._errors[f"{channel}/offset"][:, elements] += offset
+
+    def multiply(self, channel: Channel, gain: np.ndarray) -> None:
+        self._set(channel, "gain", gain * self._errors.get(f"{channel}/gain", 1.0))
+
+    def threshold(self, channel: Channel, least: float) -> None:
+        self._set(channel, "threshold", np.maximum(least, self._errors.get(f"{channel}/threshold", 0.0)))
+
+    def round(self, channel: Channel, step: float) -> None:
+        self._set(channel, "step", np.maximum(step, self._errors.get(f"{channel}/step", 0.0)))
+
+    def silence(self, channel: Channel, dead: np.ndarray) -> None:
+        self._set(channel, "alive", ~dead * self._errors.get(f"{channel}/alive", 1.0))
+
+    def _set(self, channel: Channel, kind: str, values: np.ndarray) -> None:
+        """Store values that broadcast to (frames, elements)."""
+        elements = self._channels().get(channel, len(self.twin.arm_joints) if channel == "velocity" else 0)
+        if elements:
+            self._errors[f"{channel}/{kind}"] = np.broadcast_to(values, (self.frames, elements))
+
+    def errors(self) -> dict[str, np.ndarray]:
+        errors = dict(self._errors)
+        for channel, unit in OFFSET_UNITS.items():
+            errors[f"{channel}/offset"] = unit * errors[f"{channel}/offset"]
+        return {signal: self._when(signal) for signal in self._delay_ms} | errors
+
+    def _when(self, signal: Signal) -> np.ndarray:
         """(frames,) time that each frame shows, in frames: delayed, and constant while the signal is lost."""
         frames = np.arange(self.frames)
-        when = np.maximum(frames - delay_ms / 1000 / self.twin.control_period_s, 0)
+        when = np.maximum(frames - self._delay_ms[signal] / 1000 / self.twin.control_period_s, 0)
         # The first frame is always seen, because there is no earlier one to repeat.
+        lost = self._lost.get(signal, np.zeros(self.frames, bool))
         last_seen = np.maximum.accumulate(np.where(lost & (frames > 0), 0, frames))
         return when[last_seen]
-
-    def _encoders(self) -> np.ndarray:
-        bias = self.rng.uniform(-1, 1, self.joints) * self.drawn["encoder_bias_mrad"]
-        return 1e-3 * (bias + self.drawn["encoder_noise_mrad"] * self._white(self.joints))
-
-    def _tracker_bias_mm(self) -> np.ndarray:
-        return np.array([*(self.drawn[column] for column in BIAS), 0.0])
-
-    def _outages(self) -> np.ndarray:
-        """A tracker loses the object for several frames: a two-state Markov chain."""
-        share = self.drawn["tracker_loss_share"]
-        chance = self.rng.random(self.frames)
-        lost = np.zeros(self.frames, bool)
-        if share == 0:
-            return lost
-        found_again = min(1.0, self.twin.control_period_s / OUTAGE_S)
-        lose = min(1.0, found_again * share / max(1 - share, 1e-9))
-        for frame in range(1, self.frames):
-            lost[frame] = chance[frame] > found_again if lost[frame - 1] else chance[frame] < lose
-        return lost
-
-    def _wrench(self) -> np.ndarray:
-        """A constant offset plus a drift as the sensor warms up."""
-        start, slope = self.rng.standard_normal((2, 3))
-        seconds = np.arange(self.frames)[:, None] * self.twin.control_period_s
-        offset = self.drawn["force_drift_n"] * (start + slope * seconds / DRIFT_S)
-        noise = self._white(6) * np.repeat([self.drawn["force_noise_n"], self.drawn["torque_noise_nm"]], 3)
-        return noise + np.column_stack([offset, np.zeros((self.frames, 3))])
-
-    def touch_errors(self, taxels: int) -> dict[str, np.ndarray]:
-        drawn, frames = self.drawn, self.frames
-        gain = 1 + drawn["touch_gain_error"] * self.rng.standard_normal(taxels)
-        start, slope = self.rng.standard_normal((2, taxels))
-        alive = self.rng.random(taxels) >= drawn["touch_dead_share"]
-        seconds = np.arange(frames)[:, None] * self.twin.control_period_s
-        drift = drawn["touch_drift_n"] * (start + slope * seconds / DRIFT_S)
-        return {
-            "touch": drift + drawn["touch_noise_n"] * self._white(taxels),
-            "touch_gain": np.tile(gain, (frames, 1)),
-            "touch_alive": np.tile(alive, (frames, 1)),
-            "touch_threshold": np.full(frames, drawn["touch_threshold_n"]),
-            "touch_step": np.full(frames, drawn["touch_step_n"]),
-        }
-
-    def _imu(self) -> np.ndarray:
-        """Accelerations, then angular rates, each with white noise and a random-walk bias."""
-        noise = np.repeat([self.drawn["accelerometer_noise_m_s2"], 1e-3 * self.drawn["gyro_noise_mrad_s"]], 3)
-        white, steps = self._white(6), self._white(6)
-        walk = self.drawn["imu_walk_per_s"] * np.sqrt(self.twin.control_period_s) * np.cumsum(steps, axis=0)
-        return noise * (white + walk)

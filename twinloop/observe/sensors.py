@@ -2,7 +2,7 @@
 
 Sensors do not change the physics, so one episode can be recorded with any sensors. Each signal is first delayed (while
 it is lost, its last value is repeated), then gets bias and noise, and then is rounded to the sensor's step. A velocity
-may be the difference of two such positions, as on most servos.
+may be the difference of two such positions, as on most servos. Rows of the parameter table add the errors.
 
 All random errors are drawn before an episode begins (`sensor_errors.py`). The readings are a function of these errors
 and of the states so far. So `sense`, which processes whole episodes, and `LiveSensors`, which processes one control
@@ -16,12 +16,15 @@ from typing import Literal, get_args
 import numpy as np
 
 from twinloop.config.fields import flag, word
-from twinloop.observe.sensor_errors import READ, errors_of
+from twinloop.observe.sensor_errors import HOOKS, errors_of
 from twinloop.randomize.draw import Draws
 from twinloop.simulate.episodes import Episodes
 from twinloop.twin.twin import Twin
 
 SEEN = ("position", "velocity", "effort", "environment", "wrench", "inertial", "touch")
+
+ARM = ("position", "velocity", "effort")
+"""Channels of the arm's joints, whose last element is the gripper."""
 
 Velocity = Literal["measured", "differentiated"]
 
@@ -43,7 +46,7 @@ class ObserveConfig:
 
 def is_plain(draws: Draws, config: ObserveConfig) -> bool:
     """True if sensors are ideal and without delay; then this module is not needed."""
-    return config.velocity == "measured" and not any(name in draws.varied for name in READ)
+    return config.velocity == "measured" and not any(row.columns[0] in draws.varied for row, _ in HOOKS)
 
 
 def sense(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int) -> dict[str, np.ndarray]:
@@ -77,7 +80,10 @@ def tell(
     errors: Mapping[str, np.ndarray], frames: np.ndarray, recall: Recall, channels: list[str]
 ) -> dict[str, np.ndarray]:
     """Channel -> (n, elements) readings in these frames of n episodes, with the given errors of these frames."""
-    return {channel: _TELL.get(channel, _tell_plain)(channel, errors, frames, recall) for channel in channels}
+    return {
+        channel: (_tell_environment if channel == "environment" else _tell_channel)(channel, errors, frames, recall)
+        for channel in channels
+    }
 
 
 def differentiated(position: np.ndarray, before: np.ndarray, twin: Twin) -> np.ndarray:
@@ -87,24 +93,25 @@ def differentiated(position: np.ndarray, before: np.ndarray, twin: Twin) -> np.n
 Errors = Mapping[str, np.ndarray]
 
 
-def _tell_plain(channel: str, errors: Errors, _frames: np.ndarray, recall: Recall) -> np.ndarray:
+def _tell_channel(channel: str, errors: Errors, _frames: np.ndarray, recall: Recall) -> np.ndarray:
     values = _at(channel, errors["observed"], recall)
-    return values + errors[channel] if channel in errors else values
+    if channel in ARM:
+        # The gripper is measured without error.
+        values[:, :-1] = _with_errors(values[:, :-1], channel, errors)
+        return values
+    return _with_errors(values, channel, errors)
 
 
-def _tell_position(channel: str, errors: Errors, _frames: np.ndarray, recall: Recall) -> np.ndarray:
-    """Readings of the arm's joints. The gripper's opening is measured without error."""
-    position = _at(channel, errors["observed"], recall)
-    arm, step = position[:, :-1] + errors["position"], errors["encoder_step"][:, None]
-    rounded = step * np.round(arm / np.where(step > 0, step, 1))
-    position[:, :-1] = np.where(step > 0, rounded, arm)
-    return position
-
-
-def _tell_effort(channel: str, errors: Errors, _frames: np.ndarray, recall: Recall) -> np.ndarray:
-    effort = _at(channel, errors["observed"], recall)
-    effort[:, :-1] += errors["effort"]
-    return effort
+def _with_errors(values: np.ndarray, channel: str, errors: Errors) -> np.ndarray:
+    gain, offset, threshold, step, alive = (
+        errors.get(f"{channel}/{kind}") for kind in ("gain", "offset", "threshold", "step", "alive")
+    )
+    values = values if gain is None else gain * values
+    values = values if offset is None else values + offset
+    values = values if threshold is None else np.where(np.abs(values) < threshold, 0, values)
+    if step is not None:
+        values = np.where(step > 0, step * np.round(values / np.where(step > 0, step, 1)), values)
+    return values if alive is None else values * alive
 
 
 def _tell_environment(channel: str, errors: Errors, frames: np.ndarray, recall: Recall) -> np.ndarray:
@@ -115,27 +122,10 @@ def _tell_environment(channel: str, errors: Errors, frames: np.ndarray, recall: 
     for number, column in enumerate(errors["things"]):
         own, place = slice(3 * number, 3 * number + 3), slice(column, column + 3)
         turn = slice(place.stop, place.stop + 4)
-        seen[:, place] = late[:, place] + errors["tracker"][:, own]
+        seen[:, place] = late[:, place] + errors["tracker/offset"][:, own]
         # Orientations are not interpolated; the one of the earlier frame is used.
-        seen[:, turn] = _turned(held[:, turn], errors["tracker_turn"][:, own])
+        seen[:, turn] = _turned(held[:, turn], errors["tracker_turn/offset"][:, own])
     return seen
-
-
-def _tell_touch(channel: str, errors: Errors, _frames: np.ndarray, recall: Recall) -> np.ndarray:
-    """Taxels with uneven gain, drift and noise; values below the threshold become 0, then rounding."""
-    felt = errors["touch_gain"] * _at(channel, errors["observed"], recall) + errors["touch"]
-    threshold, step = errors["touch_threshold"][:, None], errors["touch_step"][:, None]
-    felt = np.where(np.abs(felt) < threshold, 0, felt)
-    return np.where(step > 0, step * np.round(felt / np.where(step > 0, step, 1)), felt) * errors["touch_alive"]
-
-
-_TELL = {
-    "position": _tell_position,
-    "effort": _tell_effort,
-    "environment": _tell_environment,
-    "touch": _tell_touch,
-}
-"""Channels whose sensors need more than delay and additive errors."""
 
 
 def _at(channel: str, when: np.ndarray, recall: Recall) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Rows of the human gap: a bystander who reaches into the workspace, and how a receiver withdraws.
 
-`twin/bystander.py` reads the rows of the bystander, in any task. Tasks with a person read those of the receiver.
+The rows of the bystander act in any task: they determine the path of the hand (`hand_path.py`). Tasks with a
+person read those of the receiver.
 """
 
 from twinloop.randomize.parameter import Parameter

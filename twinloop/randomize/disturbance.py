@@ -1,11 +1,20 @@
 """Rows of external disturbances: a person who moves the object, and a tracker with a biased frame.
 
-`simulate/cell.py` reads the rows of the moved object, `observe/sensor_errors.py` those of the tracker.
+`simulate/cell.py` reads the rows of the moved object.
 """
 
+import numpy as np
+
 from twinloop.randomize.bystander import presence
+from twinloop.randomize.hooks import Readings
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.uses import CellTruth, Condition, Picture
+
+
+def _tracker_bias(readings: Readings, bias_mm: np.ndarray) -> None:
+    """The tracker's frame is that of all things."""
+    readings.add("tracker", np.tile([*bias_mm, 0.0], len(readings.twin.things)))
+
 
 DISTURBANCE = (
     Parameter("object_shift_probability", "human", "human", "1",
@@ -31,5 +40,6 @@ DISTURBANCE = (
               0.0, (-5.0, 5.0), "engineering estimate: a camera calibrated to the robot by hand", (-200.0, 200.0),
               elements=("x", "y"), truth=CellTruth(8.0, plausible=(0.0, 200.0), elements=(),
                               touches="sideways offset of the tracker's frame from the robot's"),
-              picture=Picture("tracker", over=(0.0, 5.0), why="To one side; the other side looks the same.")),
+              picture=Picture("tracker", over=(0.0, 5.0), why="To one side; the other side looks the same."),
+              on_reading=_tracker_bias),
 )  # fmt: skip

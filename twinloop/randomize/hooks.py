@@ -4,12 +4,13 @@ The stages of the simulation call these functions and know no row by name. A fun
 varies its row, so other rows cost nothing. All arrays have one row per slot of the batch.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
 import numpy as np
 
+from twinloop.twin.scene import Start
 from twinloop.twin.twin import Twin
 
 
@@ -80,3 +81,62 @@ class OnCommand:
 
     at: CommandStage
     act: Callable[[Command, np.ndarray], None]
+
+
+Signal = Literal["observed", "tracked"]
+"""All sensors of the robot, or the tracker of things."""
+Channel = Literal["position", "velocity", "effort", "wrench", "inertial", "touch", "tracker", "tracker_turn"]
+"""Position, velocity and effort are those of the arm's joints. Offsets are in SI units, except `OFFSET_UNITS`."""
+OFFSET_UNITS: Mapping[str, float] = {"position": 1e-3, "tracker": 1e-3}  # mrad, mm
+
+
+class Readings(Protocol):
+    """The sensor errors of one episode, for every control period. They are drawn before the episode begins.
+
+    A reading is delayed (while it is lost, the last one is repeated), multiplied by a gain, gets an offset, becomes 0
+    below a threshold, and is rounded to a step. Arrays are (frames,) or (frames, elements), or one number for all.
+
+    Attributes:
+        frames: control periods of the longest possible episode.
+        noise: random numbers of the built-in rows. A row of another package uses `rng`.
+    """
+
+    frames: int
+    noise: Mapping[str, np.ndarray]
+
+    @property
+    def twin(self) -> Twin: ...
+
+    @property
+    def seconds(self) -> np.ndarray:
+        """(frames, 1) time since the episode began."""
+        ...
+
+    def rng(self, stream: str) -> np.random.Generator:
+        """A generator of this episode for a stream of the row's own."""
+        ...
+
+    def delay_ms(self, signal: Signal, delay_ms: float) -> None: ...
+
+    def lose(self, signal: Signal, lost: np.ndarray) -> None:
+        """Repeat the last reading in the (frames,) that are lost."""
+        ...
+
+    def add(self, channel: Channel, offset: np.ndarray, elements: slice = slice(None)) -> None: ...
+
+    def multiply(self, channel: Channel, gain: np.ndarray) -> None: ...
+
+    def threshold(self, channel: Channel, least: float) -> None: ...
+
+    def round(self, channel: Channel, step: float) -> None: ...
+
+    def silence(self, channel: Channel, dead: np.ndarray) -> None:
+        """Make the (elements,) that are dead read 0."""
+        ...
+
+
+OnReading = Callable[[Readings, np.ndarray], None]
+"""(readings, values) adds errors to the sensors of one episode, for a number or (elements,) values of the row."""
+
+OnStart = Callable[[Start, np.ndarray], None]
+"""(start, values) changes the (n, 7) poses of n episodes in place, for (n,) or (n, elements) values of the row."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from twinloop.randomize.hooks import Command, OnCommand, Rows
+from twinloop.randomize.hooks import Command, OnCommand, Readings, Rows
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.uses import CellTruth
 
@@ -26,6 +26,14 @@ def _command_loss(command: Command, share: np.ndarray) -> None:
     command.remember("received", command.rad)
 
 
+def _observation_delay(readings: Readings, delay_ms: np.ndarray) -> None:
+    readings.delay_ms("observed", float(delay_ms))
+
+
+def _observation_loss(readings: Readings, share: np.ndarray) -> None:
+    readings.lose("observed", readings.noise["observed"] < share)
+
+
 LATENCY = (
     Parameter("action_delay_ms", "latency", "latency", "ms", "how late a command reaches the motors",
               0.0, (0.0, 60.0), "engineering estimate: bus, driver and network of a desk-top arm",
@@ -39,8 +47,8 @@ LATENCY = (
               on_command=OnCommand("bus", _command_loss), truth=CellTruth(0.1)),
     Parameter("observation_delay_ms", "latency", "latency", "ms", "how old an observation is when it is recorded",
               0.0, (0.0, 60.0), "engineering estimate: two frames of 30 a second: exposure, transfer, decoding",
-              (0.0, 500.0), truth=CellTruth(80.0)),
+              (0.0, 500.0), truth=CellTruth(80.0), on_reading=_observation_delay),
     Parameter("observation_loss_share", "latency", "latency", "1", "share of observations that repeat the one before",
               0.0, (0.0, 0.05), "engineering estimate: wireless and USB under load", (0.0, 0.9),
-              truth=CellTruth(0.1)),
+              truth=CellTruth(0.1), on_reading=_observation_loss),
 )  # fmt: skip

@@ -10,7 +10,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from twinloop.randomize.hooks import OnCommand, Rows
+from twinloop.randomize.hooks import OnCommand, OnReading, OnStart, Rows
+from twinloop.randomize.imaging import OnImage
 from twinloop.randomize.uses import CellTruth, Condition, Picture
 
 Gap = Literal["contact", "visual", "sensing", "object", "environment", "human", "actuation", "latency"]
@@ -55,6 +56,9 @@ class Parameter:
     apply: (rows, ids, values) writes (n,) or (n, elements) values into the model fields of simulations
         `ids`, which hold the twin's own values before. None where the row acts in another way.
     on_command: changes commands on their way to the servos, in each control period.
+    on_reading: adds errors to the sensors of an episode.
+    on_image: changes the settings of an episode's images. It is not called for nominal values.
+    on_start: changes where entities stand when an episode begins. It is not called for nominal values.
     builds: parts of the model that a twin has only if its config varies this row.
     delay_line_ms: how long the delay lines of the motors must be for a value of 1.
     only_with: the row has no effect in a cell that lacks one of these.
@@ -98,6 +102,9 @@ class Parameter:
     of_thing: bool = False
     realistic: bool = True
     on_command: OnCommand | None = None
+    on_reading: OnReading | None = None
+    on_image: OnImage | None = None
+    on_start: OnStart | None = None
     builds: tuple[Part, ...] = ()
     delay_line_ms: float = 0.0
     only_with: tuple[Presence, ...] = ()
@@ -111,7 +118,7 @@ class Parameter:
     @property
     def functions(self) -> tuple[Callable, ...]:
         """The functions that the row consists of. A config's digest covers those of other packages."""
-        hooks = (self.apply, self.on_command and self.on_command.act)
+        hooks = (self.apply, self.on_command and self.on_command.act, self.on_reading, self.on_image, self.on_start)
         return tuple(function for function in hooks if function is not None)
 
     @property

@@ -1,12 +1,12 @@
 """Rows of the environment gap except clutter: distractors, occluders, unexpected item, daylight, tilt, reflections.
 
-`twin/surroundings.py` reads the rows of things on the table, `observe/occluders.py` those of occluders, and
-`observe/daylight.py` the hour.
+`twin/surroundings.py` reads the rows of things on the table.
 """
 
 import numpy as np
 
 from twinloop.randomize.hooks import Rows
+from twinloop.randomize.imaging import sets
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.uses import Picture
 from twinloop.twin.distractors import USUAL_XY_M
@@ -33,18 +33,18 @@ SURROUNDINGS = (
     Parameter("occluder_share", "environment", "environment", "1",
               "share of the object, where it starts, that a thing before each fixed camera hides",
               0.0, (0.0, 0.6), "engineering estimate: beyond it people move the thing or the camera", (0.0, 1.0),
-              builds=("occluders",), only_with=("cameras",)),
+              builds=("occluders",), only_with=("cameras",), on_image=sets("hidden_share")),
     Parameter("occluder_side_deg", "environment", "environment", "°",
               "side of the picture the occluder comes from: 0 right, 90 below, 180 left, -90 above",
               0.0, (-180.0, 180.0), "all sides: shelf, lamp, box or cable", (-180.0, 180.0), needs="occluder_share",
-              only_with=("cameras",)),
+              only_with=("cameras",), on_image=sets("hidden_from_deg")),
     Parameter("occluder_width_cm", "environment", "environment", "cm", "width of the occluder",
               6.0, (4.0, 12.0), "engineering estimate: a pipe to a carton", (2.0, 40.0), needs="occluder_share",
-              only_with=("cameras",)),
+              only_with=("cameras",), on_image=sets("occluder_width_m", 100)),
     Parameter("occluder_distance_share", "environment", "environment", "1",
               "how far from the camera towards the object it stands, at most: never in the arm's room",
               0.35, (0.2, 0.5), "engineering estimate: on the camera's half of the way", (0.1, 0.6),
-              needs="occluder_share", only_with=("cameras",)),
+              needs="occluder_share", only_with=("cameras",), on_image=sets("occluder_at_share")),
     Parameter("unexpected_item_probability", "environment", "environment", "1",
               "how often something stands on the table, in the way perhaps; an episode draws 0 or 1",
               0.0, (0.0, 1.0), "engineering estimate: often enough to be learnt from", (0.0, 1.0), chance=0.05,
@@ -59,22 +59,23 @@ SURROUNDINGS = (
     Parameter("time_of_day_h", "environment", "environment", "h",
               "local solar time: the sun's direction, strength and colour; 0 is night, lamps alone",
               0.0, (7.0, 17.0), "working hours; sun of an equinox at 48° north, by formula", (0.0, 24.0),
-              only_with=("cameras",)),
+              only_with=("cameras",), on_image=sets("sun_hour")),
     Parameter("daylight_intensity", "environment", "environment", "×",
               "strength of daylight against a clear sky through a window",
               1.0, (0.1, 1.2), "overcast light is about a tenth of clear: 10 against 100 klx outdoors", (0.0, 5.0),
-              needs="time_of_day_h", only_with=("cameras",)),
+              needs="time_of_day_h", only_with=("cameras",), on_image=sets("sun_strength")),
     Parameter("room_heading_deg", "environment", "environment", "°",
               "how the room is turned: where south is, counted from the robot's front to its left",
               0.0, (-180.0, 180.0), "all directions: rooms face anywhere", (-180.0, 180.0), needs="time_of_day_h",
-              only_with=("cameras",)),
+              only_with=("cameras",), on_image=sets("sun_heading_deg")),
     Parameter("table_tilt_deg", "environment", "environment", "°",
               "tilt of the table against the robot's base, about its x and its y axis",
               0.0, (-1.0, 1.0), "engineering estimate: 17 mm over a metre, feet screwed out unevenly", (-5.0, 5.0),
               ("x", "y"), apply=_table_tilt),
     Parameter("object_gloss", "environment", "environment", "1", "how much more than plain plastic the object shines",
               0.0, (0.0, 0.8), "engineering estimate: matt plastic to lacquer", (0.0, 0.8),
-              only_with=("cameras",), picture=Picture("pixels")),
+              only_with=("cameras",), picture=Picture("pixels"), on_image=sets("gloss")),
     Parameter("floor_reflectance", "environment", "environment", "1", "how much the floor mirrors",
-              0.0, (0.0, 0.2), "engineering estimate: carpet to polished concrete", (0.0, 0.9), only_with=("cameras",)),
+              0.0, (0.0, 0.2), "engineering estimate: carpet to polished concrete", (0.0, 0.9), only_with=("cameras",),
+              on_image=sets("floor_mirror")),
 )  # fmt: skip

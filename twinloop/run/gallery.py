@@ -7,6 +7,7 @@ import numpy as np
 from twinloop.errors import UsageError, nearest
 from twinloop.observe.clip import Clip
 from twinloop.observe.image import sensed
+from twinloop.observe.image_settings import image_settings
 from twinloop.observe.labels import Labels, label
 from twinloop.observe.lens import through_lens
 from twinloop.observe.renderer import Renderer
@@ -56,7 +57,7 @@ def gallery(
         attempt = int(draws.attempts[row])
         pictures = []
         for name, clip in renderer.film(episodes, row, masks=labels, ticks=middle).items():
-            truth = through_lens(clip, values["lens_distortion"])
+            truth = through_lens(clip, image_settings(values).distortion)
             pictures.append(
                 GalleryPicture(
                     attempt=attempt,

@@ -7,19 +7,20 @@ import numpy as np
 from mujoco.batch import Batch
 
 from twinloop.randomize.draw import Draws
+from twinloop.randomize.hand_path import COLUMNS as HAND_COLUMNS
+from twinloop.randomize.hand_path import hand_poses, is_there
 from twinloop.randomize.physics import RECOMPUTED
+from twinloop.randomize.start import clutter_places, standing, start_of
 from twinloop.randomize.table import APPLIED
 from twinloop.simulate.batched import point_jacobian
 from twinloop.simulate.cpu_engine import CpuEngine
 from twinloop.simulate.engine import Engine
 from twinloop.simulate.scene_state import SceneState
 from twinloop.twin import bystander
-from twinloop.twin.clutter import poses as clutter_poses
 from twinloop.twin.rotation import length
 from twinloop.twin.scene import Start
 from twinloop.twin.shapes import form_of, half_extents_m, row_columns
 from twinloop.twin.soft import fitted
-from twinloop.twin.surroundings import standing
 from twinloop.twin.twin import ThingIndex, Twin
 
 UNTOUCHED_M = 0.1
@@ -119,13 +120,13 @@ class Cell(SceneState):
             for column, array in values.items():
                 # Slots that never had an episode get valid values too, because zeros may be invalid.
                 self._drawn.setdefault(column, np.full(self.width, array[0]))[ids] = array
-        start = twin.task.start(values, len(ids), twin.task.by_name)
+        start = start_of(twin, values, len(ids))
         self._qpos[np.ix_(ids, twin.arm_qpos)] = twin.robot.home_rad
         gripper = twin.robot.gripper
         self._qpos[np.ix_(ids, twin.gripper_qpos)] = gripper.open / len(gripper.joints)
         self._place(ids, start, values)
         if len(twin.clutter_mocaps):
-            self._mocap_pos[np.ix_(ids, twin.clutter_mocaps)] = clutter_poses(values, start)
+            self._mocap_pos[np.ix_(ids, twin.clutter_mocaps)] = clutter_places(values, start)
         if twin.surroundings:
             for body, places in standing(values, start, twin.object, twin.surroundings).items():
                 self._mocap_pos[ids, twin.mocap(body)] = places
@@ -229,7 +230,7 @@ class Cell(SceneState):
 
         A hand that moved once per control period could jump into the robot and cause very large contact forces.
         """
-        visited = self._drawn["bystander_probability"][ids] > 0.5
+        visited = is_there(self._drawn)[ids]
         alone, beside = ids[~visited], ids[visited]
         if len(alone):
             self.engine.step(alone, self.twin.substeps)
@@ -239,7 +240,7 @@ class Cell(SceneState):
 
     def _place_bystander(self, ids: np.ndarray) -> None:
         # Only these slots: in the others the hand stays where it was in their last step.
-        poses = bystander.poses({name: self._drawn[name][ids] for name in bystander.READ}, self.time_s[ids])
+        poses = hand_poses({name: self._drawn[name][ids] for name in HAND_COLUMNS}, self.time_s[ids])
         self._mocap_pos[ids, self._bystander], self._mocap_quat[ids, self._bystander] = poses[:, :3], poses[:, 3:]
 
     def diverged(self, expected_time_s: np.ndarray) -> np.ndarray:

@@ -1,11 +1,9 @@
 """The bystander: a person who reaches into the workspace during an episode and withdraws again, in any task.
 
-A hand and a forearm follow a path that the draw determines. They do not yield; the robot's contact force on them is
-measured. Reaches are minimum-jerk movements, s(x) = 10 x³ - 15 x⁴ + 6 x⁵ (Flash and Hogan, J. Neurosci. 5, 1985), whose
-peak speed is 15/8 of their mean speed.
+A hand and a forearm follow a path that the draw determines (`randomize/bystander.py`). They do not yield; the robot's
+contact force on them is measured. Reaches are minimum-jerk movements, s(x) = 10 x³ - 15 x⁴ + 6 x⁵ (Flash and Hogan, J.
+Neurosci. 5, 1985), whose peak speed is 15/8 of their mean speed.
 """
-
-from collections.abc import Mapping
 
 import mujoco
 import numpy as np
@@ -19,12 +17,6 @@ AWAY_M = 0.4  # from the edge to where the hand waits
 ARM_M = 0.46  # from the fingertips to the elbow
 PEAK = 15 / 8
 SKIN = (0.85, 0.66, 0.55, 1.0)
-READ = (
-    "bystander_probability", "bystander_side_deg", "bystander_offset_cm", "bystander_height_cm", "bystander_reach_cm",
-    "bystander_arrival_s", "bystander_speed_m_s", "bystander_hesitation_s", "bystander_stay_s",
-    "bystander_withdrawal_s", "table_height_cm",
-)  # fmt: skip
-"""The columns of a draw that determine the path of the hand."""
 
 
 def furnish(spec: mujoco.MjSpec) -> None:
@@ -38,29 +30,6 @@ def furnish(spec: mujoco.MjSpec) -> None:
         name="person/forearm", type=mujoco.mjtGeom.mjGEOM_CAPSULE, size=[0.038, 0, 0],
         fromto=[0.2, 0, 0.005, ARM_M, 0, 0.03], **touches,
     )  # fmt: skip
-
-
-def poses(draw: Mapping[str, np.ndarray], time_s: np.ndarray) -> np.ndarray:
-    """(n, 7) pose of the hand: waiting outside, moving in with a stop half-way, inside, or moving out."""
-    way_m = AWAY_M + draw["bystander_reach_cm"] / 100
-    in_s = PEAK * way_m / draw["bystander_speed_m_s"]
-    since = time_s - draw["bystander_arrival_s"]
-    half_s = in_s / 2
-    pause_s = draw["bystander_hesitation_s"]
-    came = 0.5 * smooth(since / half_s) + 0.5 * smooth((since - half_s - pause_s) / half_s)
-    left = smooth((since - in_s - pause_s - draw["bystander_stay_s"]) / draw["bystander_withdrawal_s"])
-    side = np.deg2rad(draw["bystander_side_deg"])
-    outwards = np.column_stack([np.cos(side), np.sin(side)])
-    sideways = np.column_stack([-np.sin(side), np.cos(side)])
-    from_centre_m = EDGE_M + AWAY_M - (came - left) * way_m
-    place = CENTRE_XY_M + outwards * from_centre_m[:, None]
-    place = place + sideways * (draw["bystander_offset_cm"] / 100)[:, None]
-    out = np.zeros((len(time_s), 7))
-    out[:, :2] = place
-    there = draw["bystander_probability"] > 0.5
-    out[:, 2] = np.where(there, (draw["table_height_cm"] + draw["bystander_height_cm"]) / 100, PARKED_M)
-    out[:, 3], out[:, 6] = np.cos(side / 2), np.sin(side / 2)
-    return out
 
 
 def smooth(share: np.ndarray) -> np.ndarray:

@@ -1,14 +1,8 @@
 """Clutter: fixed solid objects on the table that are not part of the task. The robot can collide with them."""
 
-from collections.abc import Mapping
-
 import mujoco
-import numpy as np
 
 from twinloop.twin.objects import GEOM_TYPES
-from twinloop.twin.placing import pushed_away
-from twinloop.twin.scene import Start
-from twinloop.twin.table import surface_m
 
 # name -> shape, half extents (m), usual place (m), colour. All are low enough for the hand to pass over them.
 THINGS = {
@@ -28,20 +22,3 @@ def furnish(spec: mujoco.MjSpec) -> None:
         body.add_geom(
             name=f"clutter/{name}", type=GEOM_TYPES[shape], size=size, rgba=rgba, contype=0, conaffinity=3
         )  # fmt: skip
-
-
-def poses(draw: Mapping[str, np.ndarray], start: Start) -> np.ndarray:
-    """(n, things, 3) position of each: its usual place plus the drawn offset, clear of the task's entities.
-
-    A thing that an episode does not have is below the table.
-    """
-    count = len(draw["clutter_count"])
-    out = np.empty((count, len(THINGS), 3))
-    for number, (name, (_, half, usual, _)) in enumerate(THINGS.items()):
-        place = np.array(usual) + np.column_stack([draw[f"clutter_place_cm.{name}_{axis}"] for axis in "xy"]) / 100
-        for keep_clear in start.occupied_m:
-            place = pushed_away(place, keep_clear, CLEARANCE_M)
-        stands = number < np.round(draw["clutter_count"])
-        out[:, number, :2] = place
-        out[:, number, 2] = np.where(stands, surface_m(draw, place) + half[2], PARKED_M)
-    return out

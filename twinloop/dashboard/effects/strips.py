@@ -8,6 +8,7 @@ import numpy as np
 from twinloop.observe.camera import CameraConfig
 from twinloop.observe.clip import Clip
 from twinloop.observe.image import sensed
+from twinloop.observe.image_settings import image_settings
 from twinloop.observe.lens import through_lens
 from twinloop.observe.renderer import Renderer
 from twinloop.run.effect import RowEffect
@@ -88,7 +89,7 @@ class StripRenderer:
         drawn, attempt = effect.drawn(number), int(effect.episodes.draws.attempts[number])
         seen = sensed(clip, drawn, seed=effect.config.rollout.seed, attempt=attempt, name="camera")
         if strip.of_depth:
-            return _depth_error(seen, through_lens(clip, drawn["lens_distortion"]))
+            return _depth_error(seen, through_lens(clip, image_settings(drawn).distortion))
         return seen.rgb[0]
 
 

@@ -9,9 +9,9 @@ from twinloop.deploy.rehearsal.cell_file import CellConfig, chosen
 from twinloop.deploy.rehearsal.pool import RIGID_PA, CellObject, scaled
 from twinloop.deploy.rehearsal.truth import TRUTHS
 from twinloop.randomize.draw import episode_rng, nominal_values
+from twinloop.randomize.start import clutter_places
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import inapplicable_rows
-from twinloop.twin.clutter import poses as clutter_poses
 from twinloop.twin.entity import Entity, Thing
 from twinloop.twin.objects import OBJECTS, SceneObject
 from twinloop.twin.scene import Start
@@ -104,7 +104,7 @@ def situation_of(cell: CellConfig, episode: int) -> CellLayout:
         kind=things[0].object.name if isinstance(things[0], Thing) else "",
         stiffness_pa=stiffness_pa,
         start=start,
-        clutter_m=clutter_poses(draw, start)[0],
+        clutter_m=clutter_places(draw, start)[0],
         roles={role.name: role.candidates[int(numbers[role.name][0])] for role in task.roles},
         human=human,
         visit=Visit(at_s, shift_m) if human and movable and values["human_shift_cm"] > 0 else None,

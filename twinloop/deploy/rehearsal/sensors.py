@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from twinloop.observe.sensor_errors import OUTAGE_S
+from twinloop.randomize.sensing import OUTAGE_S
 
 FULL_LIGHT = 0.5  # below this share of the usual light the tracker begins to lose the object
 DARK_LOSS = 0.8  # share of time in which the object is lost in the dark

@@ -1,0 +1,118 @@
+"""A row of the parameter table owns its behaviour: other rooms do not know its name.
+
+`ALLOWED` is a ratchet. A file may name at most so many rows; the numbers may only become smaller.
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from twinloop.randomize.imaging import ImageSettings
+from twinloop.randomize.table import BUILTIN, BY_NAME
+from twinloop.run.config import config_from_text
+from twinloop.run.twin import twin_of
+from twinloop.twin.assemble import features_of
+
+PACKAGE = Path(__file__).parents[2] / "twinloop"
+NAMES = {row.name for row in BUILTIN} - {"reflectance"}  # also an attribute of MuJoCo's materials
+
+CELLS = "a rehearsal cell has its own physics, which reads truths by their keys in cell files"
+LAYOUT = "lays out scenes: places that keep clear of each other need the drawn offsets of all entities at once"
+SHAPE = "extents of a thing, which placing, grasping and rendering need before and besides the physics"
+TABLE_TOP = "height and tilt of the table's surface, which poses are relative to"
+ROLES = "which entities play the roles of a task, and in which words it is asked for"
+FIT = "an estimator of exactly these quantities from recordings"
+
+ALLOWED: dict[str, tuple[int, str]] = {
+    "calibrate/sensors/static.py": (13, FIT),
+    "calibrate/visual/anchor.py": (3, FIT),
+    "calibrate/visual/match.py": (6, FIT),
+    "simulate/drives/friction.py": (2, FIT),
+    "simulate/drives/servo.py": (3, FIT),
+    "diagnose/layout.py": (4, "ranges of exactly the rows that lay out a scene, from logged poses"),
+    "gate/repeat.py": (4, "rebuilds a logged scene from its poses"),
+    "gate/repeats.py": (1, "rebuilds a logged scene from its poses"),
+    "deploy/rehearsal/cell_layout.py": (3, CELLS),
+    "deploy/rehearsal/drake_world.py": (9, CELLS),
+    "deploy/rehearsal/drives.py": (5, CELLS),
+    "deploy/rehearsal/sensors.py": (12, CELLS),
+    "deploy/twin_robot.py": (1, ROLES),
+    "twin/twin.py": (3, ROLES),
+    "simulate/cell.py": (6, f"{ROLES}; {TABLE_TOP}; an object that somebody moves during an episode"),
+    "observe/appearance.py": (4, f"{SHAPE}; {TABLE_TOP}"),
+    "observe/occluders.py": (1, SHAPE),
+    "twin/shapes.py": (2, SHAPE),
+    "twin/placing.py": (9, LAYOUT),
+    "twin/table.py": (2, TABLE_TOP),
+    "curate/checks.py": (1, TABLE_TOP),
+    "curate/failure.py": (1, TABLE_TOP),
+    "twin/fixtures/hole.py": (1, "the fixture names the row that it brings"),
+    "twin/tasks/handover.py": (8, "the person of this task"),
+    "twin/tasks/lay_cloth.py": (1, "a task names the rows that cannot vary in it"),
+    "twin/tasks/prepare_tea.py": (1, LAYOUT),
+    "twin/tasks/pour.py": (2, "a task names the rows that cannot vary in it"),
+}
+"""File -> the number of rows it may name, and why."""
+
+
+def named_rows(path: Path) -> set[str]:
+    """Rows whose names, or names of columns, are strings in a module."""
+    strings = [
+        node.value
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    return {string.partition(".")[0] for string in strings} & NAMES
+
+
+def test_no_other_room_knows_more_rows_by_name():
+    files = {
+        str(path.relative_to(PACKAGE)): named_rows(path)
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if path.relative_to(PACKAGE).parts[0] != "randomize"
+    }
+    excess = {
+        f"{file} names {', '.join(sorted(rows))}: {len(rows)} rows, {ALLOWED.get(file, (0,))[0]} are allowed"
+        for file, rows in files.items()
+        if len(rows) > ALLOWED.get(file, (0,))[0]
+    }
+    assert not excess, "\n".join(sorted(excess)) + "\nLet the row act by a hook of randomize/parameter.py instead."
+
+
+def test_the_list_of_exceptions_has_no_entry_that_is_not_needed():
+    for file, (most, why) in ALLOWED.items():
+        assert most > 0
+        assert why
+        assert named_rows(PACKAGE / file), f"{file} names no row any more; remove its entry"
+
+
+def test_every_row_acts_in_some_way_or_is_read_where_the_list_of_exceptions_says():
+    files = [PACKAGE / file for file in ALLOWED] + sorted((PACKAGE / "randomize").glob("*.py"))
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    for row in BUILTIN:
+        # A row that only other rows or functions read is named a second time somewhere.
+        assert row.functions or text.count(row.name) > 1, row.name
+
+
+@pytest.mark.parametrize("row", [row for row in BUILTIN if row.builds], ids=lambda row: row.name)
+def test_a_twin_has_the_parts_that_a_row_needs(row):
+    features = features_of(row.builds, wrist_sensors=False, touch=False, longest_delay_s=0.0)
+    assert features != features_of((), wrist_sensors=False, touch=False, longest_delay_s=0.0)
+
+
+def test_rows_refer_to_rows_and_columns_that_exist():
+    for row in BUILTIN:
+        assert not row.needs or row.needs in BY_NAME
+        assert all(column.partition(".")[0] in BY_NAME for column in row.beside)
+        assert row.picture is None or all(name in BY_NAME for name in row.picture.given)
+
+
+def test_delay_lines_are_as_long_as_the_rows_need():
+    text = "randomization: {latency: {action_delay_ms: [0, 60], action_jitter_ms: 5}}"
+    assert twin_of(config_from_text(text, name="delays", folder=Path())).longest_delay_s == pytest.approx(0.08)
+
+
+def test_settings_of_images_are_off_by_default():
+    assert not ImageSettings().changes_light
+    assert not ImageSettings().moves

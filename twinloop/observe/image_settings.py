@@ -1,0 +1,23 @@
+"""The settings of an episode's images, from the drawn values of all rows that act on images."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from twinloop.randomize.imaging import ImageSettings, OnImage
+from twinloop.randomize.parameter import Parameter
+from twinloop.randomize.table import TABLE
+
+Values = Mapping[str, float]
+"""Column of the table -> this episode's value."""
+
+HOOKS: tuple[tuple[Parameter, OnImage], ...] = tuple((row, row.on_image) for row in TABLE if row.on_image is not None)
+
+
+def image_settings(values: Values) -> ImageSettings:
+    settings = ImageSettings()
+    for row, on_image in HOOKS:
+        drawn = [values[column] for column in row.columns]
+        if any(value != row.nominal for value in drawn):
+            on_image(settings, np.array(drawn if row.elements else drawn[0]))
+    return settings
