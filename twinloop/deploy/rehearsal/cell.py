@@ -2,6 +2,8 @@
 
 import os
 import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,8 +15,12 @@ from twinloop.deploy.rehearsal.detector import outcome_of
 from twinloop.deploy.rehearsal.physics import physics_class
 from twinloop.deploy.rehearsal.world import CellWorld
 from twinloop.deploy.robot import Briefing, Description, Outcome, Reading
-from twinloop.errors import RobotError
+from twinloop.errors import RobotError, UsageError
+from twinloop.observe.pictures import picture_features
 from twinloop.randomize.draw import episode_rng
+
+if TYPE_CHECKING:
+    from twinloop.deploy.rehearsal.cell_cameras import CellCameras
 
 BETWEEN_EPISODES_S = 20.0
 """Time on the cell's clock between two episodes, in which a person would lay out the next scene."""
@@ -25,10 +31,14 @@ class RehearsalCell:
     def __init__(self, cell: CellConfig, *, id: str):
         self.cell = cell
         physics_class(cell.engine)  # refuses an engine that is not installed
-        self._about = description_of(twin_of_scene(cell.scene, cell.scene.task), id=id, lockstep=not cell.realtime)
+        twin = twin_of_scene(cell.scene, cell.scene.task)
+        about = description_of(twin, id=id, lockstep=not cell.realtime)
+        pictures = tuple(one for one in picture_features(cell.scene.cameras, twin) if one.dtype == "video")
+        self._about = replace(about, observed=(*about.observed, *pictures))
         # A robot's clock does not start at 0.
         self._clock_s = float(np.round(episode_rng(cell.seed, 0, stream="clock").uniform(100, 1000), 3))
         self._world: CellWorld | None = None
+        self._eyes: CellCameras | None = None
         self._episode = self._sequence = -1
         self._began = 0.0
         self._reading: Reading | None = None
@@ -41,9 +51,23 @@ class RehearsalCell:
         self._clock_s += BETWEEN_EPISODES_S
         self._world, self._episode, self._sequence = CellWorld(self.cell, situation, episode), episode, -1
         self._began = time.monotonic()
+        self._eyes = self._cameras(self._world, episode)
         self._read()
         ((instruction, _),) = self._world.twin.spoken(situation.draw)
         return Briefing(instruction, situation.conditions)
+
+    def _cameras(self, world: CellWorld, episode: int) -> "CellCameras | None":
+        cameras = {name: camera for name, camera in self.cell.scene.cameras.items() if camera.rgb}
+        if not cameras:
+            return None
+        try:
+            from twinloop.deploy.rehearsal.cell_cameras import CellCameras
+        except ImportError as error:
+            raise UsageError(
+                f"{self._about.id}: cameras of a rehearsal cell need Drake ({error}); pip install --no-deps drake"
+            ) from None
+        brightness = world.situation.values["lighting_intensity"]
+        return CellCameras(world.build, cameras, brightness=brightness, seed=self.cell.seed, episode=episode)
 
     def observe(self) -> Reading:
         self._catch_up()
@@ -102,6 +126,8 @@ class RehearsalCell:
             "observation.effort": readings["effort"],
             "observation.environment_state": readings["environment"],
         }
+        if self._eyes is not None:
+            features |= self._eyes.look(world.kinematics(), world.table, self._sequence)
         self._break(features)
         self._reading = Reading(self._sequence, self._clock_s, features)
 

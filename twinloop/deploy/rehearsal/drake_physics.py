@@ -6,7 +6,8 @@ import numpy as np
 from pydrake.systems.analysis import Simulator
 
 from twinloop.deploy.rehearsal.cell_build import CellBuild
-from twinloop.deploy.rehearsal.drake_plant import plant_of, transform
+from twinloop.deploy.rehearsal.drake_plant import plant_of
+from twinloop.deploy.rehearsal.drake_shapes import transform
 from twinloop.deploy.rehearsal.physics import STEP_S, PhysicsState
 from twinloop.deploy.rehearsal.poses import FREE
 

@@ -13,20 +13,13 @@ from pydrake.geometry import (
     AddCompliantHydroelasticProperties,
     AddContactMaterial,
     AddRigidHydroelasticProperties,
-    Box,
-    Capsule,
     CollisionFilterDeclaration,
-    Convex,
-    Cylinder,
-    Ellipsoid,
     GeometryId,
     GeometrySet,
     ProximityProperties,
     SceneGraph,
-    Shape,
-    Sphere,
 )
-from pydrake.math import RigidTransform, RotationMatrix
+from pydrake.math import RigidTransform
 from pydrake.multibody.plant import (
     AddMultibodyPlantSceneGraph,
     ContactModel,
@@ -48,9 +41,10 @@ from pydrake.multibody.tree import (
 from pydrake.systems.framework import Diagram, DiagramBuilder
 
 from twinloop.deploy.rehearsal.cell_build import CellBuild, collides
+from twinloop.deploy.rehearsal.drake_shapes import drake_shape, transform
 from twinloop.deploy.rehearsal.own_numbers import ROBOT
 from twinloop.deploy.rehearsal.pool import RIGID_PA
-from twinloop.deploy.rehearsal.poses import FREE, HINGE, coupling, joint_frames, mesh_vertices, rotation
+from twinloop.deploy.rehearsal.poses import FREE, HINGE, coupling, joint_frames, rotation
 
 MESH_M = 0.008  # mesh resolution of round shapes
 STICKING = 1e5
@@ -171,7 +165,7 @@ class _Builder:
             dissipation=given.dissipation_s_m, friction=CoulombFriction(friction, friction), properties=properties
         )
         pose = transform(model.geom_pos[geom], model.geom_quat[geom])
-        shape = _shape(model, geom)
+        shape = drake_shape(model, geom)
         self.geometries[geom] = self.plant.RegisterCollisionGeometry(
             body, pose, shape, f"{model.body(owner).name}/{geom}", properties
         )
@@ -244,26 +238,3 @@ def spatial_inertia(model: mujoco.MjModel, body: int) -> SpatialInertia:
     inertia = turn @ np.diag(model.body_inertia[body]) @ turn.T
     rotational = RotationalInertia(*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2])
     return SpatialInertia.MakeFromCentralInertia(float(model.body_mass[body]), model.body_ipos[body], rotational)
-
-
-def transform(position_m: np.ndarray, quaternion: np.ndarray) -> RigidTransform:
-    unit = np.asarray(quaternion, float) / np.linalg.norm(quaternion)
-    return RigidTransform(RotationMatrix(rotation(unit)), np.asarray(position_m, float))
-
-
-def _shape(model: mujoco.MjModel, geom: int) -> Shape:
-    kinds, kind, size = mujoco.mjtGeom, int(model.geom_type[geom]), model.geom_size[geom]
-    radius, half = float(size[0]), float(size[1])
-    if kind == kinds.mjGEOM_BOX.value:
-        return Box(*(2.0 * size))
-    if kind == kinds.mjGEOM_CYLINDER.value:
-        return Cylinder(radius, 2 * half)
-    if kind == kinds.mjGEOM_CAPSULE.value:
-        return Capsule(radius, 2 * half)
-    if kind == kinds.mjGEOM_ELLIPSOID.value:
-        return Ellipsoid(*map(float, size))
-    if kind == kinds.mjGEOM_SPHERE.value:
-        return Sphere(radius)
-    if kind == kinds.mjGEOM_MESH.value:
-        return Convex(mesh_vertices(model, geom).T, "mesh")
-    raise ValueError(f"no shape for MuJoCo's geom type {kind}")

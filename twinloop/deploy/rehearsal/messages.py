@@ -30,13 +30,18 @@ def read_description(message: Message) -> Description:
 
 
 def reading_message(reading: Reading) -> tuple[Message, dict[str, np.ndarray]]:
-    arrays = {name: np.asarray(values, np.float32) for name, values in reading.features.items()}
+    arrays = {name: _as_sent(values) for name, values in reading.features.items()}
     return {"sequence": reading.sequence, "timestamp_s": reading.timestamp_s}, arrays
 
 
 def read_reading(message: Message, arrays: Mapping[str, np.ndarray]) -> Reading:
-    features = {name: np.asarray(values, np.float32) for name, values in arrays.items()}
+    features = {name: _as_sent(values) for name, values in arrays.items()}
     return Reading(int(message["sequence"]), float(message["timestamp_s"]), features)
+
+
+def _as_sent(values: np.ndarray) -> np.ndarray:
+    """Return images as they are, and other readings in single precision."""
+    return values if values.dtype == np.uint8 else np.asarray(values, np.float32)
 
 
 def read_briefing(message: Message) -> Briefing:

@@ -49,7 +49,7 @@ class CellWorld:
             {"position": size, "velocity": size, "effort": size, "environment": twin.environment_size}, step_s=STEP_S
         )
         self._steps, self._visited = 0, situation.visit is None
-        self._placed = dict(self.build.placed)
+        self._placed, self.table = dict(self.build.placed), self.build.table
         self._targets = self.build.targets(home)
         self._friction_nm, self._creep_rad_s = self._joint_friction()
         self._bias_nm = np.zeros(len(twin.arm_joints))
@@ -209,7 +209,8 @@ class CellWorld:
     def _move_table(self, sunk_m: float, tilt_rad: float) -> None:
         """Move the table and all that stands on it: down, and about an axis along y in the middle of the workspace."""
         turn = np.array([np.cos(tilt_rad / 2), 0.0, np.sin(tilt_rad / 2), 0.0])
-        self._physics.put(self.twin.table_body, _turned(self.build.table, turn, sunk_m))
+        self.table = _turned(self.build.table, turn, sunk_m)
+        self._physics.put(self.twin.table_body, self.table)
         for body, pose in self.build.placed.items():
             self._placed[body] = _turned(pose, turn, sunk_m)
             self._physics.put(body, self._placed[body])
@@ -239,13 +240,13 @@ class CellWorld:
 
     @property
     def coordinates(self) -> np.ndarray:
-        """Return the coordinates of the MuJoCo model, to render them."""
+        """Return the coordinates of the MuJoCo model."""
         return self._state.qpos
 
-    @property
-    def placed(self) -> dict[int, np.ndarray]:
-        """Body that an episode places -> its present pose."""
-        return self._placed
+    def kinematics(self) -> mujoco.MjData:
+        """Return the present kinematics of all bodies."""
+        self.scene.take(self._state.qpos, self._state.qvel, self._placed)
+        return self.scene.data
 
 
 def _gravity_nm(model: mujoco.MjModel, data: mujoco.MjData, qpos: np.ndarray) -> np.ndarray:
