@@ -5,6 +5,7 @@ the text after the colon (or "") and returns a `LiveRobot`.
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from twinloop.deploy.lerobot.robot import LerobotRobot
 from twinloop.deploy.rehearsal import cell_name
@@ -13,6 +14,9 @@ from twinloop.deploy.robot import LiveRobot
 from twinloop.deploy.twin_robot import TwinRobot
 from twinloop.errors import UsageError, nearest
 from twinloop.plugins import load_plugins
+
+if TYPE_CHECKING:
+    from twinloop.gate.robot_identity import RobotIdentity
 
 KINDS: dict[str, Callable[[str], LiveRobot]] = {
     "twin": TwinRobot,
@@ -29,6 +33,17 @@ def kinds() -> dict[str, Callable[[str], LiveRobot]]:
     return KINDS | load_plugins(
         "twinloop.live_robots", callable, "a class or function that returns a twinloop.LiveRobot", builtin=KINDS
     )
+
+
+def identify(name: str) -> "RobotIdentity | None":
+    """Connect to hardware, ask how it describes itself, and disconnect. Nothing moves. None for a simulated robot."""
+    if name.partition(":")[0] in SEVERAL:
+        return None
+    robot = robot_named(name)
+    try:
+        return robot.connect().identity
+    finally:
+        robot.close()
 
 
 def with_scene(name: str, *, robot: str = cell_name.PANDA, task: str = cell_name.PICK_AND_PLACE) -> str:
