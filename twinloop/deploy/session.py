@@ -19,6 +19,7 @@ from twinloop.errors import UsageError, nearest
 from twinloop.fleet.local import run_local
 from twinloop.gate.permit import Permit, RegistryEntry, model_of, permit_for, reserve, ungated
 from twinloop.gate.robot_identity import RobotIdentity
+from twinloop.learn.card import read_card
 from twinloop.randomize.draw import episode_rng
 from twinloop.twin.tasks import tasks
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
@@ -94,24 +95,19 @@ def deploy(
     if task not in tasks():
         raise UsageError(f"--task {task!r}: {nearest(task, tasks())}")
     live: LiveRobot | None = None
-    # A policy that is named by its path is read before the robot is connected; one of the registry needs the robot.
-    processes = {
-        arm: PolicyProcess(source, program=program) for arm, source in policies.items() if isinstance(source, Path)
-    }
+    processes: dict[str, PolicyProcess] = {}
     try:
-        facts = {arm: process.known() for arm, process in processes.items()}
         if isinstance(robot, str):
             # A rehearsal cell takes the robot of the policy and this task, unless its name has others.
-            models = [fact.space.robot for fact in facts.values()]
-            models += [model_of(source) for source in policies.values() if isinstance(source, RegistryEntry)]
-            robot = name = with_scene(robot, robot=models[0], task=task)
+            first_policy = next(iter(policies.values()))
+            robot = name = with_scene(robot, robot=_model_of(first_policy, program), task=task)
         live = robot_named(robot)
         about = live.connect()
         identity = about.identity
         permits = {arm: _permit(source, about) for arm, source in policies.items()}
         _refuse_unattended(permits, identity, attended, workers)
         paths = {arm: permit.path for arm, permit in permits.items()}
-        processes |= {arm: PolicyProcess(path, program=program) for arm, path in paths.items() if arm not in processes}
+        processes |= {arm: PolicyProcess(path, program=program) for arm, path in paths.items()}
         facts = {arm: process.known() for arm, process in processes.items()}
         latch = stop_file or stop_file_of(about.id)
         job = RunnerJob(live, processes, config, latch, about, attended, task, program, permits)
@@ -132,6 +128,19 @@ def deploy(
             process.end()
         if live is not None:
             live.close()
+
+
+def _model_of(source: PolicySource, program: tuple[str, ...]) -> str:
+    """The robot model that a policy was trained for, known before a robot is connected."""
+    if isinstance(source, RegistryEntry):
+        return model_of(source)
+    if source.is_dir():
+        return read_card(source).space.robot
+    process = PolicyProcess(source, program=program)
+    try:
+        return process.known().space.robot
+    finally:
+        process.end()
 
 
 def _permit(source: PolicySource, about: Description) -> Permit:
