@@ -54,7 +54,7 @@ def promote(
         >>> promotion.promoted, promotion.reached     # eight rollouts are not enough evidence
         (False, 'candidate')
     """
-    from twinloop.deploy.robots import identify
+    from twinloop.deploy.robots import identify_hardware
 
     gate_rules = load_rules(Path(rules) if rules is not None else None)
     known = Path(checkpoint).is_dir() if isinstance(checkpoint, str) else True
@@ -67,7 +67,7 @@ def promote(
         runlogs=folders(runlogs),
         data=folders(data),
         human_ready=human_ready,
-        canary=Canary(robot, gate_rules.canary.speed, gate_rules.canary.episodes, identify(robot) if robot else None),
+        canary=Canary(robot, gate_rules.canary.speed, gate_rules.canary.episodes, identify_hardware(robot)),
         actor=actor,
     )
     return _promote(settings, _makers(config, robot), on_step=on_step or (lambda _: None))

@@ -23,7 +23,6 @@ from twinloop.dashboard.decision_text import print_decision
 from twinloop.gate.case import Canary
 from twinloop.gate.promote import Maker, Makers, PromoteConfig, PromotionStep, promote
 from twinloop.gate.registry_state import STAGES, stage_named
-from twinloop.gate.robot_identity import RobotIdentity
 from twinloop.gate.rules import load_rules
 from twinloop.gate.statistics.sequential import TestState
 
@@ -89,10 +88,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    from twinloop.deploy.robots import identify_hardware
+
     rules = load_rules(args.rules)
     canary = Canary(
-        args.robot, args.speed or rules.canary.speed, args.episodes or rules.canary.episodes, _identity(args.robot)
-    )
+        args.robot, args.speed or rules.canary.speed, args.episodes or rules.canary.episodes,
+        identify_hardware(args.robot),
+    )  # fmt: skip
     config = PromoteConfig(
         checkpoint=args.checkpoint, registry=args.registry, rules=rules,
         to=stage_named(args.to) if args.to is not None else None,
@@ -133,12 +135,6 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "pages": pages,
         "exit_code": 0 if promotion.promoted else NOT_PROMOTED,
     }
-
-
-def _identity(robot: str) -> RobotIdentity | None:
-    from twinloop.deploy.robots import identify
-
-    return identify(robot) if robot else None
 
 
 def _makers(args: argparse.Namespace, console: Console) -> Makers:

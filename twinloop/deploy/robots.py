@@ -35,10 +35,13 @@ def kinds() -> dict[str, Callable[[str], LiveRobot]]:
     )
 
 
-def identify(name: str) -> "RobotIdentity | None":
-    """Connect to hardware, ask how it describes itself, and disconnect. Nothing moves. None for a simulated robot."""
-    if name.partition(":")[0] in SEVERAL:
-        return None
+def identify_hardware(name: str) -> "RobotIdentity | None":
+    """The identity of a robot for a decision of the gate; None for a twin or rehearsal cell, and without a name."""
+    return None if not name or name.partition(":")[0] in SEVERAL else identify(name)
+
+
+def identify(name: str) -> "RobotIdentity":
+    """Connect to a robot, ask how it describes itself, and disconnect. Nothing moves."""
     robot = robot_named(name)
     try:
         return robot.connect().identity
