@@ -119,7 +119,9 @@ PHYSICS = (
               truth=CellTruth((0.4, 3.0), nominal=1.0, plausible=(0.05, 20.0), name="object_mass_scale", unit="×",
                               touches="mass of all objects, as a factor")),
     Parameter("friction_coefficient", "physics", "contact", "1", "sliding friction of every contact of the object",
-              0.8, (0.2, 1.1), "engineering estimate: waxed or dusty surfaces to clean rubber on dry plastic",
+              0.8, (0.2, 1.1),
+              "steel on plastic slides from 0.18 and dry wood sticks to wood up to 0.75 (Lust CDA3000 Engineering "
+              "Guide, table 7.21); above that clean rubber (estimate)",
               (0.01, 5.0), apply=_friction(0, 1.0), of_thing=True, truth=CellTruth(0.3), picture=Picture("hold")),
     Parameter("torsional_friction_mm", "physics", "contact", "mm", "friction against spinning on a contact",
               5.0, (1.0, 10.0), "2/3 of the radius of an evenly pressed round patch, of 1.5 to 15 mm",
@@ -128,7 +130,9 @@ PHYSICS = (
                               why="The object is gripped off its centre of mass, so it swings.")),
     Parameter("rolling_friction_mm", "physics", "contact", "mm",
               "friction against rolling of every contact of the object",
-              0.2, (0.05, 0.5), "engineering estimate: some tenths of a millimetre for plastic on wood or rubber",
+              0.2, (0.05, 0.5),
+              "0.5 mm is the lever arm of steel on steel (Lust CDA3000 Engineering Guide, table 7.22), with 2 "
+              "for plastic wheels; small light things less (estimate)",
               (0.0, 20.0), apply=_friction(2, 1e-3), of_thing=True, builds=("rolling_friction",), picture=ROCKING),
     Parameter("contact_stiffness_scale", "physics", "contact", "×", "stiffness of every contact of the object",
               1.0, (0.3, 2.0), "engineering estimate: surfaces from cardboard to hard plastic",
