@@ -17,7 +17,7 @@ from twinloop.simulate.actor import SlotActions
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.phase_tracker import PhaseTracker
 from twinloop.simulate.termination import TerminationRule
-from twinloop.twin.twin import SPOKEN, Twin
+from twinloop.twin.twin import Twin
 
 BATCH = 16
 """Observations in one inference. With 256 slots and chunks of 8 actions, 32 slots are due per control period."""
@@ -64,7 +64,7 @@ class PolicyActor:
         self._running[ids] = True
         self._chunks.begin(ids)
         self._command[ids] = self._home
-        drawn = {column: draws.values[column][rows] for column in SPOKEN}
+        drawn = {column: draws.values[column][rows] for column in self.twin.spoken_columns}
         for slot, (instruction, _) in zip(ids, self.twin.spoken(drawn), strict=True):
             self._instructions[slot] = instruction
         for slot, attempt in zip(ids, draws.attempts[rows], strict=True):

@@ -11,7 +11,7 @@ from twinloop.observe.materials import material
 from twinloop.observe.occluders import place_occluder
 from twinloop.observe.stage import CENTRE_M, LIGHTS, SHININESS, SPECULAR, SURFACES, Stage
 from twinloop.randomize.imaging import ImageSettings
-from twinloop.twin.shapes import form_of, half_extents_m, row_columns
+from twinloop.twin.shapes import drawn_form, half_extents_m, product_of, row_columns
 from twinloop.twin.soft import HIDDEN
 from twinloop.twin.table import origin_shift_m, tilt_quats
 from twinloop.twin.twin import Twin
@@ -47,7 +47,7 @@ def dress(stage: Stage, values: Values) -> tuple[int, ...]:
     model.mat_reflectance[things] = 0.5 * settings.gloss
     model.mat_specular[things] = SPECULAR + settings.gloss
     model.mat_shininess[things] = SHININESS + 0.7 * settings.gloss
-    return _set_textures(stage, round(settings.material))
+    return _set_textures(stage, values, round(settings.material))
 
 
 def _set_thing(stage: Stage, values: Values, number: int) -> None:
@@ -59,7 +59,7 @@ def _set_thing(stage: Stage, values: Values, number: int) -> None:
         model.geom_size[geoms] = nominal.geom_size[index.geoms] * scale
         model.geom_rbound[geoms] = nominal.geom_rbound[index.geoms] * scale
         return
-    form = int(form_of(np.array(drawn["object_shape"])))
+    form = int(drawn_form(index.object, {column: np.array(value) for column, value in drawn.items()}))
     model.geom_type[geoms], model.geom_quat[geoms] = forms.kind[form], forms.quat[form]
     model.geom_size[geoms], model.geom_pos[geoms] = scale * forms.size[form], scale * forms.place[form]
     model.geom_rbound[geoms] = scale * forms.radius[form]
@@ -89,7 +89,7 @@ def _set_table(stage: Stage, values: Values) -> None:
     model.body_pos[table] = origin_shift_m(quats)[0] + [0, 0, values["table_height_cm"] / 100]
 
 
-def _set_textures(stage: Stage, index: int) -> tuple[int, ...]:
+def _set_textures(stage: Stage, values: Values, index: int) -> tuple[int, ...]:
     model = stage.model
     for name, (size, plain_rgb, _, cube) in SURFACES.items():
         texture = stage.textures[name]
@@ -97,16 +97,25 @@ def _set_textures(stage: Stage, index: int) -> tuple[int, ...]:
         start = model.tex_adr[texture]
         sides = 6 if cube else 1
         model.tex_data[start : start + sides * pixels.size] = np.tile(pixels.ravel(), sides)
-    for thing, own in zip(stage.twin.things, stage.thing_materials, strict=True):
+    for number, (thing, own) in enumerate(zip(stage.twin.things, stage.thing_materials, strict=True)):
         # A thing whose colour has a name in instructions keeps it. Another has the colours of a drawn material.
         keeps = index == 0 or bool(thing.thing.colour)
-        rgba = thing.thing.rgba if keeps else (1.0, 1.0, 1.0, 1.0)
+        rgba = _own_rgba(stage.twin, values, number) if keeps else (1.0, 1.0, 1.0, 1.0)
         if thing.soft is not None and not keeps:
             # A flex has no texture, so it takes the mean colour of the material.
             size, plain_rgb, _, _ = SURFACES["object"]
             rgba = (*(material(index, "object", size, plain_rgb).reshape(-1, 3).mean(axis=0) / 255), 1.0)
         model.mat_rgba[own] = rgba
     return tuple(stage.textures.values())
+
+
+def _own_rgba(twin: Twin, values: Values, number: int) -> tuple[float, float, float, float]:
+    """The colour of a thing without a drawn material; that of a pool is the product's."""
+    thing = twin.things[number].thing
+    if not thing.object.pool:
+        return thing.rgba
+    mix = np.array([thing_values(twin, values, number)["product_mix"]])
+    return thing.object.pool[int(product_of(thing.object, mix)[0])].rgba
 
 
 def _set_lights(stage: Stage, settings: ImageSettings) -> None:

@@ -9,7 +9,7 @@ from twinloop.randomize.hooks import Rows
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.physics import surface
 from twinloop.randomize.uses import Condition, Picture
-from twinloop.twin.shapes import OWN, SHAPES, form_of, half_extents_m
+from twinloop.twin.shapes import OWN, SHAPES, form_of, half_extents_m, product_of
 from twinloop.twin.soft import axes_of, quaternions_of
 from twinloop.twin.solid import PAD_IMPEDANCE
 
@@ -36,6 +36,34 @@ def _shape(rows: Rows, ids: np.ndarray, shape: np.ndarray) -> None:
     rows["body_ipos"][ids, body] = forms.centre[form]
     rows["body_iquat"][ids, body] = forms.turn[form]
     rows["body_inertia"][ids, body] = twin.object.mass_kg * forms.inertia[form]
+
+
+def _product(rows: Rows, ids: np.ndarray, mix: np.ndarray) -> None:
+    """Give a thing of a pool the parts and the mass of the drawn product."""
+    twin = rows.twin
+    kind, forms, body = twin.object, twin.forms, twin.object_body
+    if not kind.pool or forms is None:
+        return
+    form, geoms = product_of(kind, mix), twin.object_geoms
+    cells = np.ix_(ids, geoms)
+    solid = forms.solid[form]
+    for field, values in (
+        ("geom_type", forms.kind[form]),
+        ("geom_size", forms.size[form]),
+        ("geom_pos", forms.place[form]),
+        ("geom_quat", forms.quat[form]),
+        ("geom_rbound", forms.radius[form]),
+        ("geom_aabb", forms.box[form]),
+        # The first part is always there, so it has the contact bits of all.
+        ("geom_contype", twin.model.geom_contype[geoms[0]] * solid),
+        ("geom_conaffinity", twin.model.geom_conaffinity[geoms[0]] * solid),
+    ):
+        rows[field][cells] = values
+    mass_kg = np.array([one.mass_kg for one in kind.pool])[form]
+    rows["body_mass"][ids, body] = mass_kg
+    rows["body_ipos"][ids, body] = forms.centre[form]
+    rows["body_iquat"][ids, body] = forms.turn[form]
+    rows["body_inertia"][ids, body] = mass_kg[:, None] * forms.inertia[form]
 
 
 def _second_material(rows: Rows, ids: np.ndarray, ratio: np.ndarray) -> None:
@@ -161,4 +189,8 @@ MATTER = (
               100.0, (50.0, 400.0), "flexible polyurethane foams, 10 to 100 kPa, to soft silicone rubbers; Gibson and "
               "Ashby 1997", (1.0, 20_000.0), apply=_young, of_thing=True, only_with=("soft",),
               picture=Picture("opening", scene="object: sponge")),
+    Parameter("product_mix", "physics", "object", "1", "which product of its pool a thing is: 0 the first, 1 the last",
+              0.0, (0.0, 1.0), "every product of the pool equally often", (0.0, 1.0), apply=_product, early=True,
+              of_thing=True, realistic=False, only_with=("products",), always_with="products", lays_out=True, reach=0.0,
+              picture=Picture("height", scene="task: bin_picking")),
 )  # fmt: skip

@@ -28,6 +28,7 @@ Part = Literal[
 
 Presence = Literal[
     "cameras", "wrist", "touch", "person", "soft", "rigid", "one_part", "primitives", "hole", "no_hole", "roles",
+    "products",
 ]  # fmt: skip
 """A property of a cell without which some rows have no effect: a sensor, a person in the task, a kind of object."""
 

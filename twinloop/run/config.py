@@ -295,6 +295,7 @@ def _randomization(root: Section, scene: SceneConfig) -> dict[str, Distribution]
 def always_varied(task: Task) -> dict[str, Distribution]:
     """Rows that vary even if a config does not name them: a task with roles asks for each of its entities in turn."""
     present = {"roles"} if task.roles else set()
+    present |= {"products"} if any(thing.object.pool for thing in task.things) else set()
     return {row.name: Uniform(*row.sensible) for row in TABLE if row.always_with in present}
 
 
@@ -316,7 +317,9 @@ def _missing(task: Task) -> dict[Presence, str]:
             (thing.object.name for thing in task.things), (other.name for other in OBJECTS.values() if other.soft)
         ))  # fmt: skip
         out["soft"] = f"applies to soft objects; the {names} is rigid. Soft objects: {known}"
-    if any(thing.object.parts for thing in task.things):
+    if not any(thing.object.pool for thing in task.things):
+        out["products"] = f"applies to things that are drawn from a pool of products; {task.name} has none"
+    if any(thing.object.parts or thing.object.pool for thing in task.things):
         out["one_part"] = "applies to objects of one part"
     meshes = [thing.name for thing in task.things if thing.object.mesh is not None]
     if meshes:

@@ -19,7 +19,7 @@ from twinloop.simulate.scene_state import SceneState
 from twinloop.twin import bystander
 from twinloop.twin.rotation import length
 from twinloop.twin.scene import Start
-from twinloop.twin.shapes import form_of, half_extents_m, row_columns
+from twinloop.twin.shapes import drawn_form, half_extents_m, row_columns
 from twinloop.twin.soft import fitted
 from twinloop.twin.twin import ThingIndex, Twin
 
@@ -176,7 +176,7 @@ class Cell(SceneState):
             drawn = row_columns(values, "" if number == 0 else index.name, len(ids))
             self._half_extents_m[index.name][ids] = half_extents_m(index.object, drawn)
             if index.forms is not None:
-                self._form[index.name][ids] = form_of(drawn["object_shape"])
+                self._form[index.name][ids] = drawn_form(index.object, drawn)
         for index in self.twin.fixtures:
             pose = start.poses[index.name]
             self._mocap_pos[ids, index.mocap], self._mocap_quat[ids, index.mocap] = pose[:, :3], pose[:, 3:]

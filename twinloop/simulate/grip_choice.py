@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from twinloop.simulate.finger_room import blocked_m
 from twinloop.simulate.view import View
 from twinloop.twin.phase import GripChoice
 from twinloop.twin.rotation import DOWN, about, product
@@ -31,6 +32,7 @@ def chosen_grips(twin: Twin, view: View, choice: GripChoice, wanted: np.ndarray)
                 view.tool_axes[rows],
                 _approach(twin, view, choice)[rows],
                 np.array(choice.along),
+                None if choice.room is None else blocked_m(twin, view, choice.room, entity, rows),
             )
     if choice.tilt_rad:
         axes = product(axes, about(CLOSING, np.full(count, choice.tilt_rad)))
@@ -51,4 +53,4 @@ def is_round(twin: Twin, choice: GripChoice) -> bool:
     """Whether a grip is on a thing that may roll."""
     role = next((role for role in twin.task.roles if role.name == choice.of), None)
     names = role.candidates if role else (choice.of,)
-    return any(index.object.rolls for index in twin.things if index.name in names)
+    return any(index.object.rolls and not index.object.pool for index in twin.things if index.name in names)

@@ -136,7 +136,7 @@ def compose(robot: Robot, task: Task, *, timestep_s: float = 0.004, features: Fe
 
 
 def _add(spec: mujoco.MjSpec, thing: Thing, features: Features, *, several: bool) -> None:
-    rolls = thing.object.rolls or features.rolling_friction or features.shapes
+    rolls = thing.object.rolls or features.rolling_friction or features.shapes or bool(thing.object.pool)
     if thing.object.soft:
         add_soft(spec, thing, rolls=rolls, several=several)
     elif _has_forms(thing, features):
@@ -146,7 +146,9 @@ def _add(spec: mujoco.MjSpec, thing: Thing, features: Features, *, several: bool
 
 
 def _has_forms(thing: Thing, features: Features) -> bool:
-    """Whether an episode may change the shape or the materials of a thing: of one that is a rigid primitive."""
+    """Whether an episode may change the shape or the materials of a thing: a rigid primitive, or one of a pool."""
+    if thing.object.pool:
+        return True
     changes = features.shapes or features.two_materials
     kind = thing.object
     return changes and not (kind.soft or kind.parts or kind.mesh is not None or thing.grain)
@@ -294,7 +296,7 @@ def _thing_index(model: mujoco.MjModel, robot: Robot, thing: Thing, features: Fe
         first = int(model.body_geomadr[body])
         geoms = np.arange(first, first + int(model.body_geomnum[body]))
     else:
-        geoms = np.array([model.geom(name).id for name in part_names(thing.name)])
+        geoms = np.array([model.geom(name).id for name in part_names(thing.name, forms.solid.shape[1])])
     soft = soft_index(model, thing.name) if thing.object.soft else None
     if soft is None:
         joint = model.joint(thing.name).id

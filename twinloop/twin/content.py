@@ -19,11 +19,11 @@ import numpy as np
 from twinloop.config.record import write_record
 from twinloop.twin.entity import Thing
 from twinloop.twin.mesh_body import MeshBody
-from twinloop.twin.objects import SceneObject
 from twinloop.twin.robot import Robot
 from twinloop.twin.task import Task
 
 OWN_PACKAGE = "twinloop"
+OPTIONAL = ("mesh", "pool", "room")
 PLACES = ("mjcf", "urdf", "root", "packages", "reach_m")
 
 
@@ -87,16 +87,16 @@ def _thing_content(thing: Thing) -> dict[str, Any]:
     """A thing with its mesh by content: the file may have any path."""
     mesh = thing.object.mesh
     content = asdict(replace(thing, object=replace(thing.object, mesh=None)))
-    del content["object"]["mesh"]
+    content["object"] = {name: value for name, value in content["object"].items() if value or name not in OPTIONAL}
     return content if mesh is None else content | {"mesh": mesh.digest}
 
 
 def _plain(record: Any) -> dict[str, Any]:
     """The fields of a record, with the arguments of its functions."""
     values = {field.name: getattr(record, field.name) for field in fields(record)}
-    if isinstance(record, SceneObject) and record.mesh is None:
-        del values["mesh"]
-    return {name: _value(value) for name, value in values.items()}
+    # A part that is absent does not change the digest of the tasks that never had it.
+    absent = {name for name in OPTIONAL if name in values and not values[name]}
+    return {name: _value(value) for name, value in values.items() if name not in absent}
 
 
 def function_content(function: Callable) -> dict[str, Any]:

@@ -13,6 +13,9 @@ from twinloop.twin.objects import SceneObject
 from twinloop.twin.shapes import SHAPES, shape_of
 
 ROUND_DIRECTIONS = 16
+TILTS_RAD = (0.0, 0.3, -0.3)
+"""How far the tool may lean, for grips beside walls and neighbours."""
+BLOCKED = 300.0  # score that one metre of overlap of the fingers with something costs
 NARROWEST = 1.2
 """A gripper closes along the narrowest side, or along one that is wider by at most this factor."""
 
@@ -42,6 +45,7 @@ class Grips:
         tool_axes: np.ndarray,
         approach: np.ndarray,
         along: np.ndarray,
+        blocked: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """(n, 3) position and (n, 3, 3) axes of the best grip of each of n objects.
 
@@ -50,6 +54,7 @@ class Grips:
             approach: (n, 3) wanted direction of the tool's z axis in the world. A grip along this direction is best;
                 among equals the one that turns the tool least.
             along: (3,) wanted direction of the tool's x axis in the object's frame; zero for any.
+            blocked: (n, candidates) how far the open fingers would be inside something, in metres.
         """
         candidates = self.axes[form]
         world = (object_axes[:, None, :, :, None] * candidates[:, :, None, :, :]).sum(axis=3)
@@ -58,6 +63,8 @@ class Grips:
         # Directions that differ by less than a few degrees count as equal.
         ahead = (candidates[:, :, :, 0] * along).sum(axis=2)
         score = 10 * np.round(towards, 1) + 5 * ahead + alike + self.quality[form]
+        if blocked is not None:
+            score = score - BLOCKED * blocked
         best = np.where(self.valid[form], score, -np.inf).argmax(axis=1)
         return self.at_m[form, best], self.axes[form, best]
 
@@ -71,6 +78,8 @@ def grips_of(thing: SceneObject, *, shapes: bool = False, opening_m: float = np.
     """
     if thing.mesh is not None:
         return _of_mesh(mesh_grips(thing.mesh, opening_m))
+    if thing.pool:
+        return _of_pool(thing)
     forms = [_axes(thing.half_extents_m, round_about_z=thing.yaw_symmetry_rad == 0)]
     extents = [thing.half_extents_m]
     if shapes:
@@ -97,6 +106,30 @@ def _of_mesh(grips: MeshGrips) -> Grips:
         return Grips(np.eye(3)[None, None], np.zeros((1, 1, 3)), nowhere, nowhere > 0, nowhere + grips.narrowest_m)
     valid = np.ones((1, len(grips.axes)), bool)
     return Grips(grips.axes[None], grips.at_m[None], grips.quality[None], valid, grips.widths_m[None])
+
+
+def _of_pool(thing: SceneObject) -> Grips:
+    """Grips of every product of a pool: from above at its origin, upright or tilted about the closing direction."""
+    forms = []
+    for product in thing.pool:
+        symmetry = product.yaw_symmetry_rad
+        upright = _top_round() if symmetry == 0 else _top_only(symmetry)
+        forms.append(np.concatenate([upright @ _about_y(tilt) for tilt in TILTS_RAD]))
+    most = max(len(axes) for axes in forms)
+    padded = np.stack([np.concatenate([axes, np.repeat(axes[:1], most - len(axes), axis=0)]) for axes in forms])
+    valid = np.array([[number < len(axes) for number in range(most)] for axes in forms])
+    widths = np.array([[2 * product.half_extents_m[1]] * most for product in thing.pool])
+    return Grips(padded, np.zeros((*valid.shape, 3)), np.zeros(valid.shape), valid, widths)
+
+
+def _about_y(angle: float) -> np.ndarray:
+    cosine, sine = np.cos(angle), np.sin(angle)
+    return np.array([[cosine, 0.0, sine], [0.0, 1.0, 0.0], [-sine, 0.0, cosine]])
+
+
+def _top_round() -> np.ndarray:
+    angles = np.arange(ROUND_DIRECTIONS) * 2 * np.pi / ROUND_DIRECTIONS
+    return np.array([_frame(_direction(angle), np.array([0.0, 0.0, -1.0])) for angle in angles])
 
 
 def _axes(half_m: tuple[float, float, float], *, round_about_z: bool) -> np.ndarray:

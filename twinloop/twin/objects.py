@@ -55,6 +55,7 @@ class SceneObject:
             cylinder around it.
         frames: named places on it.
         mesh: a user's mesh; `shape` and `half_extents_m` then describe the box around it.
+        pool: products of which each episode draws one (row `product_mix`). The first stands for all of them here.
     """
 
     name: str
@@ -68,6 +69,7 @@ class SceneObject:
     parts: tuple[Part, ...] = ()
     frames: tuple[Frame, ...] = ()
     mesh: "MeshBody | None" = None
+    pool: tuple["SceneObject", ...] = ()
 
     @property
     def volume_m3(self) -> float:
@@ -85,6 +87,11 @@ class SceneObject:
         if self.shape == "sphere":
             return (x, 0, 0)
         return self.half_extents_m
+
+    @property
+    def words(self) -> str:
+        """What an instruction calls a product: its family, without the number of the variant."""
+        return self.name.rstrip("0123456789").strip("_").replace("_", " ")
 
     @property
     def soft(self) -> bool:

@@ -45,6 +45,23 @@ class Target:
 
 
 @dataclass(frozen=True)
+class FingerRoom:
+    """What the open fingers must keep clear of.
+
+    Attributes:
+        things: other things.
+        within: frame on the floor of a bin; "" for none.
+        half_m: half extents of the bin inside, along the axes of that frame.
+        wall_m: height of its walls.
+    """
+
+    things: tuple[str, ...] = ()
+    within: str = ""
+    half_m: tuple[float, float] = (0.0, 0.0)
+    wall_m: float = 0.0
+
+
+@dataclass(frozen=True)
 class GripChoice:
     """Choose a grip when the phase begins.
 
@@ -55,6 +72,7 @@ class GripChoice:
         offset_m: from the centre to the grip, along the axes of the thing.
         tilt_rad: turn the tool about its closing direction, towards the direction `along`.
         along: direction in the frame of the thing that the tool's x axis is to have; (0, 0, 0) for any.
+        room: what the open fingers must keep clear of.
     """
 
     of: str
@@ -63,6 +81,7 @@ class GripChoice:
     offset_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
     along: tuple[float, float, float] = (0.0, 0.0, 0.0)
     tilt_rad: float = 0.0
+    room: FingerRoom | None = None
 
 
 @dataclass(frozen=True)

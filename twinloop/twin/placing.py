@@ -11,6 +11,7 @@ import numpy as np
 from twinloop.twin.entity import Draw, Entity, Thing
 from twinloop.twin.scene import Start
 from twinloop.twin.shapes import half_extents_m, row_columns
+from twinloop.twin.soft import axes_of
 from twinloop.twin.table import HIGHEST_XY_M, LOWEST_XY_M, laid
 
 CLEARANCE_M = 0.015
@@ -65,9 +66,7 @@ class Layout:
             quat: its orientation before that turn, e.g. lying on its side.
             standing: keep clear of what has been placed before. False for a thing in or on something.
         """
-        entity = self.entities[name]
-        assert isinstance(entity, Thing)
-        extents = half_extents_m(entity.object, row_columns(self.draw, "" if name == self._first else name, self.count))
+        extents = self.extents_m(name)
         yaw = yaw_rad + np.deg2rad(self.column(name, "object_yaw_deg"))
         place = np.empty((self.count, 2))
         for axis, (letter, usual) in enumerate(zip("xy", xy_m, strict=True)):
@@ -83,6 +82,34 @@ class Layout:
         poses[:, 2] = self.draw["table_height_cm"] / 100 + height + up_m
         poses[:, 3:] = _product(yaw, quat)
         self._poses[name] = laid(self.draw, poses)
+
+    def extents_m(self, name: str) -> np.ndarray:
+        """(n, 3) drawn half extents of a thing."""
+        entity = self.entities[name]
+        assert isinstance(entity, Thing)
+        return half_extents_m(entity.object, row_columns(self.draw, "" if name == self._first else name, self.count))
+
+    def on(self, name: str, base: str, offset_m: np.ndarray, yaw_rad: np.ndarray, *, up_m: float = 0.0) -> None:
+        """Put a thing into or onto a fixture that has been placed.
+
+        Args:
+            offset_m: (n, 2) from the fixture, along its axes.
+            yaw_rad: (n,) turn about the fixture's z axis.
+            up_m: height of the thing's lower side above the fixture's frame.
+        """
+        frame = self._poses[base]
+        axes = axes_of(frame[:, 3:])
+        height = self.extents_m(name)[:, 2] + up_m
+        local = np.column_stack([offset_m, height])
+        poses = np.zeros((self.count, 7))
+        poses[:, :3] = frame[:, :3] + (axes * local[:, None, :]).sum(axis=2)
+        half = yaw_rad / 2
+        w, x, y, z = frame[:, 3:].T
+        cosine, sine = np.cos(half), np.sin(half)
+        poses[:, 3:] = np.column_stack(
+            [w * cosine - z * sine, x * cosine + y * sine, y * cosine - x * sine, z * cosine + w * sine]
+        )
+        self._poses[name] = poses
 
     def zone(self, name: str, xy_m: tuple[float, float], *, clear_m: float = 0.0) -> None:
         """Put a zone on the table near `xy_m`. Things keep `clear_m` away from it."""

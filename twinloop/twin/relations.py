@@ -220,6 +220,17 @@ def share_inside(things: tuple[str, ...], frame: str, half_extents_m: tuple[floa
     return _relation(f"poured_in_{frame}", (*things, frame), lambda scene: fraction(scene) >= share, fraction)
 
 
+def either_inside(things: tuple[str, ...], frame: str, half_extents_m: tuple[float, float, float]) -> Relation:
+    """The centre of at least one of the things is in a box about a frame."""
+    relations = [inside(thing, frame, half_extents_m) for thing in things]
+    return _relation(
+        f"product_in_{frame}",
+        (*things, frame),
+        lambda scene: np.logical_or.reduce([relation.holds(scene) for relation in relations]),
+        lambda scene: np.max([relation.progress(scene) for relation in relations], axis=0),
+    )
+
+
 def lies_flat(thing: str, place: str, *, within_m: float, height_m: float = 0.03) -> Relation:
     """The centre of a cloth is near a place and so low that the cloth cannot stand."""
 

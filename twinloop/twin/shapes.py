@@ -113,27 +113,31 @@ class Forms:
     yaw_symmetry_rad: np.ndarray
 
     def parts(self, form: int) -> list[int]:
-        return [part for part in range(MOST_PARTS) if self.solid[form, part]]
+        return np.flatnonzero(self.solid[form]).tolist()
 
 
 @lru_cache
 def forms_of(thing: SceneObject, *, cut: bool = False) -> Forms:
-    own = shape_of(thing.shape, thing)
-    shapes = [
-        Shape(own.whole, own.cut, own.half_extents_m, thing.yaw_symmetry_rad),
-        *(shape_of(name, thing) for name in SHAPES),
-    ]
+    if thing.pool:
+        shapes = [Shape(one.parts, one.parts, one.half_extents_m, one.yaw_symmetry_rad) for one in thing.pool]
+    else:
+        own = shape_of(thing.shape, thing)
+        shapes = [
+            Shape(own.whole, own.cut, own.half_extents_m, thing.yaw_symmetry_rad),
+            *(shape_of(name, thing) for name in SHAPES),
+        ]
+    most = max(len(shape.whole) for shape in shapes) if thing.pool else MOST_PARTS
     weighed = [_compiled(shape.whole) for shape in shapes]
     shown = [_compiled(shape.cut) for shape in shapes] if cut else weighed
     return Forms(
         cut=cut,
-        kind=_stacked([model.geom_type for model in shown]),
-        size=_stacked([model.geom_size for model in shown]),
-        place=_stacked([model.geom_pos for model in shown]),
-        quat=_stacked([model.geom_quat for model in shown]),
-        radius=_stacked([model.geom_rbound for model in shown]),
-        box=_stacked([model.geom_aabb for model in shown]),
-        solid=np.array([np.arange(MOST_PARTS) < model.ngeom for model in shown]),
+        kind=_stacked([model.geom_type for model in shown], most),
+        size=_stacked([model.geom_size for model in shown], most),
+        place=_stacked([model.geom_pos for model in shown], most),
+        quat=_stacked([model.geom_quat for model in shown], most),
+        radius=_stacked([model.geom_rbound for model in shown], most),
+        box=_stacked([model.geom_aabb for model in shown], most),
+        solid=np.array([np.arange(most) < model.ngeom for model in shown]),
         centre=np.stack([model.body_ipos[1] for model in weighed]),
         turn=np.stack([model.body_iquat[1] for model in weighed]),
         inertia=np.stack([model.body_inertia[1] / model.body_mass[1] for model in weighed]),
@@ -151,11 +155,9 @@ def _compiled(parts: tuple[Part, ...]) -> mujoco.MjModel:
     return spec.compile()
 
 
-def _stacked(arrays: list[np.ndarray]) -> np.ndarray:
+def _stacked(arrays: list[np.ndarray], most: int) -> np.ndarray:
     """(forms, parts, ...). A missing part repeats the first one and is switched off."""
-    return np.stack(
-        [values if len(values) == MOST_PARTS else np.repeat(values[:1], MOST_PARTS, 0) for values in arrays]
-    )
+    return np.stack([np.concatenate([values, np.repeat(values[:1], most - len(values), 0)]) for values in arrays])
 
 
 def form_of(draw_shape: np.ndarray) -> np.ndarray:
@@ -163,9 +165,19 @@ def form_of(draw_shape: np.ndarray) -> np.ndarray:
     return np.round(draw_shape).astype(int) + 1
 
 
+def product_of(thing: SceneObject, mix: np.ndarray) -> np.ndarray:
+    """(n,) index into the pool of a thing for the draw's `product_mix`."""
+    return np.minimum((mix * len(thing.pool)).astype(int), len(thing.pool) - 1)
+
+
+def drawn_form(thing: SceneObject, drawn: Mapping[str, np.ndarray]) -> np.ndarray:
+    """(n,) index into Forms for the columns of `row_columns`."""
+    return product_of(thing, drawn["product_mix"]) if thing.pool else form_of(drawn["object_shape"])
+
+
 def row_columns(draw: Mapping[str, np.ndarray], thing: str, count: int) -> dict[str, np.ndarray]:
     """The columns that determine the extents of a thing; `thing` is "" for the first thing of a task."""
-    nominal = {"object_shape": -1.0, "object_size_scale": 1.0}
+    nominal = {"object_shape": -1.0, "object_size_scale": 1.0, "product_mix": 0.0}
     if not thing:
         return {column: draw[column] for column in nominal}
     return {column: draw.get(f"{column}.{thing}", np.full(count, value)) for column, value in nominal.items()}
@@ -173,6 +185,10 @@ def row_columns(draw: Mapping[str, np.ndarray], thing: str, count: int) -> dict[
 
 def half_extents_m(thing: SceneObject, draw: Mapping[str, np.ndarray]) -> np.ndarray:
     """(n, 3) half extents of the box around the drawn object."""
+    if thing.pool:
+        return (
+            forms_of(thing).half_extents_m[product_of(thing, draw["product_mix"])] * draw["object_size_scale"][:, None]
+        )
     shape = draw["object_shape"]
     own = thing.soft or not (shape != OWN).any()
     extents = np.array(thing.half_extents_m) if own else forms_of(thing).half_extents_m[form_of(shape)]

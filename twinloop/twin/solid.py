@@ -15,9 +15,9 @@ MEETS_ROBOT, MEETS_THINGS = 1, 4
 """Bits of `conaffinity`: things always meet the robot, and each other if there are several."""
 
 
-def part_names(name: str) -> tuple[str, str]:
-    """Names of the geoms of a thing that has two parts."""
-    return name, f"{name}.part"
+def part_names(name: str, count: int) -> tuple[str, ...]:
+    """Names of the geoms of a thing whose parts change from episode to episode."""
+    return (name, f"{name}.part", *(f"{name}.part{number}" for number in range(2, count)))[:count]
 
 
 def add_thing(spec: mujoco.MjSpec, thing: Thing, *, rolls: bool, simple: bool, several: bool) -> None:
@@ -85,14 +85,14 @@ def _touching(rolls: bool, several: bool) -> dict[str, Any]:
 
 
 def add_parts(spec: mujoco.MjSpec, thing: Thing, *, rolls: bool, cut: bool, several: bool) -> None:
-    """Add a thing as two parts. A part that the drawn shape does not need is switched off."""
+    """Add a thing of several parts. A part that the drawn shape does not need is switched off."""
     forms, mass_kg = forms_of(thing.object, cut=cut), thing.object.mass_kg
     body = _body(spec, thing)
     body.simple = False
     body.explicitinertial = True
     body.mass, body.ipos, body.iquat = mass_kg, forms.centre[0], forms.turn[0]
     body.inertia = mass_kg * forms.inertia[0]
-    for part, name in enumerate(part_names(thing.name)):
+    for part, name in enumerate(part_names(thing.name, forms.solid.shape[1])):
         body.add_geom(
             name=name, type=mujoco.mjtGeom(int(forms.kind[0, part])), size=forms.size[0, part],
             pos=forms.place[0, part], quat=forms.quat[0, part], mass=0, rgba=thing.rgba, **_touching(rolls, several),

@@ -22,10 +22,14 @@ class Role:
 
     Each episode draws a number k (row `task_choice`), and every role is played by its candidate k. So all roles of a
     task have equally many candidates, and two roles are played by different entities if their candidates k differ.
+
+    Attributes:
+        words: what an instruction calls the candidates, where it is not the entity's own words ("").
     """
 
     name: str
     candidates: tuple[str, ...]
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,15 @@ from twinloop.twin.language import filled
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.robot import Robot
 from twinloop.twin.scene import Start
-from twinloop.twin.shapes import OWN, SHAPES, Forms, name_of
+from twinloop.twin.shapes import OWN, SHAPES, Forms, name_of, product_of
 from twinloop.twin.soft import SoftIndex
 from twinloop.twin.surroundings import Kind
 from twinloop.twin.task import Task
 from twinloop.twin.touch import TouchIndex
 
 SPOKEN = ("task_choice", "instruction_choice", "object_shape")
-"""Columns of a draw that decide the instruction."""
+"""Columns of a draw that decide the instruction of every task."""
+NO_WORDS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,11 @@ class ThingIndex:
     @property
     def object(self) -> SceneObject:
         return self.thing.object
+
+    @property
+    def has_shapes(self) -> bool:
+        """Whether an episode may draw its shape (row `object_shape`)."""
+        return self.forms is not None and not self.object.pool
 
 
 @dataclass(frozen=True)
@@ -229,13 +235,37 @@ class Twin:
 
     # Language.
 
-    def words_of(self, draw_shape: float, chosen: Mapping[str, str]) -> dict[str, str]:
-        """Slot -> words, for an episode that has drawn this shape of the first thing and these entities for roles."""
-        words = dict(self._entity_words)
+    def words_of(self, draw_shape: float, choice: int, products: Mapping[str, str] = NO_WORDS) -> dict[str, str]:
+        """Slot -> words of an episode.
+
+        Args:
+            draw_shape: the drawn shape of the first thing.
+            choice: which candidate plays each role.
+            products: things of a pool -> name of the drawn product.
+        """
+        words = {**self._entity_words, **products}
         first = self.things[0]
-        if first.forms is not None:
+        if first.has_shapes:
             words[first.name] = f"{first.thing.colour} {name_of(first.object, draw_shape)}".strip()
-        return words | {role: words[entity] for role, entity in chosen.items()}
+        for role in self.task.roles:
+            words[role.name] = (role.words[choice] if role.words else "") or words[role.candidates[choice]]
+        return words
+
+    @property
+    def spoken_columns(self) -> tuple[str, ...]:
+        """Columns of a draw that decide the instruction."""
+        pooled = [number for number, index in enumerate(self.things) if index.object.pool]
+        return (*SPOKEN, *(f"product_mix.{self.things[number].name}" if number else "product_mix" for number in pooled))
+
+    def _products(self, draw: Mapping[str, np.ndarray], row: int) -> dict[str, str]:
+        """Things of a pool -> name of the product that an episode has drawn."""
+        names = {}
+        for number, index in enumerate(self.things):
+            if index.object.pool:
+                column = f"product_mix.{index.name}" if number else "product_mix"
+                mix = np.array([draw[column][row] if column in draw else 0.0])
+                names[index.name] = index.object.pool[int(product_of(index.object, mix)[0])].words
+        return names
 
     @cached_property
     def _entity_words(self) -> dict[str, str]:
@@ -247,9 +277,9 @@ class Twin:
         """Instruction and words of the slots of each episode of a draw."""
         chosen = self.task.choices(draw["task_choice"])
         out = []
+        choice = next(iter(chosen.values())) if chosen else np.zeros(len(draw["task_choice"]), int)
         for row, chance in enumerate(draw["instruction_choice"]):
-            roles = {role.name: role.candidates[chosen[role.name][row]] for role in self.task.roles}
-            words = self.words_of(float(draw["object_shape"][row]), roles)
+            words = self.words_of(float(draw["object_shape"][row]), int(choice[row]), self._products(draw, row))
             out.append((filled(self.task.language.choose(float(chance)), words), words))
         return out
 
@@ -262,12 +292,11 @@ class Twin:
     def _subtask_texts(self) -> dict[tuple[int, int], tuple[str, ...]]:
         """(which entities play the roles, drawn shape) -> the words of every phase."""
         choices = len(self.task.roles[0].candidates) if self.task.roles else 1
-        shapes = range(OWN, len(SHAPES)) if self.things[0].forms is not None else (OWN,)
+        shapes = range(OWN, len(SHAPES)) if self.things[0].has_shapes else (OWN,)
         texts = {}
         for choice in range(choices):
-            roles = {role.name: role.candidates[choice] for role in self.task.roles}
             for shape in shapes:
-                words = self.words_of(float(shape), roles)
+                words = self.words_of(float(shape), choice)
                 texts[choice, shape] = tuple(filled(phase.words or phase.name, words) for phase in self.task.phases)
         return texts
 
@@ -276,7 +305,7 @@ class Twin:
         number = {text: place for place, text in enumerate(self.subtasks)}
         chosen = self.task.choices(draw["task_choice"])
         choice = next(iter(chosen.values())) if chosen else np.zeros(len(draw["task_choice"]), int)
-        shaped = self.things[0].forms is not None
+        shaped = self.things[0].has_shapes
         shape = np.round(draw["object_shape"]).astype(int) if shaped else np.full(len(choice), OWN)
         pairs = zip(choice.tolist(), shape.tolist(), strict=True)
         return np.array([[number[text] for text in self._subtask_texts[pair]] for pair in pairs])
@@ -284,5 +313,4 @@ class Twin:
     @property
     def instruction(self) -> str:
         """The canonical instruction, with the first candidate of every role."""
-        chosen = {role.name: role.candidates[0] for role in self.task.roles}
-        return filled(self.task.language.canonical, self.words_of(-1.0, chosen))
+        return filled(self.task.language.canonical, self.words_of(-1.0, 0))

@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from twinloop.twin.phase import GripChoice, Memory, Phase, Target
+from twinloop.twin.phase import FingerRoom, GripChoice, Memory, Phase, Target
 from twinloop.twin.rotation import product, rotated
 from twinloop.twin.scene import Scene
 
@@ -21,6 +21,7 @@ def grasp(
     offset_m: tuple[float, float, float] = (0.0, 0.0, 0.0),
     along: tuple[float, float, float] = (0.0, 0.0, 0.0),
     tilt_rad: float = 0.0,
+    room: FingerRoom | None = None,
     approach_m: float = APPROACH_M,
     words: str = "",
     speed_m_s: float = 0.45,
@@ -34,10 +35,11 @@ def grasp(
         offset_m: grip this far from the centre, along the axes of the thing.
         along: direction in the frame of the thing that the tool's x axis is to have.
         tilt_rad: turn the tool about its closing direction, towards `along`.
+        room: what the open fingers must keep clear of.
         approach_m: distance from the grip at which the tool lines up.
     """
     words = words or f"grasp the {{{thing.partition('.')[0]}}}"
-    choice = GripChoice(thing, approach, raise_m, offset_m, along, tilt_rad)
+    choice = GripChoice(thing, approach, raise_m, offset_m, along, tilt_rad, room)
     return (
         Phase("approach", at_grip(thing, approach_m), words, thing=thing, anchor=thing, grip=choice, follow=choice,
               turns=True, speed_m_s=speed_m_s, tolerance_m=0.02),

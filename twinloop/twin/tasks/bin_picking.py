@@ -1,0 +1,126 @@
+"""Take the product that is asked for, or any, out of a bin of mixed products and put it into the target zone.
+
+The products are drawn from the pool of `twin/products.py`. Each slot of the bin has a part of the pool, so that no two
+products in a bin are of one family and a name is never ambiguous.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from twinloop.twin.entity import Draw, Entity, Thing, zone
+from twinloop.twin.fixtures import box_bin
+from twinloop.twin.language import Language
+from twinloop.twin.objects import SceneObject
+from twinloop.twin.packing import packed
+from twinloop.twin.phase import FingerRoom
+from twinloop.twin.placing import SHIFT_ROWS, Layout
+from twinloop.twin.product_families import FAMILIES
+from twinloop.twin.products import POOL, product
+from twinloop.twin.relations import at_rest, either_inside, let_go
+from twinloop.twin.scene import Start
+from twinloop.twin.skills import carry, grasp, lift, place
+from twinloop.twin.task import Role, Task
+
+SLOTS = tuple(f"product_{number}" for number in range(8))
+BIN_XY_M, ZONE_XY_M = (0.47, -0.12), (0.5, 0.27)
+HALF_M, WALL_M = (0.125, 0.185), 0.04
+GAP_M = 0.012
+FINGERS_M = 0.032
+"""Room that is left for the fingers beside the product that is taken, on both sides that they close on."""
+OUT_M = 0.16
+NAMED, ANY = 3, 1
+"""How often the instruction names a product, and how often it asks for any."""
+
+
+def _pools() -> list[tuple[SceneObject, ...]]:
+    """The products of each slot: families with about equally many parts, which keeps the number of geoms small."""
+    families = sorted(range(len(FAMILIES)), key=lambda place: len(product(place).parts))
+    parts = np.array_split(np.array(families), len(SLOTS))
+    return [
+        tuple(
+            product(variant * len(FAMILIES) + int(place)) for place in group for variant in range(POOL // len(FAMILIES))
+        )
+        for group in parts
+    ]
+
+
+def _product_things() -> tuple[Thing, ...]:
+    things = []
+    for name, pool in zip(SLOTS, _pools(), strict=True):
+        first = pool[0]
+        kind = SceneObject("product", "box", first.half_extents_m, np.pi, first.mass_kg, first.rgba, pool=pool)
+        things.append(Thing(name, kind))
+    return tuple(things)
+
+
+ASKED = SLOTS * (NAMED + ANY)
+WORDS = ("",) * (NAMED * len(SLOTS)) + ("product of your choice",) * (ANY * len(SLOTS))
+ROLES = (
+    Role("asked", ASKED, WORDS),
+    # An instruction that names a product is fulfilled by this one only; one that asks for any, by every product.
+    *(Role(f"accepted_{number}", SLOTS * NAMED + (name,) * len(SLOTS)) for number, name in enumerate(SLOTS)),
+)
+
+
+def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
+    layout = Layout(draw, count, entities)
+    layout.fixture("bin", BIN_XY_M)
+    layout.zone("zone", ZONE_XY_M)
+    asked = np.minimum((draw["task_choice"] * len(ASKED)).astype(int), len(ASKED) - 1) % len(SLOTS)
+    halves, shifts, orders = [], [], []
+    for number, name in enumerate(SLOTS):
+        half = layout.extents_m(name)[:, :2].copy()
+        taken = asked == number
+        half[taken, 1] += FINGERS_M
+        mix = layout.column(name, "product_mix")
+        noise = [layout.column(name, f"object_position_noise_cm.{axis}") / 10 for axis in "xy"]
+        turn = layout.column(name, "object_yaw_deg") / 360
+        # The mix of products makes arrangements differ even if nothing else varies.
+        shifts.append(np.stack([noise[0] + 7.31 * mix, noise[1] + 5.17 * mix, turn + 3.73 * mix], axis=1) % 1)
+        halves.append(half)
+        # Large products first, because there is less room for them; the one that is taken before all.
+        orders.append(np.where(taken, -1.0, -half.prod(axis=1)))
+    places, yaws = packed(halves, shifts, np.stack(orders, axis=1), inside_m=HALF_M, gap_m=GAP_M)
+    for number, name in enumerate(SLOTS):
+        layout.on(name, "bin", places[:, number], yaws[:, number], up_m=0.005)
+    return layout.done()
+
+
+BIN_PICKING = Task(
+    name="bin_picking",
+    entities=(
+        *_product_things(),
+        box_bin("bin", half_m=(HALF_M[0] + 0.004, HALF_M[1] + 0.004), height_m=WALL_M),
+        zone("zone", half_extents_m=(0.09, 0.09)),
+    ),
+    start=start,
+    program=(
+        *grasp("asked", room=FingerRoom(SLOTS, "bin.floor", HALF_M, WALL_M), approach_m=0.1),
+        *lift("asked", by_m=OUT_M),
+        *carry("asked", to="zone", height_m=0.08),
+        *place("asked", on="zone", tolerance_m=0.012),
+    ),
+    success=(
+        either_inside(tuple(f"accepted_{number}" for number in range(len(SLOTS))), "zone", (0.09, 0.09, 0.15)),
+        at_rest("asked"),
+        let_go("product"),
+    ),
+    language=Language((
+        "take the {asked} out of the {bin} and put it on {zone}",
+        "pick the {asked} from the {bin} and place it on {zone}",
+        "get the {asked} out of the {bin}",
+        "move the {asked} from the {bin} to {zone}",
+        "find the {asked} in the {bin} and bring it to {zone}",
+        "the {asked} goes from the {bin} to {zone}",
+        "hand me the {asked}: put it on {zone}",
+        "lift the {asked} out of the {bin} and set it down on {zone}",
+        "pick the {asked} and leave all other products in the {bin}",
+        "from the {bin}, take the {asked} and place it in {zone}",
+        "bring the {asked} from the {bin} to {zone}",
+        "search the {bin} for the {asked} and put it on {zone}",
+    )),
+    roles=ROLES,
+    # Products have sizes of their own, and the widest just fit between the fingers.
+    unvaried=(*SHIFT_ROWS, "object_size_scale", "heavy_insert_share", "heavy_insert_place"),
+)  # fmt: skip
