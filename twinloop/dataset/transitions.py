@@ -1,11 +1,11 @@
-"""Shuffled training batches of (state, action, next state, terminal).
+"""Shuffled training batches of (state, action, next state, terminal, reward).
 
 Shards are visited in shuffled order and several are mixed at a time, so an epoch is well shuffled while memory holds
 only a window of frames, whatever the size of the dataset.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 WINDOW_FRAMES = 1 << 18  # with 16 floats a frame this is 16 MiB, and 27 shards of 64 episodes of 150
 
+REWARD, SUCCESS = "next.reward", "next.success"
 STATE_FEATURES = ("observation.state", "observation.environment_state")
 """The default observation of a policy: the robot's joints, and the poses of object and goal."""
 
@@ -34,6 +35,8 @@ class TransitionBatch:
         state, next_state: (n, s), the state features side by side.
         action: (n, a).
         terminal: (n,) bool, true for the last transition of an episode.
+        reward: (n,) reward for reaching `next_state`; empty if the dataset has none.
+        success: (n,) bool, whether `next_state` fulfils the task; empty if the dataset does not say.
         layout: feature -> its columns in `state` and `next_state`.
     """
 
@@ -42,13 +45,22 @@ class TransitionBatch:
     next_state: np.ndarray
     terminal: np.ndarray
     layout: Mapping[str, slice]
+    reward: np.ndarray = field(default_factory=lambda: np.zeros(0, np.float32))
+    success: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
 
     def to_arrow(self, action: str = "action") -> pa.RecordBatch:
-        """Return one column per state feature, `action`, `next.` + each state feature, and `terminal`."""
+        """Return one column per state feature, `action`, `next.` + each state feature, `terminal` and the rewards."""
         states = {name: _vectors(self.state[:, columns]) for name, columns in self.layout.items()}
         next_states = {f"next.{name}": _vectors(self.next_state[:, columns]) for name, columns in self.layout.items()}
+        outcomes = {REWARD: self.reward, SUCCESS: self.success}
         return pa.RecordBatch.from_pydict(
-            {**states, action: _vectors(self.action), **next_states, "terminal": pa.array(self.terminal)}
+            {
+                **states,
+                action: _vectors(self.action),
+                **next_states,
+                "terminal": pa.array(self.terminal),
+                **{name: pa.array(values) for name, values in outcomes.items() if len(values) == len(self.terminal)},
+            }
         )
 
 
@@ -84,6 +96,8 @@ class _Window:
     rows: np.ndarray
     terminal: np.ndarray  # (frames,) whether the next frame is the last of its episode
     layout: Mapping[str, slice]
+    reward: np.ndarray  # (frames,) or empty, as `success`
+    success: np.ndarray
 
     def batch(self, rows: np.ndarray) -> TransitionBatch:
         # `take` is the faster gather; an epoch spends its time here.
@@ -93,6 +107,8 @@ class _Window:
             self.state.take(rows + 1, axis=0),
             self.terminal.take(rows),
             self.layout,
+            self.reward.take(rows) if len(self.reward) else self.reward,
+            self.success.take(rows) if len(self.success) else self.success,
         )
 
 
@@ -150,9 +166,14 @@ def _windows(
 
 def _load(dataset: "Dataset", entries: list, state: tuple[str, ...], action: str, verdict: str | None) -> _Window:
     states, actions, lengths, selected = [], [], [], []
+    known = {feature.name for feature in dataset.header.features}
+    # The stored outcome of a frame is that of the state after its action.
+    outcomes: dict[str, list[np.ndarray]] = {name: [] for name in (REWARD, SUCCESS) if name in known}
     layout: dict[str, slice] = {}
     for entry in entries:
-        table = dataset.frames(entry, [*state, action])
+        table = dataset.frames(entry, [*state, action, *outcomes])
+        for name, stored in outcomes.items():
+            stored.append(to_numpy(table[name]))
         parts = [to_numpy(table[name]) for name in state]
         parts = [part.reshape(len(part), -1) for part in parts]
         stops = np.cumsum([part.shape[1] for part in parts]).tolist()
@@ -170,7 +191,11 @@ def _load(dataset: "Dataset", entries: list, state: tuple[str, ...], action: str
     terminal = np.zeros(len(usable), bool)
     terminal[(ends - 1)[ends > 0]] = True
     rows = np.flatnonzero(usable)
-    return _Window(np.concatenate(states), np.concatenate(actions), rows, terminal, layout)
+    reward, success = (
+        np.concatenate(outcomes[name]) if name in outcomes else np.zeros(0, dtype)
+        for name, dtype in ((REWARD, np.float32), (SUCCESS, bool))
+    )
+    return _Window(np.concatenate(states), np.concatenate(actions), rows, terminal, layout, reward, success)
 
 
 def _join(parts: list[TransitionBatch]) -> TransitionBatch:
@@ -180,4 +205,6 @@ def _join(parts: list[TransitionBatch]) -> TransitionBatch:
         np.concatenate([part.next_state for part in parts]),
         np.concatenate([part.terminal for part in parts]),
         parts[0].layout,
+        np.concatenate([part.reward for part in parts]),
+        np.concatenate([part.success for part in parts]),
     )

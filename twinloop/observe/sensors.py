@@ -15,7 +15,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from twinloop.config.fields import flag, word
+from twinloop.config.fields import flag, of_kind, word
+from twinloop.config.kinds import Word
 from twinloop.observe.sensor_errors import HOOKS, errors_of
 from twinloop.randomize.draw import Draws
 from twinloop.simulate.episodes import Episodes
@@ -27,6 +28,7 @@ ARM = ("position", "velocity", "effort")
 """Channels of the arm's joints, whose last element is the gripper."""
 
 Velocity = Literal["measured", "differentiated"]
+Reward = Literal["sparse", "dense"]
 
 Recall = Callable[[str, np.ndarray], np.ndarray]
 """(channel, (n,) frames) -> (n, elements) float64: the true values in these frames of n episodes."""
@@ -42,6 +44,11 @@ class ObserveConfig:
     wrist: bool = flag(False, help="record a force-torque sensor and an IMU at the hand")
     keep_clean: bool = flag(False, help="record the true values beside the sensed ones")
     touch: bool = flag(False, help="record the taxels of the fingers")
+    reward: Reward = of_kind(
+        Word(words=get_args(Reward), omit_default=True,
+             help="`next.reward`: 1 where the task is done and else 0, or the progress of its relations from 0 to 1"),
+        "sparse",
+    )  # fmt: skip
 
 
 def is_plain(draws: Draws, config: ObserveConfig) -> bool:

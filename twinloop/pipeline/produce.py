@@ -100,7 +100,8 @@ class Producer:
         blocks = (self._sampler.draw(first, stop) for first, stop in ranges)
         # Rendering is slow: a worker that took its next range early would keep it from idle workers.
         for batch in (iter([block]) for block in blocks) if self._renderer else (blocks,):
-            for episodes in rollout(self._cell, batch, self._expert, seed=self._seed):
+            dense = self._config.observe.reward == "dense"
+            for episodes in rollout(self._cell, batch, self._expert, seed=self._seed, dense_reward=dense):
                 attempts = episodes.draws.attempts
                 first, stop = int(attempts[0]), int(attempts[-1]) + 1
                 yield (first, stop), _write(episodes, self._run, self._config, self._twin, self._job, self._renderer)

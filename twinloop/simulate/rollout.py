@@ -15,9 +15,15 @@ from twinloop.simulate.drive import Drive
 from twinloop.simulate.episodes import Episodes, channels_of
 
 
-def rollout(cell: Cell, blocks: Iterator[Draws], actor: Actor, *, seed: int) -> Iterator[Episodes]:
-    """Simulate every episode of every block. Yield each block when its last episode has ended."""
-    return _Rollout(cell, blocks, actor, Drive(cell, seed=seed)).run()
+def rollout(
+    cell: Cell, blocks: Iterator[Draws], actor: Actor, *, seed: int, dense_reward: bool = False
+) -> Iterator[Episodes]:
+    """Simulate every episode of every block. Yield each block when its last episode has ended.
+
+    Args:
+        dense_reward: the reward is the task's progress from 0 to 1; else it is 1 where the task is done.
+    """
+    return _Rollout(cell, blocks, actor, Drive(cell, seed=seed), dense_reward=dense_reward).run()
 
 
 class _Block:
@@ -35,8 +41,9 @@ class _Block:
 
 
 class _Rollout:
-    def __init__(self, cell: Cell, blocks: Iterator[Draws], actor: Actor, drive: Drive):
+    def __init__(self, cell: Cell, blocks: Iterator[Draws], actor: Actor, drive: Drive, *, dense_reward: bool):
         self.cell, self.blocks, self.actor, self.drive = cell, blocks, actor, drive
+        self.dense_reward = dense_reward
         self.channels = channels_of(cell.twin)
         width = cell.width
         size = max(part.stop for part in self.channels.values())
@@ -55,7 +62,8 @@ class _Rollout:
             with np.errstate(all="ignore"):
                 act = self.actor.act(self.cell)
                 success = self.cell.twin.task.succeeded(self.cell)
-            self._record_outcome(success)
+                reward = self.cell.twin.task.progress(self.cell) if self.dense_reward else success
+            self._record_outcome(success, reward)
             over, diverged = self._judge(act)
             if over.any():
                 yield from self._retire(np.flatnonzero(over), act, success, diverged)
@@ -73,11 +81,11 @@ class _Rollout:
         late = self.tick >= twin.longest_ticks
         return self.active & (act.over | late | diverged), diverged
 
-    def _record_outcome(self, success: np.ndarray) -> None:
+    def _record_outcome(self, success: np.ndarray, reward: np.ndarray) -> None:
         """Record success and reward in the frame of the command that led to them, which is the previous one."""
         ids = np.flatnonzero(self.active & (self.tick > 0))
         self.tape[ids, self.tick[ids] - 1, self.channels["success"].start] = success[ids]
-        self.tape[ids, self.tick[ids] - 1, self.channels["reward"].start] = success[ids]
+        self.tape[ids, self.tick[ids] - 1, self.channels["reward"].start] = reward[ids]
 
     def _record(self, act: SlotActions) -> None:
         cell, frame = self.cell, self.frame
