@@ -20,8 +20,10 @@ def made(folder: Path, text: str) -> Dataset:
 
 def rewards(dataset: Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     batches = list(dataset.transitions(64, seed=0, shuffle=False))
-    return tuple(
-        np.concatenate([getattr(batch, name) for batch in batches]) for name in ("reward", "success", "terminal")
+    return (
+        np.concatenate([batch.reward for batch in batches]),
+        np.concatenate([batch.success for batch in batches]),
+        np.concatenate([batch.terminal for batch in batches]),
     )
 
 
