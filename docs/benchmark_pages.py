@@ -18,7 +18,7 @@ def benchmarks_page(measurements: ModuleType, timesteps: ModuleType) -> str:
     for file in sorted(RESULTS.glob("*.json")):
         content = _results(file.stem)
         page = _with_figures(page, file.stem, content) if isinstance(content, dict) else page
-    results = (_results(name) for name in ("learning", "inference", "known_truth", "reality"))
+    results = (_results(name) for name in ("learning", "inference", "known_truth", "reality", "throughput"))
     return _filled(page, measurements.tables(*results) | timesteps.tables(_results("timestep")))
 
 

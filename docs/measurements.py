@@ -5,10 +5,15 @@ from typing import Any
 
 
 def tables(
-    learning: Mapping[str, Any], inference: Mapping[str, Any], truths: Mapping[str, Any], reality: dict[str, dict]
+    learning: Mapping[str, Any],
+    inference: Mapping[str, Any],
+    truths: Mapping[str, Any],
+    reality: dict[str, dict],
+    throughput: Mapping[str, Any],
 ) -> dict[str, str]:
     """Placeholder -> text."""
     return {
+        "THROUGHPUT_TASKS": _throughput(throughput.get("tasks", {})),
         "LEARNING": _curves(learning["curves"]),
         "LEARNING_FINDINGS": _learning_findings(learning["curves"]),
         "INFERENCE": _latencies(inference["policies"]),
@@ -17,6 +22,22 @@ def tables(
         "REALITY_SUMMARY": _reality_summary(reality),
         "REALITY_CPU": _reality_cpu(reality),
     }
+
+
+def _throughput(tasks: Mapping[str, Mapping[str, Any]]) -> str:
+    """One line per task: rates and ratios of generate and the engine alone."""
+    if not tasks:
+        return "Not measured yet: `python benchmarks/throughput.py`."
+    lines = [
+        "| task | things | episode | engine alone | `generate` | ratio | of CPU time |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| `{name}` | {row['things']} | {row['mean_episode_s']:.1f} s | {row['limit']:.1f} | {row['ours']:.1f} "
+        f"| {row['ratio']:.2f} | {row['cpu_ratio']:.2f} |"
+        for name, row in tasks.items()
+    ]
+    return "\n".join(lines)
 
 
 def _curves(curves: dict[str, list[dict]]) -> str:
