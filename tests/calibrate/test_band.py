@@ -18,7 +18,7 @@ def errors(*, gaps: list[float], seed: int, constant: float = 0.2, share: float 
 
 
 def covered(band: PredictionBand, held_out: list[HeldOutError]) -> float:
-    inside = [np.abs(each.off) <= band.half_width(each.swing, each.gap, each.drawn) for each in held_out]
+    inside = [np.abs(error.off) <= band.half_width(error.swing, error.gap, error.drawn) for error in held_out]
     return float(np.concatenate(inside).mean())
 
 
@@ -37,8 +37,9 @@ def test_a_constant_error_needs_no_gap():
 def test_logs_that_differ_widen_the_band():
     alike = errors(gaps=[0.0] * 8, seed=4)
     mixed = [
-        HeldOutError(each.off * (0.3 if k % 2 else 1.7), 1.0, each.gap, each.drawn, k) for k, each in enumerate(alike)
+        HeldOutError(error.off * (0.3 if k % 2 else 1.7), 1.0, error.gap, error.drawn, k)
+        for k, error in enumerate(alike)
     ]
-    off = np.concatenate([np.abs(each.off) for each in mixed])
+    off = np.concatenate([np.abs(error.off) for error in mixed])
     assert fit_band(mixed).left > 1.03 * float(np.quantile(off, 0.9))
-    assert fit_band(alike).left < 1.1 * float(np.quantile(np.concatenate([np.abs(each.off) for each in alike]), 0.9))
+    assert fit_band(alike).left < 1.1 * float(np.quantile(np.concatenate([np.abs(error.off) for error in alike]), 0.9))

@@ -45,7 +45,7 @@ def test_a_sheet_of_draws(cell: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     for out in (first, second):
         assert main(["gallery", str(cell), "--out", str(out), "--count", "3", "--json"]) == 0
     output = json_output(capsys)
-    assert [(each["attempt"], each["camera"]) for each in output["pictures"]] == [
+    assert [(entry["attempt"], entry["camera"]) for entry in output["pictures"]] == [
         (attempt, name) for attempt in range(3) for name in ("side", "hand")
     ]
     assert first.read_bytes() == second.read_bytes()
@@ -58,7 +58,7 @@ def test_labels_and_one_camera(cell: Path, tmp_path: Path, capsys: pytest.Captur
     common = ["gallery", str(cell), "--count", "2", "--camera", "side", "--json"]
     assert main([*common, "--out", str(plain)]) == 0
     assert main([*common, "--out", str(labelled), "--labels"]) == 0
-    assert {each["camera"] for each in json_output(capsys)["pictures"]} == {"side"}
+    assert {entry["camera"] for entry in json_output(capsys)["pictures"]} == {"side"}
     assert plain.read_bytes() != labelled.read_bytes()
 
 
@@ -98,7 +98,7 @@ def test_a_sweep_goes_from_end_to_end(cell: Path, tmp_path: Path, capsys, parame
 @pytest.mark.usefixtures("pictures")
 def test_a_config_without_cameras_gets_two_default_cameras(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["gallery", "--out", str(tmp_path / "a.png"), "--count", "1", "--json"]) == 0
-    assert [each["camera"] for each in json_output(capsys)["pictures"]] == ["front", "wrist"]
+    assert [entry["camera"] for entry in json_output(capsys)["pictures"]] == ["front", "wrist"]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,9 @@ def test_recordings_are_ingested_and_checked(tmp_path: Path, capsys: pytest.Capt
 
     assert main(["quality", str(out), "--json"]) == 0
     again = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert [each["verdict"] for each in again["verdicts"]] == [each["verdict"] for each in stored["verdicts"]]
+    assert [episode["verdict"] for episode in again["verdicts"]] == [
+        episode["verdict"] for episode in stored["verdicts"]
+    ]
 
     assert main(["verify", str(out)]) == 0
     assert main(["query", str(out), "select verdict, count(*) from attempts group by verdict", "--json"]) == 0

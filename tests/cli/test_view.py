@@ -73,7 +73,7 @@ def recorded(dataset: Path, out: Path, *words: str) -> tuple[dict[str, Chunk], d
 
 def column(chunk: Chunk, name: str) -> list:
     batch = chunk.to_record_batch()
-    (result,) = [each for each in batch.schema.names if each.endswith(name)]
+    (result,) = [item for item in batch.schema.names if item.endswith(name)]
     return batch.column(result).to_pylist()
 
 
@@ -92,7 +92,7 @@ def test_every_signal_has_every_frame_on_both_timelines(blind: Path, tmp_path: P
             assert set(chunk.timeline_names) == {"time", "frame"}
             np.testing.assert_array_equal(np.ravel(column(chunk, "scalars")), expected)
             assert column(chunk, "frame") == list(range(len(expected)))
-            seconds = [each.total_seconds() for each in column(chunk, "time")]
+            seconds = [item.total_seconds() for item in column(chunk, "time")]
             np.testing.assert_allclose(seconds, frames["timestamp"], atol=1e-6)
             checked += 1
     assert checked > 100
@@ -129,7 +129,7 @@ def test_the_cell_has_the_poses_of_the_episode(blind: Path, tmp_path: Path):
 
 def test_a_page_shows_the_draw_and_the_verdict(blind: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     rejected = next(
-        each for each in Dataset.open(blind).attempts().to_pylist() if each["verdict"] != "accepted" and each["length"]
+        item for item in Dataset.open(blind).attempts().to_pylist() if item["verdict"] != "accepted" and item["length"]
     )
     _, static = recorded(blind, tmp_path / "a.rrd", "--attempt", str(rejected["attempt"]), "--json")
     output = json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -146,9 +146,9 @@ def test_images_equal_those_of_the_dataset(filmed: Path, tmp_path: Path):
     moving, static = recorded(filmed, tmp_path / "a.rrd", "--episode", "1")
     dataset = Dataset.open(filmed)
     rgb = dataset.pictures(1, "observation.images.side")
-    shown = [np.asarray(Image.open(BytesIO(bytes(blob)))) for (blob,) in column(moving[f"{SIDE}/lens/rgb"], "blob")]
-    assert len(shown) == len(rgb)
-    assert np.abs(np.stack(shown).astype(float) - rgb).mean() < 4
+    images = [np.asarray(Image.open(BytesIO(bytes(blob)))) for (blob,) in column(moving[f"{SIDE}/lens/rgb"], "blob")]
+    assert len(images) == len(rgb)
+    assert np.abs(np.stack(images).astype(float) - rgb).mean() < 4
     depth = dataset.pictures(1, "observation.images.side_depth")
     pngs = [np.asarray(Image.open(BytesIO(bytes(blob)))) for (blob,) in column(moving[f"{SIDE}/lens/depth"], "blob")]
     np.testing.assert_allclose(np.stack(pngs) / 1000, depth, atol=0.00051)
@@ -181,7 +181,7 @@ def test_masks_equal_those_of_the_dataset_with_their_names(filmed: Path, tmp_pat
         buffers = [np.frombuffer(bytes(buffer), masks.dtype) for (buffer,) in column(moving[path], "buffer")]
         np.testing.assert_array_equal(np.stack(buffers).reshape(masks.shape), masks)
         (context_,) = column(static[path], "context")
-        names = [each["class_description"]["info"]["label"] for each in context_[0]]
+        names = [item["class_description"]["info"]["label"] for item in context_[0]]
         assert tuple(names) == dataset.header.feature(f"observation.images.side_{kind}").names
 
 

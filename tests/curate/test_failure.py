@@ -30,9 +30,9 @@ def names(simulate: Simulate, twin: Twin, *, count: int = 2, **drawn: float) -> 
 def test_success_has_no_name_and_every_failure_has_one(simulate: Simulate, twin: Twin):
     mixed = simulate(48, ranges={**SEED_RANGES, "friction_coefficient": Uniform(0.01, 0.05)})
     assert 0 < mixed.success.mean() < 1
-    found = np.array(failures_of(mixed, twin, LIMITS))
-    np.testing.assert_array_equal(found == "", mixed.success)
-    assert set(found) <= {"", TIMEOUT, *(failure.name for failure in COMMON)}
+    failure_names = np.array(failures_of(mixed, twin, LIMITS))
+    np.testing.assert_array_equal(failure_names == "", mixed.success)
+    assert set(failure_names) <= {"", TIMEOUT, *(failure.name for failure in COMMON)}
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_diverged_episode_is_called_that_even_without_a_frame(few: Episodes, t
     broken = replace(
         few, diverged=diverged, lengths=lengths, tape=few.tape[few.lengths[0] :], success=few.success & ~diverged
     )
-    found = failures_of(broken, twin, LIMITS)
-    assert [number for number, name in enumerate(found) if name == DIVERGED] == [0, 5]
+    failure_names = failures_of(broken, twin, LIMITS)
+    assert [number for number, name in enumerate(failure_names) if name == DIVERGED] == [0, 5]
     nothing = replace(few, diverged=np.ones(12, bool), lengths=np.zeros(12, int), tape=few.tape[:0])
     assert set(failures_of(nothing, twin, LIMITS)) == {DIVERGED}

@@ -20,8 +20,8 @@ def test_it_agrees_with_scipy_everywhere():
         for confidence in (0.8, 0.95, 0.999):
             low, high = wilson(successes, counted, confidence=confidence)
             theirs = [binomtest(successes, int(n)).proportion_ci(confidence, method="wilson") for n in counted]
-            np.testing.assert_allclose(low, [each.low for each in theirs], atol=1e-12)
-            np.testing.assert_allclose(high, [each.high for each in theirs], atol=1e-12)
+            np.testing.assert_allclose(low, [interval.low for interval in theirs], atol=1e-12)
+            np.testing.assert_allclose(high, [interval.high for interval in theirs], atol=1e-12)
 
 
 def test_no_trials_leave_everything_possible():

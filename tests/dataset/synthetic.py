@@ -66,7 +66,7 @@ def episode_pictures(attempt: int, seed: int, features: Sequence[Feature] = PICT
     """Smooth waves that move, another for each attempt and camera; no two frames are the same."""
     length = len(episode_frames(attempt, seed)["phase"])
     pictures = {}
-    for camera, feature in enumerate(each for each in features if each.is_picture):
+    for camera, feature in enumerate(candidate for candidate in features if candidate.is_picture):
         height, width, channels = feature.shape
         time, y, x, channel = np.ogrid[:length, :height, :width, :channels]
         wave = np.sin((x + 5 * time + 20 * channel + 9 * attempt) / 13) * np.cos((y - 3 * time + 31 * camera) / 17)

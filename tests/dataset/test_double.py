@@ -29,4 +29,4 @@ def test_doubles_keep_every_bit(tmp_path: Path):
     assert exported["action"].to_pylist() == frames["action"].tolist()
     assert verify(tmp_path / "out").require().exported
     space = Space.of(head, ("observation.state",))
-    assert [each.dtype for each in (*space.inputs, space.action)] == ["float32", "float32"]
+    assert [feature.dtype for feature in (*space.inputs, space.action)] == ["float32", "float32"]

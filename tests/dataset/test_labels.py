@@ -71,7 +71,7 @@ def test_an_episode_gets_its_own_masks_and_labels_back(dataset):
 
 def test_it_verifies_describes_and_queries(dataset):
     assert verify(dataset.path).ok
-    features = {each["name"]: each for each in describe(dataset.path)["features"]}
+    features = {entry["name"]: entry for entry in describe(dataset.path)["features"]}
     assert (features[MASK.name]["dtype"], features[MASK.name]["names"]) == ("mask", list(MASK.names))
     assert features[LABEL.name]["names"] == list(LABEL.names)
     (row,) = query(dataset.path, f'select max("{LABEL.name}"[3]) as u, count(*) as n from frames').to_pylist()

@@ -15,8 +15,8 @@ def entry(first: int, stop: int) -> ShardEntry:
 
 def test_entries_come_back_in_order_of_attempts(tmp_path):
     path = tmp_path / "manifest.jsonl"
-    for each in (entry(8, 12), entry(0, 4), entry(4, 8)):
-        append_entry(path, each)
+    for shard in (entry(8, 12), entry(0, 4), entry(4, 8)):
+        append_entry(path, shard)
     manifest = read_manifest(path)
     assert manifest.entries == (entry(0, 4), entry(4, 8), entry(8, 12))
     assert not manifest.torn

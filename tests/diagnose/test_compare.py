@@ -58,7 +58,7 @@ def test_a_delayed_and_shifted_dataset_is_detected(pair: tuple[Path, Path]):
 def test_the_command_line_writes_a_page(pair: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["compare", str(pair[0]), str(pair[1]), "--out", str(tmp_path / "both.html"), "--json"]) == 0
     output = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert {each["channel"] for each in output["channels"]} >= {"observation.state/base", "action/shoulder"}
+    assert {entry["channel"] for entry in output["channels"]} >= {"observation.state/base", "action/shoulder"}
     page = (tmp_path / "both.html").read_text()
     assert "<svg" in page
     assert "latee" in page

@@ -81,18 +81,18 @@ def test_lost_success_is_attributed_to_the_open_gap(bank: Bank):
 
 
 def test_unexplained_traits_are_named(bank: Bank):
-    shown = made_up({}, 40, np.random.default_rng(2))
-    shown[:, NAMES.index("drag")] += 12.0
-    shown[:, NAMES.index("height")] += 40.0
-    weighed = gap_posterior(bank, summarise(shown))
+    robot_episodes = made_up({}, 40, np.random.default_rng(2))
+    robot_episodes[:, NAMES.index("drag")] += 12.0
+    robot_episodes[:, NAMES.index("height")] += 40.0
+    weighed = gap_posterior(bank, summarise(robot_episodes))
     assert {"drag", "height"} <= set(weighed.strange)
     assert weighed.surprise > 3
 
 
 def test_unknown_traits_are_left_out(bank: Bank):
-    shown = made_up({"latency": 0.8}, 40, np.random.default_rng(3))
-    shown[:, NAMES.index("width")] = np.nan
-    weighed = gap_posterior(bank, summarise(shown))
+    robot_episodes = made_up({"latency": 0.8}, 40, np.random.default_rng(3))
+    robot_episodes[:, NAMES.index("width")] = np.nan
+    weighed = gap_posterior(bank, summarise(robot_episodes))
     assert weighed.ranked[0] == "latency"
     at = next(place for place, entry in enumerate(ENTRIES) if entry.name == "width")
     assert np.isnan(weighed.deviations[at])
@@ -105,6 +105,6 @@ def test_the_size_of_a_row_is_estimated(bank: Bank):
 
 
 def test_the_order_of_episodes_changes_nothing(bank: Bank):
-    shown = made_up({"contact": 0.7}, 40, np.random.default_rng(4))
-    one, other = (gap_posterior(bank, summarise(each)) for each in (shown, shown[::-1]))
+    robot_episodes = made_up({"contact": 0.7}, 40, np.random.default_rng(4))
+    one, other = (gap_posterior(bank, summarise(order)) for order in (robot_episodes, robot_episodes[::-1]))
     assert one.probability == pytest.approx(other.probability)

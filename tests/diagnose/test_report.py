@@ -27,7 +27,7 @@ def report() -> GapReport:
         "latency": finding("latency", 0.4, 6.0, (0.0, 15.0), (DELAY,)),
     }
     findings = tuple(known.get(gap, finding(gap, 0.01, 0.0)) for gap in GAPS)
-    findings = tuple(sorted(findings, key=lambda each: -each.probability))
+    findings = tuple(sorted(findings, key=lambda one_finding: -one_finding.probability))
     return GapReport(
         subject={"checkpoint": "first"}, episodes=40, success=0.5, success_interval=(0.35, 0.65), twin_success=0.9,
         nothing=0.0, findings=findings, unmodelled=Unmodelled(0.0, (), (), 0.5, False), looks=(), phases=(),
@@ -36,8 +36,8 @@ def report() -> GapReport:
 
 
 def test_the_gap_that_costs_most_comes_first(report: GapReport, tmp_path):
-    assert [each.gap for each in report.findings][:4] == ORDER
-    assert [each["gap"] for each in report.to_json()["findings"]][:4] == ORDER
+    assert [one_finding.gap for one_finding in report.findings][:4] == ORDER
+    assert [one_finding["gap"] for one_finding in report.to_json()["findings"]][:4] == ORDER
     file = tmp_path / "report.json"
     file.write_text(json.dumps({**report.to_json(), "findings": report.to_json()["findings"][::-1]}))
     assert read_report(file) == report  # also one written in another order
@@ -53,9 +53,11 @@ def test_the_verdict_leads_with_cost_and_ends_with_harmless_gaps(report: GapRepo
 
 
 def test_a_report_without_costly_gaps_names_open_ones(report: GapReport):
-    harmless = replace(report, findings=tuple(replace(each, points=0.0) for each in report.findings))
+    harmless = replace(report, findings=tuple(replace(one_finding, points=0.0) for one_finding in report.findings))
     assert "Open but harmless (below 2 points): sensing, actuation, contact." in harmless.verdict()
-    closed = replace(report, findings=tuple(replace(each, points=0.0, probability=0.1) for each in report.findings))
+    closed = replace(
+        report, findings=tuple(replace(one_finding, points=0.0, probability=0.1) for one_finding in report.findings)
+    )
     assert closed.verdict().endswith("These episodes show no open gap.")
 
 

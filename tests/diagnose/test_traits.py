@@ -38,7 +38,7 @@ def shown(arm: Arm, *, late: int = 2, seed: int = 0, **changed) -> EpisodeTrace:
 
 
 def trait_value(trait: str, one: EpisodeTrace) -> float:
-    return float(measure_traits([one])[0, [each.name for each in TRAITS].index(trait)])
+    return float(measure_traits([one])[0, [known_trait.name for known_trait in TRAITS].index(trait)])
 
 
 @pytest.mark.parametrize("late", [0, 1, 3, 6])

@@ -79,8 +79,8 @@ def test_a_dataset_whose_disk_fails_at_any_call(tmp_path: Path, story: str):
     expected = files(tmp_path / "whole")
     run(tmp_path / "start", header(episodes=episodes[0], features=features))
     states = set()
-    for each in (tmp_path / "start", tmp_path / "whole"):
-        dataset = Dataset.open(each)
+    for dataset_folder in (tmp_path / "start", tmp_path / "whole"):
+        dataset = Dataset.open(dataset_folder)
         states |= set(growing_digests(dataset.header, dataset.entries))
     path, failed = tmp_path / "d", 0
     rng = fresh_rng()

@@ -40,7 +40,13 @@ def copied(whole: Path, target: Path) -> Path:
 def damaged(path: Path, rng: random.Random, *, cut: bool) -> Path:
     """Flip bits of one byte of a file, or cut its end off. An exported video is the shard's own, so both change."""
     kind = rng.choice(KINDS)
-    file = rng.choice([each for each in sorted(path.rglob(kind)) if each.is_file() and "scratch" not in each.parts])
+    file = rng.choice(
+        [
+            candidate
+            for candidate in sorted(path.rglob(kind))
+            if candidate.is_file() and "scratch" not in candidate.parts
+        ]
+    )
     content = bytearray(file.read_bytes())
     at = rng.randrange(len(content))
     if cut:
@@ -48,7 +54,9 @@ def damaged(path: Path, rng: random.Random, *, cut: bool) -> Path:
     else:
         content[at] ^= rng.randrange(1, 256)
     inode = file.stat().st_ino
-    for same in [each for each in path.rglob("*") if each.is_file() and each.stat().st_ino == inode]:
+    for same in [
+        candidate for candidate in path.rglob("*") if candidate.is_file() and candidate.stat().st_ino == inode
+    ]:
         same.unlink()
         if same == file:
             same.write_bytes(content)
@@ -61,11 +69,11 @@ def shards_hit(path: Path, whole: Path, file: Path) -> set[str]:
     """Those whose file or line in the manifest is no longer what it was."""
     lines = (whole / "manifest.jsonl").read_bytes().splitlines(keepends=True)
     left = (path / "manifest.jsonl").read_bytes().splitlines(keepends=True)
-    names = sorted(each.name for each in (whole / "shards").iterdir())
+    names = sorted(candidate.name for candidate in (whole / "shards").iterdir())
     hit = {name for name, line in zip(names, lines, strict=True) if line not in left}
     for name in names:
-        for each in (path / "shards" / name).iterdir():
-            if each == file or each.read_bytes() != (whole / "shards" / name / each.name).read_bytes():
+        for candidate in (path / "shards" / name).iterdir():
+            if candidate == file or candidate.read_bytes() != (whole / "shards" / name / candidate.name).read_bytes():
                 hit.add(name)
     return hit
 
@@ -90,7 +98,9 @@ def test_any_damage_is_found_named_and_repaired(whole: Path, tmp_path: Path, cut
         run(path, HEAD, verify=True)
         assert files(path) == expected, name
         assert verify(path).ok
-        made_again = {each.split("/")[1] for each, inode in inodes(path).items() if before.get(each) != inode}
+        made_again = {
+            candidate.split("/")[1] for candidate, inode in inodes(path).items() if before.get(candidate) != inode
+        }
         assert made_again == hit, name
 
 
@@ -106,4 +116,4 @@ def test_the_commands_find_name_and_repair_damage(undisturbed: Undisturbed, tmp_
     assert [problem["file"] for problem in output["problems"]] == [str(file.relative_to(out))]
     assert undisturbed.generate(out)["digest"] == undisturbed.digest
     assert files(out) == files(undisturbed.path)
-    assert {each: each.stat().st_mtime_ns for each in others} == others
+    assert {candidate: candidate.stat().st_mtime_ns for candidate in others} == others

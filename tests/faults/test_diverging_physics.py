@@ -112,7 +112,7 @@ def test_diverged_simulations_get_a_verdict_and_do_not_affect_others(twin: Twin,
     expected = judge(undisturbed, twin, CurateConfig())
     for row in sorted(set(range(count)) - set(broken)):
         ours, theirs = (
-            each.tape[each.starts[row] : each.starts[row] + each.lengths[row]] for each in (episodes, undisturbed)
+            run.tape[run.starts[row] : run.starts[row] + run.lengths[row]] for run in (episodes, undisturbed)
         )
         np.testing.assert_array_equal(ours, theirs)
         assert verdicts.reasons[row] == expected.reasons[row]

@@ -63,14 +63,14 @@ def racing(path: Path, count: int) -> Iterator[tuple[Starter, list[str]]]:
     """`count` writers started at once: the one that won, and what the others said."""
     starters = [starter(path) for _ in range(count)]
     try:
-        for each in starters:
-            os.write(each.start, b"!")
-        answers = {each: each.answer() for each in starters}
-        (winner,) = (each for each, output in answers.items() if output == "won")
-        yield winner, [output for each, output in answers.items() if each is not winner]
+        for competitor in starters:
+            os.write(competitor.start, b"!")
+        answers = {competitor: competitor.answer() for competitor in starters}
+        (winner,) = (competitor for competitor, output in answers.items() if output == "won")
+        yield winner, [output for competitor, output in answers.items() if competitor is not winner]
     finally:
-        for each in starters:
-            each.end()
+        for competitor in starters:
+            competitor.end()
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

@@ -53,8 +53,8 @@ def marked(dataset: Dataset) -> dict[int, np.ndarray]:
 def test_forgetting_removes_the_person_and_nothing_else_in_any_order(tmp_path, seed):
     rng = np.random.default_rng(seed)
     who = [str(name) for name in rng.choice(["", *PEOPLE], size=9)]
-    each = int(rng.integers(1, 5))
-    peopled(tmp_path / "a" / "d", who, shard_episodes=each)
+    per_shard = int(rng.integers(1, 5))
+    peopled(tmp_path / "a" / "d", who, shard_episodes=per_shard)
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     original = marked(Dataset.open(tmp_path / "a" / "d"))
     gone: set[str] = set()
@@ -93,7 +93,7 @@ def test_killed_anywhere_it_leaves_a_whole_dataset_and_finishes_when_run_again(t
             digests.append(Dataset.open(place / "d").digest())
         forget_in(place / "d", ADA)
         assert Dataset.open(place / "d").digest() == wanted, f"killed at change {count}"
-        assert [each.name for each in place.iterdir()] == ["d"]
+        assert [item.name for item in place.iterdir()] == ["d"]
         return killed
 
     while killed_at(count + 1):

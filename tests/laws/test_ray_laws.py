@@ -334,12 +334,12 @@ def _descendants(root: int) -> set[int]:
             parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
         except OSError:
             continue
-    found: set[int] = set()
+    addresses: set[int] = set()
     fresh = {root}
     while fresh:
         fresh = {pid for pid, parent in parents.items() if parent in fresh}
-        found |= fresh
-    return found
+        addresses |= fresh
+    return addresses
 
 
 def _listening(pids: set[int]) -> set[tuple[str, int]]:
@@ -351,7 +351,7 @@ def _listening(pids: set[int]) -> set[tuple[str, int]]:
                 sockets |= set(re.findall(r"socket:\[(\d+)\]", os.readlink(link)))
             except OSError:
                 continue
-    found = set()
+    addresses = set()
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
             fields = line.split()
@@ -359,5 +359,5 @@ def _listening(pids: set[int]) -> set[tuple[str, int]]:
                 host, port = fields[1].split(":")
                 quad = bytes.fromhex(host[-8:])[::-1]
                 local = len(host) == 8 or host[:24] == "0000000000000000FFFF0000"
-                found.add((".".join(map(str, quad)) if local else host, int(port, 16)))
-    return found
+                addresses.add((".".join(map(str, quad)) if local else host, int(port, 16)))
+    return addresses

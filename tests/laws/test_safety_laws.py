@@ -99,7 +99,7 @@ def test_a_hundred_thousand_wild_actions_put_no_command_outside_the_limits(twin:
     refuse_excess(episodes, bounds, twin, about.period_s)
     # It did try: joints have been as fast as they may, at the ends of their ranges, and the tool at the walls.
     sent = np.concatenate(episodes)
-    speeds = np.concatenate([np.abs(np.diff(each, axis=0)) / about.period_s for each in episodes])
+    speeds = np.concatenate([np.abs(np.diff(commands, axis=0)) / about.period_s for commands in episodes])
     assert (speeds.max(axis=0) > 0.9 * np.minimum(bounds.velocity, 1e3))[:-1].all()
     places = Tool(twin).at(sent)
     assert (places.min(axis=0) < bounds.workspace_m[:, 0] + 0.02).all()

@@ -27,9 +27,9 @@ def test_a_fixed_camera_stands_upright():
 
 
 def test_intrinsics_are_those_of_the_field_of_view():
-    found = intrinsics_of(camera(), 90.0, 0.0)
-    assert found.fy == pytest.approx(24)
-    assert (found.fx, found.cx, found.cy) == (found.fy, 32, 24)
+    intrinsics = intrinsics_of(camera(), 90.0, 0.0)
+    assert intrinsics.fy == pytest.approx(24)
+    assert (intrinsics.fx, intrinsics.cx, intrinsics.cy) == (intrinsics.fy, 32, 24)
 
 
 def test_the_default_cameras_see_past_everything(twin: Twin):

@@ -74,6 +74,6 @@ def test_mirrors_and_gloss_change_what_they_say(renderer: Renderer, varied: Vari
     shiny = renderer.film(varied(object_gloss=0.8), 0, masks=True, ticks=np.array([0]))
     matt = renderer.film(varied(), 0, masks=True, ticks=np.array([0]))
     differs = [(shiny[name].rgb != matt[name].rgb).any(axis=3) for name in shiny]
-    assert sum(each.sum() for each in differs) > 0
-    for name, each in zip(shiny, differs, strict=True):
-        assert not each[matt[name].class_ids != 2].any()
+    assert sum(difference.sum() for difference in differs) > 0
+    for name, difference in zip(shiny, differs, strict=True):
+        assert not difference[matt[name].class_ids != 2].any()

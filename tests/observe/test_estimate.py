@@ -17,13 +17,13 @@ LATE = {
 
 
 def test_it_can_be_made_out_of_what_a_known_robot_tells(twin: Twin):
-    told = {feature.name: feature for feature in features_of(twin, ObserveConfig())}
-    feature = derived(told, twin.robot.name)
+    by_name = {feature.name: feature for feature in features_of(twin, ObserveConfig())}
+    feature = derived(by_name, twin.robot.name)
     assert feature is not None
     assert feature.name == ESTIMATE
     assert feature.names[: len(twin.robot.arm_joints)] == twin.robot.arm_joints
-    assert derived(told, "a robot nobody knows") is None
-    assert derived({name: told[name] for name in NEEDED[:2]}, twin.robot.name) is None
+    assert derived(by_name, "a robot nobody knows") is None
+    assert derived({name: by_name[name] for name in NEEDED[:2]}, twin.robot.name) is None
 
 
 def test_whole_episodes_and_single_periods_give_the_same(simulate: Simulate, twin: Twin):

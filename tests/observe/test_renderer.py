@@ -68,8 +68,8 @@ def test_depth_of_the_table_is_right_to_a_millimetre(renderer: Renderer, varied:
 
 def test_masks_know_what_is_there(clips: dict[str, Clip]):
     front = clips["front"]
-    found = {CLASSES[number] for number in np.unique(front.class_ids)}
-    assert found == {"background", "robot", "object", "table", "target"}
+    classes = {CLASSES[number] for number in np.unique(front.class_ids)}
+    assert classes == {"background", "robot", "object", "table", "target"}
     seen = {front.names[number] for number in np.unique(front.instance_ids)}
     assert {"world", "object", "table", "robot/hand", "robot/link5"} <= seen
 
@@ -105,7 +105,7 @@ def test_what_should_grow_grows(renderer: Renderer, varied: Varied, name: str, v
     ],
 )  # fmt: skip
 def test_every_row_of_appearance_shows(renderer: Renderer, varied: Varied, change: dict[str, float]):
-    before, after = (renderer.film(varied(**each), 0, ticks=np.array([30]))["front"] for each in ({}, change))
+    before, after = (renderer.film(varied(**row), 0, ticks=np.array([30]))["front"] for row in ({}, change))
     assert (np.abs(before.rgb.astype(int) - after.rgb).max(axis=-1) > 4).mean() > 0.01
 
 
@@ -119,7 +119,7 @@ def test_warm_light_is_red_and_cold_light_blue(renderer: Renderer, varied: Varie
 
 def test_reflections_leave_depth_alone(renderer: Renderer, varied: Varied):
     plain, shiny = (
-        renderer.film(varied(**each), 0, ticks=np.array([30]))["front"] for each in ({}, {"reflectance": 0.5})
+        renderer.film(varied(**row), 0, ticks=np.array([30]))["front"] for row in ({}, {"reflectance": 0.5})
     )  # fmt: skip
     np.testing.assert_allclose(shiny.depth_m, plain.depth_m, atol=1e-6)
 

@@ -90,9 +90,9 @@ def test_a_delay_shows_what_was_there_before(few: Episodes, twin: Twin):
 
 
 def test_a_lost_observation_repeats_the_one_before(few: Episodes, twin: Twin):
-    told = seen(few, twin, observation_loss_share=0.5)["position"][: few.lengths[0]]
+    measured = seen(few, twin, observation_loss_share=0.5)["position"][: few.lengths[0]]
     moving = np.flatnonzero((np.diff(few["position"][: few.lengths[0]], axis=0) != 0).any(axis=1))
-    repeated = (np.diff(told, axis=0) == 0).all(axis=1)[moving]
+    repeated = (np.diff(measured, axis=0) == 0).all(axis=1)[moving]
     assert 0.3 < repeated.mean() < 0.7
 
 
@@ -100,8 +100,8 @@ def test_a_tracker_is_lost_for_its_share_of_the_time(few: Episodes, twin: Twin):
     long = np.linspace(0, 1, few.lengths.sum())[:, None]
     tape = few.tape.copy()
     tape[:, few.channels["environment"].start] = long[:, 0]
-    told = sense(replace(through(few, tracker_loss_share=0.3), tape=tape), twin, ObserveConfig(), seed=0)
-    stuck = np.diff(told["environment"][:, 0]) == 0
+    measured = sense(replace(through(few, tracker_loss_share=0.3), tape=tape), twin, ObserveConfig(), seed=0)
+    stuck = np.diff(measured["environment"][:, 0]) == 0
     assert 0.15 < stuck.mean() < 0.45
 
 
@@ -114,15 +114,15 @@ def test_tracked_orientations_stay_orientations(few: Episodes, twin: Twin):
 
 
 def test_the_goal_is_known_not_tracked(few: Episodes, twin: Twin):
-    told = seen(few, twin, tracker_noise_mm=3.0, tracker_delay_ms=100.0)["environment"]
-    np.testing.assert_array_equal(told[:, 7:], few["environment"][:, 7:])
+    measured = seen(few, twin, tracker_noise_mm=3.0, tracker_delay_ms=100.0)["environment"]
+    np.testing.assert_array_equal(measured[:, 7:], few["environment"][:, 7:])
 
 
 def test_differentiated_velocity_is_the_change_of_what_is_seen(few: Episodes, twin: Twin):
-    told = seen(few, twin, ObserveConfig(velocity="differentiated"), encoder_step_mrad=1.6)
-    change = np.diff(told["position"][: few.lengths[0]], axis=0) / twin.control_period_s
-    np.testing.assert_allclose(told["velocity"][1 : few.lengths[0]], change)
-    assert (told["velocity"][few.starts] == 0).all()
+    measured = seen(few, twin, ObserveConfig(velocity="differentiated"), encoder_step_mrad=1.6)
+    change = np.diff(measured["position"][: few.lengths[0]], axis=0) / twin.control_period_s
+    np.testing.assert_allclose(measured["velocity"][1 : few.lengths[0]], change)
+    assert (measured["velocity"][few.starts] == 0).all()
 
 
 def test_the_wrist_feels_the_weight_of_the_hand(felt: Episodes):

@@ -91,5 +91,5 @@ def test_clean_touch_is_kept_beside_the_noisy_one(felt: Episodes, feeling: Twin)
     recording = observe(replace(felt, draws=draws), feeling, config, seed=0)
     np.testing.assert_array_equal(recording.frames["clean.observation.touch"], felt["touch"])
     assert np.abs(recording.frames["observation.touch"] - felt["touch"]).max() > 0.1
-    feature = next(each for each in features_of(feeling, config) if each.name == "observation.touch")
+    feature = next(candidate for candidate in features_of(feeling, config) if candidate.name == "observation.touch")
     assert feature.shape == (len(feature.names),) == (28,)

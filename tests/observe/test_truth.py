@@ -42,9 +42,9 @@ def test_quaternions_are_those_of_the_engine():
     # And those where one part or another is nothing: half turns about each axis.
     some = np.concatenate([some, np.eye(4), [[1e-9, 1, 0, 0], [0, 1, 1, 0], [0, 1, -1, 1e-8]]])
     some /= np.linalg.norm(some, axis=1, keepdims=True)
-    found = quaternions(np.array([turn(each) for each in some]))
-    assert (found[:, 0] >= 0).all()
-    np.testing.assert_allclose(np.abs((found * some).sum(axis=1)), 1, atol=1e-12)
+    recovered = quaternions(np.array([turn(quat) for quat in some]))
+    assert (recovered[:, 0] >= 0).all()
+    np.testing.assert_allclose(np.abs((recovered * some).sum(axis=1)), 1, atol=1e-12)
 
 
 def test_values_are_as_the_features_announce_and_finite(pair: tuple[Clip, Clip]):

@@ -52,8 +52,8 @@ def test_soft_pads_leave_friction_and_the_table_to_the_object(twin: Twin, simula
         assert simulate(1, of=able, ranges=ranges).success.all() == holds
     cell = admitted(able, pad_stiffness_n_mm=30.0)
     table = admitted(able)
-    for each in (cell, table):
-        each.step(None, np.array([able.robot.home_rad]), np.array([able.robot.gripper.open]))
+    for scene in (cell, table):
+        scene.step(None, np.array([able.robot.home_rad]), np.array([able.robot.gripper.open]))
     np.testing.assert_array_equal(cell.position("object"), table.position("object"))
 
 

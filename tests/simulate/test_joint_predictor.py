@@ -51,10 +51,10 @@ def test_a_joint_that_stands_off_its_command_is_believed_to_stand_there():
 
 def test_rows_do_not_know_of_each_other():
     rng = np.random.default_rng(0)
-    told, sent = rng.normal(HOME, 0.02, (40, 5, 2)), rng.normal(HOME, 0.02, (40, 5, 2))
+    readings, sent = rng.normal(HOME, 0.02, (40, 5, 2)), rng.normal(HOME, 0.02, (40, 5, 2))
     together = JointPredictor(HOME, width=5, period_s=PERIOD_S)
     alone = JointPredictor(HOME, width=1, period_s=PERIOD_S)
     for tick in range(40):
-        together.take(told[tick], sent[tick])
-        alone.take(told[tick, 3:4], sent[tick, 3:4])
+        together.take(readings[tick], sent[tick])
+        alone.take(readings[tick, 3:4], sent[tick, 3:4])
         np.testing.assert_array_equal(together.believed_rad[3:4], alone.believed_rad)

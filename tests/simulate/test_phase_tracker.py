@@ -111,9 +111,9 @@ def test_nothing_is_taken_back(twin: Twin):
 
 def test_its_phase_follows_that_of_the_demonstrator(twin: Twin):
     episodes, onlooker = watch(twin, 10)
-    known, found = np.array(onlooker.known), np.array(onlooker.completed)
+    known, inferred = np.array(onlooker.known), np.array(onlooker.completed)
     running = np.arange(len(known))[:, None] < episodes.lengths
-    apart = np.abs(known - np.minimum(found, 7))[running]
+    apart = np.abs(known - np.minimum(inferred, 7))[running]
     assert (apart <= 1).mean() > 0.97
 
 

@@ -37,7 +37,7 @@ def surface_points(cell: Cell) -> np.ndarray:
     body = cell.twin.object_body
     rng = np.random.default_rng(0)
     axes, at = data.xmat[body].reshape(3, 3), data.xpos[body]
-    found = []
+    hits = []
     for _ in range(3000):
         start, aim = rng.standard_normal(3), 0.03 * rng.uniform(-1, 1, 3)
         start = 0.2 * start / np.linalg.norm(start)
@@ -52,8 +52,8 @@ def surface_points(cell: Cell) -> np.ndarray:
             )
             nearest = min(nearest, distance if distance >= 0 else np.inf)
         if np.isfinite(nearest):
-            found.append(start + nearest * ray)
-    return np.array(found)
+            hits.append(start + nearest * ray)
+    return np.array(hits)
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=SHAPES)

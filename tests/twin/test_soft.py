@@ -56,8 +56,8 @@ def test_a_pose_is_found_again_from_turned_corners():
     rest = rng.uniform(-0.02, 0.02, (8, 3))
     rest -= rest.mean(axis=0)
     place = rng.uniform(-1, 1, (50, 3))
-    found, turn = fitted(place[:, None] + turned(rest, axes_of(quat)), rest)
-    np.testing.assert_allclose(found, place, atol=1e-12)
+    position, turn = fitted(place[:, None] + turned(rest, axes_of(quat)), rest)
+    np.testing.assert_allclose(position, place, atol=1e-12)
     np.testing.assert_allclose(turn, quat, atol=1e-9)
 
 

@@ -70,7 +70,7 @@ def test_a_press_is_felt_where_it_is(feeling: Twin):
         # Force along the normal, place, normal and tangent; the tool's frame is the world's here.
         row = np.concatenate([[5, 0, 0], [x, 0, z], [0, -touch.outwards[0], 0], [1, 0, 0]])
         sensordata[0, touch.contacts[0]][:12] = row
-        told = touch.read(sensordata, np.zeros((1, 3)), np.eye(3)[None])[0]
-        assert told[:TAXELS].argmax() == number
-        np.testing.assert_allclose(told[:TAXELS].sum(), 5)
-        np.testing.assert_allclose(told[TAXELS:], 0, atol=1e-12)
+        forces = touch.read(sensordata, np.zeros((1, 3)), np.eye(3)[None])[0]
+        assert forces[:TAXELS].argmax() == number
+        np.testing.assert_allclose(forces[:TAXELS].sum(), 5)
+        np.testing.assert_allclose(forces[TAXELS:], 0, atol=1e-12)

@@ -176,19 +176,21 @@ def combined(repeats: Repeats, real: RealEpisodes, evaluations: Sequence[Evaluat
     if len(set(names)) < len(names):
         return "some trials were recorded at the same time in the same scene, so they cannot be distinguished"
     mine = [known.get(name) for name in names]
-    done = [each for each in mine if each is not None and each.success is not None]
+    done = [repeat for repeat in mine if repeat is not None and repeat.success is not None]
     if len(done) < len(mine):
-        why = next((f": {each.why}" for each in mine if each is not None and each.success is None), "")
+        why = next((f": {repeat.why}" for repeat in mine if repeat is not None and repeat.success is None), "")
         return f"{len(mine) - len(done)} of {len(mine)} trials were not repeated in {repeats.config}{why}"
-    same = [each for each in evaluations if each.twin == repeats.twin]
-    groups = by_twin(each for each in same if each.evaluation.subject.ensemble == repeats.ensemble)
+    same = [evidence for evidence in evaluations if evidence.twin == repeats.twin]
+    groups = by_twin(evidence for evidence in same if evidence.evaluation.subject.ensemble == repeats.ensemble)
     if not groups:
         return f"no evaluation in {repeats.config} to combine them with"
     unlike = unlike_scenes(repeats, done)
     if unlike:
         return f"the scenes on the robot are distributed unlike those of the evaluation in {repeats.config} ({unlike})"
     rate = groups[0].success
-    return combine(real.managed, [float(bool(each.success)) for each in done], np.arange(rate.trials) < rate.successes)
+    return combine(
+        real.managed, [float(bool(repeat.success)) for repeat in done], np.arange(rate.trials) < rate.successes
+    )
 
 
 def unlike_scenes(repeats: Repeats, trials: Sequence[Repeat]) -> str:

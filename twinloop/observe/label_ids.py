@@ -54,10 +54,10 @@ class LabelIds:
 def things_of(model: mujoco.MjModel, task: Task) -> LabelIds:
     names = tuple(model.body(number).name or f"body{number}" for number in range(model.nbody))
     kinds = np.array([_class(model, task, number) for number in range(model.nbody)], np.uint8)
-    shown = np.isin(np.arange(model.nbody), model.geom_bodyid)
+    visible = np.isin(np.arange(model.nbody), model.geom_bodyid)
     robot = CLASSES.index("robot")
     pointed_at = ["robot" if kind == robot else name for name, kind in zip(names, kinds, strict=True)]
-    boxed = tuple(dict.fromkeys(thing for thing, seen in zip(pointed_at[1:], shown[1:], strict=True) if seen))
+    boxed = tuple(dict.fromkeys(thing for thing, seen in zip(pointed_at[1:], visible[1:], strict=True) if seen))
     thing_of = np.array([-1, *(boxed.index(thing) if thing in boxed else -1 for thing in pointed_at[1:])], np.int16)
     # 8 bits unless there are more bodies. Masks of a dataset have 8 bits, and its header refuses more names.
     bodies = np.append(model.geom_bodyid, 0).astype(np.min_scalar_type(model.nbody - 1))

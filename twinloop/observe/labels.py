@@ -113,8 +113,8 @@ def boxes_px(clip: Clip) -> np.ndarray:
     The values are edges: the box of a single pixel has a width of 1.
     """
     things = clip.things.thing_of[clip.things.instances][clip.geoms]
-    found = [boxes(np.equal(things, number)) for number in range(len(clip.things.boxed))]
-    return np.stack(found, axis=1) if found else np.zeros((len(things), 0, 4))
+    boxes_of_things = [boxes(np.equal(things, number)) for number in range(len(clip.things.boxed))]
+    return np.stack(boxes_of_things, axis=1) if boxes_of_things else np.zeros((len(things), 0, 4))
 
 
 def boxes(masks: np.ndarray) -> np.ndarray:

@@ -106,7 +106,7 @@ def defocused(light: np.ndarray, spread_px: float) -> np.ndarray:
     ends = np.concatenate([places - 0.5, [reach + 0.5]]) / (np.sqrt(2) * spread_px)
     shares = np.diff([erf(end) for end in ends])
     for axis in (0, 1):
-        around = [(reach, reach) if each == axis else (0, 0) for each in range(light.ndim)]
+        around = [(reach, reach) if number == axis else (0, 0) for number in range(light.ndim)]
         padded, size = np.pad(light, around, mode="edge"), light.shape[axis]
         light = np.zeros_like(light)
         for place, share in enumerate(shares / shares.sum()):

@@ -74,14 +74,14 @@ class LiveCameras:
         so_far = Episodes(draws, self._channels, np.array([length]), self._past[slot, :length], no, no, no, np.zeros(1))
         values = {column: float(array[0]) for column, array in draws.values.items()}
         attempt = int(draws.attempts[0])
-        found = {}
+        images = {}
         for tick, cameras in self._pictured(length).items():
             for name, clip in self.renderer.film(so_far, 0, ticks=np.array([tick])).items():
                 if name in cameras:
                     # Every tick has its own noise; otherwise the noise would be the same in every image.
                     picture = sensed(clip, values, seed=self.seed, attempt=attempt, name=f"{name}/{tick}")
-                    found |= {PREFIX + name: picture.rgb[0], PREFIX + name + DEPTH: picture.depth_m[0]}
-        return {name: found[name] for name in self.features}
+                    images |= {PREFIX + name: picture.rgb[0], PREFIX + name + DEPTH: picture.depth_m[0]}
+        return {name: images[name] for name in self.features}
 
     def _pictured(self, length: int) -> dict[float, list[str]]:
         """Time of the current image, in control periods -> cameras with an image of that time."""

@@ -84,12 +84,14 @@ class LiveSensors:
             self._past[channel][self._slots, tick] = values
         errors = {name: values[self._slots, tick] for name, values in self._errors.items()}
         errors["things"] = thing_columns(self.twin)
-        told = tell(
+        measured = tell(
             errors, tick, lambda channel, when: self._past[channel][self._slots, when].astype(float), self._channels
         )
         if self.config.velocity == "differentiated":
             first = (tick == 0)[:, None]
-            before = told["position"] if self._before is None else np.where(first, told["position"], self._before)
-            self._before = told["position"]
-            told["velocity"] = differentiated(told["position"], before, self.twin)
-        return told
+            before = (
+                measured["position"] if self._before is None else np.where(first, measured["position"], self._before)
+            )
+            self._before = measured["position"]
+            measured["velocity"] = differentiated(measured["position"], before, self.twin)
+        return measured

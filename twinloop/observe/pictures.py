@@ -42,18 +42,18 @@ def pictures_of(episodes: Episodes, renderer: Renderer, *, seed: int) -> Picture
         for row in map(int, rows):
             values = {column: float(array[row]) for column, array in episodes.draws.values.items()}
             attempt, length = int(episodes.draws.attempts[row]), int(episodes.lengths[row])
-            told = {}
+            images = {}
             for name, clip in renderer.film(episodes, row).items():
                 seen = sensed(clip, values, seed=seed, attempt=attempt, name=name)
                 # A camera slower than the control rate repeats its last image and labels until the next one.
-                shown = shown_in(seen.ticks, length)
+                repeated = shown_in(seen.ticks, length)
                 if clip.camera.rgb:
-                    told[PREFIX + name] = seen.rgb[shown]
+                    images[PREFIX + name] = seen.rgb[repeated]
                 if clip.camera.depth:
-                    told[PREFIX + name + DEPTH] = seen.depth_m[shown]
+                    images[PREFIX + name + DEPTH] = seen.depth_m[repeated]
                 for label, truth in labels_of(clip, seen).items():
-                    told[label_name(name, label)] = truth[shown]
-            yield told
+                    images[label_name(name, label)] = truth[repeated]
+            yield images
 
     return film
 

@@ -71,11 +71,11 @@ def sense(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int) -
     first = np.repeat(episodes.starts, lengths)
     frames = np.arange(len(first)) - first
     errors["things"] = thing_columns(twin)
-    told = tell(errors, frames, lambda channel, when: episodes[channel][first + when].astype(float), channels)
+    measured = tell(errors, frames, lambda channel, when: episodes[channel][first + when].astype(float), channels)
     if config.velocity == "differentiated":
         before = np.arange(len(first)) - (frames > 0)
-        told["velocity"] = differentiated(told["position"], told["position"][before], twin)
-    return told
+        measured["velocity"] = differentiated(measured["position"], measured["position"][before], twin)
+    return measured
 
 
 def thing_columns(twin: Twin) -> np.ndarray:

@@ -43,7 +43,7 @@ class Shutter:
         # Four numbers are read and written as one of 16 bytes. Arrays are (row in the block, column in the block,
         # block), with the longest axis last. Places are counted in half pixels.
         places = self._doubled.reshape(-1).view(np.complex128)
-        lines, pixels = (BLOCK_PX * each + np.arange(BLOCK_PX)[:, None] for each in (rows, columns))
+        lines, pixels = (BLOCK_PX * corner + np.arange(BLOCK_PX)[:, None] for corner in (rows, columns))
         across, down = 2 * blocks[rows, columns].T
         x, y, row_s = 2 * pixels.astype(np.float32), 2 * lines.astype(np.float32), self._row_s[lines]
         blur_px = fastest * self._open_s

@@ -132,21 +132,21 @@ def material_of(thing: str) -> str:
 
 
 def _add_room(spec: mujoco.MjSpec) -> None:
-    plane, shown = mujoco.mjtGeom.mjGEOM_PLANE, {"contype": 0, "conaffinity": 0}
+    plane, without_contacts = mujoco.mjtGeom.mjGEOM_PLANE, {"contype": 0, "conaffinity": 0}
     spec.worldbody.add_geom(
-        name="floor", type=plane, size=[WALL_M, WALL_M, 0.1], pos=[0, 0, FLOOR_M], material="floor", **shown
+        name="floor", type=plane, size=[WALL_M, WALL_M, 0.1], pos=[0, 0, FLOOR_M], material="floor", **without_contacts
     )
     for name, x, y in (("front", 1, 0), ("back", -1, 0), ("left", 0, 1), ("right", 0, -1)):
         # The plane's normal (its z) points into the room, and its y is up.
         spec.worldbody.add_geom(
             name=f"{name}_wall", type=plane, size=[WALL_M, 2, 0.1], pos=[x * WALL_M, y * WALL_M, FLOOR_M + 2],
             xyaxes=[y, -x, 0, 0, 0, 1],
-            material="wall", **shown,
+            material="wall", **without_contacts,
         )  # fmt: skip
     depth = -FLOOR_M / 2 - 0.02
     spec.body("table").add_geom(
         name="table_base", type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.38, 0.52, depth], pos=[0.35, 0, -0.04 - depth],
-        rgba=[0.32, 0.33, 0.35, 1], **shown,
+        rgba=[0.32, 0.33, 0.35, 1], **without_contacts,
     )  # fmt: skip
 
 

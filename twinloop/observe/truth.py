@@ -88,10 +88,10 @@ def _flat(values: np.ndarray) -> np.ndarray:
 
 
 def _keypoints(seen: Clip, drawn: Clip) -> np.ndarray:
-    found = keypoints(seen, drawn)
-    behind = np.isnan(found.px[..., 0])
-    sight = np.where(behind, BEHIND, np.where(found.visible, SEEN, HIDDEN))
-    return np.concatenate([np.nan_to_num(found.px, nan=0.0), sight[..., None]], axis=-1)
+    points = keypoints(seen, drawn)
+    behind = np.isnan(points.px[..., 0])
+    sight = np.where(behind, BEHIND, np.where(points.visible, SEEN, HIDDEN))
+    return np.concatenate([np.nan_to_num(points.px, nan=0.0), sight[..., None]], axis=-1)
 
 
 def _position_and_turn(poses: np.ndarray) -> np.ndarray:

@@ -32,7 +32,7 @@ class JointPredictor:
 
     def __init__(self, home_rad: np.ndarray, *, width: int, period_s: float):
         self._home_rad = home_rad
-        self._trusted, self._kept, self._lately = (np.exp(-period_s / each) for each in (TRUST_S, MEMORY_S, LAG_S))
+        self._trusted, self._kept, self._lately = (np.exp(-period_s / time_s) for time_s in (TRUST_S, MEMORY_S, LAG_S))
         joints, lags = len(home_rad), 1 + round(LONGEST_S / period_s)
         self._all = np.arange(width)
         self._wrong_rad = np.zeros((width, joints))

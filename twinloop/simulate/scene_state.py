@@ -54,30 +54,30 @@ class SceneState:
         if name in self._position:
             return self._position[name]
         role, names = self._candidates(name)
-        return self._played(role, [self.position(each) for each in names]) if role else self._frame_position(name)
+        return self._played(role, [self.position(played) for played in names]) if role else self._frame_position(name)
 
     def axes(self, name: str) -> np.ndarray:
         if name not in self._axes:
             role, names = self._candidates(name)
             if role:
-                self._axes[name] = self._played(role, [self.axes(each) for each in names])
+                self._axes[name] = self._played(role, [self.axes(played) for played in names])
             else:
                 self._axes[name] = axes_of(self._quat[name]) if name in self._quat else self._frame_axes(name)
         return self._axes[name]
 
     def value(self, name: str) -> np.ndarray:
         if name in self._roles:
-            return self._played(name, [self._value[each] for each in self._roles[name]])
+            return self._played(name, [self._value[played] for played in self._roles[name]])
         return self._value[name]
 
     def speed_m_s(self, name: str) -> np.ndarray:
         if name in self._roles:
-            return self._played(name, [self.speed_m_s(each) for each in self._roles[name]])
+            return self._played(name, [self.speed_m_s(played) for played in self._roles[name]])
         return length(self._velocity[name])
 
     def half_extents_m(self, name: str) -> np.ndarray:
         if name in self._roles:
-            return self._played(name, [self.half_extents_m(each) for each in self._roles[name]])
+            return self._played(name, [self.half_extents_m(played) for played in self._roles[name]])
         # Fixtures have no extents of their own: things rest on their frames.
         return self._half_extents_m.get(name, self._none)
 
@@ -91,7 +91,7 @@ class SceneState:
     def form(self, name: str) -> np.ndarray:
         """(n,) which of its shapes a thing has."""
         if name in self._roles:
-            return self._played(name, [self._form[each] for each in self._roles[name]])
+            return self._played(name, [self._form[played] for played in self._roles[name]])
         return self._form[name]
 
     def entity_of(self, name: str) -> tuple[str, ...]:

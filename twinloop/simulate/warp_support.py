@@ -48,8 +48,8 @@ def warp_versions(device: str) -> dict[str, str]:
     """Package versions and kind of device, for headers. Different kinds of GPU round differently."""
     from importlib.metadata import version
 
-    found = load_warp().get_device(device)
-    kind = "cpu" if found.is_cpu else f"{found.name} (sm_{found.arch})"
+    warp_device = load_warp().get_device(device)
+    kind = "cpu" if warp_device.is_cpu else f"{warp_device.name} (sm_{warp_device.arch})"
     return {"mujoco_warp": version("mujoco-warp"), "warp": version("warp-lang"), "warp_device": kind}
 
 
@@ -108,7 +108,11 @@ def _per_world() -> frozenset[str]:
     load_warp()
 
     def batched(kind: type) -> set[str]:
-        return {each.name for each in dataclasses.fields(kind) if getattr(each.type, "shape", ("",))[:1] == ("*",)}
+        return {
+            declared.name
+            for declared in dataclasses.fields(kind)
+            if getattr(declared.type, "shape", ("",))[:1] == ("*",)
+        }
 
     options = {f"opt.{name}" for name in batched(mjw.Option)}
     # Warp stores impratio as its inverse square root.

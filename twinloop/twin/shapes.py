@@ -128,16 +128,16 @@ def forms_of(thing: SceneObject, *, cut: bool = False) -> Forms:
         ]
     most = max(len(shape.whole) for shape in shapes) if thing.pool else MOST_PARTS
     weighed = [_compiled(shape.whole) for shape in shapes]
-    shown = [_compiled(shape.cut) for shape in shapes] if cut else weighed
+    visible = [_compiled(shape.cut) for shape in shapes] if cut else weighed
     return Forms(
         cut=cut,
-        kind=_stacked([model.geom_type for model in shown], most),
-        size=_stacked([model.geom_size for model in shown], most),
-        place=_stacked([model.geom_pos for model in shown], most),
-        quat=_stacked([model.geom_quat for model in shown], most),
-        radius=_stacked([model.geom_rbound for model in shown], most),
-        box=_stacked([model.geom_aabb for model in shown], most),
-        solid=np.array([np.arange(most) < model.ngeom for model in shown]),
+        kind=_stacked([model.geom_type for model in visible], most),
+        size=_stacked([model.geom_size for model in visible], most),
+        place=_stacked([model.geom_pos for model in visible], most),
+        quat=_stacked([model.geom_quat for model in visible], most),
+        radius=_stacked([model.geom_rbound for model in visible], most),
+        box=_stacked([model.geom_aabb for model in visible], most),
+        solid=np.array([np.arange(most) < model.ngeom for model in visible]),
         centre=np.stack([model.body_ipos[1] for model in weighed]),
         turn=np.stack([model.body_iquat[1] for model in weighed]),
         inertia=np.stack([model.body_inertia[1] / model.body_mass[1] for model in weighed]),

@@ -43,7 +43,7 @@ class TouchIndex:
 
     def read(self, sensordata: np.ndarray, tool_position: np.ndarray, tool_axes: np.ndarray) -> np.ndarray:
         """(n, parts) newtons: each finger's taxels, then its shear across and along the finger."""
-        told = []
+        forces = []
         for side, taxels, part in zip(self.outwards, self.taxels_m, self.contacts, strict=True):
             listed = sensordata[:, part].reshape(len(sensordata), -1, 4, 3)
             force, place, normal, tangent = (listed[:, :, number] for number in range(4))
@@ -57,8 +57,8 @@ class TouchIndex:
             share = weight / weight.sum(axis=2, keepdims=True)
             # The listed forces act on the object; the force on the finger is opposite, outwards.
             normal_n = -side * in_tool[..., 1]
-            told += [_pressed((normal_n[..., None] * share).sum(axis=1)), -in_tool[..., ::2].sum(axis=1)]
-        return np.concatenate(told, axis=1)
+            forces += [_pressed((normal_n[..., None] * share).sum(axis=1)), -in_tool[..., ::2].sum(axis=1)]
+        return np.concatenate(forces, axis=1)
 
 
 def _pressed(taxels: np.ndarray) -> np.ndarray:

@@ -148,6 +148,6 @@ def test_a_velocity_that_is_not_logged_counts_as_rest():
     bench = xl330()
     log, without = command(0, 200), command(0, 200)
     del without.columns["speed"]
-    results = [replay(bench, [each], where=Where(1)).errors["position"].mae for each in (log, without)]
+    results = [replay(bench, [one_log], where=Where(1)).errors["position"].mae for one_log in (log, without)]
     assert results[0] == results[1]
     assert "not logged" in " ".join(map(str, check(bench, [without]).findings))

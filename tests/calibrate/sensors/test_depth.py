@@ -22,8 +22,8 @@ def test_step_and_jitter_are_found_again(spread_px: float, step_mm: float):
     room = 0.02 * spread_px
     assert result.spread_px.low - room <= spread_px <= result.spread_px.high + room
     assert result.near_far_px[0] <= spread_px <= result.near_far_px[1]
-    for each in result.bins:
-        assert each.twin_mm == pytest.approx(each.measured_mm, rel=0.15)
+    for depth_bin in result.bins:
+        assert depth_bin.twin_mm == pytest.approx(depth_bin.measured_mm, rel=0.15)
 
 
 def test_smooth_depth_has_no_step():

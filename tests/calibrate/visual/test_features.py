@@ -60,7 +60,7 @@ def test_motion_does_not_count_as_noise(light: np.ndarray):
     frames = seen(light, read=2.0)
     frames[1, 20:50, 20:60], frames[3, 30:60, 40:80] = 250, 10
     still, moving = feature_values(seen(light, read=2.0)), feature_values(frames)
-    total = [each["dark"] + (255 / 2.2) ** 2 * each["bright"] for each in (still, moving)]
+    total = [feature_row["dark"] + (255 / 2.2) ** 2 * feature_row["bright"] for feature_row in (still, moving)]
     assert total[1] == pytest.approx(total[0], rel=0.15)
     everything = np.stack([np.roll(light, 9 * k, axis=1) for k in range(FRAMES)])
     assert np.isnan(feature_values(np.clip(255 * everything, 0, 255).astype(np.uint8))["dark"])

@@ -21,8 +21,10 @@ def _with(take: RecordedEpisode, feature: str, values: np.ndarray) -> RecordedEp
 
 def _moving(take: RecordedEpisode) -> list[CommandedChannel]:
     """Joints that follow their command, by more than a few ticks; no hands: those are stopped by what they hold."""
-    found = [pair for pair in take.pairs if len(np.unique(pair.measured.values)) > 20 and not pair.measured.is_hand]
-    return [pair for pair in found if correlation(pair.command.values, pair.measured.values) > 0.9]
+    moving_pairs = [
+        pair for pair in take.pairs if len(np.unique(pair.measured.values)) > 20 and not pair.measured.is_hand
+    ]
+    return [pair for pair in moving_pairs if correlation(pair.command.values, pair.measured.values) > 0.9]
 
 
 def _one(take: RecordedEpisode, rng: np.random.Generator) -> CommandedChannel | None:
@@ -111,8 +113,10 @@ def stale_rows(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpiso
         return None
     length = int(min(take.rate_hz, take.rows // 4))
     starts = np.arange(2, take.rows - length)
-    told = take.signals[ACTION]
-    moves = np.array([(np.ptp(told[at : at + length], axis=0) / (np.ptp(told, axis=0) + 1e-12)).max() for at in starts])
+    commands = take.signals[ACTION]
+    moves = np.array(
+        [(np.ptp(commands[at : at + length], axis=0) / (np.ptp(commands, axis=0) + 1e-12)).max() for at in starts]
+    )
     good = starts[moves > 0.3]
     if not len(good):
         return None
@@ -136,7 +140,7 @@ def wrapped(take: RecordedEpisode, rng: np.random.Generator) -> RecordedEpisode 
     pair = _one(take, rng)
     if pair is None:
         return None
-    turn = 2 * np.pi if max(np.abs(each.measured.values).max() for each in take.pairs) < 7 else 360.0
+    turn = 2 * np.pi if max(np.abs(joint_pair.measured.values).max() for joint_pair in take.pairs) < 7 else 360.0
     column = pair.measured.values
     at = np.quantile(column, rng.uniform(0.3, 0.7))
     values = take.signals[STATE].copy()

@@ -15,8 +15,8 @@ def clean_take(
     rows = int(rate_hz * seconds * rng.uniform(0.8, 1.2))
     size = 1.0 if unit == "rad" else 180 / np.pi
     arm = np.stack([_reaches(rows, rng) * rng.uniform(0.5, 1.0) + offset for offset in (0.1, -0.9, 1.4, 0.6)], axis=1)
-    told = np.concatenate([arm * size, _grip(rows, rng)[:, None]], axis=1)
-    seen = np.stack([simulate(column, 0.03, 0.06, rate_hz=rate_hz) for column in told.T], axis=1)
+    action = np.concatenate([arm * size, _grip(rows, rng)[:, None]], axis=1)
+    seen = np.stack([simulate(column, 0.03, 0.06, rate_hz=rate_hz) for column in action.T], axis=1)
     seen[:, 4] = np.maximum(seen[:, 4], 0.03)  # what it holds stops it
     quantum = np.array([*[0.0015 * size] * 4, 0.0002])
     seen = np.round((seen + rng.normal(0, 0.4, seen.shape) * quantum) / quantum) * quantum
@@ -24,7 +24,7 @@ def clean_take(
     units = (unit,) * 4 + ("m",)
     return RecordedEpisode(
         attempt=attempt, label=f"take {attempt}", rate_hz=rate_hz, rows=rows, time_s=time_s,
-        signals={"action": told, "observation.state": seen},
+        signals={"action": action, "observation.state": seen},
         names={"action": JOINTS, "observation.state": JOINTS}, units={"action": units, "observation.state": units},
     )  # fmt: skip
 

@@ -32,7 +32,7 @@ def verdicts(takes: list[RecordedEpisode]) -> list[str]:
 
 
 def verdict_among(summaries: list[EpisodeStatistics], faulty: RecordedEpisode) -> str:
-    others = [each for each in summaries if each.attempt != faulty.attempt]
+    others = [summary for summary in summaries if summary.attempt != faulty.attempt]
     return judge(faulty, DatasetStatistics.of([*others, EpisodeStatistics.of(faulty)]), CONFIG).verdict
 
 
@@ -47,33 +47,33 @@ def test_clean_recordings_are_left_alone(rate_hz: float, unit: str):
 def test_a_fault_is_found_under_its_name(takes: list[RecordedEpisode], summaries: list[EpisodeStatistics], name: str):
     check, fault = FAULTS[name]
     broken = [fault(take, np.random.default_rng([7, take.attempt])) for take in takes]
-    found = [verdict_among(summaries, each) for each in broken if each is not None]
-    assert len(found) >= EPISODES / 2
-    assert found.count(check) >= 0.95 * len(found), found
+    judged = [verdict_among(summaries, summary) for summary in broken if summary is not None]
+    assert len(judged) >= EPISODES / 2
+    assert judged.count(check) >= 0.95 * len(judged), judged
 
 
 def test_a_copy_of_an_episode_is_told_from_the_first(takes: list[RecordedEpisode]):
     again = replace(takes[0], attempt=len(takes))
     crowd = DatasetStatistics.of(map(EpisodeStatistics.of, [*takes, again]))
     assert judge(takes[0], crowd, CONFIG).verdict == ""
-    found = judge(again, crowd, CONFIG)
-    assert found.verdict == "duplicate"
-    assert "attempt 0" in found.findings[0].said
+    judged = judge(again, crowd, CONFIG)
+    assert judged.verdict == "duplicate"
+    assert "attempt 0" in judged.findings[0].said
 
 
 def test_a_finding_says_where_and_how_much(takes: list[RecordedEpisode]):
     state = takes[2].signals["observation.state"].copy()
     state[40, 1] += 5
     broken = replace(takes[2], signals={**takes[2].signals, "observation.state": state})
-    (found,) = judge(broken, DatasetStatistics.of(map(EpisodeStatistics.of, takes)), CONFIG).errors
-    assert (found.check, found.channel, found.first, found.last) == (
+    (judged,) = judge(broken, DatasetStatistics.of(map(EpisodeStatistics.of, takes)), CONFIG).errors
+    assert (judged.check, judged.channel, judged.first, judged.last) == (
         "value_spike",
         "observation.state/shoulder",
         40,
         40,
     )
-    assert found.measured == pytest.approx(5, abs=0.2)
-    assert found.limit < found.measured
+    assert judged.measured == pytest.approx(5, abs=0.2)
+    assert judged.limit < judged.measured
 
 
 def test_a_gripper_that_holds_something_is_not_frozen():
@@ -111,7 +111,7 @@ def test_good_recordings_with_resting_joints_are_accepted(kind: Kind):
 @pytest.mark.parametrize("whole_state", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_freeze_is_found_among_resting_joints(kind: Kind, whole_state: bool):
-    found = []
+    judged = []
     for seed in WORKING_SEEDS[:2]:
         good = list(record(draw_robot(kind, seed), 5))
         statistics = [EpisodeStatistics.of(recorded(episode)) for episode in good]
@@ -122,9 +122,9 @@ def test_a_freeze_is_found_among_resting_joints(kind: Kind, whole_state: bool):
             others = [known for known in statistics if known.attempt != episode.number]
             broken = recorded(frozen)
             quality = judge(broken, DatasetStatistics.of([*others, EpisodeStatistics.of(broken)]), CONFIG)
-            found.append("frozen_sensor" in {finding.check for finding in quality.errors})
-    assert len(found) >= 5
-    assert np.mean(found) >= 0.7
+            judged.append("frozen_sensor" in {finding.check for finding in quality.errors})
+    assert len(judged) >= 5
+    assert np.mean(judged) >= 0.7
 
 
 def test_a_finger_that_never_moves_is_not_frozen(takes: list[RecordedEpisode]):
@@ -145,7 +145,7 @@ def test_a_wrapped_angle_does_not_hide_an_action_copy(takes: list[RecordedEpisod
     assert wrapped is not None
     state = wrapped.signals["observation.state"]
     broken = replace(wrapped, signals={**wrapped.signals, "action": state.copy()})
-    others = [each for each in summaries if each.attempt != broken.attempt]
+    others = [summary for summary in summaries if summary.attempt != broken.attempt]
     quality = judge(broken, DatasetStatistics.of([*others, EpisodeStatistics.of(broken)]), CONFIG)
     assert {"angle_wrap", "action_copy"} <= {finding.check for finding in quality.errors}
 

@@ -54,8 +54,8 @@ def test_our_own_export_round_trips(tmp_path: Path):
     done = bring(tmp_path / "ours", tmp_path / "back", pictures="all")
     ours, back = Dataset.open(tmp_path / "ours"), Dataset.open(tmp_path / "back")
     assert len(done.qualities) == ours.stored
-    stored = {each.name: each for each in back.header.features}
-    assert {each.name for each in ours.header.features} <= stored.keys()
+    stored = {item.name: item for item in back.header.features}
+    assert {item.name for item in ours.header.features} <= stored.keys()
     kept = {quality.attempt for quality in done.qualities if quality.storable}
     assert kept, "at least one episode must have come back"
     output = json.loads((tmp_path / "back" / CONVERSIONS).read_text())["pictures"]
@@ -84,8 +84,8 @@ def test_a_film_is_copied_without_loss_and_one_without_key_frames_is_encoded_aga
     bring(source, tmp_path / "encoded")
     output = json.loads((tmp_path / "encoded" / CONVERSIONS).read_text())
     assert output["pictures"] == {"observation.images.front": "re-encoded"}
-    one, other = (Dataset.open(tmp_path / each) for each in ("copied", "encoded"))
-    a, b = (each.pictures(0, "observation.images.front").astype(int) for each in (one, other))
+    one, other = (Dataset.open(tmp_path / item) for item in ("copied", "encoded"))
+    a, b = (item.pictures(0, "observation.images.front").astype(int) for item in (one, other))
     assert a.shape == b.shape == (rows[0], 32, 48, 3)
     assert np.abs(a - b).mean() < 8
     assert verify(tmp_path / "encoded").require().ok
@@ -150,7 +150,7 @@ def test_nested_names_are_kept(tmp_path: Path, names):
     info = json.loads((source / "meta/info.json").read_text())
     info["features"]["observation.state"]["names"] = names
     (source / "meta/info.json").write_text(json.dumps(info))
-    (column,) = [each for each in open_source(source).columns() if each.name == "observation.state"]
+    (column,) = [item for item in open_source(source).columns() if item.name == "observation.state"]
     assert column.names == ("base", "shoulder", "elbow", "wrist", "gripper")
 
 
@@ -159,7 +159,7 @@ def test_names_that_repeat_in_two_groups_get_the_name_of_their_group(tmp_path: P
     info = json.loads((source / "meta/info.json").read_text())
     info["features"]["action"]["names"] = {"left": ["j1", "j2"], "right": ["j1", "j2", "grip"]}
     (source / "meta/info.json").write_text(json.dumps(info))
-    (column,) = [each for each in open_source(source).columns() if each.name == "action"]
+    (column,) = [item for item in open_source(source).columns() if item.name == "action"]
     assert column.names == ("left.j1", "left.j2", "right.j1", "right.j2", "right.grip")
 
 

@@ -140,7 +140,7 @@ def test_a_garbage_number_is_named_with_its_file_and_row(tmp_path: Path, mapping
     (logs / "run_1.csv").write_text("\n".join(lines) + "\n")
     bring(logs, mapping, tmp_path / "out")
     quality = stored_qualities(Dataset.open(tmp_path / "out"))
-    assert [each.verdict for each in quality] == ["", "non_finite", ""]
+    assert [judged.verdict for judged in quality] == ["", "non_finite", ""]
     assert quality[1].label == "run_1.csv"
     assert "1e+111" in quality[1].errors[0].said
     assert quality[1].errors[0].first == 7

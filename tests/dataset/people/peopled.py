@@ -57,14 +57,14 @@ def _draft(
     for begin, length, attempt in zip(recording.starts, recording.lengths, attempts, strict=True):
         if who[attempt]:
             state[begin : begin + length] = MARK + attempt
-    consent_columns = [consents[who[each]].columns() if who[each] else {} for each in attempts]
+    consent_columns = [consents[who[number]].columns() if who[number] else {} for number in attempts]
     columns = {
         "attempt": np.arange(first, stop),
-        "task": [task_of(each) for each in attempts],
+        "task": [task_of(number) for number in attempts],
         "length": recording.lengths,
         "verdict": ["accepted"] * len(attempts),
         "success": [True] * len(attempts),
-        "condition/light": ["dim" if each % 2 else "normal" for each in attempts],
+        "condition/light": ["dim" if number % 2 else "normal" for number in attempts],
         "interventions": list(attempts),
         **{name: [row.get(name, "") for row in consent_columns] for name in (PARTICIPANT, *CONSENT_COLUMNS)},
     }

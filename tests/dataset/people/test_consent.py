@@ -32,7 +32,7 @@ def test_numbers_and_made_ones_are_pseudonyms(name):
 def test_made_pseudonyms_are_pseudonyms_and_differ():
     made = {new_pseudonym() for _ in range(500)}
     assert len(made) == 500
-    assert all(check_pseudonym(each) for each in made)
+    assert all(check_pseudonym(text) for text in made)
 
 
 def test_a_consent_round_trips_and_is_never_replaced(tmp_path):

@@ -38,7 +38,7 @@ def test_episodes_of_the_participant_are_removed_and_others_are_unchanged(tmp_pa
     peopled(path, ["", ADA, BO, ADA, ""])
     (path / "report.html").write_text("a drawing of everybody")
     (path / "notes.txt").write_text("a rainy day")
-    before = {each: Dataset.open(path).episode(attempt=each) for each in (0, 2, 4)}
+    before = {item: Dataset.open(path).episode(attempt=item) for item in (0, 2, 4)}
     assert mentions(tmp_path, ADA)
     assert mentions(tmp_path, str(MARK + 3))
     done = forget_in(path, ADA)
@@ -59,7 +59,7 @@ def test_episodes_of_the_participant_are_removed_and_others_are_unchanged(tmp_pa
     assert report.ok
     assert report.exported
     assert json.loads((path / "meta/info.json").read_text())["total_episodes"] == 3
-    assert [each.name for each in tmp_path.iterdir()] == ["d"]
+    assert [item.name for item in tmp_path.iterdir()] == ["d"]
 
 
 def test_a_tombstone_matches_the_pseudonym_without_containing_it(tmp_path):
@@ -76,7 +76,7 @@ def test_shards_of_several_are_written_again_with_the_pictures_of_the_others(tmp
     path = tmp_path / "d"
     peopled(path, ["", ADA, "", ADA, ADA], shard_episodes=3, features=(*FEATURES, *CAMERAS[::2]))
     video, depth = (feature.name for feature in CAMERAS[::2])
-    before = {name: [Dataset.open(path).pictures(each, name) for each in (0, 2)] for name in (video, depth)}
+    before = {name: [Dataset.open(path).pictures(item, name) for item in (0, 2)] for name in (video, depth)}
     forget_in(path, ADA)
     dataset = Dataset.open(path)
     assert verify(path).ok
@@ -131,7 +131,7 @@ def test_every_checkpoint_that_learnt_from_them_is_named(tmp_path):
     assert done.episodes == 2
     assert {learner.path.name for learner in done.learners} >= {"early", "whole", "merged", "child", "policy.onnx"}
     assert {learner.digest for learner in done.learners} == expected
-    assert [each.digest for each in done.unclear] == [lost]
+    assert [item.digest for item in done.unclear] == [lost]
     assert not mentions(tmp_path, ADA)
     assert named(ADA) == expected  # again, though nothing of them is left
     # The digests from before the first was forgotten held the second too.
@@ -173,9 +173,9 @@ def test_the_command_reports_and_removes(tmp_path, monkeypatch, capsys):
     output = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (output["episodes"], output["looked_at"], len(output["checkpoints"])) == (1, 1, 1)
     assert main(["forget", BO]) == 0
-    shown = capsys.readouterr().out
-    assert "1 episodes removed" in shown
-    assert "policies/one" in shown
+    printed = capsys.readouterr().out
+    assert "1 episodes removed" in printed
+    assert "policies/one" in printed
     assert (
         main(["consent", "--participant", "Anna Schmidt", "--purpose", "x", "--expires", "2030-01-01", "--out", "c"])
         == 1

@@ -98,7 +98,7 @@ def test_a_shard_made_twice_is_committed_once(remote: Remote, tmp_path: Path):
     digest, whose = put(remote), identity(header())
     with ThreadPoolExecutor(4) as pool:
         again = [pool.submit(publish, remote, whose, draft(tmp_path / f"{n}", 0, 4, header())) for n in range(4)]
-        assert [each.result() for each in again] == [None] * 4
+        assert [future.result() for future in again] == [None] * 4
     other = draft(tmp_path / "other", 0, 4, header(run_seed=8))
     with pytest.raises(CorruptError, match="with a different result"):
         publish(remote, whose, other)

@@ -128,7 +128,9 @@ class DatasetStatistics:
 
     def _column(self, what: str, channel: str) -> tuple[np.ndarray, np.ndarray]:
         if (what, channel) not in self._columns:
-            episodes = [each for each in self.summaries if each.rows >= MIN_ROWS and channel in getattr(each, what)]
+            episodes = [
+                summary for summary in self.summaries if summary.rows >= MIN_ROWS and channel in getattr(summary, what)
+            ]
             values = np.array([getattr(episode, what)[channel] for episode in episodes], np.float64)
             self._columns[what, channel] = np.array([episode.attempt for episode in episodes], np.int64), values
         return self._columns[what, channel]

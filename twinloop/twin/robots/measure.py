@@ -101,12 +101,12 @@ def _settle(model: mujoco.MjModel, data: mujoco.MjData, qpos: np.ndarray) -> Non
 def pads(model: mujoco.MjModel, fingers: tuple[int, int], point: np.ndarray, data: mujoco.MjData) -> tuple[int, ...]:
     """One geom of each finger body or its descendants: the geom with contacts that is nearest to `point`."""
     touches = (model.geom_contype > 0) | (model.geom_conaffinity > 0)
-    found = []
+    geom_ids = []
     for finger in fingers:
         geoms = np.flatnonzero(touches & np.isin(model.geom_bodyid, _subtree(model, finger, without=fingers)))
         if len(geoms):
-            found.append(int(geoms[np.linalg.norm(data.geom_xpos[geoms] - point, axis=1).argmin()]))
-    return tuple(found)
+            geom_ids.append(int(geoms[np.linalg.norm(data.geom_xpos[geoms] - point, axis=1).argmin()]))
+    return tuple(geom_ids)
 
 
 def _subtree(model: mujoco.MjModel, body: int, *, without: tuple[int, int]) -> list[int]:

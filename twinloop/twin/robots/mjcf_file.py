@@ -124,15 +124,15 @@ def _refuse_large(file: Path, element: ElementTree.Element) -> None:
 
 def _product(element: ElementTree.Element, names: tuple[str, ...]) -> int:
     """Product of all numbers in these attributes. Words that are no numbers are skipped; the engine refuses them."""
-    found = []
+    named_files = []
     for word in " ".join(element.attrib.get(name, "") for name in names).split():
         unit = UNITS.get(word[-1].upper(), 1)
         try:
             number = float(word[:-1] if unit > 1 else word) * unit
         except ValueError:
             continue
-        found.append(int(number) if math.isfinite(number) else 1 << 62)
-    return math.prod(abs(number) for number in found) if found else 0
+        named_files.append(int(number) if math.isfinite(number) else 1 << 62)
+    return math.prod(abs(number) for number in named_files) if named_files else 0
 
 
 class _Strict(ElementTree.TreeBuilder):

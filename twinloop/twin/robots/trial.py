@@ -36,8 +36,8 @@ def try_out(path: Path, text: str = "") -> None:
         raise ModelError(f"{path}: MuJoCo needs more than {LONGEST_S} s to compile it") from None
     if done.returncode:
         limits = f"{MOST_MEMORY_BYTES:,} bytes of memory and {MOST_CPU_S} s of computing are allowed"
-        said = (done.stderr.strip().splitlines() or [""])[-1]
-        why = said if done.returncode == 1 else f"the engine broke off ({said or done.returncode}); {limits}"
+        message = (done.stderr.strip().splitlines() or [""])[-1]
+        why = message if done.returncode == 1 else f"the engine broke off ({message or done.returncode}); {limits}"
         raise ModelError(f"{path}: MuJoCo cannot compile it: {why}")
 
 

@@ -114,7 +114,7 @@ class UserGripper:
 
     def _gripper_unit(self, model: mujoco.MjModel, joints: list[int]) -> str:
         units = {mujoco.mjtJoint.mjJNT_HINGE.value: "rad", mujoco.mjtJoint.mjJNT_SLIDE.value: "m"}
-        found = {units.get(int(model.jnt_type[joint]), "") for joint in joints}
-        if len(found) > 1 or "" in found:
+        joint_units = {units.get(int(model.jnt_type[joint]), "") for joint in joints}
+        if len(joint_units) > 1 or "" in joint_units:
             raise ModelError(f"{self.path}: gripper joints {list(self.mapping.joints)} must all slide or all turn")
-        return found.pop()
+        return joint_units.pop()
