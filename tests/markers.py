@@ -24,18 +24,20 @@ MARKERS = (*SOURCES, *FIXTURES.values(), "slow")
 SLOW_FOLDERS = ("stories", "faults", "outside")
 
 SLOW_MODULES = (
-    "calibrate/test_fit.py", "calibrate/test_population.py", "calibrate/test_profile.py",
+    "calibrate/test_check.py", "calibrate/test_fit.py", "calibrate/test_population.py", "calibrate/test_profile.py",
     "calibrate/visual/test_anchoring.py", "cli/test_calibrate.py", "cli/test_gallery.py", "cli/test_view.py",
-    "curate/quality/test_checks.py", "curate/test_failure.py", "diagnose/test_findings.py", "gate/test_evaluate.py",
-    "laws/test_dataset_laws.py", "laws/test_every_row_does_something.py", "laws/test_gate_laws.py",
-    "laws/test_matter_laws.py", "laws/test_one_digest.py", "laws/test_people_laws.py", "laws/test_pictures_laws.py",
-    "laws/test_safety_laws.py", "laws/test_simulation_laws.py", "laws/test_watching_laws.py", "learn/test_actor.py",
-    "learn/test_checkpoint.py", "learn/test_onnx.py", "learn/test_policies.py", "learn/test_train.py",
-    "observe/test_matter_pictures.py", "observe/test_occluders.py", "observe/test_renderer.py",
-    "observe/test_sweeps.py", "scene_export/test_folder.py", "scene_export/test_mjcf.py", "scene_export/test_usd.py",
-    "simulate/test_expert.py", "simulate/test_phase_tracker.py", "simulate/test_warp_engine.py",
-    "twin/test_bystander.py", "twin/test_mesh.py", "twin/test_products.py", "twin/test_soft.py",
-    "twin/test_tasks_b.py",
+    "curate/quality/test_checks.py", "curate/test_failure.py", "dashboard/test_report.py",
+    "dataset/ingest/test_ingest.py", "dataset/ingest/test_logs.py", "deploy/test_effects.py",
+    "diagnose/test_findings.py", "gate/test_evaluate.py", "laws/test_dataset_laws.py", "laws/test_draws_laws.py",
+    "laws/test_every_row_does_something.py", "laws/test_gate_laws.py", "laws/test_matter_laws.py",
+    "laws/test_one_digest.py", "laws/test_people_laws.py", "laws/test_pictures_laws.py", "laws/test_safety_laws.py",
+    "laws/test_simulation_laws.py", "laws/test_watching_laws.py", "learn/test_actor.py", "learn/test_checkpoint.py",
+    "learn/test_onnx.py", "learn/test_policies.py", "learn/test_train.py", "observe/test_matter_pictures.py",
+    "observe/test_occluders.py", "observe/test_renderer.py", "observe/test_sweeps.py", "run/test_mesh_things.py",
+    "scene_export/test_folder.py", "scene_export/test_mjcf.py", "scene_export/test_usd.py", "simulate/test_expert.py",
+    "simulate/test_phase_tracker.py", "simulate/test_warp_engine.py", "twin/test_bystander.py",
+    "twin/test_inspect_robot.py", "twin/test_mesh.py", "twin/test_mjcf_robot.py", "twin/test_products.py",
+    "twin/test_soft.py", "twin/test_tasks_b.py",
 )  # fmt: skip
 """Modules that took more than 4 s of CPU time when this list was made."""
 
