@@ -1,28 +1,80 @@
-"""Apply a patch to a run config: the proposed ranges replace those of the file.
+"""Apply a patch to a run config: nominal values and ranges of the robot's drive, and ranges of other rows.
 
-The digest of the config follows its ranges, so data made with and without a patch do not mix.
+The digest of the config follows them, so data made with and without a patch do not mix. Every episode of a run also
+has the digest of the patch.
 """
 
 from dataclasses import replace
 
-from twinloop.calibrate.patch import TwinPatch
+from twinloop.calibrate.patch import TwinPatch, robot_digest
+from twinloop.errors import UsageError
 from twinloop.randomize.distribution import Constant, Distribution, Uniform
-from twinloop.randomize.table import TABLE
+from twinloop.randomize.servo import PREFIX, REPLACED
+from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig, inapplicable_rows
+from twinloop.run.randomization import ordered_rows
+from twinloop.simulate.drives.nominal import drivable_joints
 
 
 def patched(config: RunConfig, patch: TwinPatch) -> RunConfig:
-    rows = patched_rows(config, patch)
-    both = {**config.randomization, **rows}
-    ordered = {parameter.name: both[parameter.name] for parameter in TABLE if parameter.name in both}
-    return replace(config, randomization=ordered)
+    """The config with the patch's nominal values and ranges.
+
+    Raises:
+        UsageError: the patch is that of another robot, or of a robot that has changed since.
+    """
+    refuse_unfit(config, patch)
+    replaced = replaced_rows(config, patch)
+    kept = {name: rows for name, rows in config.randomization.items() if name.partition(".")[0] not in replaced}
+    drive = config.drive if patch.drive is None else patch.drive.in_twin.over(config.drive)
+    rows = ordered_rows({**kept, **patched_rows(config, patch)})
+    return replace(config, randomization=rows, drive=drive, patch=patch.digest)
+
+
+def refuse_unfit(config: RunConfig, patch: TwinPatch) -> None:
+    """Raise if the patch is not one of the config's robot as it is now."""
+    drive, robot = patch.drive, config.scene.robot
+    if drive is None:
+        return
+    if drive.robot != robot.name:
+        raise UsageError(
+            f"the patch is of robot {drive.robot}, and the config has {robot.name}; use the patch of this robot, or "
+            "`--without-patch`"
+        )
+    if drive.robot_digest != robot_digest(robot):
+        raise UsageError(
+            f"the patch was fitted to another model of robot {robot.name} than the present one, so its values do not "
+            "hold; run `twinloop calibrate` again with the present model, or use `--without-patch`"
+        )
+    unknown = [joint for joint in drive.joints if joint not in drivable_joints(robot)]
+    if unknown:
+        raise UsageError(f"the patch has joint {unknown[0]!r}, which robot {robot.name} does not drive")
 
 
 def patched_rows(config: RunConfig, patch: TwinPatch) -> dict[str, Distribution]:
     """The ranges of the patch, without rows that do not apply to the object of this scene."""
     idle = inapplicable_rows(config.scene.world)
-    return {
-        name: Uniform(low, high) if low < high else Constant(low)
-        for name, (low, high) in patch.ranges.items()
-        if name not in idle
-    }
+    rows = {name: _range(name, *ends) for name, ends in patch.ranges.items() if name not in idle}
+    if patch.drive is None:
+        return rows
+    for name, estimate in patch.fitted.items():
+        joint, _, quantity = name.rpartition(".")
+        row = PREFIX + quantity
+        if joint in patch.drive.joints and row in BY_NAME:
+            rows[f"{row}.{joint}"] = _range(row, estimate.low, estimate.high)
+    return rows
+
+
+def replaced_rows(config: RunConfig, patch: TwinPatch) -> frozenset[str]:
+    """Rows of all joints that the patch replaces by values of each joint."""
+    joints = config.scene.robot.arm_joints
+    return frozenset(
+        row
+        for row, quantity in REPLACED.items()
+        if patch.drive is not None and all(f"{joint}.{quantity}" in patch.fitted for joint in joints)
+    )
+
+
+def _range(name: str, low: float, high: float) -> Distribution:
+    least, most = BY_NAME[name].plausible
+    low, high = min(max(low, least), most), min(max(high, least), most)
+    return Uniform(low, high) if low < high else Constant(low)

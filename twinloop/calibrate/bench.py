@@ -36,6 +36,7 @@ from twinloop.config.yaml_file import read_yaml
 from twinloop.errors import ModelError, UsageError, nearest
 from twinloop.signals.clock import estimate_clock, nominal_rate
 from twinloop.simulate.drives import DRIVES, FitVariable
+from twinloop.twin.robot import Robot
 from twinloop.twin.robots.mjcf_file import checked_files
 
 UNDECLARED_HZ = 100.0
@@ -71,6 +72,8 @@ class Bench:
         constants: constant of a log -> the numbers of the model that it sets.
         fit: names of the variables that are fitted by default.
         digest: SHA-256 of the bench file's content and of its model files.
+        robot: the robot that the model is; None for a model file.
+        aside: joints that are not driven and hardly move the others, such as those of a gripper.
     """
 
     path: Path
@@ -87,6 +90,8 @@ class Bench:
     fit: tuple[str, ...]
     digest: str
     search: Search = "slopes"
+    robot: Robot | None = None
+    aside: tuple[str, ...] = ()
 
     @property
     def compared(self) -> tuple[ChannelMap, ...]:
@@ -127,6 +132,7 @@ def load_bench(path: Path) -> Bench:
         fit=expand(file.fit, variables, lambda problem: root.error("fit", problem)),
         digest=_digest(value, sources),
         search=file.search,
+        robot=file.twin.robot,
     )
     if not bench.compared:
         raise UsageError(f"{path}: no channel under `measured` is compared; there is nothing to hold the twin against")

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from twinloop.calibrate.bench import Bench
-from twinloop.calibrate.loads import JointLoads, joint_loads, log_model
+from twinloop.calibrate.loads import JointLoads, compensation, joint_loads, log_model
 from twinloop.calibrate.slots import goal_channel, joined
 from twinloop.calibrate.track import Track
 from twinloop.simulate.drives import DRIVES, ServoModel
@@ -117,7 +117,7 @@ class DecoupledSimulator:
         """(frames, sets, logs, joints) positions and speeds."""
         bench, loads = self.bench, self._loads
         step_s = float(bench.model.opt.timestep)
-        armature = variables["armature_kgm2"]
+        armature, compensated = variables["armature_kgm2"], bool(compensation(bench))
         # The engine takes the inertia in the model's own pose for the softness of friction.
         softness = self._softness / (self._mass + armature)
         position = np.broadcast_to(self._position, shape) - variables["encoder_bias_rad"]
@@ -129,10 +129,13 @@ class DecoupledSimulator:
             amplitude, phase = loads.amplitude_nm[frame - 1], loads.phase_rad[frame - 1]
             coupling, resistance = loads.coupling_nm[frame - 1], 1 / (1 / inertia + softness)
             for substep in range(bench.substeps):
-                bias = amplitude * np.sin(position + phase) + coupling
+                gravity = amplitude * np.sin(position + phase)
+                bias = gravity + coupling
                 goal, on = commands.at(frame - 1, substep)
                 push = servo.push(goal, on, position, speed, bias, step_s)
                 force = push.torque_nm - bias - push.damping_nms_rad * speed
+                if compensated:
+                    force = force + gravity
                 friction = resistance * (force / inertia + self._stabilising * speed)
                 friction = np.maximum(np.minimum(friction, push.friction_nm), -push.friction_nm)
                 speed = speed + step_s * (force - friction) / (inertia + step_s * push.damping_nms_rad)

@@ -15,7 +15,7 @@ import mujoco
 import numpy as np
 
 from twinloop.calibrate.bench_file import EFFORT_UNITS, MODEL_UNIT, ChannelFile, Refusal, Side, Variable, VariableFile
-from twinloop.simulate.drives.fit_variable import FitVariable
+from twinloop.randomize.fit_variable import FitVariable
 
 CONSTANT = "torque_constant_nm_a"
 AROUND = 5.0

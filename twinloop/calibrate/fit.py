@@ -5,7 +5,8 @@ confirms the result and gives all errors that are reported. Elsewhere the search
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -17,7 +18,16 @@ from twinloop.calibrate.delay_lag import DelayLag, delay_lag_rmse, driven_channe
 from twinloop.calibrate.identify import unidentifiable, unidentified
 from twinloop.calibrate.loads import can_decouple
 from twinloop.calibrate.objective import MIN_PRIOR_WEIGHT, Objective, robust_cost
-from twinloop.calibrate.patch import Fitted, Provenance, SimpleModel, TwinPatch, Unknown
+from twinloop.calibrate.patch import (
+    DIGITS,
+    Fitted,
+    FittedDrive,
+    Provenance,
+    SimpleModel,
+    TwinPatch,
+    Unknown,
+    robot_digest,
+)
 from twinloop.calibrate.plant import BenchSimulator
 from twinloop.calibrate.posterior import (
     DRAWS,
@@ -37,6 +47,8 @@ from twinloop.calibrate.top_speed import speed_ceilings, with_speed_floor
 from twinloop.calibrate.track import track_of
 from twinloop.errors import UsageError
 from twinloop.randomize.table import BY_NAME
+from twinloop.simulate.drives import DRIVES
+from twinloop.twin.robot_drive import KINDS, DriveKind
 
 COARSE_POINTS, COARSE_STEPS = 32, 8_000
 STARTS = 2
@@ -227,6 +239,8 @@ def _patch(
         notes.append(
             f"note: {joint}: a delay and a lag predict held-out logs better than the servo model: used instead"
         )
+    # Errors are those of the values as they are written, so that a replay gives the same.
+    fitted = {name: replace(estimate, value=rounded(estimate.value)) for name, estimate in fitted.items()}
     values = {name: estimate.value for name, estimate in fitted.items()}
     notes += [f"warning: {message}" for message in speed_ceilings(bench, tracks, values)]
     plant = BenchSimulator(bench, [track.log for track in tracks], tuple(values), where=objective.where)
@@ -235,7 +249,7 @@ def _patch(
         twin=bench.name,
         twin_digest=bench.digest,
         logs={track.log.name: track.log.digest for track in tracks},
-        residual={name: {"rmse": float(f"{e.rmse:.6g}"), "mae": float(f"{e.mae:.6g}")} for name, e in errors.items()},
+        residual={name: {"rmse": float(f"{e.rmse:.9g}"), "mae": float(f"{e.mae:.9g}")} for name, e in errors.items()},
         code=f"twinloop {__version__}",
         seed=seed,
     )
@@ -249,7 +263,9 @@ def _patch(
         unknown=unknown,
         samples=samples,
         spread={name: (-band.left, band.left) for name, band in bands.items()},
-        ranges=proposed_ranges(bench, ranges_of),
+        # The ranges of a robot are those of its joints.
+        ranges=proposed_ranges(bench, ranges_of) if bench.robot is None else {},
+        drive=fitted_drive(bench, values),
         provenance=provenance,
         notes=tuple(notes),
         swing=typical_swings(objective),
@@ -266,6 +282,31 @@ def _patch(
             for channel in driven_channels(bench)
         },
     )
+
+
+def fitted_drive(bench: Bench, values: dict[str, float]) -> FittedDrive | None:
+    """Nominal values of every joint; None for a bench that is no robot, or whose drive a twin cannot have."""
+    drive = bench.drive
+    if bench.robot is None or drive is None or drive.model not in KINDS:
+        return None
+    if any(constant for constant, _ in drive.inputs.values()):
+        return None  # an input of each log has no one value
+    inputs = {name: number for name, (_, number) in drive.inputs.items()}
+    joints = {
+        joint: {
+            variable.name: rounded(values.get(full, bench.variables[full].value))
+            for variable in DRIVES[drive.model].variables
+            for full in [f"{joint}.{variable.name}"]
+        }
+        | inputs
+        for joint in drive.joints
+    }
+    return FittedDrive(cast(DriveKind, drive.model), joints, bench.robot.name, robot_digest(bench.robot))
+
+
+def rounded(value: float) -> float:
+    """With as many digits as a patch has."""
+    return float(f"{value:.{DIGITS}g}")
 
 
 def proposed_ranges(bench: Bench, fitted: dict[str, Fitted]) -> dict[str, tuple[float, float]]:

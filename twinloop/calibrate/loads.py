@@ -38,20 +38,34 @@ class JointLoads:
 
 
 def can_decouple(bench: Bench, names: tuple[str, ...]) -> bool:
-    """Whether each joint can be simulated alone: every degree of freedom is a driven and measured hinge, nothing
-    touches anything, and only parameters of the drive are fitted."""
+    """Whether each joint can be simulated alone: every degree of freedom (but those of `bench.aside`) is a driven and
+    measured hinge, nothing touches anything, gravity is not or fully compensated, and only parameters of the drive are
+    fitted."""
     model, drive = bench.model, bench.drive
-    if drive is None or model.nv != len(drive.joints) or model.njnt != model.nv or model.neq or model.ntendon:
+    if drive is None or model.njnt != len(drive.joints) + len(bench.aside):
+        return False
+    if (model.neq or model.ntendon) and not bench.aside:
         return False
     measured = {channel.joint for channel in bench.compared if channel.of == "position"}
-    hinges = bool((model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE).all())
-    contacts = bool((model.geom_contype[:, None] & model.geom_conaffinity[None, :]).any()) or model.npair > 0
-    passive = bool(model.jnt_stiffness.any() or model.body_gravcomp.any())
+    joints = [model.joint(name).id for name in drive.joints]
+    hinges = bool((model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_HINGE).all())
+    touching = bool((model.geom_contype[:, None] & model.geom_conaffinity[None, :]).any()) or model.npair > 0
+    contacts = touching and not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CONTACT
+    passive = bool(model.jnt_stiffness[joints].any()) or compensation(bench) is None
     own = all(name in bench.variables and name not in bench.places for name in names)
     compared = all(channel.of in ("position", "velocity") for channel in bench.compared)
     # A commanded torque has no goal that the joint follows.
     compared = compared and all(channel.of == "position" for channel in bench.commanded)
     return compared and set(drive.joints) <= measured and hinges and own and not contacts and not passive
+
+
+def compensation(bench: Bench) -> float | None:
+    """Share of gravity that is compensated: 0 or 1; None if it differs between the bodies that driven joints carry."""
+    assert bench.drive is not None
+    model = bench.model
+    first = min(int(model.jnt_bodyid[model.joint(name).id]) for name in bench.drive.joints)
+    shares = set(model.body_gravcomp[first:][model.body_mass[first:] > 0])
+    return float(next(iter(shares))) if len(shares) == 1 and shares <= {0.0, 1.0} else None
 
 
 def joint_loads(bench: Bench, tracks: Sequence[Track]) -> list[JointLoads]:

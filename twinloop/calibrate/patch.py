@@ -3,8 +3,10 @@
 A patch is applied to a twin or a config when it is used. It never changes their files.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,11 @@ from twinloop.config.yaml_file import read_yaml
 from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import UsageError, nearest
 from twinloop.randomize.parameter import GROUPS
+from twinloop.randomize.servo import HELD
 from twinloop.randomize.table import BY_NAME, TABLE
+from twinloop.twin.content import robot_content
+from twinloop.twin.robot import Robot
+from twinloop.twin.robot_drive import RobotDrive
 
 VERSION = 1
 DIGITS = 6
@@ -66,6 +72,34 @@ class Provenance:
     residual: dict[str, dict[str, float]] = field(default_factory=dict)
     code: str = ""
     seed: int = 0
+
+
+@dataclass(frozen=True)
+class FittedDrive(RobotDrive):
+    """The drive of a robot after a fit: fitted values, and those that the fit kept.
+
+    Attributes:
+        robot: name of the robot.
+        robot_digest: of the robot's model. A patch is refused if it has changed.
+    """
+
+    robot: str = ""
+    robot_digest: str = ""
+
+    @property
+    def in_twin(self) -> RobotDrive:
+        """The drive for a twin, which has objects for jaws to close on."""
+        joints = {
+            joint: {name: value for name, value in values.items() if name != HELD.name}
+            for joint, values in self.joints.items()
+        }
+        return RobotDrive(self.kind, joints)
+
+
+def robot_digest(robot: Robot) -> str:
+    """SHA-256 of everything about a robot that decides its motion, without the drive that it declares."""
+    content = robot_content(replace(robot, drive=None))
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -137,6 +171,9 @@ class TwinPatch:
     samples: dict[str, tuple[float, ...]] = mapped(
         Listed(item=NUMBER, what="value"), what="variable", most=None, help="draws of the posterior"
     )
+    drive: FittedDrive | None = nested(
+        FittedDrive, optional=True, help="nominal values of every joint of a robot; their ranges are those of `fitted`"
+    )
     provenance: Provenance = nested(Provenance, help="where the patch comes from")
     notes: tuple[str, ...] = texts((), empty=True, help="remarks of the calibration")
 
@@ -147,6 +184,11 @@ class TwinPatch:
     @property
     def values(self) -> dict[str, float]:
         return {name: estimate.value for name, estimate in self.fitted.items()}
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the patch as it is written."""
+        return hashlib.sha256(json.dumps(write_record(self), sort_keys=True).encode()).hexdigest()
 
     def to_yaml(self) -> str:
         return yaml.safe_dump(write_record(self), sort_keys=False, allow_unicode=True, width=110)

@@ -61,6 +61,9 @@ class Slots:
         self._fields: dict[str, np.ndarray] = {}
         self._qpos, self._qvel = self.batch.bind("qpos"), self.batch.bind("qvel")
         self._ctrl = self.batch.bind("ctrl") if model.nu else np.zeros((self.width, 0))
+        self._controls = [
+            (channel.name, model.actuator(channel.actuator).id) for channel in bench.commanded if channel.actuator
+        ]
         joints = bench.drive.joints if bench.drive is not None else ()
         self._driven_qpos = np.array([model.joint(name).qposadr[0] for name in joints], int)
         self._driven_dof = np.array([model.joint(name).dofadr[0] for name in joints], int)
@@ -107,7 +110,7 @@ class Slots:
             # Without commands and torque channels, one call makes all physics steps of a frame.
             at_once = bench.substeps if drive is None and not bench.commanded and not self._efforts.is_needed else 1
             for substep in range(0, bench.substeps, at_once):
-                self._push(drive, (frame - 1) * period_s + substep * step_s - delay_s, step_s)
+                self._push(drive, frame - 1, (frame - 1) * period_s + substep * step_s - delay_s, step_s)
                 reads_efforts = substep == 0 and self._efforts.is_needed
                 if reads_efforts:
                     self._efforts.note_velocity()
@@ -230,13 +233,11 @@ class Slots:
             return self._fields["dof_armature"]
         return np.broadcast_to(self.bench.model.dof_armature, (self.width, self.bench.model.nv))
 
-    def _push(self, drive: ServoModel | None, time_s: np.ndarray, step_s: float) -> None:
+    def _push(self, drive: ServoModel | None, now: int, time_s: np.ndarray, step_s: float) -> None:
+        """Apply the commands of frame `now`, as they have arrived by `time_s` at each driven joint."""
+        for channel, control in self._controls:
+            self._ctrl[:, control] = self._commands[channel][self._log, min(now, len(self._enabled[0]) - 1), 0]
         if drive is None:
-            frame = np.clip(int(time_s[0, 0] * self.bench.logs.rate_hz + 1e-6), 0, len(self._enabled[0]) - 1)
-            for channel in self.bench.commanded:
-                if channel.actuator:
-                    control = self.bench.model.actuator(channel.actuator).id
-                    self._ctrl[:, control] = self._commands[channel.name][self._log, frame, 0]
             return
         frame = np.clip(np.floor(time_s * self.bench.logs.rate_hz + 1e-6), 0, len(self._enabled[0]) - 1).astype(int)
         on = self._enabled[self._log[:, None], frame]

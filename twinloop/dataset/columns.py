@@ -46,6 +46,7 @@ EPISODE_COLUMNS = (
     EpisodeColumn("success", BOOL, "all", "whether the task was solved"),
     EpisodeColumn("seed", INT, "sim", "run seed"),
     EpisodeColumn("config_digest", TEXT, "sim", "digest of everything that decides an episode"),
+    EpisodeColumn("patch", TEXT, "sim", "digest of the patch that the twin was fitted with; only with a patch"),
     EpisodeColumn("retries", INT, "sim", "how often the expert repeated a lost grasp"),
     EpisodeColumn("draw/", None, "sim", "a drawn value, in the unit of its row of the parameter table"),
     EpisodeColumn("check/", FLOAT, "sim", "the quantity that a plausibility check compared with its limit"),

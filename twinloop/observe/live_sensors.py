@@ -55,7 +55,7 @@ class LiveSensors:
 
     def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
         self._tick[ids] = 0
-        if is_plain(draws, self.config):
+        if is_plain(draws, self.config, self.twin):
             return
         # One episode at a time: each has its own generator, independent of its slot.
         for slot, row in zip(ids, rows, strict=True):

@@ -11,6 +11,7 @@ import numpy as np
 from twinloop.randomize.draw import Draws, episode_rng
 from twinloop.randomize.hooks import OFFSET_UNITS, Channel, OnReading, Signal
 from twinloop.randomize.parameter import Parameter
+from twinloop.randomize.servo import PREFIX
 from twinloop.randomize.table import TABLE
 from twinloop.twin.touch import PARTS as TOUCHED
 from twinloop.twin.twin import Twin
@@ -19,6 +20,8 @@ HOOKS: tuple[tuple[Parameter, OnReading], ...] = tuple(
     (row, row.on_reading) for row in TABLE if row.on_reading is not None
 )
 """The rows that act on readings."""
+ENCODER_BIAS = "encoder_bias_rad"
+SERVO_BIAS = PREFIX + ENCODER_BIAS
 NEUTRAL = {"gain": 1.0, "alive": 1.0, "threshold": 0.0, "step": 0.0, "offset": 0.0}
 """Kind of error -> the value without effect."""
 
@@ -37,7 +40,28 @@ def errors_of(twin: Twin, draws: Draws, row: int, *, seed: int) -> dict[str, np.
         if parameter.columns[0] in draws.varied and absent.isdisjoint(parameter.only_with):
             values = [draws.values[column][row] for column in (*parameter.columns, *parameter.beside)]
             on_reading(episode, np.array(values if len(values) > 1 else values[0]))
+    if has_servo_bias(twin, draws):
+        episode.add("position", _servo_bias_rad(twin, draws, row) / OFFSET_UNITS["position"])
     return episode.errors()
+
+
+def has_servo_bias(twin: Twin, draws: Draws) -> bool:
+    """Whether the encoders of the servos read too high or too low."""
+    if twin.drive is None:
+        return False
+    varied = any(column.partition(".")[0] == SERVO_BIAS for column in draws.varied)
+    return varied or any(twin.drive.joints[joint][ENCODER_BIAS] for joint in twin.robot.arm_joints)
+
+
+def _servo_bias_rad(twin: Twin, draws: Draws, row: int) -> np.ndarray:
+    """(joints,) how far the encoders of the arm's servos read too high."""
+    assert twin.drive is not None
+    bias = [twin.drive.joints[joint][ENCODER_BIAS] for joint in twin.robot.arm_joints]
+    for place, joint in enumerate(twin.robot.arm_joints):
+        for column in (SERVO_BIAS, f"{SERVO_BIAS}.{joint}"):
+            if column in draws.varied:
+                bias[place] = float(draws.values[column][row])
+    return np.array(bias)
 
 
 class EpisodeErrors:

@@ -17,7 +17,7 @@ import numpy as np
 
 from twinloop.config.fields import flag, of_kind, word
 from twinloop.config.kinds import Word
-from twinloop.observe.sensor_errors import HOOKS, errors_of
+from twinloop.observe.sensor_errors import HOOKS, errors_of, has_servo_bias
 from twinloop.randomize.draw import Draws
 from twinloop.simulate.episodes import Episodes
 from twinloop.twin.twin import Twin
@@ -51,16 +51,18 @@ class ObserveConfig:
     )  # fmt: skip
 
 
-def is_plain(draws: Draws, config: ObserveConfig) -> bool:
+def is_plain(draws: Draws, config: ObserveConfig, twin: Twin) -> bool:
     """True if sensors are ideal and without delay; then this module is not needed."""
-    return config.velocity == "measured" and not any(row.columns[0] in draws.varied for row, _ in HOOKS)
+    if config.velocity != "measured" or has_servo_bias(twin, draws):
+        return False
+    return not any(row.columns[0] in draws.varied for row, _ in HOOKS)
 
 
 def sense(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int) -> dict[str, np.ndarray]:
     """Channel -> measured values, for the channels that sensors measure."""
     channels = [channel for channel in SEEN if channel in episodes.channels]
     lengths = episodes.lengths
-    if is_plain(episodes.draws, config) or not lengths.any():
+    if is_plain(episodes.draws, config, twin) or not lengths.any():
         return {channel: episodes[channel] for channel in channels}
     # One episode at a time: each has its own generator and its own length.
     drawn = [errors_of(twin, episodes.draws, row, seed=seed) for row in map(int, np.flatnonzero(lengths))]

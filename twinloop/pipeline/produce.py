@@ -132,6 +132,7 @@ def _write(
         "success": episodes.success,
         "seed": np.full(count, config.rollout.seed),
         "config_digest": [run.digest] * count,
+        **({} if run.patch is None else {"patch": [run.patch] * count}),
         "task_name": [twin.task.name] * count,
         "slots": [json.dumps(words, sort_keys=True) for _, words in twin.spoken(episodes.draws.values)],
         "duration_s": episodes.lengths * twin.control_period_s,

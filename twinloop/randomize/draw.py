@@ -78,7 +78,7 @@ class Sampler:
     """Draws episodes of one run. The same (randomization, seed, index) always gives the same values.
 
     Args:
-        randomization: row -> distribution; `row.thing` -> the distribution of one thing.
+        randomization: row -> distribution; `row.thing` or `row.joint` -> the distribution of one thing or joint.
         things: names of the scene's things. The first draws the columns of the table. The others draw columns of their
             own, from the same distributions, in sequences of their own.
     """
@@ -97,6 +97,12 @@ class Sampler:
             for parameter in TABLE
             if parameter.of_thing
             and (distribution := randomization.get(f"{parameter.name}.{thing}", randomization.get(parameter.name)))
+        }
+        # Rows of one joint have columns of their own, whatever the scene.
+        self._others |= {
+            (BY_NAME[name], name.partition(".")[2]): distribution
+            for name, distribution in randomization.items()
+            if "." in name and BY_NAME[name].of_joint
         }
         self.varied = tuple(
             column for parameter in TABLE if parameter.name in self.randomization for column in parameter.columns

@@ -50,6 +50,8 @@ class Parameter:
     early: applied before the rows that come before it in the table: it sets what they scale.
     of_thing: acts on one thing. In a scene of several things each draws its own value, and a config may give a range
         for one of them by its name: `red_cube.object_mass_kg`.
+    of_joint: acts on one driven joint of the robot, with a nominal value of each joint. A config may give a range for
+        one of them by its name: `elbow_flex.servo_coulomb_nm`.
     realistic: part of the preset `realistic`; not so where it would make another task of it.
     chance: the config gives a probability; an episode draws 1 with it, else 0. This one is a sensible probability,
         and `sensible` and `plausible` are those of what is drawn: 0 to 1.
@@ -101,6 +103,7 @@ class Parameter:
     beside: tuple[str, ...] = ()
     early: bool = False
     of_thing: bool = False
+    of_joint: bool = False
     realistic: bool = True
     on_command: OnCommand | None = None
     on_reading: OnReading | None = None

@@ -22,13 +22,14 @@ from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.physics import PHYSICS
 from twinloop.randomize.scene import SCENE
 from twinloop.randomize.sensing import SENSING
+from twinloop.randomize.servo import SERVO
 from twinloop.randomize.surroundings import SURROUNDINGS
 from twinloop.randomize.touch import TOUCH
 from twinloop.randomize.visual import VISUAL
 
 BUILTIN: tuple[Parameter, ...] = (
     *VISUAL, *PHYSICS, *ACTUATION, *LATENCY, *SENSING, *HUMAN, *ENVIRONMENT, *APPEARANCE,
-    *MATTER, *TOUCH, *SURROUNDINGS, *BYSTANDER, *OPTICS, *DISTURBANCE, *SCENE,
+    *MATTER, *TOUCH, *SURROUNDINGS, *BYSTANDER, *OPTICS, *DISTURBANCE, *SCENE, *SERVO,
 )  # fmt: skip
 PLUGINS: tuple[Parameter, ...] = tuple(
     load_plugins(
@@ -42,11 +43,12 @@ TABLE: tuple[Parameter, ...] = (*BUILTIN, *PLUGINS)
 
 
 class RowsByName(dict[str, Parameter]):
-    """Rows by name. A row that acts on things is also known by its name with that of a thing: `object_mass_kg.mug`."""
+    """Rows by name. A row that acts on things or joints is also known by its name with that of one of them:
+    `object_mass_kg.mug`, `servo_coulomb_nm.elbow_flex`."""
 
     def __missing__(self, name: str) -> Parameter:
         row, dot, _ = name.partition(".")
-        if dot and row in self and self[row].of_thing:
+        if dot and row in self and (self[row].of_thing or self[row].of_joint):
             return self[row]
         raise KeyError(name)
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import yaml
 
-from twinloop.config.fields import integer, number, of_kind
+from twinloop.config.fields import integer, number, of_kind, text
 from twinloop.config.record import json_schema, nested, read_record, write_record
 from twinloop.config.section import Section
 from twinloop.config.yaml_file import parse_yaml, read_yaml
@@ -28,10 +28,12 @@ from twinloop.run.cameras import CAMERAS, read_cameras
 from twinloop.run.grip_check import refuse_ungrippable
 from twinloop.run.randomization import RandomizationKind
 from twinloop.run.scene import SceneConfig
+from twinloop.simulate.drives.nominal import drivable_joints, refuse_unknown
 from twinloop.simulate.expert import ExpertConfig
 from twinloop.twin.content import robot_content, source_digest, task_content
 from twinloop.twin.fixtures.hole import CLEARANCE_ROW
 from twinloop.twin.objects import OBJECTS
+from twinloop.twin.robot_drive import RobotDrive
 from twinloop.twin.robots import robots
 from twinloop.twin.task import Task
 from twinloop.twin.tasks import tasks
@@ -112,6 +114,12 @@ class RunConfig:
     curate: CurateConfig = nested(CurateConfig, help="limits of the plausibility checks")
     dataset: DatasetConfig = nested(DatasetConfig, help="how episodes are stored")
     cameras: dict[str, CameraConfig] = of_kind(CAMERAS, default_factory=dict)
+    drive: RobotDrive | None = nested(
+        RobotDrive, optional=True, help="servo law of the robot's joints, in place of its position actuators"
+    )
+    patch: str | None = text(
+        None, filled=True, help="digest of the patch that the twin was fitted with; `--patch` writes it"
+    )
 
     def resolved(self) -> dict[str, Any]:
         """As a config file says it, with every default written out."""
@@ -138,8 +146,8 @@ class RunConfig:
         inapplicable, things = inapplicable_rows(task), set(task.varied_things)
         rows: dict[str, Distribution] = {}
         for name, distribution in self.randomization.items():
-            row, _, thing = name.partition(".")
-            if row not in inapplicable and (not thing or thing in things):
+            row, _, part = name.partition(".")
+            if row not in inapplicable and (not part or part in things or BY_NAME[row].of_joint):
                 rows[name] = distribution
         return always_varied(task) | rows
 
@@ -277,17 +285,20 @@ def _read(root: Section) -> RunConfig:
         },
     )
     refuse_ungrippable(root.section("scene"), scene)
+    if config.drive is not None:
+        refuse_unknown(config.drive, scene.robot, where=f"{root.file}: drive.joints")
     if config.rollout.episodes > MOST_EPISODES:
         raise UsageError(f"{root.file}: {config.rollout.episodes:,} episodes; {MOST_EPISODES:,} at most in one run")
     return config
 
 
 def _randomization(root: Section, scene: SceneConfig) -> dict[str, Distribution]:
+    joints = drivable_joints(scene.robot)
     if not scene.is_single:
         names = {thing.name: None for one in scene.of_tasks().values() for thing in one.world.things}
-        return RandomizationKind(things=tuple(names)).read(root, "randomization")
+        return RandomizationKind(things=tuple(names), joints=joints).read(root, "randomization")
     task = scene.world
-    kind = RandomizationKind(inapplicable=inapplicable_rows(task), things=task.varied_things)
+    kind = RandomizationKind(inapplicable=inapplicable_rows(task), things=task.varied_things, joints=joints)
     rows = kind.read(root, "randomization")
     return rows | {name: values for name, values in always_varied(task).items() if name not in rows}
 

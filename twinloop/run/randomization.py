@@ -42,6 +42,7 @@ UNIT_MISTAKES = {
 
 
 PRESETS = ("realistic",)
+THING_NAME, JOINT_NAME = "[a-z][a-z0-9_]*", "[^.]+"
 ARGUMENT, DISTRIBUTION = "#/$defs/argument", "#/$defs/distribution"
 
 
@@ -51,14 +52,17 @@ def ordered_rows(rows: Mapping[str, Distribution]) -> dict[str, Distribution]:
     return {name: rows[name] for name in sorted(rows, key=lambda name: (order[name.partition(".")[0]], name))}
 
 
-def _thing_and_row(rows: Section, key: str, things: tuple[str, ...]) -> tuple[str, str]:
-    """The thing that a key names, or "", and the row."""
-    thing, dot, name = key.partition(".")
+def _part_and_row(rows: Section, key: str, things: tuple[str, ...], joints: tuple[str, ...]) -> tuple[str, str]:
+    """The thing or joint that a key names, or "", and the row."""
+    part, dot, name = key.rpartition(".")
     if not dot:
         return "", key
-    if thing not in things:
-        raise rows.error(key, f"names the thing {thing!r}; {nearest(thing, things)}")
-    return thing, name
+    parameter = BY_NAME.get(name)
+    of_joint = parameter is not None and parameter.of_joint
+    if part not in (joints if of_joint else things):
+        what = "joint" if of_joint else "thing"
+        raise rows.error(key, f"names the {what} {part!r}; {nearest(part, joints if of_joint else things)}")
+    return part, name
 
 
 def _sensible(row: Parameter) -> Distribution:
@@ -238,12 +242,14 @@ class RandomizationKind(Kind):
         inapplicable: parameter without meaning in this scene -> why. Presets leave it out; naming it is an error.
         things: names of the scene's things. `red_cube.object_mass_kg` is the range of one of them; its name here is
             `object_mass_kg.red_cube`.
+        joints: names of the robot's driven joints. `elbow_flex.servo_coulomb_nm` is the range of one of them.
     """
 
     FORMS = (str, dict)
 
     inapplicable: Mapping[str, str] = field(default_factory=dict)
     things: tuple[str, ...] = ()
+    joints: tuple[str, ...] = ()
 
     def read(self, section: Section, key: str) -> dict[str, Distribution]:
         if isinstance(section.raw(key), str):
@@ -253,15 +259,15 @@ class RandomizationKind(Kind):
         for group in GROUPS:
             rows = groups.section(group)
             for name in rows:
-                thing, row = _thing_and_row(rows, name, self.things)
+                part, row = _part_and_row(rows, name, self.things, self.joints)
                 parameter = BY_NAME.get(row)
                 if parameter is None or parameter.group != group:
                     raise rows.error(name, _unknown(row, group))
                 if row in self.inapplicable:
                     raise rows.error(name, self.inapplicable[row])
-                if thing and not parameter.of_thing:
-                    raise rows.error(name, f"{row} is not a property of one thing; write it without {thing!r}")
-                given[f"{row}.{thing}" if thing else row] = _read(rows, parameter, name)
+                if part and not (parameter.of_thing or parameter.of_joint):
+                    raise rows.error(name, f"{row} is not a property of one thing; write it without {part!r}")
+                given[f"{row}.{part}" if part else row] = _read(rows, parameter, name)
         groups.finish()
         return ordered_rows(given)
 
@@ -286,9 +292,9 @@ class RandomizationKind(Kind):
                 "additionalProperties": False,
                 "properties": {row.name: row_schema(row) for row in TABLE if row.group == group},
                 "patternProperties": {
-                    rf"^[a-z][a-z0-9_]*\.{row.name}$": row_schema(row)
+                    rf"^{JOINT_NAME if row.of_joint else THING_NAME}\.{row.name}$": row_schema(row)
                     for row in TABLE
-                    if row.group == group and row.of_thing
+                    if row.group == group and (row.of_thing or row.of_joint)
                 },
             }
             for group in GROUPS

@@ -1,12 +1,16 @@
 """The twin that a run config describes."""
 
 from collections import OrderedDict
+from dataclasses import replace
 
 from twinloop.errors import UsageError
 from twinloop.observe.clearance import refuse_blocked
+from twinloop.randomize.servo import SERVO
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig
-from twinloop.twin.assemble import Features, assemble, features_of
+from twinloop.simulate.drives.nominal import complete_drive, kind_for
+from twinloop.twin.assemble import PREFIX, Features, assemble, features_of
+from twinloop.twin.robot_drive import RobotDrive
 from twinloop.twin.twin import Twin
 
 _COMPILED: OrderedDict[str, Twin] = OrderedDict()
@@ -38,7 +42,17 @@ def _compile(config: RunConfig) -> Twin:
         layout=scene.layout,
     )
     refuse_blocked(twin, config.cameras)
-    return twin
+    return replace(twin, drive=_drive_of(config, twin))
+
+
+def _drive_of(config: RunConfig, twin: Twin) -> RobotDrive | None:
+    """The drive that the config, its patch or the robot declares, or that a row of the table asks for; else None."""
+    robot = config.scene.robot
+    declared = robot.drive if config.drive is None else config.drive.over(robot.drive)
+    of_servo = {row.name for row in SERVO} & {BY_NAME[name].name for name in config.randomization}
+    if declared is None and of_servo:
+        declared = RobotDrive(kind_for(of_servo))
+    return None if declared is None else complete_drive(twin.model, robot, declared, prefix=PREFIX)
 
 
 def _features(config: RunConfig) -> Features:

@@ -16,6 +16,7 @@ from twinloop.simulate.batched import point_jacobian
 from twinloop.simulate.cpu_engine import CpuEngine
 from twinloop.simulate.engine import Engine
 from twinloop.simulate.scene_state import SceneState
+from twinloop.simulate.servo_drive import ServoDrive
 from twinloop.twin import bystander
 from twinloop.twin.rotation import length
 from twinloop.twin.scene import Start
@@ -70,6 +71,7 @@ class Cell(SceneState):
         self._history = _history_at_home(twin)
         self._bystander = twin.mocap(bystander.NAME) if "bystander" in twin.surroundings else None
         self._to_be_moved, self._massless = np.zeros(width, bool), np.zeros(width, bool)
+        self.servo = ServoDrive(self) if twin.drive is not None else None
         self._look()
 
     def _bind_entities(self) -> None:
@@ -95,6 +97,10 @@ class Cell(SceneState):
         if field not in self._fields:
             self._fields[field] = self.engine.expand(field)
         return self._fields[field]
+
+    def varies(self, field: str) -> bool:
+        """Whether the values of a model field may differ between slots."""
+        return field in self._fields
 
     @property
     def batch(self) -> Batch:
@@ -132,6 +138,9 @@ class Cell(SceneState):
                 self._mocap_pos[ids, twin.mocap(body)] = places
         if self._bystander is not None:
             self._place_bystander(ids)
+        if self.servo is not None:
+            self.servo.set_values(ids, draws, rows)
+            self.servo.begin(ids, self._qpos[np.ix_(ids, self.servo.qpos)])
         self._ctrl[np.ix_(ids, twin.arm_controls)] = twin.robot.home_rad
         filtered = twin.arm_filters >= 0
         self._act[np.ix_(ids, twin.arm_filters[filtered])] = np.array(twin.robot.home_rad)[filtered]
@@ -208,7 +217,9 @@ class Cell(SceneState):
             self._mocap_pos[:, mocap], self._mocap_quat[:, mocap] = poses[:, :3], poses[:, 3:]
         if self._to_be_moved.any():
             self._move_objects()
-        if self._bystander is None:
+        if self.servo is not None:
+            self.servo.step(ids, arm_rad, opening, before=self._place_bystanders)
+        elif self._bystander is None:
             self.engine.step(ids, twin.substeps)
         else:
             self._step_beside_people(np.arange(self.width) if ids is None else ids)
@@ -238,6 +249,10 @@ class Cell(SceneState):
             self._place_bystander(beside)
             self.engine.step(beside, 1)
 
+    def _place_bystanders(self) -> None:
+        if self._bystander is not None:
+            self._place_bystander(np.flatnonzero(self._drawn["bystander_probability"] > 0.5))
+
     def _place_bystander(self, ids: np.ndarray) -> None:
         # Only these slots: in the others the hand stays where it was in their last step.
         poses = hand_poses({name: self._drawn[name][ids] for name in HAND_COLUMNS}, self.time_s[ids])
@@ -262,6 +277,10 @@ class Cell(SceneState):
         self.opening = self._qpos[:, twin.gripper_qpos].sum(axis=1)
         self.opening_velocity = self._qvel[:, twin.gripper_dofs].sum(axis=1)
         self.gripper_effort_n = self._forces[:, twin.gripper_control]
+        if self.servo is not None:
+            self.arm_effort_nm = self.servo.effort_nm[:, : len(twin.arm_controls)]
+            if self.servo.drives_gripper:
+                self.gripper_effort_n = self.servo.effort_nm[:, -1]
         self.finger_force_n = np.empty((self.width, 2))
         self.finger_force_n[:, 0] = length(sensors[:, twin.sensors["left_finger"]])
         self.finger_force_n[:, 1] = length(sensors[:, twin.sensors["right_finger"]])

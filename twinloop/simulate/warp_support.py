@@ -58,6 +58,11 @@ def refuse_unsupported(twin: Twin, randomization: Mapping[str, Distribution]) ->
     load_warp()
     if twin.soft is not None:
         raise UsageError(f"--backend warp: object {twin.object.name!r} is soft, and a soft object needs --backend cpu")
+    if twin.drive is not None:
+        raise UsageError(
+            "--backend warp: the twin has the servo law of a patch, of `drive` in the config or of a row servo_*; it "
+            "needs --backend cpu"
+        )
     draws = Sampler(randomization, seed=0).draw(0, 1)
     refused = {}
     for parameter in APPLIED:

@@ -104,7 +104,7 @@ def compose(robot: Robot, task: Task, *, timestep_s: float = 0.004, features: Fe
     """Return the spec of a cell with everything that the physics needs. Lights and cameras are part of the stage."""
     spec = mujoco.MjSpec()
     spec.modelname = f"{robot.name}/{task.name}"
-    _set_options(spec, timestep_s)
+    set_options(spec, timestep_s)
     _add_table(spec)
     robot_spec = robot.build()
     spec.attach(robot_spec, frame=spec.worldbody.add_frame(pos=robot.mount_m), prefix=PREFIX)
@@ -175,7 +175,8 @@ def compiled(spec: mujoco.MjSpec, robot: Robot, task: Task) -> mujoco.MjModel:
         raise ModelError(f"robot {robot.name} does not compile into the {task.name} scene: {error}") from error
 
 
-def _set_options(spec: mujoco.MjSpec, timestep_s: float) -> None:
+def set_options(spec: mujoco.MjSpec, timestep_s: float) -> None:
+    """Set the engine options of all cells."""
     spec.compiler.degree = False
     option = spec.option
     option.timestep = timestep_s

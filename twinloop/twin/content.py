@@ -29,7 +29,8 @@ PLACES = ("mjcf", "urdf", "root", "packages", "reach_m")
 
 @cache
 def robot_content(robot: Robot) -> dict[str, Any]:
-    """Names, limits and home of the robot, and the digest of its model."""
+    """Names, limits and home of the robot, the digest of its model, and its drive if it declares one."""
+    drive = {} if robot.drive is None else {"drive": write_record(robot.drive)}
     return {
         "name": robot.name,
         "model": robot.model_digest or spec_digest(robot.build()),
@@ -42,6 +43,7 @@ def robot_content(robot: Robot) -> dict[str, Any]:
         "torque_limits_nm": robot.torque_limits_nm,
         "mount_m": robot.mount_m,
         "mapping": _mapping_content(robot),
+        **drive,
     }
 
 

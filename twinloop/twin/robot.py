@@ -7,6 +7,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from twinloop.twin.robot_drive import RobotDrive
+
 
 @dataclass(frozen=True)
 class Gripper:
@@ -51,6 +53,7 @@ class Robot:
         model_digest: SHA-256 of the files that the model is built from; "" for a model that is built in code.
         payload_kg: the manufacturer's payload at the flange, gripper included; None where there is no figure.
         source: where the figures are from.
+        drive: servo law of its joints; None for the position actuators of the model.
         mapping: what a config file says of a robot that is given by path; None for a robot known by name.
 
     Example:
@@ -77,3 +80,4 @@ class Robot:
     source: str = ""
     model_digest: str = ""
     mapping: Any = None
+    drive: RobotDrive | None = None

@@ -12,6 +12,7 @@ from twinloop.twin.grasps import Grips
 from twinloop.twin.language import filled
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.robot import Robot
+from twinloop.twin.robot_drive import RobotDrive
 from twinloop.twin.scene import Start
 from twinloop.twin.shapes import OWN, SHAPES, Forms, name_of, product_of
 from twinloop.twin.soft import SoftIndex
@@ -93,6 +94,8 @@ class Twin:
         arm_filters: activations of actuators that filter their commands; -1 for actuators that do not.
         focus: the thing that rows of the parameter table act on. See `focused_on`.
         sites: frame of an entity -> site.
+        drive: the servo law that is simulated, with the values of every driven joint; None for the position actuators
+            of the model.
     """
 
     model: mujoco.MjModel
@@ -121,6 +124,7 @@ class Twin:
     pad_geoms: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
     touch: TouchIndex | None = None
     surroundings: frozenset[Kind] = frozenset()
+    drive: RobotDrive | None = None
 
     @property
     def control_period_s(self) -> float:

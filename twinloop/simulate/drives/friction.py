@@ -12,26 +12,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from twinloop.simulate.drives.fit_variable import FitVariable
-
 Values = Mapping[str, np.ndarray]
 """Fit variable -> an array over simulations and joints."""
-
-SLOW = "slow motions that reverse often, across the working range"
-STICK = "creeping starts from rest, and slow reversals"
-HEAVY = "the same slow motions with different loads, lifted and lowered"
-
-FRICTION = (
-    FitVariable("coulomb_nm", "N·m", 0.02, 0.0, 1.0, SLOW, row="joint_friction_nm"),
-    FitVariable("viscous_nms_rad", "N·m·s/rad", 0.005, 0.0, 2.0, "fast motion with the motor off, or at several speeds",
-         row="joint_damping_nms_rad"),
-    FitVariable("stribeck_nm", "N·m", 0.0, 0.0, 0.5, STICK),
-    FitVariable("stribeck_speed_rad_s", "rad/s", 0.3, 0.05, 5.0, STICK, log=True),
-    FitVariable("load_motor", "1", 0.0, 0.0, 0.9, HEAVY),
-    FitVariable("load_outside", "1", 0.0, 0.0, 0.9, HEAVY),
-    FitVariable("stribeck_load_motor", "1", 0.0, 0.0, 1.0, HEAVY),
-    FitVariable("stribeck_load_outside", "1", 0.0, 0.0, 1.0, HEAVY),
-)  # fmt: skip
 
 
 class Friction:

@@ -12,27 +12,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from twinloop.simulate.drives.fit_variable import FitVariable
-from twinloop.simulate.drives.friction import FRICTION, Friction, Values
+from twinloop.randomize.fit_variable import FitVariable
+from twinloop.randomize.servo import COMMON, FRICTION, NOTHING_HELD, POSITION, VOLTAGE
+from twinloop.simulate.drives.friction import Friction, Values
 
-STEPS = "quick reversals of the goal, or steps"
-
-NOTHING_HELD = -10.0
 HELD_NM_RAD = 100.0
-
-COMMON = (
-    *FRICTION,
-    FitVariable("armature_kgm2", "kg·m²", 0.002, 1e-5, 0.2, "fast accelerations: steps, quick sines, a free swing",
-                log=True),
-    FitVariable("delay_ms", "ms", 0.0, 0.0, 250.0, STEPS, row="action_delay_ms"),
-    FitVariable("lag_ms", "ms", 0.0, 0.0, 250.0, STEPS),
-    FitVariable("backlash_rad", "rad", 0.0, 0.0, 0.1, "slow reversals under changing load", row="backlash_mrad",
-                row_scale=1000.0),
-    FitVariable("held_rad", "rad", NOTHING_HELD, NOTHING_HELD, 10.0, "closing on objects of every kind"),
-    FitVariable("encoder_bias_rad", "rad", 0.0, -0.2, 0.2, "rest under gravity in several poses, approached from "
-                                                           "both sides",
-                row="encoder_bias_mrad", row_scale=1000.0),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -69,11 +53,22 @@ class ServoModel(ABC):
     def __init__(self, values: Values, inputs: Values, goal_rad: np.ndarray):
         self.values, self.given = values, inputs
         self._smooth, self._played = goal_rad.copy(), goal_rad.copy()
+        self._opened = np.zeros(goal_rad.shape, bool)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Compute everything that follows from `values`. Call it after they have changed."""
+        values = self.values
         self._friction = Friction(values)
         self._lags, self._plays = bool(np.any(values["lag_ms"])), bool(np.any(values.get("backlash_rad", 0.0)))
         self._holds = bool(np.any(values.get("held_rad", NOTHING_HELD) > NOTHING_HELD))
-        self._opened = np.zeros(goal_rad.shape, bool)
         self._blend: np.ndarray | None = None
+
+    def restart(self, rows: np.ndarray, goal_rad: np.ndarray) -> None:
+        """Begin anew in these simulations, with this goal. The values of these rows have been written before."""
+        self._smooth[rows] = self._played[rows] = goal_rad
+        self._opened[rows] = False
+        self.refresh()
 
     def push(
         self, goal: np.ndarray, on: np.ndarray, position: np.ndarray, speed: np.ndarray, bias: np.ndarray, step_s: float
@@ -102,7 +97,8 @@ class ServoModel(ABC):
             return goal
         if self._blend is None:
             self._blend = 1 - np.exp(-step_s / np.maximum(self.values["lag_ms"] / 1000, 1e-6))
-        self._smooth = self._smooth + (goal - self._smooth) * self._blend
+        # Without a lag the goal itself, to the bit, whatever the other simulations have.
+        self._smooth = np.where(self._blend >= 1, goal, self._smooth + (goal - self._smooth) * self._blend)
         return self._smooth
 
     def _held(self, position: np.ndarray) -> np.ndarray:
@@ -132,12 +128,7 @@ class VoltageServo(ServoModel):
     """duty = clip(gain · error), followed by a DC motor. Inputs: duty_per_rad, supply_v."""
 
     variables: ClassVar[tuple[FitVariable, ...]] = (
-        FitVariable("torque_constant_nm_a", "N·m/A", 0.5, 0.02, 5.0, "holding a load, and fast free motion", log=True),
-        FitVariable(
-            "resistance_ohm", "Ω", 4.0, 0.3, 60.0, "holding a load: the error that a known torque needs", log=True
-        ),
-        FitVariable("duty_limit", "1", 1.0, 0.2, 1.0, "steps larger than the servo can follow"),
-        FitVariable("sag", "1", 0.0, 0.0, 2.0, "heavy loads held at several gains, up to full duty"),
+        *VOLTAGE,
         *COMMON,
     )
     inputs: ClassVar[dict[str, float]] = {"duty_per_rad": 1.0, "supply_v": 12.0}
@@ -167,20 +158,14 @@ class PositionServo(ServoModel):
     """
 
     variables: ClassVar[tuple[FitVariable, ...]] = (
-        FitVariable("stiffness_nm_rad", "N·m/rad", 15.0, 0.3, 300.0, "rest in poses with different gravity load",
-                    log=True),
-        FitVariable("braking_nms_rad", "N·m·s/rad", 1.0, 0.01, 30.0, "fast motion, steps", log=True),
-        FitVariable("torque_limit_nm", "N·m", 3.0, 0.05, 10.0, "steps larger than the servo can follow, or a stall",
-                    log=True),
-        FitVariable("no_load_speed_rad_s", "rad/s", 6.0, 0.5, 60.0,
-                    "steps so large that the servo reaches its top speed", log=True),
-        FitVariable("deadband_rad", "rad", 0.0, 0.0, 0.1, "many small steps, and rest after them"),
+        *POSITION,
         *COMMON,
-    )  # fmt: skip
+    )
     inputs: ClassVar[dict[str, float]] = {}
 
-    def __init__(self, values: Values, inputs: Values, goal_rad: np.ndarray):
-        super().__init__(values, inputs, goal_rad)
+    def refresh(self) -> None:
+        super().refresh()
+        values = self.values
         self._back_emf = np.minimum(
             values["torque_limit_nm"] / values["no_load_speed_rad_s"], values["braking_nms_rad"]
         )
