@@ -24,6 +24,7 @@ from twinloop.pipeline.diagnose import diagnose as _diagnose
 from twinloop.pipeline.loop import LoopConfig, LoopResult, run_loop
 from twinloop.pipeline.loop.record import write_json
 from twinloop.pipeline.loop.settings import Strategy
+from twinloop.run.config import RunConfig, load_config
 
 
 def diagnose(
@@ -96,8 +97,8 @@ def plan(report: GapReport | PathOrStr, *, robot: str = "", budget: int = 200) -
 
 
 def calibrate(
-    bench: PathOrStr,
-    logs: PathOrStr,
+    bench: PathOrStr | RunConfig,
+    logs: RunlogLike | Iterable[RunlogLike],
     *,
     out: PathOrStr | None = None,
     fit: Iterable[str] = (),
@@ -109,8 +110,9 @@ def calibrate(
     """Fit a twin to logs of a real robot, and return values, intervals and proposed randomization ranges.
 
     Args:
-        bench: a bench file: a model, and what the columns of the logs mean.
-        logs: a folder of logs, or one log.
+        bench: a run config or its file, for logs in the project's schema; or a bench file: a model, and what the
+            columns of the logs mean.
+        logs: runlogs or datasets of real episodes; with a bench file, a folder of logs or one log.
         out: file for the patch, for `twinloop generate --patch`. Default: it is not written.
         fit: names of the parameters to fit. Default: those that the bench file lists.
         anyway: fit logs that the check refuses.
@@ -125,22 +127,36 @@ def calibrate(
         >>> patch = tl.calibrate("bench.yaml", "logs", fit=["resistance_ohm"], out="patch.yaml")
         >>> sorted(patch.fitted)
         ['pendulum.resistance_ohm']
+        >>> tl.calibrate("cell.yaml", "runlogs/demo", fit=["joint1.delay_ms"]).drive.robot
+        'franka_panda'
     """
     from twinloop.calibrate.bench import expand, load_bench, logs_of
     from twinloop.calibrate.by_population import fit_by_population
     from twinloop.calibrate.check import check
+    from twinloop.calibrate.config_bench import is_run_config
     from twinloop.calibrate.fit import calibrate as fit_by_gradient
+    from twinloop.calibrate.fit_config import calibrate_config
     from twinloop.calibrate.sweep import Where
     from twinloop.errors import UsageError
 
-    rig = load_bench(Path(bench))
+    where = Where(threads or min(16, os.cpu_count() or 1))
     wanted = tuple(fit)
+    if isinstance(bench, RunConfig) or is_run_config(Path(bench)):
+        config, name = (bench, "config") if isinstance(bench, RunConfig) else (load_config(bench), str(bench))
+        fitted = calibrate_config(
+            config, list(folders(logs)), seed=seed, fit=wanted, anyway=anyway, name=name, where=where,
+            on_progress=on_progress,
+        )  # fmt: skip
+        if out is not None:
+            fitted.patch.write(Path(out))
+        return fitted.patch
+    (path,) = folders(logs)
+    rig = load_bench(Path(bench))
     names = expand(wanted, rig.variables, lambda problem: UsageError(f"fit: {problem}")) if wanted else rig.fit
-    checked = check(rig, logs_of(rig, Path(logs)))
+    checked = check(rig, logs_of(rig, path))
     if not anyway:
         checked.refuse()
     method = fit_by_population if rig.search == "population" else fit_by_gradient
-    where = Where(threads or min(16, os.cpu_count() or 1))
     patch = method(rig, checked, names, seed=seed, where=where, on_progress=on_progress).patch
     if out is not None:
         patch.write(Path(out))

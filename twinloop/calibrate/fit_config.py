@@ -5,7 +5,7 @@ other quantity can replace. The others are reported with the motion that would t
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,17 +27,8 @@ TOUCHED = 5.0
 MOST_TOUCHED = 0.5
 
 
-@dataclass(frozen=True)
-class ConfigLogs:
-    """Runlogs of a config's robot: the bench that they are compared in, and what the checks found."""
-
-    bench: Bench
-    logs: tuple[Log, ...]
-    checked: Checked
-
-
-def check_runlogs(config: RunConfig, paths: Path | Sequence[Path], *, name: str = "cell.yaml") -> ConfigLogs:
-    """Read and check runlogs.
+def check_runlogs(config: RunConfig, paths: Path | Sequence[Path], *, name: str = "cell.yaml") -> tuple[Bench, Checked]:
+    """Read and check runlogs. Returns the bench that they are compared in, and the logs that can be fitted.
 
     Args:
         paths: a runlog, a folder of runlogs, or several of them.
@@ -49,7 +40,7 @@ def check_runlogs(config: RunConfig, paths: Path | Sequence[Path], *, name: str 
         refuse_other_robot(config, path)
     logs = free_logs(config, logs)
     bench = at_logged_rate(bench_of(config, logs, name=name), logs)
-    return ConfigLogs(bench, tuple(logs), check(bench, logs))
+    return bench, check(bench, logs)
 
 
 def calibrate_config(
@@ -75,19 +66,30 @@ def calibrate_config(
         UsageError: the logs are those of another robot, or determine nothing.
         DatasetError: the logs fail their checks and `anyway` is False.
     """
-    runlogs = check_runlogs(config, paths, name=name)
-    bench = runlogs.bench
+    bench, checked = check_runlogs(config, paths, name=name)
     names = expand(tuple(fit), bench.variables, lambda problem: UsageError(f"fit: {problem}")) if fit else bench.fit
     if not anyway:
-        runlogs.checked.refuse()
-    fitted = calibrate(bench, runlogs.checked, names, seed=seed, where=where, on_progress=on_progress)
-    touched = touched_logs(bench, runlogs.checked.logs, fitted.patch, where=where)
-    if not touched or len(touched) > MOST_TOUCHED * len(runlogs.checked.logs):
+        checked.refuse()
+    return fit_free_motion(bench, checked, names, seed=seed, where=where, on_progress=on_progress)
+
+
+def fit_free_motion(
+    bench: Bench,
+    checked: Checked,
+    names: Sequence[str],
+    *,
+    seed: int,
+    where: Where = HERE,
+    on_progress: OnProgress | None = None,
+) -> Fit:
+    """Fit, leave out logs in which something touched the arm, and fit the others again."""
+    fitted = calibrate(bench, checked, names, seed=seed, where=where, on_progress=on_progress)
+    touched = touched_logs(bench, checked.logs, fitted.patch, where=where)
+    if not touched or len(touched) > MOST_TOUCHED * len(checked.logs):
         return fitted
-    kept = tuple(log for log in runlogs.checked.logs if log.name not in touched)
-    findings = (*runlogs.checked.findings, *touched.values())
-    checked = replace(runlogs.checked, logs=kept, findings=findings)
-    return calibrate(bench, checked, names, seed=seed, where=where, on_progress=on_progress)
+    kept = tuple(log for log in checked.logs if log.name not in touched)
+    others = replace(checked, logs=kept, findings=(*checked.findings, *touched.values()))
+    return calibrate(bench, others, names, seed=seed, where=where, on_progress=on_progress)
 
 
 def touched_logs(bench: Bench, logs: Sequence[Log], patch: TwinPatch, *, where: Where = HERE) -> dict[str, LogFinding]:

@@ -15,7 +15,9 @@ from twinloop.calibrate.band import replay_with_band
 from twinloop.calibrate.bench import at_logged_rate, expand, load_bench, logs_of
 from twinloop.calibrate.by_population import fit_by_population
 from twinloop.calibrate.check import Checked, check
+from twinloop.calibrate.config_bench import is_run_config
 from twinloop.calibrate.fit import Fit, calibrate
+from twinloop.calibrate.fit_config import check_runlogs, fit_free_motion
 from twinloop.calibrate.replay import Replay
 from twinloop.calibrate.sensors.static_file import is_static
 from twinloop.calibrate.sweep import Where
@@ -24,9 +26,13 @@ from twinloop.cli.progress import Progress, show_progress
 from twinloop.cli.senses import run_frames, run_static
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import executor_of
+from twinloop.run.config import load_config
+
+METHODS = {"slopes": calibrate, "population": fit_by_population}
 
 EXAMPLES = """\
 examples:
+  twinloop calibrate cell.yaml --logs runlogs/monday --out patch.yaml     # a run config and its runlog, no bench file
   twinloop calibrate examples/xl330_bench.yaml --logs logs/bench --out patch.yaml
   twinloop calibrate examples/xl330_bench.yaml --logs logs/bench --fit coulomb_nm viscous_nms_rad --out patch.yaml
   twinloop calibrate examples/so101_cell.yaml --logs datasets/teleop --holdout 4   # and test on every fourth log
@@ -42,10 +48,11 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "twin", type=Path, metavar="TWIN",
-        help="a bench file (a model and the meaning of log columns), or a file of sensors at rest, or of scans",
+        help="a run config, or a bench file (a model and the meaning of log columns), or a file of sensors at rest or "
+        "of scans",
     )  # fmt: skip
     given = parser.add_mutually_exclusive_group(required=True)
-    given.add_argument("--logs", type=Path, metavar="DATA", help="a folder of logs or scans, or one file")
+    given.add_argument("--logs", type=Path, metavar="DATA", help="a runlog, a folder of logs or scans, or one file")
     given.add_argument(
         "--frames", type=Path, metavar="DIR",
         help="videos or images of the real camera: fit the image rows of a run config, given as TWIN",
@@ -90,13 +97,17 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         return run_frames(args, console)
     if is_static(args.twin):
         return run_static(args, console)
-    bench = load_bench(args.twin)
+    config = load_config(args.twin) if is_run_config(args.twin) else None
+    if config is not None:
+        bench, checked = check_runlogs(config, args.logs, name=str(args.twin))
+    else:
+        bench = load_bench(args.twin)
+        logs = logs_of(bench, args.logs)
+        bench = at_logged_rate(bench, logs)
+        checked = check(bench, logs)
     names = bench.fit
     if args.fit:
         names = expand(tuple(args.fit), bench.variables, lambda problem: UsageError(f"--fit {problem}"))
-    logs = logs_of(bench, args.logs)
-    bench = at_logged_rate(bench, logs)
-    checked = check(bench, logs)
     _tell_findings(console, checked)
     if not args.anyway:
         checked.refuse()
@@ -106,7 +117,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     unseen = list(checked.logs[1 :: args.holdout]) if args.holdout else []
     checked = replace(checked, logs=tuple(log for log in checked.logs if not any(log is other for other in unseen)))
     with show_progress(console, f"calibrating {bench.name}") as show:
-        fit = (fit_by_population if bench.search == "population" else calibrate)(
+        fit_logs = fit_free_motion if config is not None else METHODS[bench.search]
+        fit = fit_logs(
             bench, checked, names, seed=args.seed, where=where,
             on_progress=lambda doing, done, total: show(Progress(done, total, doing)),
         )  # fmt: skip
@@ -169,6 +181,8 @@ def _summarise(console: Console, fit: Fit, out: Path) -> None:
     console.print(table)
     for name, unknown in fit.patch.unknown.items():
         console.print(f"not determined: {name}: {unknown.reason}. It needs logs with {unknown.reveals}.", markup=False)
+    if fit.patch.unknown and fit.patch.drive is not None:
+        console.print("`twinloop excite` moves the robot so that its log tells more of them.", markup=False)
     for name, residual in fit.patch.provenance.residual.items():
         console.print(f"residual of {name}: MAE {residual['mae']:.4g}, RMSE {residual['rmse']:.4g}", markup=False)
     _print_simple_models(console, fit)

@@ -8,10 +8,12 @@ from rich.console import Console
 from rich.table import Table
 
 from twinloop.calibrate.apply_patch import patched, patched_rows
-from twinloop.calibrate.patch import TwinPatch
+from twinloop.calibrate.patch import FittedDrive, TwinPatch
 from twinloop.cli.arguments import add_config, add_patch, config_of, count, patch_of
 from twinloop.pipeline.explain import CostEstimate, estimate, in_flight, varied
 from twinloop.randomize.distribution import Distribution, Uniform
+from twinloop.randomize.servo import PREFIX
+from twinloop.randomize.table import BY_NAME
 from twinloop.run.randomization import written
 
 EXAMPLES = """\
@@ -64,6 +66,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "in_flight": flight,
         "varied": [asdict(row) for row in rows],
         "patched": sorted(fitted),
+        "patch": None if patch is None else patch.digest,
         "estimate": asdict(expected) if expected else None,
     }
 
@@ -71,9 +74,28 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 def _print_patch(console: Console, patch: TwinPatch, before: dict[str, Distribution], fitted: frozenset[str]) -> None:
     origin = patch.provenance
     console.print(f"\npatch      {origin.twin}, fitted to {len(origin.logs)} logs by {origin.code}", markup=False)
+    console.print(f"           digest {patch.digest}", markup=False)
+    if patch.drive is not None:
+        _print_drive(console, patch, patch.drive)
     for name in sorted(fitted):
+        if name not in patch.ranges:
+            continue
         was = written(before[name]) if name in before else "not varied"
         console.print(f"  {name}: {written(Uniform(*patch.ranges[name]))} (without the patch: {was})", markup=False)
+
+
+def _print_drive(console: Console, patch: TwinPatch, drive: FittedDrive) -> None:
+    """Print the nominal value of every quantity of the servos, and its range where it is fitted."""
+    table = Table(title=f"Drive of {drive.robot}: {drive.kind}", title_justify="left", title_style="bold")
+    for heading in ("joint", "quantity", "nominal", "range", "unit"):
+        table.add_column(heading, justify="right" if heading in ("nominal", "range") else "left")
+    for joint, values in drive.in_twin.joints.items():
+        for name, value in values.items():
+            estimate, row = patch.fitted.get(f"{joint}.{name}"), BY_NAME.get(PREFIX + name)
+            ends = "" if estimate is None else f"{estimate.low:.4g} to {estimate.high:.4g}"
+            if estimate is not None or value != 0:
+                table.add_row(joint, name, f"{value:.4g}", ends, "" if row is None else row.unit)
+    console.print(table)
 
 
 def _print_estimate(console: Console, expected: CostEstimate) -> None:

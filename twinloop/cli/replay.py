@@ -1,6 +1,7 @@
 """Simulate logged commands (or, without commands, the logged initial state) open loop and compare with the
 measurements: error per channel and per log (worst first), beside a model of delay plus first-order lag, and with a
-patch the share of measurements in its 90 % band."""
+patch the share of measurements in its 90 % band. With a run config, a runlog is replayed in the twin that generates
+data, with the patch's drive; `--twin` does so with the logs of a bench file."""
 
 import argparse
 import os
@@ -10,14 +11,19 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from twinloop.calibrate.apply_patch import patched
 from twinloop.calibrate.band import replay_with_band
-from twinloop.calibrate.bench import at_logged_rate, load_bench, logs_of
-from twinloop.calibrate.check import playable
-from twinloop.calibrate.patch import load_patch, refuse_other_twin
+from twinloop.calibrate.bench import Bench, at_logged_rate, load_bench, logs_of
+from twinloop.calibrate.check import Checked, playable
+from twinloop.calibrate.config_bench import is_run_config
+from twinloop.calibrate.fit_config import check_runlogs
+from twinloop.calibrate.patch import TwinPatch, load_patch, refuse_other_twin
 from twinloop.calibrate.replay import Replay, replay
 from twinloop.calibrate.sweep import Where
+from twinloop.calibrate.twin_replay import held_in, replay_in_twin
 from twinloop.cli.arguments import count
 from twinloop.dashboard.replay import write_replay_page
+from twinloop.run.config import RunConfig, load_config
 
 WORST_LOGS = 10
 
@@ -26,13 +32,20 @@ examples:
   twinloop replay examples/xl330_bench.yaml --logs logs/bench
   twinloop replay examples/xl330_bench.yaml --patch patch.yaml --logs logs/unseen --json
   twinloop replay examples/so101_cell.yaml --patch patch.yaml --logs datasets/teleop --out replay.html
+  twinloop replay cell.yaml --patch patch.yaml --logs runlogs/monday            # in the twin that generates data
+  twinloop replay examples/so101_cell.yaml --twin cell.yaml --patch patch.yaml --logs datasets/teleop
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "twin", type=Path, metavar="TWIN", help="a bench file: a model and the meaning of the log columns"
-    )
+        "twin", type=Path, metavar="TWIN",
+        help="a run config, or a bench file: a model and the meaning of the log columns",
+    )  # fmt: skip
+    parser.add_argument(
+        "--twin", dest="config", type=Path, metavar="FILE",
+        help="with a bench file: replay in the twin of this run config, which generates data",
+    )  # fmt: skip
     add_logs(parser)
     parser.add_argument("--patch", type=Path, metavar="FILE", help="patch written by `twinloop calibrate`")
     parser.add_argument("--without-patch", action="store_true", help="replay without the patch")
@@ -48,14 +61,22 @@ def add_logs(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    bench = load_bench(args.twin)
-    logs = logs_of(bench, args.logs)
-    bench = at_logged_rate(bench, logs)
-    checked = playable(bench, logs)
-    for finding in checked.findings:
-        console.print(f"left out: {finding}", markup=False)
     patch = None if args.patch is None or args.without_patch else load_patch(args.patch)
-    if patch is None:
+    path = args.twin if is_run_config(args.twin) else args.config
+    config = None if path is None else load_config(path)
+    if path == args.twin and config is not None:
+        bench, checked = check_runlogs(config, args.logs, name=str(args.twin))
+    else:
+        bench = load_bench(args.twin)
+        logs = logs_of(bench, args.logs)
+        bench = at_logged_rate(bench, logs)
+        checked = playable(bench, logs)
+    for finding in checked.findings:
+        if finding.severity == "dropped":
+            console.print(f"left out: {finding}", markup=False)
+    if config is not None:
+        replayed = _in_twin(config, bench, checked, patch)
+    elif patch is None:
         replayed = replay(bench, checked.logs, where=Where(args.threads))
     else:
         refuse_other_twin(patch, bench)
@@ -64,10 +85,21 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     _summarise(console, replayed, page)
     return {
         **replayed.to_json(),
-        "left_out": [{"where": finding.where, "said": finding.message} for finding in checked.findings],
+        "left_out": [
+            {"where": finding.where, "said": finding.message}
+            for finding in checked.findings
+            if finding.severity == "dropped"
+        ],
         "patch": str(args.patch) if patch is not None else None,
         "page": str(page) if page is not None else None,
     }
+
+
+def _in_twin(config: RunConfig, bench: Bench, checked: Checked, patch: TwinPatch | None) -> Replay:
+    """Replay in the twin of a config, with the nominal values of the patch."""
+    if patch is None:
+        return replay_in_twin(config, bench, checked.logs)
+    return replay_in_twin(patched(config, patch), bench, checked.logs, held_rad=held_in(bench, patch.values))
 
 
 def _print_worst_logs(console: Console, replayed: Replay) -> None:

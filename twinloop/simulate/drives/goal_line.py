@@ -1,7 +1,8 @@
 """GoalLine: the delay line of goals, each joint with its own delay.
 
 A goal holds until the next one arrives. A change within a physics step counts by its share of the step, so that a
-motion is smooth in the delay. `calibrate/slots.py` and `calibrate/decoupled.py` compute the same from whole logs.
+motion is smooth in the delay. Without a delay it counts from the next physics step on, as behind a command filter of
+the engine. `calibrate/slots.py` and `calibrate/decoupled.py` compute the same from whole logs.
 """
 
 import numpy as np

@@ -1,0 +1,117 @@
+"""Laws of the drive: what calibration fits is what generation simulates."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.calibrate.runlogs import made_logs
+from twinloop.calibrate.apply_patch import patched
+from twinloop.calibrate.check import Checked
+from twinloop.calibrate.fit import Fit, calibrate
+from twinloop.calibrate.patch import load_patch
+from twinloop.calibrate.twin_replay import replay_in_twin
+from twinloop.errors import UsageError
+from twinloop.randomize.draw import Draws
+from twinloop.randomize.servo import SERVO
+from twinloop.run.config import RunConfig, config_from_text
+from twinloop.run.twin import twin_of
+from twinloop.simulate.cell import Cell
+from twinloop.simulate.drives import DRIVES
+from twinloop.simulate.episodes import Episodes
+from twinloop.simulate.expert import Expert
+from twinloop.simulate.rollout import rollout
+from twinloop.twin.robot_drive import KINDS
+
+HIDDEN = {"elbow_flex.stiffness_nm_rad": 9.0, "elbow_flex.delay_ms": 31.0, "wrist_flex.coulomb_nm": 0.15}
+
+
+def config_of(robot: str, more: str = "") -> RunConfig:
+    return config_from_text(f"scene: {{robot: {robot}}}\n{more}", name="cell.yaml", folder=Path())
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tuple[RunConfig, Fit, list, object]:
+    config = config_of("so101")
+    bench, logs = made_logs(config, HIDDEN)
+    fit = calibrate(bench, Checked(tuple(logs), ()), list(HIDDEN), seed=0)
+    return config, fit, logs, bench
+
+
+def test_a_replay_in_the_generation_twin_gives_the_error_that_calibration_reported(fitted, tmp_path: Path):
+    config, fit, logs, bench = fitted
+    fit.patch.write(tmp_path / "patch.yaml")
+    patch = load_patch(tmp_path / "patch.yaml")
+    with_patch = replay_in_twin(patched(config, patch), bench, logs)
+    without = replay_in_twin(config, bench, logs)
+    for channel, residual in patch.provenance.residual.items():
+        assert with_patch.errors[channel].rmse == pytest.approx(residual["rmse"], abs=1e-6)
+        assert with_patch.errors[channel].mae == pytest.approx(residual["mae"], abs=1e-6)
+    assert without.errors["elbow_flex"].rmse > 5 * with_patch.errors["elbow_flex"].rmse
+
+
+def test_the_fit_finds_the_hidden_values(fitted):
+    _, fit, _, _ = fitted
+    for name, value in HIDDEN.items():
+        assert fit.patch.fitted[name].value == pytest.approx(value, rel=0.1), name
+
+
+def test_a_patch_sets_nominal_values_and_ranges_of_each_joint(fitted):
+    config, fit, _, _ = fitted
+    config = replace(config, randomization=config_of("so101", "randomization: realistic").randomization)
+    run = patched(config, fit.patch)
+    assert run.drive is not None and run.patch == fit.patch.digest
+    drive = twin_of(run).drive
+    assert drive is not None
+    for name, estimate in fit.patch.fitted.items():
+        joint, _, quantity = name.rpartition(".")
+        assert drive.joints[joint][quantity] == estimate.value
+        low, high = run.randomization[f"servo_{quantity}.{joint}"].support()
+        assert (low, high) == (estimate.low, estimate.high)
+    # Fitted for two joints only, so the rows of all joints stay.
+    assert "joint_friction_nm" in run.randomization
+    again = config_from_text(run.to_yaml(), name="again", folder=Path())
+    assert again.digest == run.digest != config.digest
+
+
+def test_a_patch_of_another_robot_or_of_a_changed_model_is_refused(fitted):
+    config, fit, _, _ = fitted
+    with pytest.raises(UsageError, match="the patch is of robot so101, and the config has xarm7"):
+        patched(config_of("xarm7"), fit.patch)
+    heavier = replace(config.scene.robot, model_digest="another")
+    with pytest.raises(UsageError, match="fitted to another model of robot so101.*twinloop calibrate"):
+        patched(replace(config, scene=replace(config.scene, robot=heavier)), fit.patch)
+
+
+def simulated(config: RunConfig, *, width: int, draws: Draws | None = None) -> Episodes:
+    twin = twin_of(config)
+    draws = config.sampler().draw(0, 4) if draws is None else draws
+    actor = Expert(twin, config.expert, width=width, seed=0)
+    (episodes,) = rollout(Cell(twin, width=width), iter([draws]), actor, seed=0)
+    return episodes
+
+
+def test_a_servo_with_the_values_of_the_actuators_moves_like_them():
+    drives = ("", "drive: {kind: position_servo}")
+    own, servo = (simulated(config_of("franka_panda", drive), width=4) for drive in drives)
+    first = slice(0, int(own.lengths[0]))
+    assert np.abs(own["position"][first] - servo["position"][first]).max() < 1e-5
+    assert np.abs(own["effort"][first] - servo["effort"][first]).max() < 1e-2
+
+
+def test_episodes_with_servos_do_not_depend_on_their_neighbours():
+    rows = "randomization: {actuation: {servo_lag_ms: [0, 30], elbow_flex.servo_backlash_rad: [0, 0.02], "
+    config = config_of("so101", rows + "motor_strength_scale: [0.8, 1], servo_delay_ms: [0, 40]}}")
+    together, alone = simulated(config, width=4), simulated(config, width=1)
+    assert together.success.any()
+    assert np.array_equal(together.lengths, alone.lengths)
+    assert np.array_equal(together.tape, alone.tape)
+
+
+def test_every_quantity_of_a_drive_that_a_twin_can_have_is_a_row():
+    rows = {row.name for row in SERVO}
+    for kind in KINDS:
+        names = {f"servo_{variable.name}" for variable in DRIVES[kind].variables}
+        assert names - rows == {"servo_held_rad"}  # what a log's jaws closed on: a twin has objects
+    assert all(row.of_joint and row.plausible[0] <= row.sensible[0] < row.sensible[1] for row in SERVO)
