@@ -61,7 +61,8 @@ def test_a_patch_sets_nominal_values_and_ranges_of_each_joint(fitted):
     config, fit, _, _ = fitted
     config = replace(config, randomization=config_of("so101", "randomization: realistic").randomization)
     run = patched(config, fit.patch)
-    assert run.drive is not None and run.patch == fit.patch.digest
+    assert run.drive is not None
+    assert run.patch == fit.patch.digest
     drive = twin_of(run).drive
     assert drive is not None
     for name, estimate in fit.patch.fitted.items():
@@ -80,7 +81,7 @@ def test_a_patch_of_another_robot_or_of_a_changed_model_is_refused(fitted):
     with pytest.raises(UsageError, match="the patch is of robot so101, and the config has xarm7"):
         patched(config_of("xarm7"), fit.patch)
     heavier = replace(config.scene.robot, model_digest="another")
-    with pytest.raises(UsageError, match="fitted to another model of robot so101.*twinloop calibrate"):
+    with pytest.raises(UsageError, match=r"fitted to another model of robot so101.*twinloop calibrate"):
         patched(replace(config, scene=replace(config.scene, robot=heavier)), fit.patch)
 
 

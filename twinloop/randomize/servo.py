@@ -27,7 +27,6 @@ NOTHING_HELD = -10.0
 BAM = "Duclusaud et al., Extended Friction Models for Servo Actuators, ICRA 2025"
 STS3215 = "Feetech STS3215 data sheet"
 SO101_FITS = "fits to SO-101 teleoperation (benchmarks/reality.py)"
-ON_SO101 = Picture(scene="robot: so101")
 XL330_FITS = "fits to an XL330 pendulum (benchmarks/reality.py)"
 
 
@@ -42,14 +41,14 @@ class Quantity:
 def _quantity(
     name: str, unit: str, touches: str, value: float, bounds: tuple[float, float], reveals: str, *,
     sensible: tuple[float, float], source: str, plausible: tuple[float, float], gap: Gap = "actuation",
-    log: bool = False, shared: str = "", scale: float = 1.0,
+    log: bool = False, shared: str = "", scale: float = 1.0, needs: str = "", look: str = "",
 ) -> Quantity:  # fmt: skip
     """Declare a quantity. `shared`, `scale`: the row that is the same for all joints, and the factor to its unit."""
     fit = FitVariable(name, unit, value, *bounds, reveals, log=log, row=shared, row_scale=scale)
     # Diagnosis has rows of all joints for the same, relative to the robot's own values.
     row = Parameter(
         PREFIX + name, "actuation", gap, unit, touches, value, sensible, source, plausible, of_joint=True,
-        realistic=False, reach=0.0, picture=ON_SO101,
+        realistic=False, reach=0.0, needs=needs, picture=Picture(look, scene="robot: so101"),
     )  # fmt: skip
     return Quantity(fit, row)
 
@@ -64,7 +63,8 @@ _FRICTION = (
     _quantity("stribeck_nm", "N·m", "further dry friction near standstill", 0.0, (0.0, 0.5), STICK,
               sensible=(0.0, 0.3), source=SO101_FITS, plausible=(0.0, 50.0)),
     _quantity("stribeck_speed_rad_s", "rad/s", "speed at which friction near standstill has faded", 0.3, (0.05, 5.0),
-              STICK, sensible=(0.05, 1.0), source=BAM, plausible=(1e-3, 50.0), log=True),
+              STICK, sensible=(0.05, 1.0), source=BAM, plausible=(1e-3, 50.0), log=True,
+              needs=f"{PREFIX}stribeck_nm"),
     _quantity("load_motor", "1", "friction per N·m of motor torque", 0.0, (0.0, 0.9), HEAVY, sensible=(0.0, 0.3),
               source=BAM, plausible=(0.0, 0.95)),
     _quantity("load_outside", "1", "friction per N·m of load from outside", 0.0, (0.0, 0.9), HEAVY,
@@ -88,7 +88,7 @@ _COMMON = (
               sensible=(0.0, 0.02), source=STS3215, plausible=(0.0, 0.5), shared="backlash_mrad", scale=1000.0),
     _quantity("encoder_bias_rad", "rad", "how far a joint's encoder reads too high", 0.0, (-0.2, 0.2), RESTS,
               sensible=(-0.05, 0.05), source=SO101_FITS, plausible=(-0.5, 0.5), gap="sensing",
-              shared="encoder_bias_mrad", scale=1000.0),
+              shared="encoder_bias_mrad", scale=1000.0, look="tracking"),
 )  # fmt: skip
 
 _POSITION = (
