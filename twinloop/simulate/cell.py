@@ -251,7 +251,7 @@ class Cell(SceneState):
 
     def _place_bystanders(self) -> None:
         if self._bystander is not None:
-            self._place_bystander(np.flatnonzero(self._drawn["bystander_probability"] > 0.5))
+            self._place_bystander(np.flatnonzero(is_there(self._drawn)))
 
     def _place_bystander(self, ids: np.ndarray) -> None:
         # Only these slots: in the others the hand stays where it was in their last step.

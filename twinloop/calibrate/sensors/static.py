@@ -18,7 +18,7 @@ from twinloop.calibrate.sensors.pcd import read_scan
 from twinloop.calibrate.sensors.static_file import SensorConfig, StaticFile
 from twinloop.durable import digest_file
 from twinloop.errors import DatasetError
-from twinloop.observe.sensor_errors import DRIFT_S
+from twinloop.randomize.sensing import DRIFT_S
 from twinloop.randomize.table import BY_NAME
 
 MOVED = 6.0
