@@ -77,7 +77,7 @@ def bare(renderer: Renderer, episodes: Episodes) -> Iterator[int]:
         dress(renderer.stage, values | {"texture_pool": 0.0})  # making new textures is not part of the limit
         for tick in picture_ticks(length, control_hz=twin.control_hz, rate_hz=10).astype(int):
             position, environment = (episodes[name][start + tick] for name in ("position", "environment"))
-            data.qpos[twin.arm_qpos], data.qpos[twin.gripper_qpos] = position[:-1], position[-1] / 2
+            twin.pose_robot(data, position)
             twin.pose_scene(data, environment)
             mujoco.mj_kinematics(model, data)
             mujoco.mj_camlight(model, data)

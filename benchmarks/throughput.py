@@ -158,7 +158,7 @@ class Limit:
         everyone = np.arange(len(self.lengths))
         cell.admit(everyone, self.draws, everyone)
         control = cell.batch.bind("ctrl")
-        order = [*twin.arm_controls, twin.gripper_control]
+        order = [*twin.arm_controls, *twin.gripper_controls]
         began, cpu_before = time.perf_counter(), time.process_time()
         for tick in range(self.commands.shape[1]):
             control[:, order] = self.commands[:, tick]

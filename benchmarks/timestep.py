@@ -106,9 +106,9 @@ class Replay:
         self._tick += 1
         return SlotActions(
             arm_rad=command[:, :-1],
-            opening=command[:, -1],
+            opening=command[:, -1:],
             command_rad=command[:, :-1],
-            command_opening=command[:, -1],
+            command_opening=command[:, -1:],
             phase=recorded["phase"][frame, 0].astype(int),
             over=over,
             lost=np.zeros(len(over), bool),

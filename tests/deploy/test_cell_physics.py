@@ -34,7 +34,7 @@ def held(build: CellBuild) -> np.ndarray:
     twin = build.twin
     qpos = build.model.qpos0.copy()
     qpos[twin.arm_qpos] = twin.robot.home_rad
-    qpos[twin.gripper_qpos] = twin.robot.gripper.open / len(twin.robot.gripper.joints)
+    qpos[twin.arms[0].gripper_qpos] = twin.robot.gripper.open / len(twin.robot.gripper.joints)
     qpos[twin.things[0].qpos : twin.things[0].qpos + 7] = [0.4, 0.3, 0.02, 1, 0, 0, 0]
     return qpos
 

@@ -53,7 +53,7 @@ def test_soft_pads_leave_friction_and_the_table_to_the_object(twin: Twin, simula
     cell = admitted(able, pad_stiffness_n_mm=30.0)
     table = admitted(able)
     for scene in (cell, table):
-        scene.step(None, np.array([able.robot.home_rad]), np.array([able.robot.gripper.open]))
+        scene.step(None, np.array([able.robot.home_rad]), np.array([[able.robot.gripper.open]]))
     np.testing.assert_array_equal(cell.position("object"), table.position("object"))
 
 
@@ -65,7 +65,7 @@ def slid_m(twin: Twin, quat: tuple[float, float, float, float], **values: float)
     cell.batch.forward()
     before = cell.position("object").copy()
     for _ in range(25):
-        cell.step(None, np.array([twin.robot.home_rad]), np.array([twin.robot.gripper.open]))
+        cell.step(None, np.array([twin.robot.home_rad]), np.array([[twin.robot.gripper.open]]))
     return float(np.linalg.norm(cell.position("object")[:, :2] - before[:, :2]))
 
 
@@ -149,6 +149,6 @@ def test_a_margin_holds_the_object_off_the_table(twin: Twin):
     for margin in (0.0, 1.0):
         cell = admitted(twin, contact_margin_mm=margin)
         for _ in range(25):
-            cell.step(None, np.array([twin.robot.home_rad]), np.array([twin.robot.gripper.open]))
+            cell.step(None, np.array([twin.robot.home_rad]), np.array([[twin.robot.gripper.open]]))
         heights.append(float(cell.position("object")[0, 2]))
     np.testing.assert_allclose(heights[1] - heights[0], 0.001, rtol=0.1)

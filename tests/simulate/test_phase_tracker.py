@@ -100,7 +100,7 @@ def test_a_condition_that_held_at_the_start_counts_only_in_its_phase(twin: Twin)
     progress = PhaseTracker(drawer, width=2)
     for _ in range(5):
         progress.look(cell)
-        cell.step(None, np.tile(twin.robot.home_rad, (2, 1)), np.full(2, twin.robot.gripper.open))
+        cell.step(None, np.tile(twin.robot.home_rad, (2, 1)), np.full((2, 1), twin.robot.gripper.open))
     assert (progress.completed == 0).all()
 
 
@@ -124,5 +124,5 @@ def test_a_robot_that_does_nothing_completes_nothing(twin: Twin):
     progress = PhaseTracker(twin, width=2)
     for _ in range(20):
         progress.look(cell)
-        cell.step(None, np.tile(twin.robot.home_rad, (2, 1)), np.full(2, twin.robot.gripper.open))
+        cell.step(None, np.tile(twin.robot.home_rad, (2, 1)), np.full((2, 1), twin.robot.gripper.open))
     assert (progress.completed == 0).all()

@@ -65,7 +65,7 @@ def test_free_motion_agrees_for_half_a_second(cells: tuple[Cell, Cell]):
         before = cell.position("object").copy()
         for tick in range(12):
             wave = 0.15 * np.sin(0.5 * tick + np.arange(len(cell.twin.arm_joints)))
-            cell.step(None, np.array(cell.twin.robot.home_rad) + np.tile(wave, (WIDTH, 1)), np.full(WIDTH, 0.04))
+            cell.step(None, np.array(cell.twin.robot.home_rad) + np.tile(wave, (WIDTH, 1)), np.full((WIDTH, 1), 0.04))
         assert not cell.failed.any()
         travelled.append(np.abs(cell.position("object") - before).max())
     ours, theirs = cells
@@ -155,7 +155,7 @@ def test_a_diverged_simulation_is_noticed_and_its_neighbours_do_not_notice(cells
         if sabotaged:
             cell.engine.bind("qvel")[1, 0] = np.nan
         for _ in range(4):
-            cell.step(None, np.tile(cell.twin.robot.home_rad, (WIDTH, 1)), np.full(WIDTH, 0.04))
+            cell.step(None, np.tile(cell.twin.robot.home_rad, (WIDTH, 1)), np.full((WIDTH, 1), 0.04))
         assert cell.diverged(np.full(WIDTH, 4 * cell.twin.control_period_s)).tolist() == [False, sabotaged, False]
         ends.append(cell.engine.bind("qpos").copy())
     np.testing.assert_array_equal(ends[0][[0, 2]], ends[1][[0, 2]])
@@ -172,7 +172,7 @@ def rest_one_of_three(twin: Twin) -> np.ndarray:
     cell.position("object")[1:, 2] += 1.5
     cell.engine.forward(ALL)
     for _ in range(2):
-        cell.step(None, np.tile(twin.robot.home_rad, (WIDTH, 1)), np.full(WIDTH, 0.04))
+        cell.step(None, np.tile(twin.robot.home_rad, (WIDTH, 1)), np.full((WIDTH, 1), 0.04))
     assert cell.diverged(np.full(WIDTH, 2 * twin.control_period_s)).tolist() == cell.failed.tolist()
     return cell.failed
 
@@ -194,7 +194,7 @@ def test_simulations_that_are_not_stepped_stay_as_they_are(cells: tuple[Cell, Ce
     admit(cell, SEED_RANGES)
     before, seen = cell.engine.bind("qpos").copy(), cell.tool_position.copy()
     command = np.array(cell.twin.robot.home_rad) + 0.2
-    cell.step(np.array([2]), np.tile(command, (WIDTH, 1)), np.full(WIDTH, 0.04))
+    cell.step(np.array([2]), np.tile(command, (WIDTH, 1)), np.full((WIDTH, 1), 0.04))
     moved = np.abs(cell.engine.bind("qpos") - before).max(axis=1) > 1e-4
     assert moved.tolist() == [False, False, True]
     np.testing.assert_array_equal(cell.tool_position[:2], seen[:2])

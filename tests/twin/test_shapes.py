@@ -73,7 +73,7 @@ def test_a_shape_stands_still_where_it_begins(able: Twin, number: int):
     at = cell.position("object").copy()
     home = np.array([able.robot.home_rad])
     for _ in range(10):
-        cell.step(None, home, np.array([able.robot.gripper.open]))
+        cell.step(None, home, np.array([[able.robot.gripper.open]]))
     assert np.abs(cell.position("object") - at).max() < 0.001
     np.testing.assert_allclose(cell.support_force_n, able.object.mass_kg * 9.81, rtol=0.05)
 

@@ -62,7 +62,7 @@ def test_touch_changes_nothing_else(felt: Episodes, simulate: Simulate):
 
 def test_a_press_is_felt_where_it_is(feeling: Twin):
     """One contact at a taxel's middle, of 5 N outwards on the left finger."""
-    touch = feeling.touch
+    touch = feeling.arms[0].touch
     assert touch is not None
     for number in (0, 4, TAXELS - 1):
         x, z = touch.taxels_m[0, number]

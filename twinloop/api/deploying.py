@@ -6,11 +6,9 @@ from pathlib import Path
 
 from twinloop.api.arguments import CheckpointLike, PathOrStr, folder
 from twinloop.deploy.episode_runner import DeployConfig
-from twinloop.deploy.keys import terminal
 from twinloop.deploy.robot import LiveRobot
-from twinloop.deploy.session import DeployResult, PolicySource, SessionProgress
+from twinloop.deploy.session import DeployResult, SessionProgress
 from twinloop.deploy.session import deploy as _deploy
-from twinloop.gate.permit import policy_named
 
 
 def deploy(
@@ -21,8 +19,7 @@ def deploy(
     episodes: int = 10,
     first: int = 0,
     control: CheckpointLike | None = None,
-    registry: PathOrStr = "registry",
-    speed: float | None = None,
+    speed: float = 1.0,
     limits: PathOrStr | None = None,
     ensemble: float | None = None,
     episode_timeout_s: float | None = None,
@@ -36,15 +33,13 @@ def deploy(
     """Run a policy on a robot, at a fixed rate, behind the safety filter, and log every episode.
 
     Args:
-        checkpoint: an entry of the registry: `"production"`, `"canary"` or the first digits of a digest. For twins and
-            rehearsal cells also the policy, its folder, or an exported ONNX file; such episodes are ungated.
+        checkpoint: the policy, its folder, or an exported ONNX file.
         robot: `"twin"`, `"twin:CONFIG.yaml"`, `"rehearsal:CELL"`, `"lerobot:CONFIG.yaml"`, a plugin, or a live robot.
         out: the runlog's folder. Default: `runlogs/ROBOT`. Episodes that it already holds are not repeated.
         episodes: number of scenes; each policy acts in every one.
         first: number of the first scene.
         control: a second policy. Both act in every scene, in random order.
-        registry: the registry's folder.
-        speed: factor for the velocity and acceleration limits. Default: as much as the gate allows.
+        speed: factor for the velocity and acceleration limits, at most 1.
         limits: a YAML file that narrows the robot's limits.
         ensemble: average overlapping action chunks with weights exp(-ensemble · age). Default: no averaging.
         episode_timeout_s: timeout of an episode. Default: the task's.
@@ -60,9 +55,9 @@ def deploy(
         >>> sum(tally.success.trials for tally in deployed.tallies)
         8
     """
-    policies = {"": _policy(checkpoint, Path(registry))}
+    policies = {"": folder(checkpoint)}
     if control is not None:
-        policies = {"candidate": policies[""], "control": _policy(control, Path(registry))}
+        policies = {"candidate": folder(checkpoint), "control": folder(control)}
     name = robot if isinstance(robot, str) else type(robot).__name__
     return _deploy(
         policies,
@@ -80,11 +75,6 @@ def deploy(
         ),
         stop_file=Path(stop_file) if stop_file is not None else None,
         workers=workers,
-        attended=terminal() and workers == 1,
         task=task,
         on_progress=on_progress or (lambda _: None),
     )
-
-
-def _policy(checkpoint: CheckpointLike, registry: Path) -> PolicySource:
-    return policy_named(checkpoint, registry) if isinstance(checkpoint, str) else folder(checkpoint)

@@ -50,6 +50,10 @@ class Kind(ABC):
         """The value as JSON, such that `read` gives it back."""
         return value
 
+    def omits(self, value: Any) -> bool:  # noqa: ARG002 - most kinds write all values
+        """Whether the writer leaves this value out, because another key of the record has it."""
+        return False
+
     @abstractmethod
     def schema(self) -> dict[str, Any]:
         """JSON Schema (draft 2020-12) of the value, without the description."""

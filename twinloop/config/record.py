@@ -101,7 +101,7 @@ def write_record(record: Any) -> dict[str, Any]:
     values = {}
     for key, declared_field, kind in declared(type(record)):
         value = getattr(record, declared_field.name)
-        omitted = kind.omit_default and value == default_of(declared_field)
+        omitted = kind.omits(value) or (kind.omit_default and value == default_of(declared_field))
         if not omitted and (value is not None or kind.has_form(None)):
             values[key] = kind.write(value)
     return values

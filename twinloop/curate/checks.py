@@ -49,18 +49,18 @@ def _velocity_jump_m_s(episodes: Episodes, _twin: Twin, _config: CurateConfig) -
 
 
 def _beyond_range_deg(episodes: Episodes, twin: Twin, _config: CurateConfig) -> np.ndarray:
-    position = episodes["position"][:, :-1]
+    position = episodes["position"][:, : twin.joints]
     low, high = twin.arm_limits_rad.T
     return np.rad2deg(episodes.worst(np.maximum(low - position, position - high).max(axis=1)))
 
 
 def _velocity_share(episodes: Episodes, twin: Twin, _config: CurateConfig) -> np.ndarray:
-    speed = np.abs(episodes["velocity"][:, :-1]) / np.array(twin.robot.velocity_limits_rad_s)
+    speed = np.abs(episodes["velocity"][:, : twin.joints]) / np.array(twin.robot.velocity_limits_rad_s)
     return episodes.worst(speed.max(axis=1))
 
 
 def _torque_share(episodes: Episodes, twin: Twin, _config: CurateConfig) -> np.ndarray:
-    torque = np.abs(episodes["effort"][:, :-1]) / np.array(twin.robot.torque_limits_nm)
+    torque = np.abs(episodes["effort"][:, : twin.joints]) / np.array(twin.robot.torque_limits_nm)
     return episodes.worst(torque.max(axis=1)) - ROUNDING
 
 

@@ -40,12 +40,17 @@ def _unmet(twin: Twin, number: int) -> str:
 
 def ending_of(episodes: Episodes, twin: Twin) -> EpisodeSummary:
     count, period_s = len(episodes.lengths), twin.control_period_s
-    forces, height_m = episodes["contact"][:, :2], _thing_heights_m(episodes, twin)
-    both_n, either_n = forces.min(axis=1), forces.max(axis=1)
+    arms, height_m = len(twin.arms), _thing_heights_m(episodes, twin)
+    forces = episodes["contact"][:, : 2 * arms].reshape(-1, arms, 2)
+    # (frames, arms) that the fingers of each hand press with.
+    both_by_arm_n, either_n = forces.min(axis=2), forces.max(axis=(1, 2))
     place = _places(episodes)
     closing = _told_to_close(episodes, twin)
     # A release is a command to open right after one to close, so pressing with open fingers is not a release.
-    lets_go = ~closing & np.append(False, closing[:-1]) & (place > 1) & (both_n > TOUCHED_N)
+    opens = ~closing & np.concatenate([np.zeros((1, arms), bool), closing[:-1]])
+    lets_go = (opens & (both_by_arm_n > TOUCHED_N)).any(axis=1) & (place > 1)
+    both_n = both_by_arm_n.max(axis=1)
+    squeezed_n = np.where(closing, both_by_arm_n, 0).max(axis=1)
     released = episodes.worst(np.where(lets_go, place, 0))
     # The final state of an episode is not on the tape, so it is extrapolated from the things' velocities.
     next_m = (height_m + episodes["object_velocity"][:, 2::3] * period_s).min(axis=1)
@@ -57,7 +62,7 @@ def ending_of(episodes: Episodes, twin: Twin) -> EpisodeSummary:
     pressed[nonempty] = both_n[(episodes.starts + episodes.lengths - 1)[nonempty]] > TOUCHED_N
     return EpisodeSummary(
         touched=episodes.worst(either_n) > TOUCHED_N,
-        gripped=episodes.worst(_lasting(np.where(closing, both_n, 0), place)) > GRIPPED_N,
+        gripped=episodes.worst(_lasting(squeezed_n, place)) > GRIPPED_N,
         lifted=episodes.worst(rise_m) > LIFTED_M,
         fell=episodes.worst(table_m - next_m) > BELOW_TABLE_M,
         # An actor that gives up before the timeout has lost the object, even if the fingers still touch something.
@@ -79,9 +84,11 @@ def _thing_heights_m(episodes: Episodes, twin: Twin) -> np.ndarray:
 
 
 def _told_to_close(episodes: Episodes, twin: Twin) -> np.ndarray:
-    """(frames,) whether the action commands less than half of the gripper's stroke."""
-    gripper = twin.robot.gripper
-    return (episodes["action"][:, -1] - gripper.closed) / (gripper.open - gripper.closed) < 0.5
+    """(frames, arms) whether the action commands less than half of a gripper's stroke."""
+    grippers = [arm.gripper for arm in twin.robot.arms]
+    closed = np.array([gripper.closed for gripper in grippers])
+    stroke = np.array([gripper.open - gripper.closed for gripper in grippers])
+    return (episodes["action"][:, twin.joints :] - closed) / stroke < 0.5
 
 
 def _out_of_time(episodes: Episodes, twin: Twin) -> np.ndarray:

@@ -10,10 +10,9 @@ from twinloop.dataset.layout import HEADER
 from twinloop.dataset.real_episodes import CANDIDATE, CONTROL
 from twinloop.deploy.episode_runner import DeployConfig
 from twinloop.deploy.robot import LiveRobot
-from twinloop.deploy.session import PolicySource, SessionProgress, deploy
+from twinloop.deploy.session import SessionProgress, deploy
 from twinloop.gate.case import Case
 from twinloop.gate.evidence_makers import Show
-from twinloop.gate.permit import RegistryEntry, decided_limits
 from twinloop.gate.promote import Maker
 from twinloop.gate.runlog_evidence import load_runlog
 from twinloop.gate.sequence import expected_trials, judge_real_trials
@@ -56,12 +55,11 @@ def runlog_maker(
         log = out.with_name(f"{out.name}-{live.record[:12] if live else 'alone'}")
         if _decided(case):
             return log if log.is_dir() else None
-        path = case.registry.path
-        policies: dict[str, PolicySource] = {CANDIDATE: RegistryEntry(path, case.digest)}
+        policies = {CANDIDATE: case.checkpoint.path}
         if case.incumbent:
-            policies[CONTROL] = RegistryEntry(path, case.incumbent)
+            policies[CONTROL] = case.registry.pinned(case.incumbent).path
 
-        speed = min(case.canary.speed, decided_limits(case.registry, case.digest).speed)
+        speed = case.canary.speed
         # An unknown task is refused by `deploy`, which lists the valid ones.
         usual_s = tasks()[task].longest_s if task in tasks() else 1.0
         ensembles = [shown.evaluation.subject.ensemble for shown in case.evaluations]

@@ -23,22 +23,22 @@ def description_of(twin: Twin, *, id: str, lockstep: bool) -> Description:
         observed=observed,
         action=features["action"],
         limits=_limits(twin),
-        home=(*twin.robot.home_rad, twin.robot.gripper.open),
+        home=twin.robot.home,
         lockstep=lockstep,
-        simulated=True,
     )
 
 
 def _limits(twin: Twin) -> Limits:
-    robot, gripper = twin.robot, twin.robot.gripper
+    robot, arms = twin.robot, twin.robot.arms
     velocity = np.array(robot.velocity_limits_rad_s)
     acceleration = np.array(robot.acceleration_limits_rad_s2 or velocity / FULL_SPEED_AFTER_S)
-    opening = sorted((gripper.closed, gripper.open))
-    grip_n = float(np.abs(twin.model.actuator_forcerange[twin.gripper_control]).max())
+    openings = [sorted((arm.gripper.closed, arm.gripper.open)) for arm in arms]
+    grip_n = np.abs(twin.model.actuator_forcerange[twin.gripper_controls]).max(axis=1)
+    unlimited = np.full(len(arms), np.inf)
     return Limits(
-        position=np.vstack([twin.arm_limits_rad, opening]),
-        velocity=np.append(velocity, np.inf),
-        acceleration=np.append(acceleration, np.inf),
-        effort=np.append(robot.torque_limits_nm, grip_n or np.inf),
+        position=np.vstack([twin.arm_limits_rad, *openings]),
+        velocity=np.append(velocity, unlimited),
+        acceleration=np.append(acceleration, unlimited),
+        effort=np.append(robot.torque_limits_nm, np.where(grip_n > 0, grip_n, np.inf)),
         workspace_m=np.array(WORKSPACE_M),
     )

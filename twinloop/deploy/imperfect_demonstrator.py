@@ -44,7 +44,7 @@ class ImperfectDemonstrator:
         """Return the expert's action with delay, aiming error and tremor, the same in `arm_rad` and `command_rad`."""
         if self._last is not None and self._pause > 0:
             self._pause -= 1
-            opening = np.array([self._openings.pop(0)]) if self._openings else self._last.opening
+            opening = np.array([[self._openings.pop(0)]]) if self._openings else self._last.opening
             act = replace(self._last, opening=opening)
         else:
             act = self._last = self._go_on(sight)

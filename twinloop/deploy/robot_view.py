@@ -26,7 +26,7 @@ class RobotView(SceneState):
     def __init__(self, twin: Twin):
         super().__init__(twin, width=1)
         self._estimate = StateEstimator(twin, width=1)
-        self._nothing = np.append(twin.robot.home_rad, twin.robot.gripper.open)[None]
+        self._nothing = np.array(twin.robot.home)[None]
         self._share = 1 - float(np.exp(-twin.control_period_s / LAG_S))
         self.table_height_m = np.zeros(1)
         self.support_force_n = np.zeros(1)

@@ -64,7 +64,8 @@ class TwinRobot:
         self._watch.begin(ALONE, draws, ALONE)
         if self._eyes is not None:
             self._eyes.begin(ALONE, draws, ALONE)
-        self._opening, self._sequence, self._running = twin.robot.gripper.open, -1, True
+        self._opening = np.array(twin.robot.home[twin.joints :])
+        self._sequence, self._running = -1, True
         self._look()
         human = "present" if twin.task.people else "absent"
         ((instruction, _),) = twin.spoken(draws.values)
@@ -123,8 +124,9 @@ class TwinRobot:
 
     def _command(self, action: np.ndarray) -> None:
         cell = self._begun()
-        self._opening = float(action[-1])
-        cell.step(None, self._drive.carry(action[None, :-1]), action[-1:])
+        joints = cell.twin.joints
+        self._opening = action[joints:].copy()
+        cell.step(None, self._drive.carry(action[None, :joints]), self._opening[None])
         if cell.failed[0] or not np.isfinite(cell.arm_position_rad).all():
             self._running = False
             raise RobotError(f"{self.id}: the physics of this episode diverged")

@@ -37,11 +37,9 @@ class PolicyActor:
     ):
         self.twin, self.runtime, self.watch, self.eyes, self.seed = twin, runtime, watch, eyes, seed
         self._ending, self._progress = TerminationRule(twin, width=width), PhaseTracker(twin, width=width)
-        lowest, highest = twin.arm_limits_rad.T
-        gripper = twin.robot.gripper
-        ends = sorted((gripper.closed, gripper.open))
-        self._lowest, self._highest = np.append(lowest, ends[0]), np.append(highest, ends[1])
-        self._home = np.append(twin.robot.home_rad, gripper.open)
+        openings = [sorted((arm.gripper.closed, arm.gripper.open)) for arm in twin.robot.arms]
+        self._lowest, self._highest = np.vstack([twin.arm_limits_rad, *openings]).T
+        self._home = np.array(twin.robot.home)
         self._running = np.zeros(width, bool)
         self._chunks = Chunks(
             config, width=width, horizon=runtime.horizon, executed=runtime.executed, actions=len(self._home)
@@ -86,11 +84,12 @@ class PolicyActor:
         # Without a finite action, the last command holds.
         wanted = self._chunks.advance(self._running, self._command)
         self._command = np.clip(wanted, self._lowest, self._highest)
+        arm_rad, opening = self._command[:, : self.twin.joints], self._command[:, self.twin.joints :]
         return SlotActions(
-            arm_rad=self._command[:, :-1].copy(),
-            opening=self._command[:, -1].copy(),
-            command_rad=self._command[:, :-1].copy(),
-            command_opening=self._command[:, -1].copy(),
+            arm_rad=arm_rad.copy(),
+            opening=opening.copy(),
+            command_rad=arm_rad.copy(),
+            command_opening=opening.copy(),
             phase=self._progress.phase,
             over=over,
             lost=lost,

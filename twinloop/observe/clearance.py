@@ -37,8 +37,7 @@ def _start(stage: Stage) -> mujoco.MjData:
     """The cell at the start of an episode with nominal values."""
     twin, data = stage.twin, mujoco.MjData(stage.model)
     start = twin.task.start(nominal_values(1), 1, twin.task.by_name)
-    data.qpos[twin.arm_qpos] = twin.robot.home_rad
-    data.qpos[twin.gripper_qpos] = twin.robot.gripper.open / len(twin.gripper_qpos)
+    twin.pose_robot(data, np.array(twin.robot.home))
     twin.pose_scene(data, twin.environment_at(start)[0])
     mujoco.mj_kinematics(stage.model, data)
     return data

@@ -157,8 +157,9 @@ def derived(features: Mapping[str, Feature], robot: str) -> Feature | None:
     if robot not in robots() or any(name not in features for name in NEEDED):
         return None
     state, environment = features[NEEDED[0]], features[NEEDED[3]]
-    known = (*robots()[robot].arm_joints, "gripper")
-    if state.names != known or not tracked_columns(environment.names):
+    about = robots()[robot]
+    # The estimate follows one hand and what it holds.
+    if len(about.arms) > 1 or state.names != about.state_names or not tracked_columns(environment.names):
         return None
     return feature_of(state.names, environment.names, state.unit)
 

@@ -7,6 +7,7 @@ import numpy as np
 from twinloop.observe.recording import Feature, Recording
 from twinloop.observe.sensors import SEEN, ObserveConfig, sense
 from twinloop.simulate.episodes import Episodes
+from twinloop.twin.robot import Robot
 from twinloop.twin.soft import SoftIndex
 from twinloop.twin.touch import PARTS as TOUCHED
 from twinloop.twin.twin import Twin
@@ -46,12 +47,12 @@ def _sensed(feature: Feature) -> bool:
 
 
 def _seen_features(twin: Twin) -> tuple[Feature, ...]:
-    joints = (*twin.robot.arm_joints, "gripper")
+    joints = twin.robot.state_names
     size = (len(joints),)
-    gripper = twin.robot.gripper.unit
+    gripper = "; ".join(dict.fromkeys(arm.gripper.unit for arm in twin.robot.arms))
     return (
         Feature("observation.state", "float32", size, joints, f"rad; {gripper}"),
-        Feature("observation.velocity", "float32", size, joints, f"rad/s; {gripper}/s"),
+        Feature("observation.velocity", "float32", size, joints, "rad/s; " + gripper.replace(";", "/s;") + "/s"),
         Feature("observation.effort", "float32", size, joints, "N·m; N"),
         Feature(
             "observation.environment_state",
@@ -60,11 +61,11 @@ def _seen_features(twin: Twin) -> tuple[Feature, ...]:
             twin.environment_names,
             "m; quaternion" + _joint_units(twin),
         ),
-        *(_wrist_features() if twin.has_wrist_sensors else ()),
-        *((Feature("observation.touch", "float32", (len(TOUCHED),), TOUCHED, "N"),) if twin.touch else ()),
+        *(_wrist_features(twin.robot) if twin.has_wrist_sensors else ()),
+        *((_touch_feature(twin.robot),) if twin.has_touch else ()),
         Feature("action", "float32", size, joints, f"rad; {gripper}"),
         Feature("command", "float32", size, joints, f"rad; {gripper}"),
-        Feature("contact", "float32", (3,), ("left_finger", "right_finger", "support"), "N"),
+        _contact_feature(twin),
         *(_nodes_feature(index.soft) for index in twin.things if index.soft is not None),
         Feature("phase", "int64", (1,)),
         Feature("subtask_index", "int64", (1,)),
@@ -80,13 +81,23 @@ def _joint_units(twin: Twin) -> str:
     return "".join(f"; {unit}" for unit in units)
 
 
-def _wrist_features() -> tuple[Feature, ...]:
+def _contact_feature(twin: Twin) -> Feature:
+    names = (*(finger for index in twin.arms for finger in index.fingers), "support")
+    return Feature("contact", "float32", (len(names),), names, "N")
+
+
+def _touch_feature(robot: Robot) -> Feature:
+    names = tuple(arm.named(part) for arm in robot.arms for part in TOUCHED)
+    return Feature("observation.touch", "float32", (len(names),), names, "N")
+
+
+def _wrist_features(robot: Robot) -> tuple[Feature, ...]:
     axes = ("x", "y", "z")
+    forces = _named(tuple(arm.named(part) for arm in robot.arms for part in ("force", "torque")), axes)
+    inertial = _named(tuple(arm.named(part) for arm in robot.arms for part in ("acceleration", "turn_rate")), axes)
     return (
-        Feature("observation.force_torque", "float32", (6,), _named(("force", "torque"), axes), "N; N·m; tool frame"),
-        Feature(
-            "observation.imu", "float32", (6,), _named(("acceleration", "turn_rate"), axes), "m/s²; rad/s; tool frame"
-        ),
+        Feature("observation.force_torque", "float32", (len(forces),), forces, "N; N·m; tool frame"),
+        Feature("observation.imu", "float32", (len(inertial),), inertial, "m/s²; rad/s; tool frame"),
     )
 
 

@@ -59,8 +59,7 @@ def poses_of(twin: Twin, draws: Draws, position: np.ndarray, environment: np.nda
     tool = np.tile(np.eye(4), (frames, 1, 1))
     # One frame after the other, because the engine's kinematics take one state.
     for frame in range(frames):
-        data.qpos[twin.arm_qpos] = position[frame, :-1]
-        data.qpos[twin.gripper_qpos] = position[frame, -1] / len(twin.gripper_qpos)
+        twin.pose_robot(data, position[frame])
         twin.pose_scene(data, environment[frame])
         place_bystander(data, twin, draws.values, frame)
         mujoco.mj_kinematics(model, data)

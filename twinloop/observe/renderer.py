@@ -173,8 +173,7 @@ class Renderer:
     def _pose(self, position: np.ndarray, environment: np.ndarray) -> None:
         """Set the stage's bodies from one row of recorded states."""
         data, twin = self._data, self.twin
-        data.qpos[twin.arm_qpos] = position[:-1]
-        data.qpos[twin.gripper_qpos] = position[-1] / len(twin.gripper_qpos)
+        twin.pose_robot(data, position)
         twin.pose_scene(data, environment)
         mujoco.mj_kinematics(self.stage.model, data)
         mujoco.mj_camlight(self.stage.model, data)

@@ -25,6 +25,9 @@ SERVO_BIAS = PREFIX + ENCODER_BIAS
 NEUTRAL = {"gain": 1.0, "alive": 1.0, "threshold": 0.0, "step": 0.0, "offset": 0.0}
 """Kind of error -> the value without effect."""
 
+OF_HAND = ("wrench", "inertial", "touch")
+"""Channels of sensors that every hand has."""
+
 
 def errors_of(twin: Twin, draws: Draws, row: int, *, seed: int) -> dict[str, np.ndarray]:
     """Name -> (longest_ticks, ...) of one episode.
@@ -33,9 +36,21 @@ def errors_of(twin: Twin, draws: Draws, row: int, *, seed: int) -> dict[str, np.
     - CHANNEL/offset, /gain, /threshold, /step, /alive: of every reading of a channel, in SI units. A missing one has
       no effect.
     """
-    episode = EpisodeErrors(twin, int(draws.attempts[row]), seed=seed)
+    errors, *others = (_errors_of_arm(twin, draws, row, index.number, seed=seed) for index in twin.arms)
+    for other in others:
+        # Hands have sensors of their own; all other sensors are those of the whole robot.
+        errors |= {
+            name: np.concatenate([errors[name], values], axis=1)
+            for name, values in other.items()
+            if name.partition("/")[0] in OF_HAND
+        }
+    return errors
+
+
+def _errors_of_arm(twin: Twin, draws: Draws, row: int, arm: int, *, seed: int) -> dict[str, np.ndarray]:
+    episode = EpisodeErrors(twin, int(draws.attempts[row]), seed=seed, arm=arm)
     absent = {"wrist"} if not twin.has_wrist_sensors else set()
-    absent |= {"touch"} if twin.touch is None else set()
+    absent |= {"touch"} if not twin.has_touch else set()
     for parameter, on_reading in HOOKS:
         if parameter.columns[0] in draws.varied and absent.isdisjoint(parameter.only_with):
             values = [draws.values[column][row] for column in (*parameter.columns, *parameter.beside)]
@@ -65,11 +80,16 @@ def _servo_bias_rad(twin: Twin, draws: Draws, row: int) -> np.ndarray:
 
 
 class EpisodeErrors:
-    """The `Readings` of one episode, to which rows add errors."""
+    """The `Readings` of one episode, to which rows add errors.
 
-    def __init__(self, twin: Twin, attempt: int, *, seed: int):
+    Args:
+        arm: the arm whose hand the sensors in `OF_HAND` are on.
+    """
+
+    def __init__(self, twin: Twin, attempt: int, *, seed: int, arm: int = 0):
         self.twin, self.frames = twin, twin.longest_ticks
         self._seed, self._attempt = seed, attempt
+        self._suffix = f"/{twin.arms[arm].name}" if arm else ""
         self.noise: Mapping[str, np.ndarray] = self._random_numbers()
         self._delay_ms: dict[Signal, float] = {"observed": 0.0, "tracked": 0.0}
         self._lost: dict[Signal, np.ndarray] = {}
@@ -85,14 +105,14 @@ class EpisodeErrors:
         }  # fmt: skip
         if self.twin.has_wrist_sensors:
             channels |= {"wrench": 6, "inertial": 6}
-        if self.twin.touch is not None:
+        if self.twin.has_touch:
             channels["touch"] = len(TOUCHED)
         return channels
 
     def _random_numbers(self) -> dict[str, np.ndarray]:
         """All numbers are drawn in a fixed order, used or not, so that one row does not change the noise of others."""
         frames, joints = self.frames, len(self.twin.arm_joints)
-        rng = episode_rng(self._seed, self._attempt, stream="sensors")
+        rng = episode_rng(self._seed, self._attempt, stream=f"sensors{self._suffix}")
         noise = {
             "observed": rng.random(frames),
             "encoder_bias": rng.uniform(-1, 1, joints),
@@ -106,9 +126,9 @@ class EpisodeErrors:
             noise["wrench_drift"] = rng.standard_normal((2, 3))
             for name in ("wrench", "inertial", "inertial_walk"):
                 noise[name] = rng.standard_normal((frames, 6))
-        if self.twin.touch is not None:
+        if self.twin.has_touch:
             # Touch has its own random stream, so that the other sensors' values do not depend on it.
-            rng, taxels = episode_rng(self._seed, self._attempt, stream="touch"), len(TOUCHED)
+            rng, taxels = episode_rng(self._seed, self._attempt, stream=f"touch{self._suffix}"), len(TOUCHED)
             noise["touch_gain"] = rng.standard_normal(taxels)
             noise["touch_drift"] = rng.standard_normal((2, taxels))
             noise["touch_chance"] = rng.random(taxels)
@@ -126,7 +146,7 @@ class EpisodeErrors:
         return np.arange(self.frames)[:, None] * self.twin.control_period_s
 
     def rng(self, stream: str) -> np.random.Generator:
-        return episode_rng(self._seed, self._attempt, stream=f"sensors/{stream}")
+        return episode_rng(self._seed, self._attempt, stream=f"sensors/{stream}{self._suffix}")
 
     def delay_ms(self, signal: Signal, delay_ms: float) -> None:
         self._delay_ms[signal] += delay_ms

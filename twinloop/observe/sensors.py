@@ -105,8 +105,9 @@ Errors = Mapping[str, np.ndarray]
 def _tell_channel(channel: str, errors: Errors, _frames: np.ndarray, recall: Recall) -> np.ndarray:
     values = _at(channel, errors["observed"], recall)
     if channel in ARM:
-        # The gripper is measured without error.
-        values[:, :-1] = _with_errors(values[:, :-1], channel, errors)
+        # Grippers are measured without error.
+        joints = errors["position/offset"].shape[1]
+        values[:, :joints] = _with_errors(values[:, :joints], channel, errors)
         return values
     return _with_errors(values, channel, errors)
 

@@ -92,7 +92,7 @@ def _servo_damping(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
 
 
 def _grip_force(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
-    rows["actuator_forcerange"][ids, rows.twin.gripper_control] *= scale[:, None]
+    rows["actuator_forcerange"][np.ix_(ids, rows.twin.gripper_controls)] *= scale[:, None, None]
 
 
 def _gravity_tilt(rows: Rows, ids: np.ndarray, tilt_deg: np.ndarray) -> None:

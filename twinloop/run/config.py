@@ -173,7 +173,7 @@ class RunConfig:
         return replace(self, scene=replace(self.scene, tasks=shares, object=None))
 
     def with_robot(self, name: str) -> "RunConfig":
-        return replace(self, scene=replace(self.scene, robot=_named("robot", name, robots())))
+        return replace(self, scene=replace(self.scene, robot=_named("robot", name, robots()), robots={}))
 
     def of_episode(self, episode: int) -> "RunConfig":
         """The config of one episode: that of the task of its shard."""
@@ -269,7 +269,10 @@ def run_schema() -> dict[str, Any]:
 
 
 def _read(root: Section) -> RunConfig:
-    scene = read_record(SceneConfig, root.section("scene"))
+    about = root.section("scene")
+    if "robot" in about and "robots" in about:
+        raise about.error("robots", "is given beside `robot`; one of the two was expected")
+    scene = read_record(SceneConfig, about)
     rollout = read_record(RolloutConfig, root.section("rollout"))
     cameras = read_cameras(root.section("cameras"), control_hz=rollout.control_hz)
     dataset = DatasetConfig(SHARD_EPISODES_WITH_CAMERAS if cameras else SHARD_EPISODES)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from twinloop.config.compound import Mapped
-from twinloop.config.fields import internal, named, number, of_kind, text, word
+from twinloop.config.fields import internal, named, number, numbers, of_kind, text, word
 from twinloop.config.kinds import Named, Number
 from twinloop.config.record import Nested, json_schema, read_record, write_record
 from twinloop.config.section import Section
@@ -20,11 +20,20 @@ from twinloop.twin.robot import Robot
 from twinloop.twin.robots import robots
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
 from twinloop.twin.robots.mjcf import MjcfRobot
+from twinloop.twin.robots.robot_set import MAX_ARMS, Base, overlap_of, robot_set
 from twinloop.twin.task import Task
+from twinloop.twin.task_checks import unfit_arms
 from twinloop.twin.tasks import tasks
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 
 NAME = "[a-z][a-z0-9_]{0,31}"
+
+
+def _set_of(arms: "dict[str, ArmConfig]") -> Robot:
+    """The robot of a scene with two robots. Its name has those of both."""
+    name = "_and_".join(arm.robot.name for arm in arms.values())
+    bases = {key: Base(arm.position_m, arm.yaw_deg) for key, arm in arms.items()}
+    return robot_set(name, {key: arm.robot for key, arm in arms.items()}, bases)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +50,10 @@ class RobotKind(Named):
 
     def write(self, value: Robot) -> Any:
         return value.name if value.mapping is None else value.mapping.to_json()
+
+    def omits(self, value: Robot) -> bool:
+        # The robot of a scene with two robots is written under `robots`.
+        return bool(value.several) and value.name not in robots()
 
     def schema(self) -> dict[str, Any]:
         return {"anyOf": [super().schema(), json_schema(MjcfRobot)]}
@@ -136,12 +149,34 @@ class ThingKind(Nested):
 
 
 @dataclass(frozen=True)
+class ArmConfig:
+    """One arm of a scene with two robots: the robot that it is, and where it stands."""
+
+    robot: Robot = of_kind(
+        RobotKind(registry=robots, help="a robot with one arm by name, or a mapping for your own file")
+    )
+    position_m: tuple[float, float, float] | None = numbers(
+        None, low=-2, high=2, count=3, unit="m", help="where its base is",
+        otherwise="beside the other arm, the first one at positive y",
+    )  # fmt: skip
+    yaw_deg: float = number(
+        0.0, low=-360, high=360, unit="°", help="direction of its base about the vertical; 0 faces the table"
+    )
+
+
+@dataclass(frozen=True)
 class SceneConfig:
     """Robot, task and things that are simulated."""
 
     robot: Robot = of_kind(
         RobotKind(registry=robots, help="a robot by name, or a mapping for your own MJCF or URDF file"), FRANKA_PANDA
     )
+    robots: dict[str, ArmConfig] = of_kind(
+        Mapped(item=Nested(record=ArmConfig, short="robot"), names=NAME, form="small letters, digits and _", most=8,
+               what="arm", omit_default=True,
+               help="two robots at one table by the names of the arms, e.g. `left` and `right`, instead of `robot`"),
+        default_factory=dict,
+    )  # fmt: skip
     task: Task = named(tasks, PICK_AND_PLACE, help="what is to be done")
     object: SceneObject | None = named(
         lambda: OBJECTS, None, help="what the task's first thing is", otherwise="the task's own"
@@ -161,10 +196,13 @@ class SceneConfig:
     )
 
     def __post_init__(self):
+        if len(self.robots) == MAX_ARMS and not any(arm.robot.several for arm in self.robots.values()):
+            object.__setattr__(self, "robot", _set_of(self.robots))
         if self.only in self.tasks and self.only in tasks():
             object.__setattr__(self, "task", tasks()[self.only])
 
     def problems(self) -> Iterator[tuple[str, str]]:
+        yield from self._robot_problems()
         known = tasks()
         for name in self.tasks:
             if name not in known:
@@ -179,6 +217,26 @@ class SceneConfig:
         for name in self.things:
             if name in self.task.by_name and not isinstance(self.task.by_name[name], Thing):
                 yield "things", f"has {name!r}, which is a fixture of task {self.task.name}; choose another name"
+
+    def _robot_problems(self) -> Iterator[tuple[str, str]]:
+        if self.robots and len(self.robots) != MAX_ARMS:
+            yield (
+                "robots",
+                f"has {len(self.robots)} ({', '.join(self.robots)}); two were expected. One robot is `robot`",
+            )
+        for name, arm in self.robots.items():
+            if arm.robot.several:
+                yield "robots", f"{name} is {arm.robot.name}, which has two arms itself; name it with `robot` instead"
+        overlap = overlap_of(self.robot) if self.robots else ""
+        if overlap:
+            yield "robots", f"start inside each other: {overlap}. Move the bases apart with `position_m`, or turn them"
+        for name in self.tasks if self.only is None else (self.only,):
+            unfit = unfit_arms(tasks()[name], self.robot) if name in tasks() else ""
+            if unfit:
+                yield "tasks", unfit
+        unfit = "" if self.tasks else unfit_arms(self.task, self.robot)
+        if unfit:
+            yield "task", unfit
 
     @cached_property
     def world(self) -> Task:

@@ -11,6 +11,7 @@ from twinloop.run.config import RunConfig
 from twinloop.simulate.drives.nominal import complete_drive, kind_for
 from twinloop.twin.assemble import PREFIX, Features, assemble, features_of
 from twinloop.twin.robot_drive import RobotDrive
+from twinloop.twin.task_checks import unfit_arms
 from twinloop.twin.twin import Twin
 
 _COMPILED: OrderedDict[str, Twin] = OrderedDict()
@@ -32,6 +33,9 @@ def twin_of(config: RunConfig) -> Twin:
 
 def _compile(config: RunConfig) -> Twin:
     scene, rollout_ = config.scene, config.rollout
+    unfit = unfit_arms(scene.world, scene.robot)
+    if unfit:
+        raise UsageError(f"scene: {unfit}")
     features = _features(config)
     twin = assemble(
         scene.robot,

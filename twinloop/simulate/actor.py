@@ -14,7 +14,8 @@ class SlotActions:
     """Actions of all slots for the next control period.
 
     Attributes:
-        arm_rad, opening: the intended action. It is recorded, and a policy imitates it.
+        arm_rad, opening: the intended action, (width, joints of all arms) and (width, arms). It is recorded, and a
+            policy imitates it.
         command_rad, command_opening: the command to the motors, with injected noise and slips.
         phase: (width,) index into the task's phases.
         over: (width,) True if the episode has ended. Its command is not carried out.

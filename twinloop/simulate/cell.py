@@ -12,17 +12,19 @@ from twinloop.randomize.hand_path import hand_poses, is_there
 from twinloop.randomize.physics import RECOMPUTED
 from twinloop.randomize.start import clutter_places, standing, start_of
 from twinloop.randomize.table import APPLIED
+from twinloop.simulate.arm_view import arm_views
 from twinloop.simulate.batched import point_jacobian
 from twinloop.simulate.cpu_engine import CpuEngine
 from twinloop.simulate.engine import Engine
 from twinloop.simulate.scene_state import SceneState
 from twinloop.simulate.servo_drive import ServoDrive
+from twinloop.simulate.view import View
 from twinloop.twin import bystander
 from twinloop.twin.rotation import length
 from twinloop.twin.scene import Start
 from twinloop.twin.shapes import drawn_form, half_extents_m, row_columns
 from twinloop.twin.soft import fitted
-from twinloop.twin.twin import ThingIndex, Twin
+from twinloop.twin.twin import ArmIndex, ThingIndex, Twin
 
 UNTOUCHED_M = 0.1
 """A thing is not moved by `object_shift_cm` if the tool is closer to it than this."""
@@ -61,11 +63,19 @@ class Cell(SceneState):
         self._mocap_pos, self._mocap_quat = bind("mocap_pos"), bind("mocap_quat")
         self._anchors, self._hinges = bind("xanchor"), bind("xaxis")
         self._site_pos, self._site_axes = bind("site_xpos"), bind("site_xmat")
-        self.tool_position = self._site_pos[:, twin.tool_site]
-        self.tool_axes = self._site_axes[:, twin.tool_site].reshape(width, 3, 3)
+        self.tool_position, self.tool_axes = self.site_position(twin.tool_site), self.site_axes(twin.tool_site)
+        self._fingers = [name for index in twin.arms for name in index.fingers]
+        grippers = [index.arm.gripper for index in twin.arms]
+        self._closed, self._closed_control = (
+            np.array([getattr(gripper, name) for gripper in grippers]) for name in ("closed", "closed_control")
+        )
+        self._control_slope = np.array([gripper.control_slope for gripper in grippers])
+        self._people = [name for name in twin.sensors if name.startswith(("bystander", "person"))]
         self._bind_entities()
         self.table_height_m = np.zeros(width)
         self.tool_lag_m = np.zeros(width)  # the tool is where it is
+        # One arm sees the cell itself, which needs no reference: a cycle would keep the engine alive for longer.
+        self._arms: tuple[View, ...] = arm_views(self) if len(twin.arms) > 1 else ()
         self._drawn: dict[str, np.ndarray] = {}
         self._paths = {index.mocap: index.fixture.path for index in twin.fixtures if index.fixture.path is not None}
         self._history = _history_at_home(twin)
@@ -86,11 +96,23 @@ class Cell(SceneState):
             if index.joint_qpos >= 0:
                 self._value[index.name] = self._qpos[:, index.joint_qpos]
 
+    @property
+    def arms(self) -> tuple[View, ...]:
+        return self._arms or super().arms
+
+    def site_position(self, site: int) -> np.ndarray:
+        """(width, 3) a live view."""
+        return self._site_pos[:, site]
+
+    def site_axes(self, site: int) -> np.ndarray:
+        """(width, 3, 3) a live view of the axes, as columns."""
+        return self._site_axes[:, site].reshape(self.width, 3, 3)
+
     def _frame_position(self, name: str) -> np.ndarray:
-        return self._site_pos[:, self.twin.sites[name]]
+        return self.site_position(self.twin.sites[name])
 
     def _frame_axes(self, name: str) -> np.ndarray:
-        return self._site_axes[:, self.twin.sites[name]].reshape(self.width, 3, 3)
+        return self.site_axes(self.twin.sites[name])
 
     def __getitem__(self, field: str) -> np.ndarray:
         """The (width, ...) values of a model field. After the first access each slot has its own values."""
@@ -128,8 +150,8 @@ class Cell(SceneState):
                 self._drawn.setdefault(column, np.full(self.width, array[0]))[ids] = array
         start = start_of(twin, values, len(ids))
         self._qpos[np.ix_(ids, twin.arm_qpos)] = twin.robot.home_rad
-        gripper = twin.robot.gripper
-        self._qpos[np.ix_(ids, twin.gripper_qpos)] = gripper.open / len(gripper.joints)
+        for index in twin.arms:
+            self._qpos[np.ix_(ids, index.gripper_qpos)] = index.arm.gripper.open / len(index.gripper_qpos)
         self._place(ids, start, values)
         if len(twin.clutter_mocaps):
             self._mocap_pos[np.ix_(ids, twin.clutter_mocaps)] = clutter_places(values, start)
@@ -144,7 +166,7 @@ class Cell(SceneState):
         self._ctrl[np.ix_(ids, twin.arm_controls)] = twin.robot.home_rad
         filtered = twin.arm_filters >= 0
         self._act[np.ix_(ids, twin.arm_filters[filtered])] = np.array(twin.robot.home_rad)[filtered]
-        self._ctrl[ids, twin.gripper_control] = gripper.open_control
+        self._ctrl[np.ix_(ids, twin.gripper_controls)] = [arm.gripper.open_control for arm in twin.robot.arms]
         if len(self._history):
             self.engine.bind("history")[ids] = self._history
         self.table_height_m[ids] = values["table_height_cm"] / 100
@@ -208,10 +230,15 @@ class Cell(SceneState):
         return model
 
     def step(self, ids: np.ndarray | None, arm_rad: np.ndarray, opening: np.ndarray) -> None:
-        """Simulate one control period with these commands in slots `ids` (None: all)."""
+        """Simulate one control period with these commands in slots `ids` (None: all).
+
+        Args:
+            arm_rad: (width, joints of all arms).
+            opening: (width, arms).
+        """
         twin = self.twin
         self._ctrl[:, twin.arm_controls] = arm_rad
-        self._ctrl[:, twin.gripper_control] = twin.robot.gripper.control(opening)
+        self._ctrl[:, twin.gripper_controls] = self._closed_control + (opening - self._closed) * self._control_slope
         for mocap, path in self._paths.items():
             poses = path(self._drawn, self.time_s)
             self._mocap_pos[:, mocap], self._mocap_quat[:, mocap] = poses[:, :3], poses[:, 3:]
@@ -230,7 +257,8 @@ class Cell(SceneState):
         first = self.twin.things[0]
         due = np.flatnonzero(self._to_be_moved & (self.time_s >= self._drawn["object_shift_at_s"]))
         self._to_be_moved[due] = False
-        ids = due[length(self.position(first.name)[due] - self.tool_position[due]) > UNTOUCHED_M]
+        apart = [length(self.position(first.name)[due] - arm.tool_position[due]) for arm in self.arms]
+        ids = due[np.min(apart, axis=0) > UNTOUCHED_M]
         if len(ids):
             shift_cm = np.column_stack([self._drawn[f"object_shift_cm.{axis}"][ids] for axis in "xy"])
             self._qpos[ids, first.qpos : first.qpos + 2] += shift_cm / 100
@@ -264,9 +292,13 @@ class Cell(SceneState):
         return stalled | self.failed
 
     def jacobian(self) -> np.ndarray:
-        """(6, joints, width) Jacobian of the tool in the world frame: linear rows, then angular rows."""
-        joints = self.twin.arm_joints
-        return point_jacobian(self._hinges[:, joints], self._anchors[:, joints], self.tool_position)
+        """(6, joints, width) Jacobian of the first tool in the world frame: linear rows, then angular rows."""
+        return self.jacobian_of(self.twin.arms[0])
+
+    def jacobian_of(self, index: ArmIndex) -> np.ndarray:
+        """(6, joints, width) Jacobian of the tool of one arm."""
+        joints, tool = index.joints, self._site_pos[:, index.tool_site]
+        return point_jacobian(self._hinges[:, joints], self._anchors[:, joints], tool)
 
     def _look(self) -> None:
         """Compute the quantities that actors, checks and recordings read, once per control period."""
@@ -274,16 +306,16 @@ class Cell(SceneState):
         self.arm_position_rad = self._qpos[:, twin.arm_qpos]
         self.arm_velocity_rad_s = self._qvel[:, twin.arm_dofs]
         self.arm_effort_nm = self._forces[:, twin.arm_controls]
-        self.opening = self._qpos[:, twin.gripper_qpos].sum(axis=1)
-        self.opening_velocity = self._qvel[:, twin.gripper_dofs].sum(axis=1)
-        self.gripper_effort_n = self._forces[:, twin.gripper_control]
+        self.opening = _sums(self._qpos, [index.gripper_qpos for index in twin.arms])
+        self.opening_velocity = _sums(self._qvel, [index.gripper_dofs for index in twin.arms])
+        self.gripper_effort_n = self._forces[:, twin.gripper_controls]
         if self.servo is not None:
-            self.arm_effort_nm = self.servo.effort_nm[:, : len(twin.arm_controls)]
-            if self.servo.drives_gripper:
-                self.gripper_effort_n = self.servo.effort_nm[:, -1]
-        self.finger_force_n = np.empty((self.width, 2))
-        self.finger_force_n[:, 0] = length(sensors[:, twin.sensors["left_finger"]])
-        self.finger_force_n[:, 1] = length(sensors[:, twin.sensors["right_finger"]])
+            self.arm_effort_nm = self.servo.effort_nm[:, : twin.joints]
+            if self.servo.grippers:
+                self.gripper_effort_n[:, self.servo.grippers] = self.servo.effort_nm[:, twin.joints :]
+        self.finger_force_n = np.empty((self.width, len(self._fingers)))
+        for number, name in enumerate(self._fingers):
+            self.finger_force_n[:, number] = length(sensors[:, twin.sensors[name]])
         self.support_force_n = length(sensors[:, twin.sensors["support"]])
         self.hardest_contact_n = length(sensors[:, twin.sensors["hardest"]])
         self.penetration_m = np.maximum(-sensors[:, twin.sensors["deepest"].start], 0)
@@ -292,16 +324,21 @@ class Cell(SceneState):
             if index.soft is not None:
                 self._fit(index)
         if twin.has_person:
-            people = [name for name in twin.sensors if name == "bystander" or name.startswith("person")]
-            self.person_force_n = np.max([length(sensors[:, twin.sensors[name]]) for name in people], axis=0)
+            self.person_force_n = np.max([length(sensors[:, twin.sensors[name]]) for name in self._people], axis=0)
         if self._bystander is not None:
             here = np.concatenate([self._mocap_pos[:, self._bystander], self._mocap_quat[:, self._bystander]], axis=1)
-            self.bystander_distance_m = bystander.distance_m(here, self.tool_position)
+            apart = [bystander.distance_m(here, arm.tool_position) for arm in self.arms]
+            self.bystander_distance_m = np.min(apart, axis=0)
         if twin.has_wrist_sensors:
             self.wrench = _columns(sensors, twin, ("force", "torque"))
             self.inertial = _columns(sensors, twin, ("acceleration", "turn_rate"))
-        if twin.touch is not None:
-            self.touch_n = twin.touch.read(sensors, self.tool_position, self.tool_axes)
+        if twin.has_touch:
+            felt = [
+                index.touch.read(sensors, arm.tool_position, arm.tool_axes)
+                for index, arm in zip(twin.arms, self.arms, strict=True)
+                if index.touch is not None
+            ]
+            self.touch_n = np.concatenate(felt, axis=1)
 
     def _fit(self, index: ThingIndex) -> None:
         """Set the pose of a soft thing to the best fit to its corners."""
@@ -330,16 +367,29 @@ class Cell(SceneState):
 
 
 def _columns(sensors: np.ndarray, twin: Twin, names: tuple[str, ...]) -> np.ndarray:
-    return np.concatenate([sensors[:, twin.sensors[name]] for name in names], axis=1)
+    """(width, elements) these sensors of every arm."""
+    return np.concatenate(
+        [sensors[:, twin.sensors[index.arm.named(name)]] for index in twin.arms for name in names], axis=1
+    )
+
+
+def _sums(values: np.ndarray, parts: list[np.ndarray]) -> np.ndarray:
+    """(width, parts) sums over the columns of each part."""
+    out = np.empty((len(values), len(parts)))
+    for number, columns in enumerate(parts):
+        out[:, number] = values[:, columns].sum(axis=1)
+    return out
 
 
 def _history_at_home(twin: Twin) -> np.ndarray:
     """Delay lines filled with the commands that hold the arm at home. By default the engine fills them with zeros."""
     data = mujoco.MjData(twin.model)
-    gripper = twin.robot.gripper
     home = {
         **dict(zip(twin.arm_controls, twin.robot.home_rad, strict=True)),
-        twin.gripper_control: gripper.open_control,
+        **{
+            control: arm.gripper.open_control
+            for control, arm in zip(twin.gripper_controls, twin.robot.arms, strict=True)
+        },
     }
     for actuator, control in home.items():
         samples = int(twin.model.actuator_history[actuator, 0])

@@ -32,7 +32,7 @@ class Drive:
     def __init__(self, cell: Cell, *, seed: int):
         self.twin, self.fields = cell.twin, cell
         self._cell, self._seed = cell, seed
-        width, joints, ticks = cell.width, len(cell.twin.arm_joints), cell.twin.longest_ticks + 1
+        width, joints, ticks = cell.width, cell.twin.joints, cell.twin.longest_ticks + 1
         self._shape = (width, joints, ticks)
         self._all = np.arange(width)
         self._values: dict[str, np.ndarray] = {}

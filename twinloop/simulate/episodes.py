@@ -53,7 +53,8 @@ class Episodes:
 
 
 def channels_of(twin: Twin) -> dict[str, slice]:
-    joints = len(twin.arm_joints) + 1
+    arms = len(twin.arms)
+    joints = twin.joints + arms
     widths = {
         "position": joints,
         "velocity": joints,
@@ -61,7 +62,7 @@ def channels_of(twin: Twin) -> dict[str, slice]:
         "environment": twin.environment_size,
         "action": joints,
         "command": joints,
-        "contact": 3,
+        "contact": 2 * arms + 1,
         "phase": 1,
         "reward": 1,
         "success": 1,
@@ -72,9 +73,9 @@ def channels_of(twin: Twin) -> dict[str, slice]:
     if twin.has_person:
         widths |= {"person_force": 1}
     if twin.has_wrist_sensors:
-        widths |= {"wrench": 6, "inertial": 6}
-    if twin.touch is not None:
-        widths |= {"touch": len(TOUCHED)}
+        widths |= {"wrench": 6 * arms, "inertial": 6 * arms}
+    if twin.has_touch:
+        widths |= {"touch": len(TOUCHED) * arms}
     corners = sum(index.soft.qpos.size for index in twin.things if index.soft is not None)
     if corners:
         widths |= {"nodes": corners}

@@ -12,8 +12,14 @@ CLOSING = np.array([0.0, 1.0, 0.0])
 """Direction in which the fingers close, in the tool's frame."""
 
 
-def chosen_grips(twin: Twin, view: View, choice: GripChoice, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(n, 3) and (n, 3, 3) pose of the tool in the frame of what is gripped, in the scenes where `wanted` is True."""
+def chosen_grips(
+    twin: Twin, view: View, choice: GripChoice, wanted: np.ndarray, base_m: tuple[float, float, float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """(n, 3) and (n, 3, 3) pose of the tool in the frame of what is gripped, in the scenes where `wanted` is True.
+
+    Args:
+        base_m: where the arm stands.
+    """
     count = len(view.tool_position)
     if choice.approach == "frame":
         # A frame is made for the grip: the tool's axes are its axes, or the same with the fingers exchanged.
@@ -30,7 +36,7 @@ def chosen_grips(twin: Twin, view: View, choice: GripChoice, wanted: np.ndarray)
                 view.form(entity)[rows],
                 view.axes(entity)[rows],
                 view.tool_axes[rows],
-                _approach(twin, view, choice)[rows],
+                _approach(view, choice, base_m)[rows],
                 np.array(choice.along),
                 None if choice.room is None else blocked_m(twin, view, choice.room, entity, rows),
             )
@@ -39,12 +45,12 @@ def chosen_grips(twin: Twin, view: View, choice: GripChoice, wanted: np.ndarray)
     return at_m + np.array(choice.offset_m) - choice.raise_m * axes[:, :, 2], axes
 
 
-def _approach(twin: Twin, view: View, choice: GripChoice) -> np.ndarray:
+def _approach(view: View, choice: GripChoice, base_m: tuple[float, float, float]) -> np.ndarray:
     """(n, 3) wanted direction of the tool's z axis."""
     if choice.approach == "top":
         return np.broadcast_to(DOWN, (len(view.tool_position), 3))
     # From the side of the robot, whose base is in the way of other sides.
-    away = view.position(choice.of) - np.array(twin.robot.mount_m)
+    away = view.position(choice.of) - np.array(base_m)
     away[:, 2] = 0
     return away / np.maximum(np.sqrt(np.square(away).sum(axis=1)), 1e-6)[:, None]
 

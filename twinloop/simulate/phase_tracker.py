@@ -24,10 +24,40 @@ LET_GO_N = 0.1
 
 
 class PhaseTracker:
+    """Phases that n episodes have completed. The phases of each arm are tracked by themselves."""
+
     def __init__(self, twin: Twin, *, width: int):
+        self._count = len(twin.task.phases)
+        self._arms = tuple(_ArmTracker(twin, arm=index.number, width=width) for index in twin.arms)
+
+    def begin(self, ids: np.ndarray) -> None:
+        for arm in self._arms:
+            arm.begin(ids)
+
+    @property
+    def phase(self) -> np.ndarray:
+        """(width,) current phase of each slot: the first that is not completed, or the last."""
+        return np.minimum(self.completed, self._count - 1)
+
+    @property
+    def completed(self) -> np.ndarray:
+        """(width,) number of phases of each slot before the first that is not completed."""
+        return np.minimum.reduce([arm.first_open for arm in self._arms])
+
+    def look(self, cell: View) -> None:
+        """Update the completed phases from the current state. Call once per control period."""
+        for arm, view in zip(self._arms, cell.arms, strict=True):
+            arm.look(view)
+
+
+class _ArmTracker:
+    """The phases of one arm."""
+
+    def __init__(self, twin: Twin, *, arm: int, width: int):
         self.twin = twin
-        self._program = Program(twin, width=width)
-        self._phases = twin.task.phases
+        self._program = Program(twin, width=width, arm=arm)
+        self._phases = self._program.phases
+        self._numbers = np.append(self._program.numbers, len(twin.task.phases))
         self._completed = np.zeros(width, int)
         self._fresh = np.ones(width, bool)
         self._conditional = np.array([callable(phase.until) for phase in self._phases])
@@ -39,20 +69,18 @@ class PhaseTracker:
         self._fresh[ids] = True
 
     @property
-    def phase(self) -> np.ndarray:
-        """(width,) current phase of each slot: the first that is not completed, or the last."""
+    def _phase(self) -> np.ndarray:
         return np.minimum(self._completed, len(self._phases) - 1)
 
     @property
-    def completed(self) -> np.ndarray:
-        """(width,) number of completed phases of each slot."""
-        return self._completed.copy()
+    def first_open(self) -> np.ndarray:
+        """(width,) place in the task's program of the first phase that is not completed; the number of all if none."""
+        return self._numbers[self._completed]
 
     def look(self, cell: View) -> None:
-        """Update the completed phases from the current state. Call once per control period."""
         # A policy reports no target orientation. The tool's own is what a phase begins with.
         self._program.wanted_axes[:] = cell.tool_axes
-        self._program.enter(cell, self.phase, self._fresh)
+        self._program.enter(cell, self._phase, self._fresh)
         evidence, alone = self._evidence(cell)
         before = self._completed
         begun = self._fresh & (before == 0)
@@ -63,7 +91,7 @@ class PhaseTracker:
         self._completed = np.maximum(before, (counts * (numbers + 1)).max(axis=1))
         self._fresh = self._completed > before
         # The next phase begins where this one has ended.
-        self._program.enter(cell, self.phase, self._fresh)
+        self._program.enter(cell, self._phase, self._fresh)
         self._program.memory.elapsed_s += self.twin.control_period_s
 
     def _evidence(self, cell: View) -> tuple[np.ndarray, np.ndarray]:

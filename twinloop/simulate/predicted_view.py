@@ -1,4 +1,4 @@
-"""PredictedView: a View of a cell after its arms have followed their last commands. The scripted expert uses it.
+"""PredictedView: a View of a cell after one of its arms has followed its last commands. The scripted expert uses it.
 
 Motors lag behind their commands; the lag grows with delay and with softer servos. A controller that uses the current
 tool position commands too much and oscillates. One that uses the commanded position does not. The commanded tool
@@ -20,8 +20,8 @@ from twinloop.twin.twin import Twin
 class PredictedView:
     """A View of the predicted state after the last commands. `look` updates it."""
 
-    def __init__(self, twin: Twin, *, width: int):
-        self._following = JointPredictor(np.array(twin.robot.home_rad), width=width, period_s=twin.control_period_s)
+    def __init__(self, twin: Twin, home_rad: np.ndarray, *, width: int):
+        self._following = JointPredictor(home_rad, width=width, period_s=twin.control_period_s)
 
     def begin(self, ids: np.ndarray) -> None:
         self._following.begin(ids)
@@ -40,7 +40,7 @@ class PredictedView:
         self._cell, self._jacobian, self._way_m = cell, jacobian, way[:, :3]
         self._carried: dict[str, np.ndarray] = {}
         for number in phases_in(phase):
-            name = phases[number].carrying
+            name = phases[number].carrying.partition(".")[0]
             if name:
                 self._carried[name] = self._carried.get(name, False) | (phase == number)
         self.arm_position_rad = following.believed_rad
@@ -52,6 +52,7 @@ class PredictedView:
         self.axes, self.value, self.speed_m_s = cell.axes, cell.value, cell.speed_m_s
         self.half_extents_m, self.rest_height_m = cell.half_extents_m, cell.rest_height_m
         self.form, self.entity_of, self.played_by = cell.form, cell.entity_of, cell.played_by
+        self.arms, self.of_arm = cell.arms, cell.of_arm
         if hasattr(cell, "bystander_distance_m"):
             self.bystander_distance_m = cell.bystander_distance_m
         return self

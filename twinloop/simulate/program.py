@@ -22,16 +22,26 @@ def phases_in(phase: np.ndarray) -> np.ndarray:
 
 
 class Program:
-    """The phases of a twin's task.
+    """The phases of a twin's task that one arm follows.
 
     Attributes:
+        numbers: place of each phase in the task's program, which has the phases of all arms.
+        step: step of each phase. Arms wait for each other between steps.
         memory: what is remembered of each slot's current phase.
         wanted_axes: (width, 3, 3) orientation that the tool is to have.
     """
 
-    def __init__(self, twin: Twin, *, width: int):
-        self.twin, self.width, phases = twin, width, twin.task.phases
+    def __init__(self, twin: Twin, *, width: int, arm: int = 0):
+        self.twin, self.width, self.arm = twin, width, twin.arms[arm].arm
+        own = [(number, phase) for number, phase in enumerate(twin.task.phases) if phase.arm == self.arm.name]
+        self.numbers = np.array([number for number, _ in own])
+        phases = tuple(phase for _, phase in own)
         self.phases: tuple[Phase, ...] = phases
+        self.step = np.array([phase.step for phase in phases])
+        self.last_step = max(phase.step for phase in twin.task.phases)
+        steps = np.array([*self.step[1:], self.last_step + 1])
+        self._after = np.stack([self.step, steps])
+        self._first = np.searchsorted(self.step, np.arange(self.last_step + 1))
         self.speed = np.array([phase.speed_m_s for phase in phases])
         self.tolerance = np.array([phase.tolerance_m for phase in phases])
         self.shortest = np.array([round(phase.shortest_s * twin.control_hz) for phase in phases])
@@ -50,6 +60,14 @@ class Program:
         self.memory.grip_axes[:] = np.eye(3)
         self.wanted_axes = np.zeros((width, 3, 3))
         self._begun = np.ones(width, bool)
+
+    def next_step(self, phase: np.ndarray, done: np.ndarray) -> np.ndarray:
+        """(width,) step of the phase that comes after the current one if that is done; else of the current one."""
+        return self._after[done.astype(int), phase]
+
+    def first_of_step(self, phase: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """(width,) first phase of an earlier step; the current phase if that step is not earlier."""
+        return np.where(self.step[phase] > step, self._first[step], phase)
 
     def begin(self, ids: np.ndarray) -> None:
         self._begun[ids] = True
@@ -80,7 +98,7 @@ class Program:
 
     def _choose_grip(self, view: View, choice: GripChoice | None, wanted: np.ndarray) -> None:
         assert choice is not None
-        grip_m, grip_axes = chosen_grips(self.twin, view, choice, wanted)
+        grip_m, grip_axes = chosen_grips(self.twin, view, choice, wanted, self.arm.base_m)
         self.memory.grip_m[wanted], self.memory.grip_axes[wanted] = grip_m[wanted], grip_axes[wanted]
 
     def _remember_grip(self, view: View, thing: str, rows: np.ndarray) -> None:

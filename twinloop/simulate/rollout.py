@@ -103,7 +103,7 @@ class _Rollout:
             cell.penetration_m, cell.hardest_contact_n, cell.thing_velocities(),
             *((cell.person_force_n,) if cell.twin.has_person else ()),
             *((cell.wrench, cell.inertial) if cell.twin.has_wrist_sensors else ()),
-            *((cell.touch_n,) if cell.twin.touch is not None else ()),
+            *((cell.touch_n,) if cell.twin.has_touch else ()),
             *((cell.nodes.reshape(len(self.active), -1),) if "nodes" in self.channels else ()),
         ):  # fmt: skip
             wide = 1 if values.ndim == 1 else values.shape[1]

@@ -1,7 +1,10 @@
 """SceneState: poses of a scene's entities by name, for n scenes at once. Base of cells and robot views."""
 
+from typing import cast
+
 import numpy as np
 
+from twinloop.simulate.view import View
 from twinloop.twin.rotation import dot, length
 from twinloop.twin.soft import axes_of
 from twinloop.twin.twin import Twin
@@ -28,6 +31,14 @@ class SceneState:
         self._chosen = {role: np.zeros(width, int) for role in self._roles}
         self._every = np.arange(width)
         self._axes: dict[str, np.ndarray] = {}
+
+    @property
+    def arms(self) -> tuple[View, ...]:
+        """The view of each arm. One arm sees the whole scene."""
+        return (cast(View, self),)
+
+    def of_arm(self, name: str) -> View:
+        return next(view for index, view in zip(self.twin.arms, self.arms, strict=True) if index.name == name)
 
     def _changed(self) -> None:
         """Forget what was computed from the last state."""

@@ -30,7 +30,8 @@ class ServoDrive:
     """The servos of all slots of a cell.
 
     Attributes:
-        joints: names of the driven joints: those of the arm, and that of the gripper if it has a servo too.
+        joints: names of the driven joints: those of the arms, and those of the grippers that have a servo too.
+        grippers: numbers of the arms whose gripper has a servo.
         effort_nm: (width, joints) motor torque in the last physics step.
         encoder_bias_rad: (width, joints) how far the encoders read too high.
     """
@@ -42,8 +43,8 @@ class ServoDrive:
         model, width, count = twin.model, cell.width, len(drive.joints)
         numbers = [model.joint(ROBOT + joint).id for joint in self.joints]
         self.qpos, self._dofs = model.jnt_qposadr[numbers], model.jnt_dofadr[numbers]
-        self.drives_gripper = count > len(twin.arm_controls)
-        self._controls = np.array([*twin.arm_controls, *([twin.gripper_control] if self.drives_gripper else [])])
+        self.grippers = [index.number for index in twin.arms if index.arm.gripper.joints[0] in drive.joints]
+        self._controls = np.array([*twin.arm_controls, *twin.gripper_controls[self.grippers]])
         kind = DRIVES[drive.kind]
         self._nominal = {variable.name: joint_values(drive, variable.name) for variable in kind.variables}
         self._values = {name: np.tile(values, (width, 1)) for name, values in self._nominal.items()}
@@ -118,7 +119,7 @@ class ServoDrive:
     ) -> None:
         """Simulate one control period with these commands. `before` is called before every physics step."""
         cell, twin, dofs = self._cell, self._cell.twin, self._dofs
-        goal = np.column_stack([arm_rad, opening]) if self.drives_gripper else arm_rad
+        goal = np.column_stack([arm_rad, opening[:, self.grippers]]) if self.grippers else arm_rad
         self._line.put(goal)
         delay_s, step_s = self._delays_s(), float(twin.model.opt.timestep)
         friction, damping = cell["dof_frictionloss"], cell["dof_damping"]

@@ -8,6 +8,13 @@ from twinloop.twin.scene import Scene
 
 
 class View(Scene, Protocol):
+    """What one arm sees. Of a robot with one arm it is the whole scene."""
+
+    @property
+    def arms(self) -> "tuple[View, ...]":
+        """The view of each arm."""
+        ...
+
     @property
     def tool_lag_m(self) -> np.ndarray:
         """(n,) distance of the tool from `tool_position` if that is a predicted position, else 0."""

@@ -12,7 +12,7 @@ from twinloop.twin.clutter import furnish as furnish_clutter
 from twinloop.twin.entity import Fixture, Thing, state_names
 from twinloop.twin.grasps import grips_of
 from twinloop.twin.objects import SceneObject
-from twinloop.twin.robot import Robot
+from twinloop.twin.robot import Robot, RobotArm
 from twinloop.twin.robots.opening import opening_m
 from twinloop.twin.shapes import forms_of
 from twinloop.twin.soft import add_soft, soft_index
@@ -22,10 +22,11 @@ from twinloop.twin.surroundings import furnish as furnish_surroundings
 from twinloop.twin.task import Task
 from twinloop.twin.task_checks import refuse_unknown_frames
 from twinloop.twin.touch import add_touch, pads_of, touch_index
-from twinloop.twin.twin import FixtureIndex, ThingIndex, Twin
+from twinloop.twin.twin import ArmIndex, FixtureIndex, ThingIndex, Twin
 
 PREFIX = "robot/"
 TABLE_THICKNESS_M = 0.04
+FINGER_SENSORS = ("left_finger", "right_finger")
 
 # name -> (what one side is, what the other is, how contacts are reduced, what is read of them)
 _FORCE = 1 << mujoco.mjtConDataField.mjCONDATA_FORCE.value
@@ -108,8 +109,9 @@ def compose(robot: Robot, task: Task, *, timestep_s: float = 0.004, features: Fe
     _add_table(spec)
     robot_spec = robot.build()
     spec.attach(robot_spec, frame=spec.worldbody.add_frame(pos=robot.mount_m), prefix=PREFIX)
-    if robot.mount_m[2] > 0:
-        _add_plinth(spec, robot.mount_m)
+    for arm in robot.arms:
+        if arm.base_m[2] > 0:
+            _add_plinth(spec, arm)
     for thing in task.things:
         _add(spec, thing, features, several=len(task.things) > 1)
     for fixture in task.fixtures:
@@ -123,12 +125,13 @@ def compose(robot: Robot, task: Task, *, timestep_s: float = 0.004, features: Fe
     _add_sensors(spec, robot, task, sensed, bystander)
     if features.wrist_sensors:
         _add_wrist_sensors(spec, robot)
-    left, right = (PREFIX + name for name in robot.gripper.finger_bodies)
-    if features.touch:
-        add_touch(spec, (left, right), sensed)
-    if features.soft_pads:
-        for body in (left, right):
-            soften(spec.body(body))
+    for arm in robot.arms:
+        fingers = _finger_bodies(arm)
+        if features.touch:
+            add_touch(spec, fingers, sensed, prefix=arm.named(""))
+        if features.soft_pads:
+            for body in fingers:
+                soften(spec.body(body))
     if features.longest_delay_s > 0:
         for actuator in spec.actuators:
             actuator.nsample = int(np.ceil(features.longest_delay_s / timestep_s)) + 1
@@ -190,11 +193,11 @@ def set_options(spec: mujoco.MjSpec, timestep_s: float) -> None:
     spec.memory = 1 << 20
 
 
-def _add_plinth(spec: mujoco.MjSpec, top_m: tuple[float, float, float]) -> None:
-    """Add the plinth of a robot that is mounted above the table. It has no contacts."""
-    x, y, height = top_m
+def _add_plinth(spec: mujoco.MjSpec, arm: RobotArm) -> None:
+    """Add the plinth of an arm that is mounted above the table. It has no contacts."""
+    x, y, height = arm.base_m
     spec.worldbody.add_geom(
-        name="plinth", type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.06, 0.05, height / 2], pos=[x, y, height / 2],
+        name=arm.named("plinth"), type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.06, 0.05, height / 2], pos=[x, y, height / 2],
         rgba=[0.3, 0.3, 0.32, 1], contype=0, conaffinity=0,
     )  # fmt: skip
 
@@ -214,16 +217,27 @@ def _add_sensors(spec: mujoco.MjSpec, robot: Robot, task: Task, thing: str, byst
         thing: the body whose contacts are counted; "" for all contacts of a finger or of the table.
     """
     body, none = mujoco.mjtObj.mjOBJ_XBODY, mujoco.mjtObj.mjOBJ_UNKNOWN
-    root = next(child.name for child in spec.worldbody.bodies if child.name.startswith(PREFIX))
-    left, right = (PREFIX + name for name in robot.gripper.finger_bodies)
+    roots = [child.name for child in spec.worldbody.bodies if child.name.startswith(PREFIX)]
+    fingers = [
+        (arm.named(name), body, thing, _NET_FORCE, _FORCE)
+        for arm in robot.arms
+        for name, body in zip(FINGER_SENSORS, _finger_bodies(arm), strict=True)
+    ]
     for name, first, second, reduction, data in (
-        ("left_finger", left, thing, _NET_FORCE, _FORCE),
-        ("right_finger", right, thing, _NET_FORCE, _FORCE),
+        *fingers,
         ("support", "table", thing, _NET_FORCE, _FORCE),
         ("deepest", "", "", _BY_DEPTH, _DISTANCE),
         ("hardest", "", "", _BY_FORCE, _FORCE),
-        *((f"person{number}", name, root, _NET_FORCE, _FORCE) for number, name in enumerate(task.people)),
-        *((("bystander", bystander, root, _NET_FORCE, _FORCE),) if bystander else ()),
+        *(
+            (f"person{_number(number, arm)}", name, root, _NET_FORCE, _FORCE)
+            for number, name in enumerate(task.people)
+            for arm, root in enumerate(roots)
+        ),
+        *(
+            (f"bystander{_number('', arm)}", bystander, root, _NET_FORCE, _FORCE)
+            for arm, root in enumerate(roots)
+            if bystander
+        ),
     ):
         sensor = spec.add_sensor(name=name, type=mujoco.mjtSensor.mjSENS_CONTACT)
         sensor.objtype, sensor.objname = (body, first) if first else (none, "")
@@ -237,42 +251,71 @@ def _add_wrist_sensors(spec: mujoco.MjSpec, robot: Robot) -> None:
     All of them are in the tool's frame.
     """
     kinds = mujoco.mjtSensor
-    for name, kind in (
-        ("force", kinds.mjSENS_FORCE),
-        ("torque", kinds.mjSENS_TORQUE),
-        ("acceleration", kinds.mjSENS_ACCELEROMETER),
-        ("turn_rate", kinds.mjSENS_GYRO),
-    ):
-        sensor = spec.add_sensor(name=name, type=kind)
-        sensor.objtype, sensor.objname = mujoco.mjtObj.mjOBJ_SITE, PREFIX + robot.tool_site
+    for arm in robot.arms:
+        for name, kind in (
+            ("force", kinds.mjSENS_FORCE),
+            ("torque", kinds.mjSENS_TORQUE),
+            ("acceleration", kinds.mjSENS_ACCELEROMETER),
+            ("turn_rate", kinds.mjSENS_GYRO),
+        ):
+            sensor = spec.add_sensor(name=arm.named(name), type=kind)
+            sensor.objtype, sensor.objname = mujoco.mjtObj.mjOBJ_SITE, PREFIX + arm.tool_site
+
+
+def _finger_bodies(arm: RobotArm) -> tuple[str, str]:
+    left, right = arm.gripper.finger_bodies
+    return PREFIX + left, PREFIX + right
+
+
+def _number(start: int | str, arm: int) -> str:
+    """End of the name of a sensor of contacts with a person. The sensor of the first arm has a plain name."""
+    return f"{start}" if arm == 0 else f"{start}.{arm}"
 
 
 def _index(
     model: mujoco.MjModel, robot: Robot, task: Task, control_hz: int, features: Features, layout: tuple[str, ...]
 ) -> Twin:
     joints = _ids(model, mujoco.mjtObj.mjOBJ_JOINT, robot.arm_joints, robot)
-    fingers = _ids(model, mujoco.mjtObj.mjOBJ_JOINT, robot.gripper.joints, robot)
-    actuators = _ids(model, mujoco.mjtObj.mjOBJ_ACTUATOR, (*robot.arm_actuators, robot.gripper.actuator), robot)
-    left, right = (PREFIX + name for name in robot.gripper.finger_bodies)
-    tool = int(_ids(model, mujoco.mjtObj.mjOBJ_SITE, (robot.tool_site,), robot)[0])
+    controls = _ids(model, mujoco.mjtObj.mjOBJ_ACTUATOR, robot.arm_actuators, robot)
+    grippers = tuple(arm.gripper.actuator for arm in robot.arms)
     clutter = [index for index in range(model.nbody) if model.body(index).name.startswith("clutter/")]
     sensors = {}
     for number in range(model.nsensor):
         start = int(model.sensor_adr[number])
         sensors[model.sensor(number).name] = slice(start, start + int(model.sensor_dim[number]))
     things, fixtures = _entities(model, robot, task, features, layout or state_names(task.entities))
+    arms = tuple(_arm_index(model, robot, number, joints, sensors) for number in range(len(robot.arms)))
+    fingers = [name for arm in robot.arms for name in _finger_bodies(arm)]
     return Twin(
         model=model, robot=robot, task=task, control_hz=control_hz,
         arm_joints=joints, arm_qpos=model.jnt_qposadr[joints], arm_dofs=model.jnt_dofadr[joints],
-        arm_controls=actuators[:-1], arm_filters=model.actuator_actadr[actuators[:-1]],
-        gripper_control=int(actuators[-1]),
-        gripper_qpos=model.jnt_qposadr[fingers], gripper_dofs=model.jnt_dofadr[fingers],
-        tool_site=tool, things=things, fixtures=fixtures, layout=layout,
-        sites={model.site(number).name: number for number in range(model.nsite) if "." in model.site(number).name},
-        pad_geoms=np.concatenate([pads_of(model, model.body(name).id) for name in (left, right)]),
-        touch=touch_index(model, (left, right), tool, sensors) if "left_touch" in sensors else None,
+        arm_controls=controls, arm_filters=model.actuator_actadr[controls],
+        gripper_controls=_ids(model, mujoco.mjtObj.mjOBJ_ACTUATOR, grippers, robot), arms=arms,
+        things=things, fixtures=fixtures, layout=layout,
+        sites={name: number for number in range(model.nsite) if _is_frame(name := model.site(number).name)},
+        pad_geoms=np.concatenate([pads_of(model, model.body(name).id) for name in fingers]),
         table_body=model.body("table").id,
         clutter_mocaps=model.body_mocapid[clutter], sensors=sensors,
+    )  # fmt: skip
+
+
+def _is_frame(site: str) -> bool:
+    """Whether a site is a frame of an entity."""
+    return "." in site and not site.startswith(PREFIX)
+
+
+def _arm_index(
+    model: mujoco.MjModel, robot: Robot, number: int, joints: np.ndarray, sensors: dict[str, slice]
+) -> ArmIndex:
+    arm = robot.arms[number]
+    fingers = _ids(model, mujoco.mjtObj.mjOBJ_JOINT, arm.gripper.joints, robot)
+    tool = int(_ids(model, mujoco.mjtObj.mjOBJ_SITE, (arm.tool_site,), robot)[0])
+    left, right = (arm.named(name) for name in FINGER_SENSORS)
+    felt = arm.named("left_touch") in sensors
+    return ArmIndex(
+        arm=arm, number=number, joints=joints[arm.joints], gripper_qpos=model.jnt_qposadr[fingers],
+        gripper_dofs=model.jnt_dofadr[fingers], tool_site=tool, fingers=(left, right),
+        touch=touch_index(model, _finger_bodies(arm), tool, sensors, prefix=arm.named("")) if felt else None,
     )  # fmt: skip
 
 
@@ -305,7 +348,8 @@ def _thing_index(model: mujoco.MjModel, robot: Robot, thing: Thing, features: Fe
     else:
         qpos, dof = int(soft.qpos[0, 0]), int(soft.dofs[0, 0])
     # Only grips of meshes depend on the gripper.
-    opening = opening_m(robot) if thing.object.mesh is not None else np.inf
+    mesh = thing.object.mesh is not None
+    opening = min(opening_m(arm.robot or robot) for arm in robot.arms) if mesh else np.inf
     grips = grips_of(thing.object, shapes=forms is not None, opening_m=opening)
     return ThingIndex(thing, body, geoms, qpos, dof, columns, grips, forms, soft)
 

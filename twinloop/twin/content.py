@@ -19,11 +19,11 @@ import numpy as np
 from twinloop.config.record import write_record
 from twinloop.twin.entity import Thing
 from twinloop.twin.mesh_body import MeshBody
-from twinloop.twin.robot import Robot
+from twinloop.twin.robot import Robot, RobotArm
 from twinloop.twin.task import Task
 
 OWN_PACKAGE = "twinloop"
-OPTIONAL = ("mesh", "pool", "room")
+OPTIONAL = ("mesh", "pool", "room", "arm", "step")
 PLACES = ("mjcf", "urdf", "root", "packages", "reach_m")
 
 
@@ -44,7 +44,14 @@ def robot_content(robot: Robot) -> dict[str, Any]:
         "mount_m": robot.mount_m,
         "mapping": _mapping_content(robot),
         **drive,
+        **({"arms": [_arm_content(arm) for arm in robot.several]} if robot.several else {}),
     }
+
+
+def _arm_content(arm: RobotArm) -> dict[str, Any]:
+    """One arm of a set: where it stands, and the robot that it is."""
+    own = robot_content(arm.robot) if arm.robot is not None else {}
+    return {"name": arm.name, "base_m": arm.base_m, "yaw_deg": arm.yaw_deg, "robot": own}
 
 
 def _mapping_content(robot: Robot) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Phase: one closed-loop motion of the tool. A task's program is a sequence of phases, which skills make."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -106,6 +107,8 @@ class Phase:
         turns: the phase waits for the orientation too.
         longest_s: a phase that takes longer ends the episode.
         noise: factor on the expert's injected action noise; 0 while the fingers close.
+        arm: the arm that makes the motion; "" for a robot with one arm. See `in_steps`.
+        step: arms follow their phases of a step in parallel, and wait for each other before the next step.
     """
 
     name: str
@@ -129,3 +132,21 @@ class Phase:
     longest_s: float = 4.0
     noise: float = 1.0
     lost_m: float = 0.045
+    arm: str = ""
+    step: int = 0
+
+
+def in_steps(*steps: Mapping[str, tuple[Phase, ...]]) -> tuple[Phase, ...]:
+    """A program for several arms.
+
+    Args:
+        steps: arm -> its phases. Every step has phases of every arm; `hold` is one that does nothing else.
+    """
+    program = []
+    for number, phases in enumerate(steps):
+        # Phases of the arms alternate, so the first phase that is not done belongs to the arm that is behind.
+        for row in zip_longest(
+            *([replace(phase, arm=arm, step=number) for phase in own] for arm, own in phases.items())
+        ):
+            program += [phase for phase in row if phase is not None]
+    return tuple(program)

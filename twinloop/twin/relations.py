@@ -157,16 +157,28 @@ def held(thing: str) -> Relation:
 
     def holds(scene: Scene) -> np.ndarray:
         near = length(scene.position(thing) - scene.tool_position) < HELD_M
-        return near & (np.minimum(*scene.finger_force_n.T) > HOLDING_N)
+        return near & (np.minimum.reduce(scene.finger_force_n.T) > HOLDING_N)
 
     return _relation(
         f"{thing}_held", (thing,), holds, lambda scene: _near(length(scene.position(thing) - scene.tool_position))
     )
 
 
+def by_arm(arm: str, relation: Relation) -> Relation:
+    """A relation about the tool and the fingers of one of several arms, e.g. `by_arm("left", held("cup"))`."""
+
+    def holds(scene: Scene) -> np.ndarray:
+        return relation.holds(scene.of_arm(arm))
+
+    def progress(scene: Scene) -> np.ndarray:
+        return relation.progress(scene.of_arm(arm))
+
+    return Relation(f"{relation.name}_by_{arm}", holds, progress, relation.about)
+
+
 def let_go(thing: str = "thing") -> Relation:
     """No finger presses on anything."""
-    return _relation(f"{thing}_released", (), lambda scene: np.maximum(*scene.finger_force_n.T) < LET_GO_N)
+    return _relation(f"{thing}_released", (), lambda scene: np.maximum.reduce(scene.finger_force_n.T) < LET_GO_N)
 
 
 def at_rest(thing: str) -> Relation:

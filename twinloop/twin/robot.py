@@ -36,17 +36,57 @@ class Gripper:
 
     def control(self, opening: np.ndarray) -> np.ndarray:
         """The actuator's control for an opening."""
-        slope = (self.open_control - self.closed_control) / (self.open - self.closed)
-        return self.closed_control + (opening - self.closed) * slope
+        return self.closed_control + (opening - self.closed) * self.control_slope
+
+    @property
+    def control_slope(self) -> float:
+        """Change of the control per change of the opening."""
+        return (self.open_control - self.closed_control) / (self.open - self.closed)
+
+
+@dataclass(frozen=True)
+class RobotArm:
+    """One arm of a robot.
+
+    Attributes:
+        name: "" for the arm of a robot that has one.
+        first, axes: place of its first joint in the robot's `arm_joints`, and number of its joints.
+        tool_site: frame between its finger tips.
+        base_m, yaw_deg: where it stands, and its direction about the vertical.
+        robot: the robot that this arm of a set is; None for the arm of a robot that has one.
+    """
+
+    name: str
+    first: int
+    axes: int
+    gripper: Gripper
+    tool_site: str
+    base_m: tuple[float, float, float]
+    robot: "Robot | None" = None
+    yaw_deg: float = 0.0
+
+    @property
+    def joints(self) -> slice:
+        """Its part of arrays over the joints of all arms."""
+        return slice(self.first, self.first + self.axes)
+
+    def named(self, part: str) -> str:
+        """Name of a part of this arm among the parts of all arms, e.g. `left.gripper`."""
+        return f"{self.name}.{part}" if self.name else part
 
 
 @dataclass(frozen=True)
 class Robot:
-    """An arm with a gripper, position-controlled. Limits are the manufacturer's, one per arm joint.
+    """One or more arms with a gripper each, position-controlled. Limits are the manufacturer's, one per arm joint.
+
+    A robot with several arms lists the joints of one arm after the other. `robot_set` makes it from robots with one
+    arm each.
 
     Attributes:
         build: returns a new spec whose root is the robot's mount. All names below are names in that spec.
-        tool_site: frame between the finger tips: z points out of the hand, the fingers move along y.
+        gripper: that of the first arm; `arms` has all of them.
+        tool_site: that of the first arm: a frame between the finger tips, whose z points out of the hand and along
+            whose y the fingers move.
         acceleration_limits_rad_s2: empty where the manufacturer gives none.
         mount_m: where the robot stands. Objects lie about 0.5 m from the origin, so a short arm stands nearer to
             them, on a plinth.
@@ -55,6 +95,7 @@ class Robot:
         source: where the figures are from.
         drive: servo law of its joints; None for the position actuators of the model.
         mapping: what a config file says of a robot that is given by path; None for a robot known by name.
+        several: the arms of a robot that has more than one; () for one arm.
 
     Example:
         >>> from dataclasses import replace
@@ -81,3 +122,20 @@ class Robot:
     model_digest: str = ""
     mapping: Any = None
     drive: RobotDrive | None = None
+    several: tuple[RobotArm, ...] = ()
+
+    @property
+    def arms(self) -> tuple[RobotArm, ...]:
+        if self.several:
+            return self.several
+        return (RobotArm("", 0, len(self.arm_joints), self.gripper, self.tool_site, self.mount_m),)
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Elements of states and actions: the joints of all arms, then the grippers."""
+        return (*self.arm_joints, *(arm.named("gripper") for arm in self.arms))
+
+    @property
+    def home(self) -> tuple[float, ...]:
+        """Joint positions and openings at the start of an episode."""
+        return (*self.home_rad, *(arm.gripper.open for arm in self.arms))

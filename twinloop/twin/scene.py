@@ -43,11 +43,15 @@ class Scene(Protocol):
     def table_height_m(self) -> np.ndarray: ...
     @property
     def finger_force_n(self) -> np.ndarray:
-        """(n, 2) contact force of each finger."""
+        """(n, fingers) contact force of each finger: of both fingers of an arm, or of all arms."""
         ...
 
     @property
     def support_force_n(self) -> np.ndarray: ...
+
+    def of_arm(self, name: str) -> "Scene":
+        """The scene with the tool and the fingers of one arm. They are those of the first arm otherwise."""
+        ...
 
     def position(self, name: str) -> np.ndarray:
         """(n, 3)."""

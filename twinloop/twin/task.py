@@ -78,7 +78,7 @@ class Task:
     @cached_property
     def phase_names(self) -> tuple[str, ...]:
         """A name for each phase. Phases of the same name get that of their thing, or else a number, behind it."""
-        names = [phase.name for phase in self.program]
+        names = [f"{phase.arm} {phase.name}".strip() for phase in self.program]
         for wider in (lambda phase, _: phase.thing.partition(".")[0], lambda _, number: str(number)):
             twice = {name for name in names if names.count(name) > 1}
             names = [
@@ -86,6 +86,11 @@ class Task:
                 for number, (name, phase) in enumerate(zip(names, self.program, strict=True), start=1)
             ]
         return tuple(names)
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """Names of the arms that the program moves; ("",) for a task of one arm."""
+        return tuple(dict.fromkeys(phase.arm for phase in self.program))
 
     @property
     def things(self) -> tuple[Thing, ...]:

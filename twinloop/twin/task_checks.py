@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from twinloop.errors import ModelError, nearest
 from twinloop.twin.entity import Thing
+from twinloop.twin.robot import Robot
 
 if TYPE_CHECKING:
     from twinloop.twin.task import Task
@@ -17,6 +18,22 @@ def refuse_bad_task(task: "Task") -> None:
     """Raise ModelError for the first mistake, which names the task and where in it the mistake is."""
     for where, problem in _problems(task):
         raise ModelError(f"task {task.name!r}: {where}: {problem}")
+
+
+def unfit_arms(task: "Task", robot: Robot) -> str:
+    """Why a robot cannot do a task, which needs other arms; "" if it has them."""
+    needed, there = task.arms, tuple(arm.name for arm in robot.arms)
+    if set(needed) == set(there):
+        return ""
+    if needed == ("",):
+        return (
+            f"{task.name} is for one arm; {robot.name} has {len(there)} ({', '.join(there)}). Choose a robot with one"
+        )
+    wanted = " and ".join(needed)
+    if there == ("",):
+        example = ", ".join(f"{arm}: {robot.name}" for arm in needed)
+        return f"{task.name} needs the arms {wanted}; {robot.name} has one. Give `robots: {{{example}}}`"
+    return f"{task.name} needs the arms {wanted}; {robot.name} has {' and '.join(there)}. Rename them in `robots`"
 
 
 def refuse_unknown_frames(task: "Task", frames: Collection[str]) -> None:
@@ -50,6 +67,7 @@ def _problems(task: "Task") -> Iterator[tuple[str, str]]:
         if entity not in known:
             yield where, f"names {entity!r}, which is no entity or role of the task; {nearest(entity, known)}"
     yield from _end_problems(task)
+    yield from _step_problems(task)
     for number, template in enumerate(task.language.templates, start=1):
         for _, slot, _, _ in string.Formatter().parse(template):
             if slot is not None and slot not in known:
@@ -87,6 +105,21 @@ def _end_problems(task: "Task") -> Iterator[tuple[str, str]]:
             yield where, f"speed_m_s is {phase.speed_m_s:g}; it would never arrive"
         if phase.retry and phase.retry not in names[:number]:
             yield where, f"goes back to {phase.retry!r}; {nearest(phase.retry, names[:number])}"
+
+
+def _step_problems(task: "Task") -> Iterator[tuple[str, str]]:
+    """An arm without phases in a step of a program for several arms would not know where to wait."""
+    if len(task.arms) > 1 and "" in task.arms:
+        yield "program", "has phases with and without an arm; `in_steps` gives every phase its arm"
+    for step in range(1 + max((phase.step for phase in task.program), default=0)):
+        missing = [
+            arm for arm in task.arms if not any((phase.arm, phase.step) == (arm, step) for phase in task.program)
+        ]
+        if missing:
+            yield (
+                f"program, step {step + 1}",
+                f"has no phase of the arm {missing[0]}; `hold` is one that does nothing else",
+            )
 
 
 def _named(task: "Task") -> Iterator[tuple[str, str]]:

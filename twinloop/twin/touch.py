@@ -68,15 +68,19 @@ def _pressed(taxels: np.ndarray) -> np.ndarray:
     return felt * (total / np.maximum(felt.sum(axis=1, keepdims=True), 1e-12))
 
 
-def add_touch(spec: mujoco.MjSpec, finger_bodies: tuple[str, str], object_body: str) -> None:
-    """Add one sensor per finger that lists its contacts, hardest first. An empty `object_body` means all contacts."""
+def add_touch(spec: mujoco.MjSpec, finger_bodies: tuple[str, str], object_body: str, *, prefix: str = "") -> None:
+    """Add one sensor per finger that lists its contacts, hardest first. An empty `object_body` means all contacts.
+
+    Args:
+        prefix: of the sensors of one of several arms.
+    """
     fields = mujoco.mjtConDataField
     data = sum(
         1 << field.value
         for field in (fields.mjCONDATA_FORCE, fields.mjCONDATA_POS, fields.mjCONDATA_NORMAL, fields.mjCONDATA_TANGENT)
     )
     for name, finger in zip(FINGERS, finger_bodies, strict=True):
-        sensor = spec.add_sensor(name=f"{name}_touch", type=mujoco.mjtSensor.mjSENS_CONTACT)
+        sensor = spec.add_sensor(name=f"{prefix}{name}_touch", type=mujoco.mjtSensor.mjSENS_CONTACT)
         sensor.objtype, sensor.objname = mujoco.mjtObj.mjOBJ_XBODY, finger
         if object_body:
             sensor.reftype, sensor.refname = mujoco.mjtObj.mjOBJ_XBODY, object_body
@@ -84,7 +88,12 @@ def add_touch(spec: mujoco.MjSpec, finger_bodies: tuple[str, str], object_body: 
 
 
 def touch_index(
-    model: mujoco.MjModel, finger_bodies: tuple[str, str], tool_site: int, sensors: dict[str, slice]
+    model: mujoco.MjModel,
+    finger_bodies: tuple[str, str],
+    tool_site: int,
+    sensors: dict[str, slice],
+    *,
+    prefix: str = "",
 ) -> TouchIndex:
     """Indices and taxels. The grid of a finger covers its geom with contacts that is nearest to the tool frame."""
     data = mujoco.MjData(model)
@@ -103,7 +112,7 @@ def touch_index(
         signs.append(np.sign(middle[1]))
         sizes.append([2 * reach[0] / ACROSS, 2 * reach[2] / ALONG])
     return TouchIndex(
-        contacts=(sensors["left_touch"], sensors["right_touch"]),
+        contacts=(sensors[f"{prefix}left_touch"], sensors[f"{prefix}right_touch"]),
         taxels_m=np.array(grids),
         spread_m=SKIN * np.mean(sizes, axis=0),
         outwards=np.array(signs),

@@ -11,7 +11,7 @@ from twinloop.twin.entity import Fixture, Thing, state_names
 from twinloop.twin.grasps import Grips
 from twinloop.twin.language import filled
 from twinloop.twin.objects import SceneObject
-from twinloop.twin.robot import Robot
+from twinloop.twin.robot import Robot, RobotArm
 from twinloop.twin.robot_drive import RobotDrive
 from twinloop.twin.scene import Start
 from twinloop.twin.shapes import OWN, SHAPES, Forms, name_of, product_of
@@ -85,12 +85,45 @@ class FixtureIndex:
 
 
 @dataclass(frozen=True)
+class ArmIndex:
+    """Indices of one arm.
+
+    Attributes:
+        number: its place among the arms of the robot.
+        joints: (axes,) joints of the model.
+        fingers: names of its two contact sensors.
+    """
+
+    arm: RobotArm
+    number: int
+    joints: np.ndarray
+    gripper_qpos: np.ndarray
+    gripper_dofs: np.ndarray
+    tool_site: int
+    fingers: tuple[str, str]
+    touch: TouchIndex | None = None
+
+    @property
+    def name(self) -> str:
+        return self.arm.name
+
+    @property
+    def columns(self) -> slice:
+        """Its part of arrays over the joints of all arms."""
+        return self.arm.joints
+
+
+@dataclass(frozen=True)
 class Twin:
     """A robot, a task and its entities on a table, compiled once and simulated many times.
 
-    Index arrays refer to the model's joints, state and controls; sensor ranges refer to `sensordata`.
+    Index arrays refer to the model's joints, state and controls; sensor ranges refer to `sensordata`. Those that begin
+    with `arm_` have the joints of all arms, one arm after the other. States and actions have these joints, and then the
+    opening of each gripper.
 
     Attributes:
+        arms: one record per arm.
+        gripper_controls: one per arm.
         arm_filters: activations of actuators that filter their commands; -1 for actuators that do not.
         focus: the thing that rows of the parameter table act on. See `focused_on`.
         sites: frame of an entity -> site.
@@ -108,10 +141,8 @@ class Twin:
     arm_dofs: np.ndarray
     arm_controls: np.ndarray
     arm_filters: np.ndarray
-    gripper_qpos: np.ndarray
-    gripper_dofs: np.ndarray
-    gripper_control: int
-    tool_site: int
+    gripper_controls: np.ndarray
+    arms: tuple[ArmIndex, ...]
     table_body: int
     things: tuple[ThingIndex, ...]
     fixtures: tuple[FixtureIndex, ...]
@@ -122,7 +153,6 @@ class Twin:
     focus: int = 0
     layout: tuple[str, ...] = ()
     pad_geoms: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
-    touch: TouchIndex | None = None
     surroundings: frozenset[Kind] = frozenset()
     drive: RobotDrive | None = None
 
@@ -141,8 +171,25 @@ class Twin:
         return self.model.jnt_range[self.arm_joints]
 
     @property
+    def joints(self) -> int:
+        """Number of arm joints. The openings of the grippers come behind them in states and actions."""
+        return len(self.arm_joints)
+
+    @property
+    def tool_site(self) -> int:
+        """The tool of the first arm."""
+        return self.arms[0].tool_site
+
+    @property
     def has_wrist_sensors(self) -> bool:
-        return "force" in self.sensors
+        return self.arms[0].arm.named("force") in self.sensors
+
+    @property
+    def has_touch(self) -> bool:
+        return self.arms[0].touch is not None
+
+    def arm(self, name: str) -> ArmIndex:
+        return next(index for index in self.arms if index.name == name)
 
     @property
     def has_person(self) -> bool:
@@ -216,6 +263,12 @@ class Twin:
                 nodes = index.soft.put(start.poses[index.name]) + index.soft.home_m
                 parts.append(nodes.reshape(len(nodes), -1))
         return np.concatenate(parts, axis=1)
+
+    def pose_robot(self, data: mujoco.MjData, position: np.ndarray) -> None:
+        """Set the joints of all arms and grippers from one row of recorded states."""
+        data.qpos[self.arm_qpos] = position[: self.joints]
+        for index, opening in zip(self.arms, position[self.joints :], strict=True):
+            data.qpos[index.gripper_qpos] = opening / len(index.gripper_qpos)
 
     def pose_scene(self, data: mujoco.MjData, environment: np.ndarray) -> None:
         """Set the poses of all entities from one row of recorded states; corners of a soft thing are last."""

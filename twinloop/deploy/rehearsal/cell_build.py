@@ -163,10 +163,10 @@ def _motors(model: mujoco.MjModel, twin: Twin, own: OwnNumbers, values: Mapping[
             damping=kd * values["servo_damping_scale"] * own.damping[number],
             limit=limit * values["motor_strength_scale"] * own.strength[number],
         ))  # fmt: skip
-    kp, kd, limit = _gains(model, twin.gripper_control)
+    kp, kd, limit = _gains(model, twin.gripper_controls[0])
     limit *= values["grip_force_scale"] * own.grip
-    target = int(model.actuator_trnid[twin.gripper_control, 0])
-    if model.actuator_trntype[twin.gripper_control] == mujoco.mjtTrn.mjTRN_JOINT.value:
+    target = int(model.actuator_trnid[twin.gripper_controls[0], 0])
+    if model.actuator_trntype[twin.gripper_controls[0]] == mujoco.mjtTrn.mjTRN_JOINT.value:
         return (*motors, Motor(target, kp, kd, limit))
     # The force of a tendon's motor is divided among its joints.
     first, count = int(model.tendon_adr[target]), int(model.tendon_num[target])

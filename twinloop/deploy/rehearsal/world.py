@@ -66,7 +66,7 @@ class CellWorld:
         qpos = self.build.model.qpos0.copy()
         qpos[twin.arm_qpos] = twin.robot.home_rad
         gripper = twin.robot.gripper
-        qpos[twin.gripper_qpos] = gripper.open / len(gripper.joints)
+        qpos[twin.arms[0].gripper_qpos] = gripper.open / len(gripper.joints)
         for index in twin.things:
             pose = qpos[index.qpos : index.qpos + 7]
             pose[:] = start.poses[index.name][0]
@@ -127,8 +127,8 @@ class CellWorld:
         twin, state = self.twin, self._physics.read()
         self._state: PhysicsState = state
         arm = len(twin.arm_joints)
-        self.position = np.append(state.qpos[twin.arm_qpos], state.qpos[twin.gripper_qpos].sum())
-        self.velocity = np.append(state.qvel[twin.arm_dofs], state.qvel[twin.gripper_dofs].sum())
+        self.position = np.append(state.qpos[twin.arm_qpos], state.qpos[twin.arms[0].gripper_qpos].sum())
+        self.velocity = np.append(state.qvel[twin.arm_dofs], state.qvel[twin.arms[0].gripper_dofs].sum())
         columns, coordinates = self._moving
         self._environment[columns] = state.qpos[coordinates]
         environment = self._environment

@@ -51,20 +51,22 @@ class SafetyFilter:
         self._bounds, self._home = bounds, np.array(about.home)
         self._noticed = NOTICED * (bounds.position[:, 1] - bounds.position[:, 0])
         self._motion = MotionLimiter(bounds, period_s=about.period_s)
-        self._workspace: Workspace | None = None
+        self._workspaces: tuple[Workspace, ...] = ()
         if np.isfinite(bounds.workspace_m).any():
             if twin is None:
                 raise RobotError(
                     f"{about.id}: its workspace is limited, but there is no model of {about.robot} to compute the "
                     "tool position; a package can add one (docs/extending.md)"
                 )
-            joints = (*twin.robot.arm_joints, "gripper")
+            joints = twin.robot.state_names
             if about.joints != joints:
                 raise RobotError(
                     f"{about.id}: has the joints {', '.join(about.joints)}; its model has {', '.join(joints)}"
                 )
-            self._workspace = Workspace(bounds.workspace_m, Tool(twin))
-        arm = bounds.effort[: len(twin.arm_joints)] if twin is not None else bounds.effort[:-1]
+            self._workspaces = tuple(
+                Workspace(bounds.workspace_m, Tool(twin, number)) for number in range(len(twin.arms))
+            )
+        arm = bounds.effort[: twin.joints] if twin is not None else bounds.effort[:-1]
         self._back_off = BackOff(arm_effort=arm, force_n=bounds.force_n, period_s=about.period_s)
 
     def begin(self, measured: np.ndarray) -> None:
@@ -73,8 +75,8 @@ class SafetyFilter:
         near = np.abs(measured - self._home) < AT_HOME * span
         self._motion.begin(self._home if near.all() else measured)
         self._back_off.begin()
-        if self._workspace is not None:
-            self._workspace.begin(self._motion.position)
+        for workspace in self._workspaces:
+            workspace.begin(self._motion.position)
 
     @property
     def hopeless(self) -> bool:
@@ -114,21 +116,37 @@ class SafetyFilter:
         # If neither velocity nor effort limits the motion, the acceleration limit does.
         if target is not None and np.abs(velocity - at_once).max() > SAME and not {"velocity", "effort"} & {*reasons}:
             reasons.append("acceleration")
-        if self._workspace is not None:
-            velocity, fits = self._workspace.allowed(motion, velocity)
-            if not fits:
-                reasons.append("workspace")
+        velocity, fits = self._inside(velocity)
+        if not fits:
+            reasons.append("workspace")
         command = motion.move(velocity)
-        if self._workspace is not None:
-            self._workspace.filtered(command)
+        for workspace in self._workspaces:
+            workspace.filtered(command)
         self._back_off.sent(command)
         return FilterResult(command, command if meant is None else meant, tuple(reasons))
 
+    def _inside(self, velocity: np.ndarray) -> tuple[np.ndarray, bool]:
+        """A velocity that keeps all tools inside the workspace, and whether it is the requested one."""
+        motion, fits = self._motion, True
+        for workspace in self._workspaces:
+            velocity, fits_here = workspace.allowed(motion, velocity)
+            fits &= fits_here
+        if (
+            not fits
+            and len(self._workspaces) > 1
+            and not all(workspace.admits(motion, velocity) for workspace in self._workspaces)
+        ):
+            # What keeps one tool inside may take another one out. Braking is always allowed.
+            velocity = motion.braking(motion.velocity)
+        return velocity, fits
+
 
 def _measured(readings: Mapping[str, np.ndarray]) -> tuple[np.ndarray | None, float | None]:
-    """Return (effort of the joints, force at the wrist in N). Each is None if the robot does not measure it."""
+    """Return (effort of the joints, largest force at a wrist in N). Each is None if the robot does not measure it."""
     effort, wrench = readings.get("observation.effort"), readings.get("observation.force_torque")
+    # Each arm has three forces and three torques.
+    forces = () if wrench is None else [wrench[first : first + 3] for first in range(0, len(wrench), 6)]
     return (
         None if effort is None else np.asarray(effort, float),
-        None if wrench is None else float(np.linalg.norm(np.asarray(wrench, float)[:3])),
+        None if wrench is None else max(float(np.linalg.norm(np.asarray(force, float))) for force in forces),
     )

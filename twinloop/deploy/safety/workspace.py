@@ -22,18 +22,18 @@ DAMPING = 1e-3
 
 
 class Tool:
-    """Forward kinematics of a robot's tool. Elements of a position after the arm's joints do not move the tool."""
+    """Forward kinematics of the tool of one arm. Elements of a position after the arms' joints do not move it."""
 
-    def __init__(self, twin: Twin):
+    def __init__(self, twin: Twin, arm: int = 0):
         self._twin, self._data = twin, mujoco.MjData(twin.model)
-        self._arm = len(twin.arm_joints)
+        self._joints, self._index = twin.joints, twin.arms[arm]
 
     def place(self, position: np.ndarray) -> list[float]:
         """Return x, y, z (m) in the frame of the base. Floats are compared faster than arrays of three."""
         data, twin = self._data, self._twin
-        data.qpos[twin.arm_qpos] = position[: self._arm]
+        data.qpos[twin.arm_qpos] = position[: self._joints]
         mujoco.mj_kinematics(twin.model, data)
-        return data.site_xpos[twin.tool_site].tolist()
+        return data.site_xpos[self._index.tool_site].tolist()
 
     def at(self, positions: np.ndarray) -> np.ndarray:
         """Return (k, 3) in the frame of the base. It loops because MuJoCo has no batched kinematics."""
@@ -42,9 +42,9 @@ class Tool:
     def jacobian(self, position: np.ndarray) -> np.ndarray:
         """Return (3, elements) the derivative of the tool position with respect to each element."""
         tool = np.array(self.place(position))
-        joints = self._twin.arm_joints
+        joints = self._index.joints
         out = np.zeros((3, len(position)))
-        out[:, : self._arm] = cross(self._data.xaxis[joints], tool - self._data.xanchor[joints]).T
+        out[:, self._index.columns] = cross(self._data.xaxis[joints], tool - self._data.xanchor[joints]).T
         return out
 
 
@@ -70,6 +70,10 @@ class Workspace:
             if self._crossed(motion, other) is None:
                 return other, False
         return stand, False
+
+    def admits(self, motion: MotionLimiter, velocity: np.ndarray) -> bool:
+        """Whether the tool stays inside at this velocity."""
+        return self._crossed(motion, velocity) is None
 
     def filtered(self, position: np.ndarray) -> None:
         """Record that a command was sent. A robot that started outside may not move further out again."""

@@ -18,10 +18,12 @@ MIN_ARMATURE_KGM2 = 1e-6
 
 
 def drivable_joints(robot: Robot) -> tuple[str, ...]:
-    """Joints that can have a servo: those of the arm, and that of a gripper that is one joint commanded by position."""
-    gripper = robot.gripper
-    same = (gripper.open_control, gripper.closed_control) == (gripper.open, gripper.closed)
-    return (*robot.arm_joints, *(gripper.joints if len(gripper.joints) == 1 and same else ()))
+    """Joints that can have a servo: those of the arms, and that of a gripper that is one joint commanded by position."""
+    joints = list(robot.arm_joints)
+    for gripper in (arm.gripper for arm in robot.arms):
+        same = (gripper.open_control, gripper.closed_control) == (gripper.open, gripper.closed)
+        joints += gripper.joints if len(gripper.joints) == 1 and same else ()
+    return tuple(joints)
 
 
 def quantities(kind: str) -> tuple[str, ...]:
@@ -66,7 +68,7 @@ def complete_drive(model: mujoco.MjModel, robot: Robot, declared: RobotDrive, *,
 def _actuator(robot: Robot, joint: str) -> str:
     if joint in robot.arm_joints:
         return robot.arm_actuators[robot.arm_joints.index(joint)]
-    return robot.gripper.actuator
+    return next(arm.gripper.actuator for arm in robot.arms if joint in arm.gripper.joints)
 
 
 def _like_actuator(model: mujoco.MjModel, kind: str, joint: str, actuator: str) -> dict[str, float]:

@@ -13,7 +13,9 @@ class RobotSummary:
     """A robot for display.
 
     Attributes:
-        opening_m: largest distance between the finger pads.
+        axes: number of joints of all arms.
+        arms: names of the arms of a set; () for one arm.
+        opening_m: largest distance between the finger pads; of a set, that of the arm which opens least.
     """
 
     name: str
@@ -23,6 +25,7 @@ class RobotSummary:
     opening_m: float
     gripper_unit: str
     source: str
+    arms: tuple[str, ...] = ()
 
 
 def summary_of(robot: Robot) -> RobotSummary:
@@ -31,9 +34,10 @@ def summary_of(robot: Robot) -> RobotSummary:
         axes=len(robot.arm_joints),
         reach_m=robot.reach_m,
         payload_kg=robot.payload_kg,
-        opening_m=opening_m(robot),
+        opening_m=min(opening_m(arm.robot or robot) for arm in robot.arms),
         gripper_unit=robot.gripper.unit,
         source=robot.source,
+        arms=tuple(arm.name for arm in robot.several),
     )
 
 

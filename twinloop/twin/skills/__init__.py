@@ -3,9 +3,12 @@
 from twinloop.twin.skills.carry import carry as carry
 from twinloop.twin.skills.grasp import grasp as grasp
 from twinloop.twin.skills.hang import hang as hang
+from twinloop.twin.skills.hold import hold as hold
 from twinloop.twin.skills.insert import insert as insert
 from twinloop.twin.skills.lay import lay as lay
 from twinloop.twin.skills.lift import lift as lift
+from twinloop.twin.skills.lift_together import lift_together as lift_together
+from twinloop.twin.skills.pass_on import pass_on as pass_on
 from twinloop.twin.skills.place import place as place
 from twinloop.twin.skills.pour import pour as pour
 from twinloop.twin.skills.press import press as press
