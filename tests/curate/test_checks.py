@@ -68,8 +68,15 @@ def test_what_is_not_physics_is_never_storable(few: Episodes, twin: Twin, name: 
 
 
 def test_every_check_is_tested_here():
-    # Pressing on a person needs one: tests/twin/test_handover.py.
-    assert {check.name for check in CHECKS} == {*FAULTS, "diverged", "task_failed", "too_long", "person_pushed"}
+    # Others: tests/twin/test_handover.py for a person, tests/simulate/test_reach.py.
+    assert {check.name for check in CHECKS} == {
+        *FAULTS,
+        "diverged",
+        "task_failed",
+        "too_long",
+        "person_pushed",
+        "unreachable",
+    }
 
 
 def test_an_episode_without_frames_is_judged(few: Episodes, twin: Twin):

@@ -9,13 +9,19 @@ import numpy as np
 
 from twinloop.curate.check import Check
 from twinloop.curate.limits import CurateConfig
-from twinloop.curate.verdict import TASK_FAILED
+from twinloop.curate.verdict import TASK_FAILED, UNREACHABLE
 from twinloop.plugins import instance_of, load_plugins
 from twinloop.simulate.episodes import Episodes
 from twinloop.twin.twin import Twin
 
 BELOW_TABLE_M = 0.03
 ROUNDING = 1e-6  # effort is recorded in single precision, so that of a servo at its limit may exceed it slightly
+
+
+def _unreachable_poses(episodes: Episodes, _twin: Twin, _config: CurateConfig) -> np.ndarray:
+    if not len(episodes.unreachable):  # not tested
+        return np.zeros(len(episodes.lengths))
+    return episodes.unreachable.astype(float)
 
 
 def _non_finite_values(episodes: Episodes, _twin: Twin, _config: CurateConfig) -> np.ndarray:
@@ -39,8 +45,8 @@ def _person_force_n(episodes: Episodes, twin: Twin, _config: CurateConfig) -> np
     return episodes.worst(episodes["person_force"][:, 0])
 
 
-def _velocity_jump_m_s(episodes: Episodes, _twin: Twin, _config: CurateConfig) -> np.ndarray:
-    velocity = episodes["object_velocity"].reshape(len(episodes.tape), -1, 3)
+def _velocity_jump_m_s(episodes: Episodes, twin: Twin, _config: CurateConfig) -> np.ndarray:
+    velocity = episodes["object_velocity"].reshape(len(episodes.tape), len(twin.things), 3)
     change = np.zeros(len(velocity))
     change[1:] = np.linalg.norm(np.diff(velocity, axis=0), axis=2).max(axis=1)
     # The first frame of an episode follows the last frame of another one.
@@ -73,6 +79,14 @@ PERSON_PUSHED = Check(
 )
 
 BUILTIN: tuple[Check, ...] = (
+    Check(
+        name=UNREACHABLE,
+        unit="poses",
+        asks="key poses out of the robot's reach; the episode was not simulated",
+        measure=_unreachable_poses,
+        limit=lambda _config: 0.0,
+        storable=False,
+    ),
     Check(
         name="diverged",
         unit="",

@@ -4,6 +4,7 @@ import numpy as np
 
 from twinloop.curate.checks import PERSON_PUSHED
 from twinloop.curate.limits import CurateConfig
+from twinloop.curate.verdict import UNREACHABLE
 from twinloop.simulate.episodes import Episodes
 from twinloop.twin.failure import EpisodeSummary
 from twinloop.twin.twin import Twin
@@ -23,7 +24,9 @@ def failures_of(episodes: Episodes, twin: Twin, config: CurateConfig) -> tuple[s
     names = np.full(len(episodes.lengths), "", dtype=object)
     with np.errstate(invalid="ignore"):
         pushed = ~(PERSON_PUSHED.measure(episodes, twin, config) <= PERSON_PUSHED.limit(config))
-        names[episodes.diverged] = DIVERGED
+        if len(episodes.unreachable):
+            names[episodes.unreachable > 0] = UNREACHABLE
+        names[episodes.diverged & (names == "")] = DIVERGED
         names[pushed & (names == "")] = PUSHED
         for failure in twin.task.failures:
             names[failure.holds(ending) & ~episodes.success & (names == "")] = failure.name

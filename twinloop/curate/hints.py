@@ -17,6 +17,8 @@ FAILURE_HINTS = {
     "timeout": "Episodes take too long. Check `velocity_limits_rad_s` of the robot and `curate.longest_s`",
 }
 VERDICT_HINTS = {
+    "unreachable": "The object or its goal is out of the arm's reach. Check `mount_m`, `home` and joint ranges of the "
+    "robot, and the randomized positions",
     "velocity_limit": "Joints are faster than their limits. Check `velocity_limits_rad_s` of the robot, or raise "
     "`curate.velocity_share`",
     "torque_limit": "Joints need more torque than their limits. Check the actuators' forcerange, or raise "

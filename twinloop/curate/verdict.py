@@ -8,6 +8,8 @@ import numpy as np
 ACCEPTED = "accepted"
 TASK_FAILED = "task_failed"
 """The verdict on an episode that is plausible and did not succeed, simulated or real."""
+UNREACHABLE = "unreachable"
+"""The verdict on a draw with a pose that the robot cannot reach. It is not simulated."""
 FORGOTTEN = "forgotten"
 """The verdict on an attempt whose participant withdrew consent. Nothing else of it is stored."""
 

@@ -101,7 +101,9 @@ class Producer:
         # Rendering is slow: a worker that took its next range early would keep it from idle workers.
         for batch in (iter([block]) for block in blocks) if self._renderer else (blocks,):
             dense = self._config.observe.reward == "dense"
-            for episodes in rollout(self._cell, batch, self._expert, seed=self._seed, dense_reward=dense):
+            for episodes in rollout(
+                self._cell, batch, self._expert, seed=self._seed, dense_reward=dense, check_reach=True
+            ):
                 attempts = episodes.draws.attempts
                 first, stop = int(attempts[0]), int(attempts[-1]) + 1
                 yield (first, stop), _write(episodes, self._run, self._config, self._twin, self._job, self._renderer)

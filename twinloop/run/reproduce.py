@@ -34,5 +34,7 @@ def reproduce(
     draws = config.sampler().draw(attempt, attempt + 1)
     expert = Expert(twin, config.expert, width=1, seed=seed)
     cell = Cell(twin, width=1, engine=make_engine(engine, twin.model, width=1))
-    (episodes,) = rollout(cell, iter([draws]), expert, seed=seed, dense_reward=config.observe.reward == "dense")
+    (episodes,) = rollout(
+        cell, iter([draws]), expert, seed=seed, check_reach=True, dense_reward=config.observe.reward == "dense"
+    )
     return Reproduced(twin, episodes, judge(episodes, twin, config.curate))

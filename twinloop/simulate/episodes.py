@@ -23,6 +23,7 @@ class Episodes:
         lost: (n,) whether the actor gave up.
         diverged: (n,) whether the physics is invalid. The tape up to then is kept for debugging, never as data.
         retries: (n,) number of grasps that were started again.
+        unreachable: (n,) number of key poses out of the robot's reach. Such an episode was not simulated.
         unmet: (n,) number of the task's first relation that did not hold at the end; -1 if all held.
     """
 
@@ -35,6 +36,7 @@ class Episodes:
     diverged: np.ndarray
     retries: np.ndarray
     unmet: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
+    unreachable: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
 
     def __getitem__(self, channel: str) -> np.ndarray:
         return self.tape[:, self.channels[channel]]

@@ -13,37 +13,50 @@ from twinloop.simulate.actor import Actor, SlotActions
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.drive import Drive
 from twinloop.simulate.episodes import Episodes, channels_of
+from twinloop.simulate.reach import unreachable_poses
 
 
 def rollout(
-    cell: Cell, blocks: Iterator[Draws], actor: Actor, *, seed: int, dense_reward: bool = False
+    cell: Cell,
+    blocks: Iterator[Draws],
+    actor: Actor,
+    *,
+    seed: int,
+    dense_reward: bool = False,
+    check_reach: bool = False,
 ) -> Iterator[Episodes]:
     """Simulate every episode of every block. Yield each block when its last episode has ended.
 
     Args:
+        check_reach: do not simulate draws that the robot cannot reach (`simulate/reach.py`). They have no frames.
         dense_reward: the reward is the task's progress from 0 to 1; else it is 1 where the task is done.
     """
-    return _Rollout(cell, blocks, actor, Drive(cell, seed=seed), dense_reward=dense_reward).run()
+    return _Rollout(
+        cell, blocks, actor, Drive(cell, seed=seed), dense_reward=dense_reward, check_reach=check_reach
+    ).run()
 
 
 class _Block:
     """A block of draws with episodes that have not ended yet."""
 
-    def __init__(self, draws: Draws):
-        self.draws = draws
-        self.admitted = 0
+    def __init__(self, draws: Draws, unreachable: np.ndarray, channels: int):
+        self.draws, self.unreachable = draws, unreachable
         count = len(draws.attempts)
-        self.unfinished = count
-        self.tapes: list[np.ndarray] = [np.empty(0)] * count
+        self.waiting = np.flatnonzero(unreachable == 0)
+        self.unfinished = len(self.waiting)
+        self.tapes: list[np.ndarray] = [np.empty((0, channels), np.float32)] * count
         self.success, self.lost, self.diverged = (np.zeros(count, bool) for _ in range(3))
         self.retries = np.zeros(count, int)
         self.unmet = np.full(count, -1)
 
 
 class _Rollout:
-    def __init__(self, cell: Cell, blocks: Iterator[Draws], actor: Actor, drive: Drive, *, dense_reward: bool):
+    def __init__(
+        self, cell: Cell, blocks: Iterator[Draws], actor: Actor, drive: Drive, *, dense_reward: bool, check_reach: bool
+    ):
         self.cell, self.blocks, self.actor, self.drive = cell, blocks, actor, drive
-        self.dense_reward = dense_reward
+        self.dense_reward, self.check_reach = dense_reward, check_reach
+        self.complete: list[_Block] = []
         self.channels = channels_of(cell.twin)
         width = cell.width
         size = max(part.stop for part in self.channels.values())
@@ -57,6 +70,7 @@ class _Rollout:
 
     def run(self) -> Iterator[Episodes]:
         self._refill()
+        yield from self._completed()
         while self.active.any():
             # Slots without an episode may hold a diverged state; their results are not used.
             with np.errstate(all="ignore"):
@@ -74,6 +88,12 @@ class _Rollout:
                 self.tick[self.active] += 1
             # New episodes first act in the next period; an idle slot is not stepped and costs nothing.
             self._refill()
+            yield from self._completed()
+
+    def _completed(self) -> Iterator[Episodes]:
+        """Blocks without any episode to simulate."""
+        while self.complete:
+            yield self._episodes(self.complete.pop(0))
 
     def _judge(self, act: SlotActions) -> tuple[np.ndarray, np.ndarray]:
         twin = self.cell.twin
@@ -145,6 +165,7 @@ class _Rollout:
             diverged=block.diverged,
             retries=block.retries,
             unmet=block.unmet,
+            unreachable=block.unreachable,
         )
 
     def _refill(self) -> None:
@@ -154,13 +175,18 @@ class _Rollout:
                 draws = next(self.blocks, None)
                 if draws is None:
                     return
-                self.filling = _Block(draws)
+                none = np.zeros(len(draws.attempts), int)
+                unreachable = unreachable_poses(self.cell.twin, draws) if self.check_reach else none
+                self.filling = _Block(draws, unreachable, self.tape.shape[2])
+                if not self.filling.unfinished:
+                    self.complete.append(self.filling)
+                    self.filling = None
+                    continue
             block = self.filling
-            ids = free[: len(block.tapes) - block.admitted]
+            ids = free[: len(block.waiting)]
             free = free[len(ids) :]
-            rows = np.arange(block.admitted, block.admitted + len(ids))
-            block.admitted += len(ids)
-            if block.admitted == len(block.tapes):
+            rows, block.waiting = block.waiting[: len(ids)], block.waiting[len(ids) :]
+            if not len(block.waiting):
                 self.filling = None
             self.cell.admit(ids, block.draws, rows)
             self.drive.begin(ids, block.draws, rows)
