@@ -72,7 +72,7 @@ class TwinSimulator:
         rows = {channel.name: np.full((1, len(tracks), frames, 1), np.nan) for channel in bench.compared}
         for frame in range(frames):
             if frame:
-                cell.step(None, arm[:, frame - 1], opening[:, frame - 1])
+                cell.step(None, arm[:, frame - 1], opening[:, frame - 1, None])
             for channel in bench.compared:
                 rows[channel.name][0, :, frame, 0] = self._read(channel.joint, channel.of)
         for place, track in enumerate(tracks):
@@ -93,8 +93,8 @@ class TwinSimulator:
             elif channel.of == "velocity":
                 qvel[:, joint.dofadr[0]] = first
         if cell.servo is not None:
-            gripper = [opening[:, None]] if cell.servo.drives_gripper else []
-            if cell.servo.drives_gripper:
+            gripper = [opening[:, None]] if cell.servo.grippers else []
+            if cell.servo.grippers:
                 cell.servo.hold(ids, np.append(np.full(arm_rad.shape[1], NOTHING_HELD), self._held_rad))
             cell.servo.begin(ids, np.concatenate([arm_rad, *gripper], axis=1))
         cell.engine.forward(ids)

@@ -18,7 +18,7 @@ MIN_ARMATURE_KGM2 = 1e-6
 
 
 def drivable_joints(robot: Robot) -> tuple[str, ...]:
-    """Joints that can have a servo: those of the arms, and that of a gripper that is one joint commanded by position."""
+    """Joints that can have a servo: those of the arms, and of a gripper that is one joint commanded by position."""
     joints = list(robot.arm_joints)
     for gripper in (arm.gripper for arm in robot.arms):
         same = (gripper.open_control, gripper.closed_control) == (gripper.open, gripper.closed)

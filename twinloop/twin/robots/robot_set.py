@@ -111,7 +111,7 @@ def _drive_of(name: str, arms: Mapping[str, Robot]) -> RobotDrive | None:
             f"{name}: its arms have drives of different kinds ({', '.join(sorted(kinds))}); one is possible"
         )
     joints = {f"{arm}.{joint}": values for arm, drive in drives.items() for joint, values in drive.joints.items()}
-    return RobotDrive(kinds.pop(), joints) if kinds else None
+    return RobotDrive(next(iter(drives.values())).kind, joints) if drives else None
 
 
 def _build(members: tuple[RobotArm, ...]) -> mujoco.MjSpec:
