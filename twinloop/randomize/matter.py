@@ -14,7 +14,7 @@ from twinloop.twin.soft import axes_of, quaternions_of
 from twinloop.twin.solid import PAD_IMPEDANCE
 
 INSERT_RADIUS_M = 0.004
-FACE_CONTACTS = 4  # contacts of a pad that lies flat on a face
+FACE_CONTACTS, ROUND_CONTACTS = 4, 2  # contacts of a pad with a flat face and with a round side
 
 
 def _shape(rows: Rows, ids: np.ndarray, shape: np.ndarray) -> None:
@@ -98,21 +98,25 @@ def _about(offset: np.ndarray, mass: np.ndarray) -> np.ndarray:
 
 
 def _pad_stiffness(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
-    """Set the pads' time constant for a given stiffness.
+    """Set the pads' time constant, and where that is not enough their impedance, for a given stiffness.
 
-    The engine's contact is a spring of stiffness k d / ((1 - d) A), with d its impedance, A the sum of the two bodies'
-    inverse masses, and k = 1 / (d t)² for a time constant t. This is solved for t. A flat pad has four such springs in
-    parallel.
+    The engine's contact is a spring of stiffness 1 / ((1 - d) A t²), with d its impedance, A the sum of the two bodies'
+    inverse masses, and t its time constant. This is solved for t. A flat pad has four such springs in parallel on a
+    face, and two on a round side, where a pad of rubber is nearly as stiff as on a face.
     """
     twin = rows.twin
-    stiffness_n_m = 1000 * values / FACE_CONTACTS
-    d, model = PAD_IMPEDANCE, twin.model
+    stiffness_n_m = 1000 * values / (ROUND_CONTACTS if twin.object.rolls else FACE_CONTACTS)
+    model = twin.model
     fingers = model.body_invweight0[model.geom_bodyid[twin.pad_geoms], 0].mean()
     inverse_mass = fingers + 1 / rows["body_mass"][ids, twin.object_body]
-    time_s = np.sqrt(1 / (stiffness_n_m * inverse_mass * d * (1 - d)))
+    softness_s2 = 1 / (stiffness_n_m * inverse_mass)
+    # The engine needs a time constant of two steps at least. Below that, a higher impedance makes the pad stiffer.
+    time_s = np.maximum(np.sqrt(softness_s2 / (1 - PAD_IMPEDANCE)), 2 * model.opt.timestep)
+    impedance = 1 - softness_s2 / np.square(time_s)
     pads = np.ix_(ids, twin.pad_geoms)
-    # The engine needs a time constant of two steps at least.
-    rows["geom_solref"][(*pads, 0)] = np.maximum(time_s, 2 * model.opt.timestep)[:, None]
+    rows["geom_solref"][(*pads, 0)] = time_s[:, None]
+    for end in (0, 1):
+        rows["geom_solimp"][(*pads, end)] = impedance[:, None]
 
 
 def _impratio(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from twinloop.randomize.hooks import OnCommand, OnReading, OnStart, Rows
 from twinloop.randomize.imaging import OnImage
 from twinloop.randomize.uses import CellTruth, Condition, Picture
+from twinloop.twin.robot import Robot
 
 Gap = Literal["contact", "visual", "sensing", "object", "environment", "human", "actuation", "latency"]
 GAPS: tuple[Gap, ...] = get_args(Gap)
@@ -42,6 +43,7 @@ class Parameter:
     touches: what it changes, in words.
     nominal: the value of an episode that does not vary it, for each element.
     sensible: a range to start from, and `source` says why that range.
+    most_for: the largest sensible value for a robot, where `sensible` is too much for a weaker one. None: any robot.
     plausible: beyond this a value is a mistake of unit or scale, and is refused.
     elements: () for a number; ("x", "y") for one number a direction, drawn independently.
     pool: the config gives a count N; an episode draws one of 0..N-1.
@@ -118,6 +120,12 @@ class Parameter:
     condition: Condition | None = None
     truth: CellTruth | None = None
     picture: Picture | None = field(default=None, compare=False)
+    most_for: Callable[[Robot], float] | None = None
+
+    def sensible_for(self, robot: Robot | None) -> tuple[float, float]:
+        """The sensible range for a robot."""
+        low, high = self.sensible
+        return (low, high) if self.most_for is None or robot is None else (low, min(high, self.most_for(robot)))
 
     @property
     def functions(self) -> tuple[Callable, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 from twinloop.randomize.hooks import Rows
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.uses import CellTruth, Picture
+from twinloop.twin.robot import Robot
 
 
 def _object_size(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
@@ -80,6 +81,16 @@ def _joint_friction(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
     rows["dof_frictionloss"][np.ix_(ids, rows.twin.arm_dofs)] = values[:, None]
 
 
+def _most_damping(robot: Robot) -> float:
+    return 0.25 * min(
+        torque / speed for torque, speed in zip(robot.torque_limits_nm, robot.velocity_limits_rad_s, strict=True)
+    )
+
+
+def _most_friction(robot: Robot) -> float:
+    return 0.08 * min(robot.torque_limits_nm)
+
+
 def _servo_stiffness(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
     cells = np.ix_(ids, rows.twin.arm_controls)
     gain, bias = rows["actuator_gainprm"], rows["actuator_biasprm"]
@@ -145,11 +156,13 @@ PHYSICS = (
               truth=CellTruth(30.0, nominal=50.0, plausible=(30.0, 500.0), name="contact_dissipation_s_m", unit="s/m",
                               touches="damping of the contacts of the object")),
     Parameter("joint_damping_nms_rad", "physics", "actuation", "N·m·s/rad", "viscous friction of every arm joint",
-              0.0, (0.0, 5.0), "engineering estimate: up to 11 N·m of 87 at a large joint's full speed",
-              (0.0, 100.0), apply=_joint_damping),
+              0.0, (0.0, 5.0), "engineering estimate: up to 11 N·m of 87 at a large joint's full speed, and at most a "
+              "quarter of the weakest joint's torque at its full speed",
+              (0.0, 100.0), apply=_joint_damping, most_for=_most_damping),
     Parameter("joint_friction_nm", "physics", "actuation", "N·m", "Coulomb friction of every arm joint",
-              0.0, (0.0, 1.0), "some tenths of a N·m a joint identified by Gaz et al. 2019, and wear",
-              (0.0, 20.0), apply=_joint_friction, truth=CellTruth(1.5)),
+              0.0, (0.0, 1.0), "some tenths of a N·m a joint identified by Gaz et al. 2019, and wear; at most 8 % of "
+              "the weakest joint's torque",
+              (0.0, 20.0), apply=_joint_friction, truth=CellTruth(1.5), most_for=_most_friction),
     Parameter("servo_stiffness_scale", "physics", "actuation", "×", "position gain of every arm servo",
               1.0, (0.7, 1.3), "engineering estimate: gains as tuned by another hand",
               (0.05, 10.0), apply=_servo_stiffness, truth=CellTruth(0.4)),

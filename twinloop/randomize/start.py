@@ -80,19 +80,20 @@ def _distractor_places(
     """
     out = np.empty((len(draw["distractor_count"]), len(distractors.USUAL_XY_M), 3))
     taken = list(others)
-    work = begin.occupied_m
+    work, apart_m = begin.occupied_m, distractors.FROM_WORK_M + max(thing.half_extents_m)
+    half_height_m = thing.half_extents_m[1 if distractors.lies(thing) else 2]
     for number, (name, usual) in enumerate(distractors.USUAL_XY_M.items()):
         off = np.column_stack([draw[f"distractor_place_cm.{name}_{axis}"] for axis in "xy"]) / 100
         place = np.array(usual) + off
         for point in work:
-            place = pushed_away(place, point, distractors.FROM_WORK_M)
+            place = pushed_away(place, point, apart_m)
         place = np.clip(place, LOWEST_XY_M, HIGHEST_XY_M)
         stands = number < np.round(draw["distractor_count"])
         for point in work:
-            stands &= is_clear(place, point, distractors.FROM_WORK_M)
+            stands &= is_clear(place, point, apart_m)
         for other in taken:
             stands &= is_clear(place, other[:, :2], distractors.FROM_OTHERS_M) | (other[:, 2] < -0.4)
         out[:, number, :2] = place
-        out[:, number, 2] = np.where(stands, surface_m(draw, place) + thing.half_extents_m[2], PARKED_M)
+        out[:, number, 2] = np.where(stands, surface_m(draw, place) + half_height_m, PARKED_M)
         taken.append(out[:, number])
     return out

@@ -299,9 +299,11 @@ def _randomization(root: Section, scene: SceneConfig) -> dict[str, Distribution]
     joints = drivable_joints(scene.robot)
     if not scene.is_single:
         names = {thing.name: None for one in scene.of_tasks().values() for thing in one.world.things}
-        return RandomizationKind(things=tuple(names), joints=joints).read(root, "randomization")
+        return RandomizationKind(things=tuple(names), joints=joints, robot=scene.robot).read(root, "randomization")
     task = scene.world
-    kind = RandomizationKind(inapplicable=inapplicable_rows(task), things=task.varied_things, joints=joints)
+    kind = RandomizationKind(
+        inapplicable=inapplicable_rows(task), things=task.varied_things, joints=joints, robot=scene.robot
+    )
     rows = kind.read(root, "randomization")
     return rows | {name: values for name, values in always_varied(task).items() if name not in rows}
 

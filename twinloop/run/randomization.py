@@ -20,6 +20,7 @@ from twinloop.randomize.distribution import (
 )
 from twinloop.randomize.parameter import GROUPS, Parameter
 from twinloop.randomize.table import BY_NAME, TABLE
+from twinloop.twin.robot import Robot
 
 # name in the file -> (class, its arguments in the order of the short list form)
 FORMS: dict[str, tuple[type[Distribution], tuple[str, ...]]] = {
@@ -65,8 +66,8 @@ def _part_and_row(rows: Section, key: str, things: tuple[str, ...], joints: tupl
     return part, name
 
 
-def _sensible(row: Parameter) -> Distribution:
-    low, high = row.sensible
+def _sensible(row: Parameter, robot: Robot | None) -> Distribution:
+    low, high = row.sensible_for(robot)
     if row.chance is not None:
         return _happens(row.chance)
     return choice_of(tuple(range(int(high)))) if row.pool else Uniform(float(low), float(high))
@@ -240,6 +241,7 @@ class RandomizationKind(Kind):
 
     Attributes:
         inapplicable: parameter without meaning in this scene -> why. Presets leave it out; naming it is an error.
+        robot: the scene's robot, whose strength bounds some ranges of presets.
         things: names of the scene's things. `red_cube.object_mass_kg` is the range of one of them; its name here is
             `object_mass_kg.red_cube`.
         joints: names of the robot's driven joints. `elbow_flex.servo_coulomb_nm` is the range of one of them.
@@ -248,6 +250,7 @@ class RandomizationKind(Kind):
     FORMS = (str, dict)
 
     inapplicable: Mapping[str, str] = field(default_factory=dict)
+    robot: Robot | None = None
     things: tuple[str, ...] = ()
     joints: tuple[str, ...] = ()
 
@@ -276,7 +279,9 @@ class RandomizationKind(Kind):
         if name not in PRESETS:
             hint = nearest(str(name), PRESETS)
             raise section.error(key, f"is {name!r}; a mapping of parameters was expected, or {hint}")
-        return {row.name: _sensible(row) for row in TABLE if row.realistic and row.name not in self.inapplicable}
+        return {
+            row.name: _sensible(row, self.robot) for row in TABLE if row.realistic and row.name not in self.inapplicable
+        }
 
     def write(self, value: Mapping[str, Distribution]) -> dict[str, Any]:
         groups: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}

@@ -24,11 +24,13 @@ ACCELERATION_M_S2 = 2.5
 APPROACH_PER_S = 7.0
 TURN_PER_S = 6.0
 FASTEST_TURN_RAD_S = 1.5
+TURN_ACCELERATION_RAD_S2 = 10.0
+VELOCITY_SHARE = 0.6  # of the joints' limits: a servo that catches up after a lost command overshoots by half
 TURN_TOLERANCE_RAD = 0.06
 LEAD_RAD = 0.2
 GRIPPED_N = 3.0
 FUNNEL = 1.5
-SECOND = 0.2  # weight of the orientation against the position, for arms with fewer than six joints
+SECOND = 0.06  # weight of the orientation against the position, for arms with fewer than six joints
 STOPS_M = 0.25  # distance from the tool to a bystander's arm at which an expert that yields stops
 EVADES_M_S = 1.0
 
@@ -48,12 +50,12 @@ class ArmExpert:
         robot, joints = twin.robot, index.columns
         self._home = np.array(robot.home_rad[joints])
         self._lowest, self._highest = twin.arm_limits_rad[joints].T
-        self._fastest = 0.9 * np.array(robot.velocity_limits_rad_s[joints])
+        self._fastest = VELOCITY_SHARE * np.array(robot.velocity_limits_rad_s[joints])
         self._all = np.arange(width)
         self.phase = np.zeros(width, int)
         self.ticks = np.zeros(width, int)
         self._fresh = np.ones(width, bool)
-        self._velocity = np.zeros((width, 3))
+        self._velocity, self._spin = np.zeros((width, 3)), np.zeros((width, 3))
         self.target_rad = np.tile(self._home, (width, 1))
         self._foresight = PredictedView(twin, self._home, width=width) if foresees else None
 
@@ -62,13 +64,13 @@ class ArmExpert:
         self.phase[ids] = 0
         self.ticks[ids] = 0
         self._fresh[ids] = True
-        self._velocity[ids] = 0
+        self._velocity[ids] = self._spin[ids] = 0
         self.target_rad[ids] = self._home
         if self._foresight is not None:
             self._foresight.begin(ids)
 
     def halt(self) -> None:
-        self._velocity[:] = 0
+        self._velocity[:] = self._spin[:] = 0
 
     def look(self, view: View, sent_rad: np.ndarray) -> None:
         """Read the state, and compute how far the tool is from the target of its phase.
@@ -154,16 +156,14 @@ class ArmExpert:
             # Move up and away, unless the fingers are closing or opening.
             near = np.clip(1 - view.bystander_distance_m / STOPS_M, 0, 1)
             wanted[:, 2] += EVADES_M_S * near * (self.program.noise[self.phase] > 0)
-        change = wanted - self._velocity
-        size = length(change)
-        self._velocity += change * np.minimum(1, ACCELERATION_M_S2 * period / np.maximum(size, 1e-9))[:, None]
+        self._velocity += _bounded(wanted - self._velocity, ACCELERATION_M_S2 * period)
 
-        spin = TURN_PER_S * turn
-        spin *= np.minimum(1, FASTEST_TURN_RAD_S / np.maximum(length(spin), 1e-9))[:, None]
+        spin = _bounded(TURN_PER_S * turn, FASTEST_TURN_RAD_S)
+        self._spin += _bounded(spin - self._spin, TURN_ACCELERATION_RAD_S2 * period)
         twist = np.empty((len(error), 6))
         # A gripped thing that turns with the tool moves with it too.
-        twist[:, :3] = self._velocity - cross(spin, moved - view.tool_position)
-        twist[:, 3:] = spin
+        twist[:, :3] = self._velocity - cross(self._spin, moved - view.tool_position)
+        twist[:, 3:] = self._spin
 
         position = view.arm_position_rad
         rate = self._rates(view.jacobian(), twist, position)
@@ -186,6 +186,11 @@ class ArmExpert:
             free = np.ascontiguousarray(~stopped[rows].T)
             rate[rows] = _least_squares(jacobian[:, :, rows] * free, twist[rows], homing[rows] * free.T)
         return rate
+
+
+def _bounded(vectors: np.ndarray, longest: float) -> np.ndarray:
+    """(n, 3) vectors, none longer than `longest`."""
+    return vectors * np.minimum(1, longest / np.maximum(length(vectors), 1e-9))[:, None]
 
 
 def _least_squares(jacobian: np.ndarray, twist: np.ndarray, homing: np.ndarray) -> np.ndarray:

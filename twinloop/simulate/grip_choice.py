@@ -8,6 +8,8 @@ from twinloop.twin.phase import GripChoice
 from twinloop.twin.rotation import DOWN, about, product
 from twinloop.twin.twin import Twin
 
+BAR_M, CLEAR_M = 0.008, 0.004
+"""Half width of handles, and the gap between a thing and a jaw that does not move."""
 CLOSING = np.array([0.0, 1.0, 0.0])
 """Direction in which the fingers close, in the tool's frame."""
 
@@ -26,7 +28,8 @@ def chosen_grips(
         identity = np.broadcast_to(np.eye(3), (count, 3, 3))
         turned = np.broadcast_to(np.diag([-1.0, -1.0, 1.0]), (count, 3, 3))
         alike = (view.axes(choice.of)[:, :, 1] * view.tool_axes[:, :, 1]).sum(axis=1)
-        return np.zeros((count, 3)), np.where((alike >= 0)[:, None, None], identity, turned)
+        axes = np.where((alike >= 0)[:, None, None], identity, turned)
+        return _beside_jaw(twin, np.zeros((count, 3)), axes, BAR_M), axes
     axes, at_m = np.tile(np.eye(3), (count, 1, 1)), np.zeros((count, 3))
     for entity in view.entity_of(choice.of):
         rows = np.flatnonzero(wanted & view.played_by(choice.of, entity))
@@ -42,7 +45,21 @@ def chosen_grips(
             )
     if choice.tilt_rad:
         axes = product(axes, about(CLOSING, np.full(count, choice.tilt_rad)))
-    return at_m + np.array(choice.offset_m) - choice.raise_m * axes[:, :, 2], axes
+    grip_m = at_m + np.array(choice.offset_m) - choice.raise_m * axes[:, :, 2]
+    half_m = (np.abs(axes[:, :, 1]) * view.half_extents_m(choice.of)).sum(axis=1)
+    return _beside_jaw(twin, grip_m, axes, half_m), axes
+
+
+def _beside_jaw(twin: Twin, grip_m: np.ndarray, axes: np.ndarray, half_m: np.ndarray | float) -> np.ndarray:
+    """(n, 3) grips, moved so that what is gripped is next to the jaw that does not move, if the gripper has one.
+
+    Otherwise the moving jaw would push it there: a thing would slide, and a handle would pull the hand.
+    """
+    jaw_m = twin.robot.closed_tips_m[1]
+    if not jaw_m:
+        return grip_m
+    aside_m = jaw_m - np.sign(jaw_m) * (np.asarray(half_m) + CLEAR_M)
+    return grip_m - aside_m.reshape(-1, 1) * axes[:, :, 1]
 
 
 def _approach(view: View, choice: GripChoice, base_m: tuple[float, float, float]) -> np.ndarray:

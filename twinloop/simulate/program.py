@@ -3,6 +3,8 @@
 The scripted expert follows it. The phase tracker of a policy compares the state with it.
 """
 
+from typing import cast
+
 import numpy as np
 
 from twinloop.simulate.grip_choice import chosen_grips, is_round
@@ -19,6 +21,17 @@ CONDITION = 3
 def phases_in(phase: np.ndarray) -> np.ndarray:
     """The phases that occur, in order. np.unique would sort."""
     return np.flatnonzero(np.bincount(phase))
+
+
+class TipView:
+    """A View in which the tool is where the tips of the closed fingers are."""
+
+    def __init__(self, view: View, tips_m: np.ndarray):
+        self._view = view
+        self.tool_position = view.tool_position + rotated(view.tool_axes, tips_m)
+
+    def __getattr__(self, name: str):
+        return getattr(self._view, name)
 
 
 class Program:
@@ -60,6 +73,8 @@ class Program:
         self.memory.grip_axes[:] = np.eye(3)
         self.wanted_axes = np.zeros((width, 3, 3))
         self._begun = np.ones(width, bool)
+        tips_m = np.array(twin.robot.closed_tips_m)
+        self._tips_m = tips_m if tips_m.any() else None
 
     def next_step(self, phase: np.ndarray, done: np.ndarray) -> np.ndarray:
         """(width,) step of the phase that comes after the current one if that is done; else of the current one."""
@@ -88,6 +103,7 @@ class Program:
         for number in phases_in(phase[fresh]):
             rows = np.flatnonzero(fresh & (phase == number))
             about = self.phases[number]
+            memory.tool_m[rows] = self._seen(view, number).tool_position[rows]
             if about.thing:
                 memory.thing_m[rows] = view.position(about.thing)[rows]
                 memory.thing_axes[rows] = view.axes(about.thing)[rows]
@@ -107,13 +123,19 @@ class Program:
         self.memory.grip_m[rows] = inverse_rotated(axes, view.tool_position - view.position(thing))[rows]
         self.memory.grip_axes[rows] = product(transposed(axes), view.tool_axes)[rows]
 
+    def _seen(self, view: View, number: int) -> View:
+        """The view that a phase reads: for one that works with the closed fingers, the tool is at their tips."""
+        if self._tips_m is None or not self.phases[number].tips:
+            return view
+        return cast(View, TipView(view, self._tips_m))
+
     def target(self, view: View, number: int) -> Target:
-        return self.phases[number].target(view, self.memory)
+        return self.phases[number].target(self._seen(view, number), self.memory)
 
     def moved(self, view: View, number: int) -> np.ndarray:
         """(width, 3) the point that a phase moves."""
         name = self.phases[number].moves
-        return view.tool_position if name == "tool" else view.position(name)
+        return self._seen(view, number).tool_position if name == "tool" else view.position(name)
 
     def errors(self, view: View, phase: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(width, 3) vector from the moved point to its target, and (width, 3) the moved point."""
@@ -146,7 +168,7 @@ class Program:
         return out
 
     def dropped(self, view: View, phase: np.ndarray) -> np.ndarray:
-        """(width,) whether the thing that a phase carries is no longer where it was gripped."""
+        """(width,) whether what a phase carries is no longer where it was gripped, or what it moves is lost."""
         out = np.zeros(self.width, bool)
         for number in phases_in(phase):
             carried = self.phases[number].carrying
@@ -155,6 +177,10 @@ class Program:
                 held_at = view.position(carried) + rotated(view.axes(carried), self.memory.grip_m)
                 apart = length(held_at - view.tool_position)
                 out[rows] = (apart > self.lost_m[number])[rows]
+            lost = self.phases[number].lost
+            if lost is not None:
+                rows = phase == number
+                out[rows] |= np.asarray(lost(self._seen(view, number)))[rows]
         return out
 
 
@@ -164,5 +190,6 @@ def _retries(phases: tuple[Phase, ...]) -> list[int]:
     out, last = [], 0
     for number, phase in enumerate(phases):
         last = number if phase.grip is not None else last
-        out.append(names.index(phase.retry) if phase.retry else last)
+        # The last phase of that name before this one: a program may use a skill several times.
+        out.append(number - names[number::-1].index(phase.retry) if phase.retry else last)
     return out

@@ -16,7 +16,7 @@ from twinloop.twin.robot import Robot, RobotArm
 from twinloop.twin.robots.opening import opening_m
 from twinloop.twin.shapes import forms_of
 from twinloop.twin.soft import add_soft, soft_index
-from twinloop.twin.solid import add_parts, add_thing, free_parts, part_names, soften
+from twinloop.twin.solid import PAD_SLIP_RATIO, add_parts, add_thing, free_parts, part_names, soften
 from twinloop.twin.surroundings import KINDS, Kind
 from twinloop.twin.surroundings import furnish as furnish_surroundings
 from twinloop.twin.task import Task
@@ -90,6 +90,7 @@ def assemble(
         thing: replaces the object of the task's first thing.
     """
     task = task if thing is None else task.with_object(thing)
+    task = _fitted(task, robot)
     spec = compose(robot, task, timestep_s=timestep_s, features=features)
     twin = _index(compiled(spec, robot, task), robot, task, control_hz, features, layout)
     refuse_unknown_frames(task, twin.sites)
@@ -99,6 +100,22 @@ def assemble(
         if index.forms is not None:
             free_parts(twin.model, index.geoms, index.forms.solid[0])
     return replace(twin, longest_delay_s=features.longest_delay_s, surroundings=features.surroundings)
+
+
+def _fitted(task: Task, robot: Robot) -> Task:
+    """The task with its places in the robot's area and with things that its gripper can hold."""
+    widest_m = robot.widest_grip_m
+    if widest_m is not None:
+        gripped = {phase.grip.of for phase in task.program if phase.grip is not None}
+        gripped |= {name for role in task.roles if role.name in gripped for name in role.candidates}
+        entities = (
+            replace(entity, object=entity.object.narrowed(widest_m))
+            if isinstance(entity, Thing) and entity.name in gripped
+            else entity
+            for entity in task.entities
+        )
+        task = replace(task, entities=tuple(entities))
+    return task if robot.area is None else replace(task, area=robot.area)
 
 
 def compose(robot: Robot, task: Task, *, timestep_s: float = 0.004, features: Features = PLAIN) -> mujoco.MjSpec:
@@ -132,6 +149,7 @@ def compose(robot: Robot, task: Task, *, timestep_s: float = 0.004, features: Fe
         if features.soft_pads:
             for body in fingers:
                 soften(spec.body(body))
+            spec.option.impratio = PAD_SLIP_RATIO
     if features.longest_delay_s > 0:
         for actuator in spec.actuators:
             actuator.nsample = int(np.ceil(features.longest_delay_s / timestep_s)) + 1
@@ -223,6 +241,10 @@ def _add_sensors(spec: mujoco.MjSpec, robot: Robot, task: Task, thing: str, byst
         for arm in robot.arms
         for name, body in zip(FINGER_SENSORS, _finger_bodies(arm), strict=True)
     ]
+    finger_names = {name for name, *_ in fingers}
+    pairs = [_finger_bodies(arm) for arm in robot.arms]
+    # A jaw that is part of the hand: its forces are its own, without those of the jaw that moves in it.
+    outer = {one for pair in pairs for one, other in (pair, pair[::-1]) if _inside(spec, one, other)}
     for name, first, second, reduction, data in (
         *fingers,
         ("support", "table", thing, _NET_FORCE, _FORCE),
@@ -241,8 +263,20 @@ def _add_sensors(spec: mujoco.MjSpec, robot: Robot, task: Task, thing: str, byst
     ):
         sensor = spec.add_sensor(name=name, type=mujoco.mjtSensor.mjSENS_CONTACT)
         sensor.objtype, sensor.objname = (body, first) if first else (none, "")
+        if name in finger_names and first in outer:
+            sensor.objtype = mujoco.mjtObj.mjOBJ_BODY
         sensor.reftype, sensor.refname = (body, second) if second else (none, "")
         sensor.intprm[:3] = [data, reduction, 1]
+
+
+def _inside(spec: mujoco.MjSpec, outer: str, inner: str) -> bool:
+    """Whether a body is part of another body's subtree."""
+    parent = spec.body(inner).parent
+    while parent is not None and parent.name != "world":
+        if parent.name == outer:
+            return True
+        parent = parent.parent
+    return False
 
 
 def _add_wrist_sensors(spec: mujoco.MjSpec, robot: Robot) -> None:

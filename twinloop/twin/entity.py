@@ -84,6 +84,7 @@ class Fixture:
         path: (draw, seconds since the start) -> (n, 7), for a fixture that moves by itself.
         words: how an instruction refers to it.
         footprint_m: radius of the area on the table that other things must not start in.
+        front_m: distance from its origin to the handle in front of it.
         solid: False for a zone, which has no contacts.
         rows: rows of the parameter table that act on fixtures of this kind only.
     """
@@ -95,6 +96,7 @@ class Fixture:
     path: Callable[[Draw, np.ndarray], np.ndarray] | None = None
     words: str = ""
     footprint_m: float = 0.0
+    front_m: float = 0.0
     solid: bool = True
     rows: tuple[str, ...] = ()
 

@@ -1,6 +1,6 @@
 """The objects that a scene can name. Each is a primitive that a parallel gripper can pick."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import mujoco
@@ -87,6 +87,14 @@ class SceneObject:
         if self.shape == "sphere":
             return (x, 0, 0)
         return self.half_extents_m
+
+    def narrowed(self, widest_m: float) -> "SceneObject":
+        """The object, scaled down where the side on which a gripper closes is wider. Compounds and soft ones stay."""
+        width_m = 2 * min(self.half_extents_m[:2])
+        if width_m <= widest_m or self.parts or self.frames or self.soft:
+            return self
+        x, y, z = (widest_m / width_m * half for half in self.half_extents_m)
+        return replace(self, half_extents_m=(x, y, z), mass_kg=(widest_m / width_m) ** 3 * self.mass_kg)
 
     @property
     def words(self) -> str:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from twinloop.twin.area import Entities
 from twinloop.twin.entity import Draw, Entity, Fixture, Thing
 from twinloop.twin.placing import Layout
 from twinloop.twin.scene import Start
@@ -29,7 +30,9 @@ def _start_with(task: Task, added: tuple[Thing, ...]):
     names = {thing.name for thing in added}
 
     def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
-        own = {name: entity for name, entity in entities.items() if name not in names}
+        own = Entities(
+            (entity for name, entity in entities.items() if name not in names), getattr(entities, "area", None)
+        )
         base = task.start(draw, count, own)
         layout = Layout(draw, count, entities)
         for name, poses in base.poses.items():

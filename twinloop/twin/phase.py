@@ -100,7 +100,9 @@ class Phase:
         until: the condition that ends the phase: arrived, both fingers press, the gripper is open, or a Condition.
         grip: choose a grip when the phase begins.
         follow: choose the grip again in every period, for a round thing that rolls under the hand.
+        tips: the tips of the closed fingers are brought to the target, and not the tool frame between open ones.
         carrying: the thing that must stay in the grip. If it is lost, the program goes back to `retry`.
+        lost: Scene -> (n,) bool, True where the phase has lost what it moves; then the program goes back to `retry`.
         retry: name of the phase to go back to; the last phase with a `grip` by default.
         relative: the target is relative to where the phase began, so being there says nothing of other phases.
         funnel: descend only as far as the horizontal error allows.
@@ -121,7 +123,9 @@ class Phase:
     until: "Literal['arrived', 'gripped', 'opened'] | Condition" = "arrived"
     grip: GripChoice | None = None
     follow: GripChoice | None = None
+    tips: bool = False
     carrying: str = ""
+    lost: Condition | None = None
     retry: str = ""
     speed_m_s: float = 0.5
     tolerance_m: float = 0.01

@@ -43,6 +43,7 @@ class Layout:
 
     def __init__(self, draw: Draw, count: int, entities: Mapping[str, Entity]):
         self.draw, self.count, self.entities = draw, count, entities
+        self._area = getattr(entities, "area", None)
         self._first = next((name for name, entity in entities.items() if isinstance(entity, Thing)), "")
         self._poses: dict[str, np.ndarray] = {}
         self._values: dict[str, np.ndarray] = {}
@@ -67,7 +68,8 @@ class Layout:
             standing: keep clear of what has been placed before. False for a thing in or on something.
         """
         extents = self.extents_m(name)
-        yaw = yaw_rad + np.deg2rad(self.column(name, "object_yaw_deg"))
+        xy_m, turn_rad = self._on_table(xy_m)
+        yaw = yaw_rad + turn_rad + np.deg2rad(self.column(name, "object_yaw_deg"))
         place = np.empty((self.count, 2))
         for axis, (letter, usual) in enumerate(zip("xy", xy_m, strict=True)):
             place[:, axis] = usual + self.column(name, f"object_position_noise_cm.{letter}") / 100
@@ -113,6 +115,7 @@ class Layout:
 
     def zone(self, name: str, xy_m: tuple[float, float], *, clear_m: float = 0.0) -> None:
         """Put a zone on the table near `xy_m`. Things keep `clear_m` away from it."""
+        xy_m, _ = self._on_table(xy_m)
         place = np.empty((self.count, 2))
         for axis, (letter, usual) in enumerate(zip("xy", xy_m, strict=True)):
             place[:, axis] = usual + self.draw[f"target_position_noise_cm.{letter}"] / 100
@@ -129,15 +132,19 @@ class Layout:
         Args:
             value: coordinate of its joint.
         """
+        entity = self.entities[name]
+        assert not isinstance(entity, Thing)
+        xy_m, turn_rad = self._on_table(xy_m, front_m=entity.front_m)
         place = np.empty((self.count, 2))
         for axis, (letter, usual) in enumerate(zip("xy", xy_m, strict=True)):
             place[:, axis] = usual + self.draw[f"fixture_position_noise_cm.{letter}"] / 100
-        entity = self.entities[name]
-        assert not isinstance(entity, Thing)
         if entity.footprint_m:
             self._taken.append((place, entity.footprint_m))
-        self._stand(name, place, yaw_rad + np.deg2rad(self.draw["fixture_yaw_deg"]), up_m)
+        self._stand(name, place, yaw_rad + turn_rad + np.deg2rad(self.draw["fixture_yaw_deg"]), up_m)
         self._values[name] = np.broadcast_to(np.asarray(value, float), (self.count,))
+
+    def _on_table(self, xy_m: tuple[float, float], *, front_m: float = 0.0) -> tuple[tuple[float, float], float]:
+        return (xy_m, 0.0) if self._area is None else self._area.place(xy_m, front_m=front_m)
 
     def pose(self, name: str, poses: np.ndarray, *, clear_m: float = 0.0) -> None:
         """Put an entity at (n, 7) poses. Things that are placed later keep `clear_m` away."""

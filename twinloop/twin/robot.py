@@ -7,6 +7,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from twinloop.twin.area import Area
 from twinloop.twin.robot_drive import RobotDrive
 
 
@@ -92,6 +93,11 @@ class Robot:
             them, on a plinth.
         model_digest: SHA-256 of the files that the model is built from; "" for a model that is built in code.
         payload_kg: the manufacturer's payload at the flange, gripper included; None where there is no figure.
+        area: the part of the table in which tasks place things, for an arm that does not reach everything that a large
+            arm at the origin does.
+        widest_grip_m: things of tasks are made so small that the gripper holds them firmly; None for as they are. The
+            jaws of a gripper with one hinge form a wedge, from which wide things slip.
+        closed_tips_m: where the tips of the closed fingers are, in the tool's frame.
         source: where the figures are from.
         drive: servo law of its joints; None for the position actuators of the model.
         mapping: what a config file says of a robot that is given by path; None for a robot known by name.
@@ -118,6 +124,9 @@ class Robot:
     acceleration_limits_rad_s2: tuple[float, ...] = ()
     mount_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
     payload_kg: float | None = None
+    area: Area | None = None
+    widest_grip_m: float | None = None
+    closed_tips_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
     source: str = ""
     model_digest: str = ""
     mapping: Any = None

@@ -110,6 +110,12 @@ def pointing_down(yaw: np.ndarray) -> np.ndarray:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
+def nearer_half_turn(axes: np.ndarray, tool_axes: np.ndarray) -> np.ndarray:
+    """(n, 3, 3) axes, or the same after half a turn about their z axis, whichever is nearer to the tool's."""
+    alike = (axes[..., :2] * tool_axes[..., :2]).sum(axis=(-1, -2))
+    return axes * np.where(alike[..., None, None] < 0, np.array([-1.0, -1.0, 1.0]), 1.0)
+
+
 def yaw_of(axes: np.ndarray) -> np.ndarray:
     """(n,) heading of the x axis."""
     return np.arctan2(axes[..., 1, 0].copy(), axes[..., 0, 0].copy())

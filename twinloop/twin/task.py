@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from twinloop.twin.area import Area, Entities
 from twinloop.twin.entity import Draw, Entity, Fixture, Thing
 from twinloop.twin.failure import COMMON, Failure
 from twinloop.twin.language import Language
@@ -48,7 +49,7 @@ class Task:
         failures: names of what goes wrong; the first that holds is given.
         unvaried: rows of the parameter table that cannot vary here, e.g. because they would move a vessel without
             what is in it.
-        settles_s: time for which success must last.
+        area: the robot's area of the table, if its places are not those that the task gives.
 
     Example:
         >>> task = tl.load_config("cell.yaml").scene.task
@@ -67,6 +68,7 @@ class Task:
     goal: str = ""
     failures: tuple[Failure, ...] = COMMON
     unvaried: tuple[str, ...] = ()
+    area: Area | None = None
 
     def __post_init__(self):
         refuse_bad_task(self)
@@ -106,8 +108,8 @@ class Task:
         return tuple(entity for entity in self.entities if isinstance(entity, Fixture))
 
     @property
-    def by_name(self) -> dict[str, Entity]:
-        return {entity.name: entity for entity in self.entities}
+    def by_name(self) -> Entities:
+        return Entities(self.entities, self.area)
 
     @property
     def people(self) -> tuple[str, ...]:

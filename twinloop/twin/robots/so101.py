@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
+from twinloop.twin.area import Area
 from twinloop.twin.robot import Gripper, Robot
 
 ORANGE, DARK = (0.95, 0.62, 0.2, 1.0), (0.13, 0.13, 0.14, 1.0)
@@ -139,9 +140,9 @@ SO101 = Robot(
         joints=("gripper",),
         actuator="gripper",
         finger_bodies=("hand", "moving_jaw"),
-        open=1.2,
+        open=0.9,
         closed=-0.17,
-        open_control=1.2,
+        open_control=0.9,
         closed_control=-0.17,
         unit="rad",
     ),
@@ -152,5 +153,8 @@ SO101 = Robot(
     reach_m=0.36,
     # The hand can point down only below the elbow, so on the table itself the arm could not lift things by 0.12 m.
     mount_m=(0.3, 0.02, 0.07),
+    widest_grip_m=0.028,
+    closed_tips_m=(0.0, 0.026, 0.0),
+    area=Area((0.3, 0.02), nearest_m=0.16, farthest_m=0.3, width=1.3),
     source="The Robot Studio, SO-ARM100 repository; Feetech STS3215 data sheet",
 )

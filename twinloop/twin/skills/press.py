@@ -31,9 +31,9 @@ def press(frame: str, *, depth_m: float, done: Relation, words: str = "") -> tup
         position[:, 2] -= depth_m
         return Target(position)
 
+    closed = {"gripper": "closed", "tips": True}
     return (
-        Phase("approach", above(ABOVE_M), words, thing=frame, anchor=frame, gripper="closed", tolerance_m=0.01,
-              shortest_s=0.3),
-        Phase("press", down, words, thing=frame, anchor=frame, gripper="closed", until=done.holds, speed_m_s=0.1),
-        Phase("retreat", raised(0.08), words, gripper="closed", relative=True, speed_m_s=0.3, tolerance_m=0.02),
-    )  # fmt: skip
+        Phase("approach", above(ABOVE_M), words, thing=frame, anchor=frame, tolerance_m=0.01, shortest_s=0.3, **closed),
+        Phase("press", down, words, thing=frame, anchor=frame, until=done.holds, speed_m_s=0.1, **closed),
+        Phase("retreat", raised(0.08), words, relative=True, speed_m_s=0.3, tolerance_m=0.02, **closed),
+    )

@@ -4,7 +4,7 @@ import numpy as np
 
 from twinloop.twin.phase import Memory, Phase, Target
 from twinloop.twin.relations import Relation
-from twinloop.twin.rotation import pointing_down
+from twinloop.twin.rotation import nearer_half_turn, pointing_down
 from twinloop.twin.scene import Scene
 from twinloop.twin.skills.lift import raised
 
@@ -26,17 +26,22 @@ def push(thing: str, to: str, *, done: Relation, words: str = "") -> tuple[Phase
         distance = np.sqrt(np.square(way).sum(axis=1))
         return way / np.maximum(distance, 1e-6)[:, None], distance
 
-    def across(direction: np.ndarray) -> np.ndarray:
+    def across(scene: Scene, direction: np.ndarray) -> np.ndarray:
         """Tool axes with the fingers side by side across the push."""
-        return pointing_down(np.arctan2(direction[:, 1].copy(), direction[:, 0].copy()))
+        axes = pointing_down(np.arctan2(direction[:, 1].copy(), direction[:, 0].copy()))
+        return nearer_half_turn(axes, scene.tool_axes)
 
-    def start(scene: Scene, gap_m: float, height_m: float) -> tuple[np.ndarray, np.ndarray]:
+    def height_m(scene: Scene) -> np.ndarray:
+        """(n,) height of the fingertips: half that of the thing."""
+        return scene.table_height_m + np.minimum(scene.half_extents_m(thing)[:, 2], 0.03)
+
+    def start(scene: Scene, gap_m: float, above_m: float) -> tuple[np.ndarray, np.ndarray]:
         direction, _ = line(scene)
         half = scene.half_extents_m(thing)
         radius = np.sqrt(np.square(half[:, :2]).sum(axis=1))
         position = scene.position(thing) - direction * (radius + gap_m)[:, None]
-        position[:, 2] = scene.table_height_m + np.minimum(half[:, 2], 0.03) + height_m
-        return position, across(direction)
+        position[:, 2] = height_m(scene) + above_m
+        return position, across(scene, direction)
 
     def above(scene: Scene, _memory: Memory) -> Target:
         return Target(*start(scene, BEHIND_M, ABOVE_M))
@@ -44,7 +49,7 @@ def push(thing: str, to: str, *, done: Relation, words: str = "") -> tuple[Phase
     def behind(scene: Scene, _memory: Memory) -> Target:
         return Target(*start(scene, BEHIND_M - FINGER_M, 0.0))
 
-    def onward(scene: Scene, memory: Memory) -> Target:
+    def onward(scene: Scene, _memory: Memory) -> Target:
         direction, distance = line(scene)
         offset = scene.tool_position - scene.position(thing)
         offset[:, 2] = 0
@@ -53,14 +58,22 @@ def push(thing: str, to: str, *, done: Relation, words: str = "") -> tuple[Phase
         stray = offset - along[:, None] * direction
         reach = np.minimum(distance, 0.08) + np.maximum(-along, 0)
         position = scene.tool_position + direction * reach[:, None] - STRAY * stray
-        position[:, 2] = memory.tool_m[:, 2]
-        return Target(position, across(direction))
+        position[:, 2] = height_m(scene)
+        return Target(position, across(scene, direction))
 
+    def passed(scene: Scene) -> np.ndarray:
+        """(n,) whether the fingers have slid past the thing."""
+        direction, _ = line(scene)
+        ahead = scene.position(thing) - scene.tool_position
+        ahead[:, 2] = 0
+        return (ahead * direction).sum(axis=1) < 0
+
+    closed = {"thing": thing, "gripper": "closed", "tips": True}
     return (
-        Phase("approach", above, words, thing=thing, anchor=thing, gripper="closed", turns=True, tolerance_m=0.02),
-        Phase("descend", behind, words, thing=thing, anchor=thing, gripper="closed", turns=True, speed_m_s=0.2,
-              tolerance_m=0.012),
-        Phase("push", onward, words, thing=thing, gripper="closed", speed_m_s=0.12, funnel=False, longest_s=8.0,
-              until=done.holds),
-        Phase("retreat", raised(0.1), words, gripper="closed", relative=True, speed_m_s=0.3, tolerance_m=0.03),
+        Phase("approach", above, words, anchor=thing, turns=True, tolerance_m=0.02, **closed),
+        Phase("descend", behind, words, anchor=thing, turns=True, speed_m_s=0.2, tolerance_m=0.012, **closed),
+        Phase("push", onward, words, speed_m_s=0.12, funnel=False, longest_s=8.0, until=done.holds, lost=passed,
+              retry="approach", **closed),
+        Phase("retreat", raised(0.1), words, gripper="closed", tips=True, relative=True, speed_m_s=0.3,
+              tolerance_m=0.03),
     )  # fmt: skip

@@ -4,7 +4,7 @@ import numpy as np
 
 from twinloop.twin.phase import Memory, Phase, Target
 from twinloop.twin.relations import Relation
-from twinloop.twin.rotation import pointing_down, rotated
+from twinloop.twin.rotation import nearer_half_turn, pointing_down, rotated
 from twinloop.twin.scene import Scene
 from twinloop.twin.skills.lift import raised
 
@@ -27,7 +27,7 @@ def shove(
 
     def axes(scene: Scene) -> np.ndarray:
         way = direction(scene)
-        return pointing_down(np.arctan2(way[:, 1].copy(), way[:, 0].copy()))
+        return nearer_half_turn(pointing_down(np.arctan2(way[:, 1].copy(), way[:, 0].copy())), scene.tool_axes)
 
     def before(height_m: float):
         def target(scene: Scene, _memory: Memory) -> Target:
@@ -47,12 +47,11 @@ def shove(
         position[:, 2] = memory.tool_m[:, 2]
         return Target(position, axes(scene))
 
+    closed = {"thing": frame, "gripper": "closed", "tips": True}
     return (
-        Phase("approach", before(ABOVE_M), words, thing=frame, anchor=frame, gripper="closed", turns=True,
-              tolerance_m=0.02),
-        Phase("descend", before(0.0), words, thing=frame, anchor=frame, gripper="closed", turns=True, speed_m_s=0.25,
-              tolerance_m=0.015),
-        Phase("shove", onward, words, thing=frame, gripper="closed", until=done.holds, funnel=False, speed_m_s=0.15,
-              longest_s=longest_s),
-        Phase("retreat", raised(0.1), words, gripper="closed", relative=True, speed_m_s=0.3, tolerance_m=0.03),
+        Phase("approach", before(ABOVE_M), words, anchor=frame, turns=True, tolerance_m=0.02, **closed),
+        Phase("descend", before(0.0), words, anchor=frame, turns=True, speed_m_s=0.25, tolerance_m=0.015, **closed),
+        Phase("shove", onward, words, until=done.holds, funnel=False, speed_m_s=0.15, longest_s=longest_s, **closed),
+        Phase("retreat", raised(0.1), words, gripper="closed", tips=True, relative=True, speed_m_s=0.3,
+              tolerance_m=0.03),
     )  # fmt: skip

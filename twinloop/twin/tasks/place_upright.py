@@ -13,9 +13,9 @@ from twinloop.twin.scene import Start
 from twinloop.twin.skills import grasp, lift, retreat, upend
 from twinloop.twin.task import Task
 
-OBJECT_XY_M, GOAL_XY_M, RADIUS_M = (0.44, -0.14), (0.5, 0.12), 0.06
-TILT_RAD = np.pi / 4
-"""The hand leans half-way over at both ends of the turn."""
+OBJECT_XY_M, GOAL_XY_M, RADIUS_M = (0.44, -0.14), (0.54, 0.12), 0.06
+TILT_RAD = 0.85
+"""How far the hand leans towards the robot when it grips; it leans away by the rest of a quarter turn at the end."""
 LYING = (float(np.cos(np.pi / 4)), float(np.sin(np.pi / 4)), 0.0, 0.0)
 """The z axis of the bottle points along -y."""
 
