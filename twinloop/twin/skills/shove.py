@@ -4,7 +4,7 @@ import numpy as np
 
 from twinloop.twin.phase import Memory, Phase, Target
 from twinloop.twin.relations import Relation
-from twinloop.twin.rotation import nearer_half_turn, pointing_down, rotated
+from twinloop.twin.rotation import pointing_down, rotated
 from twinloop.twin.scene import Scene
 from twinloop.twin.skills.lift import raised
 
@@ -27,7 +27,7 @@ def shove(
 
     def axes(scene: Scene) -> np.ndarray:
         way = direction(scene)
-        return nearer_half_turn(pointing_down(np.arctan2(way[:, 1].copy(), way[:, 0].copy())), scene.tool_axes)
+        return pointing_down(np.arctan2(way[:, 1].copy(), way[:, 0].copy()))
 
     def before(height_m: float):
         def target(scene: Scene, _memory: Memory) -> Target:
