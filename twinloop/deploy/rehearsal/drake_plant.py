@@ -43,10 +43,11 @@ from pydrake.systems.framework import Diagram, DiagramBuilder
 from twinloop.deploy.rehearsal.cell_build import CellBuild, collides
 from twinloop.deploy.rehearsal.drake_shapes import drake_shape, transform
 from twinloop.deploy.rehearsal.own_numbers import ROBOT
-from twinloop.deploy.rehearsal.pool import RIGID_PA
 from twinloop.deploy.rehearsal.poses import FREE, HINGE, coupling, joint_frames, rotation
 
 MESH_M = 0.008  # mesh resolution of round shapes
+FIXTURE_PA = 5e6
+"""Stiffness of the moving parts of fixtures. Softer ones store energy: a pressed button would jump back."""
 STICKING = 1e5
 """Damping of the servo that models joint friction, below its force limit: N·s/m or N·m·s/rad."""
 
@@ -152,7 +153,7 @@ class _Builder:
         if kind == mujoco.mjtGeom.mjGEOM_MESH.value:
             pass  # convex hulls have point contacts
         elif owner in given.stiffness_pa or moving:
-            AddCompliantHydroelasticProperties(MESH_M, given.stiffness_pa.get(owner, RIGID_PA), properties)
+            AddCompliantHydroelasticProperties(MESH_M, given.stiffness_pa.get(owner, FIXTURE_PA), properties)
         else:
             AddRigidHydroelasticProperties(MESH_M, properties)
         of_fixture = owner not in given.stiffness_pa and self._instance(owner) == self.scene

@@ -238,6 +238,7 @@ class PhysxPhysics:
         self._arm_dofs = self._build.twin.arm_dofs
         self._targets, self._rates = qpos[self._coordinates].copy(), np.zeros(len(self._motors))
         self._things = [(index.body, index.qpos, index.dof) for index in self._build.twin.things]
+        self._before = qpos.copy()
         self._read()
 
     # Running.
@@ -267,7 +268,11 @@ class PhysxPhysics:
     def _read(self) -> None:
         qpos, qvel = np.zeros(self._model.nq), np.zeros(self._model.nv)
         for articulation, coordinates, dofs in self._articulations:
-            qpos[coordinates], qvel[dofs] = articulation.qpos, articulation.qvel
+            qpos[coordinates] = articulation.qpos
+            # By differences, as an encoder measures it: the solver's own velocity of a finger that presses on a thing
+            # is not 0 although the finger stands still.
+            qvel[dofs] = (qpos[coordinates] - self._before[coordinates]) / STEP_S
+        self._before = qpos.copy()
         for body, first, dof in self._things:
             pose = self._rigid[body].entity_pose
             qpos[first : first + 3], qpos[first + 3 : first + 7] = pose.p, pose.q
@@ -290,7 +295,6 @@ class PhysxPhysics:
             component.set_entity_pose(_pose(pose))
             component.set_linear_velocity(_single(np.zeros(3)))
             component.set_angular_velocity(_single(np.zeros(3)))
-            self._read()
 
     def finger_force_n(self, bodies: frozenset[int]) -> np.ndarray:
         force = np.zeros(2)
