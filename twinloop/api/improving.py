@@ -15,6 +15,7 @@ from twinloop.api.arguments import (
     named_config,
 )
 from twinloop.calibrate.patch import TwinPatch
+from twinloop.deploy.robot import LiveRobot
 from twinloop.diagnose.plan import Plan, make_plan
 from twinloop.diagnose.report import GapReport, read_report
 from twinloop.fleet.executor import Executor
@@ -165,7 +166,7 @@ def calibrate(
 
 def loop(
     config: ConfigLike | None,
-    robot: str,
+    robot: str | LiveRobot,
     out: PathOrStr | None = None,
     *,
     rounds: int = LoopConfig.rounds,
@@ -188,7 +189,7 @@ def loop(
 
     Args:
         config: a config or its file. None is the embedded pick-and-place cell.
-        robot: where policies are deployed, for example `"rehearsal:harsh"`.
+        robot: where policies are deployed, for example `"rehearsal:harsh"`, a plugin, or a live robot.
         out: the loop's folder. Default: `loops/NAME`.
         rounds: number of rounds after the first one.
         target: success rate on the robot at which the loop ends.
@@ -210,8 +211,9 @@ def loop(
         (False, 1)
     """
     run_config, name = named_config(config)
+    robot_name = robot if isinstance(robot, str) else type(robot).__name__
     settings = LoopConfig(
-        robot=robot, strategy=strategy, rounds=rounds, target=target, budget=budget, trials=trials,
+        robot=robot_name, strategy=strategy, rounds=rounds, target=target, budget=budget, trials=trials,
         episodes=episodes, steps=steps, policy=policy, gated=gated, seed=seed, workers=workers,
     )  # fmt: skip
     return run_loop(
@@ -220,4 +222,5 @@ def loop(
         Path(out) if out is not None else Path("loops") / name,
         executor=executor_named(executor),
         on_step=on_step or (lambda *_: None),
+        robot=None if isinstance(robot, str) else robot,
     )

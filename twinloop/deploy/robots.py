@@ -5,6 +5,7 @@ the text after the colon (or "") and returns a `LiveRobot`.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from twinloop.deploy.lerobot.robot import LerobotRobot
 from twinloop.deploy.rehearsal import cell_name
@@ -13,6 +14,8 @@ from twinloop.deploy.robot import LiveRobot
 from twinloop.deploy.twin_robot import TwinRobot
 from twinloop.errors import UsageError, nearest
 from twinloop.plugins import load_plugins
+from twinloop.twin.task import Task
+from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 
 KINDS: dict[str, Callable[[str], LiveRobot]] = {
     "twin": TwinRobot,
@@ -50,3 +53,16 @@ def robot_named(name: str | LiveRobot) -> LiveRobot:
     if kind not in known:
         raise UsageError(f"robot {name!r}: unknown kind of robot {kind!r}; {nearest(kind, known)}")
     return known[kind](which)
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """A robot, by name or as an object, and the task that it does."""
+
+    robot: str | LiveRobot
+    task: Task = PICK_AND_PLACE
+
+    def workers(self, wanted: int) -> int:
+        """Return how many workers can use the robot: all if it can run several times, otherwise one."""
+        several = isinstance(self.robot, str) and self.robot.partition(":")[0] in SEVERAL
+        return wanted if several else 1

@@ -2,6 +2,8 @@ from pathlib import Path
 
 from tests.diagnose.test_plan import report
 from twinloop.dataset import Dataset
+from twinloop.deploy.robots import Workplace
+from twinloop.deploy.twin_robot import TwinRobot
 from twinloop.diagnose.report import GapReport
 from twinloop.pipeline.loop.collecting import BEFORE, FIRST_SCENE, Collecting
 from twinloop.pipeline.loop.record import write_json
@@ -33,6 +35,14 @@ def test_the_rest_of_the_budget_is_collected_without_conditions(tmp_path: Path):
         (tmp_path / name).mkdir()
         assert asked(tmp_path / name, result, budget=30, rounds=3) == [(0, 10, {})]
     assert asked(tmp_path, None, budget=0, rounds=3) == []
+
+
+def test_demonstrations_are_collected_on_a_robot_object(tmp_path: Path):
+    """A user's own robot has no name; one worker uses it, whatever the settings say."""
+    robot, settings = TwinRobot(), LoopConfig(robot="TwinRobot", budget=1, rounds=1, demonstrator="script", workers=2)
+    collecting = Collecting(tmp_path, settings, Workplace(robot))
+    requests = collecting.requests(0, None, tmp_path)
+    assert collecting.run(0, requests, say=lambda _: None) == 1
 
 
 def test_requests_are_carried_out_in_order_and_deducted_from_the_budget(tmp_path: Path):

@@ -10,6 +10,7 @@ from twinloop.dataset import Dataset
 from twinloop.dataset.layout import HEADER
 from twinloop.deploy.collect import CollectConfig, collect
 from twinloop.deploy.plan_file import CollectionRequest, read_plan
+from twinloop.deploy.robots import Workplace
 from twinloop.diagnose.plan import make_plan
 from twinloop.diagnose.report import GapReport
 from twinloop.errors import UsageError
@@ -26,8 +27,9 @@ strategies without conditions get the same demonstrations for the same budget.""
 class Collecting:
     """The runlogs of demonstrations of the loop in `out`."""
 
-    def __init__(self, out: Path, settings: LoopConfig):
+    def __init__(self, out: Path, settings: LoopConfig, place: Workplace | None = None):
         self._folder, self._settings = out / "collected", settings
+        self._place = place or Workplace(settings.robot)
 
     def log(self, number: int) -> Path:
         """The runlog of demonstrations collected after round `number`."""
@@ -67,10 +69,10 @@ class Collecting:
             conditions = ", ".join(f"{name} {value}" for name, value in request.conditions.items())
             say(f"collecting {request.episodes} demonstrations{f' with {conditions}' if conditions else ''}")
             done = collect(
-                request.robot, log, episodes=request.episodes,
+                self._place.robot, log, episodes=request.episodes,
                 first=FIRST_SCENE + self._spent(number) + request.first,
                 config=replace(default, conditions=request.conditions, imperfection=imperfection),
-                workers=settings.workers,
+                workers=self._place.workers(settings.workers), task=self._place.task,
             )  # fmt: skip
             if done.stopped:
                 raise UsageError(f"{request.robot}: {done.stopped}; run the same command again to continue")

@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from twinloop.deploy.robots import robot_named
+from twinloop.deploy.robot import LiveRobot
+from twinloop.deploy.robots import Workplace, robot_named, with_scene
 from twinloop.diagnose.counterfactuals import CounterfactualJob, simulate_counterfactuals
 from twinloop.diagnose.layout import as_laid_out
 from twinloop.diagnose.report import read_report
@@ -39,22 +40,26 @@ def run_loop(
     *,
     executor: Executor = LOCAL,
     on_step: OnStep = lambda *_: None,
+    robot: LiveRobot | None = None,
 ) -> LoopResult:
     """Run rounds until the target is reached or the rounds are used up.
 
     Args:
+        robot: the robot itself, if it is an object and not known by `settings.robot`.
         executor: where episodes are simulated.
         on_step: called with the round number and a description of the step.
     """
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
     refuse_another(out, config, settings)
+    name = with_scene(settings.robot, robot=config.scene.robot.name, task=config.scene.task.name)
+    place = Workplace(robot or name, config.scene.task)
     if not (out / "loop.json").exists():
-        _reach(settings.robot)
+        _reach(place.robot)
     rounds: list[Round] = []
     why = f"all {settings.rounds} rounds are done"
     for number in range(settings.rounds + 1):
-        steps = Steps(out, settings, number, lambda step, at=number: on_step(at, step), executor)
+        steps = Steps(out, settings, number, lambda step, at=number: on_step(at, step), executor, place)
         done = _round(config, steps)
         rounds.append(done)
         if not _short(done.robot, settings):
@@ -69,7 +74,7 @@ def run_loop(
     return result
 
 
-def _reach(robot: str) -> None:
+def _reach(robot: str | LiveRobot) -> None:
     """Connect once, so that a wrong name or a robot that is off fails before hours of simulation."""
     live = robot_named(robot)
     try:
@@ -80,7 +85,7 @@ def _reach(robot: str) -> None:
 
 def _round(config: RunConfig, steps: Steps) -> Round:
     settings, number, folder = steps.settings, steps.number, steps.folder
-    collecting = Collecting(steps.out, settings)
+    collecting = Collecting(steps.out, settings, steps.place)
     file, last = folder / "round.json", number == settings.rounds
     if file.exists():
         done = read_round(file)

@@ -7,6 +7,7 @@ from typing import Any
 
 from twinloop.curate.rates import Rate
 from twinloop.deploy.episode_runner import DeployConfig
+from twinloop.deploy.robots import Workplace
 from twinloop.deploy.session import deploy
 from twinloop.diagnose.plan import real_share
 from twinloop.diagnose.report import GapReport, read_report
@@ -38,8 +39,10 @@ class Steps:
     """The steps of round `number` of the loop in `out`. `executor` says where episodes are simulated."""
 
     def __init__(
-        self, out: Path, settings: LoopConfig, number: int, say: Callable[[str], None], executor: Executor = LOCAL
-    ):
+        self, out: Path, settings: LoopConfig, number: int, say: Callable[[str], None], executor: Executor = LOCAL,
+        place: Workplace | None = None,
+    ):  # fmt: skip
+        self.place = place or Workplace(settings.robot)
         self.out, self.settings, self.number, self.say = out, settings, number, say
         self.executor = executor
         self.folder = out / f"round-{number}"
@@ -135,9 +138,9 @@ class Steps:
         """Success rate on the robot. As in the gate, an aborted episode is a failure."""
         self.say(f"running on {self.settings.robot}")
         done = deploy(
-            {"candidate": self.policy}, self.settings.robot, self.folder / "runlog",
+            {"candidate": self.policy}, self.place.robot, self.folder / "runlog",
             episodes=self.settings.trials, first=10_000 * self.number, config=DeployConfig(seed=self.settings.seed),
-            workers=self.settings.workers,
+            workers=self.place.workers(self.settings.workers), task=self.place.task.name,
         )  # fmt: skip
         if done.stopped:
             raise UsageError(f"{self.settings.robot}: {done.stopped}; run the same command again to continue")
