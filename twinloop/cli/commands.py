@@ -48,6 +48,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "diagnose": "estimate which of eight gaps costs a policy success on a robot, and how much",
         "plan": "plan data collection from a diagnosis, in order of gain per hour",
         "calibrate": "fit a twin to logs: values with intervals and ranges, written as a patch",
+        "excite": "move a robot so that its log tells most about its drive, and log the motion",
         "replay": "play logged commands in a twin and compare with the measurement",
         "loop": "repeat generate, train, promote, deploy and diagnose until the robot succeeds",
     },
