@@ -12,7 +12,9 @@ from twinloop.calibrate.check import Checked
 from twinloop.calibrate.fit import Fit, calibrate
 from twinloop.calibrate.patch import load_patch
 from twinloop.calibrate.twin_replay import replay_in_twin
+from twinloop.dataset import Dataset
 from twinloop.errors import UsageError
+from twinloop.pipeline.generate import generate
 from twinloop.randomize.draw import Draws
 from twinloop.randomize.servo import SERVO
 from twinloop.run.config import RunConfig, config_from_text
@@ -116,3 +118,22 @@ def test_every_quantity_of_a_drive_that_a_twin_can_have_is_a_row():
         names = {f"servo_{variable.name}" for variable in DRIVES[kind].variables}
         assert names - rows == {"servo_held_rad"}  # what a log's jaws closed on: a twin has objects
     assert all(row.of_joint and row.plausible[0] <= row.sensible[0] < row.sensible[1] for row in SERVO)
+
+
+def test_every_episode_made_with_a_patch_says_so(fitted, tmp_path: Path):
+    config, fit, _, _ = fitted
+    run = patched(config, fit.patch)
+    made = generate(run, tmp_path / "data", episodes=2, workers=1, keep_rejected=True)
+    attempts = Dataset.open(tmp_path / "data").attempts()
+    assert attempts["patch"].to_pylist() == [fit.patch.digest] * 2
+    assert set(attempts["config_digest"].to_pylist()) == {run.digest}
+    assert made.digest != generate(config, tmp_path / "plain", episodes=2, workers=1, keep_rejected=True).digest
+    assert "patch" not in Dataset.open(tmp_path / "plain").attempts().column_names
+
+
+def test_a_drive_with_joints_that_the_robot_does_not_have_is_refused():
+    config = config_of("so101", "drive: {joints: {elbow_flex: {delay_ms: 20}}}")
+    with pytest.raises(UsageError, match="robot xarm7 has no drive at joint 'elbow_flex'"):
+        twin_of(config.with_robot("xarm7"))
+    with pytest.raises(UsageError, match="position_servo has no quantity 'sag'"):
+        config_of("so101", "drive: {joints: {elbow_flex: {sag: 0.2}}}")

@@ -8,7 +8,7 @@ from twinloop.observe.clearance import refuse_blocked
 from twinloop.randomize.servo import SERVO
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig
-from twinloop.simulate.drives.nominal import complete_drive, kind_for
+from twinloop.simulate.drives.nominal import complete_drive, kind_for, refuse_unknown
 from twinloop.twin.assemble import PREFIX, Features, assemble, features_of
 from twinloop.twin.robot_drive import RobotDrive
 from twinloop.twin.task_checks import unfit_arms
@@ -56,6 +56,9 @@ def _drive_of(config: RunConfig, twin: Twin) -> RobotDrive | None:
     of_servo = {row.name for row in SERVO} & {BY_NAME[name].name for name in config.randomization}
     if declared is None and of_servo:
         declared = RobotDrive(kind_for(of_servo))
+    if declared is not None:
+        # A config whose robot was replaced may still have the drive of the other one.
+        refuse_unknown(declared, robot, where="drive.joints")
     return None if declared is None else complete_drive(twin.model, robot, declared, prefix=PREFIX)
 
 
