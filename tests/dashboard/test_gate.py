@@ -17,7 +17,7 @@ from twinloop.dashboard.decision_text import print_decision
 from twinloop.dashboard.monitor import render_monitor
 from twinloop.dashboard.status import render_status
 from twinloop.gate.decision import Decision
-from twinloop.gate.ledger import LedgerRecord
+from twinloop.gate.ledger_record import LedgerRecord
 from twinloop.gate.monitor.act import look
 from twinloop.gate.registry import Registry
 from twinloop.gate.rules.finding import RuleResult

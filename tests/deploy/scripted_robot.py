@@ -12,15 +12,22 @@ from twinloop.twin.twin import Twin
 
 
 class ScriptedRobot:
-    """faults: (episode, period) -> what happens from then on in that episode.
-    sent: episode -> what it was told, actions and "stop", in order."""
+    """A scripted robot.
+
+    Args:
+        faults: (episode, period) -> what happens from then on in that episode.
+        described_as: further fields of its Description, for example `simulated=False`.
+
+    Attributes:
+        sent: episode -> its commands, actions and "stop", in order.
+    """
 
     def __init__(
         self, twin: Twin, *, faults: dict[tuple[int, int], str] | None = None, lockstep: bool = True,
-        rate_hz: float = 25.0, success: bool | None = True, refused_connects: int = 0,
+        rate_hz: float = 25.0, success: bool | None = True, refused_connects: int = 0, **described_as: object,
     ):  # fmt: skip
         about = described(twin, id="scripted")
-        self._about = replace(about, lockstep=lockstep, rate_hz=rate_hz)
+        self._about = replace(about, lockstep=lockstep, rate_hz=rate_hz, **described_as)  # type: ignore[arg-type]
         self._faults, self._success, self._refused = faults or {}, success, refused_connects
         self.sent: dict[int, list[object]] = {}
         self.connects = 0

@@ -10,6 +10,7 @@ import numpy as np
 
 from tests.dataset.synthetic import header
 from twinloop.dataset import DatasetWriter, Header, write_shard
+from twinloop.gate.ledger import read_ledger
 from twinloop.observe.recording import Feature, Recording
 
 JOINTS = ("shoulder", "elbow")
@@ -47,15 +48,25 @@ def runlog(
     path: Path, episodes: Sequence[Tried], *, began: datetime = BEGAN, robot: str = "rehearsal:harsh", shard: int = 64,
     source: Literal["real", "sim", "mixed"] = "real", model: str = "panda",
 ) -> Path:  # fmt: skip
-    """Written, or continued: whole shards are. A control loop has a shard for each episode; more of them cost time."""
+    """Write or continue a runlog, in whole shards. A control loop has one shard per episode, which takes more time.
+
+    The episodes were allowed by the registry in `registry/` beside the folder of the runlog, if there is one.
+    """
     about = header(
         name=path.name, source=source, features=FEATURES, phases=("go",), shard_episodes=shard, episodes=len(episodes),
         keep_rejected=True, robot=model,
     )  # fmt: skip
+    registry = path.parent.parent / "registry"
+    records = read_ledger(registry).records
+    allowed = {
+        "gate/stage": "canary" if records else "ungated", "gate/decision": "d" * 64 if records else "",
+        "gate/registry": records[0].digest if records else "", "robot/simulated": True, "robot/fingerprint": "f" * 64,
+    }  # fmt: skip
     with DatasetWriter.open(path, about, "recorded: {}\n") as writer:
         for first, stop in writer.missing():
             parts = [(attempt, episodes[attempt]) for attempt in range(first, stop)]
-            rows = [_columns(attempt, tried, about, robot, began) for attempt, tried in parts]
+            rows = [_columns(attempt, tried, about, robot, began) | allowed for attempt, tried in parts]
+            rows = [row | tried.columns for row, (_, tried) in zip(rows, parts, strict=True)]
             columns = {name: [row[name] for row in rows] for name, value in rows[0].items() if value is not None}
             recording = _recording(parts, about)
             writer.commit(write_shard(writer.scratch(f"{first}"), first, stop, recording, columns, fps=about.fps))
@@ -90,4 +101,4 @@ def _columns(attempt: int, tried: Tried, about: Header, robot: str, began: datet
         **{f"safety/{reason}": 0 for reason in SAFETY}, "deadlines_missed": 0, "participant": "",
         "condition/object": "cube" if attempt % 3 else "can",
         "recorded_at": (began + timedelta(minutes=attempt)).isoformat(),
-    } | tried.columns  # fmt: skip
+    }  # fmt: skip

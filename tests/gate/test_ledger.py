@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from twinloop.errors import RegistryError
-from twinloop.gate.ledger import HEAD, LEDGER, START, Ledger, LedgerRecord, append, read_ledger, recover
+from twinloop.gate.ledger import HEAD, LEDGER, START, Ledger, append, read_ledger, recover
+from twinloop.gate.ledger_record import LedgerRecord
 
 
 @pytest.fixture

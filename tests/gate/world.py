@@ -14,6 +14,7 @@ from twinloop.dataset import verify
 from twinloop.gate import write_evaluation
 from twinloop.gate.case import Canary
 from twinloop.gate.promote import PromoteConfig, Promotion, promote
+from twinloop.gate.registry import writing
 from twinloop.gate.registry_state import Stage
 from twinloop.gate.rules import RulesConfig, load_rules
 from twinloop.learn.card import read_card
@@ -35,6 +36,8 @@ class World:
         self.registry = path / "registry"
         self.rules: RulesConfig = RULES
         self.canary: Canary | None = Canary("rehearsal:harsh", 0.25, 40)
+        with writing(self.registry, actor="ada"):
+            pass  # it exists from now on
         if not (path / "datasets" / "data").exists():
             run(path / "datasets" / "data", header())
 

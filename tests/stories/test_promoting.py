@@ -21,8 +21,10 @@ from twinloop.dataset import verify
 from twinloop.deploy.canary import runlog_maker
 from twinloop.gate.case import Canary, Case, case_of
 from twinloop.gate.registry import Registry, writing
+from twinloop.gate.registry_state import PROMOTED
 from twinloop.gate.rules import load_rules
 from twinloop.gate.sequence import judge_real_trials
+from twinloop.gate.stage_limits import PERMIT, StageLimits, expiry
 from twinloop.twin.twin import Twin
 
 pytest.importorskip("torch")
@@ -176,6 +178,10 @@ def test_trials_stop_when_the_sequential_test_decides(place: Path, tmp_path: Pat
     """On a robot where everything succeeds: after as many trials as it takes, and none when asked again."""
     with writing(tmp_path / "registry") as writer:
         pinned = writer.pin(place / "policies" / "first")
+        limits = StageLimits(0.3, 100.0, 0.0, True, 40, expiry(1), (), ())
+        writer.decide(
+            PROMOTED, checkpoint=pinned.digest, transition="validated -> canary", details={PERMIT: limits.to_json()}
+        )
     rules, canary = load_rules(), Canary("scripted", 0.3, 40)
     robot = ScriptedRobot(twin)
     make = runlog_maker(
@@ -224,7 +230,7 @@ def test_a_changed_ledger_is_detected(tmp_path: Path, capsys: pytest.CaptureFixt
     ledger.write_bytes(ledger.read_bytes().replace(b"refused", b"Refused", 1))
     result = command_output(capsys, "status", "--verify", "--registry", registry)
     assert result["code"] == 1
-    assert "record 2 (line 2): was altered" in result["problems"][0]
+    assert "record 3 (line 3): was altered" in result["problems"][0]
     assert command_output(capsys, "status", "--registry", registry)["code"] == 1
     assert command_output(capsys, "promote", place / "policies" / "first", "--registry", registry)["code"] == 1
 

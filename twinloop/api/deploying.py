@@ -6,9 +6,11 @@ from pathlib import Path
 
 from twinloop.api.arguments import CheckpointLike, PathOrStr, folder
 from twinloop.deploy.episode_runner import DeployConfig
+from twinloop.deploy.keys import terminal
 from twinloop.deploy.robot import LiveRobot
-from twinloop.deploy.session import DeployResult, SessionProgress
+from twinloop.deploy.session import DeployResult, PolicySource, SessionProgress
 from twinloop.deploy.session import deploy as _deploy
+from twinloop.gate.permit import policy_named
 
 
 def deploy(
@@ -19,7 +21,8 @@ def deploy(
     episodes: int = 10,
     first: int = 0,
     control: CheckpointLike | None = None,
-    speed: float = 1.0,
+    registry: PathOrStr = "registry",
+    speed: float | None = None,
     limits: PathOrStr | None = None,
     ensemble: float | None = None,
     episode_timeout_s: float | None = None,
@@ -33,13 +36,15 @@ def deploy(
     """Run a policy on a robot, at a fixed rate, behind the safety filter, and log every episode.
 
     Args:
-        checkpoint: the policy, its folder, or an exported ONNX file.
+        checkpoint: an entry of the registry: `"production"`, `"canary"` or the first digits of a digest. For twins and
+            rehearsal cells also the policy, its folder, or an exported ONNX file; such episodes are ungated.
         robot: `"twin"`, `"twin:CONFIG.yaml"`, `"rehearsal:CELL"`, `"lerobot:CONFIG.yaml"`, a plugin, or a live robot.
         out: the runlog's folder. Default: `runlogs/ROBOT`. Episodes that it already holds are not repeated.
         episodes: number of scenes; each policy acts in every one.
         first: number of the first scene.
         control: a second policy. Both act in every scene, in random order.
-        speed: factor for the velocity and acceleration limits, at most 1.
+        registry: the registry's folder.
+        speed: factor for the velocity and acceleration limits. Default: as much as the gate allows.
         limits: a YAML file that narrows the robot's limits.
         ensemble: average overlapping action chunks with weights exp(-ensemble · age). Default: no averaging.
         episode_timeout_s: timeout of an episode. Default: the task's.
@@ -55,9 +60,9 @@ def deploy(
         >>> sum(tally.success.trials for tally in deployed.tallies)
         8
     """
-    policies = {"": folder(checkpoint)}
+    policies = {"": _policy(checkpoint, Path(registry))}
     if control is not None:
-        policies = {"candidate": folder(checkpoint), "control": folder(control)}
+        policies = {"candidate": policies[""], "control": _policy(control, Path(registry))}
     name = robot if isinstance(robot, str) else type(robot).__name__
     return _deploy(
         policies,
@@ -75,6 +80,11 @@ def deploy(
         ),
         stop_file=Path(stop_file) if stop_file is not None else None,
         workers=workers,
+        attended=terminal() and workers == 1,
         task=task,
         on_progress=on_progress or (lambda _: None),
     )
+
+
+def _policy(checkpoint: CheckpointLike, registry: Path) -> PolicySource:
+    return policy_named(checkpoint, registry) if isinstance(checkpoint, str) else folder(checkpoint)

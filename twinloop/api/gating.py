@@ -54,6 +54,8 @@ def promote(
         >>> promotion.promoted, promotion.reached     # eight rollouts are not enough evidence
         (False, 'candidate')
     """
+    from twinloop.deploy.robots import identify_hardware
+
     gate_rules = load_rules(Path(rules) if rules is not None else None)
     known = Path(checkpoint).is_dir() if isinstance(checkpoint, str) else True
     settings = PromoteConfig(
@@ -65,7 +67,7 @@ def promote(
         runlogs=folders(runlogs),
         data=folders(data),
         human_ready=human_ready,
-        canary=Canary(robot, gate_rules.canary.speed, gate_rules.canary.episodes),
+        canary=Canary(robot, gate_rules.canary.speed, gate_rules.canary.episodes, identify_hardware(robot)),
         actor=actor,
     )
     return _promote(settings, _makers(config, robot), on_step=on_step or (lambda _: None))
@@ -103,6 +105,7 @@ def rollback(
 def _makers(config: ConfigLike | None, robot: str) -> Makers:
     """The functions that make missing evidence: in the twin of `config`, and on `robot`."""
     from twinloop.deploy.canary import runlog_maker
+    from twinloop.deploy.keys import terminal
     from twinloop.gate.evidence_makers import evaluation_maker, repeats_maker
 
     evaluation = runlog = repeats = None
@@ -111,7 +114,7 @@ def _makers(config: ConfigLike | None, robot: str) -> Makers:
         evaluation = evaluation_maker(run_config, name, workers=None, show=_silent, progress_of=lambda _: None)
         repeats = repeats_maker(run_config, name, show=_silent, progress_of=lambda _: None)
     if robot:
-        runlog = runlog_maker(robot, attended=False, show=_silent, progress_of=lambda *_: None)
+        runlog = runlog_maker(robot, attended=terminal(), show=_silent, progress_of=lambda *_: None)
     return Makers(evaluation, runlog, repeats)
 
 

@@ -39,7 +39,11 @@ GROUPS: dict[str, dict[str, str]] = {
     "Promote, deploy and monitor": {
         "promote": "move a policy to the next stage if the evidence satisfies the rules",
         "status": "print the live policy, since when it is live, and the evidence for it",
-        "rollback": "make the previous production policy live again, at once",
+        "approve": "record that a person approves the step of a policy to a stage",
+        "rollback": "make the previous production policy live again, at once, in the fleet or on one robot",
+        "rollout": "bring the live policy to more robots, in waves that stop by themselves",
+        "audit": "verify the ledger from its first record and print who decided what, on which evidence",
+        "keys": "create keys that sign the ledger, and list, trust and revoke them",
         "deploy": "run a policy on a robot: safety filter, deadlines, e-stop, a log of every episode",
         "monitor": "follow the live policy's episodes and roll back when success drops",
         "trust": "compare success rates in the twin with real ones, with intervals",

@@ -1,6 +1,6 @@
-"""Let a policy act on a robot, or two in turns: at a fixed rate, behind a safety filter that knows the robot's limits,
-with an e-stop. Every episode is committed to a runlog, a dataset with `source: real`, as it ends; the same command goes
-on where it stopped."""
+"""Run a policy on a robot, or two in turns: at a fixed rate, behind a safety filter that knows the robot's limits, with
+an e-stop. On hardware the policy must be in canary or production, and the decision of the gate sets its limits. Every
+episode is committed to a runlog, a dataset with `source: real`, as it ends; the same command continues a session."""
 
 import argparse
 import re
@@ -12,11 +12,14 @@ from rich.table import Table
 
 from twinloop.cli.arguments import add_session, conditions, count, number
 from twinloop.cli.progress import Progress, show_progress
+from twinloop.cli.registry import add_registry
 from twinloop.errors import UsageError
 
 EXAMPLES = """\
 examples:
-  twinloop deploy policies/first --robot rehearsal:nominal --episodes 20
+  twinloop deploy production --robot lerobot:arm.yaml --episodes 20
+  twinloop deploy canary --robot lerobot:arm.yaml --episodes 10       # slowly, with an operator at the terminal
+  twinloop deploy policies/first --robot rehearsal:nominal --episodes 20   # ungated: no evidence for production
   twinloop deploy policies/first.onnx --robot twin --episodes 5 --out runlogs/twin
   twinloop deploy policies/second --control policies/first --robot rehearsal:harsh --episodes 50 --workers 2
   twinloop deploy policies/first --robot rehearsal:mild --episodes 10 --speed 0.5 --condition light=dim
@@ -28,11 +31,10 @@ EPISODES = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "checkpoint",
-        type=Path,
-        metavar="CHECKPOINT",
-        help="checkpoint folder of `twinloop train`, or ONNX file of `twinloop export`",
-    )
+        "policy", metavar="POLICY",
+        help="entry of the registry: `production`, `canary`, or the first digits of a digest. For twins and rehearsal "
+        "cells also a checkpoint folder of `twinloop train`, or an ONNX file of `twinloop export`",
+    )  # fmt: skip
     parser.add_argument(
         "--robot",
         required=True,
@@ -45,16 +47,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--first", type=count(0), default=0, metavar="K", help="number of the first scene (default 0)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="runlog to write (default: runlogs/ROBOT)")
-    parser.add_argument(
-        "--control", type=Path, metavar="CHECKPOINT", help="second policy; both run in every scene, in random order"
-    )
-    parser.add_argument("--arm", choices=["candidate", "control"], help="arm of CHECKPOINT in the log")
+    parser.add_argument("--control", metavar="POLICY", help="second policy; both run in every scene, in random order")
+    parser.add_argument("--arm", choices=["candidate", "control"], help="arm of POLICY in the log")
     parser.add_argument(
         "--speed",
         type=float,
-        default=1.0,
         metavar="S",
-        help="factor on the velocity and acceleration limits, at most 1 (default 1)",
+        help="factor on the velocity and acceleration limits (default: as much as the decision of the gate allows)",
     )
     parser.add_argument("--limits", type=Path, metavar="FILE", help="YAML file that narrows the robot's limits")
     parser.add_argument(
@@ -80,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--inference-timeout", type=number(0.1, 3600), default=20.0, metavar="S",
         help="timeout of one inference in seconds, on robots that wait for it, such as simulators (default 20)",
     )  # fmt: skip
+    add_registry(parser)
     add_session(parser, seed_of="random policies")
 
 
@@ -88,14 +88,18 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     from twinloop.deploy.episode_runner import DeployConfig
     from twinloop.deploy.estop import EStop, stop_file_of
     from twinloop.deploy.keys import HELP, terminal
+    from twinloop.gate.permit import policy_named
 
     if args.control is not None and args.arm is not None:
         raise UsageError("--arm: cannot be combined with --control, which sets the arms itself")
     if args.outcome == "ask" and not terminal():
         raise UsageError("--outcome ask: needs a terminal")
-    policies = {args.arm or "": args.checkpoint}
+    policies = {args.arm or "": policy_named(args.policy, args.registry)}
     if args.control is not None:
-        policies = {"candidate": args.checkpoint, "control": args.control}
+        policies = {
+            "candidate": policy_named(args.policy, args.registry),
+            "control": policy_named(args.control, args.registry),
+        }
     stop_file = args.stop_file or stop_file_of(args.robot)
     if args.reset_stop:
         EStop(stop_file).reset()

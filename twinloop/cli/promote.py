@@ -88,13 +88,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    from twinloop.deploy.robots import identify_hardware
+
     rules = load_rules(args.rules)
-    canary = Canary(args.robot, args.speed or rules.canary.speed, args.episodes or rules.canary.episodes)
+    canary = Canary(
+        args.robot, args.speed or rules.canary.speed, args.episodes or rules.canary.episodes,
+        identify_hardware(args.robot),
+    )  # fmt: skip
     config = PromoteConfig(
         checkpoint=args.checkpoint, registry=args.registry, rules=rules,
         to=stage_named(args.to) if args.to is not None else None,
         evaluations=tuple(args.evaluation), runlogs=tuple(args.runlog), data=tuple(args.data),
-        human_ready=args.human_ready, canary=canary, actor=args.by,
+        human_ready=args.human_ready, canary=canary, actor=args.by, key=args.key,
     )  # fmt: skip
     pages: list[str] = []
 

@@ -17,6 +17,10 @@ def add_registry(parser: argparse.ArgumentParser) -> None:
 
 def add_actor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--by", default="", metavar="NAME", help="name for the ledger (default: the current user)")
+    parser.add_argument(
+        "--key", type=Path, metavar="FILE",
+        help="private key that signs the record, if the ledger is signed (default: the file that TWINLOOP_KEY names)",
+    )  # fmt: skip
 
 
 def existing(args: argparse.Namespace) -> Registry:

@@ -10,7 +10,7 @@ from twinloop.dashboard.formatting import number, percent
 from twinloop.dashboard.page import render_page, write_page
 from twinloop.dashboard.vega import BLUE, ORANGE, Chart
 from twinloop.gate.decision import Decision
-from twinloop.gate.ledger import LedgerRecord
+from twinloop.gate.ledger_record import LedgerRecord
 from twinloop.gate.registry import DECISIONS
 from twinloop.gate.rules.finding import RuleResult
 

@@ -7,7 +7,7 @@ from markupsafe import Markup
 from twinloop.dashboard.charts import success_scatter
 from twinloop.dashboard.decision import page_of, rate_pair
 from twinloop.dashboard.page import render_page, write_page
-from twinloop.gate.ledger import LedgerRecord
+from twinloop.gate.ledger_record import LedgerRecord
 from twinloop.gate.registry_state import DECISION
 from twinloop.gate.status import Status
 

@@ -56,6 +56,8 @@ EPISODE_COLUMNS = (
     EpisodeColumn("failure", TEXT, "sim, real", "name of the failure; empty for a success"),
     EpisodeColumn("version/", TEXT, "sim, real", "version of a package that decides the bytes"),
     EpisodeColumn("robot_id", TEXT, "real", "which robot, or the name of the ingested recordings"),
+    EpisodeColumn("robot/", None, "real", "serial number, firmware and fingerprint of the robot; is it simulated"),
+    EpisodeColumn("gate/", TEXT, "real", "stage of the policy (or `ungated`), decision and registry that allowed it"),
     EpisodeColumn("scene", INT, "real", "number of the scene that was laid out"),
     EpisodeColumn("outcome", TEXT, "real", "`success`, `failure`, `unknown` or `aborted`"),
     EpisodeColumn("outcome_by", TEXT, "real", "who decided the outcome"),

@@ -20,8 +20,19 @@ OUTCOMES: tuple[OutcomeWord, ...] = get_args(OutcomeWord)
 SAFETY, CONDITION = "safety/", "condition/"
 TEXTS = ("robot_id", "task", "checkpoint", "arm", "outcome", "recorded_at")
 COUNTS = ("attempt", "length", "interventions", "deadlines_missed")
-OPTIONAL = ("scene", "failure", "speed")
-"""Columns that a log may leave out."""
+NOTED = {
+    "scene": ("scene", -1, int),
+    "failure": ("failure", "", object),
+    "speed": ("setting/speed", np.nan, float),
+    "stage": ("gate/stage", "ungated", object),
+    "registry": ("gate/registry", "", object),
+    "serial": ("robot/serial", "", object),
+    "firmware": ("robot/firmware", "", object),
+    "fingerprint": ("robot/fingerprint", "", object),
+    "simulated": ("robot/simulated", False, bool),
+}
+"""Columns that a log may leave out: attribute -> (column, value where it is missing, type)."""
+OPTIONAL = tuple(NOTED)
 INTERRUPTED = "interrupted"
 PACE = ("velocity", "acceleration")
 """Reasons for which the safety filter slows down a robot that runs at reduced speed."""
@@ -43,6 +54,9 @@ class RealEpisodes:
         scene: number of the prepared layout, -1 where not noted.
         failure: name of the failure, or "".
         speed: share of the robot's speed, NaN where not noted.
+        stage: stage of the policy when it acted: canary, production, or ungated.
+        registry: id of the registry whose decision allowed the episode; "" where ungated.
+        serial, firmware, fingerprint, simulated: how the robot described itself.
     """
 
     log: np.ndarray
@@ -61,6 +75,12 @@ class RealEpisodes:
     scene: np.ndarray
     failure: np.ndarray
     speed: np.ndarray
+    stage: np.ndarray
+    registry: np.ndarray
+    serial: np.ndarray
+    firmware: np.ndarray
+    fingerprint: np.ndarray
+    simulated: np.ndarray
 
     def __len__(self) -> int:
         return len(self.attempt)
@@ -191,9 +211,7 @@ def _read(dataset: Dataset) -> RealEpisodes:
         **{name: _counts(dataset.path, name, columns[name]) for name in COUNTS},
         safety=safety,
         conditions=conditions,
-        scene=np.array(optional("scene", -1), int),
-        failure=np.array(optional("failure", ""), object),
-        speed=np.array(optional("setting/speed", np.nan), float),
+        **{name: np.array(optional(column, blank), kind) for name, (column, blank, kind) in NOTED.items()},
     )
 
 

@@ -10,9 +10,10 @@ from twinloop.dataset.layout import HEADER
 from twinloop.dataset.real_episodes import CANDIDATE, CONTROL
 from twinloop.deploy.episode_runner import DeployConfig
 from twinloop.deploy.robot import LiveRobot
-from twinloop.deploy.session import SessionProgress, deploy
+from twinloop.deploy.session import PolicySource, SessionProgress, deploy
 from twinloop.gate.case import Case
 from twinloop.gate.evidence_makers import Show
+from twinloop.gate.permit import RegistryEntry, decided_limits
 from twinloop.gate.promote import Maker
 from twinloop.gate.runlog_evidence import load_runlog
 from twinloop.gate.sequence import expected_trials, judge_real_trials
@@ -55,11 +56,12 @@ def runlog_maker(
         log = out.with_name(f"{out.name}-{live.record[:12] if live else 'alone'}")
         if _decided(case):
             return log if log.is_dir() else None
-        policies = {CANDIDATE: case.checkpoint.path}
+        path = case.registry.path
+        policies: dict[str, PolicySource] = {CANDIDATE: RegistryEntry(path, case.digest)}
         if case.incumbent:
-            policies[CONTROL] = case.registry.pinned(case.incumbent).path
+            policies[CONTROL] = RegistryEntry(path, case.incumbent)
 
-        speed = case.canary.speed
+        speed = min(case.canary.speed, decided_limits(case.registry, case.digest).speed)
         # An unknown task is refused by `deploy`, which lists the valid ones.
         usual_s = tasks()[task].longest_s if task in tasks() else 1.0
         ensembles = [shown.evaluation.subject.ensemble for shown in case.evaluations]

@@ -25,6 +25,7 @@ def description_of(twin: Twin, *, id: str, lockstep: bool) -> Description:
         limits=_limits(twin),
         home=twin.robot.home,
         lockstep=lockstep,
+        simulated=True,
     )
 
 

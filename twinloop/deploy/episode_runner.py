@@ -1,7 +1,7 @@
 """EpisodeRunner: runs episodes with one robot, its safety filter and one or more policy processes."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,10 +16,11 @@ from twinloop.deploy.operator_input import OperatorInput
 from twinloop.deploy.policy.client import OWN, PolicyProcess
 from twinloop.deploy.robot import Description, LiveRobot
 from twinloop.deploy.robots import robot_named
-from twinloop.deploy.safety.bounds import Bounds, bounds_of, narrowed, slowed
+from twinloop.deploy.safety.bounds import Bounds, bounds_of, narrowed, permitted, slowed
 from twinloop.deploy.safety.filter import SafetyFilter
 from twinloop.deploy.schedule import Lockstep, Realtime
-from twinloop.errors import RobotError
+from twinloop.errors import RobotError, UsageError
+from twinloop.gate.permit import Permit
 from twinloop.learn.chunks import ActingConfig
 from twinloop.randomize.draw import episode_rng
 from twinloop.twin.tasks import tasks
@@ -38,7 +39,7 @@ class DeployConfig:
     """Settings of a deployment.
 
     Attributes:
-        speed: factor on the robot's velocity and acceleration limits, at most 1.
+        speed: factor on the robot's velocity and acceleration limits, at most 1. None: as much as the gate allows.
         limits_file: a YAML file with narrower limits.
         ensemble: see ActingConfig.
         episode_timeout_s: maximum duration of an episode; the task's own by default.
@@ -48,7 +49,7 @@ class DeployConfig:
         seed: of the policies' noise and of the order of arms.
     """
 
-    speed: float = 1.0
+    speed: float | None = None
     limits_file: Path | None = None
     ensemble: float | None = None
     episode_timeout_s: float | None = None
@@ -68,6 +69,7 @@ class RunnerJob:
         about: the robot's description, if it is connected already.
         attended: an operator is at the terminal.
         program: the program that runs a policy.
+        permits: arm -> what the gate allows this policy.
     """
 
     robot: str | LiveRobot
@@ -78,12 +80,27 @@ class RunnerJob:
     attended: bool = False
     task: str = PICK_AND_PLACE.name
     program: tuple[str, ...] = OWN
+    permits: Mapping[str, Permit] = field(default_factory=dict)
 
 
-def bounds_for(about: Description, config: DeployConfig) -> Bounds:
-    """Return the robot's own limits, narrowed by speed factor and limits file."""
-    bounds = slowed(bounds_of(about), config.speed)
+def bounds_for(about: Description, config: DeployConfig, permits: Iterable[Permit] = ()) -> Bounds:
+    """Return the robot's own limits, narrowed by the strictest decision of the gate, speed factor and limits file."""
+    bounds = bounds_of(about)
+    limits = [permit.limits for permit in permits if permit.limits is not None]
+    allowed = min((limit.speed for limit in limits), default=1.0)
+    if limits and config.speed is not None and config.speed > allowed:
+        raise UsageError(f"--speed: {config.speed:g} was given; the decision of the gate allows {allowed:g} at most")
+    for limit in limits:
+        # All arms of a session run under the same bounds, so that they can be compared.
+        bounds = permitted(bounds, replace(limit, speed=1.0))
+    bounds = slowed(bounds, speed_of(config, permits))
     return bounds if config.limits_file is None else narrowed(bounds, config.limits_file)
+
+
+def speed_of(config: DeployConfig, permits: Iterable[Permit]) -> float:
+    """The factor on the robot's speed: the configured one, or else as much as the gate allows."""
+    allowed = min((permit.limits.speed for permit in permits if permit.limits is not None), default=1.0)
+    return allowed if config.speed is None else config.speed
 
 
 class EpisodeRunner:
@@ -138,11 +155,17 @@ class EpisodeRunner:
             policy.end()  # it is still computing an answer to an outdated request; the next episode starts a new one
         if result.robot_lost:
             self._connected = False
-        setting = {"setting/speed": job.config.speed}
+        setting: dict[str, str | float | bool] = {"setting/speed": speed_of(job.config, job.permits.values())}
         if job.config.ensemble is not None:
             setting["setting/ensemble"] = job.config.ensemble
         log = log_of(result, about, scene=scene, conditions=job.config.conditions)
-        return replace(log, checkpoint=policy.facts.digest, arm=arm, columns={"policy": policy.name, **setting})
+        identity = about.identity
+        robot = {
+            "robot/serial": identity.serial, "robot/firmware": identity.firmware,
+            "robot/fingerprint": identity.fingerprint, "robot/simulated": identity.simulated,
+        }  # fmt: skip
+        columns = {"policy": policy.name, **setting, **job.permits[arm].columns, **robot}
+        return replace(log, checkpoint=policy.facts.digest, arm=arm, columns=columns)
 
     def _connect(self) -> Description:
         """Connect if necessary and return the description. A robot that reconnects must be the same one."""
@@ -151,8 +174,9 @@ class EpisodeRunner:
             self._settle(self._robot.connect())
         elif not self._connected:
             about = self._reached()
-            if (about.observed, about.action, about.rate_hz) != (known.observed, known.action, known.rate_hz):
-                raise RobotError(f"{about.id}: joints, sensors or rate changed after reconnecting; start again")
+            difference = known.identity.difference(about.identity)
+            if difference:
+                raise RobotError(f"{about.id}: is not the same after reconnecting: {difference}; start again")
         self._connected = True
         assert self._about is not None
         return self._about
@@ -172,7 +196,7 @@ class EpisodeRunner:
 
     def _settle(self, about: Description) -> None:
         config, task = self._job.config, tasks()[self._job.task]
-        bounds = bounds_for(about, config)
+        bounds = bounds_for(about, config, self._job.permits.values())
         twin = twin_of_robot(about.robot, task, "", round(about.rate_hz))
         self._safety = SafetyFilter(about, bounds, twin)
         self._tracker = EpisodeTracker(about, task, episode_timeout_s=config.episode_timeout_s)

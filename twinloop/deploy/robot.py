@@ -12,6 +12,8 @@ A twin, a rehearsal cell and hardware have the same methods and records:
 All errors are RobotErrors; `connect` can be called again after one.
 """
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -21,6 +23,7 @@ import numpy as np
 from twinloop.observe.recording import Feature
 
 if TYPE_CHECKING:
+    from twinloop.gate.robot_identity import RobotIdentity
     from twinloop.learn.space import Space
 
 
@@ -53,6 +56,9 @@ class Description:
         observed, action: features of a reading and of a command, with the names, order, shapes and units of datasets.
         home: the command that holds the robot at the start position of episodes.
         lockstep: time advances only with `act` and `stop`, so results do not depend on computing speed.
+        simulated: a twin or a rehearsal cell. Only there may a policy act without a decision of the gate.
+        serial, firmware: as the robot reports them; a decision of the gate ends when they change.
+        twin_digest: of the config of its twin, if the robot names one; a decision of the gate ends when it changes.
     """
 
     robot: str
@@ -63,6 +69,23 @@ class Description:
     limits: Limits
     home: tuple[float, ...]
     lockstep: bool
+    simulated: bool = False
+    serial: str = ""
+    firmware: str = ""
+    twin_digest: str = ""
+
+    @property
+    def identity(self) -> "RobotIdentity":
+        # Imported here because it imports the dataset modules, which a robot does not need.
+        from twinloop.gate.robot_identity import RobotIdentity
+
+        return RobotIdentity(self.id, self.robot, self.serial, self.firmware, self._fingerprint(), self.simulated)
+
+    def _fingerprint(self) -> str:
+        limits = {name: np.asarray(getattr(self.limits, name), float).tolist() for name in Limits.__dataclass_fields__}
+        features = [vars(feature) for feature in (*self.observed, self.action)]
+        content = [self.robot, self.serial, self.firmware, self.rate_hz, features, limits, list(self.home)]
+        return hashlib.sha256(json.dumps(content, sort_keys=True, default=list).encode()).hexdigest()
 
     @property
     def joints(self) -> tuple[str, ...]:

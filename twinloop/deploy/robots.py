@@ -6,6 +6,7 @@ the text after the colon (or "") and returns a `LiveRobot`.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from twinloop.deploy.lerobot.robot import LerobotRobot
 from twinloop.deploy.rehearsal import cell_name
@@ -16,6 +17,9 @@ from twinloop.errors import UsageError, nearest
 from twinloop.plugins import load_plugins
 from twinloop.twin.task import Task
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
+
+if TYPE_CHECKING:
+    from twinloop.gate.robot_identity import RobotIdentity
 
 KINDS: dict[str, Callable[[str], LiveRobot]] = {
     "twin": TwinRobot,
@@ -32,6 +36,20 @@ def kinds() -> dict[str, Callable[[str], LiveRobot]]:
     return KINDS | load_plugins(
         "twinloop.live_robots", callable, "a class or function that returns a twinloop.LiveRobot", builtin=KINDS
     )
+
+
+def identify_hardware(name: str) -> "RobotIdentity | None":
+    """The identity of a robot for a decision of the gate; None for a twin or rehearsal cell, and without a name."""
+    return None if not name or name.partition(":")[0] in SEVERAL else identify(name)
+
+
+def identify(name: str) -> "RobotIdentity":
+    """Connect to a robot, ask how it describes itself, and disconnect. Nothing moves."""
+    robot = robot_named(name)
+    try:
+        return robot.connect().identity
+    finally:
+        robot.close()
 
 
 def with_scene(name: str, *, robot: str = cell_name.PANDA, task: str = cell_name.PICK_AND_PLACE) -> str:

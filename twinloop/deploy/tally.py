@@ -14,7 +14,8 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Share:
-    """Success rate: `successes` among `trials`. Only episodes with a known outcome are trials."""
+    """Success rate: `successes` among `trials`, as the gate counts: every episode is a trial, also an aborted one, and
+    only one without an intervention is a success."""
 
     successes: int
     trials: int
@@ -36,7 +37,7 @@ class Tally:
 
     Attributes:
         episodes: number of all episodes.
-        success: success rate of the episodes that ended in success or failure.
+        success: success rate over all episodes.
         unknown: number of episodes with unknown outcome.
         aborted, failures: name -> number of episodes.
         conditions: name -> value -> success rate under this condition.
@@ -107,6 +108,10 @@ def tally(rows: Iterable[Row]) -> Tally:
 
 
 def _share(rows: Iterable[Row]) -> Share:
-    outcomes = [row["outcome"] for row in rows]
-    judged = [outcome for outcome in outcomes if outcome in ("success", "failure")]
-    return Share(judged.count("success"), len(judged))
+    managed = [is_success(row) for row in rows]
+    return Share(sum(managed), len(managed))
+
+
+def is_success(row: Row) -> bool:
+    """Whether the policy succeeded without help; the same as `RealEpisodes.managed`."""
+    return row["outcome"] == "success" and not row["interventions"]

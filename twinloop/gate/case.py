@@ -6,11 +6,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from twinloop.dataset.real_episodes import RealEpisodes, in_utc
 from twinloop.errors import RegistryError, TwinloopError
 from twinloop.gate.evidence import EvaluationEvidence, TrainingData, TwinRate, by_twin, show_evaluation, training_data
 from twinloop.gate.registry import Registry
 from twinloop.gate.repeats import Repeats, repeats_of
+from twinloop.gate.robot_identity import RobotIdentity
 from twinloop.gate.rules.config import RulesConfig
 from twinloop.gate.runlog_evidence import RunlogEvidence, all_episodes, load_runlog, require_shown
 from twinloop.gate.store import Pinned, pinned_evaluation
@@ -28,11 +31,17 @@ class Canary:
         robot: name of the robot.
         speed: share of the robot's own speed.
         episodes: largest number of episodes of the candidate.
+        identity: how the robot described itself. Without it, the trials may run on simulated robots only.
     """
 
     robot: str
     speed: float
     episodes: int
+    identity: RobotIdentity | None = None
+
+    @property
+    def on_hardware(self) -> bool:
+        return self.identity is not None and not self.identity.simulated
 
 
 @dataclass(frozen=True)
@@ -77,11 +86,28 @@ class Case:
         return by_twin(self.evaluations)
 
     @cached_property
-    def episodes(self) -> RealEpisodes:
+    def all_episodes(self) -> RealEpisodes:
         """Real episodes; if the checkpoint was rolled back from, only those recorded after that."""
         episodes = all_episodes(self.runlogs)
         left = self.registry.state.left.get(self.digest)
         return episodes if left is None else episodes.take(episodes.recorded_at > in_utc(left))
+
+    @cached_property
+    def episodes(self) -> RealEpisodes:
+        """Real episodes that a decision of this registry allowed. Only these are evidence for production."""
+        episodes = self.all_episodes
+        return episodes.take((episodes.stage != "ungated") & (episodes.registry == self.registry.id))
+
+    @property
+    def ungated(self) -> int:
+        """Number of the candidate's episodes that no decision of this registry allowed."""
+        return len(self.all_episodes.of(self.digest)) - len(self.episodes.of(self.digest))
+
+    @cached_property
+    def on_hardware(self) -> bool:
+        """Whether the step is about hardware: the robot of the trials is, or was."""
+        tried = self.episodes.of(self.digest)
+        return (self.canary is not None and self.canary.on_hardware) or not bool(np.all(tried.simulated))
 
     @cached_property
     def data(self) -> tuple[TrainingData, ...]:

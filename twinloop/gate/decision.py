@@ -10,12 +10,13 @@ from twinloop.config.record import Nested, write_record
 from twinloop.curate.rates import Rate
 from twinloop.errors import RegistryError, UsageError
 from twinloop.gate.case import Case, evidence_of
-from twinloop.gate.ledger import LedgerRecord
+from twinloop.gate.ledger_record import LedgerRecord
 from twinloop.gate.registry import Writer
 from twinloop.gate.registry_state import PROMOTED, REFUSED, Stage, next_stage
 from twinloop.gate.rules import canary, robot, twin
 from twinloop.gate.rules.finding import Rule, RuleResult
 from twinloop.gate.sequence import arms_of, path_of_trials, plan_of
+from twinloop.gate.stage_limits import PERMIT, limits_for
 from twinloop.gate.trust import enter_twins
 
 RULES: Mapping[Stage, Callable[[Case], tuple[Rule, ...]]] = {
@@ -109,6 +110,7 @@ def enter(writer: Writer, case: Case, decision: Decision) -> LedgerRecord:
     for evaluation in (*case.evaluations, *case.rivals):
         writer.pin_evaluation(evaluation.path)
     enter_twins(writer, case.trust)
+    limits = limits_for(case, decision.to) if decision.promoted else None
     return writer.decide(
         PROMOTED if decision.promoted else REFUSED,
         checkpoint=decision.checkpoint,
@@ -121,6 +123,7 @@ def enter(writer: Writer, case: Case, decision: Decision) -> LedgerRecord:
             "sentence": decision.sentence,
             "findings": [write_record(finding) for finding in decision.findings],
             "figures": decision.figures,
+            **({PERMIT: limits.to_json()} if limits is not None else {}),
         },
     )
 

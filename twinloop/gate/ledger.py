@@ -2,101 +2,26 @@
 
 A line counts only with its newline. Readers ignore an incomplete last line; the next writer removes it.
 `head.json` beside the ledger stores the sequence number and digest of the last record, so that lines removed from the
-end are noticed. A person with write access can rewrite both files. To detect this, note the digest of the last record
-elsewhere and compare.
+end are noticed. A person with write access can rewrite both files. To prevent this, sign the ledger (signing.py); to
+detect it, note the digest of the last record elsewhere and compare.
 """
 
-import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
-from datetime import datetime
-from functools import cached_property
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from twinloop.durable import append_line, read_bounded, replace_file, storage_errors
 from twinloop.errors import RegistryError
+from twinloop.gate.ledger_record import LedgerRecord
+from twinloop.gate.signing import signature_problems
 
 LEDGER, HEAD = "ledger.jsonl", "head.json"
 LARGEST_BYTES = 1 << 30
 LARGEST_LINE_BYTES = 1 << 22
 START = "0" * 64
 """Value of `previous` in the first record."""
-
-
-@dataclass(frozen=True)
-class LedgerRecord:
-    """One line of the ledger.
-
-    Attributes:
-        sequence: number of the record, from 1.
-        previous: digest of the record before.
-        time: ISO 8601, UTC.
-        actor: the user or program that made the record.
-        kind: subject of the record: a pinned checkpoint, a decision, the live policy, a twin or an incident.
-        checkpoint: digest of the checkpoint; "" if the record is about none.
-        transition: the step, for example "canary -> production".
-        rules: digest of the rules.
-        evidence: the evidence, each entry with path and digests.
-        reasons: the reasons, in sentences.
-        details: further values, depending on `kind`.
-    """
-
-    sequence: int
-    previous: str
-    time: str
-    actor: str
-    kind: str
-    verdict: str
-    checkpoint: str = ""
-    transition: str = ""
-    rules: str = ""
-    evidence: tuple[Mapping[str, Any], ...] = ()
-    reasons: tuple[str, ...] = ()
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-    @cached_property
-    def digest(self) -> str:
-        return hashlib.sha256(_canonical(self._content())).hexdigest()
-
-    def _content(self) -> dict[str, Any]:
-        return {key.name: getattr(self, key.name) for key in fields(self)}
-
-    @property
-    def moment(self) -> datetime:
-        return datetime.fromisoformat(self.time)
-
-    def to_line(self) -> bytes:
-        return _canonical(self._content() | {"digest": self.digest}) + b"\n"
-
-    @classmethod
-    def from_values(cls, values: Mapping[str, Any]) -> "LedgerRecord":
-        """Build a record from parsed JSON.
-
-        Raises:
-            ValueError, KeyError, TypeError: the values are not a record.
-        """
-        known = {entry.name for entry in fields(cls)}
-        if set(values) != known | {"digest"}:
-            raise ValueError(f"keys {', '.join(sorted(set(values) ^ (known | {'digest'})))}")
-        texts = ("previous", "time", "actor", "kind", "verdict", "checkpoint", "transition", "rules", "digest")
-        for key in texts:
-            if not isinstance(values[key], str):
-                raise TypeError(f"{key} must be a string")
-        if not isinstance(values["sequence"], int) or isinstance(values["sequence"], bool):
-            raise TypeError("sequence must be a number")
-        if not isinstance(values["details"], dict) or not all(isinstance(entry, dict) for entry in values["evidence"]):
-            raise TypeError("details and evidence must be mappings")
-        record = cls(
-            **{name: values[name] for name in known - {"evidence", "reasons"}},
-            evidence=tuple(values["evidence"]),
-            reasons=tuple(map(str, values["reasons"])),
-        )
-        if record.moment.tzinfo is None:
-            raise ValueError("time has no time zone")
-        return record
 
 
 @dataclass(frozen=True)
@@ -137,6 +62,8 @@ def read_ledger(folder: Path) -> Ledger:
     whole = data.rfind(b"\n") + 1
     records: list[LedgerRecord] = []
     problems = list(_look_over(data[:whole].splitlines(), records))
+    if not problems:
+        problems += signature_problems(records)
     problems += _anchored(head, records, damaged=bool(problems))
     return Ledger(path, tuple(records), tuple(problems), torn=whole < len(data))
 
@@ -230,7 +157,3 @@ def _remember(folder: Path, record: LedgerRecord, *, scratch: Path) -> None:
     if (folder / HEAD).exists() and (folder / HEAD).read_text(encoding="utf-8") == text:
         return
     replace_file(folder / HEAD, text.encode(), scratch=scratch)
-
-
-def _canonical(values: Mapping[str, Any]) -> bytes:
-    return json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()

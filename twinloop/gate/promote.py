@@ -10,7 +10,7 @@ from pathlib import Path
 from twinloop.errors import RegistryError, UsageError
 from twinloop.gate.case import Canary, Case, case_of
 from twinloop.gate.decision import Decision, decide, enter
-from twinloop.gate.ledger import LedgerRecord
+from twinloop.gate.ledger_record import LedgerRecord
 from twinloop.gate.registry import Registry, writing
 from twinloop.gate.registry_state import STAGES, Stage
 from twinloop.gate.repeats import folder_of
@@ -28,6 +28,7 @@ class PromoteConfig:
         data: folders of the training datasets, or folders that contain them.
         canary: limits of the trials on the robot.
         actor: name of the person or program that promotes; by default the user.
+        key: private key that signs the decisions; by default the file that TWINLOOP_KEY names.
     """
 
     checkpoint: str
@@ -40,6 +41,7 @@ class PromoteConfig:
     human_ready: bool = False
     canary: Canary | None = None
     actor: str = ""
+    key: Path | None = None
 
 
 Maker = Callable[[Case, Path], Path | None]
@@ -114,7 +116,7 @@ def _pinned(config: PromoteConfig) -> tuple[str, str, tuple[Path, ...]]:
     folder = Path(config.checkpoint)
     if folder.is_dir():
         look_at(folder)
-        with writing(config.registry, actor=config.actor) as writer:
+        with writing(config.registry, actor=config.actor, key=config.key) as writer:
             digest = writer.pin(folder).digest
         home = folder.resolve()
         around = (Path(), Path("datasets"), home.parent, home.parent.parent / "datasets", home.parent.parent)
@@ -170,7 +172,7 @@ def _shown_for(config: PromoteConfig, decision: Decision) -> bool:
 
 def _enter(config: PromoteConfig, case: Case, decision: Decision) -> LedgerRecord:
     """Record the decision under the lock, if the registry has not changed since it was made."""
-    with writing(config.registry, actor=config.actor) as writer:
+    with writing(config.registry, actor=config.actor, key=config.key) as writer:
         now, then = writer.registry, case.registry
         if now.production != then.production or now.stage(case.digest) != then.stage(case.digest):
             raise RegistryError(

@@ -13,10 +13,11 @@ next writer adds the missing record.
 
 import getpass
 import json
+import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -24,22 +25,39 @@ from typing import Any
 
 from twinloop.dataset.lock import WriterLock
 from twinloop.durable import replace_file, storage_errors
-from twinloop.errors import LockedError, RegistryError
+from twinloop.errors import LockedError, RegistryError, nearest
 from twinloop.gate import store
-from twinloop.gate.ledger import Ledger, LedgerRecord, append, read_ledger, recover
+from twinloop.gate.ledger import Ledger, append, read_ledger, recover
+from twinloop.gate.ledger_record import LedgerRecord
 from twinloop.gate.registry_state import (
+    APPROVAL,
+    APPROVED,
     CHECKPOINT,
+    CREATED,
     DECISION,
     LIVE,
     NOTHING_LIVE,
     PINNED,
     POINTER,
     PROMOTED,
+    REGISTRY,
     ROLLED_BACK,
     WITHDRAWN,
     RegistryState,
     Stage,
     state_of,
+)
+from twinloop.gate.signing import (
+    ADDED,
+    KEY,
+    KEY_FILE,
+    REVOKED,
+    Signer,
+    key_from_environment,
+    key_id,
+    load_key,
+    needs_signature,
+    trusted_keys,
 )
 
 PRODUCTION, LOCK, SCRATCH, DECISIONS = "production.json", "lock", "scratch", "decisions"
@@ -98,9 +116,21 @@ class Registry:
         return state_of((*records, missing) if missing else records)
 
     @property
+    def id(self) -> str:
+        """Digest of the first record, which no later change can alter; "" in an empty registry."""
+        return self.ledger.records[0].digest if self.ledger.records else ""
+
+    @property
     def production(self) -> str:
         """Digest of the live checkpoint, or ""."""
         return self.live.checkpoint if self.live else ""
+
+    def live_on(self, robot: str) -> str:
+        """Digest of the checkpoint that is live on one robot, or ""."""
+        entry = self.state.fleet.get(robot)
+        if entry is None:
+            return self.production
+        return entry.checkpoint if entry.stage == "production" else self.production
 
     def stage(self, digest: str) -> Stage | None:
         if digest and digest == self.production:
@@ -142,14 +172,16 @@ class Registry:
 class Writer:
     """Changes a registry; only one exists at a time. Made by `writing`. Each change is on the disk when it returns."""
 
-    def __init__(self, path: Path, actor: str):
-        self.path, self._actor = path, actor
+    def __init__(self, path: Path, actor: str, signer: Signer | None):
+        self.path, self._actor, self._signer = path, actor, signer
         self.scratch = path / SCRATCH
         recover(path, scratch=self.scratch)
         registry = Registry.open(path)
         missing = registry._unconfirmed()
         if missing:
-            append(path, missing, scratch=self.scratch)
+            self._append(missing)
+        if not registry.ledger.records:
+            self.add(REGISTRY, CREATED, details={"random": secrets.token_hex(16)})
 
     @property
     def registry(self) -> Registry:
@@ -169,6 +201,24 @@ class Writer:
     def add(self, kind: str, verdict: str, **values: Any) -> LedgerRecord:
         """Append a record. `values` are further fields of `LedgerRecord`."""
         record = _record(read_ledger(self.path).require(), self._actor, kind, verdict, **values)
+        return self._append(record)
+
+    def _append(self, record: LedgerRecord) -> LedgerRecord:
+        """Sign a record if the ledger is signed, and append it."""
+        keys = trusted_keys(read_ledger(self.path).require().records)
+        first_key = record.kind == KEY and not keys
+        if self._signer is not None and (first_key or self._signer.id in keys):
+            # The name of a key is the name of its owner, so nobody signs in the name of somebody else.
+            name = str(record.details["name"]) if first_key else keys[self._signer.id].name
+            record = replace(record, actor=name)
+            record = replace(record, signature=self._signer.sign(record))
+        elif keys and needs_signature(record):
+            known = ", ".join(sorted(key.name for key in keys.values()))
+            given = "your key is not one of them" if self._signer is not None else f"set {KEY_FILE}, or give --key FILE"
+            raise RegistryError(
+                f"{self.path}: its ledger is signed, and {record.kind} '{record.verdict}' needs a signature of "
+                f"{known}; {given}"
+            )
         append(self.path, record, scratch=self.scratch)
         return record
 
@@ -179,13 +229,18 @@ class Writer:
             self._point(checkpoint, record)
         return record
 
-    def roll_back(self, *, to: str = "", reasons: Sequence[str], **values: Any) -> LedgerRecord:
-        """Make the previous production policy live, or policy `to`, which must have been live before."""
+    def roll_back(self, *, to: str = "", robot: str = "", reasons: Sequence[str], **values: Any) -> LedgerRecord:
+        """Make the previous production policy live, or policy `to`, which must have been live before.
+
+        Args:
+            robot: roll back on this robot only; the rest of the fleet keeps its policy.
+        """
         registry = self.registry
-        leaving = registry.production
+        leaving = registry.live_on(robot) if robot else registry.production
         if not leaving:
             raise RegistryError(f"{self.path}: nothing is live, so there is nothing to roll back")
-        target = to or registry.state.previous
+        # A robot that is alone with a policy goes back to what the fleet has.
+        target = to or (registry.production if robot and leaving != registry.production else registry.state.previous)
         been = {record.checkpoint for record in registry.state.history if record.verdict == LIVE}
         if not target or target not in been or target == leaving:
             known = ", ".join(sorted(digest[:12] for digest in been - {leaving}))
@@ -199,21 +254,53 @@ class Writer:
         registry.pinned(target)  # raises an error if the checkpoint was altered
         record = self.add(
             DECISION, ROLLED_BACK, checkpoint=target, transition=f"{leaving[:12]} -> {target[:12]}", reasons=reasons,
-            **values,
+            details={"robot": robot} if robot else {}, **values,
         )  # fmt: skip
-        self._point(target, record)
+        if not robot:
+            self._point(target, record)
         return record
 
-    def withdraw(self, *, reasons: Sequence[str], **values: Any) -> LedgerRecord:
-        """Make nothing live. A robot that asks for the live policy then gets an error."""
-        leaving = self.registry.production
+    def withdraw(self, *, robot: str = "", reasons: Sequence[str], **values: Any) -> LedgerRecord:
+        """Make nothing live, on one robot or in the fleet. A robot that asks for the live policy then gets an error."""
+        leaving = self.registry.live_on(robot) if robot else self.registry.production
         if not leaving:
             raise RegistryError(f"{self.path}: nothing is live already")
         record = self.add(
-            DECISION, WITHDRAWN, checkpoint=leaving, transition=f"{leaving[:12]} -> nothing", reasons=reasons, **values
-        )
-        self._point("", record)
+            DECISION, WITHDRAWN, checkpoint=leaving, transition=f"{leaving[:12]} -> nothing", reasons=reasons,
+            details={"robot": robot} if robot else {}, **values,
+        )  # fmt: skip
+        if not robot:
+            self._point("", record)
         return record
+
+    def approve(self, digest: str, stage: Stage, *, note: str = "") -> LedgerRecord:
+        """Record that the actor approves the step of a checkpoint to a stage."""
+        registry = self.registry
+        registry.pinned(digest)
+        if registry.stage(digest) == stage:
+            raise RegistryError(f"{self.path}: {digest[:12]} is at stage {stage} already")
+        return self.add(APPROVAL, APPROVED, checkpoint=digest, reasons=[note] if note else [], details={"stage": stage})
+
+    def add_key(self, signer: Signer | None, name: str, public: str) -> LedgerRecord:
+        """Trust a public key. The first one must be the writer's own; it makes the ledger a signed one."""
+        keys = trusted_keys(self.registry.ledger.records)
+        identity = key_id(public)
+        if any(key.name == name or key.id == identity for key in keys.values()):
+            raise RegistryError(f"{self.path}: has a key for {name!r} already, or this key under another name")
+        if not keys and (signer is None or signer.public != public):
+            raise RegistryError(f"{self.path}: the first key must be your own; give it with --key FILE")
+        return self.add(KEY, ADDED, details={"key": identity, "name": name, "public": public})
+
+    def revoke_key(self, name: str) -> LedgerRecord:
+        keys = trusted_keys(self.registry.ledger.records)
+        known = next((key for key in keys.values() if key.name == name), None)
+        if known is None:
+            raise RegistryError(
+                f"{self.path}: has no key for {name!r}; {nearest(name, [k.name for k in keys.values()])}"
+            )
+        if len(keys) == 1:
+            raise RegistryError(f"{self.path}: {name!r} is the only key; add another one before you revoke it")
+        return self.add(KEY, REVOKED, details={"key": known.id, "name": name, "public": known.public})
 
     def _point(self, checkpoint: str, decision: LedgerRecord) -> None:
         since = _now()
@@ -225,19 +312,25 @@ class Writer:
             replace_file(self.path / PRODUCTION, text.encode(), scratch=self.scratch)
         missing = self.registry._unconfirmed()
         if missing:
-            append(self.path, missing, scratch=self.scratch)
+            self._append(missing)
 
 
 @contextmanager
-def writing(path: Path, *, actor: str = "") -> Iterator[Writer]:
-    """Lock a registry, create it if it does not exist, and repair it after a kill. `actor` defaults to the user."""
+def writing(path: Path, *, actor: str = "", key: Path | None = None) -> Iterator[Writer]:
+    """Lock a registry, create it if it does not exist, and repair it after a kill.
+
+    Args:
+        actor: name for the ledger; by default the user. In a signed ledger it is the name of the key.
+        key: private key that signs records; by default the file that the variable TWINLOOP_KEY names.
+    """
+    signer = load_key(key) if key is not None else key_from_environment()
     with storage_errors(path):
         (path / SCRATCH).mkdir(parents=True, exist_ok=True)
     lock = WriterLock(path / LOCK)
     with storage_errors(path):
         _acquire(lock)
     try:
-        yield Writer(path, actor or getpass.getuser())
+        yield Writer(path, actor or getpass.getuser(), signer)
     finally:
         lock.release()
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from twinloop.errors import TwinloopError
 from twinloop.gate.evidence import show_evaluation
-from twinloop.gate.ledger import LedgerRecord, read_ledger
+from twinloop.gate.ledger import read_ledger
+from twinloop.gate.ledger_record import LedgerRecord
 from twinloop.gate.registry import Registry
 from twinloop.gate.registry_state import DECISION, PROMOTED, Stage
 from twinloop.gate.rules.config import CanaryRules

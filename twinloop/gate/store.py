@@ -103,11 +103,16 @@ def digests_of(registry: Path) -> tuple[str, ...]:
     return tuple(sorted(path.name for path in folder.iterdir() if is_digest(path.name))) if folder.is_dir() else ()
 
 
+def is_prefix(name: str) -> bool:
+    """Whether a word can be the first digits of a digest."""
+    return re.fullmatch(f"[0-9a-f]{{{SHORTEST_PREFIX},64}}", name) is not None
+
+
 def named(registry: Path, name: str) -> str:
     """Return the digest of the one checkpoint in the registry that begins with `name`."""
     known = digests_of(registry)
     fits = [digest for digest in known if digest.startswith(name)]
-    if not re.fullmatch(f"[0-9a-f]{{{SHORTEST_PREFIX},64}}", name) or len(fits) != 1:
+    if not is_prefix(name) or len(fits) != 1:
         listed = ", ".join(digest[:12] for digest in (fits or known)[:8]) or "none"
         problem = "matches several checkpoints" if len(fits) > 1 else "matches no checkpoint"
         raise RegistryError(

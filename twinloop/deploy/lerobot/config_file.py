@@ -82,6 +82,11 @@ class LerobotConfig:
 
     file: Path = internal()
     model: str = text(filled=True, help="name of this robot model in datasets and checkpoints, e.g. so101")
+    serial: str = text(
+        "", help="serial number of this robot, for the decisions of the gate", otherwise="the robot's id"
+    )
+    firmware: str = text("", help="firmware of motors and controller; a change ends the decisions of the gate")
+    twin: str = text("", help="run config of the twin of this cell; a policy must have been evaluated there")
     rate_hz: float = number(low=1, high=1000, unit="Hz", help="control rate")
     robot: DeviceConfig = nested(DeviceConfig, help="the robot")
     teleoperator: DeviceConfig | None = nested(DeviceConfig, optional=True, help="the device of the demonstrator")

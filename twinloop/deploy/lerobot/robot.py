@@ -219,7 +219,29 @@ def _description(config: LerobotConfig, id: str, device: RobotDevice) -> Descrip
         ),
         home=tuple(joint.home for joint in joints),
         lockstep=False,
+        serial=_serial(config, device),
+        firmware=config.firmware,
+        twin_digest=_twin_digest(config),
     )
+
+
+def _twin_digest(config: LerobotConfig) -> str:
+    """Digest of the config of this cell's twin; "" if the file names none."""
+    if not config.twin:
+        return ""
+    from twinloop.run.config import load_config
+
+    return load_config(config.file.parent / config.twin).digest
+
+
+def _serial(config: LerobotConfig, device: RobotDevice) -> str:
+    """The serial number that the device reports, or else the one in the file, or else the device's id."""
+    reported = str(getattr(device, "serial_number", "") or "")
+    if reported and config.serial and reported != config.serial:
+        raise ConfigError(
+            f"{config.file}: serial", f"is {config.serial!r}, but the robot reports {reported!r}; is it another robot?"
+        )
+    return reported or config.serial or str(getattr(device, "id", "") or "")
 
 
 def _unit(units: list[str]) -> str:

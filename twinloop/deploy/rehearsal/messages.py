@@ -26,6 +26,7 @@ def read_description(message: Message) -> Description:
         robot=str(message["robot"]), id=str(message["id"]), rate_hz=float(message["rate_hz"]),
         home=tuple(map(float, message["home"])), observed=tuple(map(_feature, message["observed"])),
         action=_feature(message["action"]), limits=Limits(**limits), lockstep=bool(message["lockstep"]),
+        simulated=True,
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from twinloop.config.section import Section
 from twinloop.config.yaml_file import read_yaml
 from twinloop.deploy.robot import Description
 from twinloop.errors import RobotError, UsageError, nearest
+from twinloop.gate.stage_limits import StageLimits
 
 FORCE_N = 140.0
 """Force at the wrist sensor above which the robot backs off: the limit of ISO/TS 15066 for pressing a hand."""
@@ -105,6 +106,20 @@ def slowed(bounds: Bounds, speed: float) -> Bounds:
             "may only narrow the limits"
         )
     return replace(bounds, velocity=bounds.velocity * speed, acceleration=bounds.acceleration * speed)
+
+
+def permitted(bounds: Bounds, limits: StageLimits) -> Bounds:
+    """Return the bounds narrowed to what a decision of the gate allows."""
+    bounds = slowed(bounds, limits.speed)
+    low, high = bounds.workspace_m.T
+    workspace_m = np.column_stack([low + limits.margin_m, high - limits.margin_m])
+    if np.any(workspace_m[:, 0] >= workspace_m[:, 1]):
+        axis = AXES[int(np.argmax(workspace_m[:, 0] >= workspace_m[:, 1]))]
+        raise RobotError(
+            f"limits.workspace_m of {axis}: nothing is left of it with the margin of {limits.margin_m:g} m that the "
+            "decision of the gate demands (canary.margin_m of the rules)"
+        )
+    return replace(bounds, workspace_m=workspace_m, force_n=min(bounds.force_n, limits.force_n))
 
 
 def narrowed(bounds: Bounds, path: Path) -> Bounds:

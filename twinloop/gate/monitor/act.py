@@ -15,7 +15,7 @@ from twinloop.curate.rates import Rate
 from twinloop.dataset.real_episodes import RealEpisodes, in_utc
 from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import RegistryError
-from twinloop.gate.ledger import LedgerRecord
+from twinloop.gate.ledger_record import LedgerRecord
 from twinloop.gate.monitor.drift import Shifts, TrainingScales, shifts_of
 from twinloop.gate.monitor.state import check_state, write_state
 from twinloop.gate.monitor.watch import DRIFT, UNDOING, Watched, monitor_of, watch

@@ -3,6 +3,7 @@
 from functools import partial
 
 from twinloop.gate.case import Case
+from twinloop.gate.registry_state import Stage
 from twinloop.gate.rules.finding import Measured, Rule
 from twinloop.gate.rules.twin import believed
 from twinloop.gate.statistics.binomial import rate_bound
@@ -22,7 +23,21 @@ def rules(case: Case) -> tuple[Rule, ...]:
     if limits.human_ready:
         ready = "a person who can stop the robot is ready (--human-ready)"
         rules.append(Rule("human ready", ready, "is", True, partial(_ready, case)))
+    if limits.approvals and case.on_hardware:
+        rules.append(approval_rule(case, "canary", limits.approvals))
     return tuple(rules)
+
+
+def approval_rule(case: Case, stage: Stage, needed: int) -> Rule:
+    asks = f"people who approved the step to {stage} with `twinloop approve`"
+    return Rule("approvals", asks, "at least", needed, partial(_approvals, case, stage))
+
+
+def _approvals(case: Case, stage: Stage) -> Measured:
+    given = case.registry.state.approvals.get((case.digest, stage), ())
+    people = ", ".join(approval.person for approval in given)
+    how = f"`twinloop approve {case.digest[:12]} --to {stage}` adds one"
+    return Measured(float(len(given)), f"{people or 'nobody yet'}; {how}", tuple(one.record for one in given))
 
 
 def _still(case: Case) -> Measured:
@@ -45,7 +60,7 @@ def _trusted(case: Case) -> Measured:
             return Measured(True, sentence, evaluated.evidence)
     if not demoted:
         return Measured(False, "none of its twins was compared with a robot yet (canary.untried_twin is false)")
-    done = len(case.episodes.of(case.digest)) if case.runlogs else 0
+    done = len(case.all_episodes.of(case.digest)) if case.runlogs else 0
     if done >= need:
         sentence = f"the twin is demoted; {done} supervised real episodes replace it"
         return Measured(True, sentence, tuple(log.digest for log in case.runlogs))
@@ -73,7 +88,7 @@ def _predicted(case: Case) -> Measured:
             sentence = f"{bound.low:.2f}, the lower bound in {twin.config}: no policy compared with a robot yet"
             predictions.append((bound.low, sentence, twin.evidence))
     if not predictions:
-        real = case.episodes.of(case.digest) if case.runlogs else None
+        real = case.all_episodes.of(case.digest) if case.runlogs else None
         if real is None or not len(real):
             return Measured(None, "every twin in which it was evaluated is demoted")
         rate = real.success

@@ -51,6 +51,15 @@ class CanaryRules:
         high=1_000_000,
         help="maximum number of the candidate's episodes; the sequential test usually stops earlier",
     )
+    force_n: float = number(100.0, low=1, high=1000, unit="N", help="maximum force at the wrist")
+    margin_m: float = number(
+        0.02, low=0, high=1, unit="m", help="distance that the tool keeps from the walls of the robot's workspace"
+    )
+    attended: bool = flag(True, help="on hardware, an operator with the stop keys is at the terminal")
+    approvals: int = integer(
+        0, low=0, high=100, help="people who must approve with `twinloop approve` before trials on hardware"
+    )
+    days: int = integer(30, low=1, high=3650, help="days until the decision expires")
     untried_twin: bool = flag(True, help="trust a twin that has no real trials to compare with yet")
     predicted: float = share(
         0.4, help="minimum real success predicted from the twin (lower end of the band), where known"
@@ -104,9 +113,29 @@ class ProductionRules:
     unknown: float = share(
         0.1, help="maximum share of episodes with unknown outcome; they count as failures of the candidate"
     )
+    speed: float = number(1.0, low=0.01, high=1, help="maximum share of the robot's speed once it is live")
+    force_n: float = number(140.0, low=1, high=1000, unit="N", help="maximum force at the wrist once it is live")
+    attended: bool = flag(False, help="on hardware, an operator with the stop keys is at the terminal")
+    approvals: int = integer(
+        1, low=0, high=100, help="people who must approve with `twinloop approve` before a policy is live on hardware"
+    )
+    days: int = integer(365, low=1, high=3650, help="days until the decision expires")
+    episodes: int = integer(
+        1_000_000, low=1, high=1_000_000_000, help="episodes until the decision expires and new trials are needed"
+    )
     deadlines: float = share(0.02, help="maximum share of control periods with a missed deadline")
     prediction_powered: bool = flag(
         True, help="where trials were repeated in the twin, the combined lower bound counts too"
+    )
+
+
+@dataclass(frozen=True)
+class RolloutRules:
+    """From one robot to the fleet, wave by wave."""
+
+    trials: int = integer(5, low=1, high=1_000_000, help="episodes of each robot of a wave, at the speed of a canary")
+    drop: float = open_share(
+        0.2, help="success of a wave may be below that of the promotion by this much; beyond it the roll-out stops"
     )
 
 
@@ -140,6 +169,7 @@ class RulesConfig:
     validated: ValidatedRules = nested(ValidatedRules, help="candidate -> validated: in the twin")
     canary: CanaryRules = nested(CanaryRules, help="validated -> canary: on the robot, slowly and for a short time")
     production: ProductionRules = nested(ProductionRules, help="canary -> production: from real episodes")
+    rollout: RolloutRules = nested(RolloutRules, help="from one robot to the fleet, wave by wave")
     monitor: MonitorRules = nested(MonitorRules, help="while a policy is live")
 
     @property

@@ -9,13 +9,14 @@ from twinloop.dataset.real_episodes import CANDIDATE, RealEpisodes
 from twinloop.errors import RegistryError
 from twinloop.gate.case import Case
 from twinloop.gate.repeats import combined
+from twinloop.gate.rules.canary import approval_rule
 from twinloop.gate.rules.finding import Measured, Rule
 from twinloop.gate.rules.twin import believed
 from twinloop.gate.sequence import ACCEPT, arms_of, judge_real_trials, longest_run
 from twinloop.gate.statistics.binomial import clopper_pearson
 from twinloop.gate.statistics.prediction_powered import Combined
 
-HOW = "run trials with `--robot R --human-ready`, or with `twinloop deploy` and give them with --runlog DIR"
+HOW = "run trials with `--robot R --human-ready`, or with `twinloop deploy canary` and give them with --runlog DIR"
 
 
 def rules(case: Case) -> tuple[Rule, ...]:
@@ -48,6 +49,8 @@ def rules(case: Case) -> tuple[Rule, ...]:
     if any(np.isfinite(log.episodes.speed).any() for log in case.runlogs):
         slow = "share of the robot's speed in the trials"
         rules.append(Rule("speed", slow, "at most", case.rules.canary.speed, partial(_speed, case)))
+    if limits.approvals and case.on_hardware:
+        rules.append(approval_rule(case, "production", limits.approvals))
     if case.incumbent:
         alternate = "trials of one arm in a row; candidate and live policy must take turns"
         rules.insert(2, Rule("interleaved", alternate, "at most", limits.longest_run, partial(_interleaved, case)))
@@ -63,6 +66,8 @@ def _trials(case: Case) -> Measured:
         text += f", {len(control)} of the live policy {case.incumbent[:12]}"
     if not case.runlogs:
         return Measured(None, f"no runlog; {HOW}")
+    if case.ungated:
+        text += f"; {case.ungated} episodes without a decision of this registry do not count"
     return Measured(float(fewest), text, _logs(case))
 
 
