@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from twinloop.api.arguments import ConfigLike, PathOrStr, executor_named, named_config
+from twinloop.dataset.progress import GenerateProgress
 from twinloop.dataset.reader import Dataset
 from twinloop.dataset.remote.address import place
 from twinloop.fleet.executor import Executor
@@ -22,7 +23,7 @@ def generate(
     workers: int | None = None,
     keep_rejected: bool = False,
     executor: str | Executor = "local",
-    on_progress: Callable[[_generate.GenerateProgress], None] | None = None,
+    on_progress: Callable[[GenerateProgress], None] | None = None,
 ) -> Dataset:
     """Simulate, curate and write a dataset. Called again with the same arguments, it continues an unfinished one.
 

@@ -178,6 +178,7 @@ def loop(
     strategy: Strategy = LoopConfig.strategy,
     policy: str = LoopConfig.policy,
     gated: bool = LoopConfig.gated,
+    simulated: bool = LoopConfig.simulated,
     seed: int = LoopConfig.seed,
     workers: int = LoopConfig.workers,
     executor: str | Executor = "local",
@@ -199,14 +200,16 @@ def loop(
         steps: training steps of the first round.
         strategy: how ranges and demonstrations are chosen: `"diagnose"`, `"adr"`, `"wide"`, `"blind"` or `"real"`.
         policy: `"mlp"`, `"act"`, `"flow"`, or the name of a policy plugin.
-        gated: a policy that the gate holds back does not act on the robot.
+        gated: policies reach the robot through the gate; False only for twins and rehearsal cells.
+        simulated: the robot is a twin or rehearsal cell, and no person needs to be asked.
         seed: of data and training.
         workers: number of processes, and of rehearsal cells in parallel.
         executor: where simulations run: `"local"`, `"ray"`, or the name of an executor plugin.
         on_step: called with (round, activity).
 
     Example:
-        >>> result = tl.loop("cell.yaml", "twin:cell.yaml", "loops/demo", rounds=0, episodes=48, steps=20, trials=8)
+        >>> result = tl.loop("cell.yaml", "twin:cell.yaml", "loops/demo", rounds=0, episodes=48, steps=20, trials=8,
+        ...                  simulated=True)
         >>> result.reached, len(result.rounds)
         (False, 1)
     """
@@ -214,7 +217,7 @@ def loop(
     robot_name = robot if isinstance(robot, str) else type(robot).__name__
     settings = LoopConfig(
         robot=robot_name, strategy=strategy, rounds=rounds, target=target, budget=budget, trials=trials,
-        episodes=episodes, steps=steps, policy=policy, gated=gated, seed=seed, workers=workers,
+        episodes=episodes, steps=steps, policy=policy, gated=gated, simulated=simulated, seed=seed, workers=workers,
     )  # fmt: skip
     return run_loop(
         run_config,

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from twinloop.cli.arguments import add_consent, add_session, conditions, consent_of, count
 from twinloop.cli.progress import Progress, show_progress
-from twinloop.errors import UsageError
+from twinloop.errors import UsageError, nearest
 
 EXAMPLES = """\
 examples:
@@ -35,7 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--episodes", type=count(), metavar="N",
         help=f"number of episodes, including those already in the log (default {EPISODES})",
     )  # fmt: skip
-    parser.add_argument("--out", type=Path, metavar="DIR", help="runlog to write (default: runlogs/collected-ROBOT)")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="runlog to write; a folder of runlogs if a plan has several robots (default: runlogs/collected-ROBOT)",
+    )
     parser.add_argument("--first", type=count(0), default=0, metavar="K", help="number of the first scene (default 0)")
     parser.add_argument(
         "--tries", type=count(1, 100), default=1, metavar="T", help="tries per episode, until one succeeds (default 1)"
@@ -44,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--condition", action="append", default=[], metavar="NAME=VALUE",
         help="condition to record with every episode; if the robot reports it, other scenes are skipped; repeatable",
     )  # fmt: skip
+    parser.add_argument("--task", default="pick_and_place", metavar="T", help="task (default: pick_and_place)")
     add_consent(parser, role="the demonstrator")
     parser.add_argument(
         "--demonstrator", choices=["human-like", "script"], default="human-like",
@@ -62,9 +68,13 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     from twinloop.deploy.imperfection import ImperfectionConfig
     from twinloop.deploy.keys import HELP_LEADING, terminal
     from twinloop.deploy.plan_file import CollectionRequest, read_plan
+    from twinloop.twin.tasks import tasks
 
     if (args.robot is None) == (args.plan is None):
         raise UsageError("give either --robot or --plan")
+    if args.task not in tasks():
+        raise UsageError(f"--task {args.task!r}: {nearest(args.task, tasks())}")
+    task = tasks()[args.task]
     if args.plan is not None and (args.episodes is not None or args.first):
         raise UsageError("--plan: the plan sets the number of episodes; remove --episodes and --first")
     config = CollectConfig(
@@ -75,10 +85,11 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     requests = (
         read_plan(args.plan) if args.plan else (CollectionRequest(args.robot, args.episodes or EPISODES, args.first),)
     )
+    several = len({request.robot for request in requests}) > 1
     done: list[CollectResult] = []
     for request in requests:
         folder = "collected-" + re.sub("[^A-Za-z0-9.]+", "-", request.robot).strip("-")
-        out = args.out / folder if args.out and args.plan else args.out or Path("runlogs") / folder
+        out = args.out / folder if args.out and several else args.out or Path("runlogs") / folder
         stop_file = args.stop_file or stop_file_of(request.robot)
         if args.reset_stop:
             EStop(stop_file).reset()
@@ -90,7 +101,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
                 collect(
                     request.robot, out, episodes=request.episodes, first=request.first, stop_file=stop_file,
                     config=replace(config, conditions={**config.conditions, **request.conditions}),
-                    workers=args.workers, attended=attended,
+                    workers=args.workers, attended=attended, task=task,
                     on_progress=lambda at: show(
                         Progress(at.done, at.planned, f"[green]{at.successes:,} succeeded[/], {at.aborted:,} aborted")
                     ),

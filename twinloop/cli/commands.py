@@ -54,6 +54,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "calibrate": "fit a twin to logs: values with intervals and ranges, written as a patch",
         "excite": "move a robot so that its log tells most about its drive, and log the motion",
         "replay": "play logged commands in a twin and compare with the measurement",
+        "answer": "answer the question of a loop that waits for a person",
         "loop": "repeat generate, train, promote, deploy and diagnose until the robot succeeds",
     },
 }

@@ -26,12 +26,13 @@ from twinloop.cli.arguments import (
 )
 from twinloop.cli.progress import Progress, show_progress
 from twinloop.dataset import describe
+from twinloop.dataset.progress import GenerateProgress
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.fetch import mirror
 from twinloop.dataset.shard import EPISODES
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import executor_of
-from twinloop.pipeline.generate import Generated, GenerateProgress, generate
+from twinloop.pipeline.generate import Generated, generate
 from twinloop.twin.robots import robots
 from twinloop.twin.tasks import tasks
 

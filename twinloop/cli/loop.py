@@ -1,7 +1,9 @@
-"""Round after round: generate, train, ask the gate, act on the robot, diagnose, re-randomize, collect and fine-tune,
-until the target is reached or the rounds are over. Each round is a folder with everything in it; killed, it goes on."""
+"""Round after round: generate, train, promote through the gate, act on the robot, diagnose, re-randomize, collect and
+fine-tune, until the target is reached or the rounds are over. Each round is a folder with everything in it. The same
+command continues after a kill, and after a person has done what the loop waits for (exit code 5)."""
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +12,14 @@ from rich.table import Table
 
 from twinloop.cli.arguments import CONFIG_HELP, add_workers, comma_separated, config_of, count, number
 from twinloop.cli.training import KINDS, need_torch, policy_settings_help, use_threads
-from twinloop.errors import UsageError
 from twinloop.fleet.executor import executor_of
 
 EXAMPLES = """\
 examples:
-  twinloop loop --robot rehearsal:hard
-  twinloop loop cell.yaml --robot rehearsal:harsh --rounds 3 --budget 200 --out loops/harsh
-  twinloop loop cell.yaml --robot rehearsal:harsh --objects cube,tower,can --inputs observation.estimate
-  twinloop loop cell.yaml --robot rehearsal:seed=17 --strategy adr --json
+  twinloop loop --robot rehearsal:hard --simulated
+  twinloop loop cell.yaml --robot rehearsal:harsh --simulated --rounds 3 --budget 200 --out loops/harsh
+  twinloop loop cell.yaml --robot rehearsal:harsh --ungated --objects cube,tower,can --inputs observation.estimate
+  twinloop loop cell.yaml --robot lerobot:arm.yaml       # waits for people; the same command continues
 """
 STRATEGIES = {
     "diagnose": "adapt ranges and demonstrations to each diagnosis",
@@ -88,7 +89,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="scripted demonstrator with human-like imperfections, or without (default: human-like)",
     )
     parser.add_argument(
-        "--ungated", action="store_true", help="deploy policies that the gate holds back; only for rehearsal cells"
+        "--simulated", action="store_true",
+        help="the robot is a twin or rehearsal cell: ask no person; the gate still decides",
+    )  # fmt: skip
+    parser.add_argument(
+        "--ungated",
+        action="store_true",
+        help="deploy without the gate, at full speed; only on simulated robots",
+    )
+    parser.add_argument("--rules", default="", metavar="FILE", help="rules of the gate (default: the embedded rules)")
+    parser.add_argument(
+        "--registry", default="", metavar="DIR", help="folder of the registry (default: one in the loop's folder)"
     )
     parser.add_argument(
         "--evaluation-episodes",
@@ -129,10 +140,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     from twinloop.diagnose.report import read_report
     from twinloop.learn.policies import POLICIES
     from twinloop.learn.training_job import parse_settings
-    from twinloop.pipeline.loop import LoopConfig, run_loop
+    from twinloop.pipeline.loop import LoopConfig, WaitingError, run_loop
 
-    if args.ungated and not args.robot.startswith(("rehearsal:", "twin")):
-        raise UsageError(f"--ungated: {args.robot} is not a rehearsal cell; on hardware the gate decides")
     config, name = config_of(args)
     settings = LoopConfig(
         robot=args.robot, strategy=args.strategy, rounds=args.rounds, target=args.target, budget=args.budget,
@@ -140,15 +149,19 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         finetune_steps=args.finetune_steps,
         policy=args.policy, inputs=comma_separated(args.inputs),
         settings=parse_settings(args.set, POLICIES[args.policy].default_settings()),
-        demonstrator=args.demonstrator, gated=not args.ungated, evaluation_episodes=args.evaluation_episodes,
+        demonstrator=args.demonstrator, gated=not args.ungated, simulated=args.simulated or args.ungated,
+        rules=args.rules, registry=args.registry, evaluation_episodes=args.evaluation_episodes,
         cells=args.cells, cell_episodes=args.cell_episodes,
         seed=LoopConfig.seed if args.seed is None else args.seed, workers=args.workers or LoopConfig.workers,
     )  # fmt: skip
     out = args.out or Path("loops") / name
-    result = run_loop(
-        config, settings, out, executor=executor_of(args.executor, args.address),
-        on_step=lambda number, step: console.print(f"round {number}: {step}", markup=False),
-    )  # fmt: skip
+    try:
+        result = run_loop(
+            config, settings, out, executor=executor_of(args.executor, args.address), ask=_ask(console),
+            on_step=lambda number, step: console.print(f"round {number}: {step}", markup=False),
+        )  # fmt: skip
+    except WaitingError as waiting:
+        return _waiting(console, out, args.robot, waiting)
     for loop_round in result.rounds:
         diagnosis = out / f"round-{loop_round.number}" / "diagnosis"
         if (diagnosis / "report.json").exists():
@@ -169,6 +182,37 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "path": str(out), "page": str(page), "reached": result.reached, "why": result.why,
         "rounds": [asdict(loop_round) for loop_round in result.rounds],
     }  # fmt: skip
+
+
+def _waiting(console: Console, out: Path, robot: str, waiting: Any) -> dict[str, Any]:
+    """Say what the loop waits for, and write the checklist."""
+    from twinloop.dashboard.errands import write_errands_page
+    from twinloop.deploy.plan_file import read_plan
+
+    number = waiting.question.removeprefix("collect-")
+    folder = out / ("round-0/before" if number == "-1" else f"round-{number}")
+    requests = read_plan(folder / "requests.json") if waiting.question.startswith("collect-") else ()
+    page = write_errands_page(
+        out / "waiting.html", robot=robot, text=waiting.text, commands=waiting.commands, requests=requests
+    )
+    console.print(str(waiting), markup=False)
+    for command in waiting.commands:
+        console.print(f"  {command}", markup=False)
+    console.print(f"checklist: {page}", markup=False)
+    return {
+        "path": str(out), "waiting": waiting.question, "text": waiting.text, "commands": list(waiting.commands),
+        "page": str(page), "exit_code": waiting.exit_code,
+    }  # fmt: skip
+
+
+def _ask(console: Console) -> Callable[[str], bool | None]:
+    """Ask at the terminal; without one nobody can be asked."""
+    from twinloop.deploy.keys import terminal
+
+    def ask(question: str) -> bool | None:
+        return console.input(f"{question} [y/n] ").strip().lower() in ("y", "yes") if terminal() else None
+
+    return ask
 
 
 def _share(rate: Any) -> str:

@@ -50,7 +50,7 @@ def _files(path: Path, loop_round: Round) -> list[str]:
     folder = path / f"round-{loop_round.number}"
     evaluations = sorted(f"{file.parent.name}/{file.name}" for file in folder.glob("evaluation*/evaluation.json"))
     files = ["config.yaml", "policy", *evaluations]
-    files += ["runlog"] if loop_round.robot["trials"] else []
+    files += ["runlog"] if (folder / "runlog").exists() else []
     files += ["diagnosis/report.html"] if loop_round.verdict else []
     files += ["plan.json"] if loop_round.verdict and loop_round.requests else []
     files += ["requests.json"] if loop_round.requests else []

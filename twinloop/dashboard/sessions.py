@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-RUNS = "runs.jsonl"
+from twinloop.dataset.progress import RUNS
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,7 @@ class EpisodeRunner:
         leader = ActionLoop(policy, ActingConfig(job.config.ensemble), lockstep=about.lockstep)
         result = run_episode(
             self._robot, leader, self._safety, self._tracker, self._schedule, self._operator,
-            scene=scene, rng=episode_rng(job.config.seed, scene, stream="policy"), ask=job.config.outcome == "ask",
+            scene=scene, rng=episode_rng(job.config.seed, scene, stream="policy"), ask=self._asks(about),
         )  # fmt: skip
         if leader.waiting:
             policy.end()  # it is still computing an answer to an outdated request; the next episode starts a new one
@@ -166,6 +166,10 @@ class EpisodeRunner:
         }  # fmt: skip
         columns = {"policy": policy.name, **setting, **job.permits[arm].columns, **robot}
         return replace(log, checkpoint=policy.facts.digest, arm=arm, columns=columns)
+
+    def _asks(self, about: Description) -> bool:
+        """Whether the operator judges the episodes. Without an operator, such an outcome stays unknown."""
+        return self._job.config.outcome == "ask" or (about.judged_by == "human" and self._job.attended)
 
     def _connect(self) -> Description:
         """Connect if necessary and return the description. A robot that reconnects must be the same one."""

@@ -16,7 +16,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
@@ -58,6 +58,7 @@ class Description:
         lockstep: time advances only with `act` and `stop`, so results do not depend on computing speed.
         simulated: a twin or a rehearsal cell. Only there may a policy act without a decision of the gate.
         serial, firmware: as the robot reports them; a decision of the gate ends when they change.
+        judged_by: who says whether an episode succeeded, if the session does not say otherwise.
         twin_digest: of the config of its twin, if the robot names one; a decision of the gate ends when it changes.
     """
 
@@ -73,6 +74,7 @@ class Description:
     serial: str = ""
     firmware: str = ""
     twin_digest: str = ""
+    judged_by: Literal["detector", "human"] = "detector"
 
     @property
     def identity(self) -> "RobotIdentity":

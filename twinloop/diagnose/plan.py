@@ -5,7 +5,7 @@ The assumptions are in one table (`PRACTICE`), so that a lab can replace them wi
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from twinloop.diagnose.report import GapFinding, GapReport, Interval, RowEstimate
@@ -19,6 +19,8 @@ WORTH_POINTS = 2.0
 MARGIN = 0.25  # added to an estimated range on both sides, as a share of its width
 MINUTES = 2.0  # minutes to set up, demonstrate and check one episode
 TOGETHER = 10  # demonstrations are allocated to gaps in batches of this size
+PRIOR_POINTS = 20.0  # weight of the assumptions against earlier rounds
+MOST_FACTOR = 2.0
 MIN_POINTS = 0.25
 """A batch of `TOGETHER` demonstrations that wins fewer points is not requested."""
 
@@ -59,6 +61,35 @@ PRACTICE: dict[Gap, Practice] = {
     "latency": Practice(80, 0.4, 0.8, 0.2, ("one clock for commands and readings",), (),
                         "steps of every joint with timestamps"),
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Experience:
+    """What earlier rounds of the same robot and registry won, against what their plans had promised.
+
+    Attributes:
+        rounds: number of earlier rounds with a plan.
+        predicted, realised: points of success, over these rounds.
+    """
+
+    rounds: int = 0
+    predicted: float = 0.0
+    realised: float = 0.0
+
+    @property
+    def factor(self) -> float:
+        """Factor on predicted gains. The assumptions count as one round that kept a promise of `PRIOR_POINTS`."""
+        realised = max(0.0, self.realised)
+        return min((PRIOR_POINTS + realised) / (PRIOR_POINTS + max(0.0, self.predicted)), MOST_FACTOR)
+
+    @property
+    def sentence(self) -> str:
+        if not self.rounds:
+            return "no earlier round has shown it"
+        return (
+            f"{self.rounds} earlier {'round' if self.rounds == 1 else 'rounds'} won {self.realised:.0f} of "
+            f"{self.predicted:.0f} predicted points, so gains are multiplied by {self.factor:.2f}"
+        )
 
 
 @dataclass(frozen=True)
@@ -131,16 +162,41 @@ class Plan:
                 "demonstrations": self.demonstrations, "lines": lines}  # fmt: skip
 
 
-def make_plan(report: GapReport, *, robot: str, budget: int = 200) -> Plan:
-    """Make the plan for a report. `budget`: largest number of demonstrations."""
+def make_plan(
+    report: GapReport,
+    *,
+    robot: str,
+    budget: int = 200,
+    experience: Experience = Experience(),  # noqa: B008
+) -> Plan:
+    """Make the plan for a report.
+
+    The gain of a line is the cost of its gap, which the counterfactuals of this policy measured, times the share that
+    the measure wins back. That share is an assumption, corrected by what earlier rounds really won.
+
+    Args:
+        budget: largest number of demonstrations.
+        experience: predicted and realised gains of earlier rounds.
+    """
     worth = [finding for finding in report.findings if finding.is_open or finding.points >= WORTH_POINTS]
     lines = [line for finding in worth if finding.is_open for line in _simulated(finding)]
     lines += _collected(report, worth, budget)
     if report.unmodelled.present or report.unmodelled.points >= 5:
         lines.append(_looked_at(report))
+    lines = [_corrected(line, experience) for line in lines]
     lines.sort(key=lambda line: -line.gain_per_hour)
     demonstrations = sum(line.demonstrations for line in lines)
     return Plan(tuple(lines), real_share(demonstrations), demonstrations, robot, report.verdict())
+
+
+def _corrected(line: PlanItem, experience: Experience) -> PlanItem:
+    """The line with its gain multiplied by the experience of earlier rounds, at most the whole cost."""
+    low, high = line.interval
+    gain = min(line.gain * experience.factor, high)
+    return replace(
+        line, gain=gain, interval=(min(low * experience.factor, gain), high),
+        assumed=f"{line.assumed}; {experience.sentence}" if line.assumed else experience.sentence,
+    )  # fmt: skip
 
 
 def _simulated(finding: GapFinding) -> list[PlanItem]:

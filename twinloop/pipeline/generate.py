@@ -1,19 +1,17 @@
 """Generate: config -> curated dataset. The main job."""
 
-import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from twinloop.dataset import Dataset, DatasetWriter, Header
-from twinloop.dataset.layout import HEADER
+from twinloop.dataset import DatasetWriter, Header
+from twinloop.dataset.disk_space import disk_space_needed
+from twinloop.dataset.progress import GenerateClock, GenerateProgress
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.writer import RemoteWriter
 from twinloop.dataset.versions import versions
-from twinloop.durable import storage_errors
-from twinloop.errors import ConfigError, FullDiskError, UsageError
+from twinloop.errors import UsageError
 from twinloop.fleet.capacity import default_workers, refuse_together, width_of
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.observe.features import features_of
@@ -21,36 +19,9 @@ from twinloop.observe.pictures import picture_features
 from twinloop.pipeline.produce import GenerateJob, Store, phases_of, produce, subtasks_of
 from twinloop.run.config import MOST_EPISODES, RunConfig
 from twinloop.run.plugin_versions import plugin_versions_of
+from twinloop.run.several_tasks import refuse_labels_of_several_tasks
 from twinloop.run.twin import twin_of
 from twinloop.simulate.engine import EngineConfig, refuse_unsupported
-
-RUNS = "runs.jsonl"
-
-
-@dataclass(frozen=True)
-class GenerateProgress:
-    """Progress of a run.
-
-    Attributes:
-        planned, attempted, accepted, frames: of the whole dataset, including earlier sessions.
-        fresh, seconds: episodes and time of this session.
-    """
-
-    planned: int
-    attempted: int
-    accepted: int
-    frames: int
-    fresh: int
-    seconds: float
-
-    @property
-    def rejected(self) -> int:
-        return self.attempted - self.accepted
-
-    @property
-    def trajectories_per_second(self) -> float:
-        """Rate of this session."""
-        return self.fresh / self.seconds if self.seconds > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -96,7 +67,7 @@ def generate(
     with _writer(out, header, config.to_yaml()) as writer:
         missing = writer.missing()
         workers = max(1, min(workers or default_workers(engine, executor), len(missing))) if missing else 1
-        clock = _Clock(writer, total)
+        clock = GenerateClock(writer.entries, total)
         on_progress(clock.progress())
         job = GenerateJob(
             config_yaml=config.to_yaml(),
@@ -125,32 +96,8 @@ def _writer(out: Path | Remote, header: Header, config_text: str) -> Iterator[Da
             yield writer
         return
     # Existing shards are verified before the run continues. Reading takes about 1 % of the time of generating.
-    with _disk_space_needed(out, header), DatasetWriter.open(out, header, config_text, verify=True) as writer:
+    with disk_space_needed(out, header), DatasetWriter.open(out, header, config_text, verify=True) as writer:
         yield writer
-
-
-@contextmanager
-def _disk_space_needed(out: Path, header: Header) -> Iterator[None]:
-    """Add the space that the rest of the run needs to the error of a full disk."""
-    try:
-        yield
-    except FullDiskError as error:
-        entries = Dataset.open(out).entries if (out / HEADER).exists() else ()
-        done = sum(entry.stop - entry.first for entry in entries)
-        used = sum(entry.size_bytes for entry in entries)
-        per_episode = used / done if done else _bytes_per_episode(header)
-        # Shards, and a copy of the same size as the export.
-        needed = 2 * per_episode * header.episodes - used
-        missing = f"{header.episodes - done:,} of {header.episodes:,} episodes are missing"
-        raise FullDiskError(f"{error}; {missing}, in all about {needed / 1e6:,.1f} MB more are needed") from None
-
-
-def _bytes_per_episode(header: Header) -> float:
-    """Estimate before any episode exists: 20 s of its columns, and one bit per pixel."""
-    sizes = {"float32": 4, "float64": 8, "int64": 8, "bool": 1}
-    numbers = sum(sizes.get(feature.dtype, 8) * feature.shape[0] for feature in header.columns)
-    pixels = sum(feature.shape[0] * feature.shape[1] for feature in header.pictures)
-    return 20 * header.fps * (numbers + pixels / 8)
 
 
 def header_of(
@@ -181,64 +128,3 @@ def header_of(
         keep_rejected=keep_rejected,
         versions=versions(features, films=bool(config.cameras), engine=engine) | plugin_versions_of(config),
     )
-
-
-def refuse_labels_of_several_tasks(config: RunConfig) -> None:
-    """Raise if cameras have labels whose elements are the bodies of one scene, and the run has several scenes."""
-    if len(config.by_task) == 1:
-        return
-    for name, camera in config.cameras.items():
-        unfit = [label for label in camera.labels if label != "classes"]
-        if unfit:
-            raise ConfigError(
-                f"cameras.{name}.labels", f"has {', '.join(unfit)}, whose elements differ between the tasks of a run; "
-                "with several tasks only classes can be recorded. Or make one dataset per task"
-            )  # fmt: skip
-
-
-class _Clock:
-    """Counts and times a session. The log is for the report and is not part of the dataset's digest."""
-
-    def __init__(self, writer: DatasetWriter | RemoteWriter, planned: int):
-        entries = writer.entries
-        self._base = GenerateProgress(
-            planned=planned,
-            attempted=sum(entry.stop - entry.first for entry in entries),
-            accepted=sum(entry.accepted for entry in entries),
-            frames=sum(entry.frames for entry in entries),
-            fresh=0,
-            seconds=0.0,
-        )
-        self._now = self._base
-        self._start = time.perf_counter()
-        self._started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        self._timeline: list[tuple[float, int]] = []
-
-    def progress(self) -> GenerateProgress:
-        return self._now
-
-    def tick(self, attempted: int, accepted: int, frames: int) -> GenerateProgress:
-        now = self._now
-        self._now = replace(
-            now,
-            attempted=now.attempted + attempted,
-            accepted=now.accepted + accepted,
-            frames=now.frames + frames,
-            fresh=now.fresh + attempted,
-            seconds=time.perf_counter() - self._start,
-        )
-        self._timeline.append((round(self._now.seconds, 3), self._now.fresh))
-        return self._now
-
-    def write_log(self, out: Path, workers: int) -> None:
-        if not self._timeline:
-            return
-        line = {
-            "started": self._started,
-            "seconds": round(self._now.seconds, 3),
-            "episodes": self._now.fresh,
-            "workers": workers,
-            "timeline": self._timeline,
-        }
-        with storage_errors(out), (out / RUNS).open("a", encoding="utf-8") as log:
-            log.write(json.dumps(line) + "\n")

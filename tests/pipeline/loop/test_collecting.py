@@ -1,7 +1,10 @@
 from pathlib import Path
 
+import pytest
+
 from tests.diagnose.test_plan import report
 from twinloop.dataset import Dataset
+from twinloop.deploy.questions import People, WaitingError
 from twinloop.deploy.robots import Workplace
 from twinloop.deploy.twin_robot import TwinRobot
 from twinloop.diagnose.report import GapReport
@@ -13,8 +16,12 @@ CANS_FAIL = {"about": "object", "kind": "can", "p": 0.001, "corrected": 0.01,
              "these": {"successes": 1, "trials": 10}, "others": {"successes": 28, "trials": 30}}  # fmt: skip
 
 
+def collecting_in(folder: Path, settings: LoopConfig) -> Collecting:
+    return Collecting(folder, settings, People(folder, simulated=settings.simulated))
+
+
 def asked(tmp_path: Path, found: GapReport | None, **settings) -> list[tuple[int, int, dict[str, str]]]:
-    collecting = Collecting(tmp_path, LoopConfig(robot="twin", **settings))
+    collecting = collecting_in(tmp_path, LoopConfig(robot="twin", **settings))
     requests = collecting.requests(0, found, tmp_path)
     # Asked again, as after a kill, it is the same, whatever is found then.
     assert collecting.requests(0, report({}), tmp_path) == requests
@@ -39,14 +46,16 @@ def test_the_rest_of_the_budget_is_collected_without_conditions(tmp_path: Path):
 
 def test_demonstrations_are_collected_on_a_robot_object(tmp_path: Path):
     """A user's own robot has no name; one worker uses it, whatever the settings say."""
-    robot, settings = TwinRobot(), LoopConfig(robot="TwinRobot", budget=1, rounds=1, demonstrator="script", workers=2)
-    collecting = Collecting(tmp_path, settings, Workplace(robot))
+    robot, settings = TwinRobot(), LoopConfig(robot="TwinRobot", budget=1, rounds=1, demonstrator="script", workers=2,
+                                              simulated=True)  # fmt: skip
+    collecting = Collecting(tmp_path, settings, People(tmp_path, simulated=True), Workplace(robot))
     requests = collecting.requests(0, None, tmp_path)
     assert collecting.run(0, requests, say=lambda _: None) == 1
 
 
 def test_requests_are_carried_out_in_order_and_deducted_from_the_budget(tmp_path: Path):
-    collecting = Collecting(tmp_path, LoopConfig(robot="twin", budget=8, rounds=2, demonstrator="script", workers=1))
+    settings = LoopConfig(robot="twin", budget=8, rounds=2, demonstrator="script", workers=1, simulated=True)
+    collecting = collecting_in(tmp_path, settings)
     assert [collecting.part(number) for number in (BEFORE, 0, 1)] == [2, 4, 8]
     write_json(tmp_path / "requests.json", [
         {"robot": "twin", "episodes": 1, "conditions": {"cloth": "blue"}},
@@ -65,3 +74,12 @@ def test_requests_are_carried_out_in_order_and_deducted_from_the_budget(tmp_path
     write_json(tmp_path / "requests.json", [{"robot": "twin", "episodes": 1, "conditions": {}}])
     collecting.run(1, collecting.requests(1, None, tmp_path), say=output.append)
     assert Dataset.open(collecting.log(1)).attempts()["scene"].to_pylist() == [FIRST_SCENE + 2]
+
+
+def test_on_hardware_the_loop_waits_until_people_have_collected(tmp_path: Path):
+    collecting = collecting_in(tmp_path, LoopConfig(robot="lerobot:arm.yaml", budget=4, rounds=1))
+    requests = collecting.requests(0, None, tmp_path)
+    with pytest.raises(WaitingError, match=r"4 of 4 demonstrations are missing") as waiting:
+        collecting.run(0, requests, say=lambda _: None)
+    assert waiting.value.commands[0].startswith("twinloop collect --plan")
+    assert (tmp_path / "waiting.json").exists()

@@ -222,6 +222,7 @@ def _description(config: LerobotConfig, id: str, device: RobotDevice) -> Descrip
         serial=_serial(config, device),
         firmware=config.firmware,
         twin_digest=_twin_digest(config),
+        judged_by="human" if config.outcome == HUMAN else "detector",
     )
 
 

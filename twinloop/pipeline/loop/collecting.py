@@ -10,8 +10,9 @@ from twinloop.dataset import Dataset
 from twinloop.dataset.layout import HEADER
 from twinloop.deploy.collect import CollectConfig, collect
 from twinloop.deploy.plan_file import CollectionRequest, read_plan
+from twinloop.deploy.questions import People
 from twinloop.deploy.robots import Workplace
-from twinloop.diagnose.plan import make_plan
+from twinloop.diagnose.plan import Experience, make_plan
 from twinloop.diagnose.report import GapReport
 from twinloop.errors import UsageError
 from twinloop.pipeline.loop.record import write_json
@@ -25,10 +26,13 @@ strategies without conditions get the same demonstrations for the same budget.""
 
 
 class Collecting:
-    """The runlogs of demonstrations of the loop in `out`."""
+    """The runlogs of demonstrations of the loop in `out`.
 
-    def __init__(self, out: Path, settings: LoopConfig, place: Workplace | None = None):
-        self._folder, self._settings = out / "collected", settings
+    On a simulated robot a scripted demonstrator carries the requests out. On hardware people do, and the loop waits.
+    """
+
+    def __init__(self, out: Path, settings: LoopConfig, people: People, place: Workplace | None = None):
+        self._folder, self._settings, self._people = out / "collected", settings, people
         self._place = place or Workplace(settings.robot)
 
     def log(self, number: int) -> Path:
@@ -47,13 +51,20 @@ class Collecting:
     def _spent(self, number: int) -> int:
         return sum(_attempts(self.log(earlier)) for earlier in range(BEFORE, number))
 
-    def requests(self, number: int, report: GapReport | None, folder: Path) -> tuple[CollectionRequest, ...]:
+    def requests(
+        self,
+        number: int,
+        report: GapReport | None,
+        folder: Path,
+        *,
+        experience: Experience = Experience(),  # noqa: B008
+    ) -> tuple[CollectionRequest, ...]:
         """The plan's requests, then the rest of the round's part without conditions."""
         file, robot = folder / "requests.json", self._settings.robot
         if not file.exists():
             budget, requests = self.part(number), []
             if report is not None:
-                plan = make_plan(report, robot=robot, budget=budget)
+                plan = make_plan(report, robot=robot, budget=budget, experience=experience)
                 write_json(folder / "plan.json", plan.to_json())
                 requests = plan.requests()
             rest = budget - sum(request["episodes"] for request in requests)
@@ -63,6 +74,8 @@ class Collecting:
     def run(self, number: int, requests: tuple[CollectionRequest, ...], *, say: Callable[[str], None]) -> int:
         """Collect, and return the number of accepted demonstrations in the runlog."""
         settings, log = self._settings, self.log(number)
+        if settings.gated and not settings.simulated:
+            return self._by_people(number, requests, log)
         default = CollectConfig()
         imperfection = None if settings.demonstrator == "script" else default.imperfection
         for request in requests:
@@ -77,6 +90,17 @@ class Collecting:
             if done.stopped:
                 raise UsageError(f"{request.robot}: {done.stopped}; run the same command again to continue")
         return demonstrations_in(log)
+
+    def _by_people(self, number: int, requests: tuple[CollectionRequest, ...], log: Path) -> int:
+        """Wait until people have collected what was asked for."""
+        wanted, done = sum(request.episodes for request in requests), demonstrations_in(log)
+        if done < wanted:
+            folder = self._folder.parent / ("round-0/before" if number == BEFORE else f"round-{number}")
+            command = f"twinloop collect --plan {folder / 'requests.json'} --out {log} --task {self._place.task.name}"
+            self._people.wait(
+                f"collect-{number}", f"{wanted - done} of {wanted} demonstrations are missing in {log}", (command,)
+            )
+        return done
 
 
 def demonstrations_in(log: Path) -> int:

@@ -27,10 +27,12 @@ class Round:
         demonstrations: real demonstrations that the policy was trained on.
         steps: of training. parent: digest of the checkpoint it was fine-tuned from.
         twin, robot: success rates, as JSON.
-        gate: the stage that was reached, and the reasons against the next one.
+        gate: the stage that was reached, the reasons against the next one, and the runlog of the trials.
         verdict, open_gaps: sentence and open gaps of the diagnosis.
         requests: collection requests after the round. collected: accepted demonstrations that they gave.
         prepared: diagnosis and collection are done, so that another round can follow.
+        predicted_gain: points of success that the plan of the round before promised; None without a plan.
+        realised_gain: points of success on the robot that were won since the round before.
     """
 
     number: int
@@ -46,6 +48,8 @@ class Round:
     requests: tuple[Mapping[str, Any], ...]
     collected: int
     prepared: bool
+    predicted_gain: float | None = None
+    realised_gain: float | None = None
 
 
 @dataclass(frozen=True)

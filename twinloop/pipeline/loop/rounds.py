@@ -8,12 +8,14 @@ registry/              what the gate decided, and on what
 banks/                 counterfactuals, by policy
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from twinloop.deploy.gated_trials import TrialsResult
+from twinloop.deploy.questions import Ask, People
 from twinloop.deploy.robot import LiveRobot
 from twinloop.deploy.robots import Workplace, robot_named, with_scene
 from twinloop.diagnose.counterfactuals import CounterfactualJob, simulate_counterfactuals
@@ -21,10 +23,13 @@ from twinloop.diagnose.layout import as_laid_out
 from twinloop.diagnose.report import read_report
 from twinloop.diagnose.widening import automatic_domain_randomization, success_in_twin, widen_by_diagnosis
 from twinloop.durable import replace_file, storage_errors
+from twinloop.errors import UsageError
 from twinloop.fleet.executor import LOCAL, Executor
+from twinloop.gate.evaluation import rate_json
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.chunks import ActingConfig
 from twinloop.pipeline.loop.collecting import BEFORE, Collecting, demonstrations_in
+from twinloop.pipeline.loop.gains import experience_of, predicted_gain, realised_gain
 from twinloop.pipeline.loop.record import NOT_DEPLOYED, LoopResult, Round, read_round, write_json
 from twinloop.pipeline.loop.settings import COLLECTING, LoopConfig, refuse_another
 from twinloop.pipeline.loop.steps import Steps
@@ -39,15 +44,20 @@ def run_loop(
     out: Path,
     *,
     executor: Executor = LOCAL,
-    on_step: OnStep = lambda *_: None,
     robot: LiveRobot | None = None,
+    ask: Ask = lambda _: None,
+    on_step: OnStep = lambda *_: None,
 ) -> LoopResult:
     """Run rounds until the target is reached or the rounds are used up.
 
     Args:
-        robot: the robot itself, if it is an object and not known by `settings.robot`.
         executor: where episodes are simulated.
+        robot: a live robot to use instead of the one that the settings name.
+        ask: asks a person at the terminal.
         on_step: called with the round number and a description of the step.
+
+    Raises:
+        WaitingError: a person is needed. The same call continues after the answer, also days later.
     """
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
@@ -55,41 +65,45 @@ def run_loop(
     name = with_scene(settings.robot, robot=config.scene.robot.name, task=config.scene.task.name)
     place = Workplace(robot or name, config.scene.task)
     if not (out / "loop.json").exists():
-        _reach(place.robot)
+        _reach(place.robot, settings)
+    people = People(out, simulated=settings.simulated, ask=ask)
     rounds: list[Round] = []
     why = f"all {settings.rounds} rounds are done"
     for number in range(settings.rounds + 1):
         steps = Steps(out, settings, number, lambda step, at=number: on_step(at, step), executor, place)
-        done = _round(config, steps)
+        done = _round(config, steps, people, tuple(rounds))
         rounds.append(done)
-        if not _short(done.robot, settings):
+        if not _short(done, settings):
             why = f"{done.robot['successes']} of {done.robot['trials']} on the robot reach the target"
             break
         if number < settings.rounds:
             config = _next_config(config, steps)
-    reached = not _short(rounds[-1].robot, settings)
+    reached = not _short(rounds[-1], settings)
     result = LoopResult(out, tuple(rounds), reached, why)
     write_json(out / "loop.json", {"settings": asdict(settings), "reached": reached, "why": why,
                                    "rounds": [asdict(record) for record in rounds]})  # fmt: skip
     return result
 
 
-def _reach(robot: str | LiveRobot) -> None:
+def _reach(robot: str | LiveRobot, settings: LoopConfig) -> None:
     """Connect once, so that a wrong name or a robot that is off fails before hours of simulation."""
     live = robot_named(robot)
     try:
-        live.connect()
+        about = live.connect()
     finally:
         live.close()
+    for option, given in (("--simulated", settings.simulated), ("--ungated", not settings.gated)):
+        if given and not about.simulated:
+            raise UsageError(f"{option}: {about.id} is hardware; there the gate and people decide")
 
 
-def _round(config: RunConfig, steps: Steps) -> Round:
+def _round(config: RunConfig, steps: Steps, people: People, before: tuple[Round, ...]) -> Round:
     settings, number, folder = steps.settings, steps.number, steps.folder
-    collecting = Collecting(steps.out, settings, steps.place)
+    collecting = Collecting(steps.out, settings, people, steps.place)
     file, last = folder / "round.json", number == settings.rounds
     if file.exists():
         done = read_round(file)
-        if last or done.prepared or not _short(done.robot, settings):
+        if last or done.prepared or not _short(done, settings):
             return done
     with storage_errors(folder):
         folder.mkdir(exist_ok=True)
@@ -103,25 +117,48 @@ def _round(config: RunConfig, steps: Steps) -> Round:
     learnt = sum(map(demonstrations_in, known))
     card = steps.train(steps.generate(config), known, learnt)
     twin = steps.evaluate(config)
-    gate = steps.gate(config)
-    held_back = settings.gated and bool(gate["held_back"])
-    robot = NOT_DEPLOYED if held_back else steps.deploy()
-    # The last round prepares no next one; a later call with more rounds does that.
-    prepares = _short(robot, settings) and not last
-    report = steps.diagnose(config) if prepares and settings.strategy == "diagnose" and not held_back else None
-    requests, collected = (), 0
-    if prepares and settings.strategy in COLLECTING:
-        requests = collecting.requests(number, report, folder)
-        collected = collecting.run(number, requests, say=steps.say)
+    trials = steps.try_on_robot(config, people)
+    robot = rate_json(trials.success) if trials.runlog is not None else NOT_DEPLOYED
     done = Round(
         number=number, config_digest=config.digest, demonstrations=learnt, steps=card.steps,
-        parent=card.parent, twin=twin, robot=robot, gate=gate, verdict=report.verdict() if report is not None else "",
-        open_gaps=tuple(finding.gap for finding in report.open) if report is not None else (),
-        requests=tuple({"episodes": one.episodes, "conditions": dict(one.conditions)} for one in requests),
-        collected=collected, prepared=prepares,
+        parent=card.parent, twin=twin, robot=robot, gate=_gate_json(trials, steps.out),
+        verdict="", open_gaps=(), requests=(), collected=0, prepared=False,
+        predicted_gain=predicted_gain(steps.out, number), realised_gain=realised_gain(before, robot),
     )  # fmt: skip
+    # The last round prepares no next one; a later call with more rounds does that.
+    if _short(done, settings) and not last:
+        done = _prepare(config, steps, collecting, done, trials, (*before, done))
     write_json(file, asdict(done))
     return done
+
+
+def _prepare(
+    config: RunConfig,
+    steps: Steps,
+    collecting: Collecting,
+    done: Round,
+    trials: TrialsResult,
+    rounds: tuple[Round, ...],
+) -> Round:
+    """Diagnose the trials and collect demonstrations for the next round."""
+    settings, report, requests, collected = steps.settings, None, (), 0
+    if settings.strategy == "diagnose" and trials.runlog is not None:
+        report = steps.diagnose(config, trials.runlog)
+    if settings.strategy in COLLECTING:
+        requests = collecting.requests(done.number, report, steps.folder, experience=experience_of(rounds))
+        collected = collecting.run(done.number, requests, say=steps.say)
+    return replace(
+        done, verdict=report.verdict() if report is not None else "",
+        open_gaps=tuple(finding.gap for finding in report.open) if report is not None else (),
+        requests=tuple({"episodes": one.episodes, "conditions": dict(one.conditions)} for one in requests),
+        collected=collected, prepared=True,
+    )  # fmt: skip
+
+
+def _gate_json(trials: TrialsResult, out: Path) -> dict[str, Any]:
+    runlog = trials.runlog
+    place = "" if runlog is None else str(runlog.relative_to(out) if runlog.is_relative_to(out) else runlog)
+    return {"stage": trials.stage, "held_back": list(trials.held_back), "runlog": place}
 
 
 def _next_config(config: RunConfig, steps: Steps) -> RunConfig:
@@ -130,7 +167,8 @@ def _next_config(config: RunConfig, steps: Steps) -> RunConfig:
         report = folder / "diagnosis"
         if not report.exists():
             return config
-        return as_laid_out(widen_by_diagnosis(config, read_report(report)), folder / "runlog")
+        runlog = steps.out / read_round(folder / "round.json").gate["runlog"]
+        return as_laid_out(widen_by_diagnosis(config, read_report(report)), runlog)
     if strategy == "adr":
         file = folder / "widened.yaml"
         if not file.exists():
@@ -147,5 +185,7 @@ def _next_config(config: RunConfig, steps: Steps) -> RunConfig:
     return config
 
 
-def _short(robot: Mapping[str, Any], settings: LoopConfig) -> bool:
-    return robot["rate"] is None or robot["rate"] < settings.target
+def _short(done: Round, settings: LoopConfig) -> bool:
+    """Whether the target is missed. Gated, a policy must also be in production to reach it."""
+    rate = done.robot["rate"]
+    return rate is None or rate < settings.target or (settings.gated and done.gate["stage"] != "production")

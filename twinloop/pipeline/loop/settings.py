@@ -41,7 +41,10 @@ class LoopConfig:
         episodes: simulated per round, over all object kinds.
         steps: of the first training. finetune_steps: steps in later rounds.
         settings: of the policy.
-        gated: a policy that the gate holds back does not act on the robot.
+        gated: policies reach the robot through the gate. Without it, only simulated robots are possible.
+        simulated: the robot is a rehearsal, and no person needs to be asked.
+        rules: file of the gate's rules; "" for the embedded ones.
+        registry: folder of the registry; "" for one in the loop's folder.
         evaluation_episodes: evaluation episodes in the twin per object kind.
         cells: counterfactual cells per gap. cell_episodes: episodes in each.
     """
@@ -61,6 +64,9 @@ class LoopConfig:
     settings: Mapping[str, Any] = field(default_factory=dict)
     demonstrator: Literal["human-like", "script"] = "human-like"
     gated: bool = True
+    simulated: bool = False
+    rules: str = ""
+    registry: str = ""
     evaluation_episodes: int = 200
     cells: int = 24
     cell_episodes: int = 16

@@ -6,20 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from twinloop.curate.rates import Rate
-from twinloop.deploy.episode_runner import DeployConfig
+from twinloop.deploy.gated_trials import TrialsConfig, TrialsResult, deploy_trials, gated_trials, success_in
+from twinloop.deploy.questions import People
 from twinloop.deploy.robots import Workplace
-from twinloop.deploy.session import deploy
 from twinloop.diagnose.plan import real_share
 from twinloop.diagnose.report import GapReport, read_report
 from twinloop.durable import storage_errors
-from twinloop.errors import UsageError
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate import load_evaluation, write_evaluation
 from twinloop.gate.evaluate import evaluate, unseen_seed
 from twinloop.gate.evaluation import rate_json
-from twinloop.gate.promote import PromoteConfig, promote
 from twinloop.gate.rules.config import load_rules
-from twinloop.gate.runlog_evidence import load_runlog
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.card import Card, read_card
 from twinloop.pipeline.diagnose import DiagnoseConfig, diagnose
@@ -36,7 +33,12 @@ LONGER_TUNING = 2
 
 
 class Steps:
-    """The steps of round `number` of the loop in `out`. `executor` says where episodes are simulated."""
+    """The steps of round `number` of the loop in `out`.
+
+    Args:
+        executor: where episodes are simulated.
+        place: the robot and its task; by default the robot that the settings name, with pick_and_place.
+    """
 
     def __init__(
         self, out: Path, settings: LoopConfig, number: int, say: Callable[[str], None], executor: Executor = LOCAL,
@@ -123,38 +125,40 @@ class Steps:
             rates.append(load_evaluation(folder).success)
         return rate_json(Rate(sum(rate.successes for rate in rates), sum(rate.trials for rate in rates)))
 
-    def gate(self, config: RunConfig) -> dict[str, Any]:
-        self.say("applying the rules of the gate")
-        done = promote(
-            PromoteConfig(
-                str(self.policy), self.out / "registry", load_rules(None), to="validated",
-                evaluations=self._evaluations(config), data=(self.out,), actor="loop",
-            )
-        )  # fmt: skip
-        reasons = [reason for step in done.steps for reason in step.decision.reasons]
-        return {"stage": done.reached, "held_back": reasons if done.reached == "candidate" else []}
+    def try_on_robot(self, config: RunConfig, people: People) -> TrialsResult:
+        """Let the policy act on the robot, as far as the gate allows. Ungated, it acts on a simulated robot at once."""
+        trials = self._trials()
+        if self.settings.gated:
+            return gated_trials(
+                self.policy, self._evaluations(config), self.runlog, trials, people,
+                round_number=self.number, say=self.say,
+            )  # fmt: skip
+        self.say(f"running on {trials.name}")
+        deploy_trials(self.policy, self.runlog, trials)
+        return TrialsResult("candidate", (), self.runlog, success_in(self.runlog, read_card(self.policy).digest))
 
-    def deploy(self) -> dict[str, Any]:
-        """Success rate on the robot. As in the gate, an aborted episode is a failure."""
-        self.say(f"running on {self.settings.robot}")
-        done = deploy(
-            {"candidate": self.policy}, self.place.robot, self.folder / "runlog",
-            episodes=self.settings.trials, first=10_000 * self.number, config=DeployConfig(seed=self.settings.seed),
-            workers=self.place.workers(self.settings.workers), task=self.place.task.name,
-        )  # fmt: skip
-        if done.stopped:
-            raise UsageError(f"{self.settings.robot}: {done.stopped}; run the same command again to continue")
-        episodes = load_runlog(self.folder / "runlog").episodes
-        return rate_json(episodes.take(~episodes.interrupted).success)
+    @property
+    def runlog(self) -> Path:
+        return self.folder / "runlog"
 
-    def diagnose(self, config: RunConfig) -> GapReport:
+    def _trials(self) -> TrialsConfig:
+        settings = self.settings
+        return TrialsConfig(
+            robot=self.place.robot, registry=Path(settings.registry) if settings.registry else self.out / "registry",
+            rules=load_rules(Path(settings.rules) if settings.rules else None), task=self.place.task.name,
+            episodes=settings.trials, first=10_000 * self.number,
+            data=(self.out, self.out / "datasets", self.out / "collected"), seed=settings.seed,
+            workers=self.place.workers(settings.workers),
+        )  # fmt: skip
+
+    def diagnose(self, config: RunConfig, runlog: Path) -> GapReport:
         """Diagnose in the twin with the config's own object. Differences of other objects belong to the object gap."""
         folder = self.folder / "diagnosis"
         if not (folder / "report.json").exists():
             self.say("diagnosing")
             episodes = self.settings.cell_episodes
             report = diagnose(
-                [self.folder / "runlog"], candidate_of(self.policy), config, config_name=f"round-{self.number}",
+                [runlog], candidate_of(self.policy), config, config_name=f"round-{self.number}",
                 cache=self.out / "banks", workers=self.settings.workers, executor=self.executor,
                 settings=DiagnoseConfig(cells=self.settings.cells, episodes=episodes, check_episodes=3 * episodes),
             )  # fmt: skip

@@ -1,0 +1,37 @@
+"""Predicted and realised gains of a loop: what the plan of a round promised, and what the next round won."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from twinloop.config.json_file import load_json
+from twinloop.diagnose.plan import Experience
+from twinloop.errors import CorruptError
+from twinloop.pipeline.loop.record import MOST_BYTES, Round
+
+
+def predicted_gain(out: Path, number: int) -> float | None:
+    """Points of success that the plan of the round before promises for round `number`; None without a plan."""
+    file = out / f"round-{number - 1}" / "plan.json"
+    if number == 0 or not file.exists():
+        return None
+    plan = load_json(file, max_bytes=MOST_BYTES, what="a plan", error=CorruptError)
+    # A loop randomizes and collects. Other lines of a plan are for people.
+    return float(sum(line["gain"] for line in plan["lines"] if line["measure"] in ("randomize", "collect")))
+
+
+def realised_gain(before: Sequence[Round], robot: Mapping[str, Any]) -> float | None:
+    """Points of success on the robot that were won since the round before; None if one of them did not act there."""
+    if not before or before[-1].robot["rate"] is None or robot["rate"] is None:
+        return None
+    return 100 * (robot["rate"] - before[-1].robot["rate"])
+
+
+def experience_of(rounds: Sequence[Round]) -> Experience:
+    """Predicted and realised gains of the rounds so far."""
+    pairs = [
+        (done.predicted_gain, done.realised_gain)
+        for done in rounds
+        if done.predicted_gain is not None and done.realised_gain is not None
+    ]
+    return Experience(len(pairs), sum(predicted for predicted, _ in pairs), sum(realised for _, realised in pairs))
