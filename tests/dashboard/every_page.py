@@ -112,7 +112,8 @@ def _gap_report():
     }  # fmt: skip
     return replace(
         result, findings=findings, subject={"checkpoint": "candidate", "runlogs": [{"path": "a", "digest": "d" * 64}]},
-        unmodelled=Unmodelled(4.0, evidence, (("runs/a", 3),), 3.2, True), failures={"never grasped": 9, "dropped": 3},
+        unmodelled=Unmodelled(4.0, (1.0, 7.0), evidence, (("runs/a", 3),), 0.8, 0.01, 0.2, True),
+        failures={"never grasped": 9, "dropped": 3},
         phases=({"phase": "reach", "failures": 2}, {"phase": "grasp", "failures": 10}), predicted=0.52,
         looks=(condition,),
     )  # fmt: skip

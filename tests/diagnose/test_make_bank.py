@@ -36,7 +36,7 @@ class Simulator:
 
 
 def made(folder: Path, simulator: Simulator) -> Bank:
-    return make_bank(embedded_config(), simulator, folder=folder, cells_per_gap=6, seed=1)
+    return make_bank(embedded_config(), simulator, folder=folder, levels=2, seed=1)
 
 
 def test_a_stopped_bank_continues_with_the_missing_chunks(tmp_path: Path):

@@ -25,8 +25,8 @@ def report(found: dict[Gap, float], rows: dict[Gap, tuple[RowEstimate, ...]] | N
     ]  # fmt: skip
     return GapReport(
         subject={}, episodes=40, success=0.5, success_interval=(0.35, 0.65), twin_success=0.95, nothing=0.0,
-        findings=tuple(findings), unmodelled=Unmodelled(0.0, (), (), 0.5, False), looks=tuple(looks), phases=(),
-        failures={},
+        findings=tuple(findings), unmodelled=Unmodelled(0.0, (0.0, 2.0), (), (), 0.1, 0.4, 0.5, False),
+        looks=tuple(looks), phases=(), failures={},
     )  # fmt: skip
 
 
@@ -99,5 +99,5 @@ def test_the_verdict_names_open_gaps():
     text = report({"latency": 20.0}, {"latency": (wrong("action_delay_ms", 80.0, 10.0),)}).verdict()
     assert "Latency costs 20 points of success (10 to 30): action_delay_ms is 80 (70 to 90)." in text
     assert "no open gap" in report({}).verdict()
-    unknown = dataclasses.replace(report({}), unmodelled=Unmodelled(10.0, (), (), 9.0, True))
+    unknown = dataclasses.replace(report({}), unmodelled=Unmodelled(10.0, (4.0, 16.0), (), (), 0.9, 0.01, 0.01, True))
     assert "unmodelled" in unknown.verdict()

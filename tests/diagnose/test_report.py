@@ -13,16 +13,17 @@ ORDER = ["contact", "latency", "sensing", "actuation"]
 DELAY = RowEstimate("action_delay_ms", "ms", 41.0, (35.0, 47.0), 0.0, False, None)
 
 
-def finding(gap: Gap, probability: float, points: float, interval=(0.0, 1.0), rows=()) -> GapFinding:
-    return GapFinding(gap, probability, 0.5, 0.5, points, interval, rows, ())
+def finding(gap: Gap, probability: float, points: float, interval=(0.0, 1.0), rows=(), differs=None) -> GapFinding:
+    differs = probability if differs is None else differs
+    return GapFinding(gap, probability, 0.5, 0.5, points, interval, rows, (), differs=differs)
 
 
 @pytest.fixture
 def report() -> GapReport:
-    """Sensing is the most probable gap and costs nothing; contact costs most."""
+    """Sensing differs most clearly and costs nothing; contact costs most."""
     known = {
-        "sensing": finding("sensing", 1.0, 0.0),
-        "actuation": finding("actuation", 0.99, 1.4),
+        "sensing": finding("sensing", 0.1, 0.0, differs=1.0),
+        "actuation": finding("actuation", 0.2, 1.4, differs=0.99),
         "contact": finding("contact", 0.8, 21.0, (12.0, 30.0)),
         "latency": finding("latency", 0.4, 6.0, (0.0, 15.0), (DELAY,)),
     }
@@ -30,8 +31,8 @@ def report() -> GapReport:
     findings = tuple(sorted(findings, key=lambda one_finding: -one_finding.probability))
     return GapReport(
         subject={"checkpoint": "first"}, episodes=40, success=0.5, success_interval=(0.35, 0.65), twin_success=0.9,
-        nothing=0.0, findings=findings, unmodelled=Unmodelled(0.0, (), (), 0.5, False), looks=(), phases=(),
-        failures={},
+        nothing=0.0, findings=findings, unmodelled=Unmodelled(0.0, (0.0, 2.0), (), (), 0.1, 0.4, 0.5, False),
+        looks=(), phases=(), failures={},
     )  # fmt: skip
 
 
@@ -48,22 +49,31 @@ def test_the_verdict_leads_with_cost_and_ends_with_harmless_gaps(report: GapRepo
         "50 % of 40 episodes succeeded, 90 % in the twin. "
         "Contact costs 21 points of success (12 to 30). "
         "Latency may cost 6 points of success (0 to 15; probability open 0.40): action_delay_ms is 41 (35 to 47). "
-        "Open but harmless (below 2 points): sensing, actuation."
+        "Different but harmless (below 2 points): sensing, actuation."
     )
 
 
 def test_a_report_without_costly_gaps_names_open_ones(report: GapReport):
     harmless = replace(report, findings=tuple(replace(one_finding, points=0.0) for one_finding in report.findings))
-    assert "Open but harmless (below 2 points): sensing, actuation, contact." in harmless.verdict()
+    assert "Different but harmless (below 2 points): sensing, actuation, contact." in harmless.verdict()
     closed = replace(
-        report, findings=tuple(replace(one_finding, points=0.0, probability=0.1) for one_finding in report.findings)
+        report, findings=tuple(replace(one_finding, points=0.0, probability=0.1, differs=0.1) for one_finding in report.findings)
     )
     assert closed.verdict().endswith("These episodes show no open gap.")
 
 
+def test_the_verdict_says_what_is_not_explained(report: GapReport):
+    left = replace(report, unmodelled=replace(report.unmodelled, points=21.0, interval=(8.0, 30.0)))
+    assert left.verdict().endswith("21 points are not explained.")
+    named = replace(left, unmodelled=replace(left.unmodelled, present=True))
+    assert named.verdict().endswith(
+        "Something else differs that none of the eight gaps explains (unmodelled); it costs 21 points (8 to 30)."
+    )
+
+
 def test_the_page_lists_gaps_by_cost(report: GapReport):
     page = render_diagnosis(report)
-    assert page.index("Points of success it costs") < page.index("Probability that a gap is open")
+    assert page.index("Points of success it costs") < page.index("Probability that a gap costs success")
     table = page[page.index("<table") :]
     places = [table.index(f">{gap}<") for gap in ORDER]
     assert places == sorted(places)

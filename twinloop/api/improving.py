@@ -49,7 +49,7 @@ def diagnose(
         checkpoint: the policy, or its folder.
         config: the twin. Default: the config of the training data where it is found, else the embedded cell.
         out: folder for `report.json`. Default: it is not written.
-        cells: counterfactual cells for each gap.
+        cells: sizes at which each possible error is simulated.
         episodes: rollouts in each counterfactual cell.
         seed: of the counterfactuals.
         cache: folder in which counterfactuals are kept for the next diagnosis of the same policy.

@@ -26,7 +26,7 @@ EXAMPLES = """\
 examples:
   twinloop diagnose runlogs/cell-3 --policy policies/first
   twinloop diagnose runlogs/monday runlogs/tuesday --twin cell.yaml --policy policies/first --out diagnoses/first
-  twinloop diagnose runlogs/cell-3 --policy policies/first --cells 48 --json
+  twinloop diagnose runlogs/cell-3 --policy policies/first --cells 4 --json
 """
 
 
@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write to (default: diagnoses/NAME)")
     parser.add_argument(
-        "--cells", type=count(4, 4096), default=usual.cells, metavar="N",
-        help=f"counterfactual cells for each gap (default {usual.cells})",
+        "--cells", type=count(2, 16), default=usual.cells, metavar="N",
+        help=f"sizes at which each possible error is simulated (default {usual.cells})",
     )  # fmt: skip
     parser.add_argument(
         "--episodes", type=count(4, 4096), default=usual.episodes, metavar="N",
@@ -97,14 +97,15 @@ def _twin(path: Path | None, candidate: Candidate) -> tuple[RunConfig, str]:
 def _print(console: Console, report: GapReport) -> None:
     console.print(report.verdict(), markup=False)
     table = Table(
-        "gap", "costs (points)", "90 % interval", "probability open", "estimated values", box=None, pad_edge=False
+        "gap", "costs (points)", "90 % interval", "probability", "differs", "estimated values", box=None,
+        pad_edge=False,
     )
     for finding in report.findings:
         low, high = finding.interval
         rows = ", ".join(f"{row.row} {'±' if row.spread else ''}{row.value:.3g}" for row in finding.rows[:2])
         table.add_row(
             finding.gap, f"{finding.points:.0f}", f"{low:.0f} to {high:.0f}", f"{finding.probability:.2f}",
-            rows if finding.is_open else "",
+            f"{finding.differs:.2f}", rows,
         )  # fmt: skip
     console.print(table, markup=False)
     for look in report.looks[:3]:

@@ -34,7 +34,8 @@ def render_diagnosis(report: GapReport) -> str:
         success=report.success,
         gaps=[
             (finding, [_estimate_row(row) for row in finding.rows], _evidence_rows(finding.evidence))
-            for finding in report.open
+            for finding in report.findings
+            if finding.is_open or finding in report.harmless
         ],
         phases=bars(
             [Bar(str(row["phase"]), int(row["failures"]), ORANGE) for row in report.phases], "failures by phase"
@@ -52,15 +53,16 @@ def render_diagnosis(report: GapReport) -> str:
 def _gap_row(finding: GapFinding) -> tuple[str, ...]:
     return (
         finding.gap, f"{finding.points:.0f}", "{:.0f} to {:.0f}".format(*finding.interval),
-        f"{finding.probability:.2f}", f"{finding.drives:.2f}",
+        f"{finding.probability:.2f}", f"{finding.differs:.2f}",
         "–" if finding.closing is None else f"{finding.closing:+.0f}",
-        "; ".join(map(_estimate_text, finding.rows)) if finding.is_open else "",
+        "; ".join(map(_estimate_text, finding.rows)),
     )  # fmt: skip
 
 
 def _estimate_text(row: RowEstimate) -> str:
     trained = "" if row.trained is None else f" (trained on {interval(*row.trained)})"
-    return f"{row.row} {_value_text(row)} {row.unit}, {interval(*row.interval)}{trained}"
+    name = f"{row.row}.{row.element}" if row.element else row.row
+    return f"{name} {_value_text(row)} {row.unit}, {interval(*row.interval)}{trained}"
 
 
 def _value_text(row: RowEstimate) -> str:

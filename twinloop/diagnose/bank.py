@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from twinloop.diagnose.causes import Cause
 from twinloop.diagnose.hypothesis import Hypothesis
 from twinloop.diagnose.hypothesis_set import Chunk
 from twinloop.diagnose.traits import TRAITS
-from twinloop.randomize.parameter import GAPS, Gap
 
 _SUCCESS = [trait.name for trait in TRAITS].index("success")
 
@@ -32,21 +31,32 @@ Simulate = Callable[[Sequence[Chunk]], Iterable[tuple[Chunk, list[Counterfactual
 
 @dataclass(frozen=True)
 class Bank:
-    """reference: the unchanged twin. cells: one cell for each hypothesis with a gap."""
+    """The counterfactuals of one policy.
 
+    Attributes:
+        causes: everything that can be wrong in the cell.
+        reference: the unchanged twin. Its first episodes have the scenes of every other cell.
+        cells: each cause alone at a few sizes, and some causes together.
+    """
+
+    causes: tuple[Cause, ...]
     reference: CounterfactualCell
     cells: tuple[CounterfactualCell, ...]
 
-    @cached_property
-    def by_gap(self) -> dict[Gap, tuple[CounterfactualCell, ...]]:
-        return {gap: tuple(cell for cell in self.cells if cell.hypothesis.gap == gap) for gap in GAPS}
+    def paired(self, cell: CounterfactualCell) -> np.ndarray:
+        """(episodes, traits) of the unchanged twin in the scenes of a cell."""
+        return self.reference.traits[: len(cell.traits)]
 
-    def sizes(self, gap: Gap) -> tuple[tuple[str, ...], np.ndarray]:
-        """Return the rows of a gap and a (cells, rows) array of how far each row is off in each cell."""
-        cells = self.by_gap[gap]
-        rows = tuple(dict.fromkeys(name for cell in cells for name in cell.hypothesis.ranges))
-        return rows, _table(rows, cells)
+    def alone(self, cause: Cause) -> list[tuple[float, CounterfactualCell]]:
+        """(size, cell) of the cells in which only this cause holds, the smallest size first."""
+        cells = [
+            (cell.hypothesis.sizes[cause.name], cell)
+            for cell in self.cells
+            if set(cell.hypothesis.sizes) == {cause.name}
+        ]
+        return sorted(cells, key=lambda pair: pair[0])
 
-
-def _table(rows: Sequence[str], cells: Sequence[CounterfactualCell]) -> np.ndarray:
-    return np.array([[cell.hypothesis.sizes.get(row, 0.0) for row in rows] for cell in cells])
+    @property
+    def together(self) -> list[CounterfactualCell]:
+        """Cells with several causes."""
+        return [cell for cell in self.cells if len(cell.hypothesis.sizes) > 1]

@@ -8,14 +8,15 @@ import numpy as np
 
 from twinloop.diagnose.bank import CounterfactualCell
 from twinloop.diagnose.hypothesis import Hypothesis
-from twinloop.diagnose.hypothesis_set import Chunk
+from twinloop.diagnose.hypothesis_set import Chunk, usual_of
 from twinloop.diagnose.snapshots import Photographer
 from twinloop.diagnose.traits import Arm, EpisodeTrace, measure_traits
 from twinloop.gate.rollouts import acted
 from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.runtime import PolicyRuntime
 from twinloop.observe.features import observe
-from twinloop.randomize.distribution import Constant, Distribution
+from twinloop.randomize.distribution import Constant
+from twinloop.randomize.draw import Draws, Sampler
 from twinloop.randomize.table import BY_NAME, TABLE
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.twin import twin_of
@@ -35,6 +36,7 @@ class CounterfactualJob:
         load: loads the policy.
         episodes: episodes in each cell.
         cameras: cameras to take images with.
+        paired: all cells have the scenes of the first episodes, except those of the unchanged twin.
     """
 
     config_yaml: str
@@ -44,6 +46,7 @@ class CounterfactualJob:
     episodes: int
     seed: int
     cameras: tuple[str, ...] = ()
+    paired: bool = False
 
 
 def simulate_counterfactuals(
@@ -62,12 +65,16 @@ def _simulate(
     first, hypotheses = chunk
     usual, count = usual_of(config), job.episodes
     # The twin is built for the largest value of each row, because delay lines must be long enough for it.
-    widest = {name: Constant(_reach(name, hypotheses)) for name in hypotheses[0].ranges}
+    names = dict.fromkeys(name for hypothesis in hypotheses for name in hypothesis.ranges)
+    widest = {name: Constant(_reach(name, hypotheses)) for name in names}
     config = replace(config, randomization=usual | widest, rollout=replace(config.rollout, seed=job.seed))
     twin = twin_of(config)
-    samplers = [config.sampler(usual | dict(hypothesis.ranges), seed=job.seed) for hypothesis in hypotheses]
+    # Rows that only other hypotheses change are set too, because the model holds their largest values.
+    nominal = {name: Constant(BY_NAME[name].nominal) for name in names} | usual
+    samplers = [config.sampler(nominal | dict(hypothesis.ranges), seed=job.seed) for hypothesis in hypotheses]
     blocks = [
-        sampler.draw(number * count, (number + 1) * count) for number, sampler in enumerate(samplers, start=first)
+        _scenes(sampler, hypothesis, number, count, paired=job.paired)
+        for number, (sampler, hypothesis) in enumerate(zip(samplers, hypotheses, strict=True), start=first)
     ]
     arm, traits = Arm(twin), dict[int, np.ndarray]()
     photographer = Photographer(twin, config.cameras, job.cameras, seed=job.seed)
@@ -78,25 +85,19 @@ def _simulate(
 
 
 def _reach(name: str, hypotheses: Sequence[Hypothesis]) -> float:
-    return max(hypothesis.ranges[name].support()[1] for hypothesis in hypotheses)
+    ends = [hypothesis.ranges[name].support()[1] for hypothesis in hypotheses if name in hypothesis.ranges]
+    ends += [value for item in hypotheses for column, value in item.elements.items() if column.startswith(f"{name}.")]
+    return max(ends)
 
 
-def usual_of(config: RunConfig) -> dict[str, Distribution]:
-    """Distributions of the unchanged twin.
-
-    Scenes are laid out as in the config. A row whose range excludes its nominal value is fixed at the middle of the
-    range; all other rows are nominal.
-    """
-    usual: dict[str, Distribution] = {}
-    for name, distribution in config.randomization.items():
-        row = BY_NAME[name]
-        if row.lays_out:
-            usual[name] = distribution
-            continue
-        low, high = distribution.support()
-        if not low <= row.nominal <= high and row.chance is None and not row.words:
-            usual[name] = Constant((low + high) / 2)
-    return usual
+def _scenes(sampler: Sampler, hypothesis: Hypothesis, number: int, count: int, *, paired: bool) -> Draws:
+    """The draws of one cell. Paired cells have the same scenes, so that a cause without effect changes no trait."""
+    first = 0 if paired and hypothesis.sizes else number * count
+    draws = sampler.draw(first, first + count)
+    values = dict(draws.values)
+    for column, value in hypothesis.elements.items():
+        values[column] = np.full(count, value)
+    return replace(draws, attempts=np.arange(number * count, (number + 1) * count), values=values)
 
 
 def traces_of(

@@ -1,10 +1,10 @@
 """The diagnosis itself: robot episodes are compared with the bank of counterfactuals, and a GapReport is made.
 
-Nothing here runs a simulation. `simulate_explanation` gets the simulator as an argument.
+Simulators are passed in as arguments. `simulate_explanation` uses one to check the result.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,113 +12,232 @@ import numpy as np
 from twinloop.curate.rates import Rate
 from twinloop.dataset import Dataset
 from twinloop.dataset.real_episodes import RealEpisodes
-from twinloop.diagnose.bank import Bank, Simulate
+from twinloop.diagnose.bank import Simulate
+from twinloop.diagnose.causes import hypothesis_of
 from twinloop.diagnose.conditions import condition_tests
-from twinloop.diagnose.findings import as_distribution, evidence_of, finding_of
-from twinloop.diagnose.hypothesis import Hypothesis
-from twinloop.diagnose.posterior import GapPosterior, gap_posterior
-from twinloop.diagnose.report import GapReport, Unmodelled
+from twinloop.diagnose.costs import COLUMNS, Costs, costs_of
+from twinloop.diagnose.emulator import Emulator
+from twinloop.diagnose.engine_spread import EngineSpread, engine_spread
+from twinloop.diagnose.explanations import Explanations, Observed, explanations_of
+from twinloop.diagnose.findings import Posterior, evidence_of, finding_of
+from twinloop.diagnose.predictive import PredictiveCheck, check_explanation
+from twinloop.diagnose.report import COSTLY_POINTS, PROBABLE, GapReport, Unmodelled
 from twinloop.diagnose.robot_episodes import last_phases
-from twinloop.diagnose.summary import summarise
-from twinloop.diagnose.traits import TRAITS, EpisodeTrace, measure_traits
-from twinloop.randomize.distribution import Constant, Distribution
-from twinloop.randomize.parameter import Gap
-from twinloop.randomize.table import BY_NAME
+from twinloop.diagnose.summary import ENTRIES, RESOLUTIONS, SUCCESS, TraitSummary, summarise
+from twinloop.randomize.parameter import GAPS, Gap
 from twinloop.run.config import RunConfig
 
-MAX_SURPRISE = 3.0
-"""Remaining squared deviations per trait above which something is unmodelled."""
+SMALL = 0.1
+"""A difference below this share of what usual errors of rows change on average is no evidence."""
+LOST = 0.05
+"""Loss of success (a share) that must be probable before something unmodelled is named."""
+SURELY_LOST = 0.8
+MAX_MISFIT_P, MIN_SUCCESS_P = 0.05, 0.005
+"""p-values of the predictive check below which a probable unmodelled effect is named, and any at all."""
 EPISODES_TO_LOOK_AT = 8
+MAX_CLOSED = 3  # gaps that are closed one at a time in the simulated check
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """A diagnosis before it is written as a report.
+
+    Attributes:
+        robot: summary of the log.
+        traits: (episodes, traits) of the log.
+        engines: (entries,) variance between engines.
+        check: the simulated check of the best explanation; None before it.
+        closing: gap -> points won in the twin when it alone is closed.
+    """
+
+    emulator: Emulator
+    traits: np.ndarray
+    robot: TraitSummary
+    engines: np.ndarray
+    observed: Observed
+    explanations: Explanations
+    costs: Costs
+    check: PredictiveCheck | None
+    closing: Mapping[Gap, float]
+
+    @property
+    def success(self) -> Rate:
+        return Rate(self.observed.successes, self.observed.episodes)
+
+
+def diagnose_traits(
+    traits: np.ndarray, emulator: Emulator, *, seed: int, spread: EngineSpread | None = None
+) -> Diagnosis:
+    """Diagnose the (episodes, traits) of a log.
+
+    Args:
+        emulator: of the bank of the policy that the log is of.
+        spread: that between engines; the stored one if None.
+    """
+    spread = spread or engine_spread()
+    robot, twin = summarise(traits), emulator.reference
+    engines = spread.variance(np.fmax(robot.between, twin.between))
+    engines = engines + np.square(SMALL * emulator.typical) + np.square(RESOLUTIONS)
+    success = Rate(int(traits[:, ENTRIES[SUCCESS].trait].sum()), len(traits))
+    observed = Observed(
+        difference=robot.values - twin.values,
+        variance=robot.variances + twin.variances + engines,
+        freedom=_freedom(robot, twin, engines, spread.freedom),
+        successes=success.successes,
+        episodes=success.trials,
+    )
+    explanations = explanations_of(emulator, observed, seed=seed)
+    costs = costs_of(explanations, emulator, success, _twin_rate(emulator), seed=seed)
+    return Diagnosis(emulator, traits, robot, engines, observed, explanations, costs, None, {})
+
+
+def simulate_explanation(diagnosis: Diagnosis, simulate: Simulate, *, freedom: float, seed: int) -> Diagnosis:
+    """Simulate the best explanation, compare it with the log, and close its costliest gaps one at a time."""
+    emulator, best = diagnosis.emulator, diagnosis.explanations.best
+    parts = [(cause, float(size)) for cause, size in zip(emulator.causes, best, strict=True) if size > 0]
+    cost: dict[Gap, float] = dict(zip(GAPS, diagnosis.costs.mean.tolist(), strict=False))
+    open_: list[Gap] = [gap for gap in GAPS if any(cause.gap == gap for cause, _ in parts)]
+    closed = sorted(open_, key=lambda gap: -cost[gap])[:MAX_CLOSED]
+    hypotheses = [hypothesis_of(parts)]
+    hypotheses += [hypothesis_of([part for part in parts if part[0].gap != gap]) for gap in closed]
+    ((_, cells),) = simulate([(0, tuple(hypotheses))])
+    explained, *others = cells
+    check = check_explanation(
+        diagnosis.traits, explained.traits, diagnosis.explanations, emulator, diagnosis.engines, freedom=freedom,
+        seed=seed,
+    )  # fmt: skip
+    _, share = emulator.at(best)
+    reproduced = _reproduced(emulator.usual_success * (1 - share), emulator.usual_success - explained.success)
+    costs = costs_of(
+        diagnosis.explanations,
+        emulator,
+        diagnosis.success,
+        _twin_rate(diagnosis.emulator),
+        seed=seed,
+        reproduced=reproduced,
+    )
+    closing = {gap: 100 * (cell.success - explained.success) for gap, cell in zip(closed, others, strict=True)}
+    return replace(diagnosis, costs=costs, check=check, closing=closing)
+
+
+def _freedom(robot: TraitSummary, twin: TraitSummary, engines: np.ndarray, of_engines: float) -> np.ndarray:
+    """(entries,) degrees of freedom of the sum of variances (Welch and Satterthwaite).
+
+    Few engines are known, so an entry in which they differ much may differ more. An entry with little engine spread,
+    such as a recorded condition, has only the sampling error.
+    """
+    parts = (robot.variances, robot.episodes - 1.0), (twin.variances, twin.episodes - 1.0), (engines, of_engines)
+    total = sum(variance for variance, _ in parts)
+    squares = sum(np.square(variance) / freedom for variance, freedom in parts)
+    return np.square(total) / np.maximum(squares, 1e-300)
+
+
+def _reproduced(emulated: float, simulated: float) -> float:
+    """The share of the emulated loss that the simulated explanation really has."""
+    return 1.0 if emulated < LOST else float(np.clip(simulated / emulated, 0.0, 1.5))
+
+
+def _twin_rate(emulator: Emulator) -> Rate:
+    episodes = emulator.reference.episodes
+    return Rate(round(float(emulator.reference.values[SUCCESS]) * episodes), episodes)
 
 
 def gap_report(
+    diagnosis: Diagnosis,
     real: RealEpisodes,
-    traces: Sequence[EpisodeTrace],
     datasets: Sequence[Dataset],
-    bank: Bank,
     config: RunConfig,
     *,
     subject: Mapping[str, Any],
 ) -> GapReport:
-    """Compare the robot's episodes with the bank.
+    """Write a diagnosis as a report.
 
     Args:
-        real, traces: outcomes and frames of the same episodes.
+        real: outcomes of the episodes of the log.
         datasets: the runlogs, in the order of `real.log`.
         config: the config of the twin; its ranges are those that the policy was trained on.
         subject: what was diagnosed, for the report.
     """
-    traits = measure_traits(traces)
-    summary, reference = summarise(traits), summarise(bank.reference.traits)
-    posterior = gap_posterior(bank, summary)
-    success = Rate(int(real.managed.sum()), len(real))
-    trained = {name: distribution.support() for name, distribution in config.randomization.items()}
-    findings = tuple(finding_of(gap, posterior, summary, reference, trained) for gap in posterior.ranked)
-    lost = 100 * (bank.reference.success - success.value)
-    explained = sum(finding.points for finding in findings)
-    unmodelled = posterior.surprise > MAX_SURPRISE
-    strange = [
-        evidence for evidence in evidence_of(posterior.left, summary, reference) if evidence.trait in posterior.strange
-    ]
+    posterior = Posterior(
+        emulator=diagnosis.emulator,
+        explanations=diagnosis.explanations,
+        costs=diagnosis.costs,
+        robot=diagnosis.robot,
+        deviations=diagnosis.observed.difference / np.sqrt(diagnosis.observed.variance),
+        trained={name: distribution.support() for name, distribution in config.randomization.items()},
+    )
+    findings = tuple(replace(finding_of(gap, posterior), closing=diagnosis.closing.get(gap)) for gap in GAPS)
     conditions = dict(real.conditions)
     if len(set(real.robot_id.tolist())) > 1:
         conditions["robot"] = real.robot_id
     ended = last_phases(datasets, real)
+    costly = diagnosis.costs.samples[:, : len(GAPS)] > COSTLY_POINTS / 100
     return GapReport(
         subject=subject,
         episodes=len(real),
-        success=success.value,
-        success_interval=success.interval,
-        twin_success=bank.reference.success,
-        nothing=posterior.nothing,
+        success=diagnosis.success.value,
+        success_interval=diagnosis.success.interval,
+        twin_success=_twin_rate(diagnosis.emulator).value,
+        nothing=float((~costly.any(axis=1)).mean()),
         findings=findings,
-        unmodelled=Unmodelled(
-            points=max(0.0, lost - explained),
-            strange=tuple(strange) if unmodelled else (),
-            episodes=_to_look_at(real, datasets, traits, posterior) if unmodelled else (),
-            surprise=posterior.surprise,
-            present=unmodelled,
-        ),
+        unmodelled=_unmodelled(diagnosis, real, datasets),
         looks=tuple(test.to_json() for test in condition_tests(conditions, real.managed)),
         phases=tuple(
             {"phase": name, "failures": int(((ended == name) & ~real.managed).sum())}
             for name in config.scene.world.phase_names
         ),
         failures={str(name): int((real.failure == name).sum()) for name in sorted(set(real.failure) - {""})},
+        predicted=None if diagnosis.check is None else diagnosis.check.success,
+    )
+
+
+def is_unmodelled(diagnosis: Diagnosis) -> bool:
+    """Whether something unmodelled is named.
+
+    Success was lost, something unmodelled is probable, and the simulated explanation does not reproduce the log in its
+    traits or its successes. Or the explanation fails far less than the robot.
+    """
+    lost = float((diagnosis.costs.samples.sum(axis=1) > LOST).mean()) > SURELY_LOST
+    check = diagnosis.check
+    probable = bool(diagnosis.explanations.unmodelled.mean() >= PROBABLE)
+    if check is None:
+        return lost and probable
+    misfit = min(check.p_value, check.success_p_value) < MAX_MISFIT_P
+    fails_more = check.success_p_value < MIN_SUCCESS_P and bool(diagnosis.costs.mean[-1] > LOST)
+    return lost and ((probable and misfit) or fails_more)
+
+
+def _unmodelled(diagnosis: Diagnosis, real: RealEpisodes, datasets: Sequence[Dataset]) -> Unmodelled:
+    present, check = is_unmodelled(diagnosis), diagnosis.check
+    column = COLUMNS.index("unmodelled")
+    low, high = diagnosis.costs.interval(column)
+    strange = check.strange if check is not None else np.zeros(len(ENTRIES), bool)
+    evidence = [] if check is None else [
+        item for item in evidence_of(check.deviations, diagnosis.robot, diagnosis.emulator.reference)
+        if strange[[entry.name for entry in ENTRIES].index(item.trait)]
+    ]  # fmt: skip
+    return Unmodelled(
+        points=100 * float(diagnosis.costs.mean[column]),
+        interval=(100 * low, 100 * high),
+        strange=tuple(evidence),
+        episodes=_to_look_at(diagnosis.traits, strange, real, datasets) if present else (),
+        probability=float(diagnosis.explanations.unmodelled.mean()),
+        p_value=None if check is None else check.p_value,
+        success_p_value=None if check is None else check.success_p_value,
+        present=present,
     )
 
 
 def _to_look_at(
-    real: RealEpisodes, datasets: Sequence[Dataset], traits: np.ndarray, posterior: GapPosterior
+    traits: np.ndarray, strange: np.ndarray, real: RealEpisodes, datasets: Sequence[Dataset]
 ) -> tuple[tuple[str, int], ...]:
     """(log, attempt) of failures whose strange traits are most extreme; of all episodes if none failed."""
-    names = {name.removesuffix(" (spread)") for name in posterior.strange}
-    columns = [column for column, trait in enumerate(TRAITS) if trait.name in names]
+    entries = [ENTRIES[place] for place in np.flatnonzero(strange)]
     failed = np.flatnonzero(~real.managed)
     rows = failed if len(failed) else np.arange(len(real))
-    if columns:
-        values = np.column_stack([TRAITS[column].scaled(traits[:, column]) for column in columns])
+    if entries:
+        values = np.column_stack([entry.about.scaled(traits[:, entry.trait]) for entry in entries])
         offsets = np.abs(values - np.nanmedian(values, axis=0))
         extremeness = np.nan_to_num(offsets / (np.nanmedian(offsets, axis=0) + 1e-9)).max(axis=1)
         rows = rows[np.argsort(-extremeness[rows], kind="stable")]
     return tuple((str(datasets[int(real.log[row])].path), int(real.attempt[row])) for row in rows[:EPISODES_TO_LOOK_AT])
-
-
-def simulate_explanation(report: GapReport, simulate: Simulate) -> GapReport:
-    """Add what the twin predicts: its success with all open gaps, and the points won by closing each of them."""
-    by_gap: dict[Gap, Mapping[str, Distribution]] = {
-        finding.gap: {row.row: as_distribution(row) for row in finding.rows} for finding in report.open
-    }
-    everything = {name: distribution for rows in by_gap.values() for name, distribution in rows.items()}
-    if not everything:
-        return report
-    cells = [everything]
-    for rows in by_gap.values():
-        closed = {name: Constant(BY_NAME[name].nominal) for name in rows}
-        cells.append({name: closed.get(name, distribution) for name, distribution in everything.items()})
-    hypotheses = tuple(Hypothesis(None, 0.0, ranges, {}) for ranges in cells)
-    ((_, simulated),) = simulate([(0, hypotheses)])
-    predicted, *rates = [cell.success for cell in simulated]
-    won = {gap: 100 * (rate - predicted) for gap, rate in zip(by_gap, rates, strict=True)}
-    findings = tuple(replace(finding, closing=won.get(finding.gap)) for finding in report.findings)
-    return replace(report, findings=findings, predicted=predicted)

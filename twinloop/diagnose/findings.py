@@ -1,57 +1,69 @@
-"""Findings: converts the posterior of each gap to costs, row estimates and evidence in physical units."""
+"""Findings: converts posterior samples to the cost, the rows and the evidence of each gap, in physical units."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.diagnose.hypothesis import VARYING, ends_of
-from twinloop.diagnose.posterior import GapPosterior, RowPosterior
-from twinloop.diagnose.report import Evidence, GapFinding, Interval, RowEstimate
+from twinloop.diagnose.causes import Cause
+from twinloop.diagnose.costs import COLUMNS, Costs
+from twinloop.diagnose.emulator import Emulator
+from twinloop.diagnose.explanations import Explanations
+from twinloop.diagnose.report import COSTLY_POINTS, Evidence, GapFinding, Interval, RowEstimate
 from twinloop.diagnose.summary import ENTRIES, Entry, TraitSummary
 from twinloop.diagnose.traits import TRAITS
 from twinloop.randomize.distribution import Choice, Constant, Distribution, Uniform
-from twinloop.randomize.parameter import Gap, Parameter
+from twinloop.randomize.parameter import Gap
 from twinloop.randomize.table import BY_NAME
 
 NOTICED = 0.05
 """Loss of success rate (a share) from which a gap drives failures."""
-WIDE = 1.645  # half-width of a 90 % interval, in standard deviations
-LIKELY = 1.2816  # half-width of an 80 % interval, in standard deviations
+PROBABLE_ROW, SURE_ROW = 0.5, 0.95
 SHOWN_ROWS, SHOWN_EVIDENCE = 4, 6
+CLEAR = 1.5  # standard deviations from which a trait is listed as evidence
+QUANTILES = (0.05, 0.5, 0.95)
 
 
-def finding_of(
-    gap: Gap, weighed: GapPosterior, summary: TraitSummary, usual: TraitSummary, trained: Mapping[str, Interval]
-) -> GapFinding:
-    """The finding about one gap.
+@dataclass(frozen=True)
+class Posterior:
+    """What a diagnosis knows after sampling.
 
-    Args:
-        summary, usual: summaries of the robot's episodes and of the unchanged twin.
+    Attributes:
+        deviations: (entries,) difference between robot and twin in standard deviations.
         trained: row -> range that the policy was trained on.
     """
-    cost, deviation = weighed.cost[gap]
-    probability = weighed.probability[gap]
-    points = 100 * max(cost, 0.0)
-    low, high = (100 * min(max(cost + side * WIDE * deviation, 0.0), 1.0) for side in (-1, 1))
-    # The cost of an open gap is taken as normally distributed.
-    from scipy.special import ndtr
 
-    drives = probability * float(ndtr((cost / max(probability, 1e-6) - NOTICED) / max(deviation, 0.01)))
-    rows = [
-        row for row in weighed.rows.get(gap, ()) if abs(row.size) > max(0.08, row.deviation) and _reach(row) != 0
-    ][:SHOWN_ROWS]  # fmt: skip
+    emulator: Emulator
+    explanations: Explanations
+    costs: Costs
+    robot: TraitSummary
+    deviations: np.ndarray
+    trained: Mapping[str, Interval]
+
+
+def finding_of(gap: Gap, posterior: Posterior) -> GapFinding:
+    """The finding about one gap."""
+    costs, explanations = posterior.costs, posterior.explanations
+    column = COLUMNS.index(gap)
+    places = [place for place, cause in enumerate(posterior.emulator.causes) if cause.gap == gap]
+    sizes = explanations.sizes[:, places]
+    open_ = (sizes > 0).any(axis=1) if places else np.zeros(len(sizes), bool)
+    low, high = costs.interval(column)
     evidence = [
-        item for item in evidence_of(weighed.deviations, summary, usual) if _about(item) == gap and abs(item.apart) > 1
+        item
+        for item in evidence_of(posterior.deviations, posterior.robot, posterior.emulator.reference)
+        if _about(item) == gap and abs(item.apart) > CLEAR
     ]
     return GapFinding(
         gap=gap,
-        probability=probability,
-        drives=drives,
-        magnitude=weighed.magnitude[gap][0],
-        points=points,
-        interval=(low, high),
-        rows=tuple(_wrong(row, trained) for row in rows),
+        probability=float(costs.probability(COSTLY_POINTS / 100)[column]),
+        drives=float(costs.probability(NOTICED)[column]),
+        magnitude=float(sizes[open_].max(axis=1).mean()) if open_.any() else 0.0,
+        points=100 * float(costs.mean[column]),
+        interval=(100 * low, 100 * high),
+        rows=_rows(places, posterior),
         evidence=tuple(evidence[:SHOWN_EVIDENCE]),
+        differs=float(open_.mean()),
     )
 
 
@@ -59,7 +71,7 @@ def _about(evidence: Evidence) -> Gap | None:
     return next(trait.gap for trait in TRAITS if trait.name == evidence.trait.removesuffix(" (spread)"))
 
 
-def evidence_of(deviations: np.ndarray, summary: TraitSummary, usual: TraitSummary) -> list[Evidence]:
+def evidence_of(deviations: np.ndarray, robot: TraitSummary, twin: TraitSummary) -> list[Evidence]:
     """Evidence from all entries with a known difference, the largest first."""
     order = np.argsort(-np.abs(np.nan_to_num(deviations)))
     return [
@@ -67,8 +79,8 @@ def evidence_of(deviations: np.ndarray, summary: TraitSummary, usual: TraitSumma
             trait=ENTRIES[at].name,
             description=ENTRIES[at].about.description,
             unit=ENTRIES[at].about.unit,
-            robot=_in_unit(ENTRIES[at], float(summary.values[at])),
-            twin=_in_unit(ENTRIES[at], float(usual.values[at])),
+            robot=_in_unit(ENTRIES[at], float(robot.values[at])),
+            twin=_in_unit(ENTRIES[at], float(twin.values[at])),
             apart=float(deviations[at]),
         )
         for at in order
@@ -80,46 +92,51 @@ def _in_unit(entry: Entry, value: float) -> float:
     return float(np.exp(value)) if entry.spread or entry.about.log else float(value)
 
 
-def _is_share(row: Parameter) -> bool:
-    """Whether the row's error is a share of episodes, not a value."""
-    return row.chance is not None or bool(row.words or row.pool)
+def _rows(places: list[int], posterior: Posterior) -> tuple[RowEstimate, ...]:
+    """Estimates of the rows that probably differ, the most probable first.
 
-
-def _reach(estimate: RowPosterior) -> float:
-    """Signed distance from nominal to the end of the hypotheses with this sign; 0 if there are none.
-
-    For a row that can err in one direction only, sizes are positive in either direction.
+    A row that surely differs is estimated from the samples of its most probable cause. Otherwise samples without the
+    cause count as nominal, so that the interval includes the nominal value.
     """
-    row = BY_NAME[estimate.row]
-    first, last = ends_of(row)
-    if _is_share(row):
-        return 1.0
-    if first < row.nominal < last:
-        return (last if estimate.size > 0 else first) - row.nominal
-    return (last if last > row.nominal else first) - row.nominal if estimate.size > 0 else 0.0
+    causes, sizes = posterior.emulator.causes, posterior.explanations.sizes
+    chances: dict[tuple[str, str], float] = {}
+    strongest: dict[tuple[str, str], int] = {}
+    for key in dict.fromkeys((causes[place].row, causes[place].element) for place in places):
+        mine = [place for place in places if (causes[place].row, causes[place].element) == key]
+        chances[key] = float((sizes[:, mine] > 0).any(axis=1).mean())
+        strongest[key] = max(mine, key=lambda place: float((sizes[:, place] > 0).mean()))
+    probable = sorted((key for key in chances if chances[key] >= PROBABLE_ROW), key=lambda key: -chances[key])
+    estimates = []
+    for key in probable[:SHOWN_ROWS]:
+        samples = sizes[:, strongest[key]]
+        samples = samples[samples > 0] if chances[key] > SURE_ROW else samples
+        estimates.append(_estimate(causes[strongest[key]], samples, posterior.trained))
+    return tuple(estimates)
 
 
-def _wrong(estimate: RowPosterior, trained: Mapping[str, Interval]) -> RowEstimate:
-    row = BY_NAME[estimate.row]
-    first, last = ends_of(row)
-    spread = first < row.nominal < last and VARYING.get(row.gap, 0.0) > 0.5 and not _is_share(row)
-    reach = abs(_reach(estimate)) if spread else _reach(estimate)  # a spread extends to both sides
-    base = 0.0 if spread or _is_share(row) else row.nominal
-    likely = LIKELY * abs(reach) * estimate.deviation
-    least, most = sorted((base, base + 1.3 * reach))
-    if not spread:
-        first, last = (0.0, 1.0) if _is_share(row) else row.plausible
-        least, most = max(least, first), min(most, last)
-    value = min(max(base + abs(estimate.size) * reach, least), most)
+def _estimate(cause: Cause, sizes: np.ndarray, trained: Mapping[str, Interval]) -> RowEstimate:
+    """The estimate of a row from samples of the size of one of its causes; 0 is nominal."""
+    row = cause.parameter
+    ends, middle = np.quantile(sizes, (QUANTILES[0], QUANTILES[2])), np.median(sizes[sizes > 0])
+    values = [cause.value(float(min(size, cause.max_size))) if size > 0 else _none(cause) for size in (*ends, middle)]
+    low, high = sorted(values[:2])
     return RowEstimate(
         row=row.name,
         unit=row.unit,
-        value=value,
-        interval=(max(value - likely, least), min(value + likely, most)),
-        nominal=row.nominal,
-        spread=spread,
+        value=min(max(values[2], low), high),
+        interval=(low, high),
+        nominal=cause.nominal,
+        spread=cause.side == "spread",
         trained=trained.get(row.name),
+        element=cause.element,
     )
+
+
+def _none(cause: Cause) -> float:
+    """The value of a row without this cause: no share, no spread beyond that of the twin, or the nominal value."""
+    if cause.side == "share":
+        return 0.0
+    return (cause.base[1] - cause.base[0]) / 2 if cause.side == "spread" else cause.nominal
 
 
 def as_distribution(wrong: RowEstimate) -> Distribution:

@@ -1,14 +1,21 @@
-"""The hypotheses of a diagnosis: which cells are simulated for a config, and how they are grouped for workers."""
+"""The hypotheses of a bank: every cause alone at a few sizes, some causes together, and the unchanged twin."""
 
 from collections.abc import Sequence
 
-from twinloop.diagnose.hypothesis import NOTHING, Hypothesis, drawn, rows_of
+from twinloop.diagnose.causes import Cause, causes_of, hypothesis_of
+from twinloop.diagnose.hypothesis import NOTHING, Hypothesis, rows_of
+from twinloop.randomize.distribution import Constant, Distribution
+from twinloop.randomize.draw import episode_rng
 from twinloop.randomize.parameter import GAPS
-from twinloop.run.config import RunConfig
+from twinloop.randomize.table import BY_NAME
+from twinloop.run.config import RunConfig, inapplicable_rows
 
 Chunk = tuple[int, tuple[Hypothesis, ...]]
 """The number of the first hypothesis, and consecutive hypotheses that one worker simulates in one twin."""
 MAX_CHUNK = 8
+MAX_SIMULATED = 3.0
+"""Largest size of a cause in the bank."""
+TOGETHER = 3  # causes in each cell that checks how effects add up
 
 
 def scene_features(config: RunConfig) -> dict[str, bool]:
@@ -22,13 +29,55 @@ def scene_features(config: RunConfig) -> dict[str, bool]:
     }
 
 
-def hypotheses_of(config: RunConfig, *, cells_per_gap: int, seed: int) -> list[Hypothesis]:
-    """Return `cells_per_gap` hypotheses for each gap that this cell can show, after a third as many without any gap."""
-    features = scene_features(config)
-    hypotheses = [NOTHING] * max(1, cells_per_gap // 3)
-    for gap in GAPS:
-        rows = rows_of(gap, **features)
-        hypotheses += [drawn(gap, rows, number, seed=seed) for number in range(cells_per_gap if rows else 0)]
+def causes_in(config: RunConfig) -> tuple[Cause, ...]:
+    """Everything that can be wrong in the cell of a config."""
+    features, absent = scene_features(config), inapplicable_rows(config.scene.world)
+    rows = [row for gap in GAPS for row in rows_of(gap, **features) if row.name not in absent]
+    return causes_of(rows, laid_out={name: usual.support() for name, usual in usual_of(config).items()})
+
+
+def usual_of(config: RunConfig) -> dict[str, Distribution]:
+    """Distributions of the unchanged twin.
+
+    Scenes are laid out as in the config. A row whose range excludes its nominal value is fixed at the middle of the
+    range; all other rows are nominal.
+    """
+    usual: dict[str, Distribution] = {}
+    for name, distribution in config.randomization.items():
+        row = BY_NAME[name]
+        if row.lays_out:
+            usual[name] = distribution
+            continue
+        low, high = distribution.support()
+        if not low <= row.nominal <= high and row.chance is None and not row.words:
+            usual[name] = Constant((low + high) / 2)
+    return usual
+
+
+def sizes_of(cause: Cause, levels: int) -> tuple[float, ...]:
+    """The sizes at which a cause is simulated: geometric, the largest is `MAX_SIMULATED` or the end of the row."""
+    most = min(MAX_SIMULATED, cause.max_size)
+    return tuple(most * 0.5 ** (levels - 1 - level) for level in range(levels))
+
+
+def hypotheses_of(config: RunConfig, *, levels: int, seed: int) -> list[Hypothesis]:
+    """The hypotheses of a bank.
+
+    Returns:
+        Three times the unchanged twin, then each cause at `levels` sizes, then one cell of `TOGETHER` causes for every
+        eighth cause.
+    """
+    causes = causes_in(config)
+    hypotheses = [NOTHING] * 3
+    hypotheses += [hypothesis_of([(cause, size)]) for cause in causes for size in sizes_of(cause, levels)]
+    rng = episode_rng(seed, 0, stream="hypotheses")
+    for _ in range(max(4, len(causes) // 8)):
+        drawn = rng.choice(len(causes), size=min(TOGETHER, len(causes)), replace=False)
+        places = {causes[place].row: place for place in drawn}.values()
+        parts = [
+            (causes[place], rng.uniform(0.3, 1.0) * min(MAX_SIMULATED, causes[place].max_size)) for place in places
+        ]
+        hypotheses.append(hypothesis_of(parts))
     return hypotheses
 
 

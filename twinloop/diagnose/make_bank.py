@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 
 from twinloop.dataset.versions import versions
-from twinloop.diagnose import hypothesis
 from twinloop.diagnose.bank import Bank, CounterfactualCell, Simulate
 from twinloop.diagnose.hypothesis import NOTHING
-from twinloop.diagnose.hypothesis_set import Chunk, chunks_of, hypotheses_of
+from twinloop.diagnose.hypothesis_set import Chunk, causes_in, chunks_of, hypotheses_of
 from twinloop.diagnose.traits import TRAITS
 from twinloop.durable import read_bounded, replace_file, storage_errors
 from twinloop.errors import CorruptError
-from twinloop.randomize.table import TABLE
 from twinloop.run.config import RunConfig
 
 MAX_BYTES = 1 << 26
+TRAITS_VERSION = 1
+"""To be raised when a trait is measured in another way under the same name."""
 
 
 def make_bank(
@@ -28,7 +28,7 @@ def make_bank(
     simulate: Simulate,
     *,
     folder: Path,
-    cells_per_gap: int,
+    levels: int,
     seed: int,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Bank:
@@ -37,10 +37,10 @@ def make_bank(
     Args:
         simulate: rolls out the policy; called once with the missing chunks.
         folder: finished chunks are stored here; its name should contain `bank_key`.
-        cells_per_gap: counterfactual cells for each gap.
+        levels: sizes at which each cause is simulated.
         on_progress: called with (cells done, cells in all).
     """
-    hypotheses = hypotheses_of(config, cells_per_gap=cells_per_gap, seed=seed)
+    hypotheses = hypotheses_of(config, levels=levels, seed=seed)
     chunks = chunks_of(hypotheses)
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -54,9 +54,11 @@ def make_bank(
         done += len(simulated)
         on_progress(done, len(hypotheses))
     all_cells = [cell for chunk in chunks for cell in cells[chunk[0]]]
-    reference = np.concatenate([cell.traits for cell in all_cells if cell.hypothesis.gap is None])
+    reference = np.concatenate([cell.traits for cell in all_cells if not cell.hypothesis.sizes])
     return Bank(
-        CounterfactualCell(NOTHING, reference), tuple(cell for cell in all_cells if cell.hypothesis.gap is not None)
+        causes_in(config),
+        CounterfactualCell(NOTHING, reference),
+        tuple(cell for cell in all_cells if cell.hypothesis.sizes),
     )
 
 
@@ -65,17 +67,16 @@ def bank_key(
     policy: str,
     config: RunConfig,
     cameras: Sequence[str],
-    cells_per_gap: int,
+    levels: int,
     episodes: int,
     seed: int,
     acting: Mapping[str, Any],
 ) -> str:
     """A short digest of everything that a bank depends on. policy: the digest of its card."""
-    reach = {row.name: row.reach for row in TABLE}
-    drawn_as = [reach, hypothesis.MIN_MAGNITUDE, hypothesis.USED, hypothesis.SELDOM, hypothesis.VARYING]
-    traits = [trait.name for trait in TRAITS]
-    made_with = [policy, config.digest, versions((), films=False), cells_per_gap, episodes, seed, dict(acting)]
-    content = [*made_with, drawn_as, traits, *cameras]
+    hypotheses = [[repr(item.ranges), dict(item.elements)] for item in hypotheses_of(config, levels=levels, seed=seed)]
+    traits = [TRAITS_VERSION, *(trait.name for trait in TRAITS)]
+    made_with = [policy, config.digest, versions((), films=False), episodes, seed, dict(acting)]
+    content = [*made_with, hypotheses, traits, *cameras]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 

@@ -10,12 +10,14 @@ from twinloop.durable import read_bounded
 from twinloop.errors import CorruptError
 from twinloop.randomize.parameter import GAPS, Gap
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MAX_BYTES = 1 << 24
 PROBABLE = 0.5
 """A gap counts as open from this probability on."""
 COSTLY_POINTS = 2.0
 """A gap that costs fewer points of success is harmless."""
+UNEXPLAINED_POINTS = 5.0
+"""Points without an explanation from which the verdict mentions them."""
 
 Interval = tuple[float, float]
 
@@ -25,9 +27,10 @@ class RowEstimate:
     """A parameter whose value on the robot differs from the twin's.
 
     Attributes:
-        value, interval: estimate and 80 % interval, in the parameter's unit.
+        value, interval: estimate and 90 % interval, in the parameter's unit.
         spread: the parameter differs from episode to episode; `value` is then the distance it reaches from nominal.
         trained: the range that the config draws from; None if the config does not vary it.
+        element: the element of the row that differs; "" for all of them.
     """
 
     row: str
@@ -37,6 +40,7 @@ class RowEstimate:
     nominal: float
     spread: bool
     trained: Interval | None
+    element: str = ""
 
     @property
     def covered(self) -> bool:
@@ -66,11 +70,12 @@ class GapFinding:
     """The result of a diagnosis for one gap.
 
     Attributes:
-        probability: that the gap is open.
-        drives: probability that it costs more than a few points of success.
-        magnitude: how far it is open, if it is; 1 is the end of the hypotheses' usual range.
+        probability: that the gap is open and costs success (more than `COSTLY_POINTS`).
+        drives: probability that it costs more than five points of success.
+        magnitude: how far it is open, if it is; 1 is the end of the rows' sensible ranges.
         points, interval: points of success that it costs, with a 90 % interval.
         closing: points won in the twin when this gap alone is closed; None if that was not simulated.
+        differs: probability that the robot differs from the twin in this gap, whether that costs success or not.
     """
 
     gap: Gap
@@ -82,6 +87,7 @@ class GapFinding:
     rows: tuple[RowEstimate, ...]
     evidence: tuple[Evidence, ...]
     closing: float | None = None
+    differs: float = 0.0
 
     @property
     def is_open(self) -> bool:
@@ -105,7 +111,8 @@ class GapFinding:
         row = self.rows[0]
         low, high = row.interval
         value = f"varies by up to ±{row.value:.3g}" if row.spread else f"is {row.value:.3g}"
-        return f"{row.row} {value} ({low:.3g} to {high:.3g})"
+        name = f"{row.row}.{row.element}" if row.element else row.row
+        return f"{name} {value} ({low:.3g} to {high:.3g})"
 
 
 @dataclass(frozen=True)
@@ -113,16 +120,22 @@ class Unmodelled:
     """Differences and loss of success that no gap explains.
 
     Attributes:
-        points: points of success that no gap accounts for.
-        strange: traits that the best explanation leaves.
+        points, interval: points of success that no gap accounts for, with a 90 % interval.
+        strange: traits that differ from the simulated best explanation.
         episodes: episodes to look at, as (log, attempt).
-        surprise: remaining squared deviations per trait; about 1 if everything is explained.
+        probability: that something unmodelled is present.
+        p_value: of the predictive check: share of logs replicated from the best explanation that differ from it more.
+        success_p_value: probability of as few successes as the robot's, if the best explanation is right.
+        present: whether the report names it.
     """
 
     points: float
+    interval: Interval
     strange: tuple[Evidence, ...]
     episodes: tuple[tuple[str, int], ...]
-    surprise: float
+    probability: float
+    p_value: float | None
+    success_p_value: float | None
     present: bool
 
 
@@ -132,7 +145,7 @@ class GapReport:
 
     Attributes:
         findings: one for each of the eight gaps: costly ones first, by cost, then the others by probability.
-        nothing: probability that no gap is open.
+        nothing: probability that no gap costs success.
         lost: points between the twin's success and the robot's.
         predicted: success in the twin with the open gaps simulated; None if that was not simulated.
         looks: tests of success against the conditions of episodes.
@@ -169,8 +182,8 @@ class GapReport:
 
     @property
     def harmless(self) -> tuple[GapFinding, ...]:
-        """Gaps that are open and cost next to nothing."""
-        return tuple(finding for finding in self.open if not finding.costly)
+        """Gaps in which the robot differs from the twin, and which cost next to nothing."""
+        return tuple(finding for finding in self.findings if finding.differs >= PROBABLE and not finding.costly)
 
     def verdict(self) -> str:
         """The diagnosis in a few sentences: success rates, what costs most, what is open and harmless."""
@@ -179,10 +192,14 @@ class GapReport:
         sentences += [_capitalised(f"{finding.sentence()}.") for finding in self.costly]
         if self.harmless:
             names = ", ".join(_with_row(finding) for finding in self.harmless)
-            sentences.append(f"Open but harmless (below {COSTLY_POINTS:.0f} points): {names}.")
+            sentences.append(f"Different but harmless (below {COSTLY_POINTS:.0f} points): {names}.")
         if self.unmodelled.present:
-            also = "Something else differs" if self.open else "Something differs"
-            sentences.append(f"{also} that none of the eight gaps explains (unmodelled).")
+            also = "Something else differs" if self.costly else "Something differs"
+            low, high = self.unmodelled.interval
+            cost = f"it costs {self.unmodelled.points:.0f} points ({low:.0f} to {high:.0f})"
+            sentences.append(f"{also} that none of the eight gaps explains (unmodelled); {cost}.")
+        elif self.unmodelled.points >= UNEXPLAINED_POINTS:
+            sentences.append(f"{self.unmodelled.points:.0f} points are not explained.")
         if len(sentences) == 1:
             sentences.append("These episodes show no open gap.")
         return " ".join(sentences)
@@ -196,7 +213,7 @@ def by_cost(findings: Iterable[GapFinding]) -> tuple[GapFinding, ...]:
 
     def place(finding: GapFinding) -> tuple[bool, float, float, int]:
         cost = finding.points if finding.costly else 0.0
-        return not finding.costly, -cost, -finding.probability, GAPS.index(finding.gap)
+        return not finding.costly, -cost, -max(finding.probability, finding.differs), GAPS.index(finding.gap)
 
     return tuple(sorted(findings, key=place))
 
@@ -219,7 +236,9 @@ def read_report(path: Path) -> GapReport:
     try:
         value = json.loads(read_bounded(file, MAX_BYTES, error=CorruptError))
         if value["format"] != FORMAT_VERSION:
-            raise CorruptError(f"{file}: format {value['format']!r}; this version reads {FORMAT_VERSION}")
+            raise CorruptError(
+                f"{file}: format {value['format']!r}; this version reads {FORMAT_VERSION}. Run the diagnosis again"
+            )
         return _report(value)
     except (ValueError, TypeError, KeyError, RecursionError, AttributeError) as error:
         raise CorruptError(f"{file}: is not a report of `twinloop diagnose` ({error!s:.120})") from None
@@ -238,16 +257,10 @@ def _report(value: Mapping[str, Any]) -> GapReport:
 
 def _unmodelled(value: Mapping[str, Any]) -> Unmodelled:
     plain: dict[str, Any] = dict(value)
-    plain["strange"] = tuple(_evidence(item) for item in plain["strange"])
+    plain["interval"] = tuple(plain["interval"])
+    plain["strange"] = tuple(Evidence(**item) for item in plain["strange"])
     plain["episodes"] = tuple((str(log), int(attempt)) for log, attempt in plain["episodes"])
     return Unmodelled(**plain)
-
-
-def _evidence(value: Mapping[str, Any]) -> Evidence:
-    plain: dict[str, Any] = dict(value)
-    if "says" in plain:  # reports of version 0.1
-        plain["description"] = plain.pop("says")
-    return Evidence(**plain)
 
 
 def _wrong(value: Mapping[str, Any]) -> RowEstimate:
@@ -260,6 +273,6 @@ def _wrong(value: Mapping[str, Any]) -> RowEstimate:
 def _finding(value: Mapping[str, Any]) -> GapFinding:
     plain: dict[str, Any] = dict(value)
     rows = tuple(_wrong(item) for item in plain.pop("rows"))
-    evidence = tuple(_evidence(item) for item in plain.pop("evidence"))
+    evidence = tuple(Evidence(**item) for item in plain.pop("evidence"))
     plain["interval"] = tuple(plain["interval"])
     return GapFinding(**plain, rows=rows, evidence=evidence)

@@ -1,7 +1,6 @@
 """TraitSummary: a set of episodes as one vector: the level of every trait, and the spread of some."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -9,6 +8,10 @@ from twinloop.diagnose.traits.table import TRAITS, Trait
 
 SHARE = "1"  # unit of traits that are a share, or 0 or 1
 MIN_EPISODES = 4  # least number of episodes with a known trait
+TRIMMED = 0.2
+"""Share of the episodes that is cut at both ends of a trait before its mean is taken."""
+SMALLEST_LOG = 0.02
+"""Smallest meaningful difference of a logarithm."""
 
 
 @dataclass(frozen=True)
@@ -31,18 +34,20 @@ class Entry:
     def name(self) -> str:
         return f"{self.about.name} (spread)" if self.spread else self.about.name
 
-    @cached_property
-    def floor(self) -> float:
-        return (self.about.spread or 0.0) if self.spread else self.about.floor
+    @property
+    def resolution(self) -> float:
+        """Smallest meaningful difference, for rounding errors."""
+        return SMALLEST_LOG if self.spread or self.about.log else self.about.resolution
 
 
 ENTRIES: tuple[Entry, ...] = tuple(
-    Entry(place, spread)
-    for spread in (False, True)
-    for place, trait in enumerate(TRAITS)
-    if not spread or trait.spread is not None
+    Entry(place, spread) for spread in (False, True) for place, trait in enumerate(TRAITS) if not spread or trait.spread
 )
-FLOORS = np.array([entry.floor for entry in ENTRIES])
+NAMES = tuple(entry.name for entry in ENTRIES)
+SUCCESS = NAMES.index("success")
+RESOLUTIONS = np.array([entry.resolution for entry in ENTRIES])
+OUTCOMES = np.array([entry.about.outcome for entry in ENTRIES])
+"""(entries,) whether an entry only says that episodes fail."""
 
 
 @dataclass(frozen=True)
@@ -53,34 +58,66 @@ class TraitSummary:
         episodes: number of episodes.
         values: (entries,) NaN if too few episodes have the trait.
         variances: (entries,) sampling variance of `values`.
+        between: (entries,) standard deviation between episodes.
     """
 
     episodes: int
     values: np.ndarray
     variances: np.ndarray
+    between: np.ndarray
 
 
 def summarise(traits: np.ndarray) -> TraitSummary:
     """Summarise (episodes, traits) values."""
     entries = np.array([_entry(traits[:, entry.trait], entry) for entry in ENTRIES])
-    return TraitSummary(len(traits), entries[:, 0], entries[:, 1])
+    return TraitSummary(len(traits), entries[:, 0], entries[:, 1], entries[:, 2])
 
 
-def _entry(values: np.ndarray, entry: Entry) -> tuple[float, float]:
+def paired_change(traits: np.ndarray, usual: np.ndarray) -> np.ndarray:
+    """(entries,) change of the summary from `usual` to `traits`, which are episodes of the same scenes.
+
+    Differences are taken scene by scene, so scenes do not add noise. NaN if too few scenes have the trait in both.
+    """
+    after, before = summarise(traits).values, summarise(usual).values
+    changes = after - before
+    for place, entry in enumerate(ENTRIES):
+        if entry.spread:
+            continue
+        both = np.isfinite(traits[:, entry.trait]) & np.isfinite(usual[:, entry.trait])
+        if both.sum() < MIN_EPISODES:
+            continue  # the difference of the summaries, or NaN
+        scaled = [entry.about.scaled(values[both, entry.trait]) for values in (traits, usual)]
+        middle = np.mean if entry.about.unit == SHARE else _trimmed_mean
+        changes[place] = float(middle(scaled[0] - scaled[1]))
+    return changes
+
+
+def _entry(values: np.ndarray, entry: Entry) -> tuple[float, float, float]:
+    """(value, sampling variance, standard deviation between episodes) of an entry."""
     trait = entry.about
     known = values[np.isfinite(values)]
     n = len(known)
     if n < MIN_EPISODES:
-        return float("nan"), float("nan")
+        return float("nan"), float("nan"), float("nan")
     scaled = trait.scaled(known)
     if entry.spread:
-        # The offset keeps the logarithms of zero and of a very small spread close together.
         middle = np.median(scaled)
         width = 1.2533 * float(np.mean(np.abs(scaled - middle)))
-        return float(np.log(width + trait.floor / 4)), 0.6 / (n - 1)
+        return float(np.log(width + trait.resolution)), 0.6 / (n - 1), 1.0
     if trait.unit == SHARE:
-        share = float(scaled.mean())
-        held = (share * n + 0.5) / (n + 1)
-        return share, held * (1 - held) / n
-    deviation = 1.4826 * float(np.median(np.abs(scaled - np.median(scaled))))
-    return float(np.median(scaled)), 1.57 * deviation**2 / n
+        share, deviation = float(scaled.mean()), float(scaled.std())
+        if np.isin(scaled, (0.0, 1.0)).all():
+            held = (share * n + 0.5) / (n + 1)
+            deviation = float(np.sqrt(held * (1 - held)))
+        return share, deviation**2 / n, deviation
+    middle = _trimmed_mean(scaled)
+    inner = np.clip(scaled, *np.quantile(scaled, (TRIMMED, 1 - TRIMMED)))
+    # The variance of a trimmed mean is that of the clipped values, corrected for the share that was cut.
+    variance = float(inner.var(ddof=1)) / (n * (1 - 2 * TRIMMED) ** 2)
+    return middle, variance, float(np.sqrt(n * variance))
+
+
+def _trimmed_mean(values: np.ndarray) -> float:
+    """Mean without the lowest and highest fifth. Unlike a median it is not stuck at the steps of a coarse trait."""
+    cut = int(TRIMMED * len(values))
+    return float(np.sort(values)[cut : len(values) - cut].mean())

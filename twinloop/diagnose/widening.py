@@ -33,7 +33,7 @@ def widen_by_diagnosis(config: RunConfig, report: GapReport) -> RunConfig:
     inapplicable, features = inapplicable_rows(config.scene.world), scene_features(config)
     ranges = dict(config.randomization)
     for finding in report.findings:
-        if finding.probability < SUSPECTED:
+        if max(finding.probability, finding.differs) < SUSPECTED:
             continue
         reach = min(max(ROOM * finding.magnitude, 0.4), 1.3)
         for row in rows_of(finding.gap, **features):

@@ -7,13 +7,15 @@ from pathlib import Path
 from twinloop.dataset import Dataset
 from twinloop.diagnose.bank import CounterfactualCell
 from twinloop.diagnose.counterfactuals import CounterfactualJob, simulate_counterfactuals
-from twinloop.diagnose.diagnosis import gap_report, simulate_explanation
+from twinloop.diagnose.diagnosis import diagnose_traits, gap_report, simulate_explanation
+from twinloop.diagnose.emulator import emulator_of
+from twinloop.diagnose.engine_spread import engine_spread
 from twinloop.diagnose.hypothesis_set import Chunk
 from twinloop.diagnose.make_bank import bank_key, make_bank
 from twinloop.diagnose.report import GapReport
 from twinloop.diagnose.robot_episodes import read_episodes
 from twinloop.diagnose.snapshots import camera_names
-from twinloop.diagnose.traits import Arm
+from twinloop.diagnose.traits import Arm, measure_traits
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate.runlog_evidence import all_episodes, load_runlog
 from twinloop.learn.candidate import Candidate, refuse_misfit
@@ -25,12 +27,12 @@ from twinloop.run.twin import twin_of
 @dataclass(frozen=True)
 class DiagnoseConfig:
     """Attributes:
-    cells: counterfactual cells for each gap.
+    cells: sizes at which each cause is simulated.
     episodes: episodes in each cell.
     check_episodes: episodes for each simulation of the explanation; 0 leaves it out.
     """
 
-    cells: int = 24
+    cells: int = 3
     episodes: int = 16
     check_episodes: int = 48
     seed: int = 2_000_003
@@ -57,26 +59,31 @@ def diagnose(
     datasets = [Dataset.open(log.path) for log in logs]
     cameras = camera_names(config.cameras, datasets)
     real, traces = read_episodes(datasets, all_episodes(logs), candidate, Arm(twin), twin.robot.name, cameras=cameras)
-    job = CounterfactualJob(config.to_yaml(), str(Path.cwd()), candidate.load, acting, episodes, seed, cameras)
+    job = CounterfactualJob(
+        config.to_yaml(), str(Path.cwd()), candidate.load, acting, episodes, seed, cameras, paired=True
+    )
 
     def simulate(chunks: Sequence[Chunk]) -> Iterable[tuple[Chunk, list[CounterfactualCell]]]:
         count = max(1, min(workers or executor.capacity(), len(chunks)))
         return executor.run(simulate_counterfactuals, job, chunks, workers=count)
 
     key = bank_key(
-        policy=candidate.digest, config=config, cameras=cameras, cells_per_gap=cells, episodes=episodes, seed=seed,
+        policy=candidate.digest, config=config, cameras=cameras, levels=cells, episodes=episodes, seed=seed,
         acting=asdict(acting),
     )  # fmt: skip
-    bank = make_bank(
-        config, simulate, folder=cache / f"bank-{key}", cells_per_gap=cells, seed=seed, on_progress=on_progress
-    )
-    report = gap_report(real, traces, datasets, bank, config, subject={
+    bank = make_bank(config, simulate, folder=cache / f"bank-{key}", levels=cells, seed=seed, on_progress=on_progress)
+    diagnosis = diagnose_traits(measure_traits(traces), emulator_of(bank), seed=seed)
+    if settings.check_episodes:
+        check = replace(job, episodes=settings.check_episodes, paired=False)
+        diagnosis = simulate_explanation(
+            diagnosis,
+            lambda chunks: simulate_counterfactuals(check, chunks),
+            freedom=engine_spread().freedom,
+            seed=seed,
+        )
+    return gap_report(diagnosis, real, datasets, config, subject={
         "checkpoint": candidate.name, "checkpoint_digest": candidate.digest, "config": config_name,
         "config_digest": config.digest, "robot": twin.robot.name,
         "runlogs": [{"path": str(log.path), "digest": log.digest} for log in logs],
         "cells": cells, "episodes": episodes, "seed": seed,
     })  # fmt: skip
-    if settings.check_episodes and report.open:
-        closing = replace(job, episodes=settings.check_episodes, seed=seed + 1, cameras=())
-        report = simulate_explanation(report, lambda chunks: simulate_counterfactuals(closing, chunks))
-    return report

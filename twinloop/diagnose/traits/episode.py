@@ -7,6 +7,7 @@ from functools import cached_property
 import mujoco
 import numpy as np
 
+from twinloop.signals.delay import estimate_delay
 from twinloop.signals.pictures import Appearance, appearance
 from twinloop.twin.twin import Twin
 
@@ -14,6 +15,11 @@ CLOSING = 0.5  # a gripper command below this share of the stroke is a command t
 RISEN_M = 0.02
 STILL_FRAMES = 3
 SETTLED_FRAMES = 4  # after the fingers begin to close
+MAX_ARM_DELAY = 9  # largest delay of an arm, in control periods
+MAX_TRACKER_DELAY = 12
+MIN_CARRIED_FRAMES = 8
+MIN_APPROACH_FRAMES = 16
+NAN = float("nan")
 
 
 class Arm:
@@ -27,7 +33,7 @@ class Arm:
         self.closed, self.stroke = gripper.closed, gripper.open - gripper.closed
         self.period_s = twin.control_period_s
         self.kind = twin.object.name
-        self.thing_columns = twin.pose_columns(twin.things[0].name)
+        self.things = tuple((index.object.name, twin.pose_columns(index.name)) for index in twin.things)
         self.goal_columns = twin.pose_columns(twin.task.goal) if twin.task.goal else None
 
     def tool(self, position_rad: np.ndarray) -> np.ndarray:
@@ -40,15 +46,38 @@ class Arm:
             out[row] = self._data.site_xpos[self._site]
         return out
 
-    def lift_n(self, position_rad: np.ndarray, effort_nm: np.ndarray) -> float:
-        """Upward force at the tool that these (joints,) torques balance, in N."""
-        jacobian = np.zeros((3, self._model.nv))
-        self._data.qpos[self._qpos] = position_rad
-        mujoco.mj_kinematics(self._model, self._data)
-        mujoco.mj_comPos(self._model, self._data)
-        mujoco.mj_jacSite(self._model, self._data, jacobian, None, self._site)
-        force, *_ = np.linalg.lstsq(jacobian[:, self._dofs].T, effort_nm, rcond=0.02)
-        return float(force[2])
+    def outside_force_n(self, position_rad: np.ndarray, effort_nm: np.ndarray) -> np.ndarray:
+        """(n, 3) force at the tool that balances the part of the torques that the arm itself does not need.
+
+        The twin's model gives the torques for weight, acceleration and damping of the arm. An error of the model
+        changes the force before and after a grasp alike.
+        """
+        velocity = _smooth_gradient(position_rad, self.period_s)
+        acceleration = _smooth_gradient(velocity, self.period_s)
+        model, data = self._model, self._data
+        forces, jacobian, own = np.empty((len(position_rad), 3)), np.zeros((3, model.nv)), np.zeros(model.nv)
+        armature = model.dof_armature[self._dofs]
+        data.qvel[:], data.qacc[:] = 0, 0
+        # The engine computes the dynamics of one state at a time.
+        for row in range(len(position_rad)):
+            data.qpos[self._qpos] = position_rad[row]
+            data.qvel[self._dofs], data.qacc[self._dofs] = velocity[row], acceleration[row]
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_comPos(model, data)
+            mujoco.mj_comVel(model, data)
+            mujoco.mj_passive(model, data)
+            mujoco.mj_rne(model, data, 1, own)
+            mujoco.mj_jacSite(model, data, jacobian, None, self._site)
+            rest = effort_nm[row] - (own - data.qfrc_passive)[self._dofs] - armature * acceleration[row]
+            forces[row], *_ = np.linalg.lstsq(jacobian[:, self._dofs].T, rest, rcond=0.02)
+        return forces
+
+
+def _smooth_gradient(values: np.ndarray, period_s: float) -> np.ndarray:
+    """Derivative over four periods: the slope of the line through five samples."""
+    padded = np.concatenate([values[:1], values[:1], values, values[-1:], values[-1:]])
+    n = len(values)
+    return (2 * (padded[4:] - padded[:n]) + padded[3 : n + 3] - padded[1 : n + 1]) / (10 * period_s)
 
 
 @dataclass(frozen=True)
@@ -99,10 +128,34 @@ class EpisodeTrace:
         return self.part("observation.effort")
 
     @cached_property
-    def object(self) -> np.ndarray | None:
-        """(n, 7) tracked pose of the first thing."""
+    def thing(self) -> int:
+        """The thing that the robot handles: the nearest when the fingers first close, else the one that moves most."""
         poses = self.part("observation.environment_state")
-        return None if poses is None else poses[:, self.arm.thing_columns]
+        if poses is None or len(self.arm.things) == 1:
+            return 0
+        paths = [poses[:, columns][:, :3] for _, columns in self.arm.things]
+        if self.first_closing < self.rows:
+            tool = self.arm.tool(self.position[self.first_closing : self.first_closing + 1])[0]
+            return int(np.argmin([np.linalg.norm(path[self.first_closing] - tool) for path in paths]))
+        return int(np.argmax([np.linalg.norm(np.ptp(path, axis=0)) for path in paths]))
+
+    @property
+    def kind(self) -> str:
+        """The kind of the handled thing, as recorded or as in the twin."""
+        usual = self.arm.things[self.thing][0]
+        return self.conditions.get("object", usual) if self.thing == 0 else usual
+
+    @cached_property
+    def object(self) -> np.ndarray | None:
+        """(n, 7) tracked pose of the handled thing."""
+        poses = self.part("observation.environment_state")
+        return None if poses is None else poses[:, self.arm.things[self.thing][1]]
+
+    @cached_property
+    def all_things(self) -> np.ndarray | None:
+        """(n, things, 3) tracked positions of all things."""
+        poses = self.part("observation.environment_state")
+        return None if poses is None else np.stack([poses[:, columns][:, :3] for _, columns in self.arm.things], axis=1)
 
     @cached_property
     def goal(self) -> np.ndarray | None:
@@ -128,6 +181,62 @@ class EpisodeTrace:
         height = poses[:, 2] - np.median(poses[: max(self.first_closing, STILL_FRAMES), 2])
         settled = np.arange(self.rows) >= self.first_closing + SETTLED_FRAMES
         return np.flatnonzero(self.closing & settled & (height > RISEN_M))
+
+    @cached_property
+    def first_opening(self) -> int:
+        """The frame in which the gripper is commanded to open again after the object was carried; `rows` if never."""
+        if not len(self.held):
+            return self.rows
+        after = np.flatnonzero(~self.closing[self.held[0] :])
+        return int(self.held[0] + after[0]) if len(after) else self.rows
+
+    @cached_property
+    def approach(self) -> int:
+        """Number of frames until the fingers first close. What the arm does later depends on how the grasp went."""
+        return self.rows if self.first_closing < MIN_APPROACH_FRAMES else min(self.first_closing, self.rows)
+
+    @cached_property
+    def arm_delay(self) -> tuple[float, float]:
+        """(control periods that the arm is behind its commands on the approach, remaining error in rad (RMS))."""
+        most = min(MAX_ARM_DELAY, self.approach // 3)
+        if most < 2:
+            return NAN, NAN
+        pair = self.command[: self.approach, :-1], self.position[: self.approach]
+        delay = estimate_delay([pair], shifts=range(most + 1), fit_gain=False)
+        return (NAN, NAN) if delay is None else (delay.rows, delay.rms)
+
+    @cached_property
+    def tracking_error(self) -> np.ndarray | None:
+        """(m, joints) distance of each joint from its delayed command, from the first command to the end."""
+        behind, _ = self.arm_delay
+        if np.isnan(behind):
+            return None
+        then = np.arange(int(np.ceil(behind)), self.rows)
+        before = np.floor(then - behind).astype(int)
+        share = (then - behind - before)[:, None]
+        command = self.command[:, :-1]
+        return (
+            self.position[then] - (1 - share) * command[before] - share * command[np.minimum(before + 1, self.rows - 1)]
+        )
+
+    @cached_property
+    def tracker_delay(self) -> tuple[float, float]:
+        """(delay of the carried object behind the tool in control periods, remaining distance in m (RMS))."""
+        poses, rows = self.object, self.held
+        if poses is None or len(rows) < MIN_CARRIED_FRAMES:
+            return NAN, NAN
+        first, last = int(rows[0]), int(rows[-1]) + 1
+        tool = self.held_tool if len(rows) == last - first else self.arm.tool(self.position[first:last])
+        most = min(MAX_TRACKER_DELAY, (last - first) // 2)
+        delay = estimate_delay([(tool, poses[first:last, :3])], shifts=range(most + 1), fit_gain=False)
+        return (NAN, NAN) if delay is None else (delay.rows, delay.rms)
+
+    @cached_property
+    def outside_force_n(self) -> np.ndarray | None:
+        """(n, 3) force at the tool that the arm's own weight and acceleration do not explain, in N."""
+        if self.effort is None or self.rows < 8:
+            return None
+        return self.arm.outside_force_n(self.position, self.effort[:, :-1])
 
     @cached_property
     def before(self) -> np.ndarray:

@@ -18,7 +18,7 @@ def force_n(episode: EpisodeTrace) -> float:
 
 def width_mm(episode: EpisodeTrace) -> float:
     """Finger opening minus the width of the object, so that the trait does not depend on the kind of object."""
-    kind = episode.conditions.get("object", episode.arm.kind)
+    kind = episode.kind
     if len(episode.held) < ENOUGH or kind not in OBJECTS:
         return NAN
     return 1000 * float(np.median(episode.state[episode.held, -1]) - 2 * OBJECTS[kind].half_extents_m[1])
@@ -34,21 +34,62 @@ def slip_mm(episode: EpisodeTrace) -> float:
 
 
 def weight_n(episode: EpisodeTrace) -> float:
-    """Upward force of the arm while it carries, minus that before the grasp.
-
-    Both use the slowest frames, in which little torque accelerates the arm itself.
-    """
-    if episode.effort is None or len(episode.held) < 2 * ENOUGH or len(episode.before) < 2 * ENOUGH:
+    """Upward force of the arm while it carries, minus that before the grasp."""
+    forces = episode.outside_force_n
+    if forces is None or len(episode.held) < 2 * ENOUGH or len(episode.before) < 2 * ENOUGH:
         return NAN
-    carried, empty = (_lift_n(episode, rows) for rows in (episode.held, episode.before))
-    return carried - empty
+    return float(np.median(forces[episode.held, 2]) - np.median(forces[episode.before, 2]))
 
 
-def _lift_n(episode: EpisodeTrace, rows: np.ndarray) -> float:
-    assert episode.effort is not None
-    speed = np.abs(np.gradient(episode.position[rows], axis=0)).max(axis=1)
-    slow = rows[np.argsort(speed)[: max(ENOUGH, len(rows) // 5)]]
-    return float(np.median([episode.arm.lift_n(episode.position[row], episode.effort[row, :-1]) for row in slow]))
+def empty_load_n(episode: EpisodeTrace) -> float:
+    """Upward force of the arm before the grasp."""
+    forces = episode.outside_force_n
+    return NAN if forces is None or len(episode.before) < ENOUGH else float(np.median(forces[episode.before, 2]))
+
+
+def side_load_n(episode: EpisodeTrace) -> float:
+    """Horizontal force of the arm before the grasp."""
+    forces = episode.outside_force_n
+    if forces is None or len(episode.before) < ENOUGH:
+        return NAN
+    return float(np.linalg.norm(np.median(forces[episode.before, :2], axis=0)))
+
+
+def settling_mm(episode: EpisodeTrace) -> float:
+    """Change of the finger opening while the object is carried: positive if the fingers close further."""
+    rows = episode.held
+    if len(rows) < 3 * ENOUGH:
+        return NAN
+    opening = episode.state[rows, -1]
+    return 1000 * float(np.median(opening[:ENOUGH]) - np.median(opening[-2 * ENOUGH : -ENOUGH]))
+
+
+def lift_slip_mm(episode: EpisodeTrace) -> float:
+    """Downward motion of the object in the gripper from the first contact to the beginning of carrying."""
+    poses, rows, first = episode.object, episode.held, episode.first_closing
+    if poses is None or len(rows) < 2 * ENOUGH or first < ENOUGH:
+        return NAN
+    still = np.arange(max(first - ENOUGH, 0), first + ENOUGH)
+    tool = episode.arm.tool(episode.position[still])
+    gripped = np.median(poses[still, 2] - tool[:, 2])
+    return 1000 * float(gripped - np.median(poses[rows[:ENOUGH], 2] - episode.held_tool[:ENOUGH, 2]))
+
+
+def dropped(episode: EpisodeTrace) -> float:
+    """Whether the object fell while the gripper was still commanded to close."""
+    poses, rows = episode.object, episode.held
+    if poses is None or not len(rows):
+        return NAN
+    last, end = int(rows[-1]), min(episode.first_opening, episode.rows)
+    return float(end - last > 2 * ENOUGH)
+
+
+def clung_mm(episode: EpisodeTrace) -> float:
+    """Distance that the object still moves after the gripper has been commanded to open."""
+    poses, first = episode.object, episode.first_opening
+    if poses is None or first >= episode.rows - ENOUGH:
+        return NAN
+    return 1000 * float(np.linalg.norm(poses[first:, :2] - poses[first, :2], axis=1).max())
 
 
 def pushed_mm(episode: EpisodeTrace) -> float:

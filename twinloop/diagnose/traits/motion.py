@@ -3,31 +3,19 @@
 import numpy as np
 
 from twinloop.diagnose.traits.episode import EpisodeTrace
-from twinloop.signals.delay import estimate_delay
 
-FARTHEST = 9  # largest delay of an arm, in control periods
 BEGUN_RAD = 0.006
 MOVING_RAD_S = 0.15
 REST_RAD = 0.003  # smallest commanded motion per control period
 NAN = float("nan")
 
 
-def _behind(episode: EpisodeTrace) -> tuple[float, float]:
-    """Periods that the arm is behind its commands, and the remaining error then (rad, RMS)."""
-    commanded, seen = episode.command[:, :-1], episode.position
-    most = min(FARTHEST, len(seen) // 3)
-    if most < 2:
-        return NAN, NAN
-    delay = estimate_delay([(commanded[: len(seen)], seen)], shifts=range(most + 1), fit_gain=False)
-    return (NAN, NAN) if delay is None else (delay.rows, delay.rms)
-
-
 def following_ms(episode: EpisodeTrace) -> float:
-    return 1000 * episode.arm.period_s * _behind(episode)[0]
+    return 1000 * episode.arm.period_s * episode.arm_delay[0]
 
 
 def uneven_mrad(episode: EpisodeTrace) -> float:
-    return 1000 * _behind(episode)[1]
+    return 1000 * episode.arm_delay[1]
 
 
 def onset_ms(episode: EpisodeTrace) -> float:
@@ -50,20 +38,83 @@ def repeated_share(episode: EpisodeTrace) -> float:
     return float(np.mean(same[commanded_moves])) if commanded_moves.sum() > 5 else NAN
 
 
+def _approach_error(episode: EpisodeTrace) -> np.ndarray | None:
+    """(m, joints) distance of each joint from its delayed command on the approach."""
+    error = episode.tracking_error
+    return None if error is None else error[: max(episode.approach - (episode.rows - len(error)), 1)]
+
+
 def offset_mrad(episode: EpisodeTrace) -> float:
     """Median distance of each joint from its delayed command (absolute value), averaged over joints.
 
     All frames are used, because an episode may end without the arm ever being at rest.
     """
-    behind, _ = _behind(episode)
-    if np.isnan(behind):
+    error = _approach_error(episode)
+    return NAN if error is None else 1000 * float(np.abs(np.median(error, axis=0)).mean())
+
+
+def worst_offset_mrad(episode: EpisodeTrace) -> float:
+    """The largest steady offset of a single joint."""
+    error = _approach_error(episode)
+    return NAN if error is None else 1000 * float(np.abs(np.median(error, axis=0)).max())
+
+
+def lapse(episode: EpisodeTrace) -> float:
+    """The worst moment of tracking: largest error of the arm as a multiple of its RMS error."""
+    error = episode.tracking_error
+    if error is None or len(error) < 8:
         return NAN
-    then = np.arange(int(np.ceil(behind)), episode.rows)
-    before = np.floor(then - behind).astype(int)
-    share = (then - behind - before)[:, None]
-    commanded = episode.command[:, :-1]
-    commanded = (1 - share) * commanded[before] + share * commanded[np.minimum(before + 1, episode.rows - 1)]
-    return 1000 * float(np.abs(np.median(episode.position[then] - commanded, axis=0)).mean())
+    size = np.linalg.norm(error - np.median(error, axis=0), axis=1)
+    return float(size.max() / max(np.sqrt(np.mean(np.square(size))), 1e-9))
+
+
+def worst_joint(episode: EpisodeTrace) -> float:
+    """How unevenly joints track: the largest tracking error of a joint as a multiple of the median joint's."""
+    error = _approach_error(episode)
+    if error is None or len(error) < 8:
+        return NAN
+    spread = (error - np.median(error, axis=0)).std(axis=0)
+    return float(spread.max() / max(np.median(spread), 1e-9))
+
+
+def softness_mrad_nm(episode: EpisodeTrace) -> float:
+    """Tracking error per torque: the inverse gain of the position loop, from a regression with a term for speed.
+
+    A servo's torque is gain × error - damping × speed, whatever the delay. So this trait tells a soft servo from a late
+    one.
+    """
+    effort, rows = episode.effort, episode.approach
+    if effort is None or rows < 12:
+        return NAN
+    effort, position = effort[:rows], episode.position[:rows]
+    speed = np.gradient(position, episode.arm.period_s, axis=0)
+    error = episode.command[:rows, :-1] - position
+    slopes = []
+    for joint in range(episode.arm.joints):
+        columns = np.column_stack([effort[:, joint], speed[:, joint], np.ones(rows)])
+        if effort[:, joint].std() < 1e-6:
+            continue
+        slope, *_ = np.linalg.lstsq(columns, error[:, joint], rcond=None)
+        slopes.append(slope[0])
+    return 1000 * float(np.median(slopes)) if slopes else NAN
+
+
+def stalled_share(episode: EpisodeTrace) -> float:
+    """Share of frames in which a joint stands still although its command moves."""
+    paths = episode.command[: episode.approach, :-1], episode.position[: episode.approach]
+    commanded, moved = (np.abs(np.diff(values, axis=0)) for values in paths)
+    behind, _ = episode.arm_delay
+    shift = 0 if np.isnan(behind) else round(behind)
+    commanded = commanded[: max(len(commanded) - shift, 0)]
+    moved = moved[shift:]
+    active = commanded > REST_RAD
+    return float(np.mean(moved[active] < 0.1 * commanded[active])) if active.sum() > 5 else NAN
+
+
+def torque_nm(episode: EpisodeTrace) -> float:
+    """RMS of the torques of the arm on the approach."""
+    effort = episode.effort
+    return NAN if effort is None else float(np.sqrt(np.mean(np.square(effort[: episode.approach, :-1]))))
 
 
 def shaking_mrad(episode: EpisodeTrace) -> float:
@@ -73,14 +124,15 @@ def shaking_mrad(episode: EpisodeTrace) -> float:
     """
     if episode.rows < 8:
         return NAN
-    return 1000 * float(np.median(np.abs(np.diff(episode.position, n=3, axis=0)))) / (0.6745 * np.sqrt(20))
+    third = np.diff(episode.position[: episode.approach], n=3, axis=0)
+    return 1000 * float(np.median(np.abs(third))) / (0.6745 * np.sqrt(20))
 
 
 def effort_noise_nm(episode: EpisodeTrace) -> float:
     effort = episode.effort
     if effort is None or episode.rows < 8:
         return NAN
-    return float(np.median(np.abs(np.diff(effort[:, :-1], n=3, axis=0)))) / (0.6745 * np.sqrt(20))
+    return float(np.median(np.abs(np.diff(effort[: episode.approach, :-1], n=3, axis=0)))) / (0.6745 * np.sqrt(20))
 
 
 def drag_nm(episode: EpisodeTrace) -> float:
@@ -88,7 +140,8 @@ def drag_nm(episode: EpisodeTrace) -> float:
     effort = episode.effort
     if effort is None:
         return NAN
-    speed = np.gradient(episode.position, episode.arm.period_s, axis=0)
+    effort, position = effort[: episode.approach], episode.position[: episode.approach]
+    speed = np.gradient(position, episode.arm.period_s, axis=0)
     drags = []
     for joint in range(episode.arm.joints):
         up, down = speed[:, joint] > MOVING_RAD_S, speed[:, joint] < -MOVING_RAD_S

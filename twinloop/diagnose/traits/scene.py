@@ -31,6 +31,16 @@ def was_moved(episode: EpisodeTrace) -> float:
     return NAN if np.isnan(far) else float(far > MOVED_M)
 
 
+def sway_mm(episode: EpisodeTrace) -> float:
+    """Slow motion of the untouched object: standard deviation of its moving mean, in the worst direction."""
+    poses, rows = episode.object, episode.before
+    if poses is None or len(rows) < 2 * WINDOW:
+        return NAN
+    places = poses[rows, :3]
+    smooth = [np.convolve(places[:, axis], np.ones(WINDOW) / WINDOW, "valid") for axis in range(3)]
+    return 1000 * float(np.std(smooth, axis=1).max())
+
+
 def _first(episode: EpisodeTrace, which: str, axis: int, scale: float) -> float:
     poses = getattr(episode, which)
     return NAN if poses is None else scale * float(np.median(poses[:FEW, axis]))
@@ -64,7 +74,7 @@ def goal_y_cm(episode: EpisodeTrace) -> float:
 
 
 def other_object(episode: EpisodeTrace) -> float:
-    return float(episode.conditions.get("object", episode.arm.kind) != episode.arm.kind)
+    return float(episode.kind != episode.arm.things[episode.thing][0])
 
 
 def poor_light(episode: EpisodeTrace) -> float:
@@ -76,7 +86,8 @@ def person(episode: EpisodeTrace) -> float:
 
 
 def duration_s(episode: EpisodeTrace) -> float:
-    return episode.rows * episode.arm.period_s
+    """Duration of a successful episode. A failed one often lasts until the time limit, which says nothing more."""
+    return episode.rows * episode.arm.period_s if episode.success else NAN
 
 
 def succeeded(episode: EpisodeTrace) -> float:

@@ -2,11 +2,8 @@
 
 import numpy as np
 
-from twinloop.diagnose.traits.episode import EpisodeTrace
-from twinloop.signals.delay import estimate_delay
+from twinloop.diagnose.traits.episode import MIN_CARRIED_FRAMES, EpisodeTrace
 
-MAX_DELAY_PERIODS = 12  # control periods
-MIN_CARRIED_FRAMES = 8  # frames in which the object is carried
 STILL_M_S = 0.05
 NAN = float("nan")
 
@@ -27,31 +24,12 @@ def turn_noise_deg(episode: EpisodeTrace) -> float:
     return float(np.rad2deg(np.median(np.abs(steps)))) / (0.6745 * np.sqrt(6))
 
 
-def _behind(episode: EpisodeTrace) -> tuple[float, float]:
-    """(delay of the carried object behind the tool in control periods, remaining distance in m (RMS))."""
-    poses, rows = episode.object, episode.held
-    if poses is None or len(rows) < MIN_CARRIED_FRAMES:
-        return NAN, NAN
-    first, last = int(rows[0]), int(rows[-1]) + 1
-    tool, seen = _carrying(episode), poses[first:last, :3]
-    most = min(MAX_DELAY_PERIODS, len(seen) // 2)
-    delay = estimate_delay([(tool[: len(seen)], seen)], shifts=range(most + 1), fit_gain=False)
-    return (NAN, NAN) if delay is None else (delay.rows, delay.rms)
-
-
-def _carrying(episode: EpisodeTrace) -> np.ndarray:
-    first, last = int(episode.held[0]), int(episode.held[-1]) + 1
-    if len(episode.held) == last - first:
-        return episode.held_tool
-    return episode.arm.tool(episode.position[first:last])
-
-
 def late_ms(episode: EpisodeTrace) -> float:
-    return 1000 * episode.arm.period_s * _behind(episode)[0]
+    return 1000 * episode.arm.period_s * episode.tracker_delay[0]
 
 
 def lost_mm(episode: EpisodeTrace) -> float:
-    return 1000 * _behind(episode)[1]
+    return 1000 * episode.tracker_delay[1]
 
 
 def _beside_mm(episode: EpisodeTrace, axis: int) -> float:
@@ -63,6 +41,22 @@ def _beside_mm(episode: EpisodeTrace, axis: int) -> float:
     speed = np.linalg.norm(np.gradient(tool, episode.arm.period_s, axis=0), axis=1)
     slow = speed <= max(STILL_M_S, float(np.quantile(speed, 0.2)))
     return 1000 * float(np.median((poses[rows, axis] - tool[:, axis])[slow]))
+
+
+def jump_mm(episode: EpisodeTrace) -> float:
+    """The largest motion of a tracked thing within one control period."""
+    places = episode.all_things
+    if places is None or episode.rows < 3:
+        return NAN
+    return 1000 * float(np.linalg.norm(np.diff(places, axis=0), axis=2).max())
+
+
+def frozen_share(episode: EpisodeTrace) -> float:
+    """Share of frames in which the tracked pose of the carried object repeats the one before."""
+    poses, rows = episode.object, episode.held
+    if poses is None or len(rows) < MIN_CARRIED_FRAMES:
+        return NAN
+    return float((np.diff(poses[rows, :3], axis=0) == 0).all(axis=1).mean())
 
 
 def beside_x_mm(episode: EpisodeTrace) -> float:

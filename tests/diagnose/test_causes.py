@@ -1,0 +1,60 @@
+"""Causes: every size of every cause is plausible, and a larger size is farther from nominal."""
+
+import numpy as np
+import pytest
+
+from twinloop.diagnose.causes import Cause, causes_of, hypothesis_of
+from twinloop.diagnose.hypothesis_set import causes_in, hypotheses_of, sizes_of
+from twinloop.randomize.draw import Sampler
+from twinloop.randomize.parameter import GAPS
+from twinloop.randomize.table import BY_NAME, TABLE
+from twinloop.run.default import embedded_config
+
+CAUSES = causes_of(TABLE, laid_out={})
+
+
+@pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: cause.name)
+def test_every_draw_is_plausible(cause: Cause):
+    low, high = cause.parameter.plausible
+    for size in sizes_of(cause, 3):
+        values = Sampler(hypothesis_of([(cause, size)]).ranges, seed=3).draw(0, 32).values
+        for column in cause.parameter.columns:
+            inside = (values[column] >= low - 1e-9) & (values[column] <= high + 1e-9)
+            assert (inside | (values[column] == cause.nominal)).all(), (cause.name, size)
+
+
+@pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: cause.name)
+def test_a_larger_size_is_farther_from_nominal(cause: Cause):
+    base = 0.0 if cause.side in ("share", "spread") else cause.nominal
+    distances = [abs(cause.value(size) - base) for size in sizes_of(cause, 3)]
+    assert distances == sorted(distances)
+    assert distances[-1] > 0
+
+
+def test_one_element_of_a_row_can_be_wrong_alone():
+    cause = next(cause for cause in CAUSES if cause.row == "tracker_bias_mm" and cause.element == "x")
+    hypothesis = hypothesis_of([(cause, 1.0)])
+    assert set(hypothesis.elements) == {"tracker_bias_mm.x"}
+    assert hypothesis.ranges["tracker_bias_mm"].support() == (0.0, 0.0)
+
+
+def test_rows_that_depend_on_another_are_opened_with_it():
+    cause = next(cause for cause in CAUSES if cause.row == "clutter_count")
+    assert "clutter_place_cm" in hypothesis_of([(cause, 1.0)]).ranges
+    assert all(cause.row != "clutter_place_cm" for cause in CAUSES)
+
+
+def test_a_layout_can_only_be_wider():
+    laid_out = causes_of([BY_NAME["object_position_noise_cm"]], laid_out={"object_position_noise_cm": (-2.0, 2.0)})
+    assert [cause.side for cause in laid_out] == ["spread"]
+    low, high = laid_out[0].distribution(0.5).support()
+    assert low < -2.0 < 2.0 < high
+
+
+def test_a_bank_has_every_gap_that_the_cell_can_show():
+    config = embedded_config()
+    assert {cause.gap for cause in causes_in(config)} == set(GAPS)
+    hypotheses = hypotheses_of(config, levels=2, seed=1)
+    assert {hypothesis.gap for hypothesis in hypotheses} == {None, *GAPS}
+    assert sum(len(hypothesis.sizes) > 1 for hypothesis in hypotheses) >= 4
+    assert np.all([max(item.sizes.values()) > 0 for item in hypotheses if item.sizes])

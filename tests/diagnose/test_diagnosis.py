@@ -1,0 +1,178 @@
+"""Explanations, costs and the predictive check, in a bank of synthetic traits with known causes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.diagnose.synthetic import EFFECTS, made_up, made_up_bank, small_spread
+from twinloop.diagnose.bank import CounterfactualCell
+from twinloop.diagnose.costs import COLUMNS
+from twinloop.diagnose.diagnosis import Diagnosis, diagnose_traits, is_unmodelled, simulate_explanation
+from twinloop.diagnose.emulator import Emulator, emulator_of
+from twinloop.diagnose.explanations import Observed, explanations_of
+from twinloop.diagnose.findings import Posterior, finding_of
+from twinloop.diagnose.report import GapFinding, by_cost
+from twinloop.diagnose.summary import summarise
+from twinloop.diagnose.traits import TRAITS
+from twinloop.randomize.parameter import GAPS, Gap
+from twinloop.randomize.table import BY_NAME
+
+TRAIT = {trait.name: place for place, trait in enumerate(TRAITS)}
+
+
+@pytest.fixture(scope="module")
+def emulator() -> Emulator:
+    return emulator_of(made_up_bank())
+
+
+def diagnosed(emulator: Emulator, traits: np.ndarray) -> Diagnosis:
+    return diagnose_traits(traits, emulator, seed=1, spread=small_spread())
+
+
+def findings(diagnosis: Diagnosis) -> dict[Gap, GapFinding]:
+    deviations = diagnosis.observed.difference / np.sqrt(diagnosis.observed.variance)
+    parts = diagnosis.emulator, diagnosis.explanations, diagnosis.costs, diagnosis.robot
+    posterior = Posterior(*parts, deviations=deviations, trained={})
+    return {finding.gap: finding for finding in by_cost(finding_of(gap, posterior) for gap in GAPS)}
+
+
+def simulator(emulator: Emulator):
+    """The made-up cells as a simulator."""
+
+    def simulate(chunks):
+        for first, hypotheses in chunks:
+            names = {cause.name: cause.row for cause in emulator.causes}
+            yield (
+                (first, hypotheses),
+                [
+                    CounterfactualCell(
+                        item, made_up({names[name]: size for name, size in item.sizes.items()}, 48, seed=9)
+                    )
+                    for item in hypotheses
+                ],
+            )
+
+    return simulate
+
+
+@pytest.mark.parametrize("row", [row for (row, _), effect in EFFECTS.items() if effect.get("success", 0) <= -0.1])
+def test_the_costly_cause_is_named_and_its_value_is_in_the_interval(emulator: Emulator, row: str):
+    size = 1.6
+    result = findings(diagnosed(emulator, made_up({row: size}, 32, seed=3)))
+    gap = BY_NAME[row].gap
+    assert next(iter(result)) == gap
+    assert result[gap].probability > 0.5
+    assert all(result[other].probability < 0.5 for other in GAPS if other != gap)
+    estimate = next(estimate for estimate in result[gap].rows if estimate.row == row)
+    cause = next(cause for cause in emulator.causes if cause.row == row)
+    low, high = estimate.interval
+    assert low < high
+    assert low <= cause.value(size) <= high
+
+
+def test_a_clear_difference_that_costs_nothing_is_reported_as_harmless(emulator: Emulator):
+    result = findings(diagnosed(emulator, made_up({"object_mass_kg": 1.5, "tracker_noise_mm": 1.0}, 32, seed=4)))
+    assert min(result["object"].differs, result["sensing"].differs) > 0.9
+    assert max(finding.probability for finding in result.values()) < 0.5
+    assert all(finding.points == 0 for finding in result.values())
+
+
+def test_nothing_open_is_nothing_found(emulator: Emulator):
+    diagnosis = diagnosed(emulator, made_up({}, 32, seed=5))
+    result = findings(diagnosis)
+    assert max(finding.differs for finding in result.values()) < 0.5
+    assert not is_unmodelled(diagnosis)
+
+
+def test_two_costly_gaps_are_both_found(emulator: Emulator):
+    result = findings(diagnosed(emulator, made_up({"object_yaw_deg": 1.2, "action_delay_ms": 1.5}, 40, seed=6)))
+    assert set(list(result)[:2]) == {"environment", "latency"}
+    assert min(result["environment"].probability, result["latency"].probability) > 0.5
+
+
+@pytest.mark.parametrize("sizes", [{}, {"object_yaw_deg": 1.5}, {"friction_coefficient": 1.0, "action_delay_ms": 2.0}])
+def test_costs_add_up_to_what_was_lost(emulator: Emulator, sizes: dict[str, float]):
+    diagnosis = diagnosed(emulator, made_up(sizes, 32, seed=7))
+    assert diagnosis.costs.mean.sum() == pytest.approx(diagnosis.costs.lost)
+    for column in range(len(COLUMNS)):
+        low, high = diagnosis.costs.interval(column)
+        assert low <= diagnosis.costs.mean[column] <= high
+
+
+def test_nothing_lost_means_no_cost(emulator: Emulator):
+    traits = made_up({"action_delay_ms": 2.0}, 32, seed=8)
+    traits[:, TRAIT["success"]] = 1.0
+    diagnosis = diagnosed(emulator, traits)
+    assert (diagnosis.costs.mean == 0).all()
+    assert findings(diagnosis)["latency"].differs > 0.9
+
+
+def test_a_loss_that_no_trait_explains_is_unmodelled(emulator: Emulator):
+    traits = made_up({}, 32, seed=9)
+    traits[:20, TRAIT["success"]] = 0.0
+    diagnosis = simulate_explanation(diagnosed(emulator, traits), simulator(emulator), freedom=4.0, seed=1)
+    assert is_unmodelled(diagnosis)
+    assert diagnosis.costs.mean[-1] > 0.4
+    assert max(finding.probability for finding in findings(diagnosis).values()) < 0.5
+
+
+def test_strange_traits_of_an_unknown_effect_are_listed(emulator: Emulator):
+    traits = made_up({}, 32, seed=10)
+    traits[:, TRAIT["drag"]] += 30.0
+    traits[:, TRAIT["lapse"]] *= 8.0
+    traits[:16, TRAIT["success"]] = 0.0
+    diagnosis = simulate_explanation(diagnosed(emulator, traits), simulator(emulator), freedom=4.0, seed=1)
+    assert is_unmodelled(diagnosis)
+    assert diagnosis.check is not None
+    assert diagnosis.check.p_value < 0.05
+    names = [trait.name for trait in TRAITS]
+    strange = {names[place] for place in np.flatnonzero(diagnosis.check.strange[: len(names)])}
+    assert {"drag", "lapse"} <= strange
+
+
+def test_a_right_explanation_reproduces_its_log(emulator: Emulator):
+    diagnosis = diagnosed(emulator, made_up({"object_yaw_deg": 1.5}, 32, seed=11))
+    checked = simulate_explanation(diagnosis, simulator(emulator), freedom=4.0, seed=1)
+    assert checked.check is not None
+    assert checked.check.p_value > 0.05
+    assert checked.check.success_p_value > 0.05
+    assert checked.closing["environment"] > 15
+    assert not is_unmodelled(checked)
+
+
+def test_a_cause_without_evidence_in_the_traits_is_not_blamed(emulator: Emulator):
+    """Only the success of this cause differs, as that of an event that the log does not show."""
+    success = emulator.success.copy()
+    place = next(at for at, cause in enumerate(emulator.causes) if cause.row == "lighting_intensity")
+    success[place, 1:] = 0.3
+    changes = emulator.changes.copy()
+    changes[place] = 0.0
+    blank = replace(emulator, success=success, changes=changes)
+    traits = made_up({}, 32, seed=12)
+    traits[:20, TRAIT["success"]] = 0.0
+    summary = summarise(traits)
+    observed = Observed(
+        summary.values - emulator.reference.values,
+        summary.variances + emulator.reference.variances + 1e-4,
+        np.full(len(summary.values), 6.0),
+        successes=12,
+        episodes=32,
+    )
+    explanations = explanations_of(blank, observed, seed=2)
+    assert (explanations.sizes[:, place] == 0).all()
+    assert explanations.unmodelled.mean() > 0.9
+
+
+def test_a_large_difference_in_one_trait_is_never_hidden(emulator: Emulator):
+    """However large the stored spread of one trait is relative to others, 20 of its standard deviations show."""
+    spread = small_spread()
+    weight = made_up({"object_mass_kg": 3.0}, 32, seed=13)
+    result = findings(diagnose_traits(weight, emulator, seed=1, spread=replace(spread, relative=0.5)))
+    assert result["object"].differs > 0.9
+
+
+def test_the_order_of_episodes_changes_nothing(emulator: Emulator):
+    traits = made_up({"friction_coefficient": 1.0}, 32, seed=14)
+    one, other = (findings(diagnosed(emulator, part)) for part in (traits, traits[::-1]))
+    assert [finding.points for finding in one.values()] == pytest.approx([other[gap].points for gap in one])

@@ -1,0 +1,314 @@
+"""Explanations: posterior samples of what is wrong in a cell, given the summary of its episodes.
+
+An explanation is a set of causes with sizes, and whether something unmodelled is present too. The difference between
+the robot's summary and the twin's is
+
+    d = Σ changes of the causes + ε
+
+- ε has a Student's t distribution for each entry. Its variance is the sampling variance of both summaries, the spread
+  between physics engines (`engine_spread.py`), and the measured error of the emulator.
+- Something unmodelled changes an unknown part of the entries by an unknown amount, as large as those of modelled
+  causes, and may cost any share of success.
+- The number of successes has a beta-binomial distribution around the predicted success rate. Causes may cost more than
+  in the twin. This is likelier for larger sizes, and near a size at which the policy fails in the twin.
+
+Each gap is open with the same prior probability; several rows of an open gap may be wrong. Samples are drawn by Gibbs
+sampling over causes, with moves that replace one cause by another.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinloop.diagnose.emulator import Emulator
+from twinloop.diagnose.summary import ENTRIES, OUTCOMES, SUCCESS
+from twinloop.randomize.parameter import GAPS
+
+OPEN = 0.2
+"""Prior probability that a gap is open."""
+ROWS_WRONG = 2.0
+"""Expected number of causes that hold if a gap is open."""
+UNMODELLED = 0.3
+"""Prior probability that something unmodelled is present."""
+AFFECTED = (0.0, 0.1, 0.3)
+"""Shares of the entries that something unmodelled may change."""
+LOSSES = (0.0, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97)
+"""Shares of success that something unmodelled may cost."""
+EFFECTS = np.array([(share, loss) for share in AFFECTED for loss in LOSSES if share or loss])
+"""(effects, 2) share of changed entries and cost of the unmodelled effects that are considered."""
+STRESS = 0.1
+"""How much a cause of size 1 can cost on a robot although it costs nothing in the twin (see `stress_of`)."""
+VISIBLE = 5.0
+"""A cause that costs success must change other traits by this many standard deviations together. Otherwise the log has
+no evidence for it, and it cannot be told from something unmodelled."""
+COSTLY_SHARE = 0.98
+CHAINS, WARM_UP, SWEEPS = 10, 50, 70
+BEHIND = 8.0
+"""Log-probability below the best chain from which a chain is restarted during warm-up."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What the robot's episodes show.
+
+    Attributes:
+        difference: (entries,) summary of the robot minus that of the twin; NaN if unknown.
+        variance: (entries,) of the difference if the twin is right.
+        freedom: (entries,) degrees of freedom of `variance`.
+        successes, episodes: of the robot.
+    """
+
+    difference: np.ndarray
+    variance: np.ndarray
+    freedom: np.ndarray
+    successes: int
+    episodes: int
+
+    @property
+    def known(self) -> np.ndarray:
+        """(entries,) entries that are compared. Success is compared as a number of successes."""
+        known = np.isfinite(self.difference) & np.isfinite(self.variance)
+        known[SUCCESS] = False
+        return known
+
+
+@dataclass(frozen=True)
+class Explanations:
+    """Posterior samples.
+
+    Attributes:
+        sizes: (samples, C) size of each cause; 0 if it does not hold.
+        unmodelled: (samples,) whether something unmodelled is present.
+        loss: (samples,) share of success that something unmodelled costs.
+        extra: (samples,) whether the causes cost more than in the twin.
+        log_posterior: (samples,) up to a constant.
+    """
+
+    sizes: np.ndarray
+    unmodelled: np.ndarray
+    loss: np.ndarray
+    extra: np.ndarray
+    log_posterior: np.ndarray
+
+    @property
+    def best(self) -> np.ndarray:
+        """(C,) sizes of the most probable sample."""
+        return self.sizes[int(np.argmax(self.log_posterior))]
+
+
+def stress_of(emulator: Emulator) -> np.ndarray:
+    """(C, 1 + grid) how much each cause can cost more on a robot than in the twin.
+
+    It grows with the square of the size, and with what twice the size costs in the twin: engines agree less on where a
+    policy begins to fail than on what changes before.
+    """
+    grid = emulator.sizes.shape[1] - 1
+    twice = np.minimum(2 * np.arange(grid + 1), grid)
+    return STRESS * np.square(emulator.sizes) - np.log(np.maximum(emulator.success[:, twice], np.exp(-2.0)))
+
+
+def explanations_of(emulator: Emulator, observed: Observed, *, seed: int) -> Explanations:
+    """Draw explanations of what the robot shows."""
+    return _Sampler(emulator, observed, np.random.default_rng(seed)).run()
+
+
+class _Sampler:
+    """Chains with their states.
+
+    Attributes:
+        index: (chains, C) place of the size of each cause in the grid.
+        total, spare: (chains, entries) sum of the changes, and variance that they add.
+        share, stress: (chains,) success as a share of the unchanged twin's, and stress of all causes together.
+        affected, loss, unmodelled: (chains,) the unmodelled effect, if there is one.
+    """
+
+    def __init__(self, emulator: Emulator, observed: Observed, rng: np.random.Generator):
+        known = observed.known
+        self.emulator, self.observed, self.rng = emulator, observed, rng
+        self.difference, self.variance = observed.difference[known], observed.variance[known]
+        self.freedom = observed.freedom[known]
+        changes, unknown = emulator.changes[:, :, known], emulator.unknown[:, :, known]
+        self.wide = np.square(4 * emulator.typical[known]) + 9 * self.variance
+        self.changes = changes
+        self.added = np.square(emulator.bend * changes) + np.where(unknown, self.wide, 0.0)
+        self.success, self.stresses = emulator.success, stress_of(emulator)
+        self.gap_of = np.array([GAPS.index(gap) for gap in emulator.gaps])
+        self.rows = np.maximum(np.bincount(self.gap_of, minlength=len(GAPS)), 1)
+        self.hidden = self._hidden(changes, OUTCOMES[known])
+        self.outcome_at = self._outcomes()
+        effect = np.abs(changes).max(axis=1) / np.sqrt(self.variance)
+        # Causes without any effect on this policy would only repeat the prior.
+        self.seen = np.flatnonzero((effect > 1).any(axis=1) | (emulator.success.min(axis=1) < COSTLY_SHARE))
+        count = len(emulator.causes)
+        self.index = np.zeros((CHAINS, count), int)
+        self.total = np.zeros((CHAINS, len(self.difference)))
+        self.spare = np.zeros_like(self.total)
+        self.share, self.stress = np.ones(CHAINS), np.zeros(CHAINS)
+        self.extra = np.zeros(CHAINS, bool)
+        self.affected = np.zeros(CHAINS)
+        self.loss = np.zeros(CHAINS)
+        self.unmodelled = np.zeros(CHAINS, bool)
+
+    def _hidden(self, changes: np.ndarray, outcomes: np.ndarray) -> np.ndarray:
+        """(C, 1 + grid) 0 or -inf: sizes that are left out, because the log could not show them.
+
+        A size that costs success must change traits other than outcomes. An event that occurs in a share of the
+        episodes must change traits of its own gap: whatever else it changes, another cause can change too.
+        """
+        clear = np.square(changes) / self.variance
+        hidden = (clear[:, :, ~outcomes].sum(axis=2) < VISIBLE**2) & (self.emulator.success < COSTLY_SHARE)
+        about = [ENTRIES[place].about.gap for place in np.flatnonzero(self.observed.known)]
+        for place, cause in enumerate(self.emulator.causes):
+            if cause.side == "share":
+                own = np.array([gap == cause.gap for gap in about])
+                hidden[place] = clear[place][:, own].sum(axis=1) < VISIBLE**2
+        return np.where(hidden, -np.inf, 0.0)
+
+    def _odds(self, others: np.ndarray, gap: np.ndarray | int) -> np.ndarray:
+        """Log-odds that a cause holds at one size of the grid, given how many other causes of its gap hold."""
+        rows = self.rows[gap]
+        chance = np.minimum(ROWS_WRONG / np.maximum(rows, 2 * ROWS_WRONG), 0.5)
+        alone = OPEN * chance * (1 - chance) ** (rows - 1) / (1 - OPEN + OPEN * (1 - chance) ** rows)
+        odds = np.where(others > 0, chance / (1 - chance), alone)
+        return np.log(odds / (self.changes.shape[1] - 1))
+
+    def _outcomes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Shares of the twin's success, and log-likelihoods of the robot's successes: without and with more loss."""
+        from scipy.special import betaln, logsumexp
+
+        def at(share: np.ndarray) -> np.ndarray:
+            mean = np.clip(self.emulator.usual_success * share, 0.01, 0.99)
+            a, b = self.emulator.concentration * mean, self.emulator.concentration * (1 - mean)
+            k, n = self.observed.successes, self.observed.episodes
+            return betaln(k + a, n - k + b) - betaln(a, b)
+
+        shares, losses = np.linspace(0.0, 1.0, 101), np.array(LOSSES[1:])
+        lower = logsumexp(at(shares[:, None] * (1 - losses)), axis=1) - np.log(len(losses))
+        return shares, at(shares), lower
+
+    def run(self) -> Explanations:
+        kept: list[tuple[np.ndarray, ...]] = []
+        for sweep in range(WARM_UP + SWEEPS):
+            for cause in self.rng.permutation(self.seen):
+                self._draw_size(int(cause))
+            for chain in range(CHAINS):
+                self._replace_one(chain)
+            posterior = self._draw_unmodelled()
+            if sweep in (WARM_UP // 2, WARM_UP - 1):
+                self._restart_behind(posterior)
+            if sweep >= WARM_UP:
+                kept.append((self.index.copy(), self.unmodelled.copy(), self.loss.copy(), self.extra, posterior))
+        index, unmodelled, loss, extra, posterior = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+        return Explanations(self._jittered(index), unmodelled, loss, extra, posterior)
+
+    def _restart_behind(self, posterior: np.ndarray) -> None:
+        """Let chains in a much less probable mode continue from the best chain. One move cannot leave every mode."""
+        best = int(np.argmax(posterior))
+        behind = posterior < posterior[best] - BEHIND
+        states = self.index, self.total, self.spare, self.share, self.stress, self.affected, self.loss, self.unmodelled
+        for state in states:
+            state[behind] = state[best]
+
+    def _jittered(self, index: np.ndarray) -> np.ndarray:
+        """Sizes between the points of the grid, so that no interval is narrower than the grid."""
+        sizes = self.emulator.sizes[np.arange(index.shape[1]), index]
+        step = self.emulator.sizes[:, 1]
+        return np.where(index > 0, sizes + step * self.rng.uniform(-0.5, 0.5, sizes.shape), 0.0)
+
+    def _fit(self, total: np.ndarray, spare: np.ndarray, affected: np.ndarray | float) -> np.ndarray:
+        """Log-likelihood of the entries. `total` and `spare` have a last axis of entries that `affected` lacks."""
+        residual = np.square(self.difference - total)
+        variance = self.variance + spare
+        plain = self._student(residual, variance)
+        if not np.any(affected):
+            return plain.sum(axis=-1)
+        ratio = np.exp(np.minimum(self._student(residual, variance + self.wide) - plain, 600.0))
+        share = np.asarray(affected)[..., None]
+        return (plain + np.log1p(share * (ratio - 1))).sum(axis=-1)
+
+    def _student(self, squares: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        return -0.5 * np.log(variance) - (self.freedom + 1) / 2 * np.log1p(squares / (self.freedom * variance))
+
+    def _outcome(self, share: np.ndarray, stress: np.ndarray, loss: np.ndarray | None) -> np.ndarray:
+        """Log-likelihood of the number of successes.
+
+        Args:
+            share: success as a share of the unchanged twin's.
+            stress: of the causes; they may cost more than in the twin.
+            loss: of something unmodelled; None if there is nothing unmodelled.
+        """
+        shares, plain, lower = self.outcome_at
+        if loss is not None:
+            return np.interp(share * (1 - loss), shares, plain)
+        rest = np.exp(-stress)
+        usual, worse = np.interp(share, shares, plain), np.interp(share, shares, lower)
+        return np.logaddexp(usual - stress, worse + np.log(np.maximum(1 - rest, 1e-12)))
+
+    def _either(self, share: np.ndarray, stress: np.ndarray, chains: np.ndarray | int) -> np.ndarray:
+        """`_outcome` for the unmodelled effect of each chain. The first axis of the arrays is that of `chains`."""
+        unmodelled, loss = self.unmodelled[chains], self.loss[chains]
+        if np.ndim(chains):
+            shape = (-1,) + (1,) * (np.ndim(share) - 1)
+            unmodelled, loss = unmodelled.reshape(shape), loss.reshape(shape)
+        return np.where(unmodelled, self._outcome(share, stress, loss), self._outcome(share, stress, None))
+
+    def _draw_size(self, cause: int) -> None:
+        chains = np.arange(CHAINS)
+        now = self.index[:, cause]
+        total, spare = self.total - self.changes[cause, now], self.spare - self.added[cause, now]
+        share, stress = self.share / self.success[cause, now], self.stress - self.stresses[cause, now]
+        log = self._fit(
+            total[:, None] + self.changes[cause], spare[:, None] + self.added[cause], self.affected[:, None]
+        )
+        log = log + self._either(share[:, None] * self.success[cause], stress[:, None] + self.stresses[cause], chains)
+        others = (self.index[:, self.gap_of == self.gap_of[cause]] > 0).sum(axis=1) - (now > 0)
+        log[:, 1:] += self._odds(others, self.gap_of[cause])[:, None] + self.hidden[cause, 1:]
+        new = np.argmax(log + self.rng.gumbel(size=log.shape), axis=1)
+        self.index[chains, cause] = new
+        self.total, self.spare = total + self.changes[cause, new], spare + self.added[cause, new]
+        self.share, self.stress = share * self.success[cause, new], stress + self.stresses[cause, new]
+
+    def _replace_one(self, chain: int) -> None:
+        """Replace one of the causes of a chain by any other cause that does not hold."""
+        active = np.flatnonzero(self.index[chain])
+        if not len(active):
+            return
+        old = int(self.rng.choice(active))
+        place = self.index[chain, old]
+        total, spare = self.total[chain] - self.changes[old, place], self.spare[chain] - self.added[old, place]
+        share = self.share[chain] / self.success[old, place]
+        stress = self.stress[chain] - self.stresses[old, place]
+        free = self.seen[(self.index[chain, self.seen] == 0) | (self.seen == old)]
+        log = self._fit(total + self.changes[free, 1:], spare + self.added[free, 1:], self.affected[chain])
+        log = log + self._either(share * self.success[free, 1:], stress + self.stresses[free, 1:], chain)
+        rest = active[active != old]
+        others = np.bincount(self.gap_of[rest], minlength=len(GAPS))[self.gap_of[free]]
+        log = log + self._odds(others, self.gap_of[free])[:, None] + self.hidden[free, 1:]
+        cause, size = np.unravel_index(int(np.argmax(log + self.rng.gumbel(size=log.shape))), log.shape)
+        new, place = int(free[cause]), int(size) + 1
+        self.index[chain, old] = 0
+        self.index[chain, new] = place
+        self.total[chain], self.spare[chain] = total + self.changes[new, place], spare + self.added[new, place]
+        self.share[chain], self.stress[chain] = share * self.success[new, place], stress + self.stresses[new, place]
+
+    def _draw_unmodelled(self) -> np.ndarray:
+        """Draw whether something unmodelled is present and what it costs; return the log-posterior of all chains."""
+        fits = {share: self._fit(self.total, self.spare, share) for share in AFFECTED}
+        log = np.empty((CHAINS, 1 + len(EFFECTS)))
+        log[:, 0] = fits[0.0] + self._outcome(self.share, self.stress, None) + np.log1p(-UNMODELLED)
+        log[:, 1:] = np.stack([fits[share] for share in EFFECTS[:, 0]], axis=1) + np.log(UNMODELLED / len(EFFECTS))
+        log[:, 1:] += self._outcome(self.share[:, None], self.stress[:, None], EFFECTS[:, 1])
+        new = np.argmax(log + self.rng.gumbel(size=log.shape), axis=1)
+        self.unmodelled = new > 0
+        drawn = EFFECTS[np.maximum(new - 1, 0)] * self.unmodelled[:, None]
+        self.affected, self.loss = drawn[:, 0], drawn[:, 1]
+        shares, plain, _ = self.outcome_at
+        usual = np.interp(self.share, shares, plain) - self.stress - self._outcome(self.share, self.stress, None)
+        self.extra = ~self.unmodelled & (self.rng.random(CHAINS) > np.exp(np.minimum(usual, 0.0)))
+        return log[np.arange(CHAINS), new] + self._log_prior()
+
+    def _log_prior(self) -> np.ndarray:
+        """(chains,) log-prior of the causes that hold."""
+        counts = np.stack([(self.index[:, self.gap_of == gap] > 0).sum(axis=1) for gap in range(len(GAPS))], axis=1)
+        first, further = (self._odds(np.full(len(GAPS), others), np.arange(len(GAPS))) for others in (0, 1))
+        return (np.minimum(counts, 1) * first + np.maximum(counts - 1, 0) * further).sum(axis=1)
