@@ -57,7 +57,10 @@ def test_a_report_without_costly_gaps_names_open_ones(report: GapReport):
     harmless = replace(report, findings=tuple(replace(one_finding, points=0.0) for one_finding in report.findings))
     assert "Different but harmless (below 2 points): sensing, actuation, contact." in harmless.verdict()
     closed = replace(
-        report, findings=tuple(replace(one_finding, points=0.0, probability=0.1, differs=0.1) for one_finding in report.findings)
+        report,
+        findings=tuple(
+            replace(one_finding, points=0.0, probability=0.1, differs=0.1) for one_finding in report.findings
+        ),
     )
     assert closed.verdict().endswith("These episodes show no open gap.")
 
