@@ -1,7 +1,7 @@
 """Measure how `twinloop diagnose` does in rehearsal cells of two engines with known gaps and known unmodelled effects.
 
     python benchmarks/diagnosis.py --part 1:12 [--cells work|figure] [--episodes 24]
-    python benchmarks/diagnosis.py --tally
+    python benchmarks/diagnosis.py --cells figure --tally
 
 A cell has no gap open, one, two, an effect that no row of the parameter table describes, or a gap and an effect. Cells
 for working have seeds of `WORK_SEEDS`; nothing may be tuned on the cells of `FIGURE_SEEDS`, which are run once for the
@@ -257,6 +257,13 @@ def main() -> None:
                     flush=True,
                 )
     rows = [json.loads(file.read_text()) for file in sorted(folder.glob("*.json"))]
+    for row in rows:
+        row |= {"where": SCENES[row["scene"]].name, "costly": lost_in(row, rows) > COSTLY}
+    if args.cells == "figure":
+        seeds = f"{FIGURE_SEEDS.start} to {FIGURE_SEEDS.stop - 1}"
+        kept = [{key: value for key, value in row.items() if key not in ("rows", "truth", "differs")} for row in rows]
+        figure = {"seeds": seeds, "episodes": args.episodes, "planned": args.count, "tally": tally(rows), "rows": kept}
+        RESULTS.with_suffix(".json").write_text(json.dumps(figure) + "\n")
     print(json.dumps({"cells": len(rows), "tally": tally(rows)}, indent=1))
 
 

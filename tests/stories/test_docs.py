@@ -259,14 +259,16 @@ def test_the_figures_of_the_readme_equal_the_results():
         json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text())
         for name in ("throughput", "diagnosis", "loop")
     )
-    first, harsh = diagnosis["tally"]["first"], loop["cells"]["rehearsal:harsh"]["rows"]
+    first = diagnosis["tally"]["open gap first, if it costs more than five points"]
+    harsh = loop["cells"]["rehearsal:harsh"]["rows"]
     before, *between, after = harsh["diagnose"]["rounds"]
     text = " ".join(README.split())
     for message in (
         f"{throughput['ours']:.0f} curated trajectories a second on {throughput['cores']} CPU cores",
         f"{throughput['ratio']:.2f} of what the physics engine alone does",
         f"{throughput['times_published']:.1f} times the published rate",
-        f"named first in {first['hits']} of {first['cases']}.",
+        f"in {len(diagnosis['rows'])} of {diagnosis['planned']} planned rehearsal cells",
+        f"named first in {first['hits']} of {first['cases']}",
         f"had managed {_managed(before)} managed {_managed(after)} after two rounds and {after['demonstrations']} demo",
         f"wide randomization alone came to {_managed(harsh['wide']['rounds'][-1])}",
         f"without a diagnosis to {_managed(harsh['blind']['rounds'][-1])}",
