@@ -97,7 +97,13 @@ def _twin(path: Path | None, candidate: Candidate) -> tuple[RunConfig, str]:
 def _print(console: Console, report: GapReport) -> None:
     console.print(report.verdict(), markup=False)
     table = Table(
-        "gap", "costs (points)", "90 % interval", "probability", "differs", "estimated values", box=None,
+        "gap",
+        "costs (points)",
+        "90 % interval",
+        "probability",
+        "differs",
+        "estimated values",
+        box=None,
         pad_edge=False,
     )
     for finding in report.findings:
