@@ -19,7 +19,7 @@ from twinloop.diagnose.costs import COLUMNS, Costs, costs_of
 from twinloop.diagnose.emulator import Emulator
 from twinloop.diagnose.engine_spread import EngineSpread, engine_spread
 from twinloop.diagnose.explanations import Explanations, Observed, explanations_of
-from twinloop.diagnose.findings import Posterior, evidence_of, finding_of
+from twinloop.diagnose.findings import PosteriorSamples, evidence_of, finding_of
 from twinloop.diagnose.predictive import PredictiveCheck, check_explanation
 from twinloop.diagnose.report import COSTLY_POINTS, PROBABLE, GapReport, Unmodelled
 from twinloop.diagnose.robot_episodes import last_phases
@@ -45,7 +45,7 @@ class Diagnosis:
     Attributes:
         robot: summary of the log.
         traits: (episodes, traits) of the log.
-        engines: (entries,) variance between engines.
+        engines, freedom: (entries,) variance between engines, and its degrees of freedom.
         check: the simulated check of the best explanation; None before it.
         closing: gap -> points won in the twin when it alone is closed.
     """
@@ -54,6 +54,7 @@ class Diagnosis:
     traits: np.ndarray
     robot: TraitSummary
     engines: np.ndarray
+    freedom: float
     observed: Observed
     explanations: Explanations
     costs: Costs
@@ -88,10 +89,10 @@ def diagnose_traits(
     )
     explanations = explanations_of(emulator, observed, seed=seed)
     costs = costs_of(explanations, emulator, success, _twin_rate(emulator), seed=seed)
-    return Diagnosis(emulator, traits, robot, engines, observed, explanations, costs, None, {})
+    return Diagnosis(emulator, traits, robot, engines, spread.freedom, observed, explanations, costs, None, {})
 
 
-def simulate_explanation(diagnosis: Diagnosis, simulate: Simulate, *, freedom: float, seed: int) -> Diagnosis:
+def simulate_explanation(diagnosis: Diagnosis, simulate: Simulate, *, seed: int) -> Diagnosis:
     """Simulate the best explanation, compare it with the log, and close its costliest gaps one at a time."""
     emulator, best = diagnosis.emulator, diagnosis.explanations.best
     parts = [(cause, float(size)) for cause, size in zip(emulator.causes, best, strict=True) if size > 0]
@@ -103,8 +104,8 @@ def simulate_explanation(diagnosis: Diagnosis, simulate: Simulate, *, freedom: f
     ((_, cells),) = simulate([(0, tuple(hypotheses))])
     explained, *others = cells
     check = check_explanation(
-        diagnosis.traits, explained.traits, diagnosis.explanations, emulator, diagnosis.engines, freedom=freedom,
-        seed=seed,
+        diagnosis.traits, explained.traits, diagnosis.explanations, emulator, diagnosis.engines,
+        freedom=diagnosis.freedom, seed=seed,
     )  # fmt: skip
     _, share = emulator.at(best)
     reproduced = _reproduced(emulator.usual_success * (1 - share), emulator.usual_success - explained.success)
@@ -158,7 +159,7 @@ def gap_report(
         config: the config of the twin; its ranges are those that the policy was trained on.
         subject: what was diagnosed, for the report.
     """
-    posterior = Posterior(
+    posterior = PosteriorSamples(
         emulator=diagnosis.emulator,
         explanations=diagnosis.explanations,
         costs=diagnosis.costs,

@@ -25,7 +25,7 @@ QUANTILES = (0.05, 0.5, 0.95)
 
 
 @dataclass(frozen=True)
-class Posterior:
+class PosteriorSamples:
     """What a diagnosis knows after sampling.
 
     Attributes:
@@ -41,7 +41,7 @@ class Posterior:
     trained: Mapping[str, Interval]
 
 
-def finding_of(gap: Gap, posterior: Posterior) -> GapFinding:
+def finding_of(gap: Gap, posterior: PosteriorSamples) -> GapFinding:
     """The finding about one gap."""
     costs, explanations = posterior.costs, posterior.explanations
     column = COLUMNS.index(gap)
@@ -92,7 +92,7 @@ def _in_unit(entry: Entry, value: float) -> float:
     return float(np.exp(value)) if entry.spread or entry.about.log else float(value)
 
 
-def _rows(places: list[int], posterior: Posterior) -> tuple[RowEstimate, ...]:
+def _rows(places: list[int], posterior: PosteriorSamples) -> tuple[RowEstimate, ...]:
     """Estimates of the rows that probably differ, the most probable first.
 
     A row that surely differs is estimated from the samples of its most probable cause. Otherwise samples without the

@@ -9,7 +9,6 @@ from twinloop.diagnose.bank import CounterfactualCell
 from twinloop.diagnose.counterfactuals import CounterfactualJob, simulate_counterfactuals
 from twinloop.diagnose.diagnosis import diagnose_traits, gap_report, simulate_explanation
 from twinloop.diagnose.emulator import emulator_of
-from twinloop.diagnose.engine_spread import engine_spread
 from twinloop.diagnose.hypothesis_set import Chunk
 from twinloop.diagnose.make_bank import bank_key, make_bank
 from twinloop.diagnose.report import GapReport
@@ -59,9 +58,8 @@ def diagnose(
     datasets = [Dataset.open(log.path) for log in logs]
     cameras = camera_names(config.cameras, datasets)
     real, traces = read_episodes(datasets, all_episodes(logs), candidate, Arm(twin), twin.robot.name, cameras=cameras)
-    job = CounterfactualJob(
-        config.to_yaml(), str(Path.cwd()), candidate.load, acting, episodes, seed, cameras, paired=True
-    )
+    text, folder = config.to_yaml(), str(Path.cwd())
+    job = CounterfactualJob(text, folder, candidate.load, acting, episodes, seed, cameras, paired=True)
 
     def simulate(chunks: Sequence[Chunk]) -> Iterable[tuple[Chunk, list[CounterfactualCell]]]:
         count = max(1, min(workers or executor.capacity(), len(chunks)))
@@ -75,12 +73,7 @@ def diagnose(
     diagnosis = diagnose_traits(measure_traits(traces), emulator_of(bank), seed=seed)
     if settings.check_episodes:
         check = replace(job, episodes=settings.check_episodes, paired=False)
-        diagnosis = simulate_explanation(
-            diagnosis,
-            lambda chunks: simulate_counterfactuals(check, chunks),
-            freedom=engine_spread().freedom,
-            seed=seed,
-        )
+        diagnosis = simulate_explanation(diagnosis, lambda chunks: simulate_counterfactuals(check, chunks), seed=seed)
     return gap_report(diagnosis, real, datasets, config, subject={
         "checkpoint": candidate.name, "checkpoint_digest": candidate.digest, "config": config_name,
         "config_digest": config.digest, "robot": twin.robot.name,
