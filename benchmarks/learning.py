@@ -1,6 +1,7 @@
 """Measure the success of policies against the number of demonstrations, action noise and randomization.
 
     python benchmarks/learning.py [--json] [--quick] [--out DIR]
+    python benchmarks/learning.py --task peg_insertion,sort_by_colour [--json] [--quick] [--out DIR]
 
 Every policy is trained and evaluated with the public commands, on a run seed that no demonstration used.
 
@@ -10,6 +11,8 @@ Every policy is trained and evaluated with the public commands, on a run seed th
 3. Speed: episodes per second of evaluation and of generation, one after the other in this run.
 
 About 20 minutes on 2 cores. Datasets and policies stay in DIR, so a stopped run continues.
+
+With `--task`, policies of other tasks are measured on one core: `learning_arms.py` says which and writes the results.
 """
 
 import argparse
@@ -22,6 +25,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from learning_arms import measure
 
 from twinloop.run.default import embedded_config
 
@@ -101,7 +106,13 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--quick", action="store_true", help="a tenth of everything, to test the script")
     parser.add_argument("--out", type=Path, default=Path("out/learning"))
+    parser.add_argument("--task", help="measure policies of these tasks instead: names with commas")
     args = parser.parse_args()
+    if args.task:
+        results = measure(args.task.split(","), args.out, quick=args.quick)
+        if args.json:
+            print(json.dumps(results))
+        return
     sizes = tuple(max(size // 10, 2) for size in SIZES) if args.quick else SIZES
     steps, trials, many = (50, 50, 100) if args.quick else (STEPS, 256, 1000)
     out = args.out
