@@ -62,6 +62,10 @@ def tasks_page(tables: ModuleType) -> str:
     return _filled(_template("tasks"), tables.tables(measured))
 
 
+def learning_page(tables: ModuleType) -> str:
+    return _filled(_template("learning"), tables.tables(_results("learning_tasks")))
+
+
 def scale_page(machines: ModuleType) -> str:
     scaling = _results("scaling")
     page = _filled(_with_machine(_template("scale")), machines.tables(scaling, _results("writer")))

@@ -42,6 +42,7 @@ PAGES = {
         reference.truths_table(), reference.keys_table(CellFile), reference.effects_table()
     ),
     "gpu.md": benchmarks.gpu_page,
+    "learning.md": lambda: benchmarks.learning_page(module("learning_tables")),
     "tasks.md": lambda: benchmarks.tasks_page(module("task_tables")),
     "statistics.md": lambda: benchmarks.statistics_page(module("figures")),
     "scale.md": lambda: benchmarks.scale_page(module("machines")),
