@@ -82,5 +82,5 @@ def _findings(tasks: dict[str, dict[str, Row]]) -> str:
             continue
         parts = [f"{word} in {', '.join(cells)}" for word, cells in (("better", better), ("worse", worse)) if cells]
         seen = "; ".join(parts) or "no difference that the intervals separate"
-        lines.append(f"- {change}: {seen}; {compared} cells compared.")
+        lines.append(f"- {change}: {seen}, of {compared} compared.")
     return "\n".join(lines)
