@@ -30,6 +30,9 @@ class Desk:
     def finger_force_n(self) -> np.ndarray:
         return np.tile(self.fingers_n, (len(self.cup_m), 1))
 
+    def of_arm(self, name: str) -> "Desk":
+        raise AssertionError(f"no arm {name}")
+
     def position(self, name: str) -> np.ndarray:
         return self.cup_m if name == "cup" else np.broadcast_to(self.plate_m, self.cup_m.shape)
 
