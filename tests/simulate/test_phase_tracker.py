@@ -67,7 +67,7 @@ def test_demonstrations_that_succeed_complete_every_phase(twin: Twin, name: str)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", tasks())
+@pytest.mark.parametrize("name", [name for name, task in tasks().items() if task.arms == ("",)])
 def test_so_do_those_of_every_task(twin: Twin, name: str):
     task = tasks()[name]
     completed = finished_phases(twin, task, 16)

@@ -42,7 +42,7 @@ class Arm:
         return solve_poses(self.model, self.joints, self.site, positions, rotations, self.home, **options)
 
 
-@pytest.fixture(params=sorted(robots()))
+@pytest.fixture(params=sorted(name for name, robot in robots().items() if len(robot.arms) == 1))
 def arm(request: pytest.FixtureRequest) -> Arm:
     return Arm(request.param)
 

@@ -14,6 +14,7 @@ from twinloop.dashboard.sheet import contact_sheet, side_by_side
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig
 from twinloop.run.gallery import GalleryPicture, gallery
+from twinloop.twin.task_checks import unfit_arms
 from twinloop.twin.tasks import tasks
 
 EXAMPLES = """\
@@ -78,7 +79,9 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 def _of_every_task(config: RunConfig, args: argparse.Namespace) -> tuple[list[list[GalleryPicture]], list[str]]:
     """One image per camera of each task, in the middle of its first episode."""
     draws, captions = [], []
-    for task in sorted(tasks()):
+    for task, entry in sorted(tasks().items()):
+        if unfit_arms(entry, config.scene.robot):
+            continue
         (pictures,) = gallery(config.with_task(task), count=1, camera=args.camera, labels=args.labels)
         draws.append(pictures)
         captions.append(task)

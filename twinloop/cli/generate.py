@@ -34,10 +34,12 @@ from twinloop.errors import UsageError
 from twinloop.fleet.executor import executor_of
 from twinloop.pipeline.generate import Generated, generate
 from twinloop.twin.robots import robots
+from twinloop.twin.task_checks import unfit_arms
 from twinloop.twin.tasks import tasks
 
 if TYPE_CHECKING:
     from twinloop.dashboard.report import ReportDraft
+    from twinloop.run.config import RunConfig
 
 EXAMPLES = """\
 examples:
@@ -94,6 +96,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     if args.out is not None and not isinstance(args.out, Path):
         raise UsageError(f"--out {args.out}: with --robots only a folder can be given")
     names = names_of(args.robots, robots(), "--robots")
+    if args.robots == "all":
+        names = [name for name in names if _can_do_anything(name, args)]
     # The episodes are those of all datasets together.
     episodes = args.episodes and -(-args.episodes // len(names))
     made = {}
@@ -105,12 +109,29 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     return {"robots": made}
 
 
+def _can_do_anything(robot: str, args: argparse.Namespace) -> bool:
+    """Whether a robot has the arms for one of the tasks of a run."""
+    wanted = tasks() if args.tasks is not None else {args.task or config_of(args)[0].scene.task.name: None}
+    return any(not unfit_arms(tasks()[name], robots()[robot]) for name in wanted)
+
+
+def _tasks_for(config: "RunConfig", text: str, console: Console) -> list[str]:
+    """The tasks that were named. Of `all`, those that the robot has the arms for; the others are printed."""
+    names = names_of(text, tasks(), "--tasks")
+    if text != "all":
+        return names
+    unfit = {name: unfit_arms(tasks()[name], config.scene.robot) for name in names}
+    for reason in filter(None, unfit.values()):
+        console.print(f"left out: {reason}", markup=False)
+    return [name for name in names if not unfit[name]]
+
+
 def _run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     config, name = config_of(args)
     if args.tasks is not None:
         if args.task is not None:
             raise UsageError("--tasks and --task: give one of them")
-        config = config.with_tasks(names_of(args.tasks, tasks(), "--tasks"))
+        config = config.with_tasks(_tasks_for(config, args.tasks, console))
         if config.dataset.shard_episodes > SHARD_OF_SEVERAL:
             config = replace(config, dataset=replace(config.dataset, shard_episodes=SHARD_OF_SEVERAL))
         name = f"{name}-tasks"

@@ -47,7 +47,9 @@ class EpisodeTracker:
         self._about, self._task = about, task
         self._longest = round((episode_timeout_s or task.longest_s) * about.rate_hz)
         observed = {feature.name for feature in about.observed}
-        self.sees = about.robot in robots() and set(NEEDED) <= observed
+        known = robots().get(about.robot)
+        # The phase of one arm is estimated from readings; that of several arms is not.
+        self.sees = known is not None and len(known.arms) == 1 and set(NEEDED) <= observed
 
     def begin(self, briefing: Briefing) -> None:
         self._tick = self._phase = 0
