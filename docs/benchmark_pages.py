@@ -33,6 +33,14 @@ def rehearsal_page(truths: str, keys: str, effects: str) -> str:
 def _expert() -> str:
     """Success rates of the scripted expert in each rehearsal cell."""
     measured = _results("rehearsal")
+    if "rows" in measured:
+        return "\n".join(
+            f"| `{row['engine']}:{row['cell']}`, {row['robot']}, {row['task']} | {row['episodes']} "
+            f"| {row['succeeded'] / row['episodes']:.2f} | {row['low']:.2f} to {row['high']:.2f} "
+            f"| {row['failed_in'] or '–'} |"
+            for row in measured["rows"]
+        )
+    # Results from before cells had engines, robots and tasks.
     cells = [key.removesuffix("_episodes") for key in measured if key.endswith("_episodes")]
     return "\n".join(
         f"| `{cell}` | {measured[f'{cell}_episodes']} | {measured[f'{cell}_rate']:.2f} "
