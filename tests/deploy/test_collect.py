@@ -198,4 +198,4 @@ def test_a_plan_is_carried_out_on_two_cells_at_once(tmp_path, monkeypatch, capsy
     assert main(["collect", "--plan", "plan.json", "--out", "logs", "--workers", "2", "--json"]) == 0
     output = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (output["planned"], output["succeeded"]) == (4, 4)
-    assert sorted(Dataset.open(tmp_path / "logs" / "collected-twin").attempts()["scene"].to_pylist()) == [0, 1, 2, 3]
+    assert sorted(Dataset.open(tmp_path / "logs").attempts()["scene"].to_pylist()) == [0, 1, 2, 3]

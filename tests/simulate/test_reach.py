@@ -14,7 +14,7 @@ from twinloop.simulate.expert import Expert
 from twinloop.simulate.reach import unreachable_poses
 from twinloop.simulate.rollout import rollout
 
-FAR = "scene: {robot: so101}\nrandomization: {physics: {target_position_noise_cm: [-15, 25]}}\n"
+FAR = "scene: {robot: so101}\nrandomization: {physics: {target_position_noise_cm: [15, 25]}}\n"
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def test_no_draw_that_the_expert_can_do_is_rejected(config: RunConfig):
     cell, expert = Cell(twin, width=32), Expert(twin, config.expert, width=32, seed=0)
     (episodes,) = rollout(cell, iter([draws]), expert, seed=0)
     rejected = unreachable_poses(twin, draws) > 0
-    assert 3 < rejected.sum() < 29
+    assert 2 < rejected.sum() < 29
     assert not (rejected & episodes.success).any()
     assert episodes.success[~rejected].any()
 

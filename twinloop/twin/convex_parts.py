@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
+import scipy  # its parts are imported when they are used
 
 MOST_PARTS = 16
 GRID = 32  # voxels along the longest side
@@ -67,7 +67,7 @@ def convex_parts(vertices: np.ndarray, faces: np.ndarray, *, most: int = MOST_PA
     filled = _filled(places, faces, shape)
     inside = np.argwhere(filled) + 0.5
     whole = hull_of(vertices)
-    if len(inside) < 8 or ConvexHull(whole.vertices).volume / pitch**3 < (1 + ENOUGH) * len(inside):
+    if len(inside) < 8 or scipy.spatial.ConvexHull(whole.vertices).volume / pitch**3 < (1 + ENOUGH) * len(inside):
         return (whole,)
     marks = [np.unique(np.round(places @ normal, 6)) for normal in NORMALS]
     pieces = [_piece((), inside, _is_shell(filled))]
@@ -127,7 +127,7 @@ def _piece(planes: tuple[tuple[np.ndarray, float], ...], voxels: np.ndarray, she
     # The farthest corner of the farthest voxel in each direction.
     corners = surface[(surface @ _DIRECTIONS.T).argmax(axis=0)] + np.sign(_DIRECTIONS) / 2
     corners = np.unique(corners, axis=0)
-    return _Piece(planes, voxels, shell, max(float(ConvexHull(corners).volume) - len(voxels), 0.0))
+    return _Piece(planes, voxels, shell, max(float(scipy.spatial.ConvexHull(corners).volume) - len(voxels), 0.0))
 
 
 def _best_cut(piece: _Piece, marks: list[np.ndarray]) -> list[_Piece] | None:
@@ -227,14 +227,14 @@ def _cut(polygon: np.ndarray, normal: np.ndarray, bound: float) -> np.ndarray:
 def hull_of(points: np.ndarray) -> ConvexPart:
     """The convex hull of points; of flat ones, a thin layer."""
     try:
-        hull = ConvexHull(points)
-    except (QhullError, ValueError):
+        hull = scipy.spatial.ConvexHull(points)
+    except (scipy.spatial.QhullError, ValueError):
         thickness = max(1e-4, 1e-3 * float(np.ptp(points, axis=0).max()))
         points = (points[:, None, :] + _CORNERS * thickness / 2).reshape(-1, 3)
-        hull = ConvexHull(points)
+        hull = scipy.spatial.ConvexHull(points)
     if len(hull.vertices) > MOST_VERTICES:
         points = points[np.unique((points @ _DIRECTIONS.T).argmax(axis=0))]
-        hull = ConvexHull(points)
+        hull = scipy.spatial.ConvexHull(points)
     order = np.zeros(len(points), int)
     order[hull.vertices] = np.arange(len(hull.vertices))
     corners = points[hull.simplices]

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
-from scipy.spatial.transform import Rotation
-from scipy.stats import qmc
+import scipy  # its parts are imported when they are used
 
 from twinloop.twin.kinematic_chain import KinematicChain, ToolPoses
 from twinloop.twin.self_collision import SelfCollision
@@ -94,7 +93,9 @@ def solve_poses(
     collides = np.zeros(n, bool)
     reachable = np.zeros(n, bool)
     far = np.linalg.norm(targets.positions - chain.base_m, axis=1) > chain.span_m(limits) + position_tolerance_m
-    others = limits[:, 0] + np.ptp(limits, axis=1) * qmc.Halton(len(joints), scramble=False).random(restarts)
+    others = limits[:, 0] + np.ptp(limits, axis=1) * scipy.stats.qmc.Halton(len(joints), scramble=False).random(
+        restarts
+    )
     for attempt in range(1 + restarts):
         open_ = np.flatnonzero(~reachable & (~far if attempt else True))
         if not len(open_):
@@ -141,7 +142,7 @@ class _Targets:
             return linear, frames.jacobian[:, :3]
         to_tool = frames.rotation.transpose(0, 2, 1)
         if not self.free_roll:
-            angular = Rotation.from_matrix(self.rotations @ to_tool).as_rotvec()
+            angular = scipy.spatial.transform.Rotation.from_matrix(self.rotations @ to_tool).as_rotvec()
             return np.concatenate([linear, angular], axis=1), frames.jacobian
         across = to_tool[:, :2]
         angular = _between(frames.rotation[:, :, 2], self.rotations[:, :, 2])

@@ -1,13 +1,18 @@
 """Packing: start poses of things side by side in a rectangle, in another arrangement in each episode."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
-from scipy.stats import qmc
+import scipy  # its parts are imported when they are used
 
 TRIES = 160
-CANDIDATES = qmc.Halton(3, scramble=False).random(TRIES + 1)[1:]
-"""Places and turns that are tried one after the other, in the unit cube."""
+
+
+@cache
+def _candidates() -> np.ndarray:
+    """(TRIES, 3) places and turns that are tried one after the other, in the unit cube."""
+    return scipy.stats.qmc.Halton(3, scramble=False).random(TRIES + 1)[1:]
 
 
 def packed(
@@ -32,7 +37,7 @@ def packed(
     place, yaw = np.zeros((count, things, 2)), np.zeros((count, things))
     for turn in range(things):
         thing = rank[:, turn]
-        tried = (CANDIDATES[None] + moved[rows, thing][:, None]) % 1
+        tried = (_candidates()[None] + moved[rows, thing][:, None]) % 1
         angle = np.pi * (2 * tried[:, :, 2] - 1)
         own = half[rows, thing][:, None]
         reach = _reach(angle, own)

@@ -30,11 +30,11 @@ def at_rest(twin: Twin, tmp_path_factory) -> Path:
     arrays = {}
     for row in range(LOGS):
         errors = errors_of(whole, draws, row, seed=3)
-        place = np.linspace(-1, 1, 7) + errors["position"]
-        step = errors["encoder_step"][:, None]
+        place = np.linspace(-1, 1, 7) + errors["position/offset"]
+        step = errors["position/step"]
         joints = step * np.round(place / step)
-        inertial = errors["inertial"] + [0, 0, 9.81, 0, 0, 0]
-        arrays[f"log{row}"] = np.column_stack([joints, errors["wrench"], inertial[:, 3:], inertial[:, :3]])
+        inertial = errors["inertial/offset"] + [0, 0, 9.81, 0, 0, 0]
+        arrays[f"log{row}"] = np.column_stack([joints, errors["wrench/offset"], inertial[:, 3:], inertial[:, :3]])
     folder = tmp_path_factory.mktemp("static")
     np.savez(folder / "rest.npz", **arrays)
     example = Path("examples/static_sensors.yaml").read_text(encoding="utf-8")
