@@ -13,8 +13,8 @@ import numpy as np
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it warns about a missing graphics driver, which physics does not need
-    import sapien
-    from sapien import physx
+    import sapien  # pyright: ignore[reportMissingImports]
+    from sapien import physx  # pyright: ignore[reportMissingImports]
 
 from twinloop.deploy.rehearsal.cell_build import CellBuild, collides
 from twinloop.deploy.rehearsal.own_numbers import ROBOT
