@@ -11,7 +11,8 @@ from twinloop.curate.limits import CurateConfig
 from twinloop.randomize.distribution import Constant, Distribution, Uniform
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import ExpertConfig
-from twinloop.twin.assemble import Features, assemble
+from twinloop.twin.assemble import assemble
+from twinloop.twin.compose import Features
 from twinloop.twin.failure import COMMON
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.relations import at

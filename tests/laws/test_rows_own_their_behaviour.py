@@ -12,7 +12,7 @@ from twinloop.randomize.imaging import ImageSettings
 from twinloop.randomize.table import BUILTIN, BY_NAME
 from twinloop.run.config import config_from_text
 from twinloop.run.twin import twin_of
-from twinloop.twin.assemble import features_of
+from twinloop.twin.compose import features_of
 
 PACKAGE = Path(__file__).parents[2] / "twinloop"
 NAMES = {row.name for row in BUILTIN} - {"reflectance"}  # also an attribute of MuJoCo's materials

@@ -15,7 +15,8 @@ from twinloop.simulate.actor import Actor, SlotActions
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.expert import Expert, ExpertConfig
 from twinloop.simulate.rollout import rollout
-from twinloop.twin.assemble import Features, assemble
+from twinloop.twin.assemble import assemble
+from twinloop.twin.compose import Features
 from twinloop.twin.twin import Twin
 
 EVERY_SENSOR = SEED_RANGES | {

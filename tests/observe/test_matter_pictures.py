@@ -9,7 +9,8 @@ from twinloop.observe.clip import CLASSES, Clip
 from twinloop.observe.labels import keypoint_names, label
 from twinloop.observe.renderer import Renderer
 from twinloop.randomize.distribution import Constant
-from twinloop.twin.assemble import Features, assemble
+from twinloop.twin.assemble import assemble
+from twinloop.twin.compose import Features
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.shapes import SHAPES
 from twinloop.twin.twin import Twin

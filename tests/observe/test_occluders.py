@@ -16,7 +16,8 @@ from twinloop.observe.renderer import Renderer
 from twinloop.randomize.distribution import Constant, Distribution, Uniform
 from twinloop.randomize.hand_path import hand_poses
 from twinloop.simulate.episodes import Episodes
-from twinloop.twin.assemble import Features, assemble
+from twinloop.twin.assemble import assemble
+from twinloop.twin.compose import Features
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
 from twinloop.twin.surroundings import Kind

@@ -14,7 +14,8 @@ from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.sensing import SENSING
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import ExpertConfig
-from twinloop.twin.assemble import Features, assemble
+from twinloop.twin.assemble import assemble
+from twinloop.twin.compose import Features
 from twinloop.twin.twin import Twin
 
 

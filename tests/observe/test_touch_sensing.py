@@ -11,7 +11,8 @@ from twinloop.observe.sensors import ObserveConfig, sense
 from twinloop.randomize.distribution import Constant
 from twinloop.randomize.draw import Sampler
 from twinloop.simulate.episodes import Episodes
-from twinloop.twin.assemble import Features, assemble
+from twinloop.twin.assemble import assemble
+from twinloop.twin.compose import Features
 from twinloop.twin.twin import Twin
 
 TOLD = ObserveConfig(touch=True)

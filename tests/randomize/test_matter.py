@@ -11,7 +11,8 @@ from twinloop.randomize.draw import Sampler
 from twinloop.randomize.matter import INSERT_RADIUS_M
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.episodes import Episodes
-from twinloop.twin.assemble import Features, assemble
+from twinloop.twin.assemble import assemble
+from twinloop.twin.compose import Features
 from twinloop.twin.soft import axes_of
 from twinloop.twin.twin import Twin
 

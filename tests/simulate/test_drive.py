@@ -11,7 +11,8 @@ from twinloop.randomize.latency import LATENCY
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.drive import Drive
 from twinloop.simulate.expert import ExpertConfig
-from twinloop.twin.assemble import Features, assemble
+from twinloop.twin.assemble import assemble
+from twinloop.twin.compose import Features
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE

@@ -12,7 +12,8 @@ from twinloop.simulate.cell import Cell
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert, ExpertConfig
 from twinloop.simulate.rollout import rollout
-from twinloop.twin.assemble import Features, assemble
+from twinloop.twin.assemble import assemble
+from twinloop.twin.compose import Features
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE

@@ -11,7 +11,8 @@ from twinloop.errors import ModelError, UsageError
 from twinloop.randomize.distribution import Constant, Uniform
 from twinloop.simulate import warp_support
 from twinloop.simulate.engine import EngineConfig, refuse_unsupported
-from twinloop.twin.assemble import Features, assemble
+from twinloop.twin.assemble import assemble
+from twinloop.twin.compose import Features
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.twin import Twin
 

@@ -12,8 +12,9 @@ from twinloop.randomize.distribution import Choice, Constant, Distribution, Unif
 from twinloop.randomize.draw import Sampler
 from twinloop.randomize.hand_path import hand_poses
 from twinloop.simulate.expert import ExpertConfig
-from twinloop.twin.assemble import Features, assemble
+from twinloop.twin.assemble import assemble
 from twinloop.twin.bystander import AWAY_M, CENTRE_XY_M, EDGE_M, distance_m
+from twinloop.twin.compose import Features
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
 from twinloop.twin.surroundings import Kind

@@ -8,8 +8,9 @@ from twinloop.randomize.distribution import Constant, Uniform
 from twinloop.randomize.draw import Sampler
 from twinloop.randomize.start import clutter_places
 from twinloop.simulate.cell import Cell
-from twinloop.twin.assemble import Features, assemble
+from twinloop.twin.assemble import assemble
 from twinloop.twin.clutter import CLEARANCE_M, THINGS
+from twinloop.twin.compose import Features
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE, start

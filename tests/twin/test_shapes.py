@@ -8,7 +8,8 @@ from tests.conftest import SEED_RANGES, Simulate
 from twinloop.randomize.distribution import Constant, choice_of
 from twinloop.randomize.draw import Sampler
 from twinloop.simulate.cell import Cell
-from twinloop.twin.assemble import Features, assemble
+from twinloop.twin.assemble import assemble
+from twinloop.twin.compose import Features
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.shapes import SHAPES, forms_of, half_extents_m
 from twinloop.twin.soft import axes_of

@@ -13,7 +13,8 @@ from twinloop.randomize.start import standing
 from twinloop.run.config import config_from_text
 from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
-from twinloop.twin.assemble import Features, assemble
+from twinloop.twin.assemble import assemble
+from twinloop.twin.compose import Features
 from twinloop.twin.distractors import colours_for
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA

@@ -5,7 +5,8 @@ import pytest
 
 from tests.conftest import SEED_RANGES, Simulate
 from twinloop.simulate.episodes import Episodes
-from twinloop.twin.assemble import Features, assemble
+from twinloop.twin.assemble import assemble
+from twinloop.twin.compose import Features
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.touch import ACROSS, ALONG, FINGERS, PARTS, TAXELS
 from twinloop.twin.twin import Twin

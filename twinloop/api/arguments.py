@@ -1,4 +1,4 @@
-"""What the public functions accept: a record, or the path of the file or folder it is in."""
+"""Arguments of the public functions: a record, or the path of the file or folder it is in."""
 
 from collections.abc import Iterable
 from os import PathLike

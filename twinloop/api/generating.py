@@ -64,7 +64,7 @@ def generate(
 
 @dataclass(frozen=True)
 class RunExplanation:
-    """What a config will do.
+    """The plan of a run.
 
     Attributes:
         config: the config with every default filled in.

@@ -27,7 +27,7 @@ from twinloop.randomize.fit_variable import FitVariable
 from twinloop.run.config import RunConfig
 from twinloop.simulate.drives import DRIVES
 from twinloop.simulate.drives.nominal import UNLIMITED_RAD_S, complete_drive
-from twinloop.twin.assemble import set_options
+from twinloop.twin.compose import set_options
 from twinloop.twin.robot import Robot
 from twinloop.twin.robot_drive import RobotDrive
 

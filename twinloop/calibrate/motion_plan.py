@@ -32,7 +32,7 @@ CHECKED_EVERY = 3
 
 @dataclass(frozen=True)
 class Reach:
-    """What a motion must keep to: limits of the joints, and postures that are free.
+    """Constraints of a motion: limits of the joints, and postures that are free.
 
     Attributes:
         home_rad: where every motion begins and ends.
@@ -44,7 +44,7 @@ class Reach:
     limits: Limits
 
     def obstacle(self, positions: np.ndarray) -> str:
-        """What a (frames, joints) motion would hit or leave; "" if nothing."""
+        """The obstacle that a (frames, joints) motion would hit, or the limit that it would leave; "" if none."""
         twin, data = self.twin, mujoco.MjData(self.twin.model)
         low, high = self.limits.workspace_m.T
         collision = SelfCollision(twin.model, twin.arm_joints, self.home_rad)

@@ -23,7 +23,7 @@ from twinloop.randomize.servo import HELD, NOTHING_HELD
 from twinloop.run.config import RunConfig
 from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
-from twinloop.twin.assemble import PREFIX
+from twinloop.twin.compose import PREFIX
 from twinloop.twin.twin import Twin
 
 

@@ -1,4 +1,4 @@
-"""What `train`, `finetune` and `loop` share: arguments of the optimisation, progress bar, summary, settings help."""
+"""Shared by `train`, `finetune` and `loop`: arguments of the optimisation, progress bar, summary, settings help."""
 
 import argparse
 import math

@@ -19,7 +19,7 @@ from twinloop.errors import ConfigError, nearest
 
 @dataclass(frozen=True, kw_only=True)
 class Kind(ABC):
-    """What a key may hold.
+    """The kind of value that a key may hold.
 
     Attributes:
         help: one sentence for the reference page and for editors.
@@ -60,7 +60,7 @@ class Kind(ABC):
 
     @abstractmethod
     def expected(self) -> str:
-        """What is valid, in words: `a number from 0 to 1`."""
+        """Valid values in words: `a number from 0 to 1`."""
 
     def definitions(self) -> dict[str, Any]:
         """Schemas that `schema` refers to as `#/$defs/NAME`."""
@@ -78,7 +78,7 @@ class Kind(ABC):
         return section.error(key, f"is {section.raw(key)!r:.200}; {self.wanted()}")
 
     def wanted(self) -> str:
-        """What was expected, for messages: `a number from 0 to 1 was expected: the help text`."""
+        """The expected value, for messages: `a number from 0 to 1 was expected: the help text`."""
         return f"{self.expected()} was expected" + (f": {self.help}" if self.help else "")
 
     @property

@@ -19,7 +19,7 @@ def full_label(column: str) -> str:
 
 
 def meaning(column: str) -> str:
-    """What the parameter changes; empty for a column that is not in the table."""
+    """The effect of the parameter in words; empty for a column that is not in the table."""
     parameter = BY_NAME.get(column.partition(".")[0])
     return f"{parameter.touches[0].upper()}{parameter.touches[1:]}." if parameter else ""
 

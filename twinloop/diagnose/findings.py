@@ -26,7 +26,7 @@ QUANTILES = (0.05, 0.5, 0.95)
 
 @dataclass(frozen=True)
 class PosteriorSamples:
-    """What a diagnosis knows after sampling.
+    """The result of a diagnosis after sampling.
 
     Attributes:
         deviations: (entries,) difference between robot and twin in standard deviations.

@@ -90,7 +90,7 @@ class Evaluation:
 
     @cached_property
     def failures(self) -> dict[str, int]:
-        """What went wrong -> in how many attempts."""
+        """Number of attempts by name of the failure."""
         return _counts(self.outcomes.failure, besides="")
 
     def results(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What is shown to the gate from the twin: evaluations, and the data a policy was trained on. Believed once checked."""
+"""Evidence from the twin: evaluations, and the data a policy was trained on. Believed once checked."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -22,7 +22,7 @@ MOST_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class KnownRegistry:
-    """What was last seen of a registry. keys: ids of the keys that it trusted."""
+    """The last known state of a registry. keys: ids of the keys that it trusted."""
 
     id: str
     path: str

@@ -35,7 +35,7 @@ class RegistryEntry:
 
 @dataclass(frozen=True)
 class Permit:
-    """What one policy may do on one robot.
+    """Limits of one policy on one robot.
 
     Attributes:
         checkpoint: digest; path: the folder that was verified.

@@ -20,7 +20,7 @@ from twinloop.gate.store import look_at, named
 
 @dataclass(frozen=True)
 class PromoteConfig:
-    """What to promote, and with which evidence.
+    """A promotion: the policy, and its evidence.
 
     Attributes:
         checkpoint: a folder, or the first digits of the digest of a checkpoint in the registry.

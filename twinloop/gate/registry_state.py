@@ -23,7 +23,7 @@ STOPPED, FINISHED = "stopped", "finished"
 
 @dataclass(frozen=True)
 class FleetEntry:
-    """What is live on one robot, where that differs from the rest of the fleet.
+    """The policy that is live on one robot, where it differs from the rest of the fleet.
 
     Attributes:
         checkpoint: digest; "" if nothing is live on this robot.

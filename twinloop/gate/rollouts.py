@@ -28,7 +28,7 @@ from twinloop.twin.twin import Twin
 
 @dataclass(frozen=True)
 class EvaluationJob:
-    """What a worker must know of an evaluation, as values that travel to other processes."""
+    """The parts of an evaluation that a worker needs, as values that travel to other processes."""
 
     config_yaml: str
     folder: str

@@ -27,7 +27,7 @@ ELSEWHERE = b"\n\x08location"
 
 @dataclass(frozen=True, kw_only=True)
 class OnnxMetadata:
-    """What an exported policy says of itself.
+    """Metadata of an exported policy.
 
     Attributes:
         card_digest: digest of the checkpoint that it was exported from.

@@ -12,7 +12,7 @@ import numpy as np
 
 from twinloop.observe.camera import CameraConfig
 from twinloop.observe.occluders import add_occluders
-from twinloop.twin.assemble import Features, compiled, compose
+from twinloop.twin.compose import Features, compiled, compose
 from twinloop.twin.soft import PREFIX as SOFT
 from twinloop.twin.solid import free_parts
 from twinloop.twin.twin import Twin

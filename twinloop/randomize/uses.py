@@ -1,4 +1,4 @@
-"""What other stages use a row for: conditions of episodes, truths of rehearsal cells, pictures of the docs."""
+"""Uses of a row in other stages: conditions of episodes, truths of rehearsal cells, pictures of the docs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class Condition:
-    """What a lab would note down about an episode.
+    """A condition of an episode that a lab would note down.
 
     Attributes:
         key: e.g. "light".
@@ -21,7 +21,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class CellTruth:
-    """What a rehearsal cell may set for a row. Attributes that are None are those of the row.
+    """Values that a rehearsal cell may set for a row. Attributes that are None are those of the row.
 
     Attributes:
         worst: value, or range that is drawn from in each episode, at magnitude 1 of the row's gap.

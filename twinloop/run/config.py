@@ -323,7 +323,7 @@ def inapplicable_rows(task: Task) -> dict[str, str]:
 
 
 def _missing(task: Task) -> dict[Presence, str]:
-    """What the things of a task lack -> why rows that need it do not apply."""
+    """Missing properties of the things of a task -> why rows that need it do not apply."""
     out: dict[Presence, str] = {}
     soft = [thing.object.name for thing in task.things if thing.object.soft]
     if soft:

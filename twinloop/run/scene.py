@@ -69,7 +69,8 @@ class ThingConfig:
         None, low=0.001, high=5, unit="kg", help="its mass, where `object_mass_kg` is not varied"
     )
     mesh: str | None = text(
-        None, filled=True, help="a closed mesh (.obj or .stl) instead of `kind`: path relative to the config file",
+        None, filled=True,
+        help="a closed mesh (.obj, .stl or .dae) instead of `kind`: path relative to the config file",
         otherwise="`kind`",
     )  # fmt: skip
     root: str | None = text(

@@ -9,7 +9,8 @@ from twinloop.randomize.servo import SERVO
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig
 from twinloop.simulate.drives.nominal import complete_drive, kind_for, refuse_unknown
-from twinloop.twin.assemble import PREFIX, Features, assemble, features_of
+from twinloop.twin.assemble import assemble
+from twinloop.twin.compose import PREFIX, Features, features_of
 from twinloop.twin.robot_drive import RobotDrive
 from twinloop.twin.task_checks import unfit_arms
 from twinloop.twin.twin import Twin

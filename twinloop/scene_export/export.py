@@ -27,7 +27,7 @@ WRITERS: dict[SceneFormat, Callable[[CompleteScene], SceneFiles]] = {
 
 @dataclass(frozen=True)
 class ExportedScene:
-    """What was written.
+    """The exported files.
 
     Attributes:
         main: the file to open.

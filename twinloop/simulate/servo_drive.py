@@ -17,7 +17,7 @@ from twinloop.randomize.servo import NOTHING_HELD, PREFIX
 from twinloop.simulate.drives.goal_line import GoalLine
 from twinloop.simulate.drives.nominal import joint_values
 from twinloop.simulate.drives.servo import DRIVES
-from twinloop.twin.assemble import PREFIX as ROBOT
+from twinloop.twin.compose import PREFIX as ROBOT
 
 if TYPE_CHECKING:
     from twinloop.simulate.cell import Cell

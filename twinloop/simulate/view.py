@@ -8,7 +8,7 @@ from twinloop.twin.scene import Scene
 
 
 class View(Scene, Protocol):
-    """What one arm sees. Of a robot with one arm it is the whole scene."""
+    """The state that one arm sees; for a robot with one arm, the whole scene."""
 
     @property
     def arms(self) -> "tuple[View, ...]":

@@ -113,7 +113,7 @@ def _refuse_scale(path: Path, vertices: np.ndarray, scale: float) -> None:
 
 
 def _opening(vertices: np.ndarray, faces: np.ndarray) -> str:
-    """What is wrong with a mesh that is not closed; "" for a closed one."""
+    """The fault of a mesh that is not closed, in words; "" for a closed one."""
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
     directed = Counter(map(tuple, edges.tolist()))
     sides = Counter(tuple(sorted(edge)) for edge in edges.tolist())

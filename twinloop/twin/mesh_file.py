@@ -1,4 +1,4 @@
-"""Readers of OBJ and STL files. Only triangles are read; `mesh_look.py` reads materials and textures."""
+"""Readers of OBJ, STL and COLLADA files. Only triangles are read; `mesh_look.py` reads materials and textures."""
 
 import struct
 from collections.abc import Callable
@@ -9,15 +9,13 @@ import numpy as np
 
 from twinloop.durable import read_bounded
 from twinloop.errors import ModelError, StorageError, UsageError
+from twinloop.twin.collada import Triangles, read_collada
 
 MOST_BYTES = 64 * 1024 * 1024
 MOST_FACES = 200_000
 FREE_FORM = {"curv", "curv2", "surf", "cstype"}
 STL_HEADER, STL_RECORD = 84, 50
 STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
-
-Triangles = tuple[np.ndarray, np.ndarray]
-"""(n, 3) vertices and (m, 3) vertex indices."""
 
 
 def read_triangles(path: Path, root: Path) -> Triangles:
@@ -29,7 +27,9 @@ def read_triangles(path: Path, root: Path) -> Triangles:
     file = inside(path, root)
     reader = READERS.get(file.suffix.lower())
     if reader is None:
-        raise ModelError(f"{path}: a mesh is an .obj or .stl file, not {file.suffix or 'a file without a suffix'}")
+        raise ModelError(
+            f"{path}: a mesh is an .obj, .stl or .dae file, not {file.suffix or 'a file without a suffix'}"
+        )
     try:
         content = read_bounded(file, MOST_BYTES, error=ModelError)
     except StorageError as error:
@@ -130,4 +130,12 @@ def _soup(corners: np.ndarray) -> Triangles:
     return corners, np.arange(len(corners)).reshape(-1, 3)
 
 
-READERS: dict[str, Callable[[bytes], Triangles]] = {".obj": _read_obj, ".stl": _read_stl}
+def binary_stl(triangles: Triangles) -> bytes:
+    """The content of a binary STL file."""
+    vertices, faces = triangles
+    records = np.zeros(len(faces), STL_TRIANGLE)
+    records["corners"] = vertices[faces]
+    return bytes(STL_HEADER - 4) + struct.pack("<I", len(faces)) + records.tobytes()
+
+
+READERS: dict[str, Callable[[bytes], Triangles]] = {".obj": _read_obj, ".stl": _read_stl, ".dae": read_collada}

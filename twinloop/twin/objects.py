@@ -98,7 +98,7 @@ class SceneObject:
 
     @property
     def words(self) -> str:
-        """What an instruction calls a product: its family, without the number of the variant."""
+        """The name of a product in an instruction: its family, without the number of the variant."""
         return self.name.rstrip("0123456789").strip("_").replace("_", " ")
 
     @property

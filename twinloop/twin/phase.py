@@ -16,7 +16,7 @@ Condition = Callable[["Scene"], np.ndarray]
 
 @dataclass
 class Memory:
-    """What the actor remembers of each slot.
+    """The actor's memory of each slot.
 
     Attributes:
         tool_m, tool_axes: (n, 3) and (n, 3, 3) pose of the tool when the current phase began.
@@ -47,7 +47,7 @@ class Target:
 
 @dataclass(frozen=True)
 class FingerRoom:
-    """What the open fingers must keep clear of.
+    """Obstacles that the open fingers must keep clear of.
 
     Attributes:
         things: other things.

@@ -1,4 +1,4 @@
-"""What families of products are made of: primitives in millimetres, and materials."""
+"""Parts of product families: primitives in millimetres, and materials."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -35,7 +35,7 @@ class Role:
 
 @dataclass(frozen=True)
 class Task:
-    """What a robot has to do, as data that an expert can follow and a check can test.
+    """The work of a robot, as data that an expert can follow and a check can test.
 
     Attributes:
         entities: things first, then fixtures. The first thing is the one that the config's `object` replaces.

@@ -12,7 +12,8 @@ from twinloop.cli import main
 from twinloop.observe.sensor_errors import errors_of
 from twinloop.randomize.distribution import Constant
 from twinloop.randomize.draw import Sampler
-from twinloop.twin.assemble import Features, assemble
+from twinloop.twin.assemble import assemble
+from twinloop.twin.compose import Features
 from twinloop.twin.twin import Twin
 
 TRUTH = {

@@ -18,7 +18,7 @@ FINGERS = ("index", "middle", "ring", "little", "palm")
 
 @dataclass(frozen=True)
 class FilmFacts:
-    """What decoding a video showed.
+    """Result of decoding a video.
 
     Attributes:
         frames: number of decoded frames.

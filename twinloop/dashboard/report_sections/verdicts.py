@@ -1,4 +1,4 @@
-"""What became of the attempts, and what each reason for rejection means."""
+"""Verdicts of the attempts, and the meaning of each reason for rejection."""
 
 import math
 from dataclasses import fields

@@ -17,8 +17,9 @@ from twinloop.deploy.rehearsal.cell_scene import CellScene
 from twinloop.deploy.rehearsal.effects import worn_pads
 from twinloop.deploy.rehearsal.own_numbers import ROBOT, OwnNumbers, own_numbers
 from twinloop.errors import UsageError
-from twinloop.twin.assemble import PLAIN, assemble
+from twinloop.twin.assemble import assemble
 from twinloop.twin.clutter import PARKED_M, THINGS
+from twinloop.twin.compose import PLAIN
 from twinloop.twin.table import PIVOT_M
 from twinloop.twin.task import Task
 from twinloop.twin.twin import Twin

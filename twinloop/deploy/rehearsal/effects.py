@@ -24,7 +24,7 @@ WORST_PAD, OTHER_PAD = 0.15, 0.7
 
 @dataclass(frozen=True)
 class EffectScene:
-    """What an effect may know of the cell.
+    """The parts of a cell that an effect may read.
 
     Attributes:
         base_m: where the robot stands.

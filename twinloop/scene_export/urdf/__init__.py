@@ -62,7 +62,7 @@ def _pose(to_world: np.ndarray) -> dict[str, object]:
 
 
 def _entity(model: mujoco.MjModel, data: mujoco.MjData, links: list[RigidLink]) -> dict[str, object]:
-    """What `scene.json` says about one URDF file. `links`: the root first."""
+    """The entry of one URDF file in `scene.json`. `links`: the root first."""
     root = links[0]
     bodies = [link.body for link in links if link.body >= 0]
     touching = [

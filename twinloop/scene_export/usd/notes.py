@@ -1,4 +1,4 @@
-"""What USD cannot express of a model."""
+"""Parts of a model that USD cannot express."""
 
 import mujoco
 import numpy as np

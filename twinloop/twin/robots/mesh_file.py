@@ -1,4 +1,4 @@
-"""Checks of mesh files (STL, OBJ) before the engine reads them."""
+"""Checks of mesh files before the engine reads them, and conversion of those that it cannot read."""
 
 import math
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from twinloop.errors import ModelError
-from twinloop.twin.mesh_file import STL_HEADER, STL_RECORD, read_triangles
+from twinloop.twin.mesh_file import STL_HEADER, STL_RECORD, binary_stl, read_triangles
 
 LARGEST_M, SMALLEST_M = 5.0, 1e-4
-READABLE = (".stl", ".obj", ".msh")
+READABLE = (".stl", ".obj", ".msh", ".dae")
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,12 @@ class MeshSize:
     Attributes:
         extents: (3,) edge lengths of its bounding box.
         closed: every edge belongs to two faces; None where this was not determined.
+        converted: the mesh as binary STL, where the engine cannot read the file itself.
     """
 
     extents: np.ndarray
     closed: bool | None
+    converted: bytes | None = None
 
 
 def check_mesh(path: Path, scale: np.ndarray, element: str) -> MeshSize:
@@ -38,7 +40,7 @@ def check_mesh(path: Path, scale: np.ndarray, element: str) -> MeshSize:
             f"{what} is a {path.suffix or 'file without ending'}; {', '.join(READABLE)} can be read. Convert it, for "
             "example with Blender or meshlab, and name the new file"
         )
-    size = _size(path, what)
+    size = _size(path)
     largest = float((size.extents * np.abs(scale)).max())
     if largest > LARGEST_M:
         factor = 10.0 ** -math.ceil(math.log10(largest / 2))
@@ -55,13 +57,14 @@ def _words(scale: np.ndarray) -> str:
     return " ".join(f"{number:g}" for number in scale)
 
 
-def _size(path: Path, what: str) -> MeshSize:
-    if path.suffix.lower() == ".msh":  # MuJoCo's own format
+def _size(path: Path) -> MeshSize:
+    kind = path.suffix.lower()
+    if kind == ".msh":  # MuJoCo's own format
         return MeshSize(np.full(3, SMALLEST_M), None)
-    if path.suffix.lower() == ".stl" and not _is_binary_stl(path):
-        raise ModelError(f"{what} is a text STL or cut off; MuJoCo reads binary STL files. Export it as binary STL")
     vertices, faces = read_triangles(path, path.parent)
-    return MeshSize(np.ptp(vertices, axis=0), _is_closed(vertices[faces]))
+    unreadable = kind == ".dae" or (kind == ".stl" and not _is_binary_stl(path))
+    converted = binary_stl((vertices, faces)) if unreadable else None
+    return MeshSize(np.ptp(vertices, axis=0), _is_closed(vertices[faces]), converted)
 
 
 def _is_binary_stl(path: Path) -> bool:

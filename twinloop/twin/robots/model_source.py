@@ -43,7 +43,7 @@ class ModelSource:
                 raise ModelError(f"{self.path}: {name}: there is no folder {folder}")
         if self.is_urdf:
             files = list(self.urdf.files)
-            try_out(self.path, self.urdf.text)
+            try_out(self.path, self.urdf.text, self.urdf.assets)
         else:
             files = checked_files(self.path, root=self.root)
             try_out(self.path)

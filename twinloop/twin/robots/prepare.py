@@ -28,7 +28,7 @@ ONE_TURN = 2 * np.pi
 
 @dataclass(frozen=True)
 class Preparation:
-    """What is changed in a model before it is compiled. See `MjcfRobot` for the attributes."""
+    """The changes of a model before it is compiled. See `MjcfRobot` for the attributes."""
 
     source: ModelSource
     arm_joints: tuple[str, ...]

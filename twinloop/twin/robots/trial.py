@@ -4,10 +4,13 @@
 texture with a width of a million pixels or a mesh whose points coincide. A crash ends only this process.
 """
 
+import base64
+import json
 import os
 import resource
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from twinloop.errors import ModelError
@@ -17,19 +20,22 @@ MOST_CPU_S = 20
 LONGEST_S = 120
 
 
-def try_out(path: Path, text: str = "") -> None:
+def try_out(path: Path, text: str = "", assets: Mapping[str, bytes] | None = None) -> None:
     """Raise ModelError unless MuJoCo compiles the file within the limits.
 
     Args:
         text: compile this text of the model instead of the file's.
+        assets: contents of meshes by the name that `text` gives them.
     """
+    encoded = {name: base64.b64encode(content).decode() for name, content in (assets or {}).items()}
+    given = json.dumps({"text": text, "assets": encoded}) if text else ""
     command = [sys.executable, "-m", "twinloop.twin.robots.trial", "-" if text else str(path.resolve())]
     # One thread only, because the stack and heap of each thread count towards the limit of address space.
     one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     environment = {**os.environ, **one, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
         done = subprocess.run(
-            command, input=text, capture_output=True, text=True, errors="replace", env=environment, timeout=LONGEST_S,
+            command, input=given, capture_output=True, text=True, errors="replace", env=environment, timeout=LONGEST_S,
             check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
@@ -48,7 +54,12 @@ def main(path: str) -> None:
     import mujoco
 
     try:
-        spec = mujoco.MjSpec.from_string(sys.stdin.read()) if path == "-" else mujoco.MjSpec.from_file(path)
+        if path == "-":
+            given = json.load(sys.stdin)
+            assets = {name: base64.b64decode(content) for name, content in given["assets"].items()}
+            spec = mujoco.MjSpec.from_string(given["text"], assets=assets)
+        else:
+            spec = mujoco.MjSpec.from_file(path)
         spec.compile()
     except (ValueError, mujoco.FatalError, MemoryError) as error:
         sys.exit(" ".join(str(error).split()) or "out of memory")

@@ -4,6 +4,7 @@ MuJoCo reads links, joints, limits, inertias and shapes of a URDF. This module d
 paths, mesh formats that it cannot read, and messages that name the element.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,7 @@ class UrdfModel:
 
     Attributes:
         text: the URDF with absolute mesh paths, for the engine.
+        assets: converted meshes by the name that `text` gives them.
         files: the URDF and its meshes.
         effort, velocity: limits by joint; joints without a limit are left out.
         notes: what was left out or changed, for `inspect-robot`.
@@ -38,9 +40,10 @@ class UrdfModel:
     effort: Mapping[str, float]
     velocity: Mapping[str, float]
     notes: tuple[str, ...] = field(default=())
+    assets: Mapping[str, bytes] = field(default_factory=dict)
 
     def spec(self) -> mujoco.MjSpec:
-        spec = mujoco.MjSpec.from_string(self.text)
+        spec = mujoco.MjSpec.from_string(self.text, assets=dict(self.assets))
         for coupling in spec.equalities:  # mimic joints are rigid linkages
             coupling.solref, coupling.solimp = (0.01, 1), (0.98, 0.999, 0.001, 0.5, 2)
         return spec
@@ -59,10 +62,14 @@ def read_urdf(path: Path, *, root: Path, packages: Mapping[str, Path]) -> UrdfMo
     tree = parse(path, root_tags=("robot",))
     _refuse_xacro(path, tree)
     notes: list[str] = []
-    files = _resolve_meshes(path, tree, _Folders(path, root.resolve(), packages), notes)
+    assets: dict[str, bytes] = {}
+    files = _resolve_meshes(path, tree, _Folders(path, root.resolve(), packages), notes, assets)
     size = sum(file.stat().st_size for file in set(files))
     if size > MOST_ASSET_BYTES:
         raise ModelError(f"{path}: its meshes have {size:,} bytes; {MOST_ASSET_BYTES:,} at most are read")
+    if assets:
+        # MuJoCo attaches a model with paths or one with assets, not one with both.
+        _embed_meshes(tree, assets)
     _check_mimics(path, tree)
     joints = {joint.get("name", ""): joint for joint in tree.findall("joint") if joint.get("type") in MOVING}
     _set_compiler(tree)
@@ -72,6 +79,7 @@ def read_urdf(path: Path, *, root: Path, packages: Mapping[str, Path]) -> UrdfMo
         effort=_limits(joints, "effort"),
         velocity=_limits(joints, "velocity"),
         notes=tuple(dict.fromkeys(notes)),
+        assets=assets,
     )
 
 
@@ -126,7 +134,10 @@ class _Folders:
         )
 
 
-def _resolve_meshes(path: Path, tree: ElementTree.Element, folders: _Folders, notes: list[str]) -> list[Path]:
+def _resolve_meshes(
+    path: Path, tree: ElementTree.Element, folders: _Folders, notes: list[str], assets: dict[str, bytes]
+) -> list[Path]:
+    """Check all meshes, and write absolute paths, or names of converted meshes in `assets`, into the tree."""
     files, missing = [], []
     for link in tree.findall("link"):
         for kind in ("visual", "collision"):
@@ -144,12 +155,23 @@ def _resolve_meshes(path: Path, tree: ElementTree.Element, folders: _Folders, no
                     missing.append(f"{element} names {mesh.get('filename', '')!r:.120}")
                 else:
                     scale = _scale(mesh, path, element)
-                    size = check_mesh(target, scale, element)
+                    try:
+                        size = check_mesh(target, scale, element)
+                    except ModelError as error:
+                        if kind == "collision" or target.suffix.lower() != ".dae":
+                            raise
+                        link.remove(shape)
+                        notes.append(f"a visual mesh is left out: {error}")
+                        continue
                     if size.closed is False and link.find("inertial") is None:
                         notes.append(
                             f"{target.name} is not closed and link {link.get('name', '')!r} has no mass; it is a guess"
                         )
-                    mesh.set("filename", str(target))
+                    name = str(target)
+                    if size.converted is not None:
+                        name = _asset_name(target, ".stl")
+                        assets[name] = size.converted
+                    mesh.set("filename", name)
                     files.append(target)
     if missing:
         more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
@@ -158,6 +180,20 @@ def _resolve_meshes(path: Path, tree: ElementTree.Element, folders: _Folders, no
             "or name the folder of the package (`packages`, --package NAME=DIR)"
         )
     return files
+
+
+def _asset_name(target: Path, suffix: str) -> str:
+    return f"{target.stem}-{hashlib.sha256(str(target).encode()).hexdigest()[:8]}{suffix}"
+
+
+def _embed_meshes(tree: ElementTree.Element, assets: dict[str, bytes]) -> None:
+    """Read all meshes that are still paths into `assets`."""
+    for mesh in tree.iter("mesh"):
+        filename = mesh.get("filename", "")
+        if filename and filename not in assets:
+            name = _asset_name(Path(filename), Path(filename).suffix)
+            assets[name] = Path(filename).read_bytes()
+            mesh.set("filename", name)
 
 
 def _scale(mesh: ElementTree.Element, path: Path, element: str) -> np.ndarray:

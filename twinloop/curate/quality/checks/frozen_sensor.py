@@ -56,7 +56,7 @@ def find(episode: RecordedEpisode, statistics: DatasetStatistics, config: Qualit
 
 @dataclass(frozen=True)
 class _Joint:
-    """What is usual for one joint.
+    """Usual holds of one joint.
 
     Attributes:
         reach: how far its reading moves, here or in other episodes.

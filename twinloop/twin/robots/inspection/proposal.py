@@ -43,7 +43,7 @@ class JointReport:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What `inspect-robot` proposes.
+    """The mapping that `inspect-robot` proposes.
 
     Attributes:
         mapping: the value of `scene.robot`; keys at their defaults are left out.
