@@ -104,6 +104,19 @@ def test_the_commands_and_python_of_the_cameras_page_run(place: Path):
     assert config in (ROOT / "examples" / "cameras.yaml").read_text()
 
 
+def test_the_commands_of_the_visual_gap_page_run(tmp_path: Path):
+    try:
+        context()
+    except RenderError as error:
+        pytest.skip(f"no pictures here: {error}")
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    export, restyle, *_ = blocks((ROOT / "docs" / "visual_gap.md").read_text(), "sh")
+    commands = (export + restyle).replace("twinloop ", f"{sys.executable} -m twinloop ")
+    assert "--episodes 4" in commands
+    subprocess.run(["bash", "-euc", commands.replace("--episodes 4", "--episodes 1")], cwd=tmp_path, check=True)
+    assert Dataset.open(tmp_path / "datasets" / "both").stored == 2
+
+
 def test_the_python_and_the_cell_of_the_rehearsal_page_run(tmp_path: Path):
     pytest.importorskip("pydrake", reason="Drake is not installed: pip install --no-deps drake")
     page = (ROOT / "docs" / "rehearsal.md").read_text()

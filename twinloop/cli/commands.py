@@ -19,6 +19,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "report": "write the HTML report of a dataset",
         "view": "write a Rerun recording of a stored episode: cameras, labels, 3-D scene, signals",
         "compare": "compare two datasets: schema, rates, distributions, tracking, delay, noise, images",
+        "export-control": "write control videos of an episode (edges, depth, masks, blur) for world models",
         "verify": "recompute every digest and name damaged files",
         "merge": "join datasets that have the same schema",
         "fetch": "copy a dataset from an object store to a local folder, with its LeRobot export",

@@ -1,5 +1,6 @@
 """Convert real recordings into a dataset: LeRobot v2.1 and v3.0 folders, robomimic HDF5 files and CSV, JSON, JSON lines
-or NumPy logs with a mapping. Values stay as recorded. Every episode gets a verdict with its evidence."""
+or NumPy logs with a mapping. Values stay as recorded. Every episode gets a verdict with its evidence. With --of,
+SOURCE is a restyled film of a stored episode and becomes another look of it: actions and states stay."""
 
 import argparse
 from pathlib import Path
@@ -10,7 +11,9 @@ from rich.console import Console
 from twinloop.cli.arguments import add_consent, consent_of, number, plain_name
 from twinloop.cli.progress import Progress, show_progress
 from twinloop.cli.quality import print_qualities, write_papers
+from twinloop.dataset import Dataset
 from twinloop.dataset.ingest import IngestOptions, IngestProgress, ingest, load_mapping, open_source
+from twinloop.errors import UsageError
 
 EXAMPLES = """\
 examples:
@@ -18,6 +21,7 @@ examples:
   twinloop ingest demos.hdf5 --as lift_demos --outcome success
   twinloop ingest logs/ --as bench --mapping bench.yaml --out datasets/bench
   twinloop ingest recordings/so101_cups --as so101_cups --pictures none --json
+  twinloop ingest control/cell-3/restyled.mp4 --of datasets/cell:3 --camera front --as cell_kitchen
   twinloop ingest recordings/p017 --as p017 --participant P017 --consent p017.yaml
 """
 
@@ -48,10 +52,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("success", "failure", "unknown"),
         help="outcome of all episodes, if the source does not contain it",
     )
+    parser.add_argument(
+        "--of", metavar="DATASET:K",
+        help="SOURCE is a restyled film, or a folder of them, of stored episode K of this dataset",
+    )  # fmt: skip
+    parser.add_argument(
+        "--camera", metavar="NAME", help="with --of: the camera that SOURCE restyles (default: the first)"
+    )
     add_consent(parser, role="the person in all recordings")
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    if args.of is not None:
+        return _run_restyled(args, console)
+    if args.camera is not None:
+        raise UsageError(f"--camera {args.camera}: belongs to --of DATASET:K")
     mapping = load_mapping(args.mapping) if args.mapping else None
     source = open_source(args.source, mapping)
     out = args.out or Path("datasets") / args.name
@@ -82,3 +97,31 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "page": str(written),
         "quality": [quality.to_json() for quality in done.qualities if quality.findings],
     }
+
+
+def _run_restyled(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    # Importing the renderer takes a second, and only this form needs it.
+    from twinloop.dataset.control.restyled import find_films, ingest_restyled, split_episode
+
+    given = {"--mapping": args.mapping, "--rate-hz": args.rate_hz, "--robot": args.robot, "--task": args.task,
+             "--outcome": args.outcome}  # fmt: skip
+    for option, value in given.items():
+        if value:
+            raise UsageError(f"{option} {value}: cannot be given with --of; everything but the images stays")
+    folder, episode = split_episode(args.of)
+    films = find_films(args.source, Dataset.open(folder), episode, camera=args.camera)
+    out = args.out or Path("datasets") / args.name
+    with show_progress(console, f"ingesting {args.name}") as show:
+        digest = ingest_restyled(
+            films, out, name=args.name, on_progress=lambda done, total: show(Progress(done, total, "looks"))
+        )
+    console.print(
+        f"{out}: {len(films.looks)} looks of episode {episode} of {folder}, camera {films.camera}", markup=False
+    )
+    if films.resized:
+        console.print(f"resized to the camera's size: {', '.join(films.resized)}", markup=False)
+    console.print(f"join both: twinloop merge {folder} {out} --out DIR", markup=False)
+    return {
+        "path": str(out), "digest": digest, "looks": list(films.looks), "resized": list(films.resized),
+        "camera": films.camera, "of": str(folder), "episode": episode,
+    }  # fmt: skip

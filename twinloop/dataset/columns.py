@@ -86,6 +86,9 @@ EPISODE_COLUMNS = (
     EpisodeColumn("origin_attempt", INT, "merged", "its `attempt` there"),
     EpisodeColumn("source", TEXT, "merged", "`sim` or `real`"),
     EpisodeColumn("engine", TEXT, "merged", "physics engine of its run"),
+    EpisodeColumn("look", TEXT, "merged", "name of the restyled film that the images of one camera come from"),
+    EpisodeColumn("look_digest", TEXT, "merged", "SHA-256 of that film"),
+    EpisodeColumn("look_camera", TEXT, "merged", "the camera whose images it replaces"),
 )
 
 BY_NAME = {column.name: column for column in EPISODE_COLUMNS}
