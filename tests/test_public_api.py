@@ -16,8 +16,8 @@ from tests.calibrate.made import command, logs_of_truth, write_json, xl330
 ROOT = Path(__file__).parents[1]
 
 FUNCTIONS = (
-    "load_config", "explain", "generate", "train", "finetune", "evaluate", "promote", "rollback", "deploy", "diagnose",
-    "plan", "calibrate", "loop",
+    "load_config", "explain", "generate", "train", "finetune", "value", "evaluate", "promote", "rollback", "deploy",
+    "diagnose", "plan", "calibrate", "loop",
 )  # fmt: skip
 CLASSES = (
     "RunConfig", "Dataset", "Checkpoint", "Robot", "Task", "Parameter", "Check", "Policy", "LiveRobot", "Executor",
@@ -93,7 +93,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 # In this order: an example may use what an earlier one has made.
 EXAMPLES = (
-    "load_config", "explain", "generate", "RunConfig", "Dataset", "train", "Checkpoint", "finetune", "evaluate",
+    "load_config", "explain", "generate", "RunConfig", "Dataset", "train", "Checkpoint", "finetune", "value", "evaluate",
     "promote", "rollback", "deploy", "diagnose", "plan", "calibrate", "loop", "Robot", "Task", "Parameter", "Check",
     "Policy", "LiveRobot", "Executor", *ERRORS,
 )  # fmt: skip

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from twinloop.api.learning import evaluate as evaluate
     from twinloop.api.learning import finetune as finetune
     from twinloop.api.learning import train as train
+    from twinloop.api.learning import value as value
     from twinloop.curate.check import Check as Check
     from twinloop.dataset.reader import Dataset as Dataset
     from twinloop.deploy.robot import LiveRobot as LiveRobot
@@ -56,6 +57,7 @@ _MODULES = {
     "generate": "twinloop.api.generating",
     "train": "twinloop.api.learning",
     "finetune": "twinloop.api.learning",
+    "value": "twinloop.api.learning",
     "evaluate": "twinloop.api.learning",
     "promote": "twinloop.api.gating",
     "rollback": "twinloop.api.gating",
@@ -86,8 +88,8 @@ _MODULES = {
 """Public name -> the module that defines it."""
 
 __all__ = [  # noqa: RUF022 - in the order of the docs
-    "load_config", "explain", "generate", "train", "finetune", "evaluate", "promote", "rollback", "deploy", "diagnose",
-    "plan", "calibrate", "loop",
+    "load_config", "explain", "generate", "train", "finetune", "value", "evaluate", "promote", "rollback", "deploy",
+    "diagnose", "plan", "calibrate", "loop",
     "RunConfig", "Dataset", "Checkpoint", "Robot", "Task", "Parameter", "Check", "Policy", "LiveRobot", "Executor",
     "TwinloopError", "UsageError", "ConfigError", "PluginError", "DatasetError", "CheckpointError", "RegistryError",
     "RobotError",

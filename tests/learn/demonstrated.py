@@ -22,16 +22,22 @@ FEATURES = (
 
 
 def reaching(
-    path: Path, *, episodes: int = 24, seed: int = 3, gain: float = 0.3, bad: float | None = None, **changes
-) -> Path:
-    """A dataset in which each action goes a share `gain` of the way to the goal. bad: a value to plant in an action."""
+    path: Path, *, episodes: int = 24, seed: int = 3, gain: float = 0.3, bad: float | None = None,
+    offset: float = 0.0, **changes,
+) -> Path:  # fmt: skip
+    """A dataset in which each action goes a share `gain` of the way to the goal.
+
+    Args:
+        bad: a value to plant in an action.
+        offset: distance by which the demonstrator misses the goal on both joints.
+    """
     about = header(
         features=FEATURES, episodes=episodes, shard_episodes=8, run_seed=seed, name=path.name, phases=("go",)
     )
     about = replace(about, **changes)
     with DatasetWriter.open(path, about, CONFIG_TEXT) as writer:
         for first, stop in about.plan():
-            recording = _recording(range(first, stop), about, gain, bad)
+            recording = _recording(range(first, stop), about, gain, bad, offset)
             columns = {
                 "attempt": recording.attempts,
                 "task": recording.tasks,
@@ -44,7 +50,7 @@ def reaching(
     return path
 
 
-def _recording(attempts: range, about: Header, gain: float, bad: float | None) -> Recording:
+def _recording(attempts: range, about: Header, gain: float, bad: float | None, offset: float) -> Recording:
     parts: list[dict[str, np.ndarray]] = []
     for attempt in attempts:
         rng = np.random.default_rng([about.run_seed, attempt])
@@ -53,7 +59,7 @@ def _recording(attempts: range, about: Header, gain: float, bad: float | None) -
         states, actions = np.zeros((length, 2)), np.zeros((length, 2))
         for frame in range(length):
             states[frame] = at
-            actions[frame] = at = at + gain * (goal - at)
+            actions[frame] = at = at + gain * (goal + offset - at)
         turn = rng.uniform(-np.pi, np.pi)
         pose = np.array([*goal, 0.0, np.cos(turn / 2), 0.0, 0.0, np.sin(turn / 2)])
         if bad is not None and attempt == attempts[0]:

@@ -22,12 +22,15 @@ from twinloop.gate.evaluate import evaluate as _evaluate
 from twinloop.learn.candidate import Candidate, candidate_of, home_config
 from twinloop.learn.checkpoint import Checkpoint
 from twinloop.learn.chunks import ActingConfig
+from twinloop.learn.episode_weights import EpisodeWeights
 from twinloop.learn.finetune import FinetuneConfig, finetuning
 from twinloop.learn.optimise import TrainConfig
 from twinloop.learn.space import default_inputs
 from twinloop.learn.train import TrainProgress
 from twinloop.learn.train import train as _train
 from twinloop.learn.training_job import TrainingJobConfig, prepare
+from twinloop.learn.value import ValueConfig
+from twinloop.learn.value_datasets import value_datasets
 from twinloop.run.config import RunConfig
 
 EPISODES = 200
@@ -45,6 +48,7 @@ def train(
     inputs: Iterable[str] | None = None,
     settings: Mapping[str, Any] | None = None,
     episodes: int | None = None,
+    weights: PathOrStr | None = None,
     rate_hz: float | None = None,
     seed: int = 0,
     on_progress: Callable[[TrainProgress], None] | None = None,
@@ -61,6 +65,7 @@ def train(
             data has several.
         settings: constructor arguments of the policy, for example `{"width": 256}`.
         episodes: use the first N accepted episodes of each dataset. Default: all.
+        weights: file of episode weights that `value` wrote. Default: all episodes count equally.
         rate_hz: resample the data to this rate. Default: the datasets' own rate.
         seed: of the initial weights and the batches.
         on_progress: called after every step.
@@ -77,11 +82,50 @@ def train(
         inputs=tuple(inputs) if inputs is not None else default_inputs(folders(data)),
         rate_hz=rate_hz,
         most=episodes,
+        weights=None if weights is None else Path(weights),
         settings=dict(settings or {}),
         train=_optimisation(TrainConfig(), steps=steps, batch=batch, learning_rate=learning_rate),
         seed=seed,
     )
     return _train(prepare(config), Path(out), on_progress=on_progress or (lambda _: None)).checkpoint
+
+
+def value(
+    data: DatasetLike | Iterable[DatasetLike],
+    out: PathOrStr,
+    *,
+    policy: CheckpointLike,
+    on: DatasetLike | Iterable[DatasetLike],
+    keep: float = 0.5,
+    seed: int = 0,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> EpisodeWeights:
+    """Score episodes by how much training on them helps a policy on target data, and write weights for `train`.
+
+    Args:
+        data: a dataset or its folder, or several.
+        out: the file of weights. The datasets do not change.
+        policy: a policy trained on `data`; the gradients of its loss are compared.
+        on: demonstrations in the cell that matters: datasets or runlogs.
+        keep: share of episodes that get weight 1; the others get 0.
+        seed: of the random projection.
+        on_progress: called with (episodes done, episodes in all).
+
+    Example:
+        >>> weights = tl.value("datasets/demo", "weights.json", policy="policies/demo", on="datasets/demo", keep=0.5)
+        >>> sum(weights.datasets[0].weights) <= len(weights.datasets[0].weights) / 2 + 1
+        True
+    """
+    table, _ = value_datasets(
+        folders(data),
+        folder(policy),
+        folders(on),
+        keep=keep,
+        config=ValueConfig(seed=seed),
+        on_progress=on_progress or (lambda *_: None),
+    )
+    table.write(Path(out))
+    return table
 
 
 def finetune(

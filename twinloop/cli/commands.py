@@ -34,6 +34,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Train and evaluate policies": {
         "train": "train a policy on one or more datasets",
         "finetune": "continue training a checkpoint on a small amount of real data",
+        "value": "score episodes by how much they help a policy on target data, and write weights for training",
         "evaluate": "roll out a policy in the twin and report success rates with intervals",
         "export": "convert a checkpoint to one ONNX file and check it against torch",
     },

@@ -1,6 +1,7 @@
 """Train a policy on one or more datasets. The same command continues a training that was stopped."""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -21,6 +22,7 @@ examples:
   twinloop train datasets/pick_and_place --out policies/first
   twinloop train datasets/cell --policy act --steps 5000 --out policies/act
   twinloop train datasets/sim datasets/real --mix sim=0.8,real=0.2 --out policies/mixed
+  twinloop train datasets/sim --weights weights.json --out policies/chosen       # episodes that `value` chose
   twinloop train datasets/cell --set horizon=24 --set width=512 --out policies/wide
 """
 
@@ -30,6 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--policy", choices=KINDS, default="mlp", help="kind of policy (default: mlp)")
     parser.add_argument(
         "--mix", metavar="NAME=W,...", help="weights of datasets, or of sim and real (default: by size)"
+    )
+    parser.add_argument(
+        "--weights", type=Path, metavar="FILE", help="weights of episodes, as `twinloop value` writes them"
     )
     parser.add_argument(
         "--inputs", metavar="NAME,...", help="observations to read (default: joints, object and goal poses)"
@@ -66,6 +71,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             inputs=comma_separated(args.inputs or "") or default_inputs(args.datasets),
             rate_hz=args.rate,
             most=args.episodes,
+            weights=args.weights,
             settings=parse_settings(args.set, POLICIES[args.policy].default_settings()),
             train=TrainConfig(
                 steps=args.steps, batch=args.batch, learning_rate=args.learning_rate, held_out=args.held_out

@@ -12,8 +12,9 @@ LARGEST_BYTES = 1 << 22
 
 FLAGS = {
     "datasets": "datasets", "parent": "checkpoint", "policy": "--policy", "mix": "--mix", "inputs": "--inputs",
-    "rate_hz": "--rate", "most": "--episodes", "seed": "--seed", "train.steps": "--steps", "train.batch": "--batch",
-    "train.learning_rate": "--learning-rate", "train.held_out": "--held-out", "train.frozen": "--freeze",
+    "rate_hz": "--rate", "most": "--episodes", "weights": "--weights", "seed": "--seed", "train.steps": "--steps",
+    "train.batch": "--batch", "train.learning_rate": "--learning-rate", "train.held_out": "--held-out",
+    "train.frozen": "--freeze",
 }  # fmt: skip
 """Setting -> the argument of `twinloop train` or `finetune` that gives it."""
 

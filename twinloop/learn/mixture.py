@@ -32,12 +32,30 @@ class Batch:
 
 
 class Mixture:
-    """Samples batches from several datasets. weights: share of each dataset in a batch; they sum to 1."""
+    """Samples batches from several datasets.
 
-    def __init__(self, parts: Sequence[Demonstrations], weights: Sequence[float], pictures: PictureStore | None = None):
+    Args:
+        weights: share of each dataset in a batch; they sum to 1.
+        episode_weights: for each dataset, (n,) how often frames of each episode are drawn, relative to others; None
+            draws all frames equally often.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Demonstrations],
+        weights: Sequence[float],
+        pictures: PictureStore | None = None,
+        episode_weights: Sequence[np.ndarray] | None = None,
+    ):
         self.parts, self.pictures = tuple(parts), pictures
         self.weights = np.asarray(weights, float)
         self.space = agreed_space(self.parts)
+        self._cumulative = None
+        if episode_weights is not None:
+            self._cumulative = [
+                np.cumsum(np.repeat(values, part.lengths))
+                for part, values in zip(self.parts, episode_weights, strict=True)
+            ]
 
     @property
     def frames(self) -> int:
@@ -46,7 +64,15 @@ class Mixture:
     def batch(self, size: int, horizon: int, *, seed: int, step: int) -> Batch:
         rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, step])))
         counts = rng.multinomial(size, self.weights)
-        return self._gather([rng.integers(0, p.frames, n) for p, n in zip(self.parts, counts, strict=True)], horizon)
+        return self.gather([self._drawn(part, int(count), rng) for part, count in enumerate(counts)], horizon)
+
+    def _drawn(self, part: int, count: int, rng: np.random.Generator) -> np.ndarray:
+        """(count,) frames of one dataset."""
+        if self._cumulative is None:
+            return rng.integers(0, self.parts[part].frames, count)
+        cumulative = self._cumulative[part]
+        places = np.searchsorted(cumulative, rng.random(count) * cumulative[-1], side="right")
+        return np.minimum(places, len(cumulative) - 1)
 
     def sweep(self, size: int, horizon: int, *, most: int, seed: int) -> list[Batch]:
         """Return batches of the same `most` frames every time, for validation."""
@@ -55,9 +81,10 @@ class Mixture:
         rows = [rng.integers(0, part.frames, count) for part, count in zip(self.parts, counts, strict=True)]
         pieces = max(1, -(-int(counts.sum()) // size))
         split = [np.array_split(row, pieces) for row in rows]
-        return [self._gather([rows_of_part[piece] for rows_of_part in split], horizon) for piece in range(pieces)]
+        return [self.gather([rows_of_part[piece] for rows_of_part in split], horizon) for piece in range(pieces)]
 
-    def _gather(self, frames: list[np.ndarray], horizon: int) -> Batch:
+    def gather(self, frames: list[np.ndarray], horizon: int) -> Batch:
+        """Return the batch of the given frames of each dataset."""
         inputs = {
             feature.name: np.concatenate([p.vectors[feature.name].take(f, axis=0) for p, f in self._paired(frames)])
             for feature in self.space.vectors

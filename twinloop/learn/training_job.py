@@ -6,9 +6,12 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from twinloop.errors import UsageError, nearest
 from twinloop.learn.checkpoint import Checkpoint
 from twinloop.learn.demonstrations import Demonstrations, load_demonstrations
+from twinloop.learn.episode_weights import read_episode_weights, weighted
 from twinloop.learn.mixture import Mixture, agreed_space, split, weights_of
 from twinloop.learn.optimise import TrainConfig
 from twinloop.learn.pictures import PictureStore, default_cache, open_pictures
@@ -26,6 +29,7 @@ class TrainingJobConfig:
         inputs: features that the policy reads.
         rate_hz: resample the data to this rate.
         most: largest number of episodes of each dataset.
+        weights: file of episode weights that `twinloop value` wrote; None uses all episodes equally.
         settings: settings of the policy, e.g. {"horizon": 16}.
         cache: folder of the image cache. It does not affect the result.
     """
@@ -36,6 +40,7 @@ class TrainingJobConfig:
     inputs: tuple[str, ...] = DEFAULT_INPUTS
     rate_hz: float | None = None
     most: int | None = None
+    weights: Path | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     train: TrainConfig = field(default_factory=TrainConfig)
     seed: int = 0
@@ -44,7 +49,13 @@ class TrainingJobConfig:
 
 @dataclass(frozen=True)
 class TrainingJob:
-    """A training with its data loaded. mixture: training episodes. held_out: held-out episodes, None if too few."""
+    """A training with its data loaded.
+
+    Attributes:
+        mixture: training episodes.
+        held_out: held-out episodes, None if too few.
+        episode_weights: digest of the file of episode weights; empty without one.
+    """
 
     config: TrainingJobConfig
     parts: tuple[Demonstrations, ...]
@@ -52,12 +63,15 @@ class TrainingJob:
     mixture: Mixture
     held_out: Mixture | None
     parent: Checkpoint | None = None
+    episode_weights: str = ""
 
     @property
     def settings(self) -> dict[str, Any]:
         """Everything that determines the result, as JSON. Datasets and the parent checkpoint are given by digest."""
         config = asdict(self.config) | {"datasets": [part.source.digest for part in self.parts]}
-        del config["cache"]
+        del config["cache"], config["weights"]
+        if self.episode_weights:
+            config["weights"] = self.episode_weights
         return config | {"parent": self.parent.card.digest if self.parent else ""}
 
     @property
@@ -69,8 +83,11 @@ class TrainingJob:
     @property
     def data(self) -> tuple[dict[str, Any], ...]:
         """The datasets with weights and numbers of held-out episodes, for the card."""
+        weighed = {"episode_weights": self.episode_weights} if self.episode_weights else {}
         return tuple(
-            asdict(part.source) | {"weight": round(weight, 6), "held_out": len(part.lengths) - len(learnt.lengths)}
+            asdict(part.source)
+            | {"weight": round(weight, 6), "held_out": len(part.lengths) - len(learnt.lengths)}
+            | weighed
             for part, weight, learnt in zip(self.parts, self.weights, self.mixture.parts, strict=True)
         )
 
@@ -82,10 +99,12 @@ def prepare(config: TrainingJobConfig, parent: Checkpoint | None = None) -> Trai
     parts = tuple(
         load_demonstrations(path, config.inputs, rate_hz=config.rate_hz, most=config.most) for path in config.datasets
     )
+    parts, by_attempt, digest = _weighted(config, parts)
     weights = tuple(weights_of([part.source for part in parts], config.mix))
     pairs = [split(part, config.train.held_out, seed=config.seed) for part in parts]
     pictures = _pictures(config, parts)
-    mixture = Mixture([learnt for learnt, _ in pairs], weights, pictures)
+    training = [learnt for learnt, _ in pairs]
+    mixture = Mixture(training, weights, pictures, _of_episodes(training, by_attempt) if digest else None)
     tested = [(held, weight) for (_, held), weight in zip(pairs, weights, strict=True) if len(held.lengths) and weight]
     total = sum(weight for _, weight in tested)
     shares = [weight / total for _, weight in tested]
@@ -93,7 +112,26 @@ def prepare(config: TrainingJobConfig, parent: Checkpoint | None = None) -> Trai
     if config.train.batch is None:
         batch = POLICIES[config.policy].batch_for(mixture.space)
         config = replace(config, train=replace(config.train, batch=batch))
-    return TrainingJob(config, parts, weights, mixture, held_out, parent)
+    return TrainingJob(config, parts, weights, mixture, held_out, parent, digest)
+
+
+def _weighted(
+    config: TrainingJobConfig, parts: tuple[Demonstrations, ...]
+) -> tuple[tuple[Demonstrations, ...], list[dict[int, float]], str]:
+    """The episodes that have a weight, attempt -> weight for each dataset, and the digest of the file of weights."""
+    if config.weights is None:
+        return parts, [], ""
+    table = read_episode_weights(config.weights)
+    parts, weights = weighted(parts, table, where=str(config.weights))
+    pairs = zip(parts, weights, strict=True)
+    return parts, [dict(zip(part.attempts.tolist(), values, strict=True)) for part, values in pairs], table.digest
+
+
+def _of_episodes(parts: list[Demonstrations], by_attempt: list[dict[int, float]]) -> list[np.ndarray]:
+    return [
+        np.array([weights[attempt] for attempt in part.attempts.tolist()])
+        for part, weights in zip(parts, by_attempt, strict=True)
+    ]
 
 
 def _pictures(config: TrainingJobConfig, parts: tuple[Demonstrations, ...]) -> PictureStore | None:
