@@ -93,9 +93,9 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 # In this order: an example may use what an earlier one has made.
 EXAMPLES = (
-    "load_config", "explain", "generate", "RunConfig", "Dataset", "train", "Checkpoint", "finetune", "value", "evaluate",
-    "promote", "rollback", "deploy", "diagnose", "plan", "calibrate", "loop", "Robot", "Task", "Parameter", "Check",
-    "Policy", "LiveRobot", "Executor", *ERRORS,
+    "load_config", "explain", "generate", "RunConfig", "Dataset", "train", "Checkpoint", "finetune", "value",
+    "evaluate", "promote", "rollback", "deploy", "diagnose", "plan", "calibrate", "loop", "Robot", "Task", "Parameter",
+    "Check", "Policy", "LiveRobot", "Executor", *ERRORS,
 )  # fmt: skip
 
 
