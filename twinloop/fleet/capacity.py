@@ -5,7 +5,7 @@ from twinloop.fleet.executor import Executor
 from twinloop.run.config import MOST_EPISODES, RunConfig
 from twinloop.simulate.engine import EngineConfig
 
-SLOTS_PER_WORKER = 256
+SLOTS_PER_WORKER = 512
 """Maximum number of simulations in flight per CPU worker. More does not step faster, uses more memory and delays the
 first shard. The data does not depend on it."""
 

@@ -104,6 +104,7 @@ def _reachable(twin: Twin, key: _KeyPoses) -> np.ndarray:
             avoid_self_collision=False,
             position_tolerance_m=key.tolerance_m,
             rotation_tolerance_rad=TILT_RAD,
+            converged=1.0,
             restarts=RESTARTS,
         )
         out[rows] = solutions.reachable

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
+from twinloop.twin.rotation import cross
+
 
 @dataclass(frozen=True)
 class _Segment:
@@ -106,7 +108,7 @@ class KinematicChain:
         jacobian = np.zeros((n, 6, len(self._joints)))
         for column, joint in enumerate(self._joints):
             axis = axes[joint]
-            jacobian[:, :3, column] = axis if slides[joint] else np.cross(axis, point - anchors[joint])
+            jacobian[:, :3, column] = axis if slides[joint] else cross(axis, point - anchors[joint])
             jacobian[:, 3:, column] = 0.0 if slides[joint] else axis
         return ToolPoses(point, rotation @ self._tool_rotation, jacobian)
 

@@ -19,6 +19,7 @@ import numpy as np
 import scipy  # its parts are imported when they are used
 
 from twinloop.twin.kinematic_chain import KinematicChain, ToolPoses
+from twinloop.twin.rotation import cross
 from twinloop.twin.self_collision import SelfCollision
 
 POSITION_TOLERANCE_M, ROTATION_TOLERANCE_RAD = 1e-3, 1e-2
@@ -65,6 +66,7 @@ def solve_poses(
     avoid_self_collision: bool = True,
     position_tolerance_m: float = POSITION_TOLERANCE_M,
     rotation_tolerance_rad: float = ROTATION_TOLERANCE_RAD,
+    converged: float = CONVERGED,
     restarts: int = RESTARTS,
 ) -> Solutions:
     """Return joint positions that bring `site` to the given poses.
@@ -77,6 +79,7 @@ def solve_poses(
         start_rad: (joints,) or (n, joints) posture to start from and to stay near. The posture of the first pose must
             be free of self-collision.
         free_roll: only the direction of the site's z axis counts, for arms with five axes.
+        converged: share of the tolerances at which the iteration stops; 1 if only `reachable` is of interest.
         restarts: postures to try if the start posture does not lead to a solution.
     """
     joints = np.asarray(joints)
@@ -93,15 +96,12 @@ def solve_poses(
     collides = np.zeros(n, bool)
     reachable = np.zeros(n, bool)
     far = np.linalg.norm(targets.positions - chain.base_m, axis=1) > chain.span_m(limits) + position_tolerance_m
-    others = limits[:, 0] + np.ptp(limits, axis=1) * scipy.stats.qmc.Halton(len(joints), scramble=False).random(
-        restarts
-    )
     for attempt in range(1 + restarts):
         open_ = np.flatnonzero(~reachable & (~far if attempt else True))
         if not len(open_):
             break
-        start = starts[open_] if attempt == 0 else np.tile(others[attempt - 1], (len(open_), 1))
-        rad, error = _descend(chain, limits, targets.rows(open_), start, starts[open_], within)
+        start = np.tile(_other_postures(limits, restarts)[attempt - 1], (len(open_), 1)) if attempt else starts[open_]
+        rad, error = _descend(chain, limits, targets.rows(open_), start, starts[open_], within, converged)
         solved = np.all(error <= within, axis=1)
         if bodies is not None:
             # One pose at a time: the engine computes distances for one posture.
@@ -119,6 +119,12 @@ def solve_poses(
         reachable=reachable,
         reasons=_reasons(best, errors, within, limits, reachable, far, collides),
     )
+
+
+def _other_postures(limits: np.ndarray, count: int) -> np.ndarray:
+    """(count, joints) postures spread over the joint ranges."""
+    spread = scipy.stats.qmc.Halton(len(limits), scramble=False).random(count)
+    return limits[:, 0] + np.ptp(limits, axis=1) * spread
 
 
 @dataclass(frozen=True)
@@ -153,11 +159,11 @@ class _Targets:
 
 def _between(axes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """(n, 3) rotation vectors that turn one direction into another by the shortest way."""
-    normal = np.cross(axes, wanted)
+    normal = cross(axes, wanted)
     sine = np.linalg.norm(normal, axis=1)
     angle = np.arctan2(sine, (axes * wanted).sum(axis=1))
     # Opposite directions have no shortest way; any perpendicular axis will do.
-    other = np.cross(axes, np.eye(3)[np.abs(axes).argmin(axis=1)])
+    other = cross(axes, np.eye(3)[np.abs(axes).argmin(axis=1)])
     other /= np.linalg.norm(other, axis=1, keepdims=True)
     return angle[:, None] * np.where(sine[:, None] > 1e-9, normal / np.maximum(sine, 1e-9)[:, None], other)
 
@@ -169,6 +175,7 @@ def _descend(
     start: np.ndarray,
     posture: np.ndarray,
     within: np.ndarray,
+    converged: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Iterate from `start`. Return the (n, joints) best positions and their (n, 2) errors in metres and radians."""
     low, high = limits.T
@@ -184,7 +191,7 @@ def _descend(
         stalled[active] = np.where(score < 0.99 * before, 0, stalled[active] + 1)
         improved = score < before
         best[active[improved]], errors[active[improved]] = rad[active[improved]], error[improved]
-        go_on = (score > CONVERGED) & (stalled[active] < STALLED_AFTER)
+        go_on = (score > converged) & (stalled[active] < STALLED_AFTER)
         active, twist, jacobian = active[go_on], twist[go_on], jacobian[go_on]
         if not len(active):
             break
