@@ -12,6 +12,7 @@
     ├── CheckpointError           a folder that is not a valid checkpoint, or not for this robot
     ├── RegistryError             a registry or ledger that was changed, or a policy that it does not have
     ├── TrainingError             training failed; the batch that caused it is kept
+    ├── TermError                 a term of an environment gave a value that is not finite
     ├── RenderError               no OpenGL to render images with
     ├── PolicyError               a policy process that hangs, died, or sends an invalid answer
     ├── RobotError                a robot that cannot be reached, disconnected, or sends impossible values
@@ -127,6 +128,10 @@ class RegistryError(TwinloopError):
 
 
 class TrainingError(TwinloopError):
+    pass
+
+
+class TermError(TwinloopError):
     pass
 
 

@@ -25,6 +25,7 @@ Group = Literal[
     "twinloop.policies",
     "twinloop.live_robots",
     "twinloop.executors",
+    "twinloop.terms",
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
 

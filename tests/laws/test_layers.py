@@ -16,7 +16,8 @@ LAYERS = (
     # foundations
     "errors", "durable", "lazy", "plugins", "signals", "config",
     # stages, in the order of the flow
-    "twin", "randomize", "simulate", "observe", "curate", "run", "scene_export", "fleet", "dataset", "learn", "gate",
+    "twin", "randomize", "simulate", "observe", "curate", "run", "scene_export", "fleet",
+    "environments", "dataset", "learn", "gate",
     "deploy", "diagnose", "calibrate",
     # the order of the stages, then what presents it
     "pipeline", "dashboard", "api", "cli", "__init__", "__main__",

@@ -67,31 +67,37 @@ class LiveSensors:
             for name, values in self._errors.items():
                 values[slot] = errors.get(name, _neutral(name))
 
-    def look(self, cell: Cell) -> dict[str, np.ndarray]:
-        """Feature -> (width, elements) float32, of this control period. Call once in each period."""
-        true = {channel: TRUE[channel](cell).astype(np.float32) for channel in self._channels}
-        seen = true if self._plain else self._through(true)
-        self._tick += 1
+    def look(self, cell: Cell, ids: np.ndarray | None = None) -> dict[str, np.ndarray]:
+        """Feature -> (slots, elements) float32, of this control period. Call once in each period of a slot.
+
+        Args:
+            ids: the slots to read; None for all.
+        """
+        slots = self._slots if ids is None else ids
+        part = slice(None) if ids is None else ids  # a slice copies nothing
+        true = {channel: TRUE[channel](cell)[part].astype(np.float32) for channel in self._channels}
+        seen = true if self._plain else self._through(true, slots)
+        self._tick[slots] += 1
         return {name: seen[channel].astype(np.float32) for name, channel in self.features.items()}
 
-    def _through(self, true: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def _through(self, true: dict[str, np.ndarray], slots: np.ndarray) -> dict[str, np.ndarray]:
         # A slot whose episode has ended is read once more, and that result is not used.
-        tick = np.minimum(self._tick, self.twin.longest_ticks - 1)
+        tick = np.minimum(self._tick[slots], self.twin.longest_ticks - 1)
         for channel, values in true.items():
             if channel not in self._past:
                 shape = (self.width, self.twin.longest_ticks, values.shape[1])
                 self._past[channel] = np.zeros(shape, np.float32)
-            self._past[channel][self._slots, tick] = values
-        errors = {name: values[self._slots, tick] for name, values in self._errors.items()}
+            self._past[channel][slots, tick] = values
+        errors = {name: values[slots, tick] for name, values in self._errors.items()}
         errors["things"] = thing_columns(self.twin)
         measured = tell(
-            errors, tick, lambda channel, when: self._past[channel][self._slots, when].astype(float), self._channels
+            errors, tick, lambda channel, when: self._past[channel][slots, when].astype(float), self._channels
         )
         if self.config.velocity == "differentiated":
-            first = (tick == 0)[:, None]
-            before = (
-                measured["position"] if self._before is None else np.where(first, measured["position"], self._before)
-            )
-            self._before = measured["position"]
-            measured["velocity"] = differentiated(measured["position"], before, self.twin)
+            position = measured["position"]
+            if self._before is None:
+                self._before = np.zeros((self.width, position.shape[1]))
+            before = np.where((tick == 0)[:, None], position, self._before[slots])
+            self._before[slots] = position
+            measured["velocity"] = differentiated(position, before, self.twin)
         return measured

@@ -25,6 +25,7 @@ from twinloop.randomize.draw import Sampler
 from twinloop.randomize.parameter import Presence
 from twinloop.randomize.table import BY_NAME, TABLE
 from twinloop.run.cameras import CAMERAS, read_cameras
+from twinloop.run.environment import EnvironmentConfig
 from twinloop.run.grip_check import refuse_ungrippable
 from twinloop.run.randomization import RandomizationKind
 from twinloop.run.scene import SceneConfig
@@ -116,6 +117,9 @@ class RunConfig:
     cameras: dict[str, CameraConfig] = of_kind(CAMERAS, default_factory=dict)
     drive: RobotDrive | None = nested(
         RobotDrive, optional=True, help="servo law of the robot's joints, in place of its position actuators"
+    )
+    environment: EnvironmentConfig | None = nested(
+        EnvironmentConfig, optional=True, help="reinforcement learning: observations, rewards and ends of episodes"
     )
     patch: str | None = text(
         None, filled=True, help="digest of the patch that the twin was fitted with; `--patch` writes it"
@@ -210,6 +214,7 @@ class RunConfig:
             "tasks": [task_content(scene.world) for scene in scenes.values()],
             "layout": self.scene.layout,
         }
+        content.pop("environment", None)  # it decides how a policy is trained, and no episode
         for path in UNDECISIVE:
             section, _, key = path.partition(".")
             del content[section][key]

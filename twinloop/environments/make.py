@@ -1,0 +1,68 @@
+"""Make environments from configs."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from twinloop.environments.arm import ArmEmbodiment
+from twinloop.environments.curriculum import Curriculum
+from twinloop.environments.embodiment import Embodiment
+from twinloop.environments.vector_env import VectorTwinEnv
+from twinloop.errors import UsageError
+from twinloop.run.config import RunConfig
+from twinloop.run.environment import EnvironmentConfig
+from twinloop.simulate.engine import EngineConfig
+
+MOST_ENVIRONMENTS = 65_536
+
+
+@dataclass(frozen=True)
+class EmbodimentKind:
+    """A kind of robot that environments can simulate.
+
+    Attributes:
+        fits: whether the config describes such a robot.
+        make: (config, width=, threads=, seed=, engine=) -> Embodiment.
+    """
+
+    name: str
+    fits: Callable[[RunConfig], bool]
+    make: Callable[..., Embodiment]
+
+
+KINDS: tuple[EmbodimentKind, ...] = (EmbodimentKind("arm", lambda _: True, ArmEmbodiment),)
+"""The first kind that fits a config is used; arms are last and fit all configs."""
+
+
+def vector_env(
+    config: RunConfig,
+    *,
+    num_envs: int,
+    seed: int,
+    threads: int | None = None,
+    engine: EngineConfig = EngineConfig(),  # noqa: B008
+    curriculum: Curriculum | None = None,
+) -> VectorTwinEnv:
+    """The environments of a config.
+
+    Args:
+        num_envs: number of environments that are stepped together.
+        seed: run seed of the episodes.
+        threads: of the CPU engine; one per core by default. It does not affect results.
+        curriculum: in place of that of the config.
+    """
+    if not 1 <= num_envs <= MOST_ENVIRONMENTS:
+        raise UsageError(f"num_envs: {num_envs} was given; a number from 1 to {MOST_ENVIRONMENTS:,} was expected")
+    if config.cameras:
+        config = _without_cameras(config)
+    kind = next(kind for kind in KINDS if kind.fits(config))
+    cores = threads or min(os.cpu_count() or 1, num_envs)
+    robot = kind.make(config, width=num_envs, threads=cores, seed=seed, engine=engine)
+    return VectorTwinEnv(robot, config.environment or EnvironmentConfig(), seed=seed, curriculum=curriculum)
+
+
+def _without_cameras(config: RunConfig) -> RunConfig:
+    """Environments observe vectors; images would cost more time than the physics."""
+    from dataclasses import replace
+
+    return replace(config, cameras={})
