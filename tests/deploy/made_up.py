@@ -32,6 +32,7 @@ def episode_log(about: Description, number: int, *, length: int = 12, **changes)
     frames["action"] = frames["command"] = (np.array(about.home) + wobble).astype(np.float32)
     frames["phase"] = np.minimum(np.arange(length) // 2, len(PHASES) - 1)
     frames["timing"] = np.zeros((length, 4), np.float32)
+    frames["by_human"] = np.zeros(length, bool)
     log = EpisodeLog(
         robot_id=about.id,
         briefing=Briefing("put it there", {"object": "cube", "light": "dim", "human": "absent"}),

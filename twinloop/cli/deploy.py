@@ -23,6 +23,7 @@ examples:
   twinloop deploy policies/first.onnx --robot twin --episodes 5 --out runlogs/twin
   twinloop deploy policies/second --control policies/first --robot rehearsal:harsh --episodes 50 --workers 2
   twinloop deploy policies/first --robot rehearsal:mild --episodes 10 --speed 0.5 --condition light=dim
+  twinloop deploy canary --robot lerobot:arm.yaml --takeover leader   # t: take over with the leader arm
   twinloop deploy policies/first --robot rehearsal:mild --episodes 10 --reset-stop     # after an e-stop
 """
 
@@ -65,6 +66,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="source of the outcome: the robot's detector, or the operator (keys s, f, u) (default: detector)",
     )  # fmt: skip
     parser.add_argument(
+        "--takeover", choices=["leader", "keys"],
+        help="device with which the operator takes over after the key t: the leader arm of the robot's file, or keys",
+    )  # fmt: skip
+    parser.add_argument(
         "--condition",
         action="append",
         default=[],
@@ -87,13 +92,17 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     from twinloop.deploy import session
     from twinloop.deploy.episode_runner import DeployConfig
     from twinloop.deploy.estop import EStop, stop_file_of
-    from twinloop.deploy.keys import HELP, terminal
+    from twinloop.deploy.keys import HELP, HELP_TAKEOVER, terminal
+    from twinloop.deploy.takeover import HELP_KEYS
     from twinloop.gate.permit import policy_named
 
     if args.control is not None and args.arm is not None:
         raise UsageError("--arm: cannot be combined with --control, which sets the arms itself")
     if args.outcome == "ask" and not terminal():
         raise UsageError("--outcome ask: needs a terminal")
+    attended = terminal() and args.workers == 1
+    if args.takeover is not None and not attended:
+        raise UsageError(f"--takeover {args.takeover}: needs an operator at a terminal, and one worker")
     policies = {args.arm or "": policy_named(args.policy, args.registry)}
     if args.control is not None:
         policies = {
@@ -105,12 +114,12 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         EStop(stop_file).reset()
     config = DeployConfig(
         speed=args.speed, limits_file=args.limits, ensemble=args.ensemble, episode_timeout_s=args.episode_timeout,
-        outcome=args.outcome, conditions=conditions(args.condition), inference_timeout_s=args.inference_timeout,
-        seed=args.seed,
+        takeover=args.takeover, outcome=args.outcome, conditions=conditions(args.condition),
+        inference_timeout_s=args.inference_timeout, seed=args.seed,
     )  # fmt: skip
     out = args.out or Path("runlogs") / re.sub("[^A-Za-z0-9.]+", "-", args.robot).strip("-")
-    attended = terminal() and args.workers == 1
-    console.print(f"e-stop: touch {stop_file}, or SIGUSR1{'; ' + HELP if attended else ''}", markup=False)
+    keys = {None: HELP, "leader": HELP_TAKEOVER, "keys": f"{HELP_TAKEOVER} · {HELP_KEYS}"}[args.takeover]
+    console.print(f"e-stop: touch {stop_file}, or SIGUSR1{'; ' + keys if attended else ''}", markup=False)
     with show_progress(console, "deploying") as show:
 
         def on_progress(progress: session.SessionProgress) -> None:

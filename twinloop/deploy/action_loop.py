@@ -55,6 +55,16 @@ class ActionLoop:
         """Receive the command that was sent; the state estimator uses it."""
         self._sent = np.asarray(command, float)[None]
 
+    def watch(self, reading: Reading) -> None:
+        """Receive a reading of a period in which a human leads; the state estimator uses it."""
+        self._features(reading)
+
+    def resume(self) -> None:
+        """Continue after a human has led. Actions that were computed before are outdated."""
+        self._chunks.begin(ALONE)
+        if self._late is not None:
+            self._late = self.policy.horizon
+
     def act(self, reading: Reading, operator: OperatorInput, deadline_s: float) -> LeaderAction:
         """Return the action of this period.
 
@@ -77,11 +87,13 @@ class ActionLoop:
             if chunk is None:
                 self._chunks.advance(RUNNING, self._nothing)
                 return LeaderAction(None, time.monotonic() - began_s)
-            # Actions for periods that have passed are dropped.
+            late, self._late = self._late, None
+            if late >= len(chunk):
+                # All its actions are for periods that have passed. The next period asks again.
+                return LeaderAction(None, time.monotonic() - began_s)
             remaining = np.full_like(chunk, np.nan)
-            remaining[: len(chunk) - self._late] = chunk[self._late :]
+            remaining[: len(chunk) - late] = chunk[late:]
             self._chunks.add(ALONE, remaining[None])
-            self._late = None
         return LeaderAction(self._chunks.advance(RUNNING, self._nothing)[0], time.monotonic() - began_s)
 
     def _features(self, reading: Reading) -> Mapping[str, np.ndarray]:

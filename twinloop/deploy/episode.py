@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from twinloop.dataset.versions import versions
-from twinloop.deploy.episode_log import TIMING, EpisodeLog, OutcomeBy, OutcomeWord
+from twinloop.deploy.episode_log import BY_HUMAN, TIMING, EpisodeLog, OutcomeBy, OutcomeWord
 from twinloop.deploy.episode_tracker import EpisodeTracker
 from twinloop.deploy.freshness import Freshness
 from twinloop.deploy.leader import Leader
@@ -54,9 +54,19 @@ class EpisodeBuffer:
         self._rows: list[dict[str, np.ndarray]] = []
         self.safety: dict[str, int] = {}
 
-    def add(self, reading: Reading, *, action: np.ndarray, command: np.ndarray, phase: int, timing: np.ndarray) -> None:
-        seen = {feature.name: np.asarray(reading.features[feature.name]) for feature in self._about.observed}
-        self._rows.append({**seen, "action": action, "command": command, "phase": np.array(phase), TIMING.name: timing})
+    def add(
+        self,
+        reading: Reading,
+        *,
+        action: np.ndarray,
+        command: np.ndarray,
+        phase: int,
+        timing: np.ndarray,
+        by_human: bool,
+    ) -> None:
+        row = {feature.name: np.asarray(reading.features[feature.name]) for feature in self._about.observed}
+        row |= {"action": action, "command": command, "phase": np.array(phase)}
+        self._rows.append(row | {TIMING.name: timing, BY_HUMAN.name: np.array(by_human)})
 
     def note_late(self, missed: int) -> None:
         """Mark the last period as late; that is known only after it has ended."""
@@ -69,7 +79,8 @@ class EpisodeBuffer:
     def frames(self) -> dict[str, np.ndarray]:
         about = self._about
         shapes = {feature.name: feature.shape for feature in about.observed}
-        shapes |= {"action": about.action.shape, "command": about.action.shape, TIMING.name: TIMING.shape, "phase": ()}
+        shapes |= {"action": about.action.shape, "command": about.action.shape, TIMING.name: TIMING.shape}
+        shapes |= {"phase": (), BY_HUMAN.name: ()}
         return {
             name: np.stack([row[name] for row in self._rows]) if self._rows else np.zeros((0, *shape))
             for name, shape in shapes.items()
@@ -159,7 +170,7 @@ def _control(
         # Logged before it is sent: a robot that is lost while it is sent may have executed it.
         buffer.add(
             reading, action=filtered.action, command=command, phase=tracker.phase,
-            timing=np.array([robot_s, waited_s, decision.thought_s, 0]),
+            timing=np.array([robot_s, waited_s, decision.thought_s, 0]), by_human=decision.by_human,
         )  # fmt: skip
         robot.act(command)
         leader.sent(command)

@@ -20,6 +20,9 @@ TIMING = Feature("timing", "float32", (4,), ("robot_s", "waited_s", "thought_s",
 """robot_s: time on the robot's clock since the start of the episode. waited_s: age of the reading. thought_s: time that
 the leader took for the action. late: 1 if the deadline was missed."""
 
+BY_HUMAN = Feature("by_human", "bool", (1,))
+"""Whether a human chose the action of the frame: a demonstration by teleoperation, or a takeover."""
+
 ABORTED = "aborted"
 
 
@@ -111,6 +114,7 @@ def logged_features(about: Description) -> tuple[Feature, ...]:
         command,
         Feature("phase", "int64", (1,)),
         TIMING,
+        BY_HUMAN,
         Feature("next.reward", "float32", (1,)),
         Feature("next.done", "bool", (1,)),
         Feature("next.success", "bool", (1,)),

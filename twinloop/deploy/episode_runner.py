@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from twinloop.deploy.action_loop import ActionLoop
 from twinloop.deploy.episode import log_of, run_episode
@@ -19,6 +20,7 @@ from twinloop.deploy.robots import robot_named
 from twinloop.deploy.safety.bounds import Bounds, bounds_of, narrowed, permitted, slowed
 from twinloop.deploy.safety.filter import SafetyFilter
 from twinloop.deploy.schedule import Lockstep, Realtime
+from twinloop.deploy.takeover import HumanControl, SharedControl, human_control
 from twinloop.errors import RobotError, UsageError
 from twinloop.gate.permit import Permit
 from twinloop.learn.chunks import ActingConfig
@@ -43,6 +45,8 @@ class DeployConfig:
         limits_file: a YAML file with narrower limits.
         ensemble: see ActingConfig.
         episode_timeout_s: maximum duration of an episode; the task's own by default.
+        takeover: device with which an operator takes over from the policy: `leader` (the leader arm of the robot's
+            config), `keys`, or None: the key only marks a takeover.
         outcome: who judges an episode: `detector` (the robot's) or `ask` (a human).
         conditions: conditions to record with every episode.
         inference_timeout_s: timeout of one inference if the robot is in lockstep.
@@ -53,6 +57,7 @@ class DeployConfig:
     limits_file: Path | None = None
     ensemble: float | None = None
     episode_timeout_s: float | None = None
+    takeover: Literal["leader", "keys"] | None = None
     outcome: str = "detector"
     conditions: Mapping[str, str] = field(default_factory=dict)
     inference_timeout_s: float = 20.0
@@ -117,6 +122,7 @@ class EpisodeRunner:
             for arm, policy in job.policies.items()
         }
         self._about: Description | None = None
+        self._human: HumanControl | None = None
         self._connected = False
 
     def __enter__(self) -> "EpisodeRunner":
@@ -132,6 +138,8 @@ class EpisodeRunner:
     def __exit__(self, *_: object) -> None:
         for policy in self._policies.values():
             policy.end()
+        if self._human is not None:
+            self._human.close()
         self._robot.close()
 
     def run(self, scene: int, arm: str) -> EpisodeLog:
@@ -146,12 +154,14 @@ class EpisodeRunner:
         about = self._connect()
         policy.start()
         policy.facts.refuse_misfit(about)
-        leader = ActionLoop(policy, ActingConfig(job.config.ensemble), lockstep=about.lockstep)
+        loop = ActionLoop(policy, ActingConfig(job.config.ensemble), lockstep=about.lockstep)
+        leader = loop if self._human is None else SharedControl(loop, self._human)
+        self._operator.can_take_over = self._human is not None
         result = run_episode(
             self._robot, leader, self._safety, self._tracker, self._schedule, self._operator,
             scene=scene, rng=episode_rng(job.config.seed, scene, stream="policy"), ask=self._asks(about),
         )  # fmt: skip
-        if leader.waiting:
+        if loop.waiting:
             policy.end()  # it is still computing an answer to an outdated request; the next episode starts a new one
         if result.robot_lost:
             self._connected = False
@@ -209,6 +219,8 @@ class EpisodeRunner:
             if about.lockstep
             else Realtime(period_s=about.period_s)
         )
+        if config.takeover is not None:
+            self._human = human_control(config.takeover, self._robot, about, twin)
         self._about, self._connected = about, True
 
 

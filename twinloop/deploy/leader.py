@@ -17,11 +17,13 @@ class LeaderAction:
         action: None if there was none before the deadline; the robot then holds its position.
         thought_s: seconds that the leader took.
         over: the episode is over and `action` is not to be executed.
+        by_human: a human chose the action.
     """
 
     action: np.ndarray | None
     thought_s: float
     over: bool = False
+    by_human: bool = False
 
 
 class Leader(Protocol):

@@ -80,7 +80,7 @@ class TeleoperationLeader:
         self._periods += 1
         self.judged_success = sample.success
         over = sample.over or operator.enough or self._periods > self._longest
-        return LeaderAction(sample.action, time.monotonic() - began_s, over=over)
+        return LeaderAction(sample.action, time.monotonic() - began_s, over=over, by_human=True)
 
     def sent(self, command: np.ndarray) -> None:
         """Not needed: the human sees the robot."""

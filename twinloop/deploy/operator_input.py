@@ -23,6 +23,9 @@ class OperatorInput:
 
     Attributes:
         interventions: number of human interventions in this episode.
+        can_take_over: the takeover key passes control to the human and back; otherwise it only marks a takeover.
+        human_leads: the human has taken over.
+        typed: keys that were pressed before the last look.
         enough: the human who leads has ended the episode.
         ending: name of the signal that ends the session, or "".
     """
@@ -30,19 +33,21 @@ class OperatorInput:
     def __init__(self, estop: EStop, keys: Keys | None = None):
         self.estop, self.keys = estop, keys
         self.interventions = 0
-        self.enough = False
+        self.can_take_over = self.human_leads = self.enough = False
+        self.typed = ""
         self.ending = ""
 
     def begin(self) -> None:
-        self.interventions, self.enough = 0, False
+        self.interventions, self.enough, self.human_leads = 0, False, False
 
     def look(self) -> None:
         """Poll keys, e-stop and signals. Raise EpisodeStopped if the episode must end."""
-        keys = self.keys.pressed() if self.keys is not None else ""
+        keys = self.typed = self.keys.pressed() if self.keys is not None else ""
         if set(STOP) & set(keys):
             self.interventions += 1
             self.estop.trip("a key in the terminal")
-        self.interventions += keys.count(TAKEOVER)
+        for _ in range(keys.count(TAKEOVER)):
+            self._take_over()
         self.enough |= bool(set(ENOUGH) & set(keys))
         if self.estop.latched:
             raise EpisodeStopped("e_stop", f"e-stop: {self.estop.reason()}")
@@ -51,6 +56,14 @@ class OperatorInput:
         if ABORT in keys:
             self.interventions += 1
             raise EpisodeStopped("aborted_by_human", "ended by the operator")
+
+    def _take_over(self) -> None:
+        if not self.can_take_over:
+            self.interventions += 1
+            return
+        self.human_leads = not self.human_leads
+        self.interventions += self.human_leads
+        self.enough = False  # an Enter from before the takeover does not end the episode
 
     def ask_outcome(self) -> bool | None:
         """Return a human's judgement of the episode that has just ended: s(uccess), f(ailure), u(nknown)."""

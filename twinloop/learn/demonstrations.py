@@ -14,10 +14,14 @@ from twinloop.dataset.parquet import read_schema, to_numpy
 from twinloop.dataset.people.consent import CONSENT_COLUMNS, PARTICIPANT, require_consent
 from twinloop.dataset.shard import EPISODES
 from twinloop.errors import DatasetError
+from twinloop.learn.corrections import correction_weights
 from twinloop.learn.resample import resampled
 from twinloop.learn.space import Space
 from twinloop.observe.estimate import ESTIMATE, estimated, model_of
 from twinloop.observe.instruction import INSTRUCTION, instruction_vectors
+
+BY_HUMAN = "by_human"
+"""Feature of runlogs: whether a human chose the action of the frame."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,7 @@ class Demonstrations:
         attempts, episode_index: (n,) attempt number and index among the stored episodes of the dataset.
         tasks: instructions of the episodes.
         real: recorded on a robot, not in a twin.
+        frame_weights: (frames,) how often each frame is drawn, relative to others; None: all equally often.
     """
 
     space: Space
@@ -57,6 +62,7 @@ class Demonstrations:
     episode_index: np.ndarray
     tasks: tuple[str, ...]
     real: bool
+    frame_weights: np.ndarray | None = None
 
     @cached_property
     def starts(self) -> np.ndarray:
@@ -95,6 +101,7 @@ class Demonstrations:
             episode_index=self.episode_index[episodes],
             tasks=tuple(self.tasks[one] for one in episodes),
             real=self.real,
+            frame_weights=None if self.frame_weights is None else self.frame_weights[rows],
         )
 
 
@@ -110,6 +117,8 @@ def load_demonstrations(
     dataset = Dataset.open(path)
     space = Space.of(dataset.header, inputs)
     columns = [*space.sensed, "action", *(("command",) if space.estimates else ())]
+    if any(feature.name == BY_HUMAN for feature in dataset.header.features):
+        columns.append(BY_HUMAN)
     tables: dict[str, list[np.ndarray]] = {name: [] for name in columns}
     lengths, attempts, indices, tasks = [], [], [], []
     stored, wanted = 0, most if most is not None else np.inf
@@ -143,6 +152,7 @@ def load_demonstrations(
             raise DatasetError(f"{path}: {name}: {bad:,} of {len(values):,} frames contain NaN or infinity")
     action = vectors.pop("action")
     count = np.concatenate(lengths)
+    by_human = vectors.pop(BY_HUMAN, np.zeros((len(action), 1)))[:, 0] > 0.5
     if space.estimates:
         twin = model_of(space.robot, round(space.rate_hz))
         vectors[ESTIMATE] = estimated(vectors, vectors.pop("command"), count, twin, things=space.tracked_things)
@@ -156,6 +166,7 @@ def load_demonstrations(
     demonstrations = Demonstrations(
         space, source, dataset, vectors, action, count, np.concatenate(attempts), np.concatenate(indices),
         tuple(tasks), real=header.source == "real",
+        frame_weights=correction_weights(by_human, count, rate_hz=space.rate_hz),
     )  # fmt: skip
     return demonstrations if rate_hz in (None, space.rate_hz) else resampled(demonstrations, float(rate_hz))
 

@@ -50,11 +50,12 @@ class Mixture:
         self.parts, self.pictures = tuple(parts), pictures
         self.weights = np.asarray(weights, float)
         self.space = agreed_space(self.parts)
-        self._cumulative = None
-        if episode_weights is not None:
+        self._cumulative: list[np.ndarray] | None = None
+        if episode_weights is not None or any(part.frame_weights is not None for part in self.parts):
+            of_episodes = episode_weights or [np.ones(len(part.lengths)) for part in self.parts]
             self._cumulative = [
-                np.cumsum(np.repeat(values, part.lengths))
-                for part, values in zip(self.parts, episode_weights, strict=True)
+                np.cumsum(np.repeat(values, part.lengths) * (1.0 if part.frame_weights is None else part.frame_weights))
+                for part, values in zip(self.parts, of_episodes, strict=True)
             ]
 
     @property

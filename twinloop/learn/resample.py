@@ -50,6 +50,7 @@ def resampled(demonstrations: "Demonstrations", rate_hz: float) -> "Demonstratio
         vectors={feature.name: between(demonstrations.vectors[feature.name], feature) for feature in space.vectors},
         action=between(demonstrations.action, space.action),
         lengths=lengths,
+        frame_weights=None if demonstrations.frame_weights is None else demonstrations.frame_weights[first],
     )
 
 
