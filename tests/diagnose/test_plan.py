@@ -101,3 +101,12 @@ def test_the_verdict_names_open_gaps():
     assert "no open gap" in report({}).verdict()
     unknown = dataclasses.replace(report({}), unmodelled=Unmodelled(10.0, (4.0, 16.0), (), (), 0.9, 0.01, 0.01, True))
     assert "unmodelled" in unknown.verdict()
+
+
+def test_a_loop_calibrates_only_what_motions_of_the_robot_can_tell():
+    row = {"latency": "action_delay_ms", "contact": "friction_coefficient"}
+    for gap, excites in (("latency", True), ("contact", False)):
+        found = report({gap: 30.0}, {gap: (wrong(row[gap], 0.5, 0.4),)})
+        plan = make_plan(found, robot="twin")
+        assert any(line.measure == "calibrate" for line in plan.lines)
+        assert plan.excites is excites

@@ -74,6 +74,11 @@ def replaced_rows(config: RunConfig, patch: TwinPatch) -> frozenset[str]:
     )
 
 
+def calibrated_rows(config: RunConfig, patch: TwinPatch) -> frozenset[str]:
+    """Rows whose values or ranges the patch sets."""
+    return frozenset(name.partition(".")[0] for name in patched_rows(config, patch)) | replaced_rows(config, patch)
+
+
 def _range(name: str, low: float, high: float) -> Distribution:
     least, most = BY_NAME[name].plausible
     low, high = min(max(low, least), most), min(max(high, least), most)

@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 
 from twinloop.dataset import Dataset
-from twinloop.diagnose.widening import ordered, wider
+from twinloop.diagnose.widening import wider
 from twinloop.errors import UsageError
 from twinloop.gate.repeat import layout, refuse_task, scene_of, start_of
 from twinloop.randomize.distribution import Uniform
 from twinloop.randomize.draw import nominal_values
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig
+from twinloop.run.randomization import ordered_rows
 from twinloop.run.twin import twin_of
 
 USUAL = 0.02, 0.98
@@ -52,7 +53,7 @@ def as_laid_out(config: RunConfig, runlog: Path) -> RunConfig:
         low, high = _ends(values)
         lowest, highest = BY_NAME[name].plausible
         ranges[name] = wider(ranges.get(name), Uniform(max(low, lowest), min(high, highest)))
-    return replace(config, randomization=ordered(ranges))
+    return replace(config, randomization=ordered_rows(ranges))
 
 
 def _ends(values: np.ndarray) -> tuple[float, float]:

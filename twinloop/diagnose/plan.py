@@ -37,6 +37,7 @@ class Practice:
         sensors: sensors to record with.
         vary: conditions to vary.
         logs: what to record for `twinloop calibrate`.
+        excited: motions of `twinloop excite` give these logs, so that a loop can calibrate by itself.
     """
 
     half: int
@@ -46,6 +47,7 @@ class Practice:
     sensors: tuple[str, ...] = ()
     vary: tuple[str, ...] = ()
     logs: str = ""
+    excited: bool = False
 
 
 PRACTICE: dict[Gap, Practice] = {
@@ -57,9 +59,9 @@ PRACTICE: dict[Gap, Practice] = {
     "object": Practice(30, 0.9, 0.6, 0.5, ("a scale and a caliper",), ("object",), "tosses and pushes of each object"),
     "environment": Practice(30, 0.9, 0.8, 0.5, (), ("clutter", "layout"), "a scan of the table and its height"),
     "human": Practice(40, 0.8, 0.6, 2.0, ("a second camera", "consent of everyone in view"), ("human",), ""),
-    "actuation": Practice(80, 0.4, 0.7, 0.5, (), (), "chirps and steps of every joint, loaded and empty"),
+    "actuation": Practice(80, 0.4, 0.7, 0.5, (), (), "chirps and steps of every joint, loaded and empty", excited=True),
     "latency": Practice(80, 0.4, 0.8, 0.2, ("one clock for commands and readings",), (),
-                        "steps of every joint with timestamps"),
+                        "steps of every joint with timestamps", excited=True),
 }  # fmt: skip
 
 
@@ -147,6 +149,14 @@ class Plan:
     demonstrations: int
     robot: str
     verdict: str
+
+    @property
+    def excites(self) -> bool:
+        """Whether motions of the robot would give the logs that a line wants calibrated."""
+        return any(
+            line.measure == "calibrate" and line.gap != "unmodelled" and PRACTICE[line.gap].excited
+            for line in self.lines
+        )
 
     def requests(self) -> list[dict[str, Any]]:
         """Collection requests that `twinloop collect --plan` carries out."""

@@ -3,34 +3,45 @@
 Automatic domain randomization widens a row while the policy succeeds at its ends and narrows it where the policy fails.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 from twinloop.diagnose.bank import Simulate
+from twinloop.diagnose.counterfactuals import CounterfactualJob, simulate_counterfactuals
 from twinloop.diagnose.findings import as_distribution
 from twinloop.diagnose.hypothesis import NOTHING, ends_of, rows_of
 from twinloop.diagnose.hypothesis_set import scene_features
 from twinloop.diagnose.plan import range_of
 from twinloop.diagnose.report import GapReport, RowEstimate
+from twinloop.learn.candidate import candidate_of
+from twinloop.learn.chunks import ActingConfig
 from twinloop.randomize.distribution import Choice, Constant, Distribution, Uniform
 from twinloop.randomize.parameter import Parameter
-from twinloop.randomize.table import BY_NAME, TABLE
+from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig, inapplicable_rows
+from twinloop.run.randomization import ordered_rows
 
 SUSPECTED = 0.3
 """Gaps from this probability on are covered, because simulated episodes cost little."""
 WIDEN_ABOVE, NARROW_BELOW = 0.8, 0.5  # success rates
 STEP = 0.25  # share of a row's sensible range, per round
 ROOM = 1.3
+EPISODES, SEED = 24, 3_000_001  # of a row in automatic domain randomization
 MIN_SHARE = 1e-3
 """Smallest width of an estimated range, as a share of the row's sensible range."""
 
 
-def widen_by_diagnosis(config: RunConfig, report: GapReport) -> RunConfig:
-    """Return `config` with ranges around the estimated rows, and wider ranges for the other rows of suspected gaps."""
-    inapplicable, features = inapplicable_rows(config.scene.world), scene_features(config)
+def widen_by_diagnosis(config: RunConfig, report: GapReport, *, calibrated: frozenset[str] = frozenset()) -> RunConfig:
+    """Return `config` with ranges around the estimated rows, and wider ranges for the other rows of suspected gaps.
+
+    Args:
+        calibrated: rows that keep the ranges of the config, because they were fitted to logs.
+    """
+    inapplicable, features = {*inapplicable_rows(config.scene.world), *calibrated}, scene_features(config)
     ranges = dict(config.randomization)
     for finding in report.findings:
         if max(finding.probability, finding.differs) < SUSPECTED:
@@ -41,11 +52,13 @@ def widen_by_diagnosis(config: RunConfig, report: GapReport) -> RunConfig:
                 ranges[row.name] = wider(ranges.get(row.name), _reaching(row, reach))
         for wrong in finding.rows:
             row = BY_NAME[wrong.row]
+            if row.name in calibrated:
+                continue
             if row.chance is None and not row.words and not row.pool:
                 ranges[row.name] = _estimated_range(wrong, ranges.get(row.name), sure=finding.is_open)
             elif row.chance is not None:
                 ranges[row.name] = as_distribution(wrong)
-    return replace(config, randomization=ordered(ranges))
+    return replace(config, randomization=ordered_rows(ranges))
 
 
 def _estimated_range(wrong: RowEstimate, before: Distribution | None, *, sure: bool) -> Distribution:
@@ -77,6 +90,15 @@ def success_in_twin(simulate: Simulate) -> SuccessAt:
     return success_at
 
 
+def widen_by_success(config: RunConfig, policy: Path) -> tuple[RunConfig, dict[str, float]]:
+    """`config` after a step of automatic domain randomization with the checkpoint `policy`, and success by row."""
+    candidate = candidate_of(policy)
+    job = CounterfactualJob(config.to_yaml(), str(Path.cwd()), candidate.load, ActingConfig(), EPISODES, SEED)
+    rates: dict[str, float] = {}
+    success_at = success_in_twin(partial(simulate_counterfactuals, job))
+    return automatic_domain_randomization(config, success_at, on_row=rates.__setitem__), rates
+
+
 def automatic_domain_randomization(
     config: RunConfig, success_at: SuccessAt, *, on_row: Callable[[str, float], None]
 ) -> RunConfig:
@@ -90,7 +112,9 @@ def automatic_domain_randomization(
         on_row: called with (row name, success rate) after each row.
     """
     rows = [
-        BY_NAME[name] for name, distribution in config.randomization.items() if _is_numeric(BY_NAME[name], distribution)
+        BY_NAME[name]
+        for name, distribution in config.randomization.items()
+        if name in BY_NAME and _is_numeric(BY_NAME[name], distribution)  # rows of one thing or joint keep their ranges
     ]
     ranges = dict(config.randomization)
     for row in rows:
@@ -99,7 +123,7 @@ def automatic_domain_randomization(
         on_row(row.name, success)
         step = STEP if success >= WIDEN_ABOVE else -STEP if success < NARROW_BELOW else 0.0
         ranges[row.name] = _stepped(row, low, high, step)
-    return replace(config, randomization=ordered(ranges))
+    return replace(config, randomization=ordered_rows(ranges))
 
 
 def _is_numeric(row: Parameter, distribution: Distribution) -> bool:
@@ -127,13 +151,8 @@ def _reaching(row: Parameter, reach: float) -> Distribution:
 
 
 def wider(before: Distribution | None, other: Distribution) -> Distribution:
-    """Union of two numeric ranges; `found` if either is not a numeric range."""
+    """Union of two numeric ranges; `other` if either is not a numeric range."""
     if before is None or not isinstance(before, (Uniform, Constant)) or not isinstance(other, (Uniform, Constant)):
         return other
     (a, b), (c, d) = before.support(), other.support()
     return Uniform(min(a, c), max(b, d)) if min(a, c) < max(b, d) else Constant(a)
-
-
-def ordered(ranges: Mapping[str, Distribution]) -> dict[str, Distribution]:
-    """The ranges in the order of the parameter table."""
-    return {row.name: ranges[row.name] for row in TABLE if row.name in ranges}

@@ -109,3 +109,16 @@ def test_an_estimated_row_gets_the_range_of_the_plan(trained, wanted: tuple[floa
 def test_an_improbable_gap_changes_nothing():
     config = varying(-2.0, 2.0)
     assert widen_by_diagnosis(config, report({})).digest == config.digest
+
+
+def test_rows_of_one_thing_or_joint_survive_and_calibrated_rows_keep_their_ranges():
+    fitted, mass = "servo_stiffness_nm_rad.joint1", "object_mass_kg"
+    rows = {mass: Uniform(0.1, 0.2), fitted: Uniform(100.0, 110.0)}
+    config = replace(embedded_config(), randomization=rows)
+    found = report({"object": 30.0}, {"object": (wrong(mass, 0.6, 0.05),)})
+    wider = widen_by_diagnosis(config, found)
+    assert wider.randomization[fitted] == rows[fitted]
+    assert support(wider, mass)[1] > 0.5
+    kept = widen_by_diagnosis(config, found, calibrated=frozenset({mass}))
+    assert support(kept, mass) == (0.1, 0.2)
+    assert rounds(config, lambda *_: WIDEN_ABOVE).randomization[fitted] == rows[fitted]

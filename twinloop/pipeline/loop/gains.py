@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from twinloop.calibrate.robot_session import is_calibrated
 from twinloop.config.json_file import load_json
 from twinloop.diagnose.plan import Experience
 from twinloop.errors import CorruptError
@@ -16,8 +17,9 @@ def predicted_gain(out: Path, number: int) -> float | None:
     if number == 0 or not file.exists():
         return None
     plan = load_json(file, max_bytes=MOST_BYTES, what="a plan", error=CorruptError)
-    # A loop randomizes and collects. Other lines of a plan are for people.
-    return float(sum(line["gain"] for line in plan["lines"] if line["measure"] in ("randomize", "collect")))
+    # A loop randomizes, collects, and calibrates what it can by itself. Other lines of a plan are for people.
+    done = ("randomize", "collect", "calibrate" if is_calibrated(file.parent / "calibration") else "")
+    return float(sum(line["gain"] for line in plan["lines"] if line["measure"] in done))
 
 
 def realised_gain(before: Sequence[Round], robot: Mapping[str, Any]) -> float | None:

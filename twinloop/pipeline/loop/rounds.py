@@ -1,6 +1,6 @@
 """The rounds of a loop, one folder each. After a kill, the same command continues.
 
-round-0/  config.yaml  policy/  evaluation/  runlog/  diagnosis/  plan.json  requests.json  round.json
+round-0/  config.yaml  policy/  evaluation/  runlog/  diagnosis/  calibration/  plan.json  requests.json  round.json
 round-1/  ...          its policy is that of round 0, fine-tuned
 collected/             demonstrations on the robot, a log for each round that asked for them
 datasets/              simulated episodes, by config
@@ -10,24 +10,21 @@ banks/                 counterfactuals, by policy
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+from twinloop.calibrate.robot_session import calibrated_config
 from twinloop.deploy.gated_trials import TrialsResult
 from twinloop.deploy.questions import Ask, People
 from twinloop.deploy.robot import LiveRobot
 from twinloop.deploy.robots import Workplace, robot_named, with_scene
-from twinloop.diagnose.counterfactuals import CounterfactualJob, simulate_counterfactuals
 from twinloop.diagnose.layout import as_laid_out
 from twinloop.diagnose.report import read_report
-from twinloop.diagnose.widening import automatic_domain_randomization, success_in_twin, widen_by_diagnosis
+from twinloop.diagnose.widening import widen_by_diagnosis, widen_by_success
 from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate.evaluation import rate_json
-from twinloop.learn.candidate import candidate_of
-from twinloop.learn.chunks import ActingConfig
 from twinloop.pipeline.loop.collecting import BEFORE, Collecting, demonstrations_in
 from twinloop.pipeline.loop.gains import experience_of, predicted_gain, realised_gain
 from twinloop.pipeline.loop.record import NOT_DEPLOYED, LoopResult, Round, read_round, write_json
@@ -127,23 +124,20 @@ def _round(config: RunConfig, steps: Steps, people: People, before: tuple[Round,
     )  # fmt: skip
     # The last round prepares no next one; a later call with more rounds does that.
     if _short(done, settings) and not last:
-        done = _prepare(config, steps, collecting, done, trials, (*before, done))
+        done = _prepare(config, steps, people, collecting, done, trials, (*before, done))
     write_json(file, asdict(done))
     return done
 
 
 def _prepare(
-    config: RunConfig,
-    steps: Steps,
-    collecting: Collecting,
-    done: Round,
-    trials: TrialsResult,
+    config: RunConfig, steps: Steps, people: People, collecting: Collecting, done: Round, trials: TrialsResult,
     rounds: tuple[Round, ...],
-) -> Round:
-    """Diagnose the trials and collect demonstrations for the next round."""
+) -> Round:  # fmt: skip
+    """Diagnose the trials, calibrate the twin and collect demonstrations for the next round."""
     settings, report, requests, collected = steps.settings, None, (), 0
     if settings.strategy == "diagnose" and trials.runlog is not None:
         report = steps.diagnose(config, trials.runlog)
+        steps.calibrate(config, report, people)
     if settings.strategy in COLLECTING:
         requests = collecting.requests(done.number, report, steps.folder, experience=experience_of(rounds))
         collected = collecting.run(done.number, requests, say=steps.say)
@@ -163,21 +157,15 @@ def _gate_json(trials: TrialsResult, out: Path) -> dict[str, Any]:
 
 def _next_config(config: RunConfig, steps: Steps) -> RunConfig:
     folder, strategy = steps.folder, steps.settings.strategy
-    if strategy == "diagnose":
-        report = folder / "diagnosis"
-        if not report.exists():
-            return config
+    if strategy == "diagnose" and (folder / "diagnosis").exists():
         runlog = steps.out / read_round(folder / "round.json").gate["runlog"]
-        return as_laid_out(widen_by_diagnosis(config, read_report(report)), runlog)
+        config, calibrated = calibrated_config(config, steps.calibration)
+        return as_laid_out(widen_by_diagnosis(config, read_report(folder / "diagnosis"), calibrated=calibrated), runlog)
     if strategy == "adr":
         file = folder / "widened.yaml"
         if not file.exists():
             steps.say("widening")
-            candidate = candidate_of(folder / "policy")
-            job = CounterfactualJob(config.to_yaml(), str(Path.cwd()), candidate.load, ActingConfig(), 24, 3_000_001)
-            rates: dict[str, float] = {}
-            success_at = success_in_twin(partial(simulate_counterfactuals, job))
-            wider = automatic_domain_randomization(config, success_at, on_row=rates.__setitem__)
+            wider, rates = widen_by_success(config, folder / "policy")
             write_json(folder / "widened.json", rates)
             with storage_errors(file):
                 replace_file(file, wider.to_yaml().encode(), scratch=folder)

@@ -5,11 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from twinloop.calibrate.robot_session import try_calibration
 from twinloop.curate.rates import Rate
 from twinloop.deploy.gated_trials import TrialsConfig, TrialsResult, deploy_trials, gated_trials, success_in
 from twinloop.deploy.questions import People
 from twinloop.deploy.robots import Workplace
-from twinloop.diagnose.plan import real_share
+from twinloop.diagnose.plan import make_plan, real_share
 from twinloop.diagnose.report import GapReport, read_report
 from twinloop.durable import storage_errors
 from twinloop.fleet.executor import LOCAL, Executor
@@ -48,7 +49,7 @@ class Steps:
         self.out, self.settings, self.number, self.say = out, settings, number, say
         self.executor = executor
         self.folder = out / f"round-{number}"
-        self.policy = self.folder / "policy"
+        self.policy, self.calibration = self.folder / "policy", self.folder / "calibration"
 
     def generate(self, config: RunConfig) -> tuple[Path, ...]:
         """Generate a dataset per object kind, and return it with those of earlier rounds.
@@ -166,6 +167,12 @@ class Steps:
                 folder.mkdir(exist_ok=True)
             write_json(folder / "report.json", report.to_json())
         return read_report(folder)
+
+    def calibrate(self, config: RunConfig, report: GapReport, people: People) -> None:
+        """Carry out the plan's calibration of the drive. A robot that cannot be calibrated is left as it is."""
+        if make_plan(report, robot=self.settings.robot).excites:
+            people.require_ready(self.number, self._trials().name)
+            try_calibration(config, self.place.robot, self.calibration, seed=self.settings.seed, say=self.say)
 
     def _datasets(self, config: RunConfig) -> dict[Path, RunConfig]:
         kinds = self._kinds(config.with_seed(self.settings.seed)).values()
