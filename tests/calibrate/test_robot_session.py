@@ -26,7 +26,9 @@ def cell(text: str) -> RunConfig:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("calibration")
     # The robot has an elbow that is softer than the twin believes.
-    (folder / "robot.yaml").write_text("scene: {robot: so101}\ndrive: {joints: {elbow_flex: {stiffness_nm_rad: 9.0}}}\n")
+    (folder / "robot.yaml").write_text(
+        "scene: {robot: so101}\ndrive: {joints: {elbow_flex: {stiffness_nm_rad: 9.0}}}\n"
+    )
     calibrate_robot(cell("scene: {robot: so101}"), f"twin:{folder / 'robot.yaml'}", folder, seed=0, session=SESSION)
     return folder
 
