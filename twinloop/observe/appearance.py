@@ -24,8 +24,8 @@ SOFTEST = 0.75  # share of the direct light that the softest lamp turns into amb
 WARM, COOL = np.array([1.0, 0.78, 0.52]), np.array([0.78, 0.9, 1.0])
 
 
-def dress(stage: Stage, values: Values) -> tuple[int, ...]:
-    """Write the visual values of a draw into the stage's model. Returns the textures that must be uploaded again."""
+def dress(stage: Stage, values: Values) -> None:
+    """Write the visual values of a draw into the stage's model, except for the pixels of textures."""
     model, twin, settings = stage.model, stage.twin, image_settings(values)
     for number in range(len(twin.things)):
         _set_thing(stage, values, number)
@@ -47,7 +47,7 @@ def dress(stage: Stage, values: Values) -> tuple[int, ...]:
     model.mat_reflectance[things] = 0.5 * settings.gloss
     model.mat_specular[things] = SPECULAR + settings.gloss
     model.mat_shininess[things] = SHININESS + 0.7 * settings.gloss
-    return _set_textures(stage, values, round(settings.material))
+    _set_colours(stage, values, round(settings.material))
 
 
 def _set_thing(stage: Stage, values: Values, number: int) -> None:
@@ -89,14 +89,18 @@ def _set_table(stage: Stage, values: Values) -> None:
     model.body_pos[table] = origin_shift_m(quats)[0] + [0, 0, values["table_height_cm"] / 100]
 
 
-def _set_textures(stage: Stage, values: Values, index: int) -> tuple[int, ...]:
-    model = stage.model
+def paint_textures(stage: Stage, values: Values) -> None:
+    """Write the pixels of the drawn textures into the model."""
+    model, index = stage.model, round(image_settings(values).material)
     for name, (size, plain_rgb, _, cube) in SURFACES.items():
-        texture = stage.textures[name]
         pixels = material(index, name, size, plain_rgb)
-        start = model.tex_adr[texture]
+        start = model.tex_adr[stage.textures[name]]
         sides = 6 if cube else 1
         model.tex_data[start : start + sides * pixels.size] = np.tile(pixels.ravel(), sides)
+
+
+def _set_colours(stage: Stage, values: Values, index: int) -> None:
+    """Write the colours of things."""
     for number, (thing, own) in enumerate(zip(stage.twin.things, stage.thing_materials, strict=True)):
         # A thing whose colour has a name in instructions keeps it. Another has the colours of a drawn material.
         keeps = index == 0 or bool(thing.thing.colour)
@@ -105,8 +109,7 @@ def _set_textures(stage: Stage, values: Values, index: int) -> tuple[int, ...]:
             # A flex has no texture, so it takes the mean colour of the material.
             size, plain_rgb, _, _ = SURFACES["object"]
             rgba = (*(material(index, "object", size, plain_rgb).reshape(-1, 3).mean(axis=0) / 255), 1.0)
-        model.mat_rgba[own] = rgba
-    return tuple(stage.textures.values())
+        stage.model.mat_rgba[own] = rgba
 
 
 def _own_rgba(twin: Twin, values: Values, number: int) -> tuple[float, float, float, float]:

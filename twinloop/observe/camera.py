@@ -11,6 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from twinloop.config.fields import flag, integer, number, numbers, texts, word
+from twinloop.observe.quality import QUALITY_NAMES, QualityName
 
 Mount = Literal["fixed", "wrist"]
 MOUNTS: tuple[Mount, ...] = get_args(Mount)
@@ -49,6 +50,7 @@ class CameraConfig:
     depth: bool = flag(False, help="record depth")
     rgb: bool = flag(True, help="record colour")
     labels: tuple[Label, ...] = texts((), words=LABELS, empty=True, help="ground truth to store with each image")
+    quality: QualityName = word("default", words=QUALITY_NAMES, help="quality of rendering, against its speed")
 
     def problems(self) -> Iterator[tuple[str, str]]:
         for key in ("width", "height"):

@@ -32,11 +32,20 @@ def context() -> Any:
 
 
 @cache
+def bindings() -> Any:
+    """PyOpenGL's functions. The context loads the library; it must not be imported earlier, because it binds to a
+    backend on import."""
+    context()
+    # Asking for an error after every call takes longer than the call. The context itself needs the checks.
+    setattr(import_module("OpenGL"), "ERROR_CHECKING", False)  # noqa: B010
+    return import_module("OpenGL.GL")
+
+
+@cache
 def driver() -> str:
     """Renderer and version, e.g. "llvmpipe (LLVM 15.0.6, 256 bits), 4.5 (Compatibility Profile) Mesa 22.3.6"."""
     context().make_current()
-    # The context loads it. It must not be imported earlier, because it binds to a backend on import.
-    gl = import_module("OpenGL.GL")
+    gl = bindings()
     return ", ".join(gl.glGetString(what).decode() for what in (gl.GL_RENDERER, gl.GL_VERSION))
 
 

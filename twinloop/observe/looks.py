@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import mujoco
 
-from twinloop.observe.appearance import dress
+from twinloop.observe.appearance import dress, paint_textures
 from twinloop.observe.camera import CameraConfig
 from twinloop.observe.image_settings import Values
 from twinloop.observe.stage import build_stage
@@ -19,6 +19,7 @@ def dressed_model(twin: Twin, cameras: Mapping[str, CameraConfig], values: Value
     """
     stage = build_stage(twin, cameras)
     dress(stage, values)
+    paint_textures(stage, values)
     for name, camera in cameras.items():
         stage.model.cam_resolution[stage.model.camera(name).id] = camera.width, camera.height
     return stage.model

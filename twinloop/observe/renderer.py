@@ -11,7 +11,6 @@ import mujoco
 import numpy as np
 
 from twinloop.observe.appearance import drawn_half_extents_m, dress, fov_deg, towards_brightest
-from twinloop.observe.buffers import Buffers
 from twinloop.observe.camera import CameraConfig, Intrinsics, intrinsics_of
 from twinloop.observe.clip import Clip
 from twinloop.observe.flow import pixel_velocity
@@ -19,8 +18,10 @@ from twinloop.observe.gl import context
 from twinloop.observe.image_settings import Values, image_settings
 from twinloop.observe.label_ids import things_of
 from twinloop.observe.moments import picture_ticks, states_at
+from twinloop.observe.painter import Images, Painter, View
 from twinloop.observe.poses import place_bystander
 from twinloop.observe.projection import inverse
+from twinloop.observe.quality import QUALITIES, QualityName
 from twinloop.observe.stage import build_stage
 from twinloop.randomize.hand_path import COLUMNS as HAND_COLUMNS
 from twinloop.randomize.start import clutter_places, standing, start_of
@@ -33,10 +34,14 @@ ENGINE_TO_VISION = np.diag([1.0, -1.0, -1.0, 1.0])
 
 @dataclass(frozen=True)
 class Filmed:
-    """Poses of all bodies and cameras in each image: (f, ..., 4, 4) to the world. `things` is (f, things, 4, 4)."""
+    """Poses of all bodies and cameras in each image: (f, ..., 4, 4) to the world. `things` is (f, things, 4, 4).
+
+    Soft objects follow the geoms. `soft_m` is (f, v, 3) with the vertices of all of them; None without any.
+    """
 
     cameras: dict[str, np.ndarray]
     geoms: np.ndarray
+    soft_m: np.ndarray | None
     things: np.ndarray
     tool: np.ndarray
 
@@ -48,25 +53,11 @@ class Renderer:
         self.cameras = dict(cameras)
         model = self.stage.model
         self._data = mujoco.MjData(model)
-        self._scene = mujoco.MjvScene(model, maxgeom=2 * model.ngeom + 100)
-        self._option = mujoco.MjvOption()
-        self._option.sitegroup[:] = 0
-        self._gl = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
-        self._gl.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
-        self._views = {}
-        for name in cameras:
-            view = mujoco.MjvCamera()
-            view.type, view.fixedcamid = mujoco.mjtCamera.mjCAMERA_FIXED.value, model.camera(name).id
-            self._views[name] = view
-        self._flex_geoms = {
-            index.soft.flex: int(geoms[0])
-            for index, geoms in zip(twin.things, self.stage.geoms, strict=True)
-            if index.soft is not None
-        }
+        self._camera_ids = {name: model.camera(name).id for name in cameras}
+        qualities: dict[QualityName, None] = dict.fromkeys(camera.quality for camera in cameras.values())
+        self._painters = {quality: Painter(self.stage, QUALITIES[quality]) for quality in qualities}
         self._things = things_of(model, twin.task)
-        self._material: float | None = None
         self._bystander: dict[str, np.ndarray] = {}
-        self._drawn: np.ndarray | None = None
 
     def film(
         self, episodes: Episodes, row: int, *, masks: bool = False, ticks: np.ndarray | None = None
@@ -78,12 +69,8 @@ class Renderer:
             ticks: times of the images, in control periods; by default each camera has its own rate.
         """
         values = {column: float(array[row]) for column, array in episodes.draws.values.items()}
-        # Another renderer of this process may have made its own buffer current, even in another thread.
-        context().make_current()
-        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._gl)
-        self._dress(values)
+        dress(self.stage, values)
         self._furnish(values)
-        self._drawn = None
         start, length = episodes.starts[row], episodes.lengths[row]
         rows = slice(start, start + length)
         states = episodes["position"][rows], episodes["environment"][rows]
@@ -99,28 +86,35 @@ class Renderer:
         }
         # Motion blur and depth holes of a reflecting table need masks even if they were not requested.
         masks = masks or moves or (settings.depth_holes > 0 and settings.table_mirror > 0)
-        buffers = {
-            name: Buffers(self.cameras[name], len(when), masks or self.cameras[name].needs_masks)
-            for name, when in pictured.items()
-        }
         everything = np.unique(np.concatenate(list(pictured.values())))
-        # One image after the other, because a graphics context renders one at a time.
-        filmed = self._pass(states_at(*states, everything), everything, pictured, buffers)
+        filmed = self._poses(states_at(*states, everything), everything)
         soon = np.minimum(everything + 1, length - 1)
-        later = self._pass(states_at(*states, soon), soon, {}, {}) if moves else filmed
+        later = self._poses(states_at(*states, soon), soon) if moves else None
+        shown = {name: np.searchsorted(everything, when) for name, when in pictured.items()}
+        images = self._paint(values, filmed, shown)
         return {
-            name: self._clip(name, values, pictured[name], np.searchsorted(everything, pictured[name]), buffers[name],
-                             filmed, later if moves else None)
+            name: self._clip(name, values, pictured[name], shown[name], images[name],
+                             masks or self.cameras[name].needs_masks, filmed, later)
             for name in self.cameras
         }  # fmt: skip
 
-    def _dress(self, values: Values) -> None:
-        textures = dress(self.stage, values)
-        material = image_settings(values).material
-        if material != self._material:
-            for texture in textures:
-                mujoco.mjr_uploadTexture(self.stage.model, self._gl, texture)
-            self._material = material
+    def _paint(self, values: Values, filmed: Filmed, shown: Mapping[str, np.ndarray]) -> dict[str, Images]:
+        """Draw the frames of every camera.
+
+        Args:
+            shown: camera -> states that its frames show.
+        """
+        images, settings = {}, image_settings(values)
+        for quality, painter in self._painters.items():
+            look = painter.look(values)
+            names = [name for name, camera in self.cameras.items() if camera.quality == quality]
+            views = [
+                View(self.cameras[name], look, filmed.geoms, filmed.soft_m, filmed.cameras[name][shown[name]],
+                     shown[name], fov_deg(self.cameras[name], settings))
+                for name in names
+            ]  # fmt: skip
+            images |= dict(zip(names, painter.paint(views), strict=True))
+        return images
 
     def _furnish(self, values: Values) -> None:
         """Place clutter and surroundings as drawn, and set the bystander's path. The tape does not contain them."""
@@ -135,40 +129,30 @@ class Renderer:
         if len(twin.clutter_mocaps):
             self._data.mocap_pos[twin.clutter_mocaps] = clutter_places(draw, begin)[0]
 
-    def _pass(
-        self,
-        states: tuple[np.ndarray, np.ndarray],
-        ticks: np.ndarray,
-        pictured: dict[str, np.ndarray],
-        buffers: dict[str, Buffers],
-    ) -> Filmed:
-        """Go through the ticks once, store all poses, and render the images of the cameras.
+    def _poses(self, states: tuple[np.ndarray, np.ndarray], ticks: np.ndarray) -> Filmed:
+        """Poses of all bodies and cameras.
 
         Args:
             states: positions and environment at the ticks.
         """
         model, data, twin = self.stage.model, self._data, self.twin
         poses = {name: np.zeros((len(ticks), 4, 4)) for name in self.cameras}
-        geoms = np.zeros((len(ticks), model.ngeom, 4, 4))
+        geoms = np.tile(np.eye(4), (len(ticks), model.ngeom + model.nflex, 1, 1))
+        soft_m = np.zeros((len(ticks), model.nflexvert, 3)) if model.nflex else None
         bodies = [index.body for index in twin.things]
         things, tool = np.zeros((len(ticks), len(bodies), 4, 4)), np.zeros((len(ticks), 4, 4))
+        # One after the other, because the engine's kinematics take one state.
         for number, tick in enumerate(ticks):
             place_bystander(data, twin, self._bystander, tick)
             self._pose(states[0][number], states[1][number])
-            _fill(geoms[number], data.geom_xpos, data.geom_xmat)
+            _fill(geoms[number, : model.ngeom], data.geom_xpos, data.geom_xmat)
             _fill(things[number], data.xpos[bodies], data.xmat[bodies])
             _fill(tool[number], data.site_xpos[twin.tool_site], data.site_xmat[twin.tool_site])
-            fresh = False
-            for name, view in self._views.items():
-                camera = view.fixedcamid
+            if soft_m is not None:
+                soft_m[number] = data.flexvert_xpos
+            for name, camera in self._camera_ids.items():
                 _fill(poses[name][number], data.cam_xpos[camera], data.cam_xmat[camera])
-                if name not in pictured:
-                    continue
-                place = int(np.searchsorted(pictured[name], tick))
-                if place < len(pictured[name]) and pictured[name][place] == tick:
-                    self._draw(view, buffers[name], place, fresh=fresh)
-                    fresh = True
-        return Filmed({name: pose @ ENGINE_TO_VISION for name, pose in poses.items()}, geoms, things, tool)
+        return Filmed({name: pose @ ENGINE_TO_VISION for name, pose in poses.items()}, geoms, soft_m, things, tool)
 
     def _pose(self, position: np.ndarray, environment: np.ndarray) -> None:
         """Set the stage's bodies from one row of recorded states."""
@@ -177,59 +161,21 @@ class Renderer:
         twin.pose_scene(data, environment)
         mujoco.mj_kinematics(self.stage.model, data)
         mujoco.mj_camlight(self.stage.model, data)
-        if self._flex_geoms:
+        if self.stage.model.nflex:
             mujoco.mj_flex(self.stage.model, data)
 
-    def _draw(self, view: mujoco.MjvCamera, buffers: Buffers, place: int, *, fresh: bool) -> None:
-        model, scene = self.stage.model, self._scene
-        if fresh:
-            # The scene already holds the bodies of this tick; only the camera changes.
-            mujoco.mjv_updateCamera(model, self._data, view, scene)
-        else:
-            everything = mujoco.mjtCatBit.mjCAT_ALL.value
-            mujoco.mjv_updateScene(model, self._data, self._option, None, view, everything, scene)
-        flags = scene.flags
-        flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = model.mat_reflectance.any()
-        mujoco.mjr_render(buffers.viewport, scene, self._gl)
-        mujoco.mjr_readPixels(buffers.rgb[place], buffers.depth[place], buffers.viewport, self._gl)
-        if buffers.ids is None:
-            return
-        flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 1
-        mujoco.mjr_render(buffers.viewport, scene, self._gl)
-        flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 0
-        mujoco.mjr_readPixels(buffers.colours, None, buffers.viewport, self._gl)
-        coded = buffers.colours[..., 0].astype(np.uint16)
-        if scene.ngeom >= 256:
-            coded += 256 * buffers.colours[..., 1].astype(np.uint16)
-        self._geoms_drawn().take(coded, out=buffers.ids[place], mode="clip")
-
-    def _geoms_drawn(self) -> np.ndarray:
-        """Geom of each segmentation number; number 0 is no geom.
-
-        The rendered geoms change only with the draw, so this is computed once per episode. It takes as long as
-        rendering some of them.
-        """
-        scene, drawn = self._scene, self._drawn
-        if drawn is None or len(drawn) != scene.ngeom + 1:
-            self._drawn = drawn = np.full(scene.ngeom + 1, -1, np.int16)
-            for geom in scene.geoms[: scene.ngeom]:
-                if geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
-                    drawn[geom.segid + 1] = geom.objid
-                elif geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_FLEX:
-                    drawn[geom.segid + 1] = self._flex_geoms[geom.objid]
-        return drawn
-
     def _clip(
-        self, name: str, values: Values, ticks: np.ndarray, rows: np.ndarray, buffers: Buffers,
+        self, name: str, values: Values, ticks: np.ndarray, rows: np.ndarray, images: Images, masks: bool,
         filmed: Filmed, later: Filmed | None,
     ) -> Clip:  # fmt: skip
         camera, settings = self.cameras[name], image_settings(values)
         intrinsics = intrinsics_of(camera, fov_deg(camera, settings), 0.0)
-        rgb, depth_m, ids = buffers.images()
+        rgb, depth_m, ids = images.rgb, images.depth_m, images.geom_ids() if masks else None
         pose = filmed.cameras[name][rows]
         velocity = None
         if later is not None and ids is not None:
-            geoms = filmed.geoms[rows], later.geoms[rows]
+            count = self.stage.model.ngeom
+            geoms = filmed.geoms[rows, :count], later.geoms[rows, :count]
             pair = pose, later.cameras[name][rows]
             period_s = self.twin.control_period_s
             velocity = pixel_velocity(depth_m, ids, self._things.instances, geoms, pair, intrinsics, period_s)

@@ -1,0 +1,159 @@
+"""Painter: draws views of a dressed stage. It owns the shapes, textures and framebuffers on the graphics device."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinloop.observe.camera import CameraConfig
+from twinloop.observe.drawn_geoms import GeomShapes, drawn_geoms, stack_for
+from twinloop.observe.frame_batch import Look, Views, batch_of, look_of
+from twinloop.observe.gl import context
+from twinloop.observe.image_settings import Values, image_settings
+from twinloop.observe.quality import Quality
+from twinloop.observe.rasterizer import Rasterizer
+from twinloop.observe.soft_surface import SoftSurface
+from twinloop.observe.stage import Stage
+
+CHUNK = 32
+CHUNK_PX = 1 << 20
+"""Frames that are drawn together, and their pixels. More need more memory and are not faster."""
+
+
+@dataclass(frozen=True)
+class View:
+    """Frames of one camera in one episode.
+
+    Attributes:
+        geoms_to_world: (s, g, 4, 4) poses of geoms and soft objects in every state of the episode.
+        soft_m: (s, v, 3) vertices of all soft objects; None without any.
+        camera_to_world: (f, 4, 4) pose of the camera in each frame; x right, y down, z forward.
+        states: (f,) state that each frame shows.
+    """
+
+    camera: CameraConfig
+    look: Look
+    geoms_to_world: np.ndarray
+    soft_m: np.ndarray | None
+    camera_to_world: np.ndarray
+    states: np.ndarray
+    fov_deg: float
+
+
+@dataclass(frozen=True)
+class Images:
+    """Drawn frames of one view.
+
+    Attributes:
+        rgba: (f, h, w, 4) uint8; the fourth channel is the code of the geom.
+        depth_m: (f, h, w) float32.
+        geom_of: (codes,) int16 geom of each code, -1 for none.
+    """
+
+    rgba: np.ndarray
+    depth_m: np.ndarray
+    geom_of: np.ndarray
+
+    @property
+    def rgb(self) -> np.ndarray:
+        out = np.empty((*self.rgba.shape[:3], 3), np.uint8)
+        for channel in range(3):
+            out[..., channel] = self.rgba[..., channel]
+        return out
+
+    def geom_ids(self) -> np.ndarray:
+        """(f, h, w) int16."""
+        return self.geom_of.take(self.rgba[..., 3], mode="clip")
+
+
+class Painter:
+    def __init__(self, stage: Stage, quality: Quality):
+        context().make_current()
+        self._stage, self._quality = stage, quality
+        self._shapes = GeomShapes(stage.model, quality.slices)
+        self._textures = stack_for(stage)
+        self._rasterizer = Rasterizer(self._shapes.shapes, quality)
+        self._codes, self._geom_of = _codes(stage)
+        model = stage.model
+        self._soft = tuple(SoftSurface(model, flex) for flex in range(model.nflex))
+        # Pixels of a soft object count as pixels of its geom, which is not drawn.
+        owners = {
+            index.soft.flex: int(geoms[0])
+            for index, geoms in zip(stage.twin.things, stage.geoms, strict=True)
+            if index.soft is not None
+        }
+        self._codes = np.append(self._codes, [self._codes[owners[flex]] for flex in range(model.nflex)])
+
+    def look(self, values: Values) -> Look:
+        """The look of the stage after `dress` with these values."""
+        context().make_current()
+        material = round(image_settings(values).material)
+        geoms = drawn_geoms(self._stage, self._shapes, self._textures, material)
+        return look_of(self._stage, geoms, mirrors=self._quality.mirrors)
+
+    def paint(self, views: Sequence[View]) -> list[Images]:
+        """Images of every view. Views of one size are drawn together."""
+        context().make_current()
+        sizes: dict[tuple[int, int], list[int]] = {}
+        for number, view in enumerate(views):
+            sizes.setdefault((view.camera.width, view.camera.height), []).append(number)
+        images: dict[int, Images] = {}
+        for (width, height), numbers in sizes.items():
+            drawn = self._paint([views[number] for number in numbers], width, height)
+            images |= dict(zip(numbers, drawn, strict=True))
+        return [images[number] for number in range(len(views))]
+
+    def _paint(self, views: list[View], width: int, height: int) -> list[Images]:
+        # Poses of an episode that several cameras see are there once, so that they share shadow maps.
+        starts: dict[int, int] = {}
+        poses, soft = [], []
+        for view in views:
+            if id(view.geoms_to_world) not in starts:
+                starts[id(view.geoms_to_world)] = sum(map(len, poses))
+                poses.append(view.geoms_to_world)
+                soft.append(view.soft_m)
+        states = np.concatenate([view.states + starts[id(view.geoms_to_world)] for view in views])
+        owner = np.concatenate([np.full(len(view.states), number) for number, view in enumerate(views)])
+        cameras = np.concatenate([view.camera_to_world for view in views])
+        everything, soft_m = np.concatenate(poses), np.concatenate(soft) if self._soft else None
+        shape = (len(states), height, width)
+        rgba, depth = np.empty((*shape, 4), np.uint8), np.empty(shape, np.float32)
+        order = np.argsort(states, kind="stable")
+        fine = self._quality.supersampling
+        together = max(1, min(CHUNK, CHUNK_PX // (width * height * fine * fine)))
+        for start in range(0, len(order), together):
+            chosen = order[start : start + together]
+            chunk = Views(
+                tuple(views[number].look for number in owner[chosen]),
+                states[chosen], everything, soft_m, cameras[chosen],
+                np.array([views[number].fov_deg for number in owner[chosen]]), width, height,
+            )  # fmt: skip
+            batch = batch_of(
+                chunk, self._codes, shadows=self._quality.shadow_px > 0, soft=self._soft,
+                fixed_shapes=len(self._shapes.shapes),
+            )  # fmt: skip
+            drawn = self._rasterizer.draw(batch, self._textures.texture, width * fine, height * fine)
+            rgba[chosen], depth[chosen] = drawn if fine == 1 else _averaged(*drawn, fine)
+        ends = np.cumsum([len(view.states) for view in views])[:-1]
+        return [
+            Images(*parts, self._geom_of) for parts in zip(np.split(rgba, ends), np.split(depth, ends), strict=True)
+        ]  # fmt: skip
+
+
+def _averaged(rgba: np.ndarray, depth_m: np.ndarray, fine: int) -> tuple[np.ndarray, np.ndarray]:
+    """Images of `fine` times the size in their own size: mean colours, and mask and depth of the middle sample."""
+    frames, height, width, channels = rgba.shape
+    blocks = rgba.reshape(frames, height // fine, fine, width // fine, fine, channels)
+    total = blocks.sum(axis=(2, 4), dtype=np.uint16)
+    out = ((total + fine * fine // 2) // (fine * fine)).astype(np.uint8)
+    middle = fine // 2
+    out[..., 3] = rgba[:, middle::fine, middle::fine, 3]
+    return out, depth_m[:, middle::fine, middle::fine]
+
+
+def _codes(stage: Stage) -> tuple[np.ndarray, np.ndarray]:
+    """Code of each geom, from 1, and geom of each code. With more than 255 geoms, those of a body share a code."""
+    model = stage.model
+    groups = np.arange(model.ngeom) if model.ngeom <= 255 else model.geom_bodyid
+    _, first, number = np.unique(groups, return_index=True, return_inverse=True)
+    return number + 1, np.append(-1, first).astype(np.int16)

@@ -1,0 +1,33 @@
+"""Quality: named levels of rendering quality. The level is part of a config's digest."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+QualityName = Literal["fast", "default", "high"]
+QUALITY_NAMES: tuple[QualityName, ...] = get_args(QualityName)
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Settings of the renderer.
+
+    Attributes:
+        shadow_px: side of the shadow map; 0 renders no shadows.
+        shadow_taps: samples of the shadow map per pixel along each axis; more make softer edges.
+        supersampling: samples of the colour per pixel along each axis; odd, so that one is in the middle.
+        slices: sides of round shapes.
+        mirrors: render reflections in the table and the floor.
+    """
+
+    shadow_px: int
+    shadow_taps: int
+    supersampling: int
+    slices: int
+    mirrors: bool
+
+
+QUALITIES: dict[QualityName, Quality] = {
+    "fast": Quality(shadow_px=0, shadow_taps=0, supersampling=1, slices=12, mirrors=False),
+    "default": Quality(shadow_px=512, shadow_taps=1, supersampling=1, slices=16, mirrors=True),
+    "high": Quality(shadow_px=1024, shadow_taps=3, supersampling=3, slices=40, mirrors=True),
+}
