@@ -197,8 +197,11 @@ void main() {
     if (mirror_layer < 0.0) colour = mix(colour, sheen, kind.z);
 #endif
 #ifdef MIRROR
-    if (mirror_layer >= 0.0 && local_normal.z > 0.5)
-        colour = mix(colour, texture(mirror, vec3(gl_FragCoord.xy * mirror_scale, mirror_layer)).rgb, kind.z);
+    if (mirror_layer >= 0.0 && local_normal.z > 0.5) {
+        // A polished surface loses only a part of its own colour.
+        vec3 image = texture(mirror, vec3(gl_FragCoord.xy * mirror_scale, mirror_layer)).rgb;
+        colour = colour * (1.0 - 0.5 * kind.z) + image * kind.z;
+    }
 #endif
     pixel = vec4(colour, kind.y);
 #ifdef BLENDED
